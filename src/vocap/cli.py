@@ -136,7 +136,7 @@ class LazyGroup(click.Group):
 @click.group(
     cls=LazyGroup,
     commands=dict.fromkeys(VERBS),  # their names alone, for the suggestion after a mistyped verb
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True},
 )
 @click.version_option(package_name="vocap", prog_name="vocap")
 def vocap() -> None:

@@ -45,13 +45,13 @@ SEED = click.IntRange(0, 2**63 - 1)  # the range of torch
 
 def coverage(default: float, help: str) -> Callable:
     """The option --coverage, within SentencePiece's bounds; `help` says whose characters are meant."""
-    return click.option("--coverage", type=Real(0.98, 1), default=default, show_default=True, help=help)
+    return click.option("--coverage", type=Real(0.98, 1), default=default, help=help)
 
 
 def threads(help: str, default: int = 1) -> Callable:
     """The option --threads."""
     kind = click.IntRange(1, 1024)
-    return click.option("--threads", type=kind, default=default, show_default=True, help=help)
+    return click.option("--threads", type=kind, default=default, help=help)
 
 
 def totals(command: Callable) -> Callable:
@@ -84,7 +84,6 @@ def id_layout(command: Callable) -> Callable:
     return click.option(
         "--layout",
         default="xlm-r",
-        show_default=True,
         metavar="YAML",
         callback=parse,
         help="Special tokens, reserved ids, mask: the section layout of a configuration, as a map in YAML.",
@@ -98,7 +97,6 @@ def layout(command: Callable) -> Callable:
             "--format",
             "layout",
             default="text",
-            show_default=True,
             help="Text, jsonl:FIELD, tsv:COLUMN or parquet:COLUMN.",
         ),
         click.option("--split-sentences", is_flag=True, help="Cut lines into sentences: for whole articles."),
@@ -123,7 +121,6 @@ def text_options(command: Callable) -> Callable:
         "--preset",
         type=click.Choice(list(PRESETS)),
         default=next(iter(PRESETS)),
-        show_default=True,
         help="Settings of the text; the options below change single ones, and are named as in SentencePiece.",
     )
     return preset(text_keys(*FIELDS)(with_settings))

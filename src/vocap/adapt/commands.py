@@ -336,7 +336,7 @@ def write_adapted(
     help="Folder with {language}/train.txt and heldout.txt [default: the corpora of the run that made TOKENIZER]",
 )
 @click.option("--only-used", is_flag=True, help="Drop the languages' own pieces, too, where the text lacks them.")
-@click.option("--min-count", default=1, show_default=True, type=click.IntRange(1), help="Uses of a kept piece.")
+@click.option("--min-count", default=1, type=click.IntRange(1), help="Uses of a kept piece.")
 @click.option("--all-characters", is_flag=True, help="Keep every single character, of any language.")
 @click.option("--model", "model_folder", type=PATH, help="Its Hugging Face model, to be reduced too.")
 @click.option("-o", "--output", "out", required=True, type=PATH, help="Folder to write.")
@@ -374,7 +374,6 @@ def trim(tokenizer, languages, texts, heldouts, corpora, model_folder, out, **se
     "--multiple-of",
     "multiple",
     default=1,
-    show_default=True,
     type=click.IntRange(1, 1 << 20),
     metavar="N",
     help="Add pieces until the number of ids is a multiple.",
@@ -394,7 +393,6 @@ def trim(tokenizer, languages, texts, heldouts, corpora, model_folder, out, **se
     "--share",
     type=options.Real(0, 1, min_open=True),
     default=SHARE,
-    show_default=True,
     help="Assumed share of the tokens, for the scores.",
 )
 @options.coverage(COVERAGE, "Share of its characters that are pieces.")

@@ -34,7 +34,6 @@ def _setting(name: str) -> Callable:
         f"--{name.replace('_', '-')}",
         type=values[0] if isinstance(values[0], type) else click.Choice(values),
         default=field.default,
-        show_default=True,
         help=f"{field.description[0].upper()}{field.description[1:]}.",
     )
 
@@ -62,7 +61,9 @@ def _shared(command: Callable) -> Callable:
         # settings
         *map(_setting, ("alpha", "beta", "per")),
         options.coverage(COVERAGE, "Share of the multilingual sample's characters that must be pieces."),
-        click.option("--without", default="", metavar="LANG,LANG", help="Languages to leave out."),
+        click.option(
+            "--without", default="", metavar="LANG,LANG", show_default=False, help="Languages to leave out."
+        ),
         options.threads("Languages at a time, of rule pieces; the results do not depend on it."),
         text_options,
     )
@@ -153,7 +154,6 @@ def allocate(
     "--largest",
     type=click.IntRange(min=1),
     default=500_000,
-    show_default=True,
     help="The largest T that it is for: more tokens of byte-pair encoding take longer.",
 )
 @click.option(

@@ -42,13 +42,12 @@ def fetch(url: str, output: str, sha256: str | None, limit_bytes: int | None) ->
 @click.command
 @click.argument("files", nargs=-1, required=True, type=click.Path(), metavar="FILE...")
 @click.option("--language", required=True, type=options.Code(), help="Its code, for stats.json and messages.")
-@click.option("--source", "source_name", default="own", show_default=True, help="Name noted in stats.json.")
+@click.option("--source", "source_name", default="own", help="Name noted in stats.json.")
 @options.layout
 @click.option(
     "--max-sentences",
     type=click.IntRange(min=1),
     default=1_000_000,
-    show_default=True,
     help="Lines of the sample, train and held-out together.",
 )
 @click.option(
@@ -56,7 +55,7 @@ def fetch(url: str, output: str, sha256: str | None, limit_bytes: int | None) ->
     type=click.IntRange(min=MIN_CHARACTERS),
     help="Keep as many of the sampled lines as hold no more.",
 )
-@click.option("--seed", type=options.SEED, default=1, show_default=True, help="Of the random choice of lines.")
+@click.option("--seed", type=options.SEED, default=1, help="Of the random choice of lines.")
 @click.option("--scan-bytes", type=click.IntRange(min=1), help="Read no more than this of the files as stored.")
 @click.option("--allow-empty", is_flag=True, help="No text: write empty files and say so in stats.json.")
 @click.option("--train", required=True, type=FILE, help="Text to write: train lines.")
@@ -121,7 +120,7 @@ STATS = {"kept", "n", "n_bytes", "complete", "total_bytes"}  # entries of a stat
 
 @click.command
 @click.argument("stats", nargs=-1, required=True, type=FILE, metavar="STATS.json...")
-@click.option("--by", default="lines", show_default=True, help="Lines, bytes, or a numeric column of the table.")
+@click.option("--by", default="lines", help="Lines, bytes, or a numeric column of the table.")
 @click.option("--languages-table", "table", type=FILE, help="Instead of the usual one.")
 @click.option("-o", "--output", required=True, type=FILE, help="Columns language, n, source.")
 def weigh(stats: tuple[str, ...], by: str, table: str | None, output: str) -> None:
@@ -151,11 +150,9 @@ def _read_stats(path: str) -> dict:
 
 @click.command
 @click.option("--weights", required=True, type=FILE, help="Columns language, n.")
-@click.option("--alpha", type=options.Real(0, 10), default=0.7, show_default=True, help="Of Equation 3.")
-@click.option(
-    "--sentences", type=click.IntRange(min=1), default=1_000_000, show_default=True, help="Lines of the sample."
-)
-@click.option("--seed", type=options.SEED, default=1, show_default=True, help="Of the random choice of lines.")
+@click.option("--alpha", type=options.Real(0, 10), default=0.7, help="Of Equation 3.")
+@click.option("--sentences", type=click.IntRange(min=1), default=1_000_000, help="Lines of the sample.")
+@click.option("--seed", type=options.SEED, default=1, help="Of the random choice of lines.")
 @click.option("--corpora", required=True, type=FOLDER, help="Holds {lang}/train.txt.")
 @click.option("-o", "--output", required=True, type=FILE, help="Text to write.")
 def mix(weights: str, alpha: float, sentences: int, seed: int, corpora: str, output: str) -> None:

@@ -361,8 +361,8 @@ def _languages(rows: Sequence[Mapping]) -> str:
 @click.option("--max-change", type=LIMIT, metavar="PERCENT", help="Limit on the change of tokens a line.")
 @click.option("--max-words", type=LIMIT, metavar="PERCENT", help="Limit on words segmented differently.")
 @click.option("--max-characters", type=LIMIT, metavar="PERCENT", help="Limit on text segmented differently.")
-@click.option("--words", default=20, show_default=True, type=click.IntRange(0), help="Changed words to print.")
-@click.option("--examples", default=3, show_default=True, type=click.IntRange(0), help="Languages with examples.")
+@click.option("--words", default=20, type=click.IntRange(0), help="Changed words to print.")
+@click.option("--examples", default=3, type=click.IntRange(0), help="Languages with examples.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as one JSON object.")
 @click.option("-o", "--output", "out", type=PATH, help="Folder to write: tables and a summary.")
 @click.pass_context

@@ -81,12 +81,11 @@ def encode(xtreme, training, tokenizer, max_length, settings_json, out) -> None:
     "rule",
     type=click.Choice(SELECTIONS),
     default="paper",
-    show_default=True,
     help="Development files that select the state to keep.",
 )
 @SETTINGS
 @options.threads("On a CPU.", default=2)
-@click.option("--checkpoint-every", type=click.IntRange(min=1), default=500, show_default=True, help="Steps.")
+@click.option("--checkpoint-every", type=click.IntRange(min=1), default=500, help="Steps.")
 @click.option("--keep-checkpoints", "keep", is_flag=True, help="Keep them after a complete run.")
 @click.option("-o", "--output", required=True, type=PATH, help="Gets predictions/, run.json.")
 def finetune(
@@ -161,8 +160,8 @@ def average(output: Path, tasks: tuple[Path, ...]) -> None:
 
 @click.command()
 @XTREME
-@click.option("--samples", default=1000, show_default=True, type=click.IntRange(100), help="Of the examples.")
-@click.option("--seed", default=1, show_default=True, type=options.SEED, help="Of the samples.")
+@click.option("--samples", default=1000, type=click.IntRange(100), help="Of the examples.")
+@click.option("--seed", default=1, type=options.SEED, help="Of the samples.")
 @click.option("-o", "--output", required=True, type=FILE, help="Table to write.")
 @click.argument("first", type=FOLDER)
 @click.argument("second", type=FOLDER)

@@ -39,9 +39,7 @@ BASES = {
     "--cores", type=click.IntRange(min=1), help="Of the machine that runs it.  [default: this machine's]"
 )
 @click.option("--profile", type=click.Choice(["slurm"]), help="Forecast a run through SLURM instead.")
-@click.option(
-    "--jobs", "places", type=click.IntRange(min=1), default=100, show_default=True, help="At once, on SLURM."
-)
+@click.option("--jobs", "places", type=click.IntRange(min=1), default=100, help="At once, on SLURM.")
 @click.option(
     "--gpu/--no-gpu",
     default=None,

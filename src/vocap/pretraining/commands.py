@@ -31,7 +31,7 @@ PATH = click.Path(path_type=Path)
 @click.option("--language", required=True, type=options.Code(), help="Its code.")
 @click.option("--heldout", required=True, type=PATH, help="Lines to measure on; they are left out of FILEs.")
 @options.layout
-@click.option("--length", type=click.IntRange(8, 1 << 16), default=512, show_default=True, help="Ids of a block.")
+@click.option("--length", type=click.IntRange(8, 1 << 16), default=512, help="Ids of a block.")
 @click.option("-o", "--output", "out", required=True, type=PATH, help="Folder for the blocks.")
 def tokenize(
     files, tokenizer, language, heldout, layout, split_sentences, escaped_newlines, documents, length, out
@@ -67,7 +67,7 @@ def tokenize(
 @click.option("--weights", type=PATH, help="Table with language and n, where the settings weigh by corpora.")
 @click.option("--settings", "file", type=PATH, help="YAML or JSON: the keys of pretraining: models: NAME.")
 @click.option("--settings-json", metavar="TEXT", help="The same as JSON text.")
-@click.option("--seed", type=options.SEED, default=1, show_default=True, help="Where the settings have none.")
+@click.option("--seed", type=options.SEED, default=1, help="Where the settings have none.")
 @options.threads("On a CPU.", default=2)
 @click.option("--checkpoint-every", type=click.IntRange(min=1), help="Instead of the settings' number of steps.")
 @click.option("--keep-checkpoints", is_flag=True, help="Keep them when the run has ended well.")
@@ -124,7 +124,7 @@ def _prepare_torch(threads: int) -> None:
 @click.option("--text", "texts", multiple=True, metavar="LANG=FILE", help="Or a file, may be repeated.")
 @click.option("--parallel", metavar="PATTERN", help="Line-aligned text to measure on, as text/{lang}.txt.")
 @click.option("--languages", metavar="CODES", help="Comma-separated; all that have text unless given.")
-@click.option("--lines", type=click.IntRange(1), default=500, show_default=True, help="Of each file, at most.")
+@click.option("--lines", type=click.IntRange(1), default=500, help="Of each file, at most.")
 @options.threads("On a CPU.", default=2)
 @click.option("-o", "--output", required=True, type=PATH, help="Table to write; .npz beside it has every line.")
 def code_length(model, corpora, texts, parallel, languages, lines, threads, output) -> None:

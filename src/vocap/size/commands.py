@@ -18,10 +18,10 @@ COUNT = click.IntRange(1)
 
 @click.command()
 @click.argument("tables", nargs=-1, required=True, type=PATH)
-@click.option("--layers", default=12, show_default=True, type=COUNT, help="L: transformer layers.")
-@click.option("--hidden", default=768, show_default=True, type=COUNT, help="H: width of layers and embeddings.")
+@click.option("--layers", default=12, type=COUNT, help="L: transformer layers.")
+@click.option("--hidden", default=768, type=COUNT, help="H: width of layers and embeddings.")
 @click.option("--intermediate", type=COUNT, help="I: width of feed-forward layers.  [default: 4 H; SwiGLU 8/3 H]")
-@click.option("--length", default=512, show_default=True, type=click.IntRange(8), help="S: tokens of a block.")
+@click.option("--length", default=512, type=click.IntRange(8), help="S: tokens of a block.")
 @click.option(
     "--causal",
     is_flag=True,
@@ -31,12 +31,10 @@ COUNT = click.IntRange(1)
 @click.option("--heads", type=COUNT, help="With --kv-heads: attention heads.  [default: H / 64]")
 @click.option("--kv-heads", type=COUNT, help="Key and value heads (grouped attention).  [default: all]")
 @click.option("--untied", is_flag=True, help="The output layer has a table of its own.")
-@click.option("--micro-batch", default=32, show_default=True, type=COUNT, help="Blocks whose logits are held.")
+@click.option("--micro-batch", default=32, type=COUNT, help="Blocks whose logits are held.")
 @click.option("--candidates", type=COUNT, metavar="K", help="Words in a sampled loss.  [default: all T]")
 @click.option("--weights", type=PATH, help="Table with the columns language, n: the mix of the training text.")
-@click.option(
-    "--alpha", default=0.7, show_default=True, type=options.Real(0, 10), help="With --weights (Equation 3)."
-)
+@click.option("--alpha", default=0.7, type=options.Real(0, 10), help="With --weights (Equation 3).")
 @click.option("--bytes", "size", type=COUNT, help="UTF-8 bytes of the training text: adds the whole training.")
 @click.option("-o", "--output", "out", type=PATH, help="Table to write (one TABLE only).")
 def size(tables, weights, alpha, size, out, layers, hidden, intermediate, length, heads, kv_heads, **model):

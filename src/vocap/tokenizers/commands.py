@@ -40,9 +40,7 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 FOLDER = click.Path(path_type=Path, file_okay=False)
 OUT = click.option("-o", "--output", "out", required=True, type=FOLDER, help="Folder to write.")
 WEIGHTS = click.option("--weights", required=True, type=PATH, help="Table with the columns language, n.")
-ALPHA = click.option(
-    "--alpha", default=0.7, show_default=True, type=options.Real(0, 10), help="Share of a language (Equation 3)."
-)
+ALPHA = click.option("--alpha", default=0.7, type=options.Real(0, 10), help="Share of a language (Equation 3).")
 CURVE = click.option(
     "--curve",
     type=FILE,
@@ -192,16 +190,8 @@ def _report(out: Path, facts: dict) -> None:
 @WEIGHTS
 @options.totals
 @ALPHA
-@click.option(
-    "--unit",
-    type=click.Choice(UNITS),
-    default=UNITS[0],
-    show_default=True,
-    help="Symbols before any merge.",
-)
-@click.option(
-    "--split", type=click.Choice(SPLITS), default=SPLITS[0], show_default=True, help="Where text is cut before."
-)
+@click.option("--unit", type=click.Choice(UNITS), default=UNITS[0], help="Symbols before any merge.")
+@click.option("--split", type=click.Choice(SPLITS), default=SPLITS[0], help="Where text is cut before.")
 @click.option(f"--{REGEX}", metavar="EXPRESSION", help="In place of --split: its matches are the words.")
 @click.option(
     "--digits",
@@ -218,20 +208,16 @@ def _report(out: Path, facts: dict) -> None:
 @click.option(
     "--fairness",
     default=0.0,
-    show_default=True,
     type=options.Real(0, 16),
     help="Multiply weights by (tokens on parallel text / mean) to this power, and train again.",
 )
-@click.option(
-    "--rounds", default=2, show_default=True, type=click.IntRange(1, 20), help="Trainings with such weights."
-)
+@click.option("--rounds", default=2, type=click.IntRange(1, 20), help="Trainings with such weights.")
 @click.option("--parity", is_flag=True, help="Each merge is for the language with the longest parallel text.")
 @click.option(
     "--from",
     "first",
     type=click.IntRange(0),
     default=0,
-    show_default=True,
     metavar="N",
     help="Weighted merges of all languages before those of --parity.",
 )
@@ -239,7 +225,6 @@ def _report(out: Path, facts: dict) -> None:
     "--window",
     type=click.IntRange(0),
     default=0,
-    show_default=True,
     metavar="N",
     help="Of --parity: no language has more than twice its share of the last N merges.",
 )
@@ -370,7 +355,6 @@ def _write_curve(curve: Path, corpora: Path, languages, alphabet, merges, rows, 
     "form",
     type=click.Choice(["huggingface", "tiktoken"]),
     default="huggingface",
-    show_default=True,
     help="Form to write; tiktoken takes byte-pair encoding of bytes, text as it is.",
 )
 def export(model: Path, out: Path, layout: str | None, form: str) -> None:

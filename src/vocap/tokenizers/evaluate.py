@@ -376,7 +376,7 @@ def choose_lines(total: int, count: int, seed: int, name: str) -> np.ndarray:
     metavar="LINES",
     help="Lines of each language. [default: 1,000 where there are 10 languages or more, else 10,000 in all]",
 )
-@click.option("--seed", default=0, show_default=True, type=options.SEED, help="Of the sample.")
+@click.option("--seed", default=0, type=options.SEED, help="Of the sample.")
 @click.option("-o", "--output", required=True, type=PATH, help="Table to write.")
 def parity(tokenizer, corpora, languages, sample, seed, output) -> None:
     """Compare a tokenizer's SentencePiece and Hugging Face forms, line by line.

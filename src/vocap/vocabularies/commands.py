@@ -142,10 +142,7 @@ MOST_WRITES = 8  # models that wait at a time: each takes a megabyte or two
 @click.argument("train", type=file)
 @click.option("-o", "--output", type=folder, required=True, help="Gets models/, curve.tsv and two more tables.")
 @click.option(
-    "--sizes",
-    default="1000:50000:1000",
-    show_default=True,
-    help="Ids of the models, as FIRST:LAST:STEP or as a list with commas.",
+    "--sizes", default="1000:50000:1000", help="Ids of the models, as FIRST:LAST:STEP or as a list with commas."
 )
 @click.option("--heldout", type=file, help="Held-out text, for its ALP under every model.")
 @options.threads("The results do not depend on it.")
@@ -154,14 +151,12 @@ MOST_WRITES = 8  # models that wait at a time: each takes a megabyte or two
     "--arithmetic",
     type=click.Choice(["exact", "fast"]),
     default="exact",
-    show_default=True,
     help="Every bit as in SentencePiece, or near it in less time.",
 )
 @click.option(
     "--seeds",
     type=click.Choice(SEEDS),
     default=SEEDS[0],
-    show_default=True,
     help="Pieces to begin with: those of SentencePiece 0.1.99 to 0.2.1, or those of 0.2.2.",
 )
 @text_options
