@@ -43,11 +43,7 @@ SECTIONS = (
         "Normalisation and cuts of all languages and stages (`docs/text.md`); without a value that of the preset.",
         Text,
     ),
-    (
-        "`layout`",
-        "The ids that are no pieces of text (`docs/text.md`); `layout: xlm-r` is the default.",
-        IdLayout,
-    ),
+    ("`layout`", "The ids that are no pieces of text (`docs/text.md`); `layout: xlm-r` is the default.", IdLayout),
     ("`corpora`", "Source of the text, size of the sample, weights of the languages.", Corpora),
     *((f"`corpora: sources: NAME`, by `{kind.key}`", kind.__doc__, kind) for kind in SOURCE_KINDS.values()),
     (
@@ -70,11 +66,7 @@ SECTIONS = (
     ),
     ("`finetuning`", "Models and tasks of XTREME.", Finetuning),
     ("`finetuning: models: NAME`", "`{}` is the model of `pretraining` of that name.", Tuned),
-    (
-        "`finetuning: recipes: TRAINING`",
-        "The defaults are the paper's:\n\n" + paper_recipes(),
-        Recipe,
-    ),
+    ("`finetuning: recipes: TRAINING`", "The defaults are the paper's:\n\n" + paper_recipes(), Recipe),
     ("`correlation`", "The study of section 2.1: a model for each of a language's vocabularies.", Correlation),
     ("`report`", "The page.", Report),
 )

@@ -29,13 +29,7 @@ TOGETHER = {
     "tokenize": ("tokenize", "tokenize_starter"),
     "joint": ("joint_descent", "pick_joint"),
     "pieces": ("trunk", "allocate_pieces"),
-    "study": (
-        "studied_sizes",
-        "studied_tokenizer",
-        "studied_text",
-        "studied_model",
-        "own_files",
-    ),
+    "study": ("studied_sizes", "studied_tokenizer", "studied_text", "studied_model", "own_files"),
 }
 CAPTIONS = {
     "starter": "text for a first run",

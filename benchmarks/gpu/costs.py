@@ -67,8 +67,4 @@ def forecast(row: Mapping, own: Mapping[str, float], refitted: Mapping[str, floa
     """Seconds of a training without its start and its validation: forecast before, by these rows, and measured."""
     features = training_features(Recipe(**row["recipe"]), row["V"], row["length"], row["languages"], True)
     kept = {name: value for name, value in features.items() if name not in NOT_TRAINING}
-    return {
-        "measured_s": row["seconds"],
-        "forecast_s": weigh(own, kept),
-        "refitted_s": weigh(refitted, kept),
-    }
+    return {"measured_s": row["seconds"], "forecast_s": weigh(own, kept), "refitted_s": weigh(refitted, kept)}

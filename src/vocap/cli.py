@@ -64,9 +64,7 @@ GROUPS = {
         "average": "vocap.finetuning.commands:average",
         "compare": "vocap.finetuning.commands:compare",
     },
-    "Rules of the workflow, correlation study": {
-        "correlate": "vocap.correlation.study:correlate",
-    },
+    "Rules of the workflow, correlation study": {"correlate": "vocap.correlation.study:correlate"},
 }
 VERBS = {verb: place for group in GROUPS.values() for verb, place in group.items()}
 # verbs of earlier versions: what replaces them

@@ -85,8 +85,7 @@ class Settings(BaseModel):
         1, ge=0, le=2**63 - 1, description="of every random choice: samples, held-out lines, shuffles"
     )
     languages: Literal["all"] | list[str] = Field(
-        "all",
-        description="codes of corpora.table, or all of them but those of the groups code, math and chat",
+        "all", description="codes of corpora.table, or all of them but those of the groups code, math and chat"
     )
     downloads: dict[str, Download] = Field({}, description="files besides text that can be fetched, by name")
     text: Text = Text()

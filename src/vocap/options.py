@@ -94,10 +94,7 @@ def layout(command: Callable) -> Callable:
     """The options --format, --split-sentences, --escaped-newlines and --documents: how text lies in its files."""
     decorators = (
         click.option(
-            "--format",
-            "layout",
-            default="text",
-            help="Text, jsonl:FIELD, tsv:COLUMN or parquet:COLUMN.",
+            "--format", "layout", default="text", help="Text, jsonl:FIELD, tsv:COLUMN or parquet:COLUMN."
         ),
         click.option("--split-sentences", is_flag=True, help="Cut lines into sentences: for whole articles."),
         click.option("--escaped-newlines", is_flag=True, help="Backslash and n denote a line end."),

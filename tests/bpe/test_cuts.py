@@ -78,10 +78,7 @@ def test_words_are_those_of_tokenizers_on_every_character(own):
     assert words_of(lines, **own) == expected(lines, **own)
 
 
-@given(
-    st.lists(st.text(ALPHABET, max_size=12), min_size=1, max_size=4),
-    st.sampled_from(CUTS),
-)
+@given(st.lists(st.text(ALPHABET, max_size=12), min_size=1, max_size=4), st.sampled_from(CUTS))
 def test_words_of_any_text(lines, own):
     assert words_of(lines, **own) == expected(lines, **own)
     for line in lines:

@@ -14,15 +14,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from tests.made_text import write_lines
 from tests.pretraining.factories import LENGTH, RECIPE, arguments, make_blocks, make_lines, make_tokenizer
-from tests.pretraining.processes import (
-    finish,
-    free_port,
-    pretrain,
-    results,
-    start,
-    start_gradients,
-    wait_for_step,
-)
+from tests.pretraining.processes import finish, free_port, pretrain, results, start, start_gradients, wait_for_step
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import read_tsv
 from vocap.pretraining.data import TrainingBatches, Vocabulary, heldout_blocks, load_data, open_language

@@ -178,12 +178,7 @@ def _trimmed(checks: Checks, facts: Mapping[str, Any]) -> list[str]:
 
 
 def write_extended(
-    source: Adaptable,
-    own: Mapping[str, Path],
-    others: Texts,
-    settings: Mapping[str, Any],
-    model,
-    out: Path,
+    source: Adaptable, own: Mapping[str, Path], others: Texts, settings: Mapping[str, Any], model, out: Path
 ) -> list[str]:
     """Write the tokenizer with a language more. Returns the lines to print.
 

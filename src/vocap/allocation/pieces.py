@@ -94,11 +94,7 @@ class Trunk:
 
 
 def grow_trunk(
-    texts: Texts,
-    weights: Mapping[str, float],
-    required: Iterable[str],
-    threads: int = 1,
-    largest: int = LARGEST,
+    texts: Texts, weights: Mapping[str, float], required: Iterable[str], threads: int = 1, largest: int = LARGEST
 ) -> Trunk:
     """The trunk of all languages, for every T up to `largest`.
 

@@ -82,10 +82,7 @@ class Sample:
 
 
 def draw_sample(
-    files: Iterable[TextFile],
-    max_sentences: int,
-    seed: int,
-    max_characters: int | None = None,
+    files: Iterable[TextFile], max_sentences: int, seed: int, max_characters: int | None = None
 ) -> Sample:
     """A uniform sample of the valid lines of `files`, read once, cut into train and held-out lines by content.
 

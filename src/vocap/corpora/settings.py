@@ -189,11 +189,7 @@ class UrlSource(Source):
     """One file of each language, downloaded over http or https."""
 
     url: Address = Field(description="address of one file, with {lang} for the source's own code")
-    date: str | None = Field(
-        None,
-        pattern=r"^[0-9A-Za-z.-]+$",
-        description="replaces {date} in url",
-    )
+    date: str | None = Field(None, pattern=r"^[0-9A-Za-z.-]+$", description="replaces {date} in url")
     key: ClassVar[str] = "url"
 
     @pydantic.model_validator(mode="after")
@@ -225,9 +221,7 @@ class PathSource(Source):
         list[PathPattern],
         pydantic.BeforeValidator(lambda value: [value] if isinstance(value, str) else value),
         Field(min_length=1),
-    ] = Field(
-        description="files, folders (all files in them) or patterns (`/data/{lang}/*.gz`), with {lang}",
-    )
+    ] = Field(description="files, folders (all files in them) or patterns (`/data/{lang}/*.gz`), with {lang}")
     key: ClassVar[str] = "path"
 
     def paths_of(self, code):
@@ -441,8 +435,7 @@ class Corpora(BaseModel):
         "translation; null: those of the starter corpus, if all text comes from it",
     )
     development: AlignedPattern | None = Field(
-        None,
-        description="the same, of files that trainers may look at and no evaluation uses",
+        None, description="the same, of files that trainers may look at and no evaluation uses"
     )
     starter: Starter = Starter()
 

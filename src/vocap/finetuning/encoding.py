@@ -328,12 +328,7 @@ def best_answers(
 
 
 def best_span(
-    starts: np.ndarray,
-    ends: np.ndarray,
-    inside: np.ndarray,
-    best: np.ndarray,
-    n_best: int | None,
-    max_answer: int,
+    starts: np.ndarray, ends: np.ndarray, inside: np.ndarray, best: np.ndarray, n_best: int | None, max_answer: int
 ) -> tuple[float, int, int] | None:
     """The highest score of one window, and its first and last position; None where no pair is allowed.
 

@@ -380,12 +380,7 @@ def start(job: Job, inputs: Inputs, tuner: Tuner, checkpoint_every: int) -> Fine
     model = "random " + file_sha256(job.model / CONFIG)
     if job.pretrained:
         model = " ".join(file_sha256(path) for path in sorted(job.model.glob("*.safetensors")))
-    made_of = {
-        "model": model,
-        "inputs": dict(inputs.description),
-        "rule": job.rule,
-        "training": job.training,
-    }
+    made_of = {"model": model, "inputs": dict(inputs.description), "rule": job.rule, "training": job.training}
     return FineTuning(job, tuner, train, looked_at, made_of, checkpoint_every)
 
 

@@ -64,8 +64,7 @@ class Recipe(BaseModel):
     weight_decay: float = Field(0.0, ge=0, description="decoupled, on every parameter")
     clip: float = Field(1.0, gt=0, description="highest norm of the gradient")
     precision: Precision = Field(
-        "auto",
-        description="of the layers' products; auto: bf16 on a GPU, fp16 on one without it; else fp32",
+        "auto", description="of the layers' products; auto: bf16 on a GPU, fp16 on one without it; else fp32"
     )
 
     def of_inputs(self) -> dict[str, Any]:

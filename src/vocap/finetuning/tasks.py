@@ -159,12 +159,7 @@ _published(
     bytes_per_row=180,
 )
 _published(
-    "panx",
-    "tags",
-    labels=ENTITIES,
-    recipe={**_TAGS, "evaluate_every": 1000},
-    label="NER",
-    bytes_per_row=75,
+    "panx", "tags", labels=ENTITIES, recipe={**_TAGS, "evaluate_every": 1000}, label="NER", bytes_per_row=75
 )
 
 _SQUAD = ("squad/{split}-v1.1.json",)

@@ -106,8 +106,7 @@ class Recipe(BaseModel):
         "Llama's form has no such bias)",
     )
     precision: Precision = Field(
-        "auto",
-        description="of the layers' products; auto: bf16 on a GPU, fp16 on a GPU without it, fp32 on a CPU",
+        "auto", description="of the layers' products; auto: bf16 on a GPU, fp16 on a GPU without it, fp32 on a CPU"
     )
     seed: Seed | None = Field(
         None, description="of weights, order, masks, dropout, negatives; null: the configuration's"

@@ -184,12 +184,7 @@ class _Part:
         self._write_headers()
         for file in self.files.values():
             file.close()
-        return {
-            **self.counts,
-            "tokens": self.lengths[""],
-            "blocks": self.lengths["-ends"],
-            "cut": self.packer.cut,
-        }
+        return {**self.counts, "tokens": self.lengths[""], "blocks": self.lengths["-ends"], "cut": self.packer.cut}
 
 
 def _add_text(part: _Part, corpus: Corpus, heldout: frozenset[bytes], documents: bool) -> Counter[str]:

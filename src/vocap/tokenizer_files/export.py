@@ -84,9 +84,7 @@ def build_tokenizer(proto, name: str = "the model", layout: IdLayout | None = No
     # pieces and scores
     tokenizer = Tokenizer(
         models.Unigram(
-            scores_of(proto),
-            unk_id=role_ids(proto)["unk"],
-            byte_fallback=bool(proto.trainer_spec.byte_fallback),
+            scores_of(proto), unk_id=role_ids(proto)["unk"], byte_fallback=bool(proto.trainer_spec.byte_fallback)
         )
     )
     # normaliser, and words apart

@@ -204,8 +204,7 @@ class BytePair(Merged):
         "(3-right), or not (none); without it as the split has it, of words as text.split_digits says",
     )
     contractions: bool | None = Field(
-        None,
-        description="English contractions ('s, 'll) are words of their own; without it as the split has it",
+        None, description="English contractions ('s, 'll) are words of their own; without it as the split has it"
     )
 
     @property

@@ -72,9 +72,7 @@ class Departure:
 
 
 def seed(
-    words: WordTypes,
-    ending: Mapping[str, int] | None = None,
-    workers: Workers = ONE_THREAD,
+    words: WordTypes, ending: Mapping[str, int] | None = None, workers: Workers = ONE_THREAD
 ) -> tuple[Corpus, State]:
     """The corpus and the seed pieces with their first scores (`MakeSeedSentencePieces`).
 
@@ -225,11 +223,7 @@ def losses(
 
 
 def reduce(
-    corpus: Corpus,
-    state: State,
-    chosen: np.ndarray,
-    scores: np.ndarray,
-    buffer: Lattice | None = None,
+    corpus: Corpus, state: State, chosen: np.ndarray, scores: np.ndarray, buffer: Lattice | None = None
 ) -> State:
     """The pieces `chosen` of a state, in that order, with new scores, and the lattices that are left.
 

@@ -130,12 +130,7 @@ def _in_threads(finish: Callable, departures: Iterator, pool: Executor, threads:
 
 
 def _rung(
-    words: WordTypes,
-    corpus: descent.Corpus,
-    state: descent.State,
-    size: int,
-    coverage: float,
-    reserved: int,
+    words: WordTypes, corpus: descent.Corpus, state: descent.State, size: int, coverage: float, reserved: int
 ) -> Rung:
     """The model and the ALP of a size's last state."""
     settings = words.settings

@@ -169,8 +169,7 @@ def common_prefixes(
     shared = np.zeros(len(order), np.uint8)
     bounds = [*range(0, len(order), _BLOCK), len(order)]
     workers.map(
-        len(bounds) - 1,
-        lambda block: compare_neighbours(text, order, longest, *bounds[block : block + 2], shared),
+        len(bounds) - 1, lambda block: compare_neighbours(text, order, longest, *bounds[block : block + 2], shared)
     )
     return shared
 

@@ -47,12 +47,7 @@ class Loss(ABC):
     initial_bias = 0.0  # initial value of the output bias
 
     def __init__(
-        self,
-        vocabulary: int,
-        excluded: Sequence[int],
-        *,
-        seed: int = 0,
-        device: torch.device | str = "cpu",
+        self, vocabulary: int, excluded: Sequence[int], *, seed: int = 0, device: torch.device | str = "cpu"
     ):
         allowed = np.ones(vocabulary, bool)
         allowed[list(excluded)] = False

@@ -206,10 +206,7 @@ def _domain(values: Sequence[float]) -> tuple[float, float]:
 
 
 def _place(
-    rows: Sequence[dict[str, Any]],
-    domains: Mapping[str, tuple[float, float]],
-    width: int,
-    height: int,
+    rows: Sequence[dict[str, Any]], domains: Mapping[str, tuple[float, float]], width: int, height: int
 ) -> list[dict[str, Any]]:
     """The names that have space, with `align`, `dx` and `dy`, in an area of this width and height in px.
 
