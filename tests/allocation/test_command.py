@@ -56,13 +56,6 @@ def trained(tmp_path_factory):
     return root
 
 
-@pytest.fixture
-def folder(trained, tmp_path):
-    """A copy to spoil."""
-    shutil.copytree(trained, tmp_path / "copy")
-    return tmp_path / "copy"
-
-
 def allocate(root, total, *options, output="out", **environment):
     return vocap(
         "allocate",

@@ -236,21 +236,18 @@ BAD_QUESTIONS = [
     (b'\n{"data": "\xff"}', "line 2: not UTF-8"),
     ("[]", "the file: Input should be an object"),
     ('{"data": []}', "holds no question"),
-    (broken(lambda paragraph: paragraph.pop("context")), "data.0.paragraphs.0.context: Field required"),
+    (broken(lambda one: one.pop("context")), "data.0.paragraphs.0.context: Field required"),
     (
-        broken(lambda paragraph: paragraph["qas"][0].update(id=7)),
+        broken(lambda one: one["qas"][0].update(id=7)),
         "data.0.paragraphs.0.qas.0.id: Input should be a valid string",
     ),
     (
-        broken(lambda paragraph: paragraph["qas"][0]["answers"][0].update(answer_start=1)),
+        broken(lambda one: one["qas"][0]["answers"][0].update(answer_start=1)),
         "question 1 (id q1): the answer 'Kyoto' is not at answer_start 1 of the context, which has",
     ),
+    (broken(lambda one: one["qas"][0]["answers"][0].update(answer_start=-5)), "is not at answer_start"),
     (
-        broken(lambda paragraph: paragraph["qas"][0]["answers"][0].update(answer_start=-5)),
-        "is not at answer_start",
-    ),
-    (
-        broken(lambda paragraph: paragraph["qas"][0]["answers"][0].update(answer_start="0")),
+        broken(lambda one: one["qas"][0]["answers"][0].update(answer_start="0")),
         "answer_start: Input should be a valid integer",
     ),
     (

@@ -21,32 +21,21 @@ SHAPES = [Shape(), Shape(layers=2, hidden=64, heads=2, intermediate=100, positio
 
 
 def masked(shape: Shape, total: int, untied: bool) -> XLMRobertaForMaskedLM:
-    return XLMRobertaForMaskedLM(
-        XLMRobertaConfig(
-            vocab_size=total,
-            hidden_size=shape.hidden,
-            num_hidden_layers=shape.layers,
-            num_attention_heads=shape.heads,
-            intermediate_size=shape.intermediate,
-            max_position_embeddings=shape.positions + 2,
-            type_vocab_size=1,
-            tie_word_embeddings=not untied,
-        )
-    )
+    layers = {"num_hidden_layers": shape.layers, "num_attention_heads": shape.heads}
+    widths = {"hidden_size": shape.hidden, "intermediate_size": shape.intermediate}
+    rows = {"vocab_size": total, "max_position_embeddings": shape.positions + 2, "type_vocab_size": 1}
+    return XLMRobertaForMaskedLM(XLMRobertaConfig(**layers, **widths, **rows, tie_word_embeddings=not untied))
 
 
 def causal(shape: Shape, total: int, untied: bool) -> GPT2LMHeadModel:
-    return GPT2LMHeadModel(
-        GPT2Config(
-            vocab_size=total,
-            n_embd=shape.hidden,
-            n_layer=shape.layers,
-            n_head=shape.heads,
-            n_inner=shape.intermediate,
-            n_positions=shape.positions,
-            tie_word_embeddings=not untied,
-        )
-    )
+    layers = {
+        "n_layer": shape.layers,
+        "n_head": shape.heads,
+        "n_embd": shape.hidden,
+        "n_inner": shape.intermediate,
+    }
+    rows = {"vocab_size": total, "n_positions": shape.positions}
+    return GPT2LMHeadModel(GPT2Config(**layers, **rows, tie_word_embeddings=not untied))
 
 
 @pytest.mark.parametrize("total", [1000, 250_002])

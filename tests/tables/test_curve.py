@@ -56,13 +56,11 @@ HEADER = "size\tpieces\talp\talp_heldout\ttokens_per_sentence\tstatus\n"
         (HEADER + "2000\t2000\t-1\t\t\tok\n1000\t1000\t-1\t\t\tok\n", "line 3: size 1000 after 2000"),
     ],
 )
-def test_errors_name_file_line_and_column(tmp_path, text, words):
-    path = tmp_path / "curve.tsv"
-    path.write_text(text, encoding="utf-8")
+def test_errors_name_file_line_and_column(tmp_path, text, words, read=read_points):
+    (tmp_path / "curve.tsv").write_text(text, encoding="utf-8")
     with pytest.raises(VocapError) as error:
-        read_points(path)
-    assert str(path) in str(error.value)
-    assert words in str(error.value)
+        read(tmp_path / "curve.tsv")
+    assert str(tmp_path / "curve.tsv") in str(error.value) and words in str(error.value)
 
 
 def test_written_characters_are_read_unchanged(tmp_path):
@@ -92,11 +90,7 @@ CHARACTERS = "character\tcount\tper_line\n"
     ],
 )
 def test_bad_rows_of_characters_are_named(tmp_path, text, words):
-    path = tmp_path / "characters.tsv"
-    path.write_text(text, encoding="utf-8")
-    with pytest.raises(VocapError) as error:
-        read_characters(path)
-    assert str(path) in str(error.value) and words in str(error.value)
+    test_errors_name_file_line_and_column(tmp_path, text, words, read_characters)
 
 
 SIZES = np.arange(1000, 50_001, 1000)

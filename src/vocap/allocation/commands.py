@@ -17,7 +17,6 @@ from vocap.allocation.inputs import gather
 from vocap.allocation.rules import RULES
 from vocap.allocation.settings import Allocation, rows_beside_pieces
 from vocap.errors import UsageError, log
-from vocap.options import text_options
 from vocap.tables.sampling_probabilities import read_weights
 from vocap.text_files.named_texts import read_development
 from vocap.tokenizer_files import SPECIALS
@@ -65,7 +64,7 @@ def _shared(command: Callable) -> Callable:
             "--without", default="", metavar="LANG,LANG", show_default=False, help="Languages to leave out."
         ),
         options.threads("Languages at a time, of rule pieces; the results do not depend on it."),
-        text_options,
+        options.text_options,
     )
     for decorate in reversed(decorators):  # as if written above the command one by one: --help shows this order
         command = decorate(command)

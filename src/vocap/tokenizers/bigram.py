@@ -6,7 +6,6 @@ D = n1 / (n1 + 2 n2), n1 and n2 the numbers of counts that are 1 and 2 (Ney, Ess
 a line is a symbol beside the V ids: it precedes the first token and follows the last one.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -103,7 +102,7 @@ def fold_lengths(lines: Sequence[Sequence[int]], size: int) -> np.ndarray:
     Float64 [lines]; NaN where there are fewer than `LEAST_LINES`.
     """
     if len(lines) < LEAST_LINES:
-        return np.full(len(lines), math.nan)
+        return np.full(len(lines), np.nan)
     left, right, line = _neighbours(lines, size)
     bits = np.zeros(len(left))
     for fold in range(FOLDS):

@@ -4,12 +4,11 @@ Of each size that leaves the descent, `finalise` makes the pieces (`Trainer::Fin
 `model_bytes` the file, byte for byte as SentencePiece writes it.
 """
 
-import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 
@@ -221,7 +220,7 @@ def finalise(
     return FinalPieces(all_ids[chosen], all_scores[chosen])
 
 
-@functools.cache
+@cache
 def template(coverage: float, settings: TextSettings = XLM_R) -> tuple[bytes, bytes]:
     """The parts of every model besides its pieces: the meta pieces before them, the specifications after them.
 

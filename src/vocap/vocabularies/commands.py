@@ -18,7 +18,6 @@ import sentencepiece
 from vocap import options
 from vocap.errors import UsageError, VocapError, log
 from vocap.files.io import aligned, file_sha256, replacing, write_json
-from vocap.options import text_options, text_words
 from vocap.tables.curve import Point, outline, parse_option, read_points, write_characters, write_points
 from vocap.tables.piece_index import NAME as INDEX
 from vocap.tables.piece_index import PieceIndex, build, save_index, text_pieces
@@ -43,7 +42,7 @@ folder = click.Path(file_okay=False, path_type=Path)
 @click.option("--point", type=file, required=True, help="Table to write: the curve's row of this size.")
 @options.coverage(COVERAGE, "Share of characters that must be pieces.")
 @options.threads("Another number can change pieces.")
-@text_options
+@options.text_options
 def train(size, train_path, heldout, models, point, coverage, threads, settings):
     """Train one unigram model, and give its ALP on all train and held-out lines.
 
@@ -77,7 +76,7 @@ def train(size, train_path, heldout, models, point, coverage, threads, settings)
 @click.option("--characters", type=file, required=True, help="Table to write: characters of the normalised text.")
 @click.option("--index", type=file, required=True, help="Index of all models' pieces to write.")
 @click.argument("points", nargs=-1, required=True, type=file)
-@text_options
+@options.text_options
 def curve(train_path, models, output, characters, index, points, settings):
     """Join the POINTS of one language's sizes into its curve; index its pieces, count its characters."""
     found = {row.size: (row, path) for path in points for row in read_points(path)}
@@ -159,7 +158,7 @@ MOST_WRITES = 8  # models that wait at a time: each takes a megabyte or two
     default=SEEDS[0],
     help="Pieces to begin with: those of SentencePiece 0.1.99 to 0.2.1, or those of 0.2.2.",
 )
-@text_options
+@options.text_options
 def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, seeds, settings):
     """Train models of all sizes on TRAIN at once, and measure their ALP.
 
@@ -190,7 +189,7 @@ def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, seeds, 
     models = output / "models"
     models.mkdir(parents=True, exist_ok=True)
     read = map(file_sha256, [*files.values(), *filter(None, [settings.rule_file])])
-    made_of = [REVISION, *read, coverage, arithmetic, seeds, *text_words(settings)]
+    made_of = [REVISION, *read, coverage, arithmetic, seeds, *options.text_words(settings)]
     rows = _kept_points(models, made_of)
     if missing := [size for size in numbers if size not in rows]:
         for path in (
