@@ -218,11 +218,12 @@ def test_byte_pieces_stay(root, tmp_path):
 
 
 def test_it_can_be_run_again_and_leaves_others_files_alone(root, tmp_path):
-    for _ in range(2):
-        run(trim, root / "tokenizers/all", "--languages=en", "-o", tmp_path / "out")
+    run(trim, root / "tokenizers/all", "--languages=en", "-o", tmp_path / "out")
     first = (tmp_path / "out/sentencepiece.model").read_bytes()
     run(trim, root / "tokenizers/all", "--languages=en", "-o", tmp_path / "out")
     assert (tmp_path / "out/sentencepiece.model").read_bytes() == first
+    with pytest.raises(UsageError, match=r"out: would replace .*out.sentencepiece.model; name another folder"):
+        run(trim, tmp_path / "out/sentencepiece.model", f"--corpora={root}/corpora", "-o", tmp_path / "out")
     (tmp_path / "out/mine.txt").write_text("mine")
     with pytest.raises(UsageError, match="did not make"):
         run(trim, root / "tokenizers/all", "--languages=en", "-o", tmp_path / "out")

@@ -19,7 +19,6 @@ from vocap.bpe.model_file import is_bpe, read_bpe
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import read_object, replacing_directory, write_tsv
 from vocap.text_files import named_texts
-from vocap.text_files.named_texts import Texts, read_sentences
 from vocap.tokenizer_files import CARD, CHAT_TEMPLATE, EXPORTED
 from vocap.unigram.alp import CorpusAlp, corpus_alp, count_tokens
 from vocap.unigram.text_settings import COVERAGE
@@ -64,11 +63,14 @@ class Check:
 Checks = Mapping[tuple[str, str], Check]  # by language and part
 
 
-def load(path: Path, model_folder: Path | None) -> tuple[Adaptable, Any, Path | None]:
+def load(path: Path, model_folder: Path | None, out: Path) -> tuple[Adaptable, Any, Path | None]:
     """The tokenizer of a file or folder, its model (None without a folder of one), and its run's corpora, if any.
 
-    Raises VocapError for a tokenizer that leaves out merges at random, and for a model whose tokens lack ids.
+    Raises VocapError for a tokenizer that leaves out merges at random, and for a model whose tokens lack ids;
+    UsageError for one of both that lies in `out`, which is replaced.
     """
+    if inside := [one for one in (path, model_folder) if one and one.resolve().is_relative_to(out.resolve())]:
+        raise UsageError(f"-o {out}: would replace {inside[0]}; name another folder")
     if is_bpe(path):
         source: Adaptable = BpeTokenizer(read_bpe(path))
         if source.read.definition["model"].get("dropout"):
@@ -91,7 +93,7 @@ def load(path: Path, model_folder: Path | None) -> tuple[Adaptable, Any, Path | 
 
 def find_own_and_others(
     served: Sequence[str] | None, corpora: Path | None, language: str, texts: Mapping[str, Path | None], languages
-) -> tuple[dict[str, Path], Texts]:
+) -> tuple[dict[str, Path], named_texts.Texts]:
     """The `texts` of the new language by part, or those of `corpora`, and held-out text of the others.
 
     `served`: the languages to be found in `corpora` where `languages` names none; None for all.
@@ -117,7 +119,7 @@ def find_own_and_others(
 
 def write_trimmed(
     source: Adaptable,
-    files: Texts,
+    files: named_texts.Texts,
     owners: Mapping[str, Sequence[str]],
     settings: Mapping[str, Any],
     model,
@@ -131,7 +133,7 @@ def write_trimmed(
     uses = np.zeros((2, source.encoder.size), np.int64)
     for parts in files.values():
         for part, path in parts.items():
-            blocks = read_sentences(path)
+            blocks = named_texts.read_sentences(path)
             uses[int(part == "heldout")] += count_tokens(source.encoder.encode_batch, uses.shape[1], blocks)[0]
     if not uses.any():
         raise VocapError("no line in any text; give text with a sentence a line")
@@ -178,7 +180,12 @@ def _trimmed(checks: Checks, facts: Mapping[str, Any]) -> list[str]:
 
 
 def write_extended(
-    source: Adaptable, own: Mapping[str, Path], others: Texts, settings: Mapping[str, Any], model, out: Path
+    source: Adaptable,
+    own: Mapping[str, Path],
+    others: named_texts.Texts,
+    settings: Mapping[str, Any],
+    model,
+    out: Path,
 ) -> list[str]:
     """Write the tokenizer with a language more. Returns the lines to print.
 
@@ -193,7 +200,7 @@ def write_extended(
     checks = compare_texts(source, after, texts)
     alps, shown = {}, []
     for part, path in own.items():
-        found = [corpus_alp(side.encoder, read_sentences(path)) for side in (source, after)]
+        found = [corpus_alp(side.encoder, named_texts.read_sentences(path)) for side in (source, after)]
         if found[0] is not None:
             alps[part] = {"before": found[0].alp, "after": found[1].alp}
             shown.append(f"{language} {part}: {_effect(*found, source.encoder.unk_id)}")
@@ -243,7 +250,7 @@ def _changes_of_others(language: str, checks: Checks) -> list[str]:
 
 
 def compare_texts(
-    before: Adaptable, after: Adaptable, texts: Texts, foreseen: Collection[str] | None = None
+    before: Adaptable, after: Adaptable, texts: named_texts.Texts, foreseen: Collection[str] | None = None
 ) -> dict[tuple[str, str], Check]:
     """Segment every line of every text with both; one block of lines is held at a time.
 
@@ -257,7 +264,7 @@ def compare_texts(
         check = checks[code, part] = Check()
         if surprising is not None and part == "heldout":
             check.unforeseen = 0
-        for lines in read_sentences(path):
+        for lines in named_texts.read_sentences(path):
             check.lines += len(lines)
             both = (side.encoder.encode_batch(lines) for side in (before, after))
             for line, old, new in zip(lines, *both, strict=True):
@@ -343,7 +350,7 @@ def trim(tokenizer, languages, texts, heldouts, corpora, model_folder, out, **se
     those applied in the text, and their parts. Then every line is segmented again and compared.
     Writes a tokenizer's folder, ids.tsv (old and new ids), comparison.tsv and, with --model, model/.
     """
-    source, model, beside = load(tokenizer, model_folder)
+    source, model, beside = load(tokenizer, model_folder, out)
     if corpora is None and not texts:
         corpora = beside
     files = named_texts.find_texts(texts, corpora, named_texts.parse_languages(languages), ["train", "heldout"])
@@ -403,7 +410,7 @@ def extend(
     others. Writes a tokenizer's folder, ids.tsv, additions.tsv, comparison.tsv (changes for every language
     measured) and, with --model, model/.
     """
-    source, model, beside = load(tokenizer, model_folder)
+    source, model, beside = load(tokenizer, model_folder, out)
     source = source.in_order()
     if share != SHARE and "share" in source.unused:
         raise UsageError(f"--share {share}: byte-pair encoding has no scores; leave it out")
