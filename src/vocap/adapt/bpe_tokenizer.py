@@ -142,7 +142,8 @@ class BpeTokenizer(Adaptable):
             folder, self.encoder.tokenizer, self.read.roles, model_file.longest_input(self.path)
         )
         read = model_file.read_bpe(folder / "tokenizer.json")
-        dead = set(model_file.Derivations(read).unreachable())
+        splitter = encoders.Splitter(self.encoder)
+        dead = set(encoders.dead_ids(splitter, dict(encoders.texts_of(splitter))))
         description = {
             "kind": kind,
             "total": len(read.tokens),

@@ -15,6 +15,7 @@ from vocap.bpe.training import token_names
 from vocap.bpe.words import Alphabet
 from vocap.errors import UsageError
 from vocap.files.io import write_json, write_tsv
+from vocap.tokenizer_files.encoders import HuggingFaceEncoder, Splitter, dead_ids, texts_of
 from vocap.tokenizer_files.export import template
 from vocap.tokenizer_files.id_layout import MASK, IdLayout
 from vocap.tokenizer_files.layout import PIECE_COLUMNS
@@ -125,12 +126,14 @@ def write_tokenizer(
     tokenizer = build(alphabet, merges, rows)
     (out / "description.json").unlink(missing_ok=True)  # it says that the folder is complete
     write_definition(out, tokenizer, rows.layout.roles, rows.layout.model_max_length)
+    splitter = Splitter(HuggingFaceEncoder(tokenizer, None, out / "tokenizer.json"))
+    dead = set(dead_ids(splitter, dict(texts_of(splitter))))
     ranks = {names[new]: -rank for rank, new in reversed(list(enumerate(merges[:, 2].tolist())))}
     table, first = [], len(rows.controls) + len(rows.bytes)
     for number, name in enumerate(by_id[first : len(by_id) - len(rows.last)], start=first):
         symbol = number < first + len(rows.symbols)
-        piece = name if symbol else alphabet.text(name)
-        table.append((piece, number, 0 if symbol else ranks.get(name, 0), "", "symbol" if symbol else "ok", ""))
+        piece, status = (name, "symbol") if symbol else (alphabet.text(name), "dead" if number in dead else "ok")
+        table.append((piece, number, 0 if symbol else ranks.get(name, 0), "", status, ""))
     write_tsv(out / "pieces.tsv", PIECE_COLUMNS, table)
     content = {
         "kind": description["kind"],
@@ -138,8 +141,8 @@ def write_tokenizer(
         "settings": {"total": total, **description["settings"]},
         "scores": "by the order of merges",
         "pieces": len(table) - len(rows.symbols),
-        "dead": 0,
-        "dead_share": 0.0,
+        "dead": len(dead),
+        "dead_share": len(dead) / (len(table) - len(rows.symbols)),
         "merges": len(merges),
         "short": total - len(by_id),
         **{key: value for key, value in description.items() if key not in ("kind", "settings")},

@@ -10,7 +10,7 @@ import json
 import os
 import re
 from base64 import b64decode
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, cached_property
 from itertools import chain
@@ -21,7 +21,7 @@ import numpy as np
 from vocap.errors import VocapError, one_line
 from vocap.files.io import read_object
 from vocap.tokenizer_files import EXPORTED, MASK
-from vocap.tokenizer_files.model_file import find_model, load_processor
+from vocap.tokenizer_files.model_file import NORMAL, find_model, load_processor
 
 SPACE = "\u2581"
 BYTE_PIECE = re.compile("<0x([0-9A-F]{2})>")
@@ -314,3 +314,59 @@ def byte_characters() -> dict[str, int]:
     own = [ord(character) for character in characters if ord(character) < 256]
     others = (byte for byte in range(256) if byte not in own)
     return dict(zip(characters, chain(own, others), strict=True))
+
+
+def texts_of(splitter: Splitter) -> Iterator[tuple[int, str]]:
+    """Ids of text, and their text: none are special tokens, added ones and single bytes."""
+    encoder = splitter.encoder
+    if isinstance(encoder, HuggingFaceEncoder):
+        apart = {*encoder.tokenizer.get_added_tokens_decoder(), encoder.unk_id}
+    else:
+        entries = proto_of(encoder).pieces
+        apart = {number for number, entry in enumerate(entries) if entry.type != NORMAL}
+    for number, (raw, piece) in enumerate(zip(encoder.pieces, splitter.pieces, strict=True)):
+        byte = len(raw or "") == 1 if splitter.byte_level else BYTE_PIECE.fullmatch(raw or "")
+        if raw and number not in apart and not byte:
+            yield number, piece.replace(SPACE, " ")
+
+
+def proto_of(encoder):
+    """The `ModelProto` of a SentencePiece encoder."""
+    from sentencepiece import sentencepiece_model_pb2
+
+    return sentencepiece_model_pb2.ModelProto.FromString(encoder.processor.serialized_model_proto())
+
+
+def dead_ids(splitter: Splitter, texts: Mapping[int, str]) -> list[int]:
+    """Ids that no text is encoded as: the model takes others for their string, or text is never read as it."""
+    encoder = splitter.encoder
+    if not isinstance(encoder, HuggingFaceEncoder):
+        from vocap.tokenizer_files.layout import dead_pieces
+
+        dead, read, pieces = dead_pieces(proto_of(encoder)), encoder.processor.normalize, encoder.pieces
+        return [
+            number
+            for number, text in texts.items()
+            if pieces[number] in dead or not is_read(read, text, pieces[number])
+        ]
+    tokenizer = encoder.tokenizer
+    normalizer, cutter, model = tokenizer.normalizer, tokenizer.pre_tokenizer, tokenizer.model
+
+    def words(text: str) -> str:
+        text = normalizer.normalize_str(text) if normalizer else text
+        return "\0".join(word for word, _ in cutter.pre_tokenize_str(text)) if cutter else text
+
+    found = []
+    for number, text in texts.items():
+        piece = encoder.pieces[number]
+        continued = splitter.continued and piece.startswith(splitter.continued)  # of no word of its own
+        whole = continued or [token.id for token in model.tokenize(piece)] == [number]
+        part = piece.removeprefix(splitter.continued) if continued else piece
+        if not whole or not (splitter.broken[number] or is_read(words, text, part)):
+            found.append(number)
+    return found
+
+
+def is_read(words: Callable[[str], str], text: str, piece: str) -> bool:
+    """Whether the normalised words of a text, alone or between letters, hold the string of a piece."""
+    return any(piece in words(one) for one in (text, f"a{text}a"))

@@ -3,14 +3,11 @@
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-
-from sentencepiece import sentencepiece_model_pb2
+from collections.abc import Mapping, Sequence
 
 from vocap.errors import listed
-from vocap.tokenizer_files.encoders import BYTE_PIECE, SPACE, HuggingFaceEncoder, Splitter, byte_characters
-from vocap.tokenizer_files.layout import dead_pieces
-from vocap.tokenizer_files.model_file import BYTES, NORMAL
+from vocap.tokenizer_files.encoders import Splitter, byte_characters, dead_ids, texts_of
+from vocap.tokenizer_files.model_file import BYTES
 from vocap.tokenizers.evaluation import LOSSES, Differences, add_round_trips
 
 LONGEST = 64  # characters of an id
@@ -37,25 +34,6 @@ def check_gates(splitter: Splitter, trips: Differences, unknown: Mapping[str, in
         "fragments of characters": shown(sorted(texts.keys() - held.keys()), texts),
     }
     return {gate: f"fail: {what}" if what else "pass" for gate, what in found.items()}
-
-
-def texts_of(splitter: Splitter) -> Iterator[tuple[int, str]]:
-    """Ids of text, and their text: none are special tokens, added ones and single bytes."""
-    encoder = splitter.encoder
-    if isinstance(encoder, HuggingFaceEncoder):
-        apart = {*encoder.tokenizer.get_added_tokens_decoder(), encoder.unk_id}
-    else:
-        entries = proto_of(encoder).pieces
-        apart = {number for number, entry in enumerate(entries) if entry.type != NORMAL}
-    for number, (raw, piece) in enumerate(zip(encoder.pieces, splitter.pieces, strict=True)):
-        byte = len(raw or "") == 1 if splitter.byte_level else BYTE_PIECE.fullmatch(raw or "")
-        if raw and number not in apart and not byte:
-            yield number, piece.replace(SPACE, " ")
-
-
-def proto_of(encoder):
-    """The `ModelProto` of a SentencePiece encoder."""
-    return sentencepiece_model_pb2.ModelProto.FromString(encoder.processor.serialized_model_proto())
 
 
 def lossless(splitter: Splitter, trips: Differences) -> str:
@@ -89,39 +67,6 @@ def missing_bytes(splitter: Splitter) -> str:
     held = set(splitter.encoder.pieces)
     missing = sorted(name for piece, name in names.items() if piece not in held)
     return f"{len(missing)} without an id, the first {missing[0]}" if missing else ""
-
-
-def dead_ids(splitter: Splitter, texts: Mapping[int, str]) -> list[int]:
-    """Ids that no text is encoded as: the model takes others for their string, or text is never read as it."""
-    encoder = splitter.encoder
-    if not isinstance(encoder, HuggingFaceEncoder):
-        dead, read, pieces = dead_pieces(proto_of(encoder)), encoder.processor.normalize, encoder.pieces
-        return [
-            number
-            for number, text in texts.items()
-            if pieces[number] in dead or not is_read(read, text, pieces[number])
-        ]
-    tokenizer = encoder.tokenizer
-    normalizer, cutter, model = tokenizer.normalizer, tokenizer.pre_tokenizer, tokenizer.model
-
-    def words(text: str) -> str:
-        text = normalizer.normalize_str(text) if normalizer else text
-        return "\0".join(word for word, _ in cutter.pre_tokenize_str(text)) if cutter else text
-
-    found = []
-    for number, text in texts.items():
-        piece = encoder.pieces[number]
-        continued = splitter.continued and piece.startswith(splitter.continued)  # of no word of its own
-        whole = continued or [token.id for token in model.tokenize(piece)] == [number]
-        part = piece.removeprefix(splitter.continued) if continued else piece
-        if not whole or not (splitter.broken[number] or is_read(words, text, part)):
-            found.append(number)
-    return found
-
-
-def is_read(words: Callable[[str], str], text: str, piece: str) -> bool:
-    """Whether the normalised words of a text, alone or between letters, hold the string of a piece."""
-    return any(piece in words(one) for one in (text, f"a{text}a"))
 
 
 def shown(ids: Sequence[int], texts: Mapping[int, str]) -> str:
