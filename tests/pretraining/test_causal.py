@@ -17,6 +17,7 @@ from tests.pretraining.factories import LENGTH, RECIPE, arguments, make_blocks, 
 from tests.pretraining.processes import finish, free_port, pretrain, results, start, start_gradients, wait_for_step
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import read_tsv
+from vocap.pretraining.code_length import spread_lines
 from vocap.pretraining.data import TrainingBatches, Vocabulary, heldout_blocks, load_data, open_language
 from vocap.pretraining.model import build_model, export_model
 from vocap.pretraining.settings import Recipe, Shape, count_parameters
@@ -24,6 +25,7 @@ from vocap.pretraining.tokenizing import tokenize_language
 from vocap.pretraining.training import Folders, train
 from vocap.tables.line_bits import read_lengths
 from vocap.text_files import Layout
+from vocap.text_files.lines import escape
 
 LOSSES = ["full", "knn", "target", "sampled", "nce", "neg", "uniform"]
 SHAPE = {"layers": 1, "hidden": 16, "heads": 4, "kv_heads": 2, "intermediate": 24, "positions": LENGTH}
@@ -184,14 +186,7 @@ def test_code_lengths_of_lines_are_those_of_the_exported_model(made, finished, t
     """Also of a line longer than the model reads, whose windows overlap by half, and of unknown characters."""
     lines = [*make_lines("de", 6, seed=9), " ".join(make_lines("de", 30, seed=9)), "a \u2603\u2603 \U0001f9ff"]
     text = write_lines(tmp_path / "de.txt", [*lines, ""])
-    words = [
-        "--model",
-        str(finished / "model"),
-        "--text",
-        f"de={text}",
-        "--parallel",
-        str(tmp_path / "{lang}.txt"),
-    ]
+    words = ["--model", f"{finished}/model", "--text", f"de={text}", "--parallel", f"{tmp_path}/{{lang}}.txt"]
     status, said = pretrain(words, tmp_path / "bits.tsv", "code-length")
     assert status == 0, said
     assert "code length of the normalised text" in said
@@ -217,6 +212,13 @@ def test_code_lengths_of_lines_are_those_of_the_exported_model(made, finished, t
     first, second = read_tsv(tmp_path / "bits.tsv", ("language", "part", "bits_per_byte"))
     assert float(first["bits_per_byte"]) == pytest.approx(sum(expected) / found[1].sum(), rel=1e-5)
     assert first["unknown_bytes"] == second["unknown_bytes"] == "10"
+
+
+def test_documents_are_measured_as_they_are(tmp_path):
+    documents = ['print("a\\n")\n\tb\\', "c"]
+    write_lines(tmp_path / "heldout.txt", map(escape, documents))
+    (tmp_path / "stats.json").write_text('{"documents": true}')
+    assert spread_lines(tmp_path / "heldout.txt", 2) == documents
 
 
 @pytest.mark.parametrize(

@@ -113,13 +113,6 @@ def test_pipe(tmp_path):
     assert blocks.ended
 
 
-def test_a_pipe_without_a_writer_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(lines, "PIPE_S", 0.2)
-    os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(VocapError, match=r"pipe: a pipe that nobody has opened to write"):
-        unpacked(tmp_path / "pipe")
-
-
 # Formats
 
 

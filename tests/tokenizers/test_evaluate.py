@@ -1,10 +1,12 @@
 """Many tokenizers in one call, without a run, against the libraries' own encoding; gates; names and bad calls."""
 
+import json
 import math
 import random
 from functools import partial
 from statistics import fmean
 
+import pandas
 import pytest
 from sentencepiece import SentencePieceProcessor
 from tokenizers import AddedToken, Tokenizer, normalizers
@@ -15,11 +17,11 @@ from tests.made_text import write_lines
 from tests.tokenizers.factories import byte_tokenizer
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import read_tsv
-from vocap.tokenizer_files.encoders import Splitter, load_encoder
+from vocap.tokenizer_files.encoders import Splitter, dead_ids, load_encoder, texts_of
 from vocap.tokenizer_files.export import export
 from vocap.tokenizers.evaluate import evaluate, name_tokenizers
 from vocap.tokenizers.evaluation import Differences, gini
-from vocap.tokenizers.gates import check_gates, dead_ids, texts_of
+from vocap.tokenizers.gates import check_gates
 
 from .scripts import WORDS, make_lines, model
 from .test_bigram import direct_bits
@@ -113,6 +115,30 @@ def test_folds_need_a_thousand_lines_and_pay_unknown_characters(root, tmp_path):
     bits = fold_bits(stock.encode, stock.get_piece_size(), lines, lost) / sum(len(line.encode()) for line in lines)
     assert float(long["ten_fold_bits_per_byte"]) == pytest.approx(bits, rel=1e-9)
     assert f"{bits:.4f}" in printed and not (tmp_path / "spm" / "parallel.tsv").exists()
+
+
+def test_records_are_read_as_their_text(root, tmp_path):
+    lines = [line for line in (root / "long.txt").read_text("utf-8").split("\n")[:-1] if line]
+    write_lines(tmp_path / "a.jsonl", [json.dumps({"id": "1", "text": line}) for line in lines])
+    pandas.DataFrame({"id": "1", "text": lines}).to_parquet(tmp_path / "a.parquet")
+    for name, path in (("plain", root / "long.txt"), ("a", tmp_path / "a.jsonl"), ("b", tmp_path / "a.parquet")):
+        run("--tokenizer", root / "spm.model", "--text", f"en={path}", "--tables", tmp_path / name)
+    plain, *others = [(tmp_path / n / "spm" / "evaluation.tsv").read_text() for n in ("plain", "a", "b")]
+    assert others == [plain, plain] and len(lines) == 1020
+
+
+def test_text_and_parallel_text_of_other_languages(root, tmp_path):
+    given = [
+        "--text",
+        f"en={root}/short.txt",
+        "--languages",
+        "en,hi",
+        "--parallel",
+        f"{root}/aligned/{{lang}}.txt",
+    ]
+    assert "2 languages; bits/byte (ten folds) and round trip: text of 1" in run(
+        "--tokenizer", root / "hub", *given
+    )
 
 
 def test_gates_of_a_tokenizer_with_every_fault(tmp_path):

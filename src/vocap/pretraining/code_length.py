@@ -22,7 +22,7 @@ from vocap.pretraining.data import SpecialIds
 from vocap.pretraining.tokenizing import load_tokenizer
 from vocap.progress import Steps
 from vocap.tables.line_bits import BITS_OF_A_BYTE, CODE_LENGTH, write_lengths
-from vocap.text_files.lines import holds_documents, read_lines, unescape
+from vocap.text_files.named_texts import read_named
 from vocap.tokenizer_files import EXPORTED
 from vocap.tokenizer_files.encoders import Encoder, is_lossless, unknown_characters
 from vocap.training.distributed import own_device
@@ -131,11 +131,10 @@ def spread_lines(path: Path, most: int) -> list[str]:
 
     Of parallel files they have the same numbers. Documents have their line ends.
     """
-    lines = list(read_lines(path))
+    lines = [line for block in read_named(path) for line in block]
     count = min(most, len(lines))
     chosen = [lines[number * len(lines) // count] for number in range(count)]
-    kept = [line for line in chosen if line.strip()]
-    return list(map(unescape, kept)) if holds_documents(path) else kept
+    return [line for line in chosen if line.strip()]
 
 
 def measure(

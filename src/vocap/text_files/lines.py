@@ -12,8 +12,6 @@ import json
 import lzma
 import os
 import re
-import stat
-import threading
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -29,7 +27,6 @@ from vocap.text_files import MAX_LINE_BYTES
 
 BLOCK = 1 << 20  # bytes of text handed on at a time, about
 LONGEST_LINE = 1 << 26  # bytes; a longer one, as of an array in JSON, is an error
-PIPE_S = 60  # a named pipe that nobody writes to is waited for so long
 
 # First bytes of a file: downloads have no ending that would tell.
 _OPENERS = {
@@ -68,21 +65,12 @@ class _Stored(io.FileIO):
 
 
 def _open(path: str | Path, limit: int | None) -> _Stored:
-    """Open a file; raises VocapError for none, a folder, and a named pipe that nobody writes to."""
+    """Open a file, or a pipe; raises VocapError for none, and for a folder."""
     if not os.path.exists(path):
         raise VocapError(f"{path}: no such file; check the path")
     if os.path.isdir(path):
         raise VocapError(f"{path}: a folder, not a text file; name a file with a sentence a line")
-    if not stat.S_ISFIFO(os.stat(path).st_mode):
-        return _Stored(path, limit)
-    opened: list[_Stored] = []
-    # opening a pipe waits for its writer, for ever
-    waiting = threading.Thread(target=lambda: opened.append(_Stored(path, limit)), daemon=True)
-    waiting.start()
-    waiting.join(PIPE_S)
-    if not opened:
-        raise VocapError(f"{path}: a pipe that nobody has opened to write for {PIPE_S} s; start its writer first")
-    return opened[0]
+    return _Stored(path, limit)
 
 
 class LineFile:
@@ -218,18 +206,22 @@ def read_blocks(path: str | Path) -> Iterator[list[str]]:
     In a folder of documents (`holds_documents`) a line is given as the document that it stands for. A file that
     takes more than 5 s is reported on. Raises VocapError as `LineFile`, and naming the line that is not UTF-8.
     """
-    file, documents = LineFile(path), holds_documents(path)
+    blocks = decoded(LineFile(path))
+    return (list(map(unescape, lines)) for lines in blocks) if holds_documents(path) else blocks
+
+
+def decoded(file: LineFile) -> Iterator[list[str]]:
+    """The lines of each block as text; raises VocapError as `file`, and naming the line that is not UTF-8."""
     for block in file:
         try:
-            lines = block[:-1].decode("utf-8").split("\n")
+            yield block[:-1].decode("utf-8").split("\n")
         except UnicodeDecodeError as error:
             number = file.before + 1 + block.count(b"\n", 0, error.start)
             place = error.start - (block.rfind(b"\n", 0, error.start) + 1)
             raise VocapError(
-                f"{path}, line {number}: not UTF-8 ({error.reason} at byte {place} of the line); "
+                f"{file.path}, line {number}: not UTF-8 ({error.reason} at byte {place} of the line); "
                 "convert the file to UTF-8, or remove the line"
             ) from None
-        yield list(map(unescape, lines)) if documents else lines
 
 
 def read_lines(path: str | Path) -> Iterator[str]:

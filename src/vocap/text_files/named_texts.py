@@ -8,15 +8,22 @@ from pathlib import Path
 
 from vocap.errors import UsageError, VocapError, log
 from vocap.tables.sampling_probabilities import ENGLISH, reference_language
-from vocap.text_files.lines import read_blocks, read_lines
+from vocap.text_files import kind_of
+from vocap.text_files.lines import decoded, read_blocks, read_lines
+from vocap.text_files.records import TextFile, detect_file
 
 Texts = dict[str, dict[str, Path]]  # language to part ("train", "heldout", "text") to its file
 
 
+def read_named(path: str | Path) -> Iterator[list[str]]:
+    """The lines of `read_blocks`; of JSON Lines, a table or Parquet, by its name, those of the likeliest field."""
+    return read_blocks(path) if kind_of(path) == "text" else decoded(TextFile(path, detect_file(path)))
+
+
 def read_sentences(path: str | Path) -> Iterator[list[str]]:
-    """The lines of `read_blocks` without the empty ones, and without a byte order mark."""
+    """The lines of `read_named` without the empty ones, and without a byte order mark."""
     mark = "\ufeff"
-    for lines in read_blocks(path):
+    for lines in read_named(path):
         lines[0] = lines[0].removeprefix(mark)
         mark = ""
         yield [line for line in lines if line]

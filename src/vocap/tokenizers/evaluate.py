@@ -28,6 +28,7 @@ from vocap.tokenizers import bigram, evaluation
 from vocap.tokenizers.gates import check_gates
 
 PATH = click.Path(path_type=Path)
+WHITE = str.maketrans({"\t": r"\t", "\n": r"\n", "\r": r"\r"})  # in a cell on the terminal
 BITS, FOLDED = "bigram_bits_per_byte", "ten_fold_bits_per_byte"  # trained on train.txt, or on the text itself
 STOCK = ("sentencepiece.model", "tokenizer.model", "tokenizer.json", "huggingface")  # names that all have
 SUMMARY = (
@@ -128,7 +129,9 @@ def find(corpora, texts, languages, table, parallel) -> Texts:
     """The text to measure on. Raises UsageError and VocapError as `find_texts` and `find_aligned`."""
     codes, lines, aligned = named_texts.parse_languages(languages), {}, {}
     if corpora or texts or not parallel:
-        found = named_texts.find_texts(texts, corpora, codes, ["heldout"])
+        with_text = {entry.partition("=")[0] for entry in texts}
+        own = [code for code in codes or () if code in with_text] if parallel and not corpora else None
+        found = named_texts.find_texts(texts, corpora, own or codes, ["heldout"])
         lines = {code: next(iter(files.values())) for code, files in found.items()}
     if parallel:
         wanted = list(lines) if codes or corpora else aligned_languages(parallel)
@@ -221,7 +224,7 @@ def as_text(rows: Sequence[dict], texts: Texts, parallel: str | None) -> str:
     ]
     where = f"text of {len(texts.lines)} language{'s' * (len(texts.lines) > 1)}"
     if texts.aligned:
-        where = f"parallel text {parallel} of {len(texts.aligned)} languages"
+        where = f"parallel text {parallel} of {len(texts.aligned)} language{'s' * (len(texts.aligned) > 1)}"
         if texts.lines is not texts.aligned:
             where += f"; {bits} and round trip: text of {len(texts.lines)}"
     return "\n".join([where, *io.aligned([heads, *cells], left=[0, 5])])
@@ -281,7 +284,10 @@ def evaluate(tokenizers, corpora, texts, languages, languages_table, parallel, g
         io.write_tsv(output, text.columns(list(rows[0])), [list(row.values()) for row in rows])
     click.echo(as_text(rows, text, parallel))
     if gates:
-        checked = [(row["tokenizer"], *entry) for row in rows for entry in list(row.items())[len(SUMMARY) :]]
+        gates_of = [(row["tokenizer"], list(row.items())[len(SUMMARY) :]) for row in rows]
+        checked = [
+            (name, *(cell.translate(WHITE) for cell in entry)) for name, entries in gates_of for entry in entries
+        ]
         click.echo("\n" + "\n".join(io.aligned([["tokenizer", "gate", "result"], *checked], left=[0, 1, 2])))
 
 
