@@ -112,8 +112,9 @@ to be done.
 `--configfile` takes every word up to the next option. A target is therefore written before it, as in
 `snakemake --cores all corpora --configfile my.yaml`, or after `--` at the end (`--configfile my.yaml -- corpora`).
 
-A duplicate key is refused with file and line. Snakemake reads the files of `--configfile` before any code of
-this project runs. Where it fails, it prints a traceback; `vocap plan --configfile FILE` names the line.
+A mistake is refused with file, line and key, a duplicate key with both lines. Snakemake reads the files of
+`--configfile` before any code of this project runs. Where it fails, it prints a traceback; `vocap plan
+--configfile FILE` names the line.
 """
 
 

@@ -27,7 +27,7 @@ from vocap.workflow import cancel_leftovers, check_owner, prepend_to_path, recor
 from vocap.workflow import studied_model, summarize, tuned_model
 
 try:
-    SETTINGS = load(config)
+    SETTINGS = load(config, [SOURCES_FILE, *CONFIGFILES])
     SOURCES = resolve_all(SETTINGS.corpora, SETTINGS.selected())
     PRETRAINING_SOURCES = SETTINGS.pretraining_sources()
     TABLE = read_languages(SETTINGS.corpora.table)

@@ -4,7 +4,7 @@ import copy
 import math
 import os
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields as fields_of
 from itertools import chain
 from typing import Any, Literal
@@ -12,7 +12,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, field_validator, model_validator
 
 from vocap.allocation.settings import Allocation, rows_beside_pieces
-from vocap.config_errors import describe, yaml_booleans
+from vocap.config_errors import describe_all, find_line, yaml_booleans
 from vocap.corpora.settings import Corpora, Download, Resolved, resolve_all
 from vocap.correlation.study import Correlation
 from vocap.errors import UsageError, VocapError, one_line
@@ -152,10 +152,11 @@ class Settings(BaseModel):
         return resolve_all(corpora, self.selected())
 
 
-def load(config: Mapping[str, Any]) -> Settings:
+def load(config: Mapping[str, Any], files: Sequence[str | os.PathLike] = ()) -> Settings:
     """Check a merged configuration; entries that a later file set to null are gone.
 
-    Raises UsageError with one line for every mistake: the key, what is wrong, and what would be right.
+    Raises UsageError with one line for every mistake: the key, what is wrong, and what would be right; before it
+    the line of that one of `files`, which were merged, that gives the key.
     """
     config = _without_nulls(config)
     mistakes = list(yaml_booleans(config))
@@ -163,13 +164,12 @@ def load(config: Mapping[str, Any]) -> Settings:
         try:
             settings = Settings.model_validate(config)
         except ValidationError as error:
-            schema = Settings.model_json_schema()
-            mistakes = list(dict.fromkeys(describe(detail, schema) for detail in error.errors()))
+            mistakes = describe_all(error.errors(), Settings.model_json_schema())
         else:
             mistakes = list(_loose_ends(settings))
     if mistakes:
         more = [f"and {len(mistakes) - SHOWN} more"] if len(mistakes) > SHOWN else []
-        lines = [*map(one_line, mistakes[:SHOWN]), *more]
+        lines = [*(one_line(find_line(mistake, files) + mistake) for mistake in mistakes[:SHOWN]), *more]
         raise UsageError("the configuration cannot be used:\n" + "\n".join(f"  {line}" for line in lines))
     return settings
 

@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import Any
 
+from vocap.files.io import key_lines
 from vocap.pretraining.loss_kinds import LOSSES
 from vocap.tokenizers.settings import KINDS as TOKENIZERS
 
@@ -52,6 +53,29 @@ def yaml_booleans(config: Mapping[str, Any]) -> Iterator[str]:
     yield from search("", config)
 
 
+def find_line(mistake: str, files: Sequence[Any]) -> str:
+    """`FILE, line N: ` of the key that a mistake begins with, or else of its section; "" for a key of no file.
+
+    Of several `files` it is the last one that has most of the key.
+    """
+    key = mistake.partition(": ")[0]
+    found = [
+        (len(name), number, f"{path}, line {line}: ")
+        for number, path in enumerate(files)
+        for name, line in key_lines(path)
+        if f"{key}.".startswith(f"{name}.")
+    ]
+    return max(found)[2] if found else ""
+
+
+def describe_all(details: Sequence[Mapping[str, Any]], schema: Mapping[str, Any]) -> list[str]:
+    """A line for each finding of pydantic, but none for a missing key that a mistyped one stands for."""
+    lines = dict.fromkeys(describe(detail, schema) for detail in details)
+    for key, meant in re.findall(r"^(.*\.).*: no such key here; did you mean (.*)\?$", "\n".join(lines), re.M):
+        lines.pop(f"{key}{meant}: {KINDS['missing']}", None)
+    return list(lines)
+
+
 def describe(detail: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
     """One line for one finding of pydantic; `schema` is the JSON schema of the settings."""
     path, kind = _without_kind(detail["loc"])
@@ -82,8 +106,9 @@ def _without_kind(loc: Sequence[str | int]) -> tuple[list[str | int], str | None
 def _message(detail: Mapping[str, Any]) -> str:
     kind, value = detail["type"], detail["input"]
     if kind in ("union_tag_invalid", "union_tag_not_found"):
-        tokenizer = detail["loc"][0] == "tokenizers"
-        return f"kind must be one of {', '.join(TOKENIZERS if tokenizer else LOSSES)}"
+        kinds = list(TOKENIZERS if detail["loc"][0] == "tokenizers" else LOSSES)
+        near = get_close_matches(str(value.get("kind")), kinds, n=1)
+        return f"kind must be one of {', '.join(kinds)}" + "".join(f"; did you mean {one}?" for one in near)
     if kind in ("too_short", "missing"):
         return KINDS[kind]
     message = KINDS.get(kind) or detail["msg"].removeprefix("Value error, ")

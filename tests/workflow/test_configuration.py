@@ -61,11 +61,7 @@ def test_a_limit_that_is_null_is_none_and_not_the_default(config):
         ("corpora/table", "nowhere.tsv", ["corpora.table", "nowhere.tsv", "no such file"]),
         ("corpora/weights", "speakers", ["corpora.weights", "'speakers'", "paper_cc_gb"]),
         ("corpora/weights", "name", ["corpora.weights", "language en", "where a number above 0 is needed"]),
-        (
-            "corpora/sources/cc100/missing",
-            ["ba", False],
-            ["corpora.sources.cc100.missing", "entry 2", "in quotes"],
-        ),
+        ("corpora/sources/cc100/missing", ["ba", False], ["sources.cc100.missing", "entry 2", "in quotes"]),
         ("languages", ["en", "xx"], ["languages", "'xx'", "config/languages.tsv"]),
         ("languages", ["en", "en"], ["languages", "'en' is given more than once"]),
         ("languages", [], ["languages", "empty"]),
@@ -93,11 +89,7 @@ def test_a_limit_that_is_null_is_none_and_not_the_default(config):
         ("allocation/vocap-100k/without", ["xx"], ["allocation.vocap-100k.without", "'xx'"]),
         ("results", "src", ["results", "folder of its own"]),
         ("allocation/vocap-100k/rule", "cost-aware", ["allocation.vocap-100k.rule", "'paper'", "'pieces'"]),
-        (
-            "allocation/vocap-100k/token_fairness",
-            2.0,
-            ["allocation.vocap-100k", "rule paper does not use token_fairness"],
-        ),
+        ("allocation/vocap-100k/token_fairness", 2.0, ["vocap-100k", "rule paper does not use token_"]),
         ("allocation/a b", {"total": 1000}, ["allocation.a b", "folders"]),
         ("tokenizers/vocap-100k/allocation", "none", ["tokenizers.vocap-100k.allocation", "'none'"]),
         (
@@ -111,26 +103,14 @@ def test_a_limit_that_is_null_is_none_and_not_the_default(config):
             },
             ["tokenizers.vocap", "joint-small with vocap", "diff/joint-small-vocap"],
         ),
-        (
-            "tokenizers/new",
-            {"kind": "wordpiece"},
-            ["tokenizers.new", "kind", "vocap, joint, bpe, parity-bpe, mono, file"],
-        ),
+        ("tokenizers/new", {"kind": "wordpiece"}, ["tokenizers.new", "vocap, joint, bpe, parity-bpe"]),
         ("tokenizers/new", {"kind": "joint", "total": 260, "byte_fallback": True}, ["tokenizers.new", "261 ids"]),
         ("tokenizers/diff", {"kind": "joint", "total": 2000}, ["tokenizers.diff", "another name"]),
         ("tokenizers/joint-100k/totl", 9, ["joint-100k.totl", "did you mean total"]),
         ("tokenizers/vocap-100k/total", 9, ["vocap-100k.total", "no such key", "known are kind, byte_fallback"]),
         ("tokenizers/new", {"kind": "mono", "language": "xx", "size": 999}, ["'xx'", "999", "vocabularies.sizes"]),
-        (
-            "tokenizers/new",
-            {"kind": "mono", "language": False, "size": 1000},
-            ["tokenizers.new.language", "in quotes"],
-        ),
-        (
-            "tokenizers/p",
-            {"kind": "parity-bpe", "total": 400, "from": 500},
-            ["p.from: 500 merges are more than T"],
-        ),
+        ("tokenizers/new", {"kind": "mono", "language": False, "size": 1000}, ["new.language", "in quotes"]),
+        ("tokenizers/p", {"kind": "parity-bpe", "total": 400, "from": 500}, ["p.from: 500 merges are more"]),
         ("tokenizers/b", {"kind": "bpe", "total": 200}, ["tokenizers.b", "raise total"]),
         ("vocabularies/model", "bpe", ["vocabularies.model: is gone; vocabularies of languages"]),
         ("pretraining/models/new", {"tokenizer": "none"}, ["pretraining.models.new.tokenizer", "'none'"]),
@@ -165,6 +145,28 @@ def test_a_mistake_is_named_with_its_key(config, path, value, says):
         load(edit(config, path, value))
     for words in says:
         assert words in str(caught.value)
+
+
+def test_a_mistake_is_named_with_its_file_and_line(config, tmp_path):
+    """That of the last file that gives the key, or of its section; a mistyped key is one mistake."""
+    first, last = tmp_path / "first.yaml", tmp_path / "last.yaml"
+    first.write_text(
+        "tokenizers:\n  a.b: {kind: bep, total: 9}\n  c:\n    kind: joint\n    total: 9\nlanguages: [en]\n"
+    )
+    last.write_text(
+        "# changes\ntokenizers:\n  c: {kind: joint, totl: 9}\nallocation:\n  d:\n    without: [en, dx]\n"
+    )
+    given = read_files([first, last])
+    given["tokenizers"]["c"].pop("total")
+    with pytest.raises(UsageError) as caught:
+        load({**config, **given}, [first, last])
+    lines = str(caught.value).split("\n")[1:]
+    assert [line.split(" of ")[0] for line in lines] == [
+        f"  {last}, line 5: allocation.d.total: this key is missing",
+        f"  {first}, line 2: tokenizers.a.b: kind must be one",
+        f"  {last}, line 3: tokenizers.c.totl: no such key here; did you mean total?",
+    ]
+    assert lines[1].endswith("did you mean bpe?")
 
 
 def test_what_a_causal_model_cannot_do_is_named(config):

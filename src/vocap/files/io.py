@@ -391,3 +391,19 @@ def parse_yaml(text: str, where: object) -> Any:
         raise UsageError(f"{where}{line}: not YAML: {' '.join(words.split())[:300]}") from None
     except Exception as error:  # of the reader, which knows no line, and of numbers and dates that are none
         raise UsageError(f"{where}: not YAML: {' '.join(str(error).split())[:300]}") from None
+
+
+def key_lines(path: str | Path) -> Iterator[tuple[str, int]]:
+    """Every key of a YAML file without errors, behind those that it lies in (`a.b`, `a.0` in a list); its line."""
+    import yaml
+
+    def walk(node: Any, before: str) -> Iterator[tuple[str, int]]:
+        pairs = node.value if isinstance(node, yaml.MappingNode) else ()
+        if isinstance(node, yaml.SequenceNode):
+            pairs = enumerate(node.value)
+        for key, inner in pairs:
+            name = f"{before}{getattr(key, 'value', key)}"
+            yield name, getattr(key, "start_mark", inner.start_mark).line + 1
+            yield from walk(inner, f"{name}.")
+
+    yield from walk(yaml.compose(Path(path).read_text("utf-8"), _loader()), "")

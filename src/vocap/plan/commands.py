@@ -60,7 +60,8 @@ def plan(configfiles, cores, profile, places, gpu, compare, costs_file, as_json)
     cores = cores or len(os.sched_getaffinity(0))
     gpu = gpu if gpu is not None else profile is not None or shutil.which("nvidia-smi") is not None
     costs = forecast.read_costs(costs_file)
-    settings = load(read_files([SOURCES, *(configfiles or [DEFAULT])]))
+    files = [SOURCES, *(configfiles or [DEFAULT])]
+    settings = load(read_files(files), files)
     check_files(settings)
     texts = estimate_texts(settings)
     check_totals(settings, texts)
