@@ -101,7 +101,6 @@ def test_the_default_is_xlm_r_s_and_needs_no_option():
     ("text", "says"),
     [
         ("llama", "write xlm-r, or a map"),
-        ("{special: [<pad>]}", "no token has the role unk"),
         ("{special: [<unk>, <unk>]}", "'<unk>' is given 2 times"),
         ("{special: [<unk>, <mask>]}", "'<mask>' is given 2 times"),
         ("{special: [<unk>, <reserved_0>], reserved: 1}", "'<reserved_0>' is given 2 times"),
@@ -115,6 +114,18 @@ def test_the_default_is_xlm_r_s_and_needs_no_option():
 def test_a_wrong_layout_is_one_message(text, says):
     with pytest.raises(UsageError, match=says.replace("(", r"\(")):
         parse_layout(text)
+
+
+def test_unigram_models_alone_need_an_unknown_token(root):
+    given = ("--corpora", root / "corpora", "--weights", root / "weights.tsv", "--total", 400)
+    own = ("--layout={special: [<s>, </s>], mask: false}", "-o", root / "free")
+    refused = vocap(*map(str, ("joint", *given, *own)))
+    assert refused.returncode == 2 and "no token has the role unk, which a unigram model needs" in refused.stderr
+    run("bpe", *given, *own)
+    run("export", root / "free", "-o", root / "free" / "huggingface")
+    loaded, line = AutoTokenizer.from_pretrained(root / "free" / "huggingface"), "Sn\u00f6 \u2603 \U0001f9ff"
+    assert (loaded.unk_token, len(loaded)) == (None, 400)
+    assert loaded.decode(loaded(line).input_ids) == f"<s> {line}</s>"
 
 
 def test_a_total_that_is_no_multiple_names_the_two_nearest(root):

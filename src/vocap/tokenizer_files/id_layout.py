@@ -116,8 +116,6 @@ class IdLayout(BaseModel):
         for role in ROLES:
             if roles.count(role) > 1:
                 raise ValueError(f"special: {roles.count(role)} tokens have the role {role}; keep one")
-        if "unk" not in roles:
-            raise ValueError("special: no token has the role unk, which SentencePiece needs; add <unk>")
         for role in ("bos", "eos"):
             if self.bos_eos in ("both", role) and role not in roles:
                 raise ValueError(f"bos_eos: {self.bos_eos}: no special token has the role {role}; add one")
@@ -176,6 +174,11 @@ class IdLayout(BaseModel):
                     "layout.special, layout.presets or text.control_symbols"
                 )
         return text
+
+    def check_unknown(self) -> None:
+        """Raise UsageError without a token of the role unk, which byte-pair encoding never gives."""
+        if self.token("unk") is None:
+            raise UsageError("layout.special: no token has the role unk, which a unigram model needs; add <unk>")
 
     def check_total(self, total: int) -> None:
         """Raise UsageError for a T that is no multiple of `multiple_of`, naming the two nearest."""

@@ -16,7 +16,6 @@ from vocap import options
 from vocap.bpe import DIGITS, REGEX, SPLITS, UNITS, model_file, tiktoken_files
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import read_object, read_tsv, write_text
-from vocap.options import text_keys, text_options
 from vocap.progress import Steps
 from vocap.tables.curve import Measured, count_lines, measure_size, points_below, write_sizes
 from vocap.tables.sampling_probabilities import read_weights
@@ -48,7 +47,9 @@ CURVE = click.option(
 )
 
 
-def _check_symbols(settings: TextSettings, layout) -> None:
+def _check(settings: TextSettings, layout) -> None:
+    """Raise UsageError for symbols and a layout that a unigram model cannot have."""
+    layout.check_unknown()
     for name in ("user_defined_symbols", "control_symbols"):
         try:
             check_symbols(list(getattr(settings, name)), layout)
@@ -66,7 +67,7 @@ def _check_symbols(settings: TextSettings, layout) -> None:
 )
 @WEIGHTS
 @ALPHA
-@text_keys("byte_fallback", "user_defined_symbols", "control_symbols")
+@options.text_keys("byte_fallback", "user_defined_symbols", "control_symbols")
 @options.id_layout
 @OUT
 def fit(allocation, vocabularies, weights, alpha, layout, out, **rows) -> None:
@@ -76,7 +77,7 @@ def fit(allocation, vocabularies, weights, alpha, layout, out, **rows) -> None:
     description.json.
     """
     settings = TextSettings(**{name: value for name, value in rows.items() if value is not None})
-    _check_symbols(settings, layout)
+    _check(settings, layout)
 
     chosen = fitting.read_allocation(allocation, layout)
     shares = fitting.sentence_shares(weights, chosen.sizes, alpha)
@@ -108,7 +109,7 @@ def fit(allocation, vocabularies, weights, alpha, layout, out, **rows) -> None:
 @options.totals
 @options.coverage(COVERAGE, "Share of the text's characters that must be pieces.")
 @options.threads("Of one descent; the results do not depend on it.")
-@text_options
+@options.text_options
 @options.id_layout
 @CURVE
 @click.option("--heldout", type=FOLDER, help="With --curve: folder with {language}/heldout.txt.")
@@ -122,7 +123,7 @@ def joint(mix, corpora, weights, alpha, characters, totals, curve, heldout, out,
     stays short, with a warning. {total} in -o stands for T.
     """
     settings, coverage = training["settings"], training["coverage"]
-    _check_symbols(settings, training["layout"])
+    _check(settings, training["layout"])
     folders = options.folders(out, totals)
     if weights is None and (corpora or characters):
         option = "--corpora" if corpora else "--characters"
@@ -228,7 +229,7 @@ def _report(out: Path, facts: dict) -> None:
     metavar="N",
     help="Of --parity: no language has more than twice its share of the last N merges.",
 )
-@text_options
+@options.text_options
 @options.id_layout
 @CURVE
 @OUT

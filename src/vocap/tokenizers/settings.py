@@ -78,7 +78,11 @@ class Kind(BaseModel):
 
         `settings`: the whole configuration; `languages`: codes of the languages of the run.
         """
-        yield from ()
+        try:
+            if self.made and self.file == Kind.file:  # of a unigram model
+                settings.layout.check_unknown()
+        except UsageError as error:
+            yield f": {error}"
 
 
 class Merged(Kind):
@@ -94,6 +98,7 @@ class Merged(Kind):
         return 0
 
     def mistakes(self, settings: Any, languages: list[str]) -> Iterator[str]:
+        yield from super().mistakes(settings, languages)
         try:
             text = self.text(settings.text.settings)
             check_symbols([*text.user_defined_symbols, *text.control_symbols], settings.layout)
@@ -311,6 +316,7 @@ class Mono(Kind):
         return self.size - len(META_PIECES) + settings.layout.rows
 
     def mistakes(self, settings: Any, languages: list[str]) -> Iterator[str]:
+        yield from super().mistakes(settings, languages)
         if self.language not in languages:
             yield f".language: {self.language!r} is not among the languages of this run"
         if self.size not in settings.vocabularies.sizes:
