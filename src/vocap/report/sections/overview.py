@@ -131,7 +131,7 @@ def _changes(results: Results, one: Size) -> list[Block]:
     if groups:
         measured = counted(len(one.changes(one.best, other)), "language")
         of = f"{len(one.losses)} of {measured}, in percent of its {unit}"
-        lost = "; ".join(f"to {name} {', '.join(found)}" for name, found in groups.items())
+        lost = "; ".join(f"to {name} {listed(found)}" for name, found in groups.items())
         texts.append(f"{one.best} loses against another tokenizer in {of}: {lost}.")
     else:
         texts.append(f"No other tokenizer is better than {one.best} in any language.")
