@@ -163,7 +163,7 @@ def test_paragraphs_are_cut_where_lines_differ_and_the_rest_is_weighed_by_charac
 def test_code_makes_text_lossless_and_records_documents(uneven):
     records = [json.dumps({"text": "def f(x):\n    return x\n\n" * 40}) for _ in range(100)]
     (uneven / "python.jsonl").write_text("\n".join(records), "utf-8")
-    init(uneven, "--total", "2000", "--kind", "vocap", "--kind", "bpe")
+    init(uneven, "--total", "2000", "--kind", "vocap", "--kind", "bpe", "--kind", "parity-bpe")
     written = yaml.safe_load((uneven / "config.yaml").read_text("utf-8"))
     assert written["text"] == {"preset": "lossless"} and written["corpora"]["weights"] == "bytes"
     sources = written["corpora"]["sources"]
@@ -171,7 +171,7 @@ def test_code_makes_text_lossless_and_records_documents(uneven):
     assert [name for name, source in sources.items() if "documents" in source] == [
         written["corpora"]["languages"]["python"]
     ]
-    assert {entry["kind"] for entry in written["tokenizers"].values()} == {"vocap", "bpe"}
+    assert {entry["kind"] for entry in written["tokenizers"].values()} == {"vocap", "bpe", "parity-bpe"}
     assert {entry["total"] for entry in written["allocation"].values()} == {2000}
     counts = plan(uneven / "config.yaml")
     assert (counts["sample"], counts["fit"]) == (4, 1)
@@ -181,6 +181,7 @@ def test_wrong_options_are_one_line(uneven):
     (line,) = init(uneven, "--total", "30", status=1).stderr.splitlines()[1:]
     assert "raise total" in line
     assert "--kind" in init(uneven, "--kind", "joined", status=2).stderr
+    assert "follows parallel text" in init(uneven / "parallel", "--kind", "parity-bpe", status=2).stderr
     assert not (uneven / "config.yaml").exists()
 
 

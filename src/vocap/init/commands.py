@@ -29,7 +29,7 @@ TOTALS = (300, 500, 1000, 2000, 4000, 8000, 16_000, 32_000, 64_000, 100_000, 128
 STEPS = ((10_000, 1000), (4000, 500), (1500, 200))  # from so many pieces, sizes in such steps; below, of 100
 
 quoted = partial(json.dumps, ensure_ascii=False)  # JSON's texts and maps are YAML too
-KINDS = ("vocap", "joint", "pieces", "bpe")
+KINDS = ("vocap", "joint", "pieces", "bpe", "parity-bpe")
 
 
 def choose_sizes(reach: float) -> str:
@@ -106,6 +106,8 @@ def describe_folder(
         yield f"left out: {len(left_out) - SHOWN} files more"
     if not chosen:
         raise VocapError(f"{folder}: no text of a known language; name files by language, as de.txt or german.txt")
+    if "parity-bpe" in kinds and "development" not in parallel:
+        raise UsageError(f"--kind parity-bpe follows parallel text: give {folder}/dev/de.txt, dev/en.txt ...")
     names = {code: language.name for code, language in table.items() if code in chosen}
     # measure them
     code = [language for language in names if table[language].resource == "code"]
@@ -170,6 +172,8 @@ def write_configuration(
             rule = ", rule: pieces" if kind == "pieces" else ""
             allocations += f"  {name}: {{total: {total}{rule}{per}}}\n"
             keys = f"kind: vocap, allocation: {name}"
+        if kind == "parity-bpe":
+            keys += f", from: {total // 2}, window: 100"
         tokenizers += f"  {name}: {{{keys}}}\n"
     if allocations:
         allocations = f"allocation:  # total: T, all ids; alpha and beta: how languages weigh\n{allocations}\n"
