@@ -121,6 +121,8 @@ def test_unigram_models_alone_need_an_unknown_token(root):
     own = ("--layout={special: [<s>, </s>], mask: false}", "-o", root / "free")
     refused = vocap(*map(str, ("joint", *given, *own)))
     assert refused.returncode == 2 and "no token has the role unk, which a unigram model needs" in refused.stderr
+    done = vocap("mono", "--model", root / "vocabularies/en/models/150.model", "--language", "en", *own)
+    assert done.returncode == 2 and done.stderr == refused.stderr
     run("bpe", *given, *own)
     run("export", root / "free", "-o", root / "free" / "huggingface")
     loaded, line = AutoTokenizer.from_pretrained(root / "free" / "huggingface"), "Sn\u00f6 \u2603 \U0001f9ff"

@@ -167,6 +167,9 @@ def test_a_mistake_is_named_with_its_file_and_line(config, tmp_path):
         f"  {last}, line 3: tokenizers.c.totl: no such key here; did you mean total?",
     ]
     assert lines[1].endswith("did you mean bpe?")
+    (tmp_path / "tabs.json").write_text('{\n\t"languages": 3}')
+    with pytest.raises(UsageError, match=r"tabs\.json, line 2: languages: "):
+        load({"languages": 3}, [tmp_path / "tabs.json"])
 
 
 def test_what_a_causal_model_cannot_do_is_named(config):

@@ -406,4 +406,5 @@ def key_lines(path: str | Path) -> Iterator[tuple[str, int]]:
             yield name, getattr(key, "start_mark", inner.start_mark).line + 1
             yield from walk(inner, f"{name}.")
 
-    yield from walk(yaml.compose(Path(path).read_text("utf-8"), _loader()), "")
+    text = Path(path).read_text("utf-8").replace("\t", " ")  # with which JSON may be indented
+    yield from walk(yaml.compose(text, _loader()), "")

@@ -172,6 +172,7 @@ def mono(model, language, layout, out) -> None:
 
     Writes sentencepiece.model, pieces.tsv and description.json; dead pieces are reported, not repaired.
     """
+    layout.check_unknown()
     if not model.exists():
         raise VocapError(f"{model}: no such model file; curve.tsv beside its folder says which sizes are ok")
     proto, table = read_model(model), model.parent.parent / "characters.tsv"
