@@ -154,8 +154,8 @@ def test_alp_of_any_tokenizer(corpus, tmp_path):
         "added_tokens": [],
     }
     (tmp_path / "tokenizer.json").write_text(json.dumps(tokenizer))
-    write_lines(tmp_path / "text.txt", ["a b a", "a c", ""])
-    answer = json.loads(vocap("alp", tmp_path / "tokenizer.json", tmp_path / "text.txt", "--json").stdout)
+    write_lines(tmp_path / "text.jsonl", [json.dumps({"text": line}) for line in ("a b a", "a c", "")])
+    answer = json.loads(vocap("alp", tmp_path / "tokenizer.json", tmp_path / "text.jsonl", "--json").stdout)
     assert answer == {
         # 3 a, 1 b, 1 unknown in 3 lines: (3 log 3/5 + 2 log 1/5) / 3
         "alp": pytest.approx(-1.5837842, abs=1e-7),

@@ -21,7 +21,7 @@ from vocap.files.io import aligned, file_sha256, replacing, write_json
 from vocap.tables.curve import Point, outline, parse_option, read_points, write_characters, write_points
 from vocap.tables.piece_index import NAME as INDEX
 from vocap.tables.piece_index import PieceIndex, build, save_index, text_pieces
-from vocap.text_files.lines import read_blocks
+from vocap.text_files.named_texts import read_named
 from vocap.tokenizer_files.encoders import SentencePieceEncoder, load_encoder
 from vocap.tokenizer_files.model_file import Pieces, read_pieces
 from vocap.unigram import SEEDS, sentencepiece_trainer
@@ -60,8 +60,8 @@ def train(size, train_path, heldout, models, point, coverage, threads, settings)
         write_points(point, [Point(size, status=unreachable.reason)])
         return
     encoder = SentencePieceEncoder(sentencepiece.SentencePieceProcessor(model_proto=model))
-    on_train = corpus_alp(encoder, read_blocks(train_path))
-    on_heldout = corpus_alp(encoder, read_blocks(heldout))
+    on_train = corpus_alp(encoder, read_named(train_path))
+    on_heldout = corpus_alp(encoder, read_named(heldout))
     _write_model(models / f"{size}.model", model)
     heldout_alp = on_heldout.alp if on_heldout else None
     row = Point(size, encoder.size, on_train.alp, heldout_alp, on_train.tokens_per_sentence)
@@ -119,7 +119,7 @@ def alp(model, text, as_json):
     MODEL is a .model, a tokenizer.json or a folder that holds one. Every line of TEXT counts; natural logarithm.
     """
     encoder = load_encoder(model)
-    result = corpus_alp(encoder, read_blocks(text))
+    result = corpus_alp(encoder, read_named(text))
     if result is None:
         raise VocapError(f"{text}: no lines, so no mean; give a text with a sentence a line")
     if not as_json:
@@ -162,10 +162,11 @@ MOST_WRITES = 8  # models that wait at a time: each takes a megabyte or two
 def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, seeds, settings):
     """Train models of all sizes on TRAIN at once, and measure their ALP.
 
-    TRAIN is text, a sentence a line; all its lines are used. Every model is the one that SentencePiece 0.2.1
-    trains for that size with one thread (with --arithmetic fast, one near it); with --seeds words, its pieces and
-    scores are those of 0.2.2. A size that the text cannot reach has no model, and the reason stands in the curve.
-    Models of an earlier call with the same texts and options are kept. Prints the curve, with its knee.
+    TRAIN is text, a sentence a line, or records by the ending of its name; all are used. Every model is the one
+    that SentencePiece 0.2.1 trains for that size with one thread (with --arithmetic fast, one near it); with
+    --seeds words, its pieces and scores are those of 0.2.2. A size that the text cannot reach has no model, and
+    the reason stands in the curve. Models of an earlier call with the same texts and options are kept. Prints the
+    curve, with its knee.
     """
     # Check the call
     numbers = parse_option("--sizes", sizes, "1000:50000:1000 or 1000,2000")
@@ -183,7 +184,7 @@ def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, seeds, 
     from vocap.unigram.seeds import frequencies_at_the_end
     from vocap.unigram.word_types import load_word_types
 
-    words = load_word_types({name: partial(read_blocks, path) for name, path in files.items()}, coverage, settings)
+    words = load_word_types({name: partial(read_named, path) for name, path in files.items()}, coverage, settings)
     log.info("%s: %d lines, %d word types", train, words.sentences["train"], words.trained)
     # Models, but for those that are there
     models = output / "models"
@@ -197,7 +198,7 @@ def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, seeds, 
             output / "curve.tsv",
         ):  # of other models, should this end before its last size
             path.unlink(missing_ok=True)
-        ending = frequencies_at_the_end(read_blocks(train), words.required) if seeds == "words" else None
+        ending = frequencies_at_the_end(read_named(train), words.required) if seeds == "words" else None
         with closing(train_sizes(words, missing, coverage, threads, arithmetic, ending=ending)) as rungs:
             rows |= {point.size: point for point in _write_models(rungs, models)}
         record = {"made_of": made_of, "points": [asdict(rows[size]) for size in sorted(rows)]}
