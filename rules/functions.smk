@@ -39,9 +39,10 @@ def text_files(alpha):
     return [f"{RESULTS}/corpora/{lang}/train.txt" for lang in LANGUAGES]
 
 
-def text_option(alpha):
-    """The option that names this text."""
-    return shlex.quote(f"--mix={text_files(alpha)[0]}" if SAMPLED_ALPHAS else f"--corpora={RESULTS}/corpora")
+def text_option(entry):
+    """The options that name this text, and the unit of the languages' shares."""
+    text = f"--mix={text_files(entry.alpha)[0]}" if SAMPLED_ALPHAS else f"--corpora={RESULTS}/corpora"
+    return shlex.join([text, *["--per", entry.per] * bool(entry.per)])
 
 
 def of_descent(wildcards):

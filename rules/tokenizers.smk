@@ -2,9 +2,8 @@
 
 ALL_TOKENIZERS = {name: entry for name, entry in SETTINGS.tokenizers.items() if not absent_tokenizer(name)}
 MADE_HERE = [name for name, entry in ALL_TOKENIZERS.items() if entry.made]
-TWO_FORMS = [
-    name for name in MADE_HERE if ALL_TOKENIZERS[name].file == FILES[0]
-]  # SentencePiece's, and the export
+# Those of SentencePiece, whose export is compared.
+TWO_FORMS = [name for name in MADE_HERE if ALL_TOKENIZERS[name].file == FILES[0]]
 FITTED = tokenizers_of("vocap")
 JOINT = tokenizers_of("joint")
 MONO = tokenizers_of("mono")
@@ -110,7 +109,7 @@ rule joint_descent:
     params:
         coverage=SETTINGS.vocabularies.coverage,
         alpha=lambda wildcards: JOINT[of_descent(wildcards)].alpha,
-        lines=lambda wildcards: text_option(JOINT[of_descent(wildcards)].alpha),
+        lines=lambda wildcards: text_option(JOINT[of_descent(wildcards)]),
         text=lambda wildcards: OWN_TEXT[of_descent(wildcards)],
         layout=verbatim(shlex.join(LAYOUT)),
         totals=lambda wildcards: totals_of(f".joint/{wildcards.descent}", JOINT, DESCENTS),

@@ -101,9 +101,7 @@ def test_a_file_keeps_the_house_rules(path):
     lines, tree, file = text.splitlines(), ast.parse(text), path.relative_to(SOURCE).as_posix()
     assert len(lines) <= LONGEST, f"{file} has {len(lines)} lines: split it"
     if path.name != "__init__.py":  # which holds its package's docstring, and a few names at most
-        assert len(lines) >= SHORTEST or file in SHORT, (
-            f"{file}: merge it into its user, or name a reason in SHORT"
-        )
+        assert len(lines) >= SHORTEST or file in SHORT, f"{file}: merge it into its user, or name it in SHORT"
     for node in ast.walk(tree):
         if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             continue

@@ -39,10 +39,8 @@ def test_the_list_of_verbs_is_complete():
 
 
 def test_python_runs_the_package():
-    shown = subprocess.run(
-        [sys.executable, "-m", "vocap", "--version"], capture_output=True, text=True, check=True
-    )
-    assert shown.stdout == run("--version").stdout
+    ran = subprocess.run([sys.executable, "-m", "vocap", "--version"], capture_output=True, text=True, check=True)
+    assert ran.stdout == run("--version").stdout
 
 
 def test_a_mistyped_verb_is_told_the_nearest():

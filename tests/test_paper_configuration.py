@@ -199,7 +199,7 @@ def test_vocabularies_and_text_are_those_of_section_2(paper):
     assert made.pop("xlm-r") == {"kind": "file", "path": None, "download": "xlm-r"}  # Table 1
     for total in (250_000, 500_000):  # Table 1, section 2.2.2
         name = f"joint-{total // 1000}k"
-        assert made.pop(name) == {"kind": "joint", "total": total, "alpha": 0.7, **extras}
+        assert made.pop(name) == {"kind": "joint", "total": total, "alpha": 0.7, "per": None, **extras}
     assert made == {name: {"kind": "vocap", "allocation": name, **extras} for name in ALLOCATIONS}
 
 
@@ -216,9 +216,7 @@ def test_fine_tuning_is_that_of_appendix_c(paper):
 
 
 def test_fine_tuned_models_are_those_of_tables_and_figures(paper):
-    tuned = {
-        name: (entry.model or name, entry.step, entry.tasks) for name, entry in paper.finetuning.models.items()
-    }
+    tuned = {name: (one.model or name, one.step, one.tasks) for name, one in paper.finetuning.models.items()}
     three, four = ["xnli", "udpos", "mlqa"], ["xnli", "udpos", "panx", "mlqa"]  # columns of Tables 2 and 3, and 4
     for name, (*_, place) in MODELS.items():
         tasks = None if place.startswith("Table 1") else four if "4" in place else three

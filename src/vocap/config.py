@@ -81,9 +81,7 @@ class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     results: PlainPath = Field(RESULTS, description="folder that the run writes")
-    seed: int = Field(
-        1, ge=0, le=2**63 - 1, description="of every random choice: samples, held-out lines, shuffles"
-    )
+    seed: int = Field(1, ge=0, le=2**63 - 1, description="of random choices: samples, held-out lines, shuffles")
     languages: Literal["all"] | list[str] = Field(
         "all", description="codes of corpora.table, or all of them but those of the groups code, math and chat"
     )

@@ -33,7 +33,8 @@ def descent_name(entry: Joint, *further: object) -> str:
 
     `further`: settings outside of the entry that decide its content.
     """
-    return f"{entry.alpha}-{_hash(entry.byte_fallback or False, entry.user_defined_symbols or [], *further)}"
+    own = (entry.byte_fallback or False, entry.user_defined_symbols or [], *filter(None, [entry.per]))
+    return f"{entry.alpha}-{_hash(*own, *further)}"
 
 
 def training_name(entry: BytePair, *further: object) -> str:

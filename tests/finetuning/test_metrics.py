@@ -93,9 +93,7 @@ def test_chunks_by_their_definition(tags, chunks):
         if tags is IOB:
             pairs = [tuple(map(repaired, pair)) for pair in pairs]
         gold, pred = [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-        expected = [
-            [len(chunks(one) & chunks(other)), len(chunks(other)), len(chunks(one))] for one, other in pairs
-        ]
+        expected = [[len(chunks(a) & chunks(b)), len(chunks(b)), len(chunks(a))] for a, b in pairs]
         assert metrics.chunk_counts(gold, pred).tolist() == expected
         correct, predicted, true = np.sum(expected, axis=0, initial=0) if expected else (0, 0, 0)
         f1 = 200 * correct / (predicted + true) if correct else 0

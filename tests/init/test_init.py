@@ -148,7 +148,8 @@ def test_paragraphs_are_cut_where_lines_differ_and_the_rest_is_weighed_by_charac
         "jsonl:text": True,
         "tsv:text": False,
     }
-    assert {entry["per"] for entry in written["allocation"].values()} == {"character"}
+    trained = [entry for entry in written["tokenizers"].values() if entry["kind"] != "vocap"]
+    assert [entry["per"] for entry in (*written["allocation"].values(), *trained)] == ["character"] * 2
     for code in ("de", "ja"):  # the means in the comments, as counted here
         lines = (
             (uneven / f"{code}.{'txt' if code == 'de' else 'tsv'}").read_text("utf-8").splitlines()[code == "ja" :]

@@ -181,9 +181,7 @@ def test_each_curve_has_its_ends_and_the_reasons(tmp_path):
             assert row[f"alp_{name}"] == point["alp"]
             assert row[f"alp_heldout_{name}"] == point["alp_heldout"]
         assert row["best_heldout"] == max(trained, key=lambda point: float(point["alp_heldout"]))["size"]
-        refused = [
-            point for point in points if point["status"] != "ok" and int(point["size"]) > int(row["largest"])
-        ]
+        refused = [one for one in points if one["status"] != "ok" and int(one["size"]) > int(row["largest"])]
         assert row["end_reason"] == (refused[0]["status"] if refused else "the largest size asked for")
     assert "do not fit" in table["ja"]["start_reason"]
     assert table["de"]["start_reason"] == "the smallest size asked for"

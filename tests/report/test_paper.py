@@ -31,9 +31,7 @@ def lines_of(rows):
 def test_the_printed_averages_follow_from_the_printed_cells():
     """XTREME's average of each row, rounded as the paper rounds: one misplaced cell would show."""
     for row in printed("xtreme"):
-        scores = {
-            name: {metric: row[f"{name}_{metric}"] for metric in task.metrics} for name, task in TASKS.items()
-        }
+        scores = {name: {key: row[f"{name}_{key}"] for key in task.metrics} for name, task in TASKS.items()}
         assert round(paper_average(scores), 1) == row["average"], row["method"]
 
 

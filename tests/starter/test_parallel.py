@@ -163,9 +163,7 @@ def test_the_most_translated_messages_are_chosen(made):
     for language in set(SCRIPTS) - {"en"}:
         for source, targets in translations(packages, language).items():
             found[source] += any(duplicate_key(target) not in known for target in targets)
-    chosen = [
-        line for name in ("development", "test") for line in lines(folder / "text/parallel" / name / "en.txt")
-    ]
+    chosen = [one for name in ("development", "test") for one in lines(folder / "text/parallel" / name / "en.txt")]
     left = set(found) - set(chosen)
     # a sentence that repeats an earlier one of its language is no translation of its own, so this is a bound
     assert sum(found[source] for source in chosen) / len(chosen) > sum(found[source] for source in left) / len(

@@ -90,9 +90,7 @@ def test_many_tokenizers_on_parallel_text_without_a_run(root, tmp_path):
         every = [line for own in lines.values() for line in own]
         expected["round_trip"] = sum(decode(encode(line)) == line for line in every) / len(every)
         if name == "hub":  # which knows all characters
-            bits = [
-                fold_bits(encode, size, own) / sum(len(line.encode()) for line in own) for own in lines.values()
-            ]
+            bits = [fold_bits(encode, size, own) / sum(len(s.encode()) for s in own) for own in lines.values()]
             expected["ten_fold_bits_per_byte"] = fmean(bits)
         for column, value in expected.items():
             assert float(row[column]) == pytest.approx(value, rel=1e-9), column
@@ -136,9 +134,7 @@ def test_text_and_parallel_text_of_other_languages(root, tmp_path):
         "--parallel",
         f"{root}/aligned/{{lang}}.txt",
     ]
-    assert "2 languages; bits/byte (ten folds) and round trip: text of 1" in run(
-        "--tokenizer", root / "hub", *given
-    )
+    assert "2 languages; bits/byte (ten folds) and round trip: text of" in run("--tokenizer", root / "hub", *given)
 
 
 def test_gates_of_a_tokenizer_with_every_fault(tmp_path):

@@ -14,6 +14,7 @@ from vocap.files.io import read_tsv, write_tsv
 from vocap.tables.curve import write_characters
 from vocap.tables.sampling_probabilities import STEP
 from vocap.tokenizer_files.layout import build_model, read_contents, serialize
+from vocap.tokenizers.joint import whole_text
 from vocap.unigram.sentencepiece_trainer import Unreachable, train
 from vocap.unigram.text_settings import TextSettings
 from vocap.unigram.training_text import character_counts
@@ -210,6 +211,15 @@ def test_every_line_counts_by_the_share_of_its_language(tmp_path):
     text = json.loads((tmp_path / "600/description.json").read_text(encoding="utf-8"))["text"]
     assert (text["sentences"], text["alpha"], text["lines"]) == ("all", alpha, 4500)
     assert (text["least_weight"], text["largest_weight"]) == (min(weights.values()), max(weights.values()))
+
+
+def test_shares_of_characters(tmp_path):
+    """Lines of 4 characters count ten times as often as those of 40, where q is equal."""
+    for code, length in (("aa", 4), ("bb", 40)):
+        write_lines(tmp_path / code / "train.txt", ["x" * length] * 20)
+    given = (tmp_path, {"aa": 3, "bb": 3}, 1.0)
+    assert [part.weight for part in whole_text(*given).parts] == [STEP, STEP]
+    assert [part.weight for part in whole_text(*given, per="character").parts] == [10 * STEP, STEP]
 
 
 def pieces_of(folder) -> set[str]:

@@ -100,9 +100,7 @@ def test_long_words_with_a_common_beginning_are_distinguished():
 def test_many_words_are_counted():
     chooser = random.Random(3)
     lines = [" ".join(f"{chooser.getrandbits(20):x}" for _ in range(8)) for _ in range(10_000)]
-    words = load_word_types(
-        {"train": lambda: (lines[at : at + 100] for at in range(0, 10_000, 100))}, coverage=1.0
-    )
+    words = load_word_types({"train": lambda: (lines[a : a + 100] for a in range(0, 10_000, 100))}, coverage=1.0)
     counts = Counter("\u2581" + word for line in lines for word in line.split())
     assert dict(zip(types_of(words), words.frequencies.tolist(), strict=True)) == counts
 

@@ -112,6 +112,11 @@ def test_a_limit_that_is_null_is_none_and_not_the_default(config):
         ("tokenizers/new", {"kind": "mono", "language": False, "size": 1000}, ["new.language", "in quotes"]),
         ("tokenizers/p", {"kind": "parity-bpe", "total": 400, "from": 500}, ["p.from: 500 merges are more"]),
         ("tokenizers/b", {"kind": "bpe", "total": 200}, ["tokenizers.b", "raise total"]),
+        (
+            "tokenizers/b",
+            {"kind": "bpe", "total": 999, "per": "word"},
+            ["tokenizers.b.per", "'line' or 'character'"],
+        ),
         ("vocabularies/model", "bpe", ["vocabularies.model: is gone; vocabularies of languages"]),
         ("pretraining/models/new", {"tokenizer": "none"}, ["pretraining.models.new.tokenizer", "'none'"]),
         ("pretraining/models/tokens", {"tokenizer": "vocap-100k"}, ["models.tokens", "another name"]),
@@ -153,9 +158,7 @@ def test_a_mistake_is_named_with_its_file_and_line(config, tmp_path):
     first.write_text(
         "tokenizers:\n  a.b: {kind: bep, total: 9}\n  c:\n    kind: joint\n    total: 9\nlanguages: [en]\n"
     )
-    last.write_text(
-        "# changes\ntokenizers:\n  c: {kind: joint, totl: 9}\nallocation:\n  d:\n    without: [en, dx]\n"
-    )
+    last.write_text("#\ntokenizers:\n  c: {kind: joint, totl: 9}\nallocation:\n  d:\n    without: [en, dx]\n")
     given = read_files([first, last])
     given["tokenizers"]["c"].pop("total")
     with pytest.raises(UsageError) as caught:
@@ -170,6 +173,13 @@ def test_a_mistake_is_named_with_its_file_and_line(config, tmp_path):
     (tmp_path / "tabs.json").write_text('{\n\t"languages": 3}')
     with pytest.raises(UsageError, match=r"tabs\.json, line 2: languages: "):
         load({"languages": 3}, [tmp_path / "tabs.json"])
+
+
+def test_a_sample_has_shares_of_lines(config):
+    joint = edit(config, "tokenizers/j", {"kind": "joint", "total": 900, "per": "character"})
+    assert load(joint).tokenizers["j"].per == "character"
+    with pytest.raises(UsageError, match=r"tokenizers\.j\.per: character takes all lines"):
+        load(edit(joint, "corpora/mix", {"sentences": 100}))
 
 
 def test_what_a_causal_model_cannot_do_is_named(config):

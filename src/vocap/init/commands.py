@@ -82,8 +82,8 @@ def line_comments(megabytes: float, before: Mapping[str, Lines], after: Mapping[
     if is_uneven(after.values()):
         ratio = after[longest[0]].compressed / after[longest[-1]].compressed
         words.append(
-            f"{longest[0]} has {ratio:.1f} times the line of {longest[-1]}: allocations take per: character, "
-            "which keeps the length of lines out of the weights."
+            f"{longest[0]} has {ratio:.1f} times the line of {longest[-1]}: per: character keeps the length of "
+            "lines out of the weights."
         )
     return "\n".join(textwrap.fill(one, 116, initial_indent="# ", subsequent_indent="#   ") for one in words)
 
@@ -167,7 +167,7 @@ def write_configuration(
     per = ", per: character" if per_character else ""
     allocations, tokenizers = "", ""
     for kind in kinds:
-        name, keys = f"{kind}-{short}", f"kind: {kind}, total: {total}"
+        name, keys = f"{kind}-{short}", f"kind: {kind}, total: {total}{per}"
         if kind in ("vocap", "pieces"):
             rule = ", rule: pieces" if kind == "pieces" else ""
             allocations += f"  {name}: {{total: {total}{rule}{per}}}\n"

@@ -115,7 +115,8 @@ def warn_of_lines(settings: Settings, texts: Mapping[str, Text]) -> list[str]:
     Before there are models, the lesser of the distances in bytes and in characters from the median language
     counts: scripts differ in one or the other for the same sentence.
     """
-    per_line = any(entry.per != "character" for entry in settings.allocation.values())
+    entries = [*settings.allocation.values(), *settings.tokenizers.values()]
+    per_line = any(getattr(entry, "per", "character") != "character" for entry in entries)
     if not per_line or any(text.basis not in ("files", "earlier run") for text in texts.values()):
         return []
     lengths = {code: (text.line_bytes, text.line_characters) for code, text in texts.items() if text.line_bytes}

@@ -40,6 +40,9 @@ FOLDER = click.Path(path_type=Path, file_okay=False)
 OUT = click.option("-o", "--output", "out", required=True, type=FOLDER, help="Folder to write.")
 WEIGHTS = click.option("--weights", required=True, type=PATH, help="Table with the columns language, n.")
 ALPHA = click.option("--alpha", default=0.7, type=options.Real(0, 10), help="Share of a language (Equation 3).")
+PER = click.option(
+    "--per", type=click.Choice(["line", "character"]), default="line", help="Unit of the languages' shares."
+)
 CURVE = click.option(
     "--curve",
     type=FILE,
@@ -101,6 +104,7 @@ def fit(allocation, vocabularies, weights, alpha, layout, out, **rows) -> None:
 @click.option("--corpora", type=FOLDER, help="Instead of a sample: {language}/train.txt, all lines, weighted.")
 @click.option("--weights", type=PATH, help="Table with the columns language, n; of all languages.")
 @ALPHA
+@PER
 @click.option(
     "--characters",
     type=FOLDER,
@@ -114,7 +118,7 @@ def fit(allocation, vocabularies, weights, alpha, layout, out, **rows) -> None:
 @CURVE
 @click.option("--heldout", type=FOLDER, help="With --curve: folder with {language}/heldout.txt.")
 @OUT
-def joint(mix, corpora, weights, alpha, characters, totals, curve, heldout, out, **training) -> None:
+def joint(mix, corpora, weights, alpha, per, characters, totals, curve, heldout, out, **training) -> None:
     """Train a unigram model on the text of all languages: the JOINT tokenizer.
 
     From every training line (--corpora, --weights), each counted so often that its language has its share, or from
@@ -137,7 +141,7 @@ def joint(mix, corpora, weights, alpha, characters, totals, curve, heldout, out,
     if corpora is None:
         text = sampled_text(mix, None if weights is None else alpha)
     else:
-        text = whole_text(corpora, read_weights(weights), alpha)
+        text = whole_text(corpora, read_weights(weights), alpha, per)
     required = None
     if characters is not None:
         required = count_shared_characters(characters, read_weights(weights), alpha, coverage, settings)
@@ -192,6 +196,7 @@ def _report(out: Path, facts: dict) -> None:
 @WEIGHTS
 @options.totals
 @ALPHA
+@PER
 @click.option("--unit", type=click.Choice(UNITS), default=UNITS[0], help="Symbols before any merge.")
 @click.option("--split", type=click.Choice(SPLITS), default=SPLITS[0], help="Where text is cut before.")
 @click.option(f"--{REGEX}", metavar="EXPRESSION", help="In place of --split: its matches are the words.")
@@ -265,7 +270,7 @@ def bpe(corpora, weights, totals, alpha, coverage, development, parity, first, c
     how = Pretokenization(settings["unit"], split, settings["settings"], **own)
     rows = tokenizer_json.Rows(how, settings["layout"])
     n = {code: count for code, count in read_weights(weights).items() if count}
-    text = whole_text(corpora, n, alpha)
+    text = whole_text(corpora, n, alpha, settings["per"])
     parallel = read_development(development, list(n)) if parity or fairness else {}
     paths = {part.path.parent.name: part.path for part in text.parts}
     languages = read_languages(paths, [part.weight for part in text.parts], how, parallel)
@@ -348,9 +353,7 @@ def _write_curve(curve: Path, corpora: Path, languages, alphabet, merges, rows, 
 
 @click.command()
 @click.argument("model", type=PATH)
-@click.option(
-    "-o", "--output", "out", required=True, type=PATH, help="Folder to write: the results' huggingface/."
-)
+@click.option("-o", "--output", "out", required=True, type=PATH, help="Folder to write: results' huggingface/.")
 @click.option("--layout", help="That of vocap fit: tokens around a text, longest input. [default: the model's]")
 @click.option(
     "--format",

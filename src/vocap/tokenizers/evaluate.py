@@ -242,9 +242,7 @@ def as_text(rows: Sequence[dict], texts: Texts, parallel: str | None) -> str:
 @click.option("--corpora", type=PATH, help="Folder with {language}/train.txt and heldout.txt.")
 @click.option("--text", "texts", multiple=True, metavar="LANG=FILE", help="Text of a language; may be repeated.")
 @click.option("--languages", metavar="CODES", help="Comma-separated; all that have text unless given.")
-@click.option(
-    "--languages-table", type=PATH, help="Table of scripts and resource groups; the package's unless given."
-)
+@click.option("--languages-table", type=PATH, help="Scripts and resource groups; the package's unless given.")
 @click.option(
     "--parallel",
     metavar="PATTERN",

@@ -6,6 +6,7 @@ text is every training line with the weight of its language, or a sample in one 
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 
 from sentencepiece import sentencepiece_model_pb2
@@ -55,9 +56,12 @@ def sampled_text(path: str | Path, alpha: float | None = None) -> MultilingualTe
     return MultilingualText(str(path), (part,), {name: fact for name, fact in facts.items() if fact is not None})
 
 
-def whole_text(corpora: str | Path, n: Mapping[str, float], alpha: float, step: int = STEP) -> MultilingualText:
+def whole_text(
+    corpora: str | Path, n: Mapping[str, float], alpha: float, per: str = "line", step: int = STEP
+) -> MultilingualText:
     """`corpora/{language}/train.txt` of all languages with n above 0, weighted to their shares q (Equation 3).
 
+    The shares are of the lines, or of the characters (`per`: line or character).
     Raises VocapError for a file that is missing or has no line, and where no n is above 0.
     """
     sizes = {language: number for language, number in n.items() if number}
@@ -69,14 +73,16 @@ def whole_text(corpora: str | Path, n: Mapping[str, float], alpha: float, step: 
         if not count:
             raise VocapError(f"{path}: no line, but {path.parent.name} has a weight; give it n = 0, or some text")
     q = sampling_probabilities(list(sizes.values()), alpha).tolist()
-    weights = line_weights(q, lines, step).tolist()
+    amounts = lines if per == "line" else [sum(map(len, chain.from_iterable(read_blocks(path)))) for path in paths]
+    weights = line_weights(q, amounts, step).tolist()
     facts = {
         "sentences": "all",
         "alpha": alpha,
         "lines": sum(lines),
         "least_weight": min(weights),
         "largest_weight": max(weights),
-        "largest_share_error": round(share_error(q, lines, weights), 4),
+        "largest_share_error": round(share_error(q, amounts, weights), 4),
+        **({"per": per} if per != "line" else {}),
     }
     return MultilingualText(str(corpora), tuple(map(Part, paths, lines, weights)), facts)
 

@@ -25,6 +25,11 @@ Alpha = Annotated[
     Field(ge=0, le=10, allow_inf_nan=False, description="share q_i of each language in the text (Equation 3)"),
 ]
 
+Per = Annotated[
+    Literal["line", "character"] | None,
+    Field(description="unit of these shares: line unless given, as in the paper; or character, for uneven lines"),
+]
+
 
 def check_symbols(symbols: list[str], layout: IdLayout = XLM_R_LAYOUT) -> list[str]:
     """Symbols of a text beside the special tokens of the layout, unchanged.
@@ -172,9 +177,15 @@ class Joint(Unigram):
     kind: Literal["joint"]
     total: Total
     alpha: Alpha = 0.7
+    per: Per = None
 
     def rows(self, settings: Any) -> int:
         return self.total
+
+    def mistakes(self, settings: Any, languages: list[str]) -> Iterator[str]:
+        yield from super().mistakes(settings, languages)
+        if self.per == "character" and settings.corpora.mix.sentences != "all":
+            yield ".per: character takes all lines; write corpora.mix.sentences: all"
 
 
 def check_split(split: Any) -> Any:
@@ -195,6 +206,7 @@ class BytePair(Merged):
     file: ClassVar[str] = "tokenizer.json"
     total: Total
     alpha: Alpha = 0.7
+    per: Per = None
     unit: Literal[UNITS] = Field(
         "bytes", description="symbols before any merge: bytes, or characters, others of which become bytes"
     )
@@ -221,6 +233,7 @@ class BytePair(Merged):
         """Its settings as options of `vocap bpe`."""
         split = self.split if isinstance(self.split, dict) else {"split": self.split}
         own = {
+            "per": self.per,
             "digits": self.digits,
             "contractions": self.contractions,
             "no_contractions": self.contractions is False,
