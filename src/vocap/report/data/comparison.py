@@ -17,6 +17,7 @@ NOT_MERGED = tuple(name for name, kind in KINDS.items() if not kind.merged)  # o
 FEWEST = 0.5  # share of the languages that a tokenizer must serve to be compared with others
 UNKNOWN_LIMIT = 0.01  # share of <unk> from which ALP and token counts mislead: one <unk> replaces a run of text
 ELSEWHERE = "from elsewhere, each on text of its own"  # no regime: they do not compare with each other
+LEVEL = 1.01  # bits of a bigram that differ by less do not decide: models follow tokens, too
 HELD_OUT = list(COLUMNS[3:])  # columns of evaluation.tsv that have means over languages
 PARALLEL_TOKENS = "tokens per sentence of parallel text"
 WEIGHED = ["alp", "percent", "nats"]  # columns that have means weighted by q too
@@ -92,12 +93,18 @@ class Size:
 
     @property
     def best(self) -> str:
-        """The tokenizer to take: the first by `deciding`."""
+        """The tokenizer to take: the first by `deciding`; of those with the fewest bits that of fewest tokens."""
         own = self.summary[self.summary.own]
         if self.deciding != "alp":
-            return own[self.deciding].idxmin()
+            return own.parallel_tokens[self.level or own.index].idxmin()
         rivals = own[own.regime == self.summary.regime[self.reference]]
         return rivals.alp.idxmax() if len(rivals) else self.reference
+
+    @property
+    def level(self) -> list[str]:
+        """The tokenizers with at most `LEVEL` times the fewest bits per byte of parallel text, if that decides."""
+        bits = self.summary[self.summary.own].parallel_bits
+        return list(bits.index[bits <= LEVEL * bits.min()]) if self.deciding == "parallel_bits" else []
 
     @property
     def deciding(self) -> str:

@@ -82,9 +82,9 @@ def _value(one: Size, name: str, key: str) -> str:
 def _uses(one: Size) -> list[tuple[str, str]]:
     """The tokenizer to take for each use, with the figures of this run that say so."""
     own, best = one.summary[one.summary.own], one.best
-    # the first choice, and those that are as good within the interval
-    level = [name for name, found in own.parallel.dropna().items() if found[0] <= 0 and name != best]
-    level = f"; {listed(level)} measured no worse" if level and one.deciding == "parallel_bits" else ""
+    # the first choice, and those with as few bits
+    level = [name for name in one.level if name != best]
+    level = f"; {listed(level)} within 1 %, with more tokens" if level else ""
     uses = [("For an encoder", f"{best}, {_value(one, best, one.deciding)} {NOUNS[one.deciding]}{level}")]
     # all text comes back, else every byte has a token
     lossless, whole = own[own.round_trip == 1], own[own.bytes]
