@@ -119,8 +119,8 @@ def corpora(tmp_path_factory) -> Path:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "its text is normalised (train with --preset lossless)"),
-        (["--preset", "lossless", "--unit", "characters"], "its text is normalised"),
+        ([], "its text is normalised, or its units are not bytes (train with --preset lossless --unit bytes)"),
+        (["--preset", "lossless", "--unit", "characters"], "or its units are not bytes"),
         (["--preset", "lossless", "--user-defined-symbols", "<url>"], "'<url>' is one token wherever it occurs"),
         (["--preset", "lossless", "--regex", r"\w+|\W"], r"parts that the engine of tiktoken reads otherwise"),
     ],

@@ -220,7 +220,10 @@ def detect_file(path: str | os.PathLike) -> Layout:
         lines = block[:-1].split(b"\n")[:_HEAD]
         fields = text_fields(lines) if kind == "jsonl" else _text_cells(lines)
     if not fields:
-        raise VocapError(f"{path}: its {'records' if kind == 'jsonl' else 'columns'} hold no text")
+        array = "; of an array: jq -c '.[]' FILE > FILE.jsonl" * (
+            kind == "jsonl" and block.lstrip().startswith(b"[")
+        )
+        raise VocapError(f"{path}: its {'records' if kind == 'jsonl' else 'columns'} hold no text{array}")
     layout = Layout(kind, fields[0])
     file = TextFile(path, layout, _PROBE_BYTES)
     block = next(iter(file), b"")
