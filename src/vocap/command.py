@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from traceback import walk_stack
 from types import FrameType
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -21,6 +22,11 @@ def exit_after(run: Callable[[], int]) -> None:
     def interrupt(received: int, frame: FrameType | None) -> None:
         nonlocal number
         number = received
+        if any("llvmlite" in one.f_code.co_filename for one, _ in walk_stack(frame)):
+            threading.Timer(
+                0.05, signal.raise_signal, [received]
+            ).start()  # its callbacks cannot raise: after them
+            return
         raise KeyboardInterrupt
 
     for each in SIGNALS:

@@ -118,9 +118,7 @@ class Recipe(BaseModel):
     log_every: Steps = Field(1000, description="steps from one line of metrics.jsonl to the next")
     heldout_blocks: Steps = Field(4, description="held-out blocks of each language, for the exact loss")
     checkpoint_every: Steps = Field(1000, description="steps from one checkpoint to the next")
-    export_steps: list[Steps] = Field(
-        [], description="steps after which the model is also exported, as model-STEP"
-    )
+    export_steps: list[Steps] = Field([], description="steps after which the model is exported, as model-STEP")
 
     @model_validator(mode="after")
     def _consistent(self) -> "Recipe":

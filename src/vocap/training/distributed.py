@@ -42,9 +42,7 @@ def working_precision(wanted: str, device: torch.device) -> torch.dtype:
     """The type of the layers' products. Raises VocapError for bf16 on a GPU without it."""
     able = half_type(device)
     if wanted == "bf16" and device.type == "cuda" and able != torch.bfloat16:
-        raise VocapError(
-            "precision bf16: this GPU has none; write fp16, fp32, or auto, which takes the best it has"
-        )
+        raise VocapError("precision bf16: this GPU has none; write fp16, fp32, or auto, which takes the best")
     return (able or torch.float32) if wanted == "auto" else PRECISIONS[wanted]
 
 
