@@ -381,7 +381,7 @@ def parse_yaml(text: str, where: object) -> Any:
     import yaml
 
     try:
-        return yaml.load(text, _loader())
+        return _loader()(text).get_single_data()
     except UsageError as error:
         raise UsageError(f"{where}, {error}") from None
     except yaml.MarkedYAMLError as error:
