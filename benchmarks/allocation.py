@@ -1,11 +1,15 @@
-"""How long does an allocation of the paper's size take? On made curves and pieces: real ones take days to train.
+"""How long does an allocation of the paper's size take? On made curves and pieces: real
+ones take days to train.
 
-    python benchmarks/allocation.py [--languages 86] [--sizes 50] [--total 500000] [--models 2] [--keep DIR]
+    python benchmarks/allocation.py [--languages 86] [--sizes 50] [--total 500000]
+    [--models 2] [--keep DIR]
 
-Makes LANGUAGES curves of SIZES sizes (1K steps) whose piece sets look like real ones: almost nested (0.3 % of a
-size's pieces are not in the next), languages of one family sharing a quarter of their pieces, all of them a core.
-Writes curves and indexes, then times loading them, both rules and the bound, at several T. `--models N` writes
-.model files of N of the languages and times their first reading (which makes the index), scaled up to all.
+Makes LANGUAGES curves of SIZES sizes (1K steps) whose piece sets look like real ones:
+almost nested (0.3 % of a size's pieces are not in the next), languages of one family
+sharing a quarter of their pieces, all of them a core. Writes curves and indexes, then
+times loading them, both rules and the bound, at several T. `--models N` writes .model
+files of N of the languages and times their first reading (which makes the index),
+scaled up to all.
 """
 
 import argparse
@@ -33,7 +37,9 @@ LEAVING = 0.003
 
 
 def made_vocabularies(language: int, sizes: list[int], rng: np.random.Generator) -> list[list[str]]:
-    """Pieces of each size: the core's, the family's and the language's own, frequent ones first."""
+    """Pieces of each size: the core's, the family's and the language's own, frequent
+    ones first.
+    """
     largest = int(sizes[-1] * 1.2)
     family = language // FAMILY
     origin = rng.choice(3, size=largest, p=(0.08, 0.25, 0.67))
@@ -56,12 +62,21 @@ def made_vocabularies(language: int, sizes: list[int], rng: np.random.Generator)
 
 
 def write_language(
-    folder: Path, sizes: list[int], vocabularies: list[list[str]], rng: np.random.Generator, models: bool
+    folder: Path,
+    sizes: list[int],
+    vocabularies: list[list[str]],
+    rng: np.random.Generator,
+    models: bool,
 ) -> None:
-    """A curve like a real one (falling gains, a little noise), and the index or the models themselves."""
+    """A curve like a real one (falling gains, a little noise), and the index or the
+    models themselves.
+    """
     scale, bend = rng.uniform(40, 120), rng.uniform(800, 6000)
     alp = -100 - scale * np.exp(-np.log1p(np.array(sizes) / bend)) + rng.normal(0, 0.01, len(sizes))
-    rows = [(size, size, float(value), float(value), 30.0, "ok") for size, value in zip(sizes, alp, strict=True)]
+    rows = [
+        (size, size, float(value), float(value), 30.0, "ok")
+        for size, value in zip(sizes, alp, strict=True)
+    ]
     write_tsv(folder / "curve.tsv", COLUMNS, rows)
     if models:
         write_models(folder, sizes, vocabularies)
@@ -71,7 +86,9 @@ def write_language(
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(b"made" * 4096)
     mark = piece_index.fingerprint(folder / "models", sizes)
-    piece_index.save_index(piece_index.build(sizes, vocabularies).of(mark), folder / piece_index.NAME)
+    piece_index.save_index(
+        piece_index.build(sizes, vocabularies).of(mark), folder / piece_index.NAME
+    )
 
 
 def write_models(folder: Path, sizes: list[int], vocabularies: list[list[str]]) -> None:
@@ -113,7 +130,10 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, default=50)
     parser.add_argument("--total", type=int, nargs="+", default=[250_000, 500_000])
     parser.add_argument(
-        "--models", type=int, default=0, help="languages whose real .model files are written and read"
+        "--models",
+        type=int,
+        default=0,
+        help="languages whose real .model files are written and read",
     )
     parser.add_argument("--keep", type=Path, help="work here, and use what is there already")
     options = parser.parse_args()
@@ -126,8 +146,13 @@ def main() -> None:
             if not (folder / piece_index.NAME).exists():
                 folder.mkdir(parents=True, exist_ok=True)
                 rng = np.random.default_rng(language)
-                write_language(folder, sizes, made_vocabularies(language, sizes, rng), rng, models=False)
-        n = {f"l{language:02}": float(10 ** (7 - 4 * language / 86)) for language in range(options.languages)}
+                write_language(
+                    folder, sizes, made_vocabularies(language, sizes, rng), rng, models=False
+                )
+        n = {
+            f"l{language:02}": float(10 ** (7 - 4 * language / 86))
+            for language in range(options.languages)
+        }
         print(f"{options.languages} languages x {options.sizes} sizes, {os.cpu_count()} cores")
         inputs = timed("load curves and indexes", gather, made, n)
         q = sampling_probabilities([entry.n for entry in inputs.languages], 0.7)
@@ -157,12 +182,16 @@ def main() -> None:
             print(f"T = {total:,}: `vocap allocate` but for writing{'':<12}{spent:8.2f} s")
         if options.models:
             read_models(root / "models", options, sizes)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1024 * 1024 if sys.platform == "darwin" else 1024)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (
+        1024 * 1024 if sys.platform == "darwin" else 1024
+    )
     print(f"peak memory {peak:,.0f} MB")
 
 
 def read_models(root: Path, options: argparse.Namespace, sizes: list[int]) -> None:
-    """Time the first reading of real model files: parsed, indexed, the index written."""
+    """Time the first reading of real model files: parsed, indexed, the index
+    written.
+    """
     for language in range(options.models):
         folder = root / f"l{language:02}"
         if not (folder / "curve.tsv").exists():
@@ -178,7 +207,8 @@ def read_models(root: Path, options: argparse.Namespace, sizes: list[int]) -> No
     each = spent / (options.models * options.sizes)
     whole = each * options.languages * options.sizes
     print(
-        f"first reading of {options.models * options.sizes} models: {spent:.1f} s, {1000 * each:.0f} ms each; "
+        f"first reading of {options.models * options.sizes} models: {spent:.1f} s, "
+        f"{1000 * each:.0f} ms each; "
         f"all {options.languages * options.sizes} would take {whole:.0f} s"
     )
 

@@ -2,8 +2,8 @@
 
     python benchmarks/byte_pairs.py TEXT.txt [--size 50000] [--split words] [--runs 3]
 
-Prints a row a run: seconds of each (text in, merges out), whether the merges are equal, and the peak memory of
-each in its own process.
+Prints a row a run: seconds of each (text in, merges out), whether the merges are equal,
+and the peak memory of each in its own process.
 """
 
 import argparse
@@ -19,7 +19,9 @@ ENVIRONMENT = {"TOKENIZERS_PARALLELISM": "false", "RAYON_NUM_THREADS": "1"}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("text", type=Path)
     parser.add_argument("--size", type=int, default=50_000)
     parser.add_argument("--split", default="words")
@@ -34,11 +36,22 @@ def main() -> None:
         found = {}
         for side in ("theirs", "ours"):
             command = [sys.executable, __file__, *sys.argv[1:], "--one", side]
-            done = subprocess.run(command, env={**os.environ, **ENVIRONMENT}, stdout=subprocess.PIPE, check=True)
+            done = subprocess.run(
+                command, env={**os.environ, **ENVIRONMENT}, stdout=subprocess.PIPE, check=True
+            )
             found[side] = json.loads(done.stdout)
         theirs, ours = found["theirs"], found["ours"]
         equal = theirs["merges"] == ours["merges"]
-        print(run, f"{theirs['s']:.1f}", f"{ours['s']:.1f}", equal, theirs["mb"], ours["mb"], sep="\t", flush=True)
+        print(
+            run,
+            f"{theirs['s']:.1f}",
+            f"{ours['s']:.1f}",
+            equal,
+            theirs["mb"],
+            ours["mb"],
+            sep="\t",
+            flush=True,
+        )
 
 
 def theirs(options) -> dict:
@@ -50,9 +63,9 @@ def theirs(options) -> dict:
 
     begin = time.perf_counter()
     tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = Cut(options.split, digits="1" if options.split == "words" else None).pre_tokenizer(
-        "bytes"
-    )
+    tokenizer.pre_tokenizer = Cut(
+        options.split, digits="1" if options.split == "words" else None
+    ).pre_tokenizer("bytes")
     trainer = trainers.BpeTrainer(
         vocab_size=options.size, initial_alphabet=sorted(byte_characters()), show_progress=False
     )
@@ -82,7 +95,11 @@ def ours(options) -> dict:
 
 
 def _result(seconds: float, merges: list) -> dict:
-    return {"s": seconds, "merges": merges, "mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024}
+    return {
+        "s": seconds,
+        "merges": merges,
+        "mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+    }
 
 
 if __name__ == "__main__":

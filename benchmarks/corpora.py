@@ -1,9 +1,11 @@
-"""How fast `vocap sample` reads text, by format, on one core: MB of text a second, beside the decompressor alone.
+"""How fast `vocap sample` reads text, by format, on one core: MB of text a second,
+beside the decompressor alone.
 
     python benchmarks/corpora.py [TEXT]
 
-TEXT: a plain UTF-8 file of a sentence a line; without it 64 MB are made (words by Zipf's law, Latin and Cyrillic).
-CPU time, the better of two runs. "full": the sample takes every line; "sampled": one line in twenty.
+TEXT: a plain UTF-8 file of a sentence a line; without it 64 MB are made (words by
+Zipf's law, Latin and Cyrillic). CPU time, the better of two runs. "full": the sample
+takes every line; "sampled": one line in twenty.
 """
 
 import bz2
@@ -33,7 +35,10 @@ def made_text(megabytes: int) -> bytes:
     words = []
     for first, size in (("a", 26), ("а", 32)):
         letters = np.array([chr(ord(first) + offset) for offset in range(size)])
-        words += ["".join(generator.choice(letters, length)) for length in generator.integers(2, 11, 20_000)]
+        words += [
+            "".join(generator.choice(letters, length))
+            for length in generator.integers(2, 11, 20_000)
+        ]
     lines, length = [], 0
     while length < megabytes * 10**6:
         half = 20_000 * int(generator.integers(2))
@@ -45,7 +50,10 @@ def made_text(megabytes: int) -> bytes:
 
 def write_formats(text: bytes, folder: Path) -> list[tuple[str, Path, Layout]]:
     lines = text.decode().split("\n")[:-1]
-    jsonl = "".join(json.dumps({"id": n, "text": line}, ensure_ascii=False) + "\n" for n, line in enumerate(lines))
+    jsonl = "".join(
+        json.dumps({"id": n, "text": line}, ensure_ascii=False) + "\n"
+        for n, line in enumerate(lines)
+    )
     articles = [" . ".join(lines[start : start + 40]) for start in range(0, len(lines), 40)]
     files = {
         "plain": (text, Layout()),
@@ -54,9 +62,14 @@ def write_formats(text: bytes, folder: Path) -> list[tuple[str, Path, Layout]]:
         "zst": (zstd.compress(text, 3), Layout()),
         "bz2": (bz2.compress(text), Layout()),
         "jsonl": (jsonl.encode(), Layout("jsonl", "text")),
-        "tsv": ("".join(f"{n}\teng\t{line}\n" for n, line in enumerate(lines)).encode(), Layout("tsv", "3")),
+        "tsv": (
+            "".join(f"{n}\teng\t{line}\n" for n, line in enumerate(lines)).encode(),
+            Layout("tsv", "3"),
+        ),
         "articles, split": (
-            "".join(json.dumps({"text": article}, ensure_ascii=False) + "\n" for article in articles).encode(),
+            "".join(
+                json.dumps({"text": article}, ensure_ascii=False) + "\n" for article in articles
+            ).encode(),
             Layout("jsonl", "text", split_sentences=True),
         ),
     }
@@ -96,10 +109,14 @@ def main() -> None:
     )
     with tempfile.TemporaryDirectory() as folder:
         for name, path, layout in write_formats(text, Path(folder)):
-            alone = seconds(lambda path=path, layout=layout: sum(map(len, decompressed(path, layout))))
+            alone = seconds(
+                lambda path=path, layout=layout: sum(map(len, decompressed(path, layout)))
+            )
             full, part = (
                 seconds(
-                    lambda path=path, layout=layout, size=size: draw_sample(Corpus([path], layout), size, seed=1)
+                    lambda path=path, layout=layout, size=size: draw_sample(
+                        Corpus([path], layout), size, seed=1
+                    )
                 )
                 for size in (lines, max(1, lines // 20))
             )

@@ -1,10 +1,12 @@
-"""Bytes a token by the cut before merging: a training a cut, measured on other text by language.
+"""Bytes a token by the cut before merging: a training a cut, measured on other text by
+language.
 
-    python benchmarks/cuts.py TEXT HELDOUT --languages en,hi,... [--total 20000] [--digits 1]
+    python benchmarks/cuts.py TEXT HELDOUT --languages en,hi,... [--total 20000]
+    [--digits 1]
 
-TEXT and HELDOUT are folders with a {language}.txt.xz each. Languages have equal weights. Prints a row a language,
-and the mean of each group: Latin script; scripts with vowel signs (marks are 5 percent of the characters); scripts
-without spaces; others.
+TEXT and HELDOUT are folders with a {language}.txt.xz each. Languages have equal
+weights. Prints a row a language, and the mean of each group: Latin script; scripts with
+vowel signs (marks are 5 percent of the characters); scripts without spaces; others.
 """
 
 import argparse
@@ -23,7 +25,9 @@ GROUPS = ("Latin", "vowel signs", "no spaces", "others")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("text", type=Path)
     parser.add_argument("heldout", type=Path)
     parser.add_argument("--languages", required=True)
@@ -43,7 +47,15 @@ def main() -> None:
             rows.append(f"{code}\t1000")
         (folder / "weights.tsv").write_text("\n".join(rows) + "\n", "utf-8")
         for split in SPLITS:
-            command = ["bpe", "--corpora", folder, "--weights", folder / "weights.tsv", "--preset", "lossless"]
+            command = [
+                "bpe",
+                "--corpora",
+                folder,
+                "--weights",
+                folder / "weights.tsv",
+                "--preset",
+                "lossless",
+            ]
             command += ["--total", options.total, "--split", split, "-o", folder / split]
             command += ["--digits", options.digits] if options.digits else []
             call = (sys.executable, "-m", "vocap", *map(str, command))

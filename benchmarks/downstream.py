@@ -1,21 +1,28 @@
-"""Does a tokenizer serve the model that is trained on it? Small causal models on several tokenizers.
+"""Does a tokenizer serve the model that is trained on it? Small causal models on
+several tokenizers.
 
-    python benchmarks/downstream.py --corpora results/corpora -o OUT --tokenizers NAME=FOLDER [NAME=FOLDER ...]
-        [--parallel "ntrex/{lang}.txt.xz"] [--steps 300] [--seeds 1,2,3] [--device cuda] [--settings-json JSON]
+    python benchmarks/downstream.py --corpora results/corpora -o OUT --tokenizers
+    NAME=FOLDER [NAME=FOLDER ...]
+        [--parallel "ntrex/{lang}.txt.xz"] [--steps 300] [--seeds 1,2,3] [--device cuda]
+        [--settings-json JSON]
 
-FOLDER holds sentencepiece.model or tokenizer.json, or huggingface/ with the latter. The first tokenizer has
-`--steps` steps. Each other one is trained twice: for equal bytes of training text, as many of every language, and
-for equal operations of the layers and a full output layer; each time from the beginning, with its own schedule.
-`--settings-json` has keys of `pretraining: models: NAME`, which change those of `SETTINGS`.
+FOLDER holds sentencepiece.model or tokenizer.json, or huggingface/ with the latter. The
+first tokenizer has `--steps` steps. Each other one is trained twice: for equal bytes of
+training text, as many of every language, and for equal operations of the layers and a
+full output layer; each time from the beginning, with its own schedule.
+`--settings-json` has keys of `pretraining: models: NAME`, which change those of
+`SETTINGS`.
 
-Prints, and writes to OUT/downstream.tsv, bits per byte (`vocap code-length`) of held-out and of parallel lines:
-means over the languages of each resource group and over all, then over the seeds; differences from the first
-tokenizer, paired by seed (`_apart`), and half their intervals of 95 % (`_half`, Student's t); tokens of training
-for each id. A run is a file of OUT/runs, and is not made again; other settings take another OUT. Calls with other
-`--seeds` may run side by side, once OUT/tokens is complete.
+Prints, and writes to OUT/downstream.tsv, bits per byte (`vocap code-length`) of
+held-out and of parallel lines: means over the languages of each resource group and over
+all, then over the seeds; differences from the first tokenizer, paired by seed
+(`_apart`), and half their intervals of 95 % (`_half`, Student's t); tokens of training
+for each id. A run is a file of OUT/runs, and is not made again; other settings take
+another OUT. Calls with other `--seeds` may run side by side, once OUT/tokens is
+complete.
 
-On a GPU: --device cuda --steps 20000
---settings-json '{"loss": "full", "batch": 256, "micro_batch": 64, "shape": {"layers": 12, "hidden": 768, ...}}'
+On a GPU: --device cuda --steps 20000 --settings-json '{"loss": "full", "batch": 256,
+"micro_batch": 64, "shape": {"layers": 12, "hidden": 768, ...}}'
 """
 
 import argparse
@@ -44,12 +51,35 @@ from vocap.text_files.named_texts import find_aligned
 from vocap.tokenizer_files.encoders import load_encoder
 from vocap.training.distributed import StopRequest
 
-SHAPE = {"layers": 2, "hidden": 128, "heads": 4, "kv_heads": 2, "intermediate": 384, "deviation": 0.05}
-LOSS = {"kind": "target", "tau": 2048, "finish": 0.1}  # on a CPU, the most for an hour; "full" on a GPU
+SHAPE = {
+    "layers": 2,
+    "hidden": 128,
+    "heads": 4,
+    "kv_heads": 2,
+    "intermediate": 384,
+    "deviation": 0.05,
+}
+# on a CPU, the most for an hour; "full" on a GPU
+LOSS = {
+    "kind": "target",
+    "tau": 2048,
+    "finish": 0.1,
+}
 SETTINGS = {"loss": LOSS, "batch": 8, "micro_batch": 8, "learning_rate": 2e-3, "shape": SHAPE}
 BUDGETS = ("bytes", "operations")
 GROUPS = ["low", "mid", "high", "all"]
-T_975 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)  # Student's t by degrees of freedom
+# Student's t by degrees of freedom
+T_975 = (
+    12.706,
+    4.303,
+    3.182,
+    2.776,
+    2.571,
+    2.447,
+    2.365,
+    2.306,
+    2.262,
+)
 
 
 @dataclass(frozen=True)
@@ -73,17 +103,28 @@ def recipe_of(options: argparse.Namespace, steps: int) -> Recipe:
 
 
 def prepare(name: str, folder: Path, options: argparse.Namespace) -> Subject:
-    """Tokenize every language of the corpora, if that is not done, and see what a step holds."""
+    """Tokenize every language of the corpora, if that is not done, and see what a step
+    holds.
+    """
     files = [folder / name for name in (*MODELS, "huggingface/tokenizer.json")]
-    model = next((path for path in files if path.exists()), None) or sys.exit(f"{folder}: no tokenizer")
+    model = next((path for path in files if path.exists()), None) or sys.exit(
+        f"{folder}: no tokenizer"
+    )
     tokens = options.output / "tokens" / name
     languages = sorted(path.parent.name for path in options.corpora.glob("*/train.txt"))
     for code in languages:
         if not (tokens / code / "description.json").exists():
-            text, heldout = (options.corpora / code / f"{part}.txt" for part in ("train", "heldout"))
-            tokenize_language(code, [str(text)], Layout(), heldout, model, tokens / code, options.block)
+            text, heldout = (
+                options.corpora / code / f"{part}.txt" for part in ("train", "heldout")
+            )
+            tokenize_language(
+                code, [str(text)], Layout(), heldout, model, tokens / code, options.block
+            )
     recipe = recipe_of(options, steps=10)
-    data, shape = load_data(tokens, languages, model.parent, recipe.alpha, recipe.weights), recipe.shape
+    data, shape = (
+        load_data(tokens, languages, model.parent, recipe.alpha, recipe.weights),
+        recipe.shape,
+    )
     # shares of blocks, so that every tokenizer sees as many bytes of a language
     size = np.array([blocks.size_bytes.mean() for blocks in data.train])
     ids = np.array([len(blocks.tokens) / len(blocks) for blocks in data.train])
@@ -97,7 +138,9 @@ def prepare(name: str, folder: Path, options: argparse.Namespace) -> Subject:
 
 
 def plans(subjects: list[Subject], steps: int) -> list[tuple[str, Subject, int]]:
-    """The steps of every tokenizer for each budget, which `steps` of the first tokenizer set."""
+    """The steps of every tokenizer for each budget, which `steps` of the first
+    tokenizer set.
+    """
     first = subjects[0].step
     return [
         (budget, subject, round(steps * first[budget] / subject.step[budget]))
@@ -117,7 +160,9 @@ def run(subject: Subject, steps: int, seed: int, options: argparse.Namespace) ->
     codes, special = subject.data.languages, subject.data.special
     texts = [("held out", code, options.corpora / code / "heldout.txt") for code in codes]
     if options.parallel:
-        texts += [("parallel", *found) for found in find_aligned(options.parallel, codes)[0].items()]
+        texts += [
+            ("parallel", *found) for found in find_aligned(options.parallel, codes)[0].items()
+        ]
     model = CausalModel(exported, load_encoder(subject.model), special, options.block)
     languages: dict[str, dict[str, float]] = {}
     for part, code, path in texts:
@@ -134,7 +179,12 @@ def found_runs(subjects: list[Subject], options: argparse.Namespace) -> pd.DataF
     for budget, subject, steps in plans(subjects, options.steps):
         for path in sorted((options.output / "runs").glob(f"{subject.name} {steps} *.json")):
             found = json.loads(path.read_text("utf-8"))
-            row = {"equal": budget, "tokenizer": subject.name, "seed": path.stem.split()[-1], "steps": steps}
+            row = {
+                "equal": budget,
+                "tokenizer": subject.name,
+                "seed": path.stem.split()[-1],
+                "steps": steps,
+            }
             row |= {"mb": steps * subject.step["bytes"] / 1e6}
             row |= {"tokens_per_id": found["tokens"] / subject.data.vocabulary}
             for part, bits in found["languages"].items():
@@ -144,21 +194,27 @@ def found_runs(subjects: list[Subject], options: argparse.Namespace) -> pd.DataF
 
 
 def summary(runs: pd.DataFrame) -> pd.DataFrame:
-    """Means over the seeds, and differences from the first tokenizer with half their intervals."""
+    """Means over the seeds, and differences from the first tokenizer with half their
+    intervals.
+    """
     first = runs[runs.tokenizer == runs.tokenizer[0]].set_index(["equal", "part", "seed"])[GROUPS]
     rows = []
     for (equal, part, name), own in runs.groupby(["equal", "part", "tokenizer"], sort=False):
         row = {"equal": equal, "part": part, "tokenizer": name, "seeds": len(own)}
         row |= own[["steps", "mb", "tokens_per_id", *GROUPS]].mean().to_dict()
         apart = (own.set_index(["equal", "part", "seed"])[GROUPS] - first).dropna()
-        factor = T_975[min(len(apart), 10) - 2] / math.sqrt(len(apart)) if len(apart) > 1 else math.nan
+        factor = (
+            T_975[min(len(apart), 10) - 2] / math.sqrt(len(apart)) if len(apart) > 1 else math.nan
+        )
         half = (factor * apart.std()).add_suffix("_half")
         rows.append(row | apart.mean().add_suffix("_apart").to_dict() | half.to_dict())
     return pd.DataFrame(rows).sort_values(["equal", "part"], kind="stable")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--corpora", type=Path, required=True)
     parser.add_argument("--tokenizers", nargs="+", metavar="NAME=FOLDER", required=True)
     parser.add_argument("--parallel", help="pattern of aligned text with {lang}")
@@ -169,7 +225,9 @@ def main() -> None:
     parser.add_argument("--settings-json", default="{}", help="changes of SETTINGS")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--table", type=Path, default=Path("config/languages.tsv"), help="resource groups")
+    parser.add_argument(
+        "--table", type=Path, default=Path("config/languages.tsv"), help="resource groups"
+    )
     parser.add_argument("-o", "--output", type=Path, required=True)
     options = parser.parse_args()
     disable_progress_bar()
@@ -184,7 +242,9 @@ def main() -> None:
             if not (path := subject.run_file(steps, seed, options)).exists():
                 made = run(subject, steps, seed, options)
                 path.write_text(json.dumps(made) + "\n", encoding="utf-8")
-                print(f"seed {seed}, {subject.name}, equal {budget}: {made['seconds']} s", flush=True)
+                print(
+                    f"seed {seed}, {subject.name}, equal {budget}: {made['seconds']} s", flush=True
+                )
     found = summary(found_runs(subjects, options))
     found.to_csv(options.output / "downstream.tsv", sep="\t", index=False)
     print(found.round(4).to_string(index=False))

@@ -1,11 +1,14 @@
-"""Fine-tuning's steps by three kinds of batches, and evaluation's, in one run: python benchmarks/finetuning.py
+"""Fine-tuning's steps by three kinds of batches, and evaluation's, in one run: python
+benchmarks/finetuning.py
 
-Batches of inputs of like length, as `vocap finetune` makes them; random batches padded to their longest; and
-random batches padded to the longest input allowed, as the scripts of XTREME and xTune do. Rounds alternate, so
-that a busy machine slows all alike, and seconds are of the processor, on one thread. Files: PAN-X (128 ids), XNLI
-(256, its English development file) and TyDiQA (384) of VOCAP_DATA/xtreme.
+Batches of inputs of like length, as `vocap finetune` makes them; random batches padded
+to their longest; and random batches padded to the longest input allowed, as the scripts
+of XTREME and xTune do. Rounds alternate, so that a busy machine slows all alike, and
+seconds are of the processor, on one thread. Files: PAN-X (128 ids), XNLI (256, its
+English development file) and TyDiQA (384) of VOCAP_DATA/xtreme.
 
-    VOCAP_DATA=... python benchmarks/finetuning.py --tokenizer results/tokenizers/NAME/huggingface [--steps 20]
+    VOCAP_DATA=... python benchmarks/finetuning.py --tokenizer
+    results/tokenizers/NAME/huggingface [--steps 20]
 """
 
 import argparse
@@ -47,7 +50,9 @@ def build_tuner(shape: Shape, vocabulary: int, task: str) -> Tuner:
     return Tuner(HEADS[kind].from_config(config), kind, make_recipes({})[task].pooling)
 
 
-def makers(features: Features, batch: int, longest: int, pad: int) -> dict[str, Callable[[int], Batch]]:
+def makers(
+    features: Features, batch: int, longest: int, pad: int
+) -> dict[str, Callable[[int], Batch]]:
     """The batch of a step, by kind; all take the inputs at random."""
     by_length = LengthBatches(features, batch, seed=1, pad=pad)
     order = np.random.default_rng(1).permutation(len(features))
@@ -65,7 +70,9 @@ def makers(features: Features, batch: int, longest: int, pad: int) -> dict[str, 
     )
 
 
-def time_training(tuner: Tuner, features: Features, longest: int, steps: int, batch: int) -> dict[str, float]:
+def time_training(
+    tuner: Tuner, features: Features, longest: int, steps: int, batch: int
+) -> dict[str, float]:
     """Ids that are no padding a second of the processor, by kind of batch."""
     optimizer = build_optimizer(tuner, 1e-5)
     kinds = makers(features, batch, longest, tuner.pad)
@@ -86,11 +93,16 @@ def time_training(tuner: Tuner, features: Features, longest: int, steps: int, ba
 
 @torch.inference_mode()
 def time_evaluation(tuner: Tuner, features: Features, longest: int, batch: int) -> dict[str, float]:
-    """The same for predicting: by length in large batches, and in the file's order, padded to the longest."""
+    """The same for predicting: by length in large batches, and in the file's order,
+    padded to the longest.
+    """
     tuner.eval()
     lengths = features.lengths[: 40 * batch]
     speeds = {}
-    plain = [np.arange(start, min(start + batch, len(lengths))) for start in range(0, len(lengths), batch)]
+    plain = [
+        np.arange(start, min(start + batch, len(lengths)))
+        for start in range(0, len(lengths), batch)
+    ]
     for kind, groups, width in (
         (KINDS[0], plain, longest),
         (KINDS[2], list(evaluation_batches(lengths, TOKENS["cpu"])), None),
@@ -115,7 +127,11 @@ def main() -> None:
     encoder = InputEncoder(load_tokenizer(arguments.tokenizer))
     vocabulary = encoder.backend.get_vocab_size()
     shape = Shape(
-        layers=arguments.layers, hidden=arguments.hidden, heads=2, intermediate=4 * arguments.hidden, positions=384
+        layers=arguments.layers,
+        hidden=arguments.hidden,
+        heads=2,
+        intermediate=4 * arguments.hidden,
+        positions=384,
     )
     print("| file | ids an input, mean and most | what | " + " | ".join(KINDS) + " | times |")
     print("|---|---|---|" + "---|" * (len(KINDS) + 1))
@@ -127,15 +143,25 @@ def main() -> None:
             (
                 "train",
                 time_training(
-                    build_tuner(shape, vocabulary, task), features, longest, arguments.steps, arguments.batch
+                    build_tuner(shape, vocabulary, task),
+                    features,
+                    longest,
+                    arguments.steps,
+                    arguments.batch,
                 ),
             ),
-            ("predict", time_evaluation(build_tuner(shape, vocabulary, task), features, longest, arguments.batch)),
+            (
+                "predict",
+                time_evaluation(
+                    build_tuner(shape, vocabulary, task), features, longest, arguments.batch
+                ),
+            ),
         ):
             cells = [f"{timed[kind]:,.0f}" if kind in timed else "" for kind in KINDS]
             times = timed[KINDS[2]] / timed[KINDS[0]]
             print(
-                f"| {task} | {lengths.mean():.0f}, {lengths.max()} | {what} | {' | '.join(cells)} | {times:.2f} |"
+                f"| {task} | {lengths.mean():.0f}, {lengths.max()} | {what} | {' | '.join(cells)} "
+                f"| {times:.2f} |"
             )
 
 

@@ -2,10 +2,11 @@
 
     VOCAP_DATA=DATA python benchmarks/fitting.py [--alpha 0.7] [--seed 1] [--out FOLDER]
 
-DATA/text/mono holds {language}.txt.xz, a sentence a line. Each language's lines are shuffled and halved: models
-of several sizes are trained on one half, the vocabulary is the union of the chosen models' pieces, and every
-candidate segments the other half. ALP is Equation 1 on the held-out half of each language; the q-weighted mean
-over languages decides.
+DATA/text/mono holds {language}.txt.xz, a sentence a line. Each language's lines are
+shuffled and halved: models of several sizes are trained on one half, the vocabulary is
+the union of the chosen models' pieces, and every candidate segments the other half. ALP
+is Equation 1 on the held-out half of each language; the q-weighted mean over languages
+decides.
 """
 
 import argparse
@@ -33,9 +34,11 @@ from vocap.tokenizers.fitting import mixture
 from vocap.unigram.alp import average_log_probability, count_tokens
 from vocap.unigram.sentencepiece_trainer import train
 
-# sizes as an allocation would give them: more to those with more text, below what half the text can reach
+# sizes as an allocation would give them: more to those with more text, below what half
+# the text can reach
 SIZES = {
-    "am": 8000, "ar": 12000, "de": 16000, "en": 14000, "fi": 16000, "hi": 3000, "ja": 12000, "ka": 4000,
+    "am": 8000, "ar": 12000, "de": 16000, "en": 14000, "fi": 16000, "hi": 3000, "ja": 12000,
+    "ka": 4000,
     "km": 8000, "ko": 20000, "la": 12000, "my": 5000, "ru": 20000, "th": 10000, "zh": 16000,
 }  # fmt: skip
 
@@ -54,7 +57,9 @@ def read_halves(data: Path, seed: int) -> tuple[dict[str, list[str]], dict[str, 
 
 
 def chosen_models(train_lines: dict[str, list[str]], folder: Path, seed: int) -> dict[str, Path]:
-    """One model a language, trained on its half; kept in `folder` from one run to the next."""
+    """One model a language, trained on its half; kept in `folder` from one run to the
+    next.
+    """
     paths = {}
     for language, size in SIZES.items():
         paths[language] = folder / f"{language}.{size}.{seed}.model"
@@ -64,10 +69,15 @@ def chosen_models(train_lines: dict[str, list[str]], folder: Path, seed: int) ->
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--heldout", type=int, default=4000, help="lines of each language")
     parser.add_argument(
-        "--alpha", type=float, default=0.7, help="of Equation 3; 2 or 3 makes some languages very small"
+        "--alpha",
+        type=float,
+        default=0.7,
+        help="of Equation 3; 2 or 3 makes some languages very small",
     )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path, default=Path("results/benchmarks/fitting"))
@@ -135,10 +145,21 @@ def main() -> None:
         alps = measure(dict.fromkeys(heldout, processor(raised)))
         before, after = weighted(plain), weighted(alps)
         rows.append((name, alps, dead / len(pieces), len(which), after - before))
-        print(f"{name}: {before:.3f}, raised {after:.3f} ({time.process_time() - begin:.0f} s)", flush=True)
+        print(
+            f"{name}: {before:.3f}, raised {after:.3f} ({time.process_time() - begin:.0f} s)",
+            flush=True,
+        )
     columns = ["scores", "mean", "equal_mean", "dead_share", "raised", "gain_of_raising", *SIZES]
     table = [
-        (name, weighted(alps), sum(alps.values()) / len(alps), dead, raised, gain, *(alps[code] for code in SIZES))
+        (
+            name,
+            weighted(alps),
+            sum(alps.values()) / len(alps),
+            dead,
+            raised,
+            gain,
+            *(alps[code] for code in SIZES),
+        )
         for name, alps, dead, raised, gain in rows
     ]
     write_tsv(options.out / "fitting.tsv", columns, table)

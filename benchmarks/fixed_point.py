@@ -1,11 +1,13 @@
-"""The fixed point of a change of the code's structure: the jobs of a dry run, and the bytes of a run's results.
+"""The fixed point of a change of the code's structure: the jobs of a dry run, and the
+bytes of a run's results.
 
     python benchmarks/fixed_point.py jobs before.json --configfile config/smoke.yaml
     python benchmarks/fixed_point.py files before.json results/smoke
     python benchmarks/fixed_point.py compare before.json after.json      # exit 1 where they differ
 
-`jobs` plans every job (`snakemake -n --forceall`), whatever is on disk; call it in the root of the project, with
-that project's environment. Of results, times, memory, logs and the report's text are left out.
+`jobs` plans every job (`snakemake -n --forceall`), whatever is on disk; call it in the
+root of the project, with that project's environment. Of results, times, memory, logs
+and the report's text are left out.
 """
 
 import argparse
@@ -29,12 +31,18 @@ class Jobs(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         if getattr(getattr(record, "event", None), "value", None) == "job_info":
-            wildcards = " ".join(f"{name}={value}" for name, value in sorted((record.wildcards or {}).items()))
+            wildcards = " ".join(
+                f"{name}={value}" for name, value in sorted((record.wildcards or {}).items())
+            )
             outputs, inputs = (sorted(map(str, files)) for files in (record.output, record.input))
             name = f"{record.rule_name} {wildcards}".strip()
             if name in self.found:  # rules made in a loop
                 name = f"{name} {outputs[:1]}"
-            self.found[name] = {"input": inputs, "output": outputs, "benchmark": str(record.benchmark)}
+            self.found[name] = {
+                "input": inputs,
+                "output": outputs,
+                "benchmark": str(record.benchmark),
+            }
             return False
         return True
 
@@ -66,7 +74,9 @@ def hash_files(results: Path) -> dict[str, str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("command", choices=["jobs", "files", "compare"])
     parser.add_argument("record", type=Path)
     parser.add_argument("other", nargs="?", type=Path, help="results folder, or the second record")

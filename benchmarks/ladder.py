@@ -1,16 +1,20 @@
 """The ladder against SentencePiece, in one run on the same cores.
 
-    python benchmarks/ladder.py TEXT [TEXT ...] [--made MEGABYTES] [--sizes 1000:50000:1000] [--threads 2]
+    python benchmarks/ladder.py TEXT [TEXT ...] [--made MEGABYTES] [--sizes
+    1000:50000:1000] [--threads 2]
         [--samples 6] [--repeat 1]
 
-For each text, or as many MEGABYTES made from it by benchmarks/made_text.py (in no more lines than SentencePiece
-takes): `vocap train` (one SentencePiece training and its ALP) at a few of the reachable sizes, in between
-interpolated, so that all sizes add up to what they would take; the bare training at the smallest size; and `vocap
-ladder` for all sizes with exact and fast arithmetic, all with one thread and with more. Every model trained one by
-one must have the bytes of the ladder's. Every figure is a process of its own, from start to files on disk, the
-fastest of `--repeat`; compiled kernels are cached, as after a first run. Prints seconds by the clock (on an idle
-machine, these count) and of the processors, the ratios, and the peaks of memory; then the share of each stage of
-the ladder in the time of one thread. 10 MB take 5 (Russian) to 12 (Japanese) minutes of processor time.
+For each text, or as many MEGABYTES made from it by benchmarks/made_text.py (in no more
+lines than SentencePiece takes): `vocap train` (one SentencePiece training and its ALP)
+at a few of the reachable sizes, in between interpolated, so that all sizes add up to
+what they would take; the bare training at the smallest size; and `vocap ladder` for all
+sizes with exact and fast arithmetic, all with one thread and with more. Every model
+trained one by one must have the bytes of the ladder's. Every figure is a process of its
+own, from start to files on disk, the fastest of `--repeat`; compiled kernels are
+cached, as after a first run. Prints seconds by the clock (on an idle machine, these
+count) and of the processors, the ratios, and the peaks of memory; then the share of
+each stage of the ladder in the time of one thread. 10 MB take 5 (Russian) to 12
+(Japanese) minutes of processor time.
 """
 
 import argparse
@@ -29,7 +33,10 @@ from vocap.tables.curve import parse_sizes, read_points
 from vocap.unigram.sentencepiece_trainer import INPUT_SENTENCES
 
 VOCAP = ["-c", "from vocap.command import main; main()"]
-TRAIN = "import sys, vocap.unigram.sentencepiece_trainer as t; t.train(sys.argv[1], int(sys.argv[2]), threads={})"
+TRAIN = (
+    "import sys, vocap.unigram.sentencepiece_trainer as t; t.train(sys.argv[1], "
+    "int(sys.argv[2]), threads={})"
+)
 MADE_TEXT = Path(__file__).with_name("made_text.py")
 
 # Stages by the functions that they are, each where its caller looks it up.
@@ -47,10 +54,15 @@ STAGES = {
 
 
 def run(*arguments: str) -> np.ndarray:
-    """Wall seconds, processor seconds and peak memory in MB of a Python process, float64 [3]."""
+    """Wall seconds, processor seconds and peak memory in MB of a Python process,
+    float64 [3].
+    """
     begin = time.perf_counter()
     child = subprocess.Popen(
-        [sys.executable, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=os.environ
+        [sys.executable, *arguments],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=os.environ,
     )
     _, status, usage = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
@@ -60,26 +72,49 @@ def run(*arguments: str) -> np.ndarray:
     return np.array([wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024])
 
 
-def run_ladder(text: Path, folder: Path, sizes: str, threads: int, arithmetic: str = "exact") -> np.ndarray:
+def run_ladder(
+    text: Path, folder: Path, sizes: str, threads: int, arithmetic: str = "exact"
+) -> np.ndarray:
     """`vocap ladder`, to `folder`."""
-    options = ["-o", folder, "--sizes", sizes, "--threads", str(threads), "--arithmetic", arithmetic]
+    options = [
+        "-o",
+        folder,
+        "--sizes",
+        sizes,
+        "--threads",
+        str(threads),
+        "--arithmetic",
+        arithmetic,
+    ]
     return run(*VOCAP, "ladder", text, *options)
 
 
 def run_training(text: Path, folder: Path, size: int) -> np.ndarray:
     """`vocap train`, to `folder`."""
     (folder / "empty.txt").write_text("")
-    files = ["--models", folder / "models", "--point", folder / "point.tsv", "--heldout", folder / "empty.txt"]
+    files = [
+        "--models",
+        folder / "models",
+        "--point",
+        folder / "point.tsv",
+        "--heldout",
+        folder / "empty.txt",
+    ]
     return run(*VOCAP, "train", "--size", str(size), "--train", text, *files)
 
 
 def measure(options: argparse.Namespace, text: Path, folder: Path):
-    """Rows of the table (what, by the clock, by the processors), the sizes trained with theirs, peaks in MB."""
+    """Rows of the table (what, by the clock, by the processors), the sizes trained with
+    theirs, peaks in MB.
+    """
     sizes, threads = options.sizes, options.threads
     best = partial(fastest, options.repeat)
-    run_ladder(text, folder / "ladder", sizes, 1)  # compiles kernels, if need be, and finds what can be reached
+    # compiles kernels, if need be, and finds what can be reached
+    run_ladder(text, folder / "ladder", sizes, 1)
     reached = [point.size for point in read_points(folder / "ladder" / "curve.tsv") if point.ok]
-    chosen = sorted({reached[round(index)] for index in np.linspace(0, len(reached) - 1, options.samples)})
+    chosen = sorted(
+        {reached[round(index)] for index in np.linspace(0, len(reached) - 1, options.samples)}
+    )
     singles = np.array([run_training(text, folder, size) for size in chosen])
     for size in chosen:  # equal bytes, or the comparison is worth nothing
         same = (folder / "models" / f"{size}.model").read_bytes()
@@ -162,7 +197,11 @@ def main() -> None:
     options = parser.parse_args()
     for text in options.texts:
         with tempfile.TemporaryDirectory() as folder:
-            compare(options, make(text, options.made, Path(folder)) if options.made else text, Path(folder))
+            compare(
+                options,
+                make(text, options.made, Path(folder)) if options.made else text,
+                Path(folder),
+            )
 
 
 def make(text: Path, megabytes: float, folder: Path) -> Path:
@@ -192,19 +231,32 @@ def compare(options: argparse.Namespace, text: Path, folder: Path) -> None:
     """Measure one text and print its tables."""
     if (lines := count_lines(text)) > INPUT_SENTENCES:
         sys.exit(
-            f"{text}: {lines} lines; SentencePiece would train on {INPUT_SENTENCES} of them, the ladder on all"
+            f"{text}: {lines} lines; SentencePiece would train on {INPUT_SENTENCES} of them, the "
+            "ladder on all"
         )
     print(f"{text.name}, {text.stat().st_size / 1e6:.2f} MB")
     if not options.stages_only:
         figures, trained, peaks = measure(options, text, folder)
         print(f"{'clock':>48}{'processors':>12}")
         singles = [(f"training of {size} with ALP, s", wall, cpu) for size, wall, cpu in trained]
-        print(*(f"  {name:<36}{wall:10.2f}{cpu:12.2f}" for name, wall, cpu in singles + figures), sep="\n")
-        print("  peak MB: " + ", ".join(f"{name} {peak:.0f}" for name, peak in peaks.items()), flush=True)
+        print(
+            *(f"  {name:<36}{wall:10.2f}{cpu:12.2f}" for name, wall, cpu in singles + figures),
+            sep="\n",
+        )
+        print(
+            "  peak MB: " + ", ".join(f"{name} {peak:.0f}" for name, peak in peaks.items()),
+            flush=True,
+        )
     sizes = parse_sizes(options.sizes)
-    both = zip(*(in_child(text, sizes, arithmetic) for arithmetic in ("exact", "fast")), strict=True)
+    both = zip(
+        *(in_child(text, sizes, arithmetic) for arithmetic in ("exact", "fast")), strict=True
+    )
     print(f"{'exact, s':>48}{'fast, s':>12}")
-    print(*(f"  {name:<36}{exact:10.2f}{fast:12.2f}" for (name, exact), (_, fast) in both), sep="\n", flush=True)
+    print(
+        *(f"  {name:<36}{exact:10.2f}{fast:12.2f}" for (name, exact), (_, fast) in both),
+        sep="\n",
+        flush=True,
+    )
 
 
 def in_child(text: Path, sizes: list[int], arithmetic: str) -> list[tuple[str, float]]:

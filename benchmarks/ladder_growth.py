@@ -1,11 +1,13 @@
 """How the time and memory of `vocap ladder` grow with the text, stage by stage.
 
-    python benchmarks/ladder_growth.py TEXT [TEXT ...] [--sizes 1000:50000:1000] [--threads 1] [--single SIZE]
+    python benchmarks/ladder_growth.py TEXT [TEXT ...] [--sizes 1000:50000:1000]
+    [--threads 1] [--single SIZE]
 
-For each text, in a process of its own: what it grows to, then processor seconds and peak memory of each stage,
-from start to files. Compiled kernels are cached, as after a first run. With more threads a stage is what the main
-thread waits for, so one is the default. --single: one SentencePiece training of that size beside it, without ALP.
-Texts of 10 and 100 MB: benchmarks/made_text.py. Linux only (/proc).
+For each text, in a process of its own: what it grows to, then processor seconds and
+peak memory of each stage, from start to files. Compiled kernels are cached, as after a
+first run. With more threads a stage is what the main thread waits for, so one is the
+default. --single: one SentencePiece training of that size beside it, without ALP. Texts
+of 10 and 100 MB: benchmarks/made_text.py. Linux only (/proc).
 """
 
 import argparse
@@ -23,7 +25,11 @@ from pathlib import Path
 
 STAGES = {  # functions, by module; a stage is the time in them, less that in other ones inside
     "text": [("word_types", "count_word_types")],
-    "suffix array": [("descent", "seed_text"), ("descent", "suffix_array"), ("descent", "common_prefixes")],
+    "suffix array": [
+        ("descent", "seed_text"),
+        ("descent", "suffix_array"),
+        ("descent", "common_prefixes"),
+    ],
     "seeds": [("descent", "find_seeds")],
     "lattice": [("descent", "build_lattice")],
     "branches": [("descent", "depart")],
@@ -31,7 +37,9 @@ STAGES = {  # functions, by module; a stage is the time in them, less that in ot
     "ALP": [("ladder", "token_counts")],
     "model files": [("ladder", "model_bytes")],
 }
-SIZES = {  # what the results of functions say of the text; no result is kept, as that would be memory
+# what the results of functions say of the text; no result is kept, as that would be
+# memory
+SIZES = {
     "count_word_types": lambda words: {
         "lines": words.sentences["train"],
         "word types": words.trained,
@@ -40,11 +48,15 @@ SIZES = {  # what the results of functions say of the text; no result is kept, a
     "find_seeds": lambda seeds: {"seeds": len(seeds.score)},
     "build_lattice": lambda built: {"edges": len(built[0].piece)},
 }
-TRAIN = "import sys, vocap.unigram.sentencepiece_trainer as t; t.train(sys.argv[1], int(sys.argv[2]))"
+TRAIN = (
+    "import sys, vocap.unigram.sentencepiece_trainer as t; t.train(sys.argv[1], int(sys.argv[2]))"
+)
 
 
 class Clock:
-    """Processor seconds and peak MB of each stage; `current` names the one that runs."""
+    """Processor seconds and peak MB of each stage; `current` names the one that
+    runs.
+    """
 
     def __init__(self):
         self.seconds: dict[str, float] = {}
@@ -81,7 +93,9 @@ class Clock:
 
 
 def profile(text: Path, sizes: str, threads: int, folder: Path) -> tuple[dict, dict, dict]:
-    """Run the ladder in this process: what it grew to, seconds and peak MB of the stages."""
+    """Run the ladder in this process: what it grew to, seconds and peak MB of the
+    stages.
+    """
     from importlib import import_module
 
     from vocap.vocabularies.commands import ladder
@@ -100,7 +114,9 @@ def profile(text: Path, sizes: str, threads: int, folder: Path) -> tuple[dict, d
 
 def single(text: Path, size: int) -> tuple[float, float]:
     """Processor seconds and peak MB of one SentencePiece training, with one thread."""
-    child = subprocess.Popen([sys.executable, "-c", TRAIN, text, str(size)], stderr=subprocess.DEVNULL)
+    child = subprocess.Popen(
+        [sys.executable, "-c", TRAIN, text, str(size)], stderr=subprocess.DEVNULL
+    )
     _, status, usage = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode:
@@ -125,11 +141,15 @@ def main() -> None:
         print(f"{text.name}, {text.stat().st_size / 1e6:.1f} MB")
         print(*(f"  {name:<24}{number:>12,}" for name, number in grown.items()), sep="\n")
         print(f"  {'stage':<24}{'CPU seconds':>12}{'peak MB':>10}")
-        print(*(f"  {name:<24}{seconds[name]:12.2f}{peaks[name]:10d}" for name in seconds), sep="\n")
+        print(
+            *(f"  {name:<24}{seconds[name]:12.2f}{peaks[name]:10d}" for name in seconds), sep="\n"
+        )
         print(f"  {'all':<24}{sum(seconds.values()):12.2f}{max(peaks.values()):10d}", flush=True)
         if options.single:
             taken, peak = single(text, options.single)
-            print(f"  {f'SentencePiece, {options.single}':<24}{taken:12.2f}{peak:10.0f}", flush=True)
+            print(
+                f"  {f'SentencePiece, {options.single}':<24}{taken:12.2f}{peak:10.0f}", flush=True
+            )
 
 
 if __name__ == "__main__":

@@ -2,9 +2,9 @@
 
     python benchmarks/ladder_threads.py TEXT ... [--runs 5] [--sizes 1000:50000:1000]
 
-For each text: seconds of all runs, the gain of the medians, processor seconds and peak memory; then two ladders of
-one thread side by side, which share nothing: what they gain on one is all that the machine has to give in this
-hour. All must give the same bytes.
+For each text: seconds of all runs, the gain of the medians, processor seconds and peak
+memory; then two ladders of one thread side by side, which share nothing: what they gain
+on one is all that the machine has to give in this hour. All must give the same bytes.
 """
 
 import argparse
@@ -32,7 +32,18 @@ class Run:
 
 def ladders(text: Path, sizes: str, threads: int, folders: list[Path]) -> Run:
     """Ladders of a text that begin at once, one a folder."""
-    ladder = [sys.executable, "-c", COMMAND, "ladder", text, "--sizes", sizes, "--threads", str(threads), "-o"]
+    ladder = [
+        sys.executable,
+        "-c",
+        COMMAND,
+        "ladder",
+        text,
+        "--sizes",
+        sizes,
+        "--threads",
+        str(threads),
+        "-o",
+    ]
     begin = time.perf_counter()
     children = [
         subprocess.Popen([*ladder, folder], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

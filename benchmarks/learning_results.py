@@ -10,7 +10,8 @@ import numpy as np
 
 from vocap.report.page.figures import files, specification
 
-# Okabe and Ito's colours, two of them darker for white paper; what mends a loss has its colour and dashes
+# Okabe and Ito's colours, two of them darker for white paper; what mends a loss has its
+# colour and dashes
 STYLES = {
     "full": ("#1b1f24", [1, 0]),
     "k-NN": ("#0072b2", [1, 0]),
@@ -29,30 +30,54 @@ GAP = 13  # between two labels, px
 
 
 def run_path(out: Path, steps: int, seed: int, budget: str, name: str) -> Path:
-    """Where the run of a loss is; `steps`: of those with equal steps, `budget`: steps or time."""
+    """Where the run of a loss is; `steps`: of those with equal steps, `budget`: steps
+    or time.
+    """
     return out / "runs" / str(steps) / f"{seed} {budget} {name}.json"
 
 
 def found_runs(out: Path, steps: int, budget: str, name: str) -> list[Path]:
-    """The runs of a loss, a seed each; the full softmax sets the time, so it has but one kind."""
+    """The runs of a loss, a seed each; the full softmax sets the time, so it has but
+    one kind.
+    """
     kind = "steps" if name == "full" else budget
     return sorted((out / "runs" / str(steps)).glob(f"* {kind} {name}.json"))
 
 
 def summary(path: Path) -> dict:
-    """The last line of a run's metrics, with the mean |V'| of all of them and the probe's scores."""
+    """The last line of a run's metrics, with the mean |V'| of all of them and the
+    probe's scores.
+    """
     run = json.loads(path.read_text("utf-8"))
     rows = run["rows"]
-    return rows[-1] | {"candidates": statistics.mean(row["candidates"] for row in rows)} | run["probes"]
+    return (
+        rows[-1]
+        | {"candidates": statistics.mean(row["candidates"] for row in rows)}
+        | run["probes"]
+    )
 
 
 def print_table(out: Path, steps: int, names: Sequence[str]) -> None:
-    """Two Markdown tables: after equal steps, after equal time; mean and standard deviation over the seeds."""
+    """Two Markdown tables: after equal steps, after equal time; mean and standard
+    deviation over the seeds.
+    """
     untrained = json.loads((out / "untrained.json").read_text("utf-8"))
     least, tests = untrained["frequencies"], list(untrained["probes"])
     for budget in ("steps", "time"):
-        columns = ["seeds", "words", "steps", "CPU s", "nats", "bits per byte", "accuracy", "MRR", *tests]
-        print(f"\nequal {budget}\n\n| loss | {' | '.join(columns)} |\n{'|---' * (len(columns) + 1)}|")
+        columns = [
+            "seeds",
+            "words",
+            "steps",
+            "CPU s",
+            "nats",
+            "bits per byte",
+            "accuracy",
+            "MRR",
+            *tests,
+        ]
+        print(
+            f"\nequal {budget}\n\n| loss | {' | '.join(columns)} |\n{'|---' * (len(columns) + 1)}|"
+        )
         scores = f"{least['exact_loss']:.2f} | | {least['accuracy']:.4f} | {least['mrr']:.4f}"
         probed = " | ".join(f"{untrained['probes'][test]:.1f}" for test in tests)
         print(f"| word frequencies; untrained | | | | | {scores} | {probed} |")
@@ -65,7 +90,11 @@ def cells(rows: Sequence[dict], tests: Sequence[str]) -> list[str]:
     def cell(key: str, digits: int, spread: bool = True) -> str:
         values = [row[key] for row in rows]
         mean = f"{statistics.mean(values):,.{digits}f}"
-        return f"{mean} ± {statistics.stdev(values):.{digits}f}" if spread and len(values) > 1 else mean
+        return (
+            f"{mean} ± {statistics.stdev(values):.{digits}f}"
+            if spread and len(values) > 1
+            else mean
+        )
 
     return [
         *(cell(key, 0, spread=False) for key in ("candidates", "step", "cpu_s")),
@@ -75,10 +104,11 @@ def cells(rows: Sequence[dict], tests: Sequence[str]) -> list[str]:
 
 
 def draw(out: Path, steps: int, target: Path) -> None:
-    """Curves of exact loss and rank against steps and against CPU seconds, mean and range over the seeds.
+    """Curves of exact loss and rank against steps and against CPU seconds, mean and
+    range over the seeds.
 
-    Against steps the runs of equal steps, against seconds those of equal time, if there are any. A loss without
-    runs is left out.
+    Against steps the runs of equal steps, against seconds those of equal time, if there
+    are any. A loss without runs is left out.
     """
     timed = any((out / "runs" / str(steps)).glob("* time *.json"))
     start = json.loads((out / "untrained.json").read_text("utf-8"))["rows"][0]
@@ -99,7 +129,9 @@ def draw(out: Path, steps: int, target: Path) -> None:
 
 
 def curve(paths: Sequence[Path], start: dict, axis: str, measure: str) -> list[dict]:
-    """Points at even parts of the runs: mean x, and mean, least and greatest y over the seeds."""
+    """Points at even parts of the runs: mean x, and mean, least and greatest y over the
+    seeds.
+    """
     x, y = [], []
     for path in paths:
         lines = [start, *json.loads(path.read_text("utf-8"))["rows"]]
@@ -120,18 +152,26 @@ def panel(curves: dict[str, list[dict]], axis: str, measure: str) -> alt.LayerCh
     right = max(point["x"] for point in points)
     names = list(curves)
     colour = alt.Color(
-        "loss:N", scale=alt.Scale(domain=names, range=[STYLES[name][0] for name in names]), legend=None
+        "loss:N",
+        scale=alt.Scale(domain=names, range=[STYLES[name][0] for name in names]),
+        legend=None,
     )
     dash = alt.StrokeDash(
-        "loss:N", scale=alt.Scale(domain=names, range=[STYLES[name][1] for name in names]), legend=None
+        "loss:N",
+        scale=alt.Scale(domain=names, range=[STYLES[name][1] for name in names]),
+        legend=None,
     )
     x = alt.X("x:Q", title=AXES[axis], scale=alt.Scale(domain=[0, right * 1.36], nice=False))
-    y = alt.Y("y:Q", title=MEASURES[measure], scale=alt.Scale(domain=[low, high], nice=True, zero=False))
+    y = alt.Y(
+        "y:Q", title=MEASURES[measure], scale=alt.Scale(domain=[low, high], nice=True, zero=False)
+    )
     base = alt.Chart(alt.Data(values=points))
     bands = base.mark_area(opacity=0.15).encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=colour)
     lines = base.mark_line(strokeWidth=2).encode(x=x, y=y, color=colour, strokeDash=dash)
     ends = [{"loss": name, **found[-1]} for name, found in curves.items()]
-    for end, place in zip(ends, apart([end["y"] for end in ends], GAP * (high - low) / SIZE[1]), strict=True):
+    for end, place in zip(
+        ends, apart([end["y"] for end in ends], GAP * (high - low) / SIZE[1]), strict=True
+    ):
         end["y"] = place
     text = alt.Chart(alt.Data(values=ends)).encode(x=x, y=y, text="loss:N")
     halo = text.mark_text(align="left", dx=5, fontSize=11, stroke="#ffffff", strokeWidth=3)

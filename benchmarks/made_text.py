@@ -1,17 +1,21 @@
 """More text than there is: a file of any size that grows like a real one.
 
-    python benchmarks/made_text.py TEXT MEGABYTES -o FILE [--unit words|characters] [--seed 1]
+    python benchmarks/made_text.py TEXT MEGABYTES -o FILE [--unit words|characters]
+    [--seed 1]
 
-No language has 100 MB of text at hand for measurements; this makes them from the few that there are.
+No language has 100 MB of text at hand for measurements; this makes them from the few
+that there are.
 
-Where words are divided by spaces, the text is continued by a Pitman-Yor process, whose number of distinct words
-grows as n^d, as in Heaps' law; d is that of TEXT (between an eighth of it and the whole). The next word is one
-drawn from all words so far; where that has occurred c times, a new one takes its place with probability d / c. A
-new word is spelled by the character model below, learnt from the words that TEXT holds once. Elsewhere, the model
-spells whole lines.
+Where words are divided by spaces, the text is continued by a Pitman-Yor process, whose
+number of distinct words grows as n^d, as in Heaps' law; d is that of TEXT (between an
+eighth of it and the whole). The next word is one drawn from all words so far; where
+that has occurred c times, a new one takes its place with probability d / c. A new word
+is spelled by the character model below, learnt from the words that TEXT holds once.
+Elsewhere, the model spells whole lines.
 
-The character model goes on, after each character, as TEXT does at a random place where the same 2 or (in 9 of 10
-cases, or as --long says) 5 characters have gone before. Equal seeds give equal bytes. 100 MB take 10 to 20 s.
+The character model goes on, after each character, as TEXT does at a random place where
+the same 2 or (in 9 of 10 cases, or as --long says) 5 characters have gone before. Equal
+seeds give equal bytes. 100 MB take 10 to 20 s.
 """
 
 import argparse
@@ -45,14 +49,19 @@ def draw(state):
 def places(text: np.ndarray) -> np.ndarray:
     """Where a text goes on after the same SHORT and LONG characters: int32 [6, N].
 
-    Place p of the text is one of `places[0, places[1, p]:places[2, p]]`; rows 3 to 5 are those of LONG.
+    Place p of the text is one of `places[0, places[1, p]:places[2, p]]`; rows 3 to 5
+    are those of LONG.
     """
     _, codes = np.unique(text, return_inverse=True)
     rows = []
     for context in (SHORT, LONG):
         keys = np.zeros(len(text), np.uint64)
-        for back in range(1, context + 1):  # 12 bits each: rarer characters share their codes with others
-            keys = keys << np.uint64(12) | (np.roll(codes, back).astype(np.uint64) & np.uint64(4095))
+        for back in range(
+            1, context + 1
+        ):  # 12 bits each: rarer characters share their codes with others
+            keys = keys << np.uint64(12) | (
+                np.roll(codes, back).astype(np.uint64) & np.uint64(4095)
+            )
         order = np.argsort(keys, kind="stable")
         keys = keys[order]
         first = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
@@ -73,7 +82,9 @@ def jump(place, long, state, places):
 
 @kernel("int64(int32[::1], int64, float64, uint64[::1], int32[:, ::1], int32[::1])")
 def spell(text, place, long, state, places, out):
-    """Fill `out` with the characters that follow `place`; returns the place after the last one."""
+    """Fill `out` with the characters that follow `place`; returns the place after the
+    last one.
+    """
     for at in range(out.size):
         place = jump(place, long, state, places)
         out[at] = text[place]
@@ -83,7 +94,9 @@ def spell(text, place, long, state, places, out):
 
 @kernel("int64(int32[::1], int64, float64, uint64[::1], int32[:, ::1], int32[::1])")
 def spell_word(text, place, long, state, places, out):
-    """Spell a word, as one that begins at `place` does, up to its space or line end; returns its length."""
+    """Spell a word, as one that begins at `place` does, up to its space or line end;
+    returns its length.
+    """
     for at in range(out.size - 1):
         out[at] = text[place]
         if text[place] == SPACE or text[place] == LINE:
@@ -94,13 +107,30 @@ def spell_word(text, place, long, state, places, out):
 
 
 @kernel(
-    "UniTuple(int64, 2)(int32[::1], int64, int64, int64, float64, int64[::1], int32[::1], int32[::1], float64, "
+    "UniTuple(int64, 2)(int32[::1], int64, int64, int64, float64, int64[::1], int32[::1], "
+    "int32[::1], float64, "
     "uint64[::1], int32[:, ::1], int32[::1], int64[::1], uint64[::1], int32[::1])"
 )
 def continue_text(
-    history, known, until, words, discount, counts, text, starts, long, state, places, store, bounds, hashes, slots
+    history,
+    known,
+    until,
+    words,
+    discount,
+    counts,
+    text,
+    starts,
+    long,
+    state,
+    places,
+    store,
+    bounds,
+    hashes,
+    slots,
 ):
-    """Append words to the `known` ones of `history`, up to `until`; returns the distinct ones, and characters."""
+    """Append words to the `known` ones of `history`, up to `until`; returns the
+    distinct ones, and characters.
+    """
     spelled = np.empty(LONGEST, np.int32)
     characters = 0
     for at in range(known, until):
@@ -146,7 +176,10 @@ def make_words(text: str, long: float, state: np.ndarray) -> Iterator[np.ndarray
     tokens = np.array([numbers.setdefault(word, len(numbers)) for word in words], np.int32)
     early = len(np.unique(tokens[: len(tokens) // 8]))
     discount = math.log(len(numbers) / early, 8)
-    print(f"{len(tokens)} words, {len(numbers)} of them distinct, growing as n^{discount:.3f}", file=sys.stderr)
+    print(
+        f"{len(tokens)} words, {len(numbers)} of them distinct, growing as n^{discount:.3f}",
+        file=sys.stderr,
+    )
 
     table = WordTable(0)
     for word in numbers:
@@ -193,9 +226,14 @@ def main() -> None:
     parser.add_argument("text", type=Path)
     parser.add_argument("megabytes", type=float)
     parser.add_argument("-o", "--output", type=Path, required=True)
-    parser.add_argument("--unit", choices=["words", "characters"], help="default: words where 1 in 20 is a space")
     parser.add_argument(
-        "--long", type=float, default=0.9, help=f"share of {LONG} characters of context, not {SHORT}"
+        "--unit", choices=["words", "characters"], help="default: words where 1 in 20 is a space"
+    )
+    parser.add_argument(
+        "--long",
+        type=float,
+        default=0.9,
+        help=f"share of {LONG} characters of context, not {SHORT}",
     )
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()

@@ -1,15 +1,18 @@
-"""A vocabulary as MinGram makes it (arXiv 2606.27019), a rival of the project's own, on the text of a run.
+"""A vocabulary as MinGram makes it (arXiv 2606.27019), a rival of the project's own, on
+the text of a run.
 
     python benchmarks/mingram.py --corpora results/corpora --total 100000 -o OUT
 
-Byte-pair encoding gives 1.15 times the pieces that T leaves beside the characters. A word takes the path of fewest
-pieces, and of those the most probable; two rounds of hard EM count the pieces of such paths (before the first,
-pieces are the more probable the sooner they were merged). Pieces that no path takes are dropped; one sort by count
+Byte-pair encoding gives 1.15 times the pieces that T leaves beside the characters. A
+word takes the path of fewest pieces, and of those the most probable; two rounds of hard
+EM count the pieces of such paths (before the first, pieces are the more probable the
+sooner they were merged). Pieces that no path takes are dropped; one sort by count
 leaves those of T, and two more rounds give their probabilities.
 
-Text, characters and weights of the languages are those of JOINT. In OUT/sentencepiece.model every score is
-log p - `PRICE`, so SentencePiece itself finds the fewest pieces first: a difference of one piece outweighs all
-probabilities of a word.
+Text, characters and weights of the languages are those of JOINT. In
+OUT/sentencepiece.model every score is log p - `PRICE`, so SentencePiece itself finds
+the fewest pieces first: a difference of one piece outweighs all probabilities of a
+word.
 """
 
 import argparse
@@ -39,7 +42,9 @@ PRICE = 512.0  # nats a piece
 
 
 def word_types(corpora: Path, n: dict[str, float], alpha: float) -> WordTypes:
-    """The weighted words of all languages, with the characters that JOINT's tokenizer holds."""
+    """The weighted words of all languages, with the characters that JOINT's tokenizer
+    holds.
+    """
     text = whole_text(corpora, n, alpha)
     required = count_shared_characters(corpora, n, alpha)
 
@@ -50,11 +55,15 @@ def word_types(corpora: Path, n: dict[str, float], alpha: float) -> WordTypes:
     return count_word_types({"train": sentences}, None, "".join(required))
 
 
-def hard_em(words: WordTypes, pieces: list[str], scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Counts int64 [n] of the pieces in the best paths of the last of `ROUNDS`, and their log p float64 [n].
+def hard_em(
+    words: WordTypes, pieces: list[str], scores: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Counts int64 [n] of the pieces in the best paths of the last of `ROUNDS`, and
+    their log p float64 [n].
 
-    `scores` [n] come before the first round: log p, minus infinity for a piece that is left out. Of a single
-    character that no path takes log p is that of half an occurrence; of another piece minus infinity.
+    `scores` [n] come before the first round: log p, minus infinity for a piece that is
+    left out. Of a single character that no path takes log p is that of half an
+    occurrence; of another piece minus infinity.
     """
     # every piece in every word
     bordered = words.text.copy()
@@ -62,7 +71,11 @@ def hard_em(words: WordTypes, pieces: list[str], scores: np.ndarray) -> tuple[np
     unknown = len(pieces) + 1
     edges = fill_lattice(bordered, np.int32(unknown), *build_trie(pieces).arrays)
     trained = slice(words.trained)
-    types = words.start[trained].copy(), words.length[trained].copy(), words.frequencies[None].copy()
+    types = (
+        words.start[trained].copy(),
+        words.length[trained].copy(),
+        words.frequencies[None].copy(),
+    )
     single = np.fromiter(map(len, pieces), np.int64, len(pieces)) == 1
     for _ in range(ROUNDS):
         lowest = scores[np.isfinite(scores)].min() - 10 - PRICE
@@ -76,7 +89,9 @@ def hard_em(words: WordTypes, pieces: list[str], scores: np.ndarray) -> tuple[np
 
 
 def mingram(words: WordTypes, total: int) -> tuple[list[str], np.ndarray]:
-    """The pieces of a tokenizer of `total` ids in XLM-R's layout, fewer if the text gives no more; their log p."""
+    """The pieces of a tokenizer of `total` ids in XLM-R's layout, fewer if the text
+    gives no more; their log p.
+    """
     characters = list(words.required)
     wanted = total - XLM_R_LAYOUT.rows - len(characters)
     pieces = characters + piece_candidates([words], [1.0], int(SEEDS * wanted))
@@ -91,20 +106,31 @@ def mingram(words: WordTypes, total: int) -> tuple[list[str], np.ndarray]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--corpora", type=Path, required=True, help="{language}/train.txt, and weights.tsv")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--corpora", type=Path, required=True, help="{language}/train.txt, and weights.tsv"
+    )
     parser.add_argument("--total", type=int, required=True, help="T")
     parser.add_argument("--alpha", type=float, default=0.7)
     parser.add_argument("-o", "--output", type=Path, required=True)
     options = parser.parse_args()
-    words = word_types(options.corpora, read_weights(options.corpora / "weights.tsv"), options.alpha)
+    words = word_types(
+        options.corpora, read_weights(options.corpora / "weights.tsv"), options.alpha
+    )
     pieces, scores = mingram(words, options.total)
     trained = sentencepiece_model_pb2.ModelProto.FromString(template(COVERAGE)[1])
-    proto = build_model(Contents(pieces, scores - PRICE), trained.normalizer_spec, trained=trained.trainer_spec)
+    proto = build_model(
+        Contents(pieces, scores - PRICE), trained.normalizer_spec, trained=trained.trainer_spec
+    )
     options.output.mkdir(parents=True, exist_ok=True)
     with replacing(options.output / "sentencepiece.model", "wb") as file:
         file.write(serialize(proto))
-    print(f"{options.output}: T = {len(proto.pieces)}, {len(words.required)} of them single characters")
+    print(
+        f"{options.output}: T = {len(proto.pieces)}, {len(words.required)} of them single "
+        "characters"
+    )
 
 
 if __name__ == "__main__":

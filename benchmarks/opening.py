@@ -1,12 +1,15 @@
-"""How long does the report's page of the paper's full grid take to open? On a made run: a real one takes days.
+"""How long does the report's page of the paper's full grid take to open? On a made run:
+a real one takes days.
 
     PYTHONPATH=. python benchmarks/opening.py [--keep DIR] [--opens 5] [--page FILE]
 
-Makes 86 languages x 50 sizes with pieces, characters, two allocations and five tokenizers, writes the report on
-them, and opens its page in headless Chromium (Debian's `chromium`), each time in a new profile. Prints the page's
-bytes and, of each opening, milliseconds from the start of navigation to: the first text on the screen; the load
-event; every figure drawn that is within the window; the end of the last task of 50 ms or more (what follows keeps
-nobody waiting); and the main thread's seconds at work by then.
+Makes 86 languages x 50 sizes with pieces, characters, two allocations and five
+tokenizers, writes the report on them, and opens its page in headless Chromium (Debian's
+`chromium`), each time in a new profile. Prints the page's bytes and, of each opening,
+milliseconds from the start of navigation to: the first text on the screen; the load
+event; every figure drawn that is within the window; the end of the last task of 50 ms
+or more (what follows keeps nobody waiting); and the main thread's seconds at work by
+then.
 """
 
 import argparse
@@ -64,7 +67,11 @@ def make_grid(folder: Path) -> Path:
     for place, code in enumerate(codes):
         rng = np.random.default_rng(place)
         write_language(
-            folder / "vocabularies" / code, SIZES, made_vocabularies(place, SIZES, rng), rng, models=False
+            folder / "vocabularies" / code,
+            SIZES,
+            made_vocabularies(place, SIZES, rng),
+            rng,
+            models=False,
         )
         dice = random.Random(place)
         first = FIRST.get(code) or dice.choice([0x61, 0x400, 0x900, 0x600])
@@ -97,9 +104,15 @@ def opened(page: Path) -> dict[str, float]:
     with tempfile.TemporaryDirectory() as profile, Chromium(Path(profile)) as browser:
         tab = browser.open(page.as_uri(), script=WATCH)
         told = at_rest(tab)
-        metrics = {one["name"]: one["value"] for one in tab.call("Performance.getMetrics")["metrics"]}
+        metrics = {
+            one["name"]: one["value"] for one in tab.call("Performance.getMetrics")["metrics"]
+        }
         names = ("Task", "Script", "Layout", "RecalcStyle")
-        return {**told, **{name: metrics[f"{name}Duration"] for name in names}, "nodes": metrics["Nodes"]}
+        return {
+            **told,
+            **{name: metrics[f"{name}Duration"] for name in names},
+            "nodes": metrics["Nodes"],
+        }
 
 
 def main() -> None:
@@ -116,9 +129,14 @@ def main() -> None:
             write(results if results.exists() else make_grid(results), root / "report")
         print(f"{page.stat().st_size:,} bytes")
         opens = [opened(page.resolve()) for _ in range(options.opens)]
-    print("  text    load visible at rest |   task script layout  style     nodes figures in the window, drawn")
+    print(
+        "  text    load visible at rest |   task script layout  style     nodes figures in the "
+        "window, drawn"
+    )
     for one in opens:
-        seconds = "".join(f"{one[name]:7.2f}" for name in ("Task", "Script", "Layout", "RecalcStyle"))
+        seconds = "".join(
+            f"{one[name]:7.2f}" for name in ("Task", "Script", "Layout", "RecalcStyle")
+        )
         print(
             "".join(f"{one[name]:8.0f}" for name in ("text", "load", "visible", "atRest"))
             + f" |{seconds}{one['nodes']:10,.0f} {one['figures']}, {one['drawn']}"

@@ -1,13 +1,16 @@
 """What `rule: pieces` takes as the texts grow, and as the languages do.
 
-    python benchmarks/pieces_growth.py FOLDER -o OUT [--lines 125000,250000,500000,1000000] [--languages 8]
+    python benchmarks/pieces_growth.py FOLDER -o OUT [--lines
+    125000,250000,500000,1000000] [--languages 8]
         [--per-language 5800] [--threads 2]
 
-FOLDER holds {language}.txt (long ones: benchmarks/made_text.py). For each number of lines the beginnings of the
-first texts become the corpora, T is `--per-language` times the languages (500,000 / 86 = 5,800), and `vocap trunk`
-and `vocap allocate` run on them in processes of their own; the curves are those of the first 20,000 lines. Prints,
-and writes to OUT/growth.tsv, for each number of lines: MB of text, and of both commands processor
-seconds, elapsed seconds and peak MB. Rows that are there are not made again. Linux only.
+FOLDER holds {language}.txt (long ones: benchmarks/made_text.py). For each number of
+lines the beginnings of the first texts become the corpora, T is `--per-language` times
+the languages (500,000 / 86 = 5,800), and `vocap trunk` and `vocap allocate` run on them
+in processes of their own; the curves are those of the first 20,000 lines. Prints, and
+writes to OUT/growth.tsv, for each number of lines: MB of text, and of both commands
+processor seconds, elapsed seconds and peak MB. Rows that are there are not made again.
+Linux only.
 """
 
 import argparse
@@ -27,7 +30,9 @@ CALL = [sys.executable, "-c", "from vocap.command import main; main()"]
 def timed(*words: object) -> dict[str, float]:
     """Processor and elapsed seconds, and peak MB, of a command."""
     began = time.perf_counter()
-    process = subprocess.Popen([*CALL, *map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        [*CALL, *map(str, words)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    )
     said = process.stderr.read().decode()
     _, status, used = os.wait4(process.pid, 0)
     if status:
@@ -37,7 +42,9 @@ def timed(*words: object) -> dict[str, float]:
 
 
 def corpora(texts: list[Path], lines: int, folder: Path) -> int:
-    """The first lines of every text as {language}/train.txt, and weights.tsv; bytes of them."""
+    """The first lines of every text as {language}/train.txt, and weights.tsv; bytes of
+    them.
+    """
     size = 0
     for text in texts:
         train = folder / text.stem / "train.txt"
@@ -51,12 +58,21 @@ def corpora(texts: list[Path], lines: int, folder: Path) -> int:
 
 
 def curves(texts: list[Path], out: Path) -> Path:
-    """A curve of a little text for every language, without its table of characters: it is of another text."""
+    """A curve of a little text for every language, without its table of characters: it
+    is of another text.
+    """
     corpora(texts, CURVE_LINES, out / "little")
     for text in texts:
         folder = out / "vocabularies" / text.stem
         if not (folder / "curve.tsv").exists():
-            timed("ladder", out / "little" / text.stem / "train.txt", "-o", folder, "--sizes", CURVE_SIZES)
+            timed(
+                "ladder",
+                out / "little" / text.stem / "train.txt",
+                "-o",
+                folder,
+                "--sizes",
+                CURVE_SIZES,
+            )
             (folder / "characters.tsv").unlink(missing_ok=True)
     return out / "vocabularies"
 
@@ -71,12 +87,27 @@ def measure(texts: list[Path], lines: int, options: argparse.Namespace) -> dict:
     row = {"languages": len(texts), "lines": lines, "mb_of_text": size / 1e6}
     row |= {f"trunk_{name}": value for name, value in timed("trunk", *inputs, "-o", trunk).items()}
     total = options.per_language * len(texts)
-    call = ("allocate", *inputs, "--rule", "pieces", "--trunk", trunk, "--total", total, "-o", out / "allocation")
-    return row | {"total": total} | {f"branch_{name}": value for name, value in timed(*call).items()}
+    call = (
+        "allocate",
+        *inputs,
+        "--rule",
+        "pieces",
+        "--trunk",
+        trunk,
+        "--total",
+        total,
+        "-o",
+        out / "allocation",
+    )
+    return (
+        row | {"total": total} | {f"branch_{name}": value for name, value in timed(*call).items()}
+    )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("folder", type=Path)
     parser.add_argument("--lines", default="125000,250000,500000,1000000")
     parser.add_argument("--languages", type=int, default=8)

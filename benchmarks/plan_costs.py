@@ -1,10 +1,12 @@
-"""Fit the coefficients of `vocap plan` on finished runs, for another machine or after a change of speed.
+"""Fit the coefficients of `vocap plan` on finished runs, for another machine or after a
+change of speed.
 
     python benchmarks/plan_costs.py OUTPUT [FOLDER ...] [--configfile FILE ...]
 
-FOLDER: the root of a project in which the configuration has run, alone on its machine; this one unless named.
-Least squares of relative errors, with coefficients of at least 0; what the runs leave open stays as it was.
-`disk_mb`, `spread`, `reach` and overheads are written by hand.
+FOLDER: the root of a project in which the configuration has run, alone on its machine;
+this one unless named. Least squares of relative errors, with coefficients of at least
+0; what the runs leave open stays as it was. `disk_mb`, `spread`, `reach` and overheads
+are written by hand.
 """
 
 import argparse
@@ -25,23 +27,30 @@ FLOOR = 0.05  # of the mean: a smaller forecast counts as if it were that much
 
 
 def fit(features: np.ndarray, values: np.ndarray, prior: np.ndarray) -> np.ndarray:
-    """Coefficients c >= 0 [n] for which `features` [m, n] @ c is near `values` [m], or near `prior`."""
+    """Coefficients c >= 0 [n] for which `features` [m, n] @ c is near `values` [m], or
+    near `prior`.
+    """
     found, present = prior.astype(np.float64), features.any(axis=0)
     features, prior = features[:, present], prior[present]
     level = max(float(values.mean()), 1e-9)
-    scale = np.maximum(prior, 1e-3 * level / np.abs(features).mean(axis=0))  # each unknown is about 1
+    # each unknown is about 1
+    scale = np.maximum(prior, 1e-3 * level / np.abs(features).mean(axis=0))
     pull, forecast = np.sqrt(PRIOR) * np.eye(len(prior)), values
     for _ in range(ROUNDS):
         weights = 1 / np.maximum(forecast, FLOOR * level)
         matrix = np.vstack([features * scale * weights[:, None], pull])
-        solution = nonnegative_least_squares(matrix, np.concatenate([values * weights, pull @ (prior / scale)]))
+        solution = nonnegative_least_squares(
+            matrix, np.concatenate([values * weights, pull @ (prior / scale)])
+        )
         forecast = features @ (scale * solution)
     found[present] = scale * solution
     return found
 
 
 def nonnegative_least_squares(matrix: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """The x >= 0 [n] of least |matrix x - target|: every set of columns that may be above 0 is tried."""
+    """The x >= 0 [n] of least |matrix x - target|: every set of columns that may be
+    above 0 is tried.
+    """
     best, least = np.zeros(matrix.shape[1]), float(target @ target)
     for chosen in product((False, True), repeat=len(best)):
         part = np.linalg.lstsq(matrix[:, chosen], target, rcond=None)[0]
@@ -53,7 +62,9 @@ def nonnegative_least_squares(matrix: np.ndarray, target: np.ndarray) -> np.ndar
 
 
 def refit(costs: Costs, pairs: list) -> None:
-    """Fit the coefficients of every rule of `pairs` of a job and its measured cost; features stay as they are."""
+    """Fit the coefficients of every rule of `pairs` of a job and its measured cost;
+    features stay as they are.
+    """
     for name, rule in costs["rules"].items():
         found = [(job.features, cost) for job, cost in pairs if job.priced_as == name]
         for part in ("cpu_s", "wait_s", "memory_mb") if found else ():
@@ -62,10 +73,14 @@ def refit(costs: Costs, pairs: list) -> None:
                 values = [cost.wall_s - cost.cpu_s / rule.get("cores", 1.0) for _, cost in found]
             else:
                 values = [getattr(cost, part) for _, cost in found]
-            rows = [[1.0 if name == "job" else row.get(name, 0.0) for name in old] for row, _ in found]
+            rows = [
+                [1.0 if name == "job" else row.get(name, 0.0) for name in old] for row, _ in found
+            ]
             if old:
                 fitted = fit(np.array(rows), np.maximum(values, 0.0), np.array(list(old.values())))
-                rule[part] = {name: float(f"{value:.4g}") for name, value in zip(old, fitted, strict=True)}
+                rule[part] = {
+                    name: float(f"{value:.4g}") for name, value in zip(old, fitted, strict=True)
+                }
 
 
 def as_yaml(costs: Costs) -> str:
@@ -73,11 +88,15 @@ def as_yaml(costs: Costs) -> str:
     content = dict(costs)
     words = {name: content.pop(name) for name in ("fitted_on", "features")}
     style = {"sort_keys": False, "allow_unicode": True, "width": 113}
-    return yaml.safe_dump(words, **style) + yaml.safe_dump(content, default_flow_style=None, **style)
+    return yaml.safe_dump(words, **style) + yaml.safe_dump(
+        content, default_flow_style=None, **style
+    )
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("output", type=Path)
     parser.add_argument("folders", nargs="*", type=Path, default=[Path()])
     parser.add_argument("--configfile", type=Path, action="append", default=[])
@@ -86,9 +105,13 @@ if __name__ == "__main__":
     for folder in options.folders:
         with chdir(folder):
             settings = load(
-                read_files([Path("config/sources.yaml"), *(configfiles or [Path("config/config.yaml")])])
+                read_files(
+                    [Path("config/sources.yaml"), *(configfiles or [Path("config/config.yaml")])]
+                )
             )
-            expected = make_forecast(settings, costs, read_jobs(configfiles), Path(settings.results))
+            expected = make_forecast(
+                settings, costs, read_jobs(configfiles), Path(settings.results)
+            )
             found = measure(expected.jobs, Path(settings.logs))
         pairs += [(job, found[job.name].cost) for job in expected.jobs if job.name in found]
         costs["fitted_on"].append(f"{len(found)} jobs")

@@ -1,16 +1,18 @@
 """Time, memory and learning of a pre-training by loss.
 
     python benchmarks/pretraining.py gpu --out FOLDER [--text TEXT] [--limit SECONDS]     every stage on a GPU
-    python benchmarks/pretraining.py head [--vocabulary 500000] [--out FOLDER] [...]       the head alone, on a CPU
+    python benchmarks/pretraining.py head [--vocabulary 500000] [--out FOLDER] [...]
+    the head alone, on a CPU
 
-`gpu` measures on one GPU: the tests marked `gpu`, the head alone, whole steps of the paper's models, the learning
-by each loss in equal time, and the coefficients of `vocap plan`. Each row is kept as soon as it is measured, in
-FOLDER/STAGE.jsonl; the same command goes on after the last one, until nothing is left (exit status 0, else 75).
-A kernel that this machine lacks is a row that says so. FOLDER/summary.md has the tables.
-`--dry-run`: every stage at tiny sizes on a CPU, for a look at the tables.
+`gpu` measures on one GPU: the tests marked `gpu`, the head alone, whole steps of the
+paper's models, the learning by each loss in equal time, and the coefficients of
+`vocap plan`. Each row is kept as soon as it is measured, in FOLDER/STAGE.jsonl; the
+same command goes on after the last one, until nothing is left (exit status 0, else 75).
+A kernel that this machine lacks is a row that says so. FOLDER/summary.md has the
+tables. `--dry-run`: every stage at tiny sizes on a CPU, for a look at the tables.
 
-Weights are as initialised, so that they share few neighbours: V' of k-NN is given the size that the paper's speeds
-fit. Tokens follow Zipf's law (1/rank over V).
+Weights are as initialised, so that they share few neighbours: V' of k-NN is given the
+size that the paper's speeds fit. Tokens follow Zipf's law (1/rank over V).
 """
 
 import argparse
@@ -23,11 +25,15 @@ import torch
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     commands = parser.add_subparsers(dest="what", required=True)
     gpu = commands.add_parser("gpu", help="every stage on a GPU")
     gpu.add_argument("--out", type=Path, required=True, help="folder of the tables")
-    gpu.add_argument("--text", type=Path, help="folder of benchmarks/learning.py prepare, for the learning")
+    gpu.add_argument(
+        "--text", type=Path, help="folder of benchmarks/learning.py prepare, for the learning"
+    )
     gpu.add_argument("--limit", type=float, default=1e9, help="seconds after which no row is begun")
     gpu.add_argument("--stage", help="one stage alone, in this process")
     gpu.add_argument("--dry-run", action="store_true", help="tiny sizes, on a CPU")
@@ -35,7 +41,9 @@ def main() -> None:
     head.add_argument("--vocabulary", type=int, default=500_000)
     head.add_argument("--width", type=int, default=768)
     head.add_argument("--targets", type=int, nargs="+", default=[256], help="N")
-    head.add_argument("--steps", type=int, default=8, help="calls of each, of which the fastest counts")
+    head.add_argument(
+        "--steps", type=int, default=8, help="calls of each, of which the fastest counts"
+    )
     head.add_argument("--threads", type=int)
     head.add_argument("--out", type=Path)
     arguments = parser.parse_args()

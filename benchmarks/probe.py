@@ -1,7 +1,9 @@
-"""A linear probe: how much of words' tags a frozen model's states hold, by the official scores of XTREME's tasks.
+"""A linear probe: how much of words' tags a frozen model's states hold, by the official
+scores of XTREME's tasks.
 
-The state of a word is the mean of its subwords' last hidden states. On the states of English training sentences a
-multinomial logistic regression is fitted (LBFGS, a little L2); test sentences are tagged word by word.
+The state of a word is the mean of its subwords' last hidden states. On the states of
+English training sentences a multinomial logistic regression is fitted (LBFGS, a little
+L2); test sentences are tagged word by word.
 """
 
 from collections.abc import Sequence
@@ -26,7 +28,9 @@ ITERATIONS = 60
 
 @dataclass(frozen=True)
 class Tagging:
-    """A task's sentences, encoded: English to train on, `tests` by language with their gold tags."""
+    """A task's sentences, encoded: English to train on, `tests` by language with their
+    gold tags.
+    """
 
     labels: Sequence[str]
     train: Features
@@ -36,7 +40,9 @@ class Tagging:
 def load_tagging(
     xtreme: Path, tokenizer: Path, name: str, languages: Sequence[str], count: int, length: int
 ) -> Tagging:
-    """The first `count` sentences of English `train` and of each language's `test`, in inputs of `length` ids."""
+    """The first `count` sentences of English `train` and of each language's `test`, in
+    inputs of `length` ids.
+    """
     task, encoder = TASKS[name], InputEncoder(AutoTokenizer.from_pretrained(tokenizer))
 
     def encoded(split: str, language: str) -> tuple[Features, list[Sentence]]:
@@ -73,7 +79,9 @@ def words_of(features: Features) -> list[int]:
 
 @torch.no_grad()
 def states(model: MaskedLanguageModel, features: Features) -> torch.Tensor:
-    """float32 [words, hidden], the mean over the subwords of each word, in the order of inputs."""
+    """float32 [words, hidden], the mean over the subwords of each word, in the order of
+    inputs.
+    """
     model.eval()
     counts = words_of(features)
     found: list = [None] * len(features)
@@ -82,7 +90,9 @@ def states(model: MaskedLanguageModel, features: Features) -> torch.Tensor:
         numbers = order[start : start + BATCH]
         batch = assemble(features, numbers, model.transformer.config.pad_token_id)
         ids, attention = (torch.from_numpy(array) for array in (batch.input_ids, batch.attention))
-        hidden = model.transformer.base_model(input_ids=ids, attention_mask=attention).last_hidden_state
+        hidden = model.transformer.base_model(
+            input_ids=ids, attention_mask=attention
+        ).last_hidden_state
         place, word = (torch.from_numpy(batch.targets[name]) for name in ("place", "word"))
         sums = torch.zeros(len(batch.targets["label"]), hidden.shape[-1])
         sums.index_add_(0, word, hidden.flatten(0, 1)[place])
@@ -93,11 +103,17 @@ def states(model: MaskedLanguageModel, features: Features) -> torch.Tensor:
     return torch.cat(found)
 
 
-def fit(states: torch.Tensor, labels: torch.Tensor, classes: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Weight [hidden, classes] and bias [classes] of a multinomial logistic regression."""
+def fit(
+    states: torch.Tensor, labels: torch.Tensor, classes: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Weight [hidden, classes] and bias [classes] of a multinomial logistic
+    regression.
+    """
     weight = torch.zeros(states.shape[1], classes, requires_grad=True)
     bias = torch.zeros(classes, requires_grad=True)
-    optimizer = torch.optim.LBFGS([weight, bias], max_iter=ITERATIONS, line_search_fn="strong_wolfe")
+    optimizer = torch.optim.LBFGS(
+        [weight, bias], max_iter=ITERATIONS, line_search_fn="strong_wolfe"
+    )
 
     def closure():
         optimizer.zero_grad()

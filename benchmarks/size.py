@@ -1,14 +1,18 @@
-"""Does the forecast of `vocap size` hold? Small models of several T, trained with equal operations.
+"""Does the forecast of `vocap size` hold? Small models of several T, trained with equal
+operations.
 
-    python benchmarks/size.py --corpora results/corpora -o OUT --tokenizers FOLDER [FOLDER ...]
+    python benchmarks/size.py --corpora results/corpora -o OUT --tokenizers FOLDER
+    [FOLDER ...]
         [--seeds 1,2,3] [--steps 150] [--threads 1]
 
-FOLDER holds the sentencepiece.model of one T. `--steps`: of the largest T; a smaller T gets as many steps as cost
-the same by the formula of `vocap size`. Shape, text and batches are those of benchmarks/downstream.py; the output
-bias starts at the words' frequencies. Seed by seed; a run is a file of OUT/runs, and is not made again. Prints,
-and writes to OUT/size.tsv, a row for each T: steps, CPU seconds of training and final validation, operations of a
-token and of a byte, bytes of text read, and bits per byte of held-out text under the exact full softmax: means
-over the languages of each resource group and over all, with the standard deviation over the seeds.
+FOLDER holds the sentencepiece.model of one T. `--steps`: of the largest T; a smaller T
+gets as many steps as cost the same by the formula of `vocap size`. Shape, text and
+batches are those of benchmarks/downstream.py; the output bias starts at the words'
+frequencies. Seed by seed; a run is a file of OUT/runs, and is not made again. Prints,
+and writes to OUT/size.tsv, a row for each T: steps, CPU seconds of training and final
+validation, operations of a token and of a byte, bytes of text read, and bits per byte
+of held-out text under the exact full softmax: means over the languages of each resource
+group and over all, with the standard deviation over the seeds.
 """
 
 import argparse
@@ -33,7 +37,9 @@ def equal_steps(totals: list[int], steps: int) -> dict[int, int]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--corpora", type=Path, required=True)
     parser.add_argument("--tokenizers", type=Path, nargs="+", metavar="FOLDER", required=True)
     parser.add_argument("--seeds", default="1,2,3")
@@ -64,11 +70,15 @@ def main() -> None:
             row |= {"bytes_per_step": bytes_per_step(tokens, languages)}
             path.write_text(json.dumps(row) + "\n", encoding="utf-8")
             print(
-                f"seed {seed} T {total}: {row['bits_per_byte']:.4f} bits per byte, {row['cpu_s']:.0f} s",
+                f"seed {seed} T {total}: {row['bits_per_byte']:.4f} bits per byte, "
+                f"{row['cpu_s']:.0f} s",
                 flush=True,
             )
     found = table(options).sort_index()
-    runs = [json.loads(path.read_text("utf-8")) for path in sorted((options.output / "runs").glob("*.json"))]
+    runs = [
+        json.loads(path.read_text("utf-8"))
+        for path in sorted((options.output / "runs").glob("*.json"))
+    ]
     seconds = pd.DataFrame(runs).groupby("tokenizer")["cpu_s"].mean()
     per_token = pd.Series({total: costs.training_operations(total) for total in found.index})
     bytes_read = found["bytes_per_step"] * pd.Series(steps)
@@ -79,7 +89,9 @@ def main() -> None:
         "mflop_per_byte": per_token * BATCH * LENGTH / found["bytes_per_step"] / 1e6,
         "mbytes_read": bytes_read / 1e6,
     }
-    found = pd.DataFrame(facts).join(found[[*GROUPS, "all", "text", *(f"{name}_sd" for name in (*GROUPS, "all"))]])
+    found = pd.DataFrame(facts).join(
+        found[[*GROUPS, "all", "text", *(f"{name}_sd" for name in (*GROUPS, "all"))]]
+    )
     found.index.name = "total"
     found.to_csv(options.output / "size.tsv", sep="\t")
     print(found.round(4).to_string())

@@ -1,10 +1,11 @@
-"""The table of the starter corpus that `vocap plan` forecasts from, out of a finished default run.
+"""The table of the starter corpus that `vocap plan` forecasts from, out of a finished
+default run.
 
     python benchmarks/starter_table.py [RESULTS] > src/vocap/corpora/starter.tsv
 
-A row for each language: `lines`, `bytes` and `characters` of its merged text, line ends counted; `reach`, the
-largest vocabulary that SentencePiece says its text can give (the largest trained, where all were); and the lines
-of each package before merging.
+A row for each language: `lines`, `bytes` and `characters` of its merged text, line ends
+counted; `reach`, the largest vocabulary that SentencePiece says its text can give (the
+largest trained, where all were); and the lines of each package before merging.
 """
 
 import json
@@ -42,7 +43,9 @@ def main() -> None:
         characters = len((results / f"corpora/starter/text/{lang}.txt").read_bytes().decode())
         counts = [stats["read"], stats["bytes"], characters, highest]
         rows.append([lang, *counts, *(lines[package].get(lang, 0) for package in PACKAGES)])
-    sys.stdout.writelines(table_lines(["language", "lines", "bytes", "characters", "reach", *PACKAGES], rows))
+    sys.stdout.writelines(
+        table_lines(["language", "lines", "bytes", "characters", "reach", *PACKAGES], rows)
+    )
 
 
 if __name__ == "__main__":

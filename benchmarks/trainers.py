@@ -1,21 +1,27 @@
-"""Three trainers of unigram models on one text: SentencePiece, Hugging Face's tokenizers, and the ladder.
+"""Three trainers of unigram models on one text: SentencePiece, Hugging Face's
+tokenizers, and the ladder.
 
-    python benchmarks/trainers.py TEXT [--megabytes 8] [--sizes 8000,16000,32000] [--coverage 1]
+    python benchmarks/trainers.py TEXT [--megabytes 8] [--sizes 8000,16000,32000]
+    [--coverage 1]
 
-TEXT is plain, .xz or .gz, a sentence a line; its first megabytes are taken, every 50th line of them is held out.
-Every training is a process of its own with one thread, from start to the file on disk: processor seconds, peak
-memory. SentencePiece and tokenizers train each size by itself; the ladder trains the same sizes in one call, and
-all of 1000:50000:1000 in another, their ALP included. The text of all is normalised by SentencePiece's own table
-(nmt_nfkc), and seeds, shrinking factor, EM rounds and longest piece are 1,000,000, 0.75, 2 and 16 in all three.
-The Hugging Face trainer knows no character coverage, hence the default of 1 for the others; nor does it end a
-piece where the script changes. So it runs twice: as its class SentencePieceUnigramTokenizer does, and with words
-cut at such borders beforehand. This forbids what SentencePiece forbids, but also takes from its seeds the words
-that are always cut off there (a seed needs two different continuations): neither is quite the same.
+TEXT is plain, .xz or .gz, a sentence a line; its first megabytes are taken, every 50th
+line of them is held out. Every training is a process of its own with one thread, from
+start to the file on disk: processor seconds, peak memory. SentencePiece and tokenizers
+train each size by itself; the ladder trains the same sizes in one call, and all of
+1000:50000:1000 in another, their ALP included. The text of all is normalised by
+SentencePiece's own table (nmt_nfkc), and seeds, shrinking factor, EM rounds and longest
+piece are 1,000,000, 0.75, 2 and 16 in all three. The Hugging Face trainer knows no
+character coverage, hence the default of 1 for the others; nor does it end a piece where
+the script changes. So it runs twice: as its class SentencePieceUnigramTokenizer does,
+and with words cut at such borders beforehand. This forbids what SentencePiece forbids,
+but also takes from its seeds the words that are always cut off there (a seed needs two
+different continuations): neither is quite the same.
 
-ALP, tokens per line and <unk> are of the held-out lines, encoded by the library that trained the model, counted by
-the same function. Compared with SentencePiece's model of that size: `pieces`, the share of its pieces that the
-model has, and `lines`, the share of held-out lines that are cut alike. Last, every trainer is asked for a size
-above and for one below what the text can have, with a limit of time.
+ALP, tokens per line and <unk> are of the held-out lines, encoded by the library that
+trained the model, counted by the same function. Compared with SentencePiece's model of
+that size: `pieces`, the share of its pieces that the model has, and `lines`, the share
+of held-out lines that are cut alike. Last, every trainer is asked for a size above and
+for one below what the text can have, with a limit of time.
 """
 
 import argparse
@@ -52,7 +58,9 @@ def sentencepiece_model(text: Path, size: int, coverage: float, output: Path) ->
 
 
 def borders(text: Path) -> str:
-    """A pattern for the stretches of one script, by the groups of SentencePiece's `IsValidSentencePiece`."""
+    """A pattern for the stretches of one script, by the groups of SentencePiece's
+    `IsValidSentencePiece`.
+    """
     from fontTools import unicodedata
 
     together = {"Hira": "Hani", "Kana": "Hani", "Zinh": "Zyyy", "Zzzz": "Zyyy"}
@@ -63,10 +71,14 @@ def borders(text: Path) -> str:
     return "|".join(rf"▁?[{members}\p{{Inherited}}]+" for members in classes.values())
 
 
-def hugging_face_model(text: Path, size: int, normalizer: Path, output: Path, cut: bool = False) -> None:
-    """tokenizers' UnigramTrainer with the steps of its class SentencePieceUnigramTokenizer; with `cut`, `borders`.
+def hugging_face_model(
+    text: Path, size: int, normalizer: Path, output: Path, cut: bool = False
+) -> None:
+    """tokenizers' UnigramTrainer with the steps of its class
+    SentencePieceUnigramTokenizer; with `cut`, `borders`.
 
-    The normaliser is SentencePiece's table, as transformers' conversion of a SentencePiece model has it.
+    The normaliser is SentencePiece's table, as transformers' conversion of a
+    SentencePiece model has it.
     """
     from sentencepiece import sentencepiece_model_pb2
     from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, trainers
@@ -115,7 +127,11 @@ class Cost:
 
 
 def _child(queue, function, arguments: tuple) -> None:
-    os.environ |= {"RAYON_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", "OMP_NUM_THREADS": "1"}
+    os.environ |= {
+        "RAYON_NUM_THREADS": "1",
+        "TOKENIZERS_PARALLELISM": "false",
+        "OMP_NUM_THREADS": "1",
+    }
     with open(os.devnull, "w") as nothing:
         os.dup2(nothing.fileno(), 1)
         os.dup2(nothing.fileno(), 2)
@@ -129,7 +145,9 @@ def _child(queue, function, arguments: tuple) -> None:
 
 
 def measured(function, *arguments, seconds: float | None = None) -> tuple[Cost | None, str | None]:
-    """What a fresh process took for `function`, and its error; no cost where it was ended after `seconds`."""
+    """What a fresh process took for `function`, and its error; no cost where it was
+    ended after `seconds`.
+    """
     context = multiprocessing.get_context("spawn")
     queue = context.SimpleQueue()
     begin = time.perf_counter()
@@ -162,7 +180,9 @@ def split(path: Path, megabytes: float, folder: Path) -> tuple[Path, Path]:
 
 @dataclass(frozen=True)
 class Quality:
-    """Of one model: ids, pieces without the meta ones, held-out lines as pieces, and their measures."""
+    """Of one model: ids, pieces without the meta ones, held-out lines as pieces, and
+    their measures.
+    """
 
     ids: int
     pieces: frozenset[str]
@@ -182,7 +202,9 @@ def quality(model: Path, heldout: Path) -> Quality:
     alp = corpus_alp(encoder, read_blocks(heldout))
     names = encoder.pieces
     cuts = [
-        [names[piece] for piece in ids] for block in read_blocks(heldout) for ids in encoder.encode_batch(block)
+        [names[piece] for piece in ids]
+        for block in read_blocks(heldout)
+        for ids in encoder.encode_batch(block)
     ]
     return Quality(
         encoder.size,
@@ -201,19 +223,28 @@ def compare(train: Path, heldout: Path, folder: Path, sizes: list[int], coverage
         f"{'pieces':>8}{'lines':>8}"
     )
 
-    def row(name: str, size: object, cost: Cost | None, model: Quality | None, reference: Quality | None) -> None:
+    def row(
+        name: str, size: object, cost: Cost | None, model: Quality | None, reference: Quality | None
+    ) -> None:
         text = f"{name:<26}{size!s:>8}"
         text += f"{cost.cpu:8.1f}{cost.wall:8.1f}{cost.memory:7.0f}" if cost else " " * 23
         if model:
             text += f"{model.ids:8d}{model.alp:10.3f}{model.tokens:8.3f}{model.unknown:8.3%}"
         if model and reference:
-            alike = sum(a == b for a, b in zip(model.cuts, reference.cuts, strict=True)) / len(model.cuts)
-            text += f"{len(model.pieces & reference.pieces) / len(reference.pieces):8.2%}{alike:8.1%}"
+            alike = sum(a == b for a, b in zip(model.cuts, reference.cuts, strict=True)) / len(
+                model.cuts
+            )
+            text += (
+                f"{len(model.pieces & reference.pieces) / len(reference.pieces):8.2%}{alike:8.1%}"
+            )
         print(text, flush=True)
 
     totals: dict[str, list[Cost]] = {"SentencePiece": [], TOKENIZERS: [], CUT: []}
-    measured(ladder_models, train, str(sizes[0]), coverage, folder / "warm")  # compiles kernels, if need be
-    same, error = measured(ladder_models, train, ",".join(map(str, sizes)), coverage, folder / "ladder")
+    # compiles kernels, if need be
+    measured(ladder_models, train, str(sizes[0]), coverage, folder / "warm")
+    same, error = measured(
+        ladder_models, train, ",".join(map(str, sizes)), coverage, folder / "ladder"
+    )
     if error:
         raise SystemExit(f"the ladder: {error}")
     whole, _ = measured(ladder_models, train, "1000:50000:1000", coverage, folder / "all")
@@ -234,22 +265,41 @@ def compare(train: Path, heldout: Path, folder: Path, sizes: list[int], coverage
                 continue
             row(name, size, cost, quality(output, heldout), reference)
             totals[name].append(cost)
-        row("ladder", size, None, quality(folder / "ladder" / "models" / f"{size}.model", heldout), reference)
+        row(
+            "ladder",
+            size,
+            None,
+            quality(folder / "ladder" / "models" / f"{size}.model", heldout),
+            reference,
+        )
     for name, costs in totals.items():
         if costs:
             cpu, wall = sum(cost.cpu for cost in costs), sum(cost.wall for cost in costs)
-            row(name, f"all {len(costs)}", Cost(cpu, wall, max(cost.memory for cost in costs)), None, None)
+            row(
+                name,
+                f"all {len(costs)}",
+                Cost(cpu, wall, max(cost.memory for cost in costs)),
+                None,
+                None,
+            )
     row("ladder, with ALP", f"all {len(sizes)}", same, None, None)
     found = len(list((folder / "all" / "models").glob("*.model")))
     row("ladder, with ALP, 1K-50K", f"all {found}", whole, None, None)
 
 
 def reach(train: Path, folder: Path, coverage: float, seconds: float) -> None:
-    """Print what each trainer does with a size above what the text can have, and with one below."""
+    """Print what each trainer does with a size above what the text can have, and with
+    one below.
+    """
     normalizer = next(folder.glob("[0-9]*.model"))
     for size in ENDS:
         _, error = measured(
-            sentencepiece_model, train, size, coverage, folder / f"end-{size}.model", seconds=seconds
+            sentencepiece_model,
+            train,
+            size,
+            coverage,
+            folder / f"end-{size}.model",
+            seconds=seconds,
         )
         print(f"SentencePiece, {size}: {error}")
         output = folder / f"end-{size}.json"
@@ -260,7 +310,10 @@ def reach(train: Path, folder: Path, coverage: float, seconds: float) -> None:
             error = f"a tokenizer of {load_encoder(output).size} ids"
         print(f"tokenizers, {size}: {error}")
         measured(ladder_models, train, str(size), coverage, folder / f"end-{size}", seconds=seconds)
-        print(f"ladder, {size}: {(folder / f'end-{size}' / 'curve.tsv').read_text().split(chr(9))[-1].strip()}")
+        print(
+            f"ladder, {size}: "
+            f"{(folder / f'end-{size}' / 'curve.tsv').read_text().split(chr(9))[-1].strip()}"
+        )
 
 
 def main() -> None:
@@ -269,7 +322,9 @@ def main() -> None:
     parser.add_argument("--megabytes", type=float, default=8)
     parser.add_argument("--sizes", default="8000,16000,32000")
     parser.add_argument("--coverage", type=float, default=1.0)
-    parser.add_argument("--limit", type=float, default=120, help="seconds for sizes that cannot be reached")
+    parser.add_argument(
+        "--limit", type=float, default=120, help="seconds for sizes that cannot be reached"
+    )
     options = parser.parse_args()
     sizes = [int(size) for size in options.sizes.split(",")]
     with tempfile.TemporaryDirectory() as name:
@@ -277,7 +332,8 @@ def main() -> None:
         train, heldout = split(options.text, options.megabytes, folder)
         lines = [path.read_bytes().count(b"\n") for path in (train, heldout)]
         print(
-            f"{options.text.name}: {train.stat().st_size / 1e6:.2f} MB, {lines[0]} lines, {lines[1]} held out; "
+            f"{options.text.name}: {train.stat().st_size / 1e6:.2f} MB, {lines[0]} lines, "
+            f"{lines[1]} held out; "
             f"coverage {options.coverage}; load {os.getloadavg()[0]:.1f} at the beginning"
         )
         compare(train, heldout, folder, sizes, options.coverage)

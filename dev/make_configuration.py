@@ -1,4 +1,5 @@
-"""Write docs/configuration.md from the settings' own descriptions: python dev/make_configuration.py
+"""Write docs/configuration.md from the settings' own descriptions: python
+dev/make_configuration.py
 
 A test compares the page with the settings.
 """
@@ -21,13 +22,17 @@ from vocap.tokenizer_files.id_layout import IdLayout, Special
 from vocap.tokenizers.settings import KINDS
 from vocap.vocabularies.settings import Vocabularies
 
-VARYING = {key for task in TASKS.values() for key in task.recipe}  # of Recipe: each training has its own default
+# of Recipe: each training has its own default
+VARYING = {key for task in TASKS.values() for key in task.recipe}
 
 
 def paper_recipes() -> str:
     """The defaults that differ between trainings, as a table."""
     keys = [key for key in Recipe.model_fields if key in VARYING]
-    rows = ["| training | " + " | ".join(f"`{key}`" for key in keys) + " |", "|---" * (len(keys) + 1) + "|"]
+    rows = [
+        "| training | " + " | ".join(f"`{key}`" for key in keys) + " |",
+        "|---" * (len(keys) + 1) + "|",
+    ]
     for training, recipe in make_recipes({}).items():
         rows.append(
             f"| `{training}` | "
@@ -40,34 +45,62 @@ def paper_recipes() -> str:
 SECTIONS = (
     (
         "`text`",
-        "Normalisation and cuts of all languages and stages (`docs/text.md`); without a value that of the preset.",
+        "Normalisation and cuts of all languages and stages (`docs/text.md`); without a value "
+        "that of the preset.",
         Text,
     ),
-    ("`layout`", "The ids that are no pieces of text (`docs/text.md`); `layout: xlm-r` is the default.", IdLayout),
+    (
+        "`layout`",
+        "The ids that are no pieces of text (`docs/text.md`); `layout: xlm-r` is the default.",
+        IdLayout,
+    ),
     ("`corpora`", "Source of the text, size of the sample, weights of the languages.", Corpora),
-    *((f"`corpora: sources: NAME`, by `{kind.key}`", kind.__doc__, kind) for kind in SOURCE_KINDS.values()),
+    *(
+        (f"`corpora: sources: NAME`, by `{kind.key}`", kind.__doc__, kind)
+        for kind in SOURCE_KINDS.values()
+    ),
     (
         "`corpora: sources: NAME`, by `url` or `path`",
         "The settings of both; `config/sources.yaml` has examples.",
         Source,
     ),
-    ("`downloads: NAME`", "Files besides text that can be fetched; `config/sources.yaml` has XTREME's.", Download),
+    (
+        "`downloads: NAME`",
+        "Files besides text that can be fetched; `config/sources.yaml` has XTREME's.",
+        Download,
+    ),
     ("`corpora: mix`", "The text that JOINT is trained on.", Mix),
     ("`corpora: starter`", "The starter corpus.", Starter),
     ("`vocabularies`", "One unigram model for every language and size.", Vocabularies),
     ("`allocation: NAME`", "Any number of them, each a merged vocabulary.", Allocation),
     *((f"`tokenizers: NAME`, `kind: {name}`", kind.__doc__, kind) for name, kind in KINDS.items()),
     ("`pretraining`", "Text of the models.", Pretraining),
-    ("`pretraining: models: NAME`", "Any number of them; the defaults are the paper's recipe.", Model),
+    (
+        "`pretraining: models: NAME`",
+        "Any number of them; the defaults are the paper's recipe.",
+        Model,
+    ),
     ("`pretraining: models: NAME: shape`", "The defaults are XLM-R base.", Shape),
     *(
-        (f"`pretraining: models: NAME: loss`, `kind: {loss.model_fields['kind'].default}`", loss.__doc__, loss)
+        (
+            f"`pretraining: models: NAME: loss`, `kind: {loss.model_fields['kind'].default}`",
+            loss.__doc__,
+            loss,
+        )
         for loss in LOSSES.values()
     ),
     ("`finetuning`", "Models and tasks of XTREME.", Finetuning),
     ("`finetuning: models: NAME`", "`{}` is the model of `pretraining` of that name.", Tuned),
-    ("`finetuning: recipes: TRAINING`", "The defaults are the paper's:\n\n" + paper_recipes(), Recipe),
-    ("`correlation`", "The study of section 2.1: a model for each of a language's vocabularies.", Correlation),
+    (
+        "`finetuning: recipes: TRAINING`",
+        "The defaults are the paper's:\n\n" + paper_recipes(),
+        Recipe,
+    ),
+    (
+        "`correlation`",
+        "The study of section 2.1: a model for each of a language's vocabularies.",
+        Correlation,
+    ),
     ("`report`", "The page.", Report),
 )
 
@@ -128,16 +161,23 @@ def _shown(value: object) -> str:
 
 
 def table(settings: type[BaseModel]) -> str:
-    """The keys of one section; those that are sections themselves have tables of their own."""
+    """The keys of one section; those that are sections themselves have tables of their
+    own.
+    """
     rows = ["| key | means | default |", "|---|---|---|"]
     for name, field in settings.model_fields.items():
-        if (settings, name) in OWN_TABLES or (settings in SOURCE_KINDS.values() and name in Source.model_fields):
+        if (settings, name) in OWN_TABLES or (
+            settings in SOURCE_KINDS.values() and name in Source.model_fields
+        ):
             continue
         default = "required" if field.is_required() else f"`{_shown(field.default)}`"
         if settings is Recipe and name in VARYING:
             default = "by training"
         meaning = field.description or "the kind"
-        rows.append(f"| `{field.alias or name}` | {meaning} | {'none' if default == '`null`' else default} |")
+        rows.append(
+            f"| `{field.alias or name}` | {meaning} | "
+            f"{'none' if default == '`null`' else default} |"
+        )
     return "\n".join(rows)
 
 

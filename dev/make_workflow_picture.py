@@ -1,7 +1,8 @@
-"""Draw docs/pictures/workflow.svg from the workflow itself: python dev/make_workflow_picture.py
+"""Draw docs/pictures/workflow.svg from the workflow itself: python
+dev/make_workflow_picture.py
 
-Rules and dependencies are those of `snakemake -n --rulegraph` for config/smoke.yaml, which asks for every
-stage. A test compares the picture with the workflow.
+Rules and dependencies are those of `snakemake -n --rulegraph` for config/smoke.yaml,
+which asks for every stage. A test compares the picture with the workflow.
 """
 
 import re
@@ -96,14 +97,18 @@ def stages_of_rules() -> dict[str, str]:
     stages = {}
     for stage in STAGES:
         text = (ROOT / "rules" / f"{stage}.smk").read_text("utf-8")
-        defined = re.findall(r"^ *(?:use rule \w+ as (\w+) with|(?:rule|checkpoint) (\w+)):", text, re.MULTILINE)
+        defined = re.findall(
+            r"^ *(?:use rule \w+ as (\w+) with|(?:rule|checkpoint) (\w+)):", text, re.MULTILINE
+        )
         stages |= dict.fromkeys((used or name for used, name in defined), stage)
     boxes = {rule: box for box, rules in TOGETHER.items() for rule in rules}
     return {boxes.get(rule, rule): stage for rule, stage in stages.items()}
 
 
 def reduced(pairs: set[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Pairs of boxes without those that follow from others (the transitive reduction), sorted."""
+    """Pairs of boxes without those that follow from others (the transitive reduction),
+    sorted.
+    """
     boxes = {rule: box for box, rules in TOGETHER.items() for rule in rules}
     pairs = {(boxes.get(first, first), boxes.get(second, second)) for first, second in pairs}
     pairs = {(first, second) for first, second in pairs if first != second}
@@ -120,7 +125,9 @@ def reduced(pairs: set[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def places(boxes: list[str], pairs: list[tuple[str, str]]) -> dict[str, tuple[int, int]]:
-    """Column and row of a stage's boxes: right of all that they wait for, rows in order of appearance."""
+    """Column and row of a stage's boxes: right of all that they wait for, rows in order
+    of appearance.
+    """
     column = dict.fromkeys(boxes, 0)
     for _ in boxes:
         for first, second in pairs:
@@ -145,7 +152,8 @@ def draw(pairs: list[tuple[str, str]], stages: dict[str, str]) -> str:
         height = ROW * (1 + max(row for _, row in grid.values())) + 6
         width = LEFT + 5 * COLUMN
         parts.append(
-            f'<rect class="band" x="84" y="{y}" width="{width - 90}" height="{height}" rx="8" fill="{colour}"/>'
+            f'<rect class="band" x="84" y="{y}" width="{width - 90}" height="{height}" rx="8" '
+            f'fill="{colour}"/>'
         )
         parts.append(f'<text class="stage" x="100" y="{y + 35}">{stage}</text>')
         tops[stage] = y + 30
@@ -158,8 +166,12 @@ def draw(pairs: list[tuple[str, str]], stages: dict[str, str]) -> str:
             x1, y1, y2 = x1 + BOX[0], y1 + BOX[1] // 2, y2 + BOX[1] // 2
             middle = (x1 + x2) // 2
             path = f"M{x1} {y1} C{middle + 6} {y1} {middle - 6} {y2} {x2 - 5} {y2}"
-            parts.append(f'<path class="arrow" d="{path}"/><path class="head" d="M{x2} {y2}l-7 -4v8z"/>')
-    parts += arcs(sorted({(stages[a], stages[b]) for a, b in pairs if stages[a] != stages[b]}), tops)
+            parts.append(
+                f'<path class="arrow" d="{path}"/><path class="head" d="M{x2} {y2}l-7 -4v8z"/>'
+            )
+    parts += arcs(
+        sorted({(stages[a], stages[b]) for a, b in pairs if stages[a] != stages[b]}), tops
+    )
     for box, (x, y1) in spots.items():
         size, colour = f'width="{BOX[0]}" height="{BOX[1]}"', STAGES[stages[box]]
         parts.append(
@@ -176,9 +188,13 @@ def draw(pairs: list[tuple[str, str]], stages: dict[str, str]) -> str:
 
 
 def arcs(links: list[tuple[str, str]], tops: dict[str, int]) -> list[str]:
-    """Lines at the left between stages; the further, the wider. Lines into one stage end below one another."""
+    """Lines at the left between stages; the further, the wider. Lines into one stage
+    end below one another.
+    """
     order = list(STAGES)
-    links = sorted(links, key=lambda link: (order.index(link[1]) - order.index(link[0]), order.index(link[0])))
+    links = sorted(
+        links, key=lambda link: (order.index(link[1]) - order.index(link[0]), order.index(link[0]))
+    )
     lines, arrived = [], dict.fromkeys(order, 0)
     for first, second in links:
         span = order.index(second) - order.index(first)
@@ -187,7 +203,8 @@ def arcs(links: list[tuple[str, str]], tops: dict[str, int]) -> list[str]:
         x = 84 - 13 * span - 4 * order.index(first) % 8
         path = f"M84 {begin} C{x} {begin} {x} {end} 78 {end}"
         lines.append(
-            f'<path class="arc" stroke="{STAGES[first]}" d="{path}"><title>{first} to {second}</title></path>'
+            f'<path class="arc" stroke="{STAGES[first]}" d="{path}"><title>{first} to '
+            f"{second}</title></path>"
             f'<path fill="{STAGES[first]}" d="M84 {end}l-7 -3.5v7z"/>'
         )
     return lines

@@ -1,10 +1,11 @@
-"""Take the pictures of docs/report.md from the report of a finished run of the default configuration.
+"""Take the pictures of docs/report.md from the report of a finished run of the default
+configuration.
 
     PYTHONPATH=. python dev/take_screenshots.py results/report/index.html docs/pictures
 
-Needs Debian's `chromium`, fonts for Devanagari, Japanese and Thai (as `fonts-lohit-deva`, `fonts-vlgothic`,
-`fonts-tlwg-garuda-ttf`), and Pillow. Pictures are PNG of 256 colours, 1200 px
-wide, each under 200 KB.
+Needs Debian's `chromium`, fonts for Devanagari, Japanese and Thai (as
+`fonts-lohit-deva`, `fonts-vlgothic`, `fonts-tlwg-garuda-ttf`), and Pillow. Pictures are
+PNG of 256 colours, 1200 px wide, each under 200 KB.
 """
 
 import argparse
@@ -22,7 +23,10 @@ PICTURES = {  # name: what it begins with, what it ends before (both CSS selecto
     "overview": ("#overview", "#overview > details:last-of-type"),
     "curves": ("#figure-alp-curves", "#curves details"),
     "frontier": ("#comparison > figure", "#comparison > figure:nth-of-type(2)"),
-    "comparison": ("#comparison > figure:nth-of-type(2)", "#comparison > figure:nth-of-type(2) ~ details"),
+    "comparison": (
+        "#comparison > figure:nth-of-type(2)",
+        "#comparison > figure:nth-of-type(2) ~ details",
+    ),
     "explorer": ("#explore", "#explore .copy"),
 }
 TOP = "document.querySelector({!r}).getBoundingClientRect().top + scrollY"

@@ -1,16 +1,27 @@
-"""The site: sphinx-build -W -c docs . build/site, in an environment with the extra [docs]. Pages: docs/toc.yml."""
+"""The site: sphinx-build -W -c docs . build/site, in an environment with the extra
+[docs]. Pages: docs/toc.yml.
+"""
 
 import tomllib
 from pathlib import Path
 
-project_table = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))["project"]
+project_table = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))[
+    "project"
+]
 
 project = "VoCap"
 release = project_table["version"]
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_external_toc"]
 
-# The pages are the repository's own Markdown files, where they are, so that links work on a code host as well.
-include_patterns = ["README.md", "CONTRIBUTING.md", "config/README.md", "docs/*.md", "dev/measurements.md"]
+# The pages are the repository's own Markdown files, where they are, so that links work
+# on a code host as well.
+include_patterns = [
+    "README.md",
+    "CONTRIBUTING.md",
+    "config/README.md",
+    "docs/*.md",
+    "dev/measurements.md",
+]
 exclude_patterns = [".*", "build", "data", "logs", "results", "src", "tests", "**/__pycache__"]
 external_toc_path = "docs/toc.yml"
 myst_enable_extensions = ["html_image"]

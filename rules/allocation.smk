@@ -14,20 +14,28 @@ if BY_TOKENS and not DEVELOPMENT_TEXT:
 # Each entry's settings that are no defaults, as options of the same names.
 ALLOCATION_OPTIONS = {
     name: options(
-        **entry.model_dump(exclude_defaults=True, exclude={"without"}), without=",".join(entry.without) or None
+        **entry.model_dump(exclude_defaults=True, exclude={"without"}),
+        without=",".join(entry.without) or None,
     )
     for name, entry in SETTINGS.allocation.items()
 }
-# The part of rule pieces that does not depend on T, once for all allocations that agree in the other settings.
+# The part of rule pieces that does not depend on T, once for all allocations that agree
+# in the other settings.
 TRUNKS = {entry.trunk: entry for entry in SETTINGS.allocation.values() if entry.needs_text}
 # The largest T of each, in two steps, so that most T are added without another trunk.
 TOTALS = {
-    name: [entry.total for entry in SETTINGS.allocation.values() if entry.needs_text and entry.trunk == name]
+    name: [
+        entry.total
+        for entry in SETTINGS.allocation.values()
+        if entry.needs_text and entry.trunk == name
+    ]
     for name in TRUNKS
 }
 LARGEST = {name: 100_000 if max(totals) <= 100_000 else 500_000 for name, totals in TOTALS.items()}
 TABLES_OF_ALL = expand(
-    "<results>/vocabularies/{lang}/{file}", lang=LANGUAGES, file=["curve.tsv", "pieces.npz", "characters.tsv"]
+    "<results>/vocabularies/{lang}/{file}",
+    lang=LANGUAGES,
+    file=["curve.tsv", "pieces.npz", "characters.tsv"],
 )
 
 
@@ -113,10 +121,14 @@ rule trunk:
 rule allocate_pieces:
     input:
         trunk=lambda wildcards: f"{RESULTS}/allocation/trunks/{SETTINGS.allocation[wildcards.name].trunk}.npz",
-        texts=expand("<results>/corpora/{lang}/{part}.txt", lang=LANGUAGES, part=["train", "heldout"]),
+        texts=expand(
+            "<results>/corpora/{lang}/{part}.txt", lang=LANGUAGES, part=["train", "heldout"]
+        ),
         tables=TABLES_OF_ALL,
         weights="<results>/corpora/weights.tsv",
-        development=lambda wildcards: DEVELOPMENT_TEXT.inputs(LANGUAGES) if wildcards.name in BY_TOKENS else [],
+        development=lambda wildcards: (
+            DEVELOPMENT_TEXT.inputs(LANGUAGES) if wildcards.name in BY_TOKENS else []
+        ),
         rules=TEXT_RULES,
     output:
         allocation="<results>/allocation/{name}/allocation.tsv",

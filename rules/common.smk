@@ -34,7 +34,8 @@ try:
 except VocapError as error:
     stop(error)
 
-# Where this run writes: <results> and <logs> in the files of a rule, RESULTS in its parameters.
+# Where this run writes: <results> and <logs> in the files of a rule, RESULTS in its
+# parameters.
 RESULTS = SETTINGS.results
 LOGS = SETTINGS.logs
 
@@ -44,18 +45,25 @@ pathvars:
     logs=LOGS,
 
 
-# A stage's REVISION is raised by a commit that changes its results: a parameter, so that old results are made again.
-STAGES = "corpora vocabularies allocation tokenizers pretraining finetuning correlation report".split()
+# A stage's REVISION is raised by a commit that changes its results: a parameter, so
+# that old results are made again.
+STAGES = (
+    "corpora vocabularies allocation tokenizers pretraining finetuning correlation report".split()
+)
 REVISION = {stage: importlib.import_module(f"vocap.{stage}").REVISION for stage in STAGES}
-REVISION["pieces"] = importlib.import_module("vocap.allocation").PIECES_REVISION  # of the rule of allocation
+# of the rule of allocation
+REVISION["pieces"] = importlib.import_module("vocap.allocation").PIECES_REVISION
 
-# How text is read, as options of the commands that train on it, and the file of its rules, if any.
+# How text is read, as options of the commands that train on it, and the file of its
+# rules, if any.
 TEXT = SETTINGS.text.settings
 TEXT_OPTIONS = shlex.join(text_words(TEXT))
 TEXT_RULES = [TEXT.rule_file] if TEXT.rule_file else []
 
 # The file of the chat template, if any: exports are made again when it changes.
-TEMPLATES = [SETTINGS.layout.chat_template] if SETTINGS.layout.chat_template not in (None, "chatml") else []
+TEMPLATES = (
+    [SETTINGS.layout.chat_template] if SETTINGS.layout.chat_template not in (None, "chatml") else []
+)
 
 # Special tokens and reserved ids, as words of the commands that lay tokenizers out.
 LAYOUT = [f"--layout={SETTINGS.layout.ids().text()}"] if SETTINGS.layout.ids().text() else []
@@ -123,7 +131,9 @@ def trained_file(name):
 
 def recipe_json(recipe):
     """Settings of pre-training as JSON, without those that do not change the result."""
-    settings = recipe.model_dump(mode="json", exclude={"tokenizer", "checkpoint_every"}, exclude_defaults=True)
+    settings = recipe.model_dump(
+        mode="json", exclude={"tokenizer", "checkpoint_every"}, exclude_defaults=True
+    )
     loss = {"kind": recipe.loss.kind, **recipe.loss.model_dump(mode="json", exclude_defaults=True)}
     return json.dumps({**settings, "loss": loss})
 

@@ -13,10 +13,14 @@ def stop(message):
     sys.exit(2)
 
 
-# With --configfile, which every job gets too, the default configuration is not read: nothing is merged over it.
-SOURCES_FILE, DEFAULT_FILE = (Path(workflow.basedir, "config", name) for name in ("sources.yaml", "config.yaml"))
+# With --configfile, which every job gets too, the default configuration is not read:
+# nothing is merged over it.
+SOURCES_FILE, DEFAULT_FILE = (
+    Path(workflow.basedir, "config", name) for name in ("sources.yaml", "config.yaml")
+)
 
-# Those of the Snakefile, which Snakemake has not read yet, or those of --configfile, which it has.
+# Those of the Snakefile, which Snakemake has not read yet, or those of --configfile,
+# which it has.
 CONFIGFILES = workflow.overwrite_configfiles or [DEFAULT_FILE]
 
 try:

@@ -12,12 +12,14 @@ SAMPLE_LIMITS = options(
     seed=SETTINGS.seed,
 )
 
-# The packages are searched once, for the languages of the table: a watched table would extract all of them and train every
-# language again. So Snakemake knows of no job for a new row, and its text is looked for when the rules are read.
+# The packages are searched once, for the languages of the table: a watched table would
+# extract all of them and train every language again. So Snakemake knows of no job for a
+# new row, and its text is looked for when the rules are read.
 LATE = [
     lang
     for lang in LANGUAGES
-    if SOURCES[lang].inputs(RESULTS) == [STARTER_TEXT] and not Path(STARTER_TEXT, f"{lang}.txt").exists()
+    if SOURCES[lang].inputs(RESULTS) == [STARTER_TEXT]
+    and not Path(STARTER_TEXT, f"{lang}.txt").exists()
 ]
 if LATE and Path(STARTER_TEXT).exists():
     stop(
@@ -36,7 +38,8 @@ rule corpora:
         "The stage corpora is made"
 
 
-# Languages that the starter corpus lacks are also named on the terminal (tee): the run continues with the others.
+# Languages that the starter corpus lacks are also named on the terminal (tee): the run
+# continues with the others.
 rule fetch_starter:
     output:
         archive="<results>/corpora/starter/archives/{package}",
@@ -63,7 +66,8 @@ rule extract_starter:
     resources:
         **needs(400, 30),
     params:
-        table=lambda wildcards, output: SETTINGS.corpora.table,  # not watched: a new row changes nothing for the others
+        # not watched: a new row changes nothing for the others
+        table=lambda wildcards, output: SETTINGS.corpora.table,
     message:
         "Cleaning the messages of {wildcards.package}"
     shell:
@@ -82,7 +86,8 @@ rule merge_starter:
         **needs(200, 30),
     params:
         order=STARTER,  # decides which of two translations stays; Snakemake watches inputs as a set
-        table=lambda wildcards, output: SETTINGS.corpora.table,  # not watched: a new row changes nothing for the others
+        # not watched: a new row changes nothing for the others
+        table=lambda wildcards, output: SETTINGS.corpora.table,
     message:
         "Merging the starter corpus"
     shell:
@@ -99,7 +104,9 @@ rule download:
     params:
         url=lambda wildcards: SOURCES[wildcards.lang].url,
         limit=lambda wildcards: options(
-            limit_bytes=None if SOURCES[wildcards.lang].source.format.startswith("parquet:") else SCANNED
+            limit_bytes=(
+                None if SOURCES[wildcards.lang].source.format.startswith("parquet:") else SCANNED
+            )
         ),
     message:
         "Downloading {wildcards.lang} from {wildcards.source}"
@@ -147,7 +154,11 @@ rule sample:
     wildcard_constraints:
         lang=one_of(SINGLE),
     resources:
-        **needs(350 + PARQUET_MB + 350 * SETTINGS.corpora.max_sentences / 1_000_000, 30, minutes_per_mb=0.02),
+        **needs(
+            350 + PARQUET_MB + 350 * SETTINGS.corpora.max_sentences / 1_000_000,
+            30,
+            minutes_per_mb=0.02,
+        ),
     params:
         each="",
         folder=lambda wildcards: f"{RESULTS}/corpora/{wildcards.lang}",
@@ -189,7 +200,8 @@ if TOGETHER:
             "Sampling the texts of the starter corpus"
 
 
-# Languages without text, and those whose lines are mostly too long, are also named on the terminal (tee).
+# Languages without text, and those whose lines are mostly too long, are also named on
+# the terminal (tee).
 rule weigh:
     input:
         stats=expand("<results>/corpora/{lang}/stats.json", lang=LANGUAGES),
@@ -201,7 +213,8 @@ rule weigh:
         **needs(50, 10),
     params:
         by=verbatim(SETTINGS.corpora.weights),
-        table=lambda wildcards, output: SETTINGS.corpora.table,  # not watched: a new row changes nothing for the others
+        # not watched: a new row changes nothing for the others
+        table=lambda wildcards, output: SETTINGS.corpora.table,
     message:
         "Weighing the languages by {params.by}"
     shell:
@@ -220,7 +233,11 @@ rule mix:
     wildcard_constraints:
         alpha=one_of(map(str, SAMPLED_ALPHAS)),
     resources:
-        **needs(800 + (SETTINGS.corpora.mix.sentences / 10_000 if SAMPLED_ALPHAS else 0), 30, minutes_per_mb=0.02),
+        **needs(
+            800 + (SETTINGS.corpora.mix.sentences / 10_000 if SAMPLED_ALPHAS else 0),
+            30,
+            minutes_per_mb=0.02,
+        ),
     params:
         sentences=SETTINGS.corpora.mix.sentences,
         seed=SETTINGS.seed,

@@ -22,8 +22,9 @@ rule correlation:
         "The stage correlation is made"
 
 
-# Which models there are is known when the curves are: a size that a text does not reach is a hole. Jobs that SLURM
-# starts have no use for it; with a checkpoint they would plan all that lies before them.
+# Which models there are is known when the curves are: a size that a text does not reach
+# is a hole. Jobs that SLURM starts have no use for it; with a checkpoint they would
+# plan all that lies before them.
 if STUDY.languages and workflow.is_main_process:
 
     checkpoint studied_sizes:
@@ -47,7 +48,9 @@ rule studied_tokenizer:
         model="<results>/correlation/{lang}/{size}/tokenizer/sentencepiece.model",
         pieces="<results>/correlation/{lang}/{size}/tokenizer/pieces.tsv",
         description="<results>/correlation/{lang}/{size}/tokenizer/description.json",
-        exported=expand("<results>/correlation/{{lang}}/{{size}}/tokenizer/huggingface/{file}", file=EXPORTED),
+        exported=expand(
+            "<results>/correlation/{{lang}}/{{size}}/tokenizer/huggingface/{file}", file=EXPORTED
+        ),
     localrule: True
     conda:
         "../envs/tokenizers.yaml"
@@ -91,7 +94,9 @@ use rule pretrain as studied_model with:
         **needs(
             2000,
             1440,
-            parameters=lambda wildcards: studied_model(SETTINGS, wildcards.lang, int(wildcards.size)).parameters,
+            parameters=lambda wildcards: studied_model(
+                SETTINGS, wildcards.lang, int(wildcards.size)
+            ).parameters,
         ),
     params:
         settings=verbatim(recipe_json(SETTINGS.correlation.model)),
@@ -114,9 +119,17 @@ rule own_files:
     resources:
         **needs(200, 10),
     params:
-        folders=lambda wildcards, output: [f"{output}/{task}" for task in STUDY.tasks[wildcards.lang]],
+        folders=lambda wildcards, output: [
+            f"{output}/{task}" for task in STUDY.tasks[wildcards.lang]
+        ],
         copies=lambda wildcards, input, output: " && ".join(
-            shlex.join(["cp", path, f"{output}/{Path(path).parent.name}/{as_english(path, wildcards.lang)}"])
+            shlex.join(
+                [
+                    "cp",
+                    path,
+                    f"{output}/{Path(path).parent.name}/{as_english(path, wildcards.lang)}",
+                ]
+            )
             for path in input
         ),
     message:

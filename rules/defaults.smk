@@ -24,4 +24,6 @@ for each in [each for each in workflow.rules if each.output]:
         "folder": lambda wildcards, output: Path(output[0]).parent,
         "revision": REVISION[stage],
     }
-    each.set_params(**{name: value for name, value in given.items() if name not in each.params.keys()})
+    each.set_params(
+        **{name: value for name, value in given.items() if name not in each.params.keys()}
+    )

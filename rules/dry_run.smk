@@ -26,14 +26,21 @@ def write_jobs(path):
     names = {}
     for job in workflow.dag.jobs:
         if job.benchmark:
-            names[job] = Path(str(job.benchmark)).relative_to(f"{LOGS}/benchmarks").with_suffix("").as_posix()
+            names[job] = (
+                Path(str(job.benchmark))
+                .relative_to(f"{LOGS}/benchmarks")
+                .with_suffix("")
+                .as_posix()
+            )
     with open(path, "w", encoding="utf-8") as file:
         for job, name in names.items():
             record = {
                 "rule": job.rule.name,
                 "name": name,
                 "wildcards": job.wildcards_dict,
-                "after": [names[before] for before in workflow.dag.dependencies[job] if before in names],
+                "after": [
+                    names[before] for before in workflow.dag.dependencies[job] if before in names
+                ],
                 "threads": job.threads,
                 "local": job.rule.name in workflow._localrules,
             }

@@ -5,7 +5,9 @@ study, whose models learn from files of their own and go through the same rules.
 """
 
 try:
-    TUNING = make_grid(SETTINGS.finetuning, [name for name in MODELS if not MODELS[name].causal], assume=DRY_RUN)
+    TUNING = make_grid(
+        SETTINGS.finetuning, [name for name in MODELS if not MODELS[name].causal], assume=DRY_RUN
+    )
     TUNED = {f"finetuning/{name}": tuned_model(SETTINGS, name) for name in TUNING.models}
 except VocapError as error:
     stop(error)
@@ -23,11 +25,17 @@ for what, why in TUNING.left_out:
     left_out(what, why)
 
 
-# XTREME's free files: of each folder those that are not there, as paths under the folder.
+# XTREME's free files: of each folder those that are not there, as paths under the
+# folder.
 SUPPLIES = [plan.supply for plan in (TUNING, STUDY) if plan.supply]
 FETCHED = {
     collection: sorted(
-        {path for supply in SUPPLIES for path in supply.fetched if collection_of(path) == collection}
+        {
+            path
+            for supply in SUPPLIES
+            for path in supply.fetched
+            if collection_of(path) == collection
+        }
     )
     for collection in ARCHIVES
 }
@@ -44,7 +52,10 @@ wildcard_constraints:
 rule finetuning:
     """Every task of every model"""
     input:
-        expand("<results>/finetuning/{model}/average.json", model=TUNING.models if TUNING.tasks else []),
+        expand(
+            "<results>/finetuning/{model}/average.json",
+            model=TUNING.models if TUNING.tasks else [],
+        ),
     message:
         "The stage finetuning is made"
 
@@ -66,7 +77,9 @@ for collection, paths in FETCHED.items():
             params:
                 collection=collection,
                 xtreme=verbatim(SETTINGS.finetuning.xtreme),
-                archives=verbatim(options(archive=[downloaded(name) for name in ARCHIVES[collection]])),
+                archives=verbatim(
+                    options(archive=[downloaded(name) for name in ARCHIVES[collection]])
+                ),
                 paths=paths,
             message:
                 f"Taking XTREME's files of {collection} from what its authors publish"
@@ -99,7 +112,8 @@ rule encode:
         " --max-length {wildcards.length} --settings-json {params.settings:q} -o {output:q} 2> {log:q}"
 
 
-# Checkpoints lie beside the outputs, undeclared: a job that was stopped resumes from them when it is started again.
+# Checkpoints lie beside the outputs, undeclared: a job that was stopped resumes from
+# them when it is started again.
 rule finetune:
     input:
         model=lambda wildcards: TUNED[wildcards.tuned].made,
@@ -111,7 +125,9 @@ rule finetune:
     output:
         run="<results>/{tuned}/{training}/runs/{rate}-{epochs}-{seed}/run.json",
         metrics="<results>/{tuned}/{training}/runs/{rate}-{epochs}-{seed}/metrics.jsonl",
-        predictions=directory("<results>/{tuned}/{training}/runs/{rate}-{epochs}-{seed}/predictions"),
+        predictions=directory(
+            "<results>/{tuned}/{training}/runs/{rate}-{epochs}-{seed}/predictions"
+        ),
     wildcard_constraints:
         rate=r"[0-9][0-9.e-]*",
         epochs=r"\d+",
@@ -127,10 +143,13 @@ rule finetune:
         ),
         xtreme=lambda wildcards: xtreme_of(wildcards.tuned),
         # one language's files: all the development files that there are choose
-        selection=lambda wildcards: "paper" if wildcards.tuned in STUDIED else SETTINGS.finetuning.selection,
+        selection=lambda wildcards: (
+            "paper" if wildcards.tuned in STUDIED else SETTINGS.finetuning.selection
+        ),
         settings=lambda wildcards: json.dumps(RECIPES[wildcards.training].of_a_run()),
         threads=SETTINGS.finetuning.threads,
-        # depends on the output, so Snakemake does not watch it: another number trains nothing again
+        # depends on the output, so Snakemake does not watch it: another number trains
+        # nothing again
         every=lambda wildcards, output: SETTINGS.finetuning.checkpoint_every,
     message:
         "Fine-tuning {wildcards.tuned} on {wildcards.training}: rate {wildcards.rate}, {wildcards.epochs} epochs, seed {wildcards.seed}"

@@ -2,8 +2,11 @@
 
 # of all rules: memory and time (docs/cluster.md has the measurements)
 
-HIGHEST_ATTEMPT = 3  # that asks for more: a long training is submitted again many times, for its time limit
-SNAKEMAKE_MB = 350  # the two Snakemakes that start a cluster job's command; SLURM counts them as the job's memory
+# that asks for more: a long training is submitted again many times, for its time limit
+HIGHEST_ATTEMPT = 3
+# the two Snakemakes that start a cluster job's command; SLURM counts them as the job's
+# memory
+SNAKEMAKE_MB = 350
 
 
 def needs(mb, minutes, mb_per_mb=0, minutes_per_mb=0, parameters=None):
@@ -17,10 +20,17 @@ def needs(mb, minutes, mb_per_mb=0, minutes_per_mb=0, parameters=None):
     def of(fixed, per_mb, trained=None):
         return lambda wildcards, input, attempt: int(
             min(attempt, HIGHEST_ATTEMPT)
-            * (fixed + (per_mb and per_mb * input.size_mb) + (24 * trained(wildcards) / 1e6 if trained else 0))
+            * (
+                fixed
+                + (per_mb and per_mb * input.size_mb)
+                + (24 * trained(wildcards) / 1e6 if trained else 0)
+            )
         )
 
-    return {"mem_mb": of(SNAKEMAKE_MB + mb, mb_per_mb, parameters), "runtime": of(minutes, minutes_per_mb)}
+    return {
+        "mem_mb": of(SNAKEMAKE_MB + mb, mb_per_mb, parameters),
+        "runtime": of(minutes, minutes_per_mb),
+    }
 
 
 # tokenizers.smk
@@ -41,7 +51,9 @@ def text_files(alpha):
 
 def text_option(entry):
     """The options that name this text, and the unit of the languages' shares."""
-    text = f"--mix={text_files(entry.alpha)[0]}" if SAMPLED_ALPHAS else f"--corpora={RESULTS}/corpora"
+    text = (
+        f"--mix={text_files(entry.alpha)[0]}" if SAMPLED_ALPHAS else f"--corpora={RESULTS}/corpora"
+    )
     return shlex.join([text, *["--per", entry.per] * bool(entry.per)])
 
 
@@ -56,7 +68,9 @@ def totals_of(folder, entries, trainings):
     Those in its folder too: a T that is removed from the configuration makes nothing again.
     """
     made = {int(path.name) for path in Path(RESULTS, "tokenizers", folder).glob("[0-9]*")}
-    asked = {entries[name].total for name, training in trainings.items() if training == Path(folder).name}
+    asked = {
+        entries[name].total for name, training in trainings.items() if training == Path(folder).name
+    }
     return options(total=sorted(made | asked))
 
 

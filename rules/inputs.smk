@@ -26,11 +26,14 @@ def tokenizers_of(*kinds):
 
 def absent_text(lang):
     """The paths and patterns of a language without a file, to pre-train on too."""
-    absent = SOURCES[lang].absent + (PRETRAINING_SOURCES[lang].absent if PRETRAINING_SOURCES else [])
+    absent = SOURCES[lang].absent + (
+        PRETRAINING_SOURCES[lang].absent if PRETRAINING_SOURCES else []
+    )
     return list(dict.fromkeys(absent))
 
 
-# The configuration of a run is recorded in its folder: no other one undoes it by mistake.
+# The configuration of a run is recorded in its folder: no other one undoes it by
+# mistake.
 if workflow.is_main_process:
     try:
         check_owner(RESULTS, CONFIGFILES)
@@ -50,11 +53,13 @@ if absent := [lang for lang in SOURCES if absent_text(lang)]:
 
 LANGUAGES = list(SOURCES)
 
-# The languages of the starter corpus, whose texts are small, share jobs: to start one takes longer than its work.
+# The languages of the starter corpus, whose texts are small, share jobs: to start one
+# takes longer than its work.
 TOGETHER = [lang for lang, source in SOURCES.items() if source.inputs(RESULTS) == [STARTER_TEXT]]
 SINGLE = [lang for lang in LANGUAGES if lang not in TOGETHER]
 WORKERS = min(8, len(TOGETHER))
-STARTED = replace(SOURCES[TOGETHER[0]], language="{lang}") if TOGETHER else None  # the source of each
+# the source of each
+STARTED = replace(SOURCES[TOGETHER[0]], language="{lang}") if TOGETHER else None
 
 
 def each_together(wildcards, threads):

@@ -15,17 +15,29 @@ def announce():
     """Print in a few lines the files that a run fetches, and those that its plan takes as there."""
     baselines = [entry for entry in SETTINGS.tokenizers.values() if not entry.made]
     files = [
-        entry.download for entry in baselines if entry.download and not Path(downloaded(entry.download)).exists()
+        entry.download
+        for entry in baselines
+        if entry.download and not Path(downloaded(entry.download)).exists()
     ]
     fetched = {
         "text": sources_to_fetch(SOURCES, f"{RESULTS}/corpora/downloads"),
-        "text for pre-training": sources_to_fetch(PRETRAINING_SOURCES, f"{RESULTS}/pretraining/downloads"),
+        "text for pre-training": sources_to_fetch(
+            PRETRAINING_SOURCES, f"{RESULTS}/pretraining/downloads"
+        ),
         "tokenizers": files,
-        f"XTREME, to {SETTINGS.finetuning.xtreme}": [name for name, paths in FETCHED.items() if paths],
+        f"XTREME, to {SETTINGS.finetuning.xtreme}": [
+            name for name, paths in FETCHED.items() if paths
+        ],
     }
-    brought = [entry.path for entry in baselines if entry.path and not Path(entry.path).exists() and DRY_RUN]
+    brought = [
+        entry.path
+        for entry in baselines
+        if entry.path and not Path(entry.path).exists() and DRY_RUN
+    ]
     folders = {folder for supply in SUPPLIES for folder in supply.to_bring()}
-    brought += [f"{SETTINGS.finetuning.xtreme}/{folder} (docs/finetuning.md)" for folder in sorted(folders)]
+    brought += [
+        f"{SETTINGS.finetuning.xtreme}/{folder} (docs/finetuning.md)" for folder in sorted(folders)
+    ]
     for what, names in fetched.items():
         if names:
             notice(f"fetched: {what}: {', '.join(names)}")

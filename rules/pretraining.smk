@@ -1,19 +1,25 @@
 """Pre-training: text to blocks of token ids, one job for every named model, and code lengths of causal ones."""
 
 MODELS = {
-    name: entry for name, entry in SETTINGS.pretraining.models.items() if not absent_tokenizer(entry.tokenizer)
+    name: entry
+    for name, entry in SETTINGS.pretraining.models.items()
+    if not absent_tokenizer(entry.tokenizer)
 }
 CAUSAL = [name for name, entry in MODELS.items() if entry.causal]
 MODEL_TOKENIZERS = sorted({entry.tokenizer for entry in MODELS.values()})
 
-# The whole text of a language, of which vocabularies are learnt on a sample: from a source of its own, or from theirs.
+# The whole text of a language, of which vocabularies are learnt on a sample: from a
+# source of its own, or from theirs.
 MODEL_SOURCES = PRETRAINING_SOURCES or SOURCES
 MODEL_TEXT_STAGE = "pretraining" if PRETRAINING_SOURCES else "corpora"  # of its downloads
 TOKENIZED_TOGETHER = [] if PRETRAINING_SOURCES else TOGETHER
 
 for name in SETTINGS.pretraining.models:
     if name not in MODELS:
-        left_out(f"model {name}", f"its tokenizer {SETTINGS.pretraining.models[name].tokenizer} is left out")
+        left_out(
+            f"model {name}",
+            f"its tokenizer {SETTINGS.pretraining.models[name].tokenizer} is left out",
+        )
 
 
 rule pretraining:
@@ -70,7 +76,9 @@ if TOKENIZED_TOGETHER:
             heldout=expand("<results>/corpora/{lang}/heldout.txt", lang=TOGETHER),
             model=lambda wildcards: f"{tokenizer_folder(wildcards.tokenizer)}/{trained_file(wildcards.tokenizer)}",
         output:
-            expand("<results>/pretraining/tokens/{{tokenizer}}/{lang}/description.json", lang=TOGETHER),
+            expand(
+                "<results>/pretraining/tokens/{{tokenizer}}/{lang}/description.json", lang=TOGETHER
+            ),
         wildcard_constraints:
             tokenizer=one_of(MODEL_TOKENIZERS),
         priority: 2  # the model waits for it, and the report for the model
@@ -83,7 +91,8 @@ if TOKENIZED_TOGETHER:
             "Tokenizing the starter corpus with {wildcards.tokenizer}"
 
 
-# Checkpoints lie beside the outputs, undeclared: a job that was stopped resumes from them when it is started again.
+# Checkpoints lie beside the outputs, undeclared: a job that was stopped resumes from
+# them when it is started again.
 rule pretrain:
     input:
         blocks=lambda wildcards: expand(
@@ -94,7 +103,8 @@ rule pretrain:
         tokenizer=lambda wildcards: (
             f"{tokenizer_folder(MODELS[wildcards.name].tokenizer)}/{trained_file(MODELS[wildcards.name].tokenizer)}"
         ),
-        # The same ids as the tokenizer's file, which is watched: an export is made again with its card.
+        # The same ids as the tokenizer's file, which is watched: an export is made
+        # again with its card.
         exported=ancient(
             lambda wildcards: f"{tokenizer_folder(MODELS[wildcards.name].tokenizer)}/huggingface/tokenizer.json"
         ),
@@ -121,7 +131,8 @@ rule pretrain:
         tokenizer=lambda wildcards, input: Path(input.tokenizer).parent,
         tokens=lambda wildcards: f"{RESULTS}/pretraining/tokens/{MODELS[wildcards.name].tokenizer}",
         weights=lambda wildcards, input: options(weights=input.weights or None),
-        # depends on the output, so Snakemake does not watch it: another number trains nothing again
+        # depends on the output, so Snakemake does not watch it: another number trains
+        # nothing again
         every=lambda wildcards, output: MODELS[wildcards.name].checkpoint_every,
         revision=REVISION["pretraining"],
     message:

@@ -1,6 +1,7 @@
 """The page, its tables and its figures."""
 
-# The settings that the report shows: of the sources those that this run reads, and not where it writes.
+# The settings that the report shows: of the sources those that this run reads, and not
+# where it writes.
 UNUSED_SOURCES = SETTINGS.corpora.sources.keys() - {source.name for source in SOURCES.values()}
 SHOWN_SETTINGS = SETTINGS.model_dump(
     mode="json",

@@ -1,6 +1,8 @@
 """The multilingual tokenizers, their Hugging Face export, its parity, and how well each language is served."""
 
-ALL_TOKENIZERS = {name: entry for name, entry in SETTINGS.tokenizers.items() if not absent_tokenizer(name)}
+ALL_TOKENIZERS = {
+    name: entry for name, entry in SETTINGS.tokenizers.items() if not absent_tokenizer(name)
+}
 MADE_HERE = [name for name, entry in ALL_TOKENIZERS.items() if entry.made]
 # Those of SentencePiece, whose export is compared.
 TWO_FORMS = [name for name in MADE_HERE if ALL_TOKENIZERS[name].file == FILES[0]]
@@ -18,12 +20,17 @@ EVALUATION_TABLES = [
     *["parallel.tsv"] * bool(PARALLEL_TEXT),
 ]
 
-# The text settings of each tokenizer as options; a fitted one takes the rows besides its pieces alone.
+# The text settings of each tokenizer as options; a fitted one takes the rows besides
+# its pieces alone.
 OWN_TEXT = {name: shlex.join(text_words(entry.text(TEXT))) for name, entry in JOINT.items()}
-OWN_TEXT |= {name: shlex.join(text_words(entry.text(TEXT).rows_alone())) for name, entry in FITTED.items()}
+OWN_TEXT |= {
+    name: shlex.join(text_words(entry.text(TEXT).rows_alone())) for name, entry in FITTED.items()
+}
 
 # Where the text comes from, with its licences, for the model cards: a list in Markdown.
-STARTER_PACKAGES = ", ".join(f"{name} ({PACKAGES[name].licence})" for name in SETTINGS.corpora.starter.packages)
+STARTER_PACKAGES = ", ".join(
+    f"{name} ({PACKAGES[name].licence})" for name in SETTINGS.corpora.starter.packages
+)
 LICENCES = {}  # terms to the names of the sources
 for name, source in sorted({source.name: source.source for source in SOURCES.values()}.items()):
     LICENCES.setdefault(source.terms(STARTER_PACKAGES), []).append(name)
@@ -54,7 +61,8 @@ rule fit:
         **needs(3600, 60),
     params:
         allocation=lambda wildcards: f"{RESULTS}/allocation/{allocation_of(wildcards)[0]}",
-        # The models that scores come from: those of the languages, or of an allocation that has its own.
+        # The models that scores come from: those of the languages, or of an allocation
+        # that has its own.
         vocabularies=lambda wildcards: (
             f"{RESULTS}/allocation/{allocation_of(wildcards)[0]}/vocabularies"
             if allocation_of(wildcards)[1].needs_text
@@ -78,8 +86,9 @@ rule fit:
         """
 
 
-# All T with the same settings come from one descent, named after what it depends on besides the text. JOINT counts the
-# characters of the training lines itself: with those of the curves it would be trained again with each added size.
+# All T with the same settings come from one descent, named after what it depends on
+# besides the text. JOINT counts the characters of the training lines itself: with those
+# of the curves it would be trained again with each added size.
 DESCENTS = {
     name: descent_name(
         entry,
@@ -132,10 +141,13 @@ rule joint_descent:
         """
 
 
-# An added T runs its descent again and leaves the other tokenizers; another text, weights or settings make all again.
+# An added T runs its descent again and leaves the other tokenizers; another text,
+# weights or settings make all again.
 rule pick_joint:
     input:
-        made=lambda wildcards: once(wildcards.name, f"{RESULTS}/tokenizers/.joint/{DESCENTS[wildcards.name]}"),
+        made=lambda wildcards: once(
+            wildcards.name, f"{RESULTS}/tokenizers/.joint/{DESCENTS[wildcards.name]}"
+        ),
         text=lambda wildcards: text_files(JOINT[wildcards.name].alpha),
         weights="<results>/corpora/weights.tsv",
     output:
@@ -180,7 +192,8 @@ rule mono:
         """
 
 
-# A tokenizer from elsewhere, in the layout of ours: models are trained with <s> 0 ... <mask> T-1.
+# A tokenizer from elsewhere, in the layout of ours: models are trained with <s> 0 ...
+# <mask> T-1.
 rule adopt:
     input:
         lambda wildcards: source_file(wildcards.tokenizer),
@@ -188,7 +201,9 @@ rule adopt:
         model="<results>/pretraining/tokenizers/{tokenizer}/sentencepiece.model",
         pieces="<results>/pretraining/tokenizers/{tokenizer}/pieces.tsv",
         description="<results>/pretraining/tokenizers/{tokenizer}/description.json",
-        exported=expand("<results>/pretraining/tokenizers/{{tokenizer}}/huggingface/{file}", file=EXPORTED),
+        exported=expand(
+            "<results>/pretraining/tokenizers/{{tokenizer}}/huggingface/{file}", file=EXPORTED
+        ),
     localrule: True
     resources:
         **needs(1600, 30),
@@ -216,8 +231,8 @@ TRAINING_OPTIONS = {
     for name, entry in BYTE_PAIR.items()
 }
 
-# The name says what a training depends on besides the text, as of a descent of JOINT, and the contents of the user's
-# parallel text, which no job makes.
+# The name says what a training depends on besides the text, as of a descent of JOINT,
+# and the contents of the user's parallel text, which no job makes.
 DEVELOPMENT_CONTENT = DEVELOPMENT_TEXT.fingerprint(LANGUAGES) if FOLLOWERS else ""
 PAIR_TRAININGS = {
     name: training_name(
@@ -269,13 +284,18 @@ rule bpe_training:
         """
 
 
-# An added T runs its training again and leaves the other tokenizers, as in rule pick_joint.
+# An added T runs its training again and leaves the other tokenizers, as in rule
+# pick_joint.
 use rule pick_joint as pick_bpe with:
     input:
-        made=lambda wildcards: once(wildcards.name, f"{RESULTS}/tokenizers/.bpe/{PAIR_TRAININGS[wildcards.name]}"),
+        made=lambda wildcards: once(
+            wildcards.name, f"{RESULTS}/tokenizers/.bpe/{PAIR_TRAININGS[wildcards.name]}"
+        ),
         train=expand("<results>/corpora/{lang}/train.txt", lang=LANGUAGES),
         weights="<results>/corpora/weights.tsv",
-        development=lambda wildcards: DEVELOPMENT_TEXT.inputs(LANGUAGES) if wildcards.name in FOLLOWERS else [],
+        development=lambda wildcards: (
+            DEVELOPMENT_TEXT.inputs(LANGUAGES) if wildcards.name in FOLLOWERS else []
+        ),
     output:
         expand("<results>/tokenizers/{{name}}/{file}", file=[*BYTE_PAIR_FILES, "sizes.tsv"]),
     wildcard_constraints:
@@ -287,8 +307,9 @@ use rule pick_joint as pick_bpe with:
         "Taking {wildcards.name} from its training"
 
 
-# The export, its card and, of two forms, their comparison. The evaluation stands for the text of all languages: Snakemake
-# looks at all inputs of ready jobs whenever one ends. Files and no directory(), in which it puts a file of its own.
+# The export, its card and, of two forms, their comparison. The evaluation stands for
+# the text of all languages: Snakemake looks at all inputs of ready jobs whenever one
+# ends. Files and no directory(), in which it puts a file of its own.
 rule export:
     input:
         model=f"<results>/tokenizers/{{name}}/{FILES[0]}",
@@ -360,17 +381,21 @@ rule evaluate:
             if wildcards.name in MADE_HERE
             else source_file(wildcards.name)
         ),
-        text=expand("<results>/corpora/{lang}/{part}.txt", lang=LANGUAGES, part=["heldout", "train"]),
+        text=expand(
+            "<results>/corpora/{lang}/{part}.txt", lang=LANGUAGES, part=["heldout", "train"]
+        ),
         parallel=PARALLEL_TEXT.inputs(LANGUAGES) if PARALLEL_TEXT else [],
     output:
         expand("<results>/tokenizers/{{name}}/{table}", table=EVALUATION_TABLES),
-    priority: lambda wildcards: 2 * (wildcards.name in [*MODEL_TOKENIZERS, *BYTE_PAIR])  # awaited, or slow
+    # awaited, or slow
+    priority: lambda wildcards: 2 * (wildcards.name in [*MODEL_TOKENIZERS, *BYTE_PAIR])
     resources:
         **needs(1600, 60),
     params:
         languages=",".join(LANGUAGES),
         table=verbatim(SETTINGS.corpora.table),
-        facts=[(TABLE[lang].script, TABLE[lang].resource) for lang in LANGUAGES],  # of the table, those that evaluation reads
+        # of the table, those that evaluation reads
+        facts=[(TABLE[lang].script, TABLE[lang].resource) for lang in LANGUAGES],
         parallel=verbatim(options(parallel=PARALLEL_TEXT.pattern) if PARALLEL_TEXT else ""),
     message:
         "Measuring {wildcards.name} on every language's held-out text"
@@ -390,7 +415,8 @@ rule diff:
     input:
         a="<results>/tokenizers/{a}/sentencepiece.model",
         b="<results>/tokenizers/{b}/sentencepiece.model",
-        evaluation_a="<results>/tokenizers/{a}/evaluation.tsv",  # for the held-out text of all languages
+        # for the held-out text of all languages
+        evaluation_a="<results>/tokenizers/{a}/evaluation.tsv",
         evaluation_b="<results>/tokenizers/{b}/evaluation.tsv",
     output:
         directory("<results>/tokenizers/diff/{a}-{b}"),

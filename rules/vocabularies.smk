@@ -9,14 +9,16 @@ rule vocabularies:
         "The stage vocabularies is made"
 
 
-# The models themselves, models/{size}.model, are no declared outputs: a size that the text cannot reach has none. Those
-# that are there stay, if text and options are the same: another size trains that size alone.
+# The models themselves, models/{size}.model, are no declared outputs: a size that the
+# text cannot reach has none. Those that are there stay, if text and options are the
+# same: another size trains that size alone.
 if SETTINGS.vocabularies.engine == "ladder":
 
     rule compile:
         output:
             touch("<results>/vocabularies/compiled.txt"),
-        priority: 4.5  # once, while packages are read; else the first ladders do it, each for itself
+        # once, while packages are read; else the first ladders do it, each for itself
+        priority: 4.5
         localrule: True
         resources:
             **needs(450, 10),
@@ -39,7 +41,9 @@ if SETTINGS.vocabularies.engine == "ladder":
             lang=one_of(SINGLE),
         priority: 4  # all allocations wait for all curves
         resources:
-            **needs(330, 30, mb_per_mb=15, minutes_per_mb=2),  # 351 MB for 8 MB of Thai, 344 and 1,531 for 10 and 100 MB of Japanese: dev/measurements.md
+            # 351 MB for 8 MB of Thai, 344 and 1,531 for 10 and 100 MB of Japanese:
+            # dev/measurements.md
+            **needs(330, 30, mb_per_mb=15, minutes_per_mb=2),
         params:
             each="",
             lang=lambda wildcards: wildcards.lang,
@@ -121,7 +125,9 @@ else:
             curve="<results>/vocabularies/{lang}/curve.tsv",
             characters="<results>/vocabularies/{lang}/characters.tsv",
             index="<results>/vocabularies/{lang}/pieces.npz",
-        priority: 2  # at once: Snakemake looks at every input of all jobs that are ready, each time that one ends
+        # at once: Snakemake looks at every input of all jobs that are ready, each time
+        # that one ends
+        priority: 2
         localrule: True
         resources:
             **needs(650, 60),

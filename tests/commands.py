@@ -18,7 +18,9 @@ def run(command: click.Command, *words: object, status: int = 0) -> str:
     return result.output
 
 
-def vocap(*words: object, cwd: Path | None = None, **environment: str) -> subprocess.CompletedProcess:
+def vocap(
+    *words: object, cwd: Path | None = None, **environment: str
+) -> subprocess.CompletedProcess:
     """`vocap WORDS`, with these environment variables besides the present ones."""
     return subprocess.run(
         [*VOCAP, *map(str, words)],

@@ -5,14 +5,16 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# A busy machine may leave any test waiting for a second: how long an example takes is no fault of the code.
+# A busy machine may leave any test waiting for a second: how long an example takes is
+# no fault of the code.
 settings.register_profile("any machine", deadline=None)
 settings.load_profile("any machine")
 
 ROOT = Path(__file__).parent
 
-# Modules and folders that run Snakemake, a browser or many commands, or train models: they get the marker `slow`.
-# The other tests together stay below two minutes on two cores; `pytest --durations=20` names the longest.
+# Modules and folders that run Snakemake, a browser or many commands, or train models:
+# they get the marker `slow`. The other tests together stay below two minutes on two
+# cores; `pytest --durations=20` names the longest.
 SLOW = {
     "adapt",
     "allocation/test_command.py",
@@ -65,14 +67,21 @@ SLOW = {
     "vocabularies",
     "workflow",
 }
-SHARED = ("finished_once", "paper_dry_run")  # fixtures of tests/workflow, each a long run of Snakemake
+SHARED = (
+    "finished_once",
+    "paper_dry_run",
+)  # fixtures of tests/workflow, each a long run of Snakemake
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest selects by marker and xdist reads the groups
 def pytest_collection_modifyitems(items):
-    """Mark the slow tests; leave to one worker those that share a long run, and those of one module."""
+    """Mark the slow tests; leave to one worker those that share a long run, and those
+    of one module.
+    """
     if absent := sorted(name for name in SLOW if not (ROOT / name).exists()):
-        raise pytest.UsageError(f"tests/conftest.py: SLOW names {', '.join(absent)}, which tests/ does not hold")
+        raise pytest.UsageError(
+            f"tests/conftest.py: SLOW names {', '.join(absent)}, which tests/ does not hold"
+        )
     for item in items:
         path = item.path.relative_to(ROOT).as_posix()
         if not SLOW.isdisjoint({path, path.partition("/")[0]}):

@@ -15,10 +15,13 @@ def draw_sentences(
 ) -> Iterator[str]:
     """Sentences without end.
 
-    `words`: of the lexicon; `longest`: letters of a word; `length`: words of a sentence, least and most.
+    `words`: of the lexicon; `longest`: letters of a word; `length`: words of a
+    sentence, least and most.
     """
     generator = random.Random(seed)
-    lexicon = ["".join(generator.choices(letters, k=generator.randint(2, longest))) for _ in range(words)]
+    lexicon = [
+        "".join(generator.choices(letters, k=generator.randint(2, longest))) for _ in range(words)
+    ]
     weights = [1 / rank for rank in range(1, len(lexicon) + 1)]
     while True:
         yield space.join(generator.choices(lexicon, weights, k=generator.randint(*length)))

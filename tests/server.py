@@ -8,7 +8,8 @@ BODY = b"".join(b"%06d some line of text\n" % number for number in range(20_000)
 
 
 class Server(ThreadingHTTPServer):
-    """Serves `bodies` by path, `other` at all other paths, nothing if it is None; `seen`: path, Range, If-Range.
+    """Serves `bodies` by path, `other` at all other paths, nothing if it is None;
+    `seen`: path, Range, If-Range.
 
     The fault is that of `faults`, else the one that the path names.
     """
@@ -37,14 +38,22 @@ class Handler(BaseHTTPRequestHandler):
         getattr(self, f"do_{fault.replace('-', '_')}", self.fine)(earlier)
 
     def fine(self, earlier=0, body=None, etag='"one"', cut=None, ranges=True, length=True):
-        body = self.server.bodies.get(self.path.strip("/"), self.server.other) if body is None else body
+        body = (
+            self.server.bodies.get(self.path.strip("/"), self.server.other)
+            if body is None
+            else body
+        )
         if body is None:
             return self.send_error(404)
         start, end, status = 0, len(body), 200
         asked = self.headers["Range"]
         if ranges and asked and self.headers["If-Range"] in (None, etag):
             first, _, last = asked.removeprefix("bytes=").partition("-")
-            start, end, status = int(first), min(len(body), int(last) + 1) if last else len(body), 206
+            start, end, status = (
+                int(first),
+                min(len(body), int(last) + 1) if last else len(body),
+                206,
+            )
         self.send_response(status)
         if etag:
             self.send_header("ETag", etag)
@@ -115,6 +124,8 @@ class Handler(BaseHTTPRequestHandler):
 def serving(other=BODY):
     """A server at work, in a thread."""
     with Server(other) as server:
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        threading.Thread(
+            target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
+        ).start()
         yield server
         server.shutdown()

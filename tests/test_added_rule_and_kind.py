@@ -1,4 +1,6 @@
-"""A rule of allocation and a kind of tokenizer from outside the package, each one entry, run by the commands."""
+"""A rule of allocation and a kind of tokenizer from outside the package, each one
+entry, run by the commands.
+"""
 
 import json
 import subprocess
@@ -106,19 +108,37 @@ def corpora(tmp_path):
 def test_a_rule_from_outside_is_run_by_the_commands(corpora, tmp_path):
     shared = [f"--vocabularies={tmp_path}/v", f"--weights={tmp_path}/weights.tsv"]
     ladders = [
-        ["vocap", "ladder", f"{corpora}/{code}/train.txt", "-o", f"{tmp_path}/v/{code}", "--sizes=60,100,140"]
+        [
+            "vocap",
+            "ladder",
+            f"{corpora}/{code}/train.txt",
+            "-o",
+            f"{tmp_path}/v/{code}",
+            "--sizes=60,100,140",
+        ]
         for code in ("en", "ka")
     ]
     printed = run_extended(
         *ladders,
-        ["vocap", "allocate", "--rule=uniform", *shared, "--total=210", "-o", f"{tmp_path}/uniform"],
+        [
+            "vocap",
+            "allocate",
+            "--rule=uniform",
+            *shared,
+            "--total=210",
+            "-o",
+            f"{tmp_path}/uniform",
+        ],
         ["vocap", "allocate", "--rule=paper", *shared, "--total=210", "-o", f"{tmp_path}/paper"],
         ["vocap", "fit", f"--allocation={tmp_path}/uniform", *shared, "-o", f"{tmp_path}/t"],
     )
-    assert {row["size"] for row in read_tsv(tmp_path / "uniform" / "allocation.tsv", ("language", "size"))} == {
-        "100"
-    }
-    assert "uniform: optimality gap" in printed and "rule uniform instead: optimality gap" in printed
+    assert {
+        row["size"]
+        for row in read_tsv(tmp_path / "uniform" / "allocation.tsv", ("language", "size"))
+    } == {"100"}
+    assert (
+        "uniform: optimality gap" in printed and "rule uniform instead: optimality gap" in printed
+    )
     summary = read_object(tmp_path / "paper" / "summary.json", "run again")
     assert [other["rule"] for other in summary["other_rules"]] == ["uniform"]
     assert read_object(tmp_path / "t" / "description.json", "run again")["total"] <= 210
@@ -128,7 +148,10 @@ def test_a_kind_from_outside_is_configured_and_run(corpora, tmp_path):
     model = tmp_path / "c" / "sentencepiece.model"
     config = {
         "languages": ["en", "ka"],
-        "corpora": {"source": "own", "sources": {"own": {"path": str(corpora / "{lang}" / "train.txt")}}},
+        "corpora": {
+            "source": "own",
+            "sources": {"own": {"path": str(corpora / "{lang}" / "train.txt")}},
+        },
         "allocation": {"u": {"total": 300, "rule": "uniform"}},
         "tokenizers": {"c": {"kind": "characters", "total": 20}},
     }
@@ -136,11 +159,23 @@ def test_a_kind_from_outside_is_configured_and_run(corpora, tmp_path):
         ["load", json.dumps(config)],
         ["build", corpora / "en" / "train.txt", model.parent],
         ["vocap", "export", model, "-o", model.parent / "huggingface"],
-        ["vocap", "evaluate", "--tokenizer", model.parent, "--corpora", corpora, "--tables", tmp_path / "tables"],
+        [
+            "vocap",
+            "evaluate",
+            "--tokenizer",
+            model.parent,
+            "--corpora",
+            corpora,
+            "--tables",
+            tmp_path / "tables",
+        ],
     )
     assert json.loads(printed.splitlines()[0]) == [20, "characters", "uniform"]
     rows = list(
-        read_tsv(tmp_path / "tables" / "c" / "evaluation.tsv", ("language", "chars_per_token", "unk_rate"))
+        read_tsv(
+            tmp_path / "tables" / "c" / "evaluation.tsv",
+            ("language", "chars_per_token", "unk_rate"),
+        )
     )
     assert [row["language"] for row in rows] == ["en", "ka"]
     assert float(rows[0]["unk_rate"]) < 0.1 < float(rows[1]["unk_rate"])

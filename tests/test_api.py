@@ -13,7 +13,8 @@ from tests.test_documents import ROOT
 from vocap.errors import UsageError, VocapError
 
 PAGE = (ROOT / "docs" / "notebook.md").read_text("utf-8")
-# a block of Python, and the block of plain text, if any, that shows the value of its last line
+# a block of Python, and the block of plain text, if any, that shows the value of its
+# last line
 BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
 
 
@@ -39,7 +40,9 @@ def test_the_page_shows_what_it_gives(tmp_path, monkeypatch):
         value = run_block(code, names)
         if output:
             assert shown(value) == output, code
-    pieces = (tmp_path / "notebook" / "allocation" / "vocabulary.tsv").read_text("utf-8").count("\n") - 1
+    pieces = (tmp_path / "notebook" / "allocation" / "vocabulary.tsv").read_text("utf-8").count(
+        "\n"
+    ) - 1
     assert pieces == names["tokenizer"].get_vocab_size() - 5
 
 

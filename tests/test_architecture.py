@@ -1,4 +1,6 @@
-"""The layers of the package: which packages may import which, and the size of its files."""
+"""The layers of the package: which packages may import which, and the size of its
+files.
+"""
 
 import ast
 import graphlib
@@ -15,7 +17,8 @@ STAGES = ("corpora", "vocabularies", "allocation", "tokenizers", "pretraining", 
 FOUNDATIONS = ("files", "tables", "text_files", "unigram", "bpe", "tokenizer_files", "training")
 ABOVE = (*STAGES, "adapt", "diff", "starter", "plan", "init", "size", "correlation", "report")
 
-# Imports against the two rules below, if any must stay: importing file, imported module.
+# Imports against the two rules below, if any must stay: importing file, imported
+# module.
 EXCEPTIONS: set[tuple[str, str]] = set()
 
 # The size of the project. A commit that raises a number says in its message why.
@@ -25,7 +28,10 @@ RULE_LINES = 2_000  # of rules
 README_LINES = 100
 IMPORTS = 0.05  # share of import lines in src
 LONGEST, SHORTEST = 600, 40  # lines of a file
-LONGEST_FUNCTION, HEADED = 60, 30  # lines of a function; from HEADED on its steps have comment lines as headings
+LONGEST_FUNCTION, HEADED = (
+    60,
+    30,
+)  # lines of a function; from HEADED on its steps have comment lines as headings
 LONGEST_SENTENCE = 35  # words, in the pages
 
 # Files below SHORTEST lines, each with its reason.
@@ -79,7 +85,9 @@ def test_no_stage_imports_another():
         for file, package, module in imports()
         if package in STAGES and package_of(module) in STAGES and package_of(module) != package
     }
-    assert not found - EXCEPTIONS, "move what both stages use into a foundation package (src/vocap/tables, ...)"
+    assert not found - EXCEPTIONS, (
+        "move what both stages use into a foundation package (src/vocap/tables, ...)"
+    )
 
 
 def test_the_foundations_import_no_stage():
@@ -95,19 +103,25 @@ def test_the_library_does_not_import_snakemake():
     assert [file for file, _, module in imports() if module.partition(".")[0] == "snakemake"] == []
 
 
-@pytest.mark.parametrize("path", python_files(), ids=lambda path: path.relative_to(SOURCE).as_posix())
+@pytest.mark.parametrize(
+    "path", python_files(), ids=lambda path: path.relative_to(SOURCE).as_posix()
+)
 def test_a_file_keeps_the_house_rules(path):
     text = path.read_text("utf-8")
     lines, tree, file = text.splitlines(), ast.parse(text), path.relative_to(SOURCE).as_posix()
     assert len(lines) <= LONGEST, f"{file} has {len(lines)} lines: split it"
     if path.name != "__init__.py":  # which holds its package's docstring, and a few names at most
-        assert len(lines) >= SHORTEST or file in SHORT, f"{file}: merge it into its user, or name it in SHORT"
+        assert len(lines) >= SHORTEST or file in SHORT, (
+            f"{file}: merge it into its user, or name it in SHORT"
+        )
     for node in ast.walk(tree):
         if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             continue
         where = f"{file}: {getattr(node, 'name', 'module')}"
         docstring = ast.get_docstring(node) or ""
-        assert not re.match(r"(Of|The same|Those|As)\b", docstring), f"{where}: a docstring without a subject"
+        assert not re.match(r"(Of|The same|Those|As)\b", docstring), (
+            f"{where}: a docstring without a subject"
+        )
         if isinstance(node, ast.Module | ast.ClassDef):
             continue
         length = node.end_lineno - node.lineno + 1
@@ -115,7 +129,9 @@ def test_a_file_keeps_the_house_rules(path):
         inner = node.body[bool(docstring) :]
         body = lines[inner[0].lineno - 1 : node.end_lineno] if inner else []
         if len(body) > HEADED:
-            assert any(line.lstrip().startswith("#") for line in body), f"{where}: no comment lines as headings"
+            assert any(line.lstrip().startswith("#") for line in body), (
+                f"{where}: no comment lines as headings"
+            )
 
 
 def test_the_project_stays_within_its_budget():
@@ -139,7 +155,10 @@ def count_lines(folder: Path, pattern: str) -> int:
 
 
 def files_by_module() -> dict[str, Path]:
-    names = {path: ".".join(("vocap", *path.relative_to(SOURCE).with_suffix("").parts)) for path in python_files()}
+    names = {
+        path: ".".join(("vocap", *path.relative_to(SOURCE).with_suffix("").parts))
+        for path in python_files()
+    }
     return {name.removesuffix(".__init__"): path for path, name in names.items()}
 
 
@@ -165,24 +184,32 @@ def test_no_files_import_each_other_in_a_circle():
 
 
 def named_modules(path: Path) -> Iterator[str]:
-    """Modules that a file imports, or from which it imports names; each name may be a module too."""
+    """Modules that a file imports, or from which it imports names; each name may be a
+    module too.
+    """
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             submodules = [f"{node.module}.{alias.name}" for alias in node.names]
             yield from submodules
-            if not all(name.rpartition(".")[2] in SUBMODULES.get(node.module, ()) for name in submodules):
+            if not all(
+                name.rpartition(".")[2] in SUBMODULES.get(node.module, ()) for name in submodules
+            ):
                 yield node.module
 
 
 SUBMODULES = {
-    ".".join(("vocap", *folder.relative_to(SOURCE).parts)): {path.stem for path in folder.glob("*.py")}
+    ".".join(("vocap", *folder.relative_to(SOURCE).parts)): {
+        path.stem for path in folder.glob("*.py")
+    }
     for folder in {path.parent for path in python_files()}
 }
 
 
-PAGES = sorted(path for pattern in ("*.md", "config/*.md", "docs/*.md") for path in ROOT.glob(pattern))
+PAGES = sorted(
+    path for pattern in ("*.md", "config/*.md", "docs/*.md") for path in ROOT.glob(pattern)
+)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -192,7 +219,9 @@ def test_sentences_of_pages_are_short(page):
 
 
 def sentences(text: str) -> Iterator[str]:
-    """The sentences of running text and lists; code counts as one word, tables and headings do not count."""
+    """The sentences of running text and lists; code counts as one word, tables and
+    headings do not count.
+    """
     text = re.sub(r"^ *```.*?^ *```", "", text, flags=re.MULTILINE | re.DOTALL)
     text = re.sub(r"\n\n( {4}.*\n+)+", "\n\n", text)  # blocks of indented code
     text = re.sub(r"^ *(\||#|!\[|<).*$", "", text, flags=re.MULTILINE)

@@ -20,9 +20,13 @@ def test_a_folder_comes_first_in_the_path_and_once(tmp_path, monkeypatch):
         assert os.environ["PATH"] == f"{tmp_path}:/usr/bin:/bin"
 
 
-def test_a_local_run_is_not_told_of_a_client_of_slurm_that_is_not_set_up(tmp_path, monkeypatch, caplog):
+def test_a_local_run_is_not_told_of_a_client_of_slurm_that_is_not_set_up(
+    tmp_path, monkeypatch, caplog
+):
     squeue = tmp_path / "squeue"
-    squeue.write_text("#!/bin/sh\nfor line in 1 2 3 4; do echo squeue: error: $line >&2; done; exit 1\n")
+    squeue.write_text(
+        "#!/bin/sh\nfor line in 1 2 3 4; do echo squeue: error: $line >&2; done; exit 1\n"
+    )
     squeue.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     locks = tmp_path / ".snakemake" / "locks"

@@ -1,4 +1,6 @@
-"""The command as a whole: every verb explains itself, and a mistake is one line with the right exit status."""
+"""The command as a whole: every verb explains itself, and a mistake is one line with
+the right exit status.
+"""
 
 import os
 import resource
@@ -17,7 +19,9 @@ VOCAP = Path(sys.executable).parent / "vocap"
 
 
 def run(*arguments: str, **options) -> subprocess.CompletedProcess:
-    return subprocess.run([VOCAP, *arguments], capture_output=True, text=True, check=False, **options)
+    return subprocess.run(
+        [VOCAP, *arguments], capture_output=True, text=True, check=False, **options
+    )
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -39,7 +43,9 @@ def test_the_list_of_verbs_is_complete():
 
 
 def test_python_runs_the_package():
-    ran = subprocess.run([sys.executable, "-m", "vocap", "--version"], capture_output=True, text=True, check=True)
+    ran = subprocess.run(
+        [sys.executable, "-m", "vocap", "--version"], capture_output=True, text=True, check=True
+    )
     assert ran.stdout == run("--version").stdout
 
 
@@ -49,12 +55,17 @@ def test_a_mistyped_verb_is_told_the_nearest():
 
 
 def test_verbs_are_completed():
-    environment = os.environ | {"_VOCAP_COMPLETE": "bash_complete", "COMP_WORDS": "vocap al", "COMP_CWORD": "1"}
+    environment = os.environ | {
+        "_VOCAP_COMPLETE": "bash_complete",
+        "COMP_WORDS": "vocap al",
+        "COMP_CWORD": "1",
+    }
     assert run(env=environment).stdout.split() == ["plain,alp", "plain,allocate"]
 
 
 @pytest.mark.parametrize(
-    "arguments", [["no-such-verb"], ["allocate"], ["alp", "--no-such-option"], ["train", "--size", "x"]]
+    "arguments",
+    [["no-such-verb"], ["allocate"], ["alp", "--no-such-option"], ["train", "--size", "x"]],
 )
 def test_a_wrong_call_exits_with_2(arguments):
     shown = run(*arguments)
@@ -118,8 +129,15 @@ def tokenizer(tmp_path_factory) -> Path:
     write_tokenizer(folder, proto, [], {})
     (folder / "stock.model").unlink()
     export(folder / "sentencepiece.model", folder / "huggingface")
-    size = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
-    config = transformers.XLMRobertaConfig(vocab_size=len(proto.pieces), max_position_embeddings=20, **size)
+    size = {
+        "hidden_size": 8,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "intermediate_size": 8,
+    }
+    config = transformers.XLMRobertaConfig(
+        vocab_size=len(proto.pieces), max_position_embeddings=20, **size
+    )
     transformers.XLMRobertaForMaskedLM(config).save_pretrained(folder / "model")
     return folder
 
@@ -130,13 +148,21 @@ def test_a_device_without_space_is_one_line_and_leaves_nothing(tokenizer, tmp_pa
     arguments = {
         "export": [model],
         "trim": [str(tokenizer), f"--text=en={text}", f"--model={tokenizer}/model"],
-        "tokenize": [text, f"--tokenizer={model}", f"--heldout={text}", "--language=en", "--length=16"],
+        "tokenize": [
+            text,
+            f"--tokenizer={model}",
+            f"--heldout={text}",
+            "--language=en",
+            "--length=16",
+        ],
         "mono": ["--model", model, "--language=en"],
     }[verb]
     shown = run(verb, *arguments, "-o", str(out), preexec_fn=small_files)
     last = shown.stderr.splitlines()[-1]
     assert shown.returncode == 1 and "Traceback" not in shown.stderr
-    assert last.startswith(f"vocap: error: {out}") and "File too large" in last and ".part" not in last
+    assert (
+        last.startswith(f"vocap: error: {out}") and "File too large" in last and ".part" not in last
+    )
     left = [path.name for path in out.rglob("*") if path.is_file()] if out.is_dir() else []
     assert verb == "tokenize" or not left, left
     assert list(tmp_path.iterdir()) in ([], [out])

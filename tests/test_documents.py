@@ -1,4 +1,6 @@
-"""README and docs: links lead somewhere, files and commands named are there, the picture is the workflow."""
+"""README and docs: links lead somewhere, files and commands named are there, the
+picture is the workflow.
+"""
 
 import pkgutil
 import re
@@ -31,17 +33,23 @@ def anchors(document: Path) -> set[str]:
 
 
 def commands(text: str) -> list[str]:
-    """Every `vocap VERB ...` of code blocks and of code within a line, continued lines joined."""
+    """Every `vocap VERB ...` of code blocks and of code within a line, continued lines
+    joined.
+    """
     blocks = re.findall(r"^```(?:sh)?\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     blocks += ["\n".join(re.findall(r"^    (vocap .*|  +.*)$", text, re.MULTILINE))]
     lines = re.sub(r"\\\n\s*|\n\s{4,}", " ", "\n".join(blocks)).splitlines()
-    return [line for line in lines if re.match(r"vocap [a-z]", line)] + re.findall(r"`(vocap [a-z][^`]*)`", text)
+    return [line for line in lines if re.match(r"vocap [a-z]", line)] + re.findall(
+        r"`(vocap [a-z][^`]*)`", text
+    )
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=names(DOCUMENTS))
 def test_links_lead_to_files_and_headings_that_exist(document):
     text = document.read_text("utf-8")
-    targets = re.findall(r"\]\(([^)\s]+)\)", text) + re.findall(r'(?:src|href|srcset)="([^"]+)"', text)
+    targets = re.findall(r"\]\(([^)\s]+)\)", text) + re.findall(
+        r'(?:src|href|srcset)="([^"]+)"', text
+    )
     for target in targets:
         if re.match(r"[a-z]+:", target):
             continue
@@ -64,19 +72,29 @@ def test_verbs_and_options_that_a_document_names_exist(document):
     for line in commands(document.read_text("utf-8")):
         verb = line.split()[1]
         assert verb in VERBS, f"{document.name}: {line}"
-        known = {option for parameter in vocap.get_command(context, verb).params for option in parameter.opts}
+        known = {
+            option
+            for parameter in vocap.get_command(context, verb).params
+            for option in parameter.opts
+        }
         for option in re.findall(r"(?<=[\s\[|(])(--?[a-z][a-z0-9-]*)", line.split(" #")[0]):
             assert option in known | {"-h", "--help"}, f"{document.name}: {option} in {line}"
 
 
-@pytest.mark.parametrize("name", ["README.md", "docs/corpora.md", "docs/finetuning.md", "docs/pretraining.md"])
+@pytest.mark.parametrize(
+    "name", ["README.md", "docs/corpora.md", "docs/finetuning.md", "docs/pretraining.md"]
+)
 def test_the_configuration_that_a_document_shows_can_be_used(name):
-    examples = re.findall(r"^```yaml\n(.*?)^```", (ROOT / name).read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    examples = re.findall(
+        r"^```yaml\n(.*?)^```", (ROOT / name).read_text("utf-8"), re.MULTILINE | re.DOTALL
+    )
     assert examples
     for example in examples:
         sections = yaml.safe_load(example)
         merged = yaml.safe_load((ROOT / "config/sources.yaml").read_text("utf-8"))
-        if name != "README.md":  # its example is a whole configuration, the others are sections of one
+        if (
+            name != "README.md"
+        ):  # its example is a whole configuration, the others are sections of one
             others = yaml.safe_load((ROOT / "config/config.yaml").read_text("utf-8"))
             update_config(merged, {key: others[key] for key in others.keys() - sections.keys()})
         update_config(merged, sections)
@@ -101,7 +119,10 @@ def test_the_page_on_commands_has_every_verb():
 
 def test_every_page_has_a_place_in_the_site():
     site = yaml.safe_load((ROOT / "docs" / "toc.yml").read_text("utf-8"))
-    files = [site["root"], *(entry["file"] for group in site["subtrees"] for entry in group["entries"])]
+    files = [
+        site["root"],
+        *(entry["file"] for group in site["subtrees"] for entry in group["entries"]),
+    ]
     assert sorted(f"{file}.md" for file in files) == sorted(names(DOCUMENTS))
 
 
@@ -113,17 +134,23 @@ def test_every_page_of_the_docs_can_be_reached_from_the_readme():
             continue
         reached.add(document)
         links = re.findall(r"\]\(([^)#\s]+\.md)", document.read_text("utf-8"))
-        waiting += [(document.parent / link).resolve() for link in links if not link.startswith("http")]
+        waiting += [
+            (document.parent / link).resolve() for link in links if not link.startswith("http")
+        ]
     assert set(DOCUMENTS) <= reached
 
 
 def test_the_picture_is_that_of_the_workflow():
     program = runpy.run_path(str(ROOT / "dev" / "make_workflow_picture.py"))
-    assert program["PICTURE"].read_text("utf-8") == program["render"](), "run python dev/make_workflow_picture.py"
+    assert program["PICTURE"].read_text("utf-8") == program["render"](), (
+        "run python dev/make_workflow_picture.py"
+    )
 
 
 def test_the_licence_is_the_same_everywhere():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
     assert project["license"] == citation["license"] == "Apache-2.0"
-    assert "Apache License\n                           Version 2.0" in (ROOT / "LICENSE").read_text("utf-8")
+    assert "Apache License\n                           Version 2.0" in (ROOT / "LICENSE").read_text(
+        "utf-8"
+    )

@@ -33,14 +33,19 @@ def test_the_bytes_of_single_calls(texts):
     done = vocap("each", "--languages", "de,en,fr", "--threads", "2", *words(texts, "all"))
     assert done.returncode == 0, done.stderr
     for language in ("de", "en", "fr"):
-        assert vocap(*(word.replace("{lang}", language) for word in words(texts, "one"))).returncode == 0
+        assert (
+            vocap(*(word.replace("{lang}", language) for word in words(texts, "one"))).returncode
+            == 0
+        )
     files = [path for path in (texts / "all").rglob("*") if path.is_file()]
     assert len(files) == 3 * 6
     for path in files:
         assert path.read_bytes() == (texts / "one" / path.relative_to(texts / "all")).read_bytes()
 
 
-@pytest.mark.parametrize("languages", ["xx,de,en,fr", "de,xx,en,fr"], ids=["the first", "a later one"])
+@pytest.mark.parametrize(
+    "languages", ["xx,de,en,fr", "de,xx,en,fr"], ids=["the first", "a later one"]
+)
 def test_a_language_that_fails_ends_the_others_in_one_line(texts, languages):
     done = vocap("each", "--languages", languages, *words(texts, "all"))
     assert done.returncode == 1
@@ -56,8 +61,18 @@ def test_wrong_words_are_a_wrong_call(texts):
 
 def test_a_signal_ends_all_processes(texts):
     write_lines(texts / "fr" / "train.txt", make_lines("fr", 60_000))
-    command = [sys.executable, "-m", "vocap", "each", "--languages", "de,fr,en", *words(texts, "all")]
-    run = subprocess.Popen(list(map(str, command)), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    command = [
+        sys.executable,
+        "-m",
+        "vocap",
+        "each",
+        "--languages",
+        "de,fr,en",
+        *words(texts, "all"),
+    ]
+    run = subprocess.Popen(
+        list(map(str, command)), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+    )
     while not (texts / "all" / "de" / "curve.tsv").exists():
         assert run.poll() is None
         time.sleep(0.01)

@@ -1,4 +1,6 @@
-"""New entries written outside the package, in one place each, and run: a source, a loss, a fine-tuning task."""
+"""New entries written outside the package, in one place each, and run: a source, a
+loss, a fine-tuning task.
+"""
 
 import json
 from typing import ClassVar, Literal
@@ -36,7 +38,9 @@ def test_a_source_from_outside_is_planned_and_sampled(beside, tmp_path):
     from vocap.corpora.commands import sample
     from vocap.plan.texts import estimate_texts
 
-    (tmp_path / "deu.txt").write_text("".join(f"Zeile {number} von vielen\n" for number in range(200)))
+    (tmp_path / "deu.txt").write_text(
+        "".join(f"Zeile {number} von vielen\n" for number in range(200))
+    )
     source = {"beside": str(tmp_path), "codes": {"de": "deu"}}
     settings = configuration(corpora={"source": "mine", "sources": {"mine": source}})
     found = resolve_all(settings.corpora, settings.selected())["de"]
@@ -91,7 +95,9 @@ def test_a_loss_from_outside_trains_a_model(first_words, tmp_path):
 
     recipe = Recipe.model_validate(RECIPE | {"loss": {"kind": "first", "words": 30}, "steps": 6})
     tokenizer = make_tokenizer(tmp_path / "tokenizer")
-    folders = Folders(tokenizer, make_blocks(tmp_path, tokenizer, {"de": 200}), None, tmp_path / "model")
+    folders = Folders(
+        tokenizer, make_blocks(tmp_path, tokenizer, {"de": 200}), None, tmp_path / "model"
+    )
     train(recipe, 1, folders, ["de"], threads=1)
     description = json.loads((tmp_path / "model" / "description.json").read_text("utf-8"))
     assert description["settings"]["loss"] == {"kind": "first", "words": 30}
@@ -110,7 +116,9 @@ def test_a_loss_from_outside_trains_a_model(first_words, tmp_path):
 def capitals():
     """A tagging task: whether a word begins with a capital letter."""
     recipe = {"learning_rates": [1e-3], "epochs": [2], "max_length": 48}
-    yield register_task(Task("capitals", "tags", ("en", "de"), ("en",), labels=("C", "O"), recipe=recipe))
+    yield register_task(
+        Task("capitals", "tags", ("en", "de"), ("en",), labels=("C", "O"), recipe=recipe)
+    )
     del TASKS["capitals"], TRAININGS["capitals"]
 
 
@@ -124,7 +132,9 @@ def test_a_task_from_outside_is_trained_and_scored(capitals, tmp_path):
 
     xtreme = tmp_path / "xtreme"
     for split, language in (("train", "en"), ("dev", "en"), ("test", "en"), ("test", "de")):
-        write(xtreme, f"capitals/{split}-{language}.tsv", "Anna\tC\nist\tO\n\nin\tO\nBonn\tC\n\n" * 4)
+        write(
+            xtreme, f"capitals/{split}-{language}.tsv", "Anna\tC\nist\tO\n\nin\tO\nBonn\tC\n\n" * 4
+        )
     settings = configuration(finetuning={"xtreme": str(xtreme), "tasks": ["capitals"]})
     assert make_grid(settings.finetuning, ["knn"]).tasks == ["capitals"]
 
@@ -132,7 +142,11 @@ def test_a_task_from_outside_is_trained_and_scored(capitals, tmp_path):
     model = make_model(tmp_path)
     encode_training(xtreme, "capitals", model, recipe, tmp_path / "inputs")
     folders = {"xtreme": xtreme, "inputs": tmp_path / "inputs", "output": tmp_path / "run"}
-    finetune(Job(model, "capitals", Setting(1e-3, 2, 1), recipe, **folders), threads=1, checkpoint_every=100)
+    finetune(
+        Job(model, "capitals", Setting(1e-3, 2, 1), recipe, **folders),
+        threads=1,
+        checkpoint_every=100,
+    )
     outcome = conclude(xtreme, capitals, [tmp_path / "run"])
     scores = {(row.split, row.language, row.metric) for row in outcome.scores}
     assert {("test", "de", "f1"), ("test", "en", "f1"), ("dev", "en", "f1")} <= scores

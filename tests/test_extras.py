@@ -1,4 +1,6 @@
-"""The light install: every command without the packages of the extras, and the pins against the ranges."""
+"""The light install: every command without the packages of the extras, and the pins
+against the ranges.
+"""
 
 import re
 import subprocess
@@ -20,9 +22,15 @@ from vocap.errors import EXTRAS as MODULES
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
-ABSENT = ("scipy", "pytest", "hypothesis", *(module for modules in MODULES.values() for module in modules))
+ABSENT = (
+    "scipy",
+    "pytest",
+    "hypothesis",
+    *(module for modules in MODULES.values() for module in modules),
+)
 
-# Runs commands, each a line of JSON, in a Python that finds none of the modules of the extras.
+# Runs commands, each a line of JSON, in a Python that finds none of the modules of the
+# extras.
 PROGRAM = f"""
 import json, sys
 ABSENT = {ABSENT!r}
@@ -53,22 +61,32 @@ def run_light(commands: list[list[str]]) -> list[tuple[int, str, str]]:
         [sys.executable, "-c", PROGRAM], input=lines, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    out, err = (re.split(r"^== (\d+)\n", text, flags=re.MULTILINE) for text in (done.stdout, done.stderr))
+    out, err = (
+        re.split(r"^== (\d+)\n", text, flags=re.MULTILINE) for text in (done.stdout, done.stderr)
+    )
     assert len(out) == len(err) == 2 * len(commands) + 1
-    return [(int(status), a, b) for status, a, b in zip(out[1::2], out[:-1:2], err[:-1:2], strict=True)]
+    return [
+        (int(status), a, b) for status, a, b in zip(out[1::2], out[:-1:2], err[:-1:2], strict=True)
+    ]
 
 
 def test_every_command_shows_its_help_or_names_the_extra():
-    for verb, (status, out, err) in zip(VERBS, run_light([[verb, "--help"] for verb in VERBS]), strict=True):
+    for verb, (status, out, err) in zip(
+        VERBS, run_light([[verb, "--help"] for verb in VERBS]), strict=True
+    ):
         if status:
             assert status == 2 and not out, verb
-            assert re.fullmatch(r"vocap: error: \w+ is not installed; install the extra \[\w+\]: .*\n", err), err
+            assert re.fullmatch(
+                r"vocap: error: \w+ is not installed; install the extra \[\w+\]: .*\n", err
+            ), err
         else:
             assert out.startswith(f"Usage: vocap {verb}"), verb
 
 
 def test_a_tokenizer_from_text_without_the_extras(tmp_path):
-    """Ladder, allocation, tokenizer, export and all tools that the README gives to the light install."""
+    """Ladder, allocation, tokenizer, export and all tools that the README gives to the
+    light install.
+    """
     commands, weights = [], ["language\tn\n"]
     for language in ("en", "ka"):
         lines = make_lines(language, 600)
@@ -77,24 +95,57 @@ def test_a_tokenizer_from_text_without_the_extras(tmp_path):
         write_lines(folder / "train.txt", lines[:500])
         write_lines(folder / "heldout.txt", lines[500:])
         weights.append(f"{language}\t500\n")
-        commands.append(["ladder", f"{folder}/train.txt", "-o", f"{tmp_path}/v/{language}", "--sizes=100,150,200"])
+        commands.append(
+            [
+                "ladder",
+                f"{folder}/train.txt",
+                "-o",
+                f"{tmp_path}/v/{language}",
+                "--sizes=100,150,200",
+            ]
+        )
     (tmp_path / "weights.tsv").write_text("".join(weights))
     shared = [f"--vocabularies={tmp_path}/v", f"--weights={tmp_path}/weights.tsv"]
     text, corpora = f"{tmp_path}/corpora/en/train.txt", f"--corpora={tmp_path}/corpora"
-    mix, fitted, hugging, trimmed = (f"{tmp_path}/{name}" for name in ("mix.txt", "fit", "hf", "trimmed"))
+    mix, fitted, hugging, trimmed = (
+        f"{tmp_path}/{name}" for name in ("mix.txt", "fit", "hf", "trimmed")
+    )
     commands += [
         ["allocate", *shared, "--total=280", "-o", f"{tmp_path}/allocation"],
         ["allocate", "--rule=pieces", *shared, corpora, "--total=280", "-o", f"{tmp_path}/pieces"],
         ["joint", shared[1], corpora, "--total=280", "-o", f"{tmp_path}/joint"],
-        ["mix", "--alpha=0.7", f"--weights={tmp_path}/weights.tsv", f"--corpora={tmp_path}/corpora", "-o", mix],
+        [
+            "mix",
+            "--alpha=0.7",
+            f"--weights={tmp_path}/weights.tsv",
+            f"--corpora={tmp_path}/corpora",
+            "-o",
+            mix,
+        ],
         ["fit", f"--allocation={tmp_path}/allocation", *shared, "-o", fitted],
         ["export", f"{fitted}/sentencepiece.model", "-o", hugging],
         ["card", f"{fitted}/sentencepiece.model", "-o", f"{hugging}/README.md"],
         ["alp", f"{hugging}/tokenizer.json", text],
         ["trim", fitted, "--languages=en", f"--text=en={text}", "-o", trimmed],
-        ["extend", fitted, "--language=xx", f"--text={text}", "--pieces=20", "-o", f"{tmp_path}/extended"],
+        [
+            "extend",
+            fitted,
+            "--language=xx",
+            f"--text={text}",
+            "--pieces=20",
+            "-o",
+            f"{tmp_path}/extended",
+        ],
         ["diff", fitted, trimmed, f"--corpora={tmp_path}/corpora", "--languages=en"],
-        ["trim", fitted, "--languages=en", f"--text=en={text}", f"--model={trimmed}", "-o", f"{tmp_path}/no"],
+        [
+            "trim",
+            fitted,
+            "--languages=en",
+            f"--text=en={text}",
+            f"--model={trimmed}",
+            "-o",
+            f"{tmp_path}/no",
+        ],
     ]
     *done, with_model = run_light(commands)
     for command, (status, _, err) in zip(commands, done, strict=False):
@@ -106,7 +157,11 @@ def test_a_tokenizer_from_text_without_the_extras(tmp_path):
 def test_the_pins_are_one_for_every_dependency_and_within_its_range():
     own = re.compile(r"vocap\[")
     ranges = [*PROJECT["dependencies"], *EXTRAS["workflow"], *EXTRAS["train"]]
-    pins = {Requirement(pin).name: str(Requirement(pin).specifier) for pin in EXTRAS["all"] if not own.match(pin)}
+    pins = {
+        Requirement(pin).name: str(Requirement(pin).specifier)
+        for pin in EXTRAS["all"]
+        if not own.match(pin)
+    }
     assert sorted(pins) == sorted(Requirement(entry).name for entry in ranges)
     for entry in map(Requirement, ranges):
         assert re.fullmatch(r"==[0-9][0-9a-z.]*", pins[entry.name]), entry.name
@@ -118,7 +173,9 @@ def test_the_pins_are_one_for_every_dependency_and_within_its_range():
 @pytest.mark.parametrize("path", sorted((ROOT / "envs").glob("*.yaml")), ids=lambda path: path.stem)
 def test_a_conda_environment_has_the_pins(path):
     environment = yaml.safe_load(path.read_text("utf-8"))
-    packages = next(entry["pip"] for entry in environment["dependencies"] if isinstance(entry, dict))
+    packages = next(
+        entry["pip"] for entry in environment["dependencies"] if isinstance(entry, dict)
+    )
     assert packages and set(packages) <= set(EXTRAS["all"])
     assert path.with_suffix(".post-deploy.sh").resolve() == ROOT / "envs" / "install-vocap.sh"
 
@@ -129,10 +186,14 @@ def test_the_modules_of_an_extra_are_those_of_its_packages(extra):
     distributions = packages_distributions()
     for module in MODULES[extra]:
         if module in distributions:
-            assert {name.lower().replace("_", "-") for name in distributions[module]} & named, module
+            assert {name.lower().replace("_", "-") for name in distributions[module]} & named, (
+                module
+            )
 
 
 def test_the_plan_without_snakemake_names_the_extra(monkeypatch):
     monkeypatch.chdir(ROOT)
     ((status, out, err),) = run_light([["plan", "--configfile", "config/smoke.yaml"]])
-    assert (status, out) == (2, "") and "install the extra [workflow]" in err and err.count("\n") == 1, err
+    assert (
+        (status, out) == (2, "") and "install the extra [workflow]" in err and err.count("\n") == 1
+    ), err

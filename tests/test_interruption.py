@@ -1,4 +1,6 @@
-"""Ctrl-C and SIGTERM at any moment: one line and 130 or 143, and nothing half-written."""
+"""Ctrl-C and SIGTERM at any moment: one line and 130 or 143, and nothing
+half-written.
+"""
 
 import contextlib
 import os
@@ -17,7 +19,9 @@ BOTH = pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 
 
 def start(*arguments, program=VOCAP, **options):
-    """The command, once it has handlers of its own: while Python itself starts, it has Python's."""
+    """The command, once it has handlers of its own: while Python itself starts, it has
+    Python's.
+    """
     command = [sys.executable, "-c", program, *map(str, arguments)]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     process = subprocess.Popen(command, start_new_session=True, **pipes, **options)
@@ -34,7 +38,9 @@ def caught(pid):
 
 
 def interrupt(process, number, moment):
-    """A signal to the whole group, as Ctrl-C sends it; the status and what the command said on standard error."""
+    """A signal to the whole group, as Ctrl-C sends it; the status and what the command
+    said on standard error.
+    """
     time.sleep(moment)
     with contextlib.suppress(ProcessLookupError):  # it has ended
         os.killpg(process.pid, number)
@@ -44,8 +50,12 @@ def interrupt(process, number, moment):
 def write_text(path, words, lines):
     """Lines of nine words each, drawn from so many random words."""
     rng = random.Random(0)
-    words = ["".join(rng.choices("abcdefghiklmnoprstuwz", k=rng.randint(2, 9))) for _ in range(words)]
-    path.write_text("".join(" ".join(rng.choices(words, k=9)) + "\n" for _ in range(lines)), "utf-8")
+    words = [
+        "".join(rng.choices("abcdefghiklmnoprstuwz", k=rng.randint(2, 9))) for _ in range(words)
+    ]
+    path.write_text(
+        "".join(" ".join(rng.choices(words, k=9)) + "\n" for _ in range(lines)), "utf-8"
+    )
     return path
 
 
@@ -56,7 +66,9 @@ def text(tmp_path_factory):
 
 @BOTH
 def test_the_ladder_ends_with_one_line_at_many_moments(text, tmp_path, number):
-    """Its reading process too, which gets the signal as well. A run takes some 0.8 s."""
+    """Its reading process too, which gets the signal as well. A run takes some 0.8
+    s.
+    """
     for moment in [0.07 * k for k in range(10)]:
         out = tmp_path / str(moment)
         process = start("ladder", text, "-o", out, "--sizes", "200:2000:100", "--threads", "2")
@@ -114,9 +126,20 @@ def test_an_interrupt_that_a_library_swallows_needs_another():
 
 @BOTH
 def test_sentencepiece_keeps_no_signal_waiting(tmp_path_factory, tmp_path, number):
-    """Its training holds Python's lock, so the signal itself ends the process. A whole run takes some 10 s."""
+    """Its training holds Python's lock, so the signal itself ends the process. A whole
+    run takes some 10 s.
+    """
     text = write_text(tmp_path_factory.mktemp("long") / "train.txt", words=60_000, lines=40_000)
-    arguments = ["--size", 3000, "--train", text, "--heldout", text, "--models", tmp_path / "models"]
+    arguments = [
+        "--size",
+        3000,
+        "--train",
+        text,
+        "--heldout",
+        text,
+        "--models",
+        tmp_path / "models",
+    ]
     process = start("train", *arguments, "--point", tmp_path / "point.tsv")
     status, said = interrupt(process, number, 1.5)
     assert status in (-number, 128 + number)

@@ -1,8 +1,9 @@
-"""config/paper.yaml, resolved, against a table of the paper: no default may change what it says.
+"""config/paper.yaml, resolved, against a table of the paper: no default may change what
+it says.
 
-Each value stands with its place in the paper (its LaTeX, arXiv 2109.07306), or in the source that the paper names:
-InfoXLM's recipe of masked language models from scratch, xTune's scripts, the authors' own (VoCapXLM); "ours" where
-none of them says anything.
+Each value stands with its place in the paper (its LaTeX, arXiv 2109.07306), or in the
+source that the paper names: InfoXLM's recipe of masked language models from scratch,
+xTune's scripts, the authors' own (VoCapXLM); "ours" where none of them says anything.
 """
 
 from pathlib import Path
@@ -53,11 +54,22 @@ KNN = {
     "uniform": (0, "Equation 5: neighbours alone"),
     "finish": (0.0, "Algorithm 2: to the end"),
 }
-FULL = {"kind": ("full", "section 3.1: the original objective"), "chunk": (1024, "ours: the same loss")}
+FULL = {
+    "kind": ("full", "section 3.1: the original objective"),
+    "chunk": (1024, "ours: the same loss"),
+}
 SAMPLED = {
     "target": {"kind": ("target", "Table 2"), "tau": (50_000, "section 4.3: 50,000 per batch")},
-    "nce": {"kind": ("nce", "Table 2"), "negatives": (50_000, "section 4.3"), "power": (1.0, "section 3.1")},
-    "neg": {"kind": ("neg", "Table 2"), "negatives": (50_000, "section 4.3"), "power": (1.0, "section 3.1")},
+    "nce": {
+        "kind": ("nce", "Table 2"),
+        "negatives": (50_000, "section 4.3"),
+        "power": (1.0, "section 3.1"),
+    },
+    "neg": {
+        "kind": ("neg", "Table 2"),
+        "negatives": (50_000, "section 4.3"),
+        "power": (1.0, "section 3.1"),
+    },
 }
 STEPS = [200_000, 400_000, 600_000, 800_000]
 # model: tokenizer, loss, half embeddings, steps, exported steps, place
@@ -173,7 +185,12 @@ def test_models_are_those_of_the_tables(paper):
     assert list(paper.pretraining.models.keys() - MODELS.keys()) == []
     for name, (tokenizer, loss, half, steps, exported, _) in MODELS.items():
         shape = {**values(SHAPE), "embedding_size": 384 if half else None}
-        expected = {**values(RECIPE), "tokenizer": tokenizer, "steps": steps, "export_steps": exported}
+        expected = {
+            **values(RECIPE),
+            "tokenizer": tokenizer,
+            "steps": steps,
+            "export_steps": exported,
+        }
         expected |= {"shape": shape, "loss": loss_of(loss)}
         assert paper.pretraining.models[name].model_dump() == expected, name
     assert paper.pretraining.corpus == "wikipedia"  # section 2.1.1, appendix D
@@ -186,7 +203,9 @@ def test_vocabularies_and_text_are_those_of_section_2(paper):
     assert paper.corpora.mix.sentences == 20_000_000  # the authors' script
     used = {paper.corpora.source, *paper.corpora.languages.values(), paper.pretraining.corpus}
     assert used == {"cc100", "wikipedia"}
-    assert all(paper.corpora.sources[name].split_sentences for name in used)  # Equation 1: sentences
+    assert all(
+        paper.corpora.sources[name].split_sentences for name in used
+    )  # Equation 1: sentences
     assert len(paper.selected()) == 86  # section 2.2.2
     assert paper.vocabularies.model_dump() == values(VOCABULARIES)
     assert list(paper.allocation) == list(ALLOCATIONS)
@@ -199,7 +218,13 @@ def test_vocabularies_and_text_are_those_of_section_2(paper):
     assert made.pop("xlm-r") == {"kind": "file", "path": None, "download": "xlm-r"}  # Table 1
     for total in (250_000, 500_000):  # Table 1, section 2.2.2
         name = f"joint-{total // 1000}k"
-        assert made.pop(name) == {"kind": "joint", "total": total, "alpha": 0.7, "per": None, **extras}
+        assert made.pop(name) == {
+            "kind": "joint",
+            "total": total,
+            "alpha": 0.7,
+            "per": None,
+            **extras,
+        }
     assert made == {name: {"kind": "vocap", "allocation": name, **extras} for name in ALLOCATIONS}
 
 
@@ -216,8 +241,14 @@ def test_fine_tuning_is_that_of_appendix_c(paper):
 
 
 def test_fine_tuned_models_are_those_of_tables_and_figures(paper):
-    tuned = {name: (one.model or name, one.step, one.tasks) for name, one in paper.finetuning.models.items()}
-    three, four = ["xnli", "udpos", "mlqa"], ["xnli", "udpos", "panx", "mlqa"]  # columns of Tables 2 and 3, and 4
+    tuned = {
+        name: (one.model or name, one.step, one.tasks)
+        for name, one in paper.finetuning.models.items()
+    }
+    three, four = (
+        ["xnli", "udpos", "mlqa"],
+        ["xnli", "udpos", "panx", "mlqa"],
+    )  # columns of Tables 2 and 3, and 4
     for name, (*_, place) in MODELS.items():
         tasks = None if place.startswith("Table 1") else four if "4" in place else three
         assert tuned.pop(name) == (name, None, tasks), name
@@ -232,8 +263,17 @@ def test_fine_tuned_models_are_those_of_tables_and_figures(paper):
 
 def test_the_correlation_study_is_that_of_section_2_1(paper):
     own = paper.correlation
-    assert (own.languages, own.tasks) == (["hi", "fa", "it", "ru"], ["udpos", "panx"])  # section 2.1.1
-    assert own.sizes == [1000 * size for size in range(1, 31)]  # section 2.1.1: thirty, from 1K to 30K
+    assert (own.languages, own.tasks) == (
+        ["hi", "fa", "it", "ru"],
+        ["udpos", "panx"],
+    )  # section 2.1.1
+    assert own.sizes == [
+        1000 * size for size in range(1, 31)
+    ]  # section 2.1.1: thirty, from 1K to 30K
     assert own.seeds == [1, 2, 3, 4, 5]  # section 4.1: all fine-tuning results
     expected = {**values(RECIPE), "shape": values(SHAPE), "loss": values(FULL), "weights": "lines"}
-    assert own.model.model_dump() == {**expected, "steps": 100_000, "export_steps": []}  # steps: ours
+    assert own.model.model_dump() == {
+        **expected,
+        "steps": 100_000,
+        "export_steps": [],
+    }  # steps: ours

@@ -59,7 +59,9 @@ def test_steps_say_the_time_that_is_left(clock, caplog):
 
 
 def test_steps_are_a_bar_on_a_terminal_and_nothing_stays():
-    """In a pseudo-terminal of 80 columns, after the second in which nothing is shown."""
+    """In a pseudo-terminal of 80 columns, after the second in which nothing is
+    shown.
+    """
     program = (
         "import time\nfrom vocap.progress import Steps\n"
         "with Steps('training', 4) as steps:\n    for _ in range(3):\n"

@@ -1,4 +1,6 @@
-"""The text settings of a run: section `text`, options of commands, contradictions with other sections."""
+"""The text settings of a run: section `text`, options of commands, contradictions with
+other sections.
+"""
 
 import click
 import pytest
@@ -41,8 +43,12 @@ def test_symbols_are_read_as_by_the_trainer_of_sentencepiece():
 
 
 def test_the_section_changes_single_keys_of_a_preset():
-    section = Text.model_validate({"preset": "lossless", "split_digits": False, "control_symbols": ["<|end|>"]})
-    assert section.settings == text_settings("lossless", split_digits=False, control_symbols=("<|end|>",))
+    section = Text.model_validate(
+        {"preset": "lossless", "split_digits": False, "control_symbols": ["<|end|>"]}
+    )
+    assert section.settings == text_settings(
+        "lossless", split_digits=False, control_symbols=("<|end|>",)
+    )
     assert Text().settings == XLM_R
 
 
@@ -58,23 +64,52 @@ JOINT = {"tokenizers": {"j": {"kind": "joint", "total": 1000}}}
     ("sections", "words"),
     [
         ({"text": {"preset": "exact"}}, ["text.preset", "lossless"]),
-        ({"text": {"split_digit": True}}, ["text.split_digit: no such key", "did you mean split_digits"]),
+        (
+            {"text": {"split_digit": True}},
+            ["text.split_digit: no such key", "did you mean split_digits"],
+        ),
         ({"text": {"normalization": "nfd"}}, ["text: normalization 'nfd'", "nmt_nfkc"]),
-        ({"text": {"normalization": "rules.tsv"}}, ["text.normalization", "rules.tsv: no such file"]),
-        ({"text": {"max_sentencepiece_length": 200}}, ["text: max_sentencepiece_length 200", "1 to 127"]),
+        (
+            {"text": {"normalization": "rules.tsv"}},
+            ["text.normalization", "rules.tsv: no such file"],
+        ),
+        (
+            {"text": {"max_sentencepiece_length": 200}},
+            ["text: max_sentencepiece_length 200", "1 to 127"],
+        ),
         ({"text": {"control_symbols": ["<s>"]}, **JOINT}, ["tokenizers.j", "<s>", "special token"]),
-        ({"text": {"user_defined_symbols": ["a"], "required_chars": "a"}}, ["text: ", "required_chars"]),
-        ({"text": {"treat_whitespace_as_suffix": True}}, ["text.treat_whitespace_as_suffix: is gone; a space"]),
-        ({"text": {"preset": "lossless"}, "vocabularies": {"seeds": "words"}}, ["seeds", "text.normalization"]),
+        (
+            {"text": {"user_defined_symbols": ["a"], "required_chars": "a"}},
+            ["text: ", "required_chars"],
+        ),
+        (
+            {"text": {"treat_whitespace_as_suffix": True}},
+            ["text.treat_whitespace_as_suffix: is gone; a space"],
+        ),
+        (
+            {"text": {"preset": "lossless"}, "vocabularies": {"seeds": "words"}},
+            ["seeds", "text.normalization"],
+        ),
         ({"layout": {"masks": False}}, ["layout.masks: no such key", "did you mean mask"]),
-        ({"layout": {"multiple_of": 128}, **JOINT}, ["tokenizers.j", "no multiple of 128", "take 896 or 1024"]),
+        (
+            {"layout": {"multiple_of": 128}, **JOINT},
+            ["tokenizers.j", "no multiple of 128", "take 896 or 1024"],
+        ),
         ({"layout": {"reserved": 1000}, **JOINT}, ["tokenizers.j", "1005 ids", "raise total"]),
         (
-            {"layout": {"special": ["<unk>", "<|a|>"]}, "text": {"control_symbols": ["<|a|>"]}, **JOINT},
+            {
+                "layout": {"special": ["<unk>", "<|a|>"]},
+                "text": {"control_symbols": ["<|a|>"]},
+                **JOINT,
+            },
             ["tokenizers.j", "'<|a|>' is a special token"],
         ),
         (
-            {"layout": {"mask": False}, "pretraining": {"models": {"m": {"tokenizer": "j"}}}, **JOINT},
+            {
+                "layout": {"mask": False},
+                "pretraining": {"models": {"m": {"tokenizer": "j"}}},
+                **JOINT,
+            },
             ["pretraining.models.m", "of role mask"],
         ),
     ],
@@ -91,7 +126,12 @@ def test_a_tokenizer_changes_byte_fallback_and_symbols_alone():
             text={"preset": "lossless", "user_defined_symbols": ["<url>"]},
             tokenizers={
                 "plain": {"kind": "joint", "total": 1000},
-                "own": {"kind": "joint", "total": 1000, "byte_fallback": False, "user_defined_symbols": []},
+                "own": {
+                    "kind": "joint",
+                    "total": 1000,
+                    "byte_fallback": False,
+                    "user_defined_symbols": [],
+                },
             },
         )
     )

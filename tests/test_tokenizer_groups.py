@@ -36,7 +36,11 @@ def test_the_first_joint_with_the_first_tokenizer_of_each_rule():
         "file": File(kind="file", path="x.model"),
     }
     assert compared_pairs(tokenizers, ALLOCATIONS) == [("j", "v"), ("j", "p"), ("j-large", "large")]
-    assert compared_pairs({"v": vocap("small")}, ALLOCATIONS) == compared_pairs({"j": joint(1000)}, {}) == []
+    assert (
+        compared_pairs({"v": vocap("small")}, ALLOCATIONS)
+        == compared_pairs({"j": joint(1000)}, {})
+        == []
+    )
 
 
 def test_an_order_of_names_changes_which_is_first_and_nothing_else():

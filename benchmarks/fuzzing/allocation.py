@@ -1,18 +1,23 @@
 """Allocations at random against the paper's text, and against all allocations tried.
 
-    python benchmarks/fuzzing/allocation.py [--seed 1] [--minutes 10] [--first 0] [--inputs N]
+    python benchmarks/fuzzing/allocation.py [--seed 1] [--minutes 10] [--first 0]
+    [--inputs N]
 
-Input number n is drawn from the seed and n alone: one to four languages of one to five sizes with pieces that
-they share or not, nearly nested or not at all; curves that rise, bend, fall, or tie; text of a line to 10^12
-lines; T from below the characters to beyond all pieces; alpha, beta, fairness, rule, search, curve, coverage.
+Input number n is drawn from the seed and n alone: one to four languages of one to five
+sizes with pieces that they share or not, nearly nested or not at all; curves that rise,
+bend, fall, or tie; text of a line to 10^12 lines; T from below the characters to beyond
+all pieces; alpha, beta, fairness, rule, search, curve, coverage.
 
-`solve` is held to Algorithm 1 written anew from section 2.2 of the paper, with sets of strings and exact
-fractions, and to the documented additions (docs/allocation.md): the hull, required characters, clipping to
-exactly T - 5, no single character clipped. All allocations are tried: none that fits may be worth more than the
-bound, and the rules are between the paper's choice and the best that fits. Where two gains are equal but for
-rounding, either may move: those inputs are counted apart, and only their totals, bound and shares are checked.
+`solve` is held to Algorithm 1 written anew from section 2.2 of the paper, with sets of
+strings and exact fractions, and to the documented additions (docs/allocation.md): the
+hull, required characters, clipping to exactly T - 5, no single character clipped. All
+allocations are tried: none that fits may be worth more than the bound, and the rules
+are between the paper's choice and the best that fits. Where two gains are equal but for
+rounding, either may move: those inputs are counted apart, and only their totals, bound
+and shares are checked.
 
-A difference is printed with its number; `--first N --inputs 1` repeats it. Exit status 1 where there was one.
+A difference is printed with its number; `--first N --inputs 1` repeats it. Exit status
+1 where there was one.
 """
 
 import argparse
@@ -33,11 +38,14 @@ from vocap.errors import UsageError
 from vocap.tables.piece_index import build
 
 SPECIALS = 5
-NEAR = Fraction(1, 10**9)  # of two gains, relative: closer ones may be in either order after rounding
+# of two gains, relative: closer ones may be in either order after rounding
+NEAR = Fraction(1, 10**9)
 
 
 class Case:
-    """`sizes[i][t]`, `sets[i][t]`, `alp[i][t]`, `n[i]`, `characters[i]` (None or per line), settings, coverage."""
+    """`sizes[i][t]`, `sets[i][t]`, `alp[i][t]`, `n[i]`, `characters[i]` (None or per
+    line), settings, coverage.
+    """
 
     def __init__(self, rng: random.Random):
         count, most = rng.randint(1, 4), rng.randint(1, 5)
@@ -61,7 +69,9 @@ class Case:
             self.sets.append(sets)
             self.alp.append(curve(rng, len(sizes)))
         self.codes = [f"l{language}" for language in range(count)]
-        self.n = [float(rng.choice([1, 7, 7, 1000, 10 ** rng.randint(0, 12)])) for _ in range(count)]
+        self.n = [
+            float(rng.choice([1, 7, 7, 1000, 10 ** rng.randint(0, 12)])) for _ in range(count)
+        ]
         self.characters = [
             {letter: rng.choice([0.5, 3.0]) for letter in rng.sample("abcdxyz", rng.randint(1, 5))}
             if rng.random() < 0.8
@@ -79,20 +89,28 @@ class Case:
 
     def solve(self) -> Solution:
         languages = [
-            LanguageInput(code, n, build(sizes, [sorted(s) for s in sets]), np.array(alp), characters)
+            LanguageInput(
+                code, n, build(sizes, [sorted(s) for s in sets]), np.array(alp), characters
+            )
             for code, n, sizes, sets, alp, characters in zip(
                 self.codes, self.n, self.sizes, self.sets, self.alp, self.characters, strict=True
             )
         ]
         scores = {
-            (code, size): {piece: -float(len(piece)) - k / 7 for k, piece in enumerate(sorted(pieces))}
+            (code, size): {
+                piece: -float(len(piece)) - k / 7 for k, piece in enumerate(sorted(pieces))
+            }
             for code, sizes, sets in zip(self.codes, self.sizes, self.sets, strict=True)
             for size, pieces in zip(sizes, sets, strict=True)
         }
-        return solve(Inputs(languages), self.settings, lambda code, size: scores[code, size], self.coverage)
+        return solve(
+            Inputs(languages), self.settings, lambda code, size: scores[code, size], self.coverage
+        )
 
     def union(self, ranks, required) -> set[str]:
-        return set(required).union(*(sets[rank] for sets, rank in zip(self.sets, ranks, strict=True)))
+        return set(required).union(
+            *(sets[rank] for sets, rank in zip(self.sets, ranks, strict=True))
+        )
 
 
 def curve(rng: random.Random, sizes: int) -> list[float]:
@@ -106,7 +124,9 @@ def curve(rng: random.Random, sizes: int) -> list[float]:
         case 2:  # whole numbers, which tie
             return [-50.0 + rng.choice([k, 2 * k, min(k, 2), 0]) for k in range(sizes)]
         case 3:  # falls, with a last size that is better
-            return [-50.0 - rng.uniform(0, 1) * (0 < k < sizes - 1) + 1e-3 * k for k in range(sizes)]
+            return [
+                -50.0 - rng.uniform(0, 1) * (0 < k < sizes - 1) + 1e-3 * k for k in range(sizes)
+            ]
         case _:
             return [-50.0 + rng.gauss(0, 1e-6) for _ in range(sizes)]
 
@@ -124,12 +144,15 @@ def values_of(case: Case) -> list[list[float]]:
         return case.alp
     best = [max(alp) for alp in case.alp]
     return [
-        [b * ((a / b) ** (1 + phi) + phi) / (1 + phi) for a in alp] for alp, b in zip(case.alp, best, strict=True)
+        [b * ((a / b) ** (1 + phi) + phi) / (1 + phi) for a in alp]
+        for alp, b in zip(case.alp, best, strict=True)
     ]
 
 
 def hull(sizes: list[int], values: list[Fraction]) -> list[Fraction]:
-    """The least concave function above the points: each point, or the highest chord over it."""
+    """The least concave function above the points: each point, or the highest chord
+    over it.
+    """
     points = list(zip(map(Fraction, sizes), values, strict=True))
     return [
         max(
@@ -147,9 +170,9 @@ def hull(sizes: list[int], values: list[Fraction]) -> list[Fraction]:
 def algorithm_1(case: Case, weights, values, required):
     """The ranks at the end, the last ones that fit, and whether a step hung on rounding.
 
-    Of the paper: t_i = 0 and a_{i,0} = -infinity, so every language first takes its smallest vocabulary; then the
-    largest increment, the first of equal ones, until |V| >= T. An increment is per piece here, as sizes may be
-    missing.
+    Of the paper: t_i = 0 and a_{i,0} = -infinity, so every language first takes its
+    smallest vocabulary; then the largest increment, the first of equal ones, until |V|
+    >= T. An increment is per piece here, as sizes may be missing.
     """
     gains = []
     for sizes, weight, value in zip(case.sizes, weights, values, strict=True):
@@ -161,7 +184,9 @@ def algorithm_1(case: Case, weights, values, required):
                 for a, b, s, t in zip(exact[:-1], exact[1:], sizes[:-1], sizes[1:], strict=True)
             ]
         )
-    scale = max((abs(w * v) for w, row in zip(weights, values, strict=True) for v in row), default=1.0)
+    scale = max(
+        (abs(w * v) for w, row in zip(weights, values, strict=True) for v in row), default=1.0
+    )
     noise = Fraction(scale) / 10**12
     ranks, fitting, near = [0] * len(case.sizes), None, False
     capacity = case.settings.total - SPECIALS
@@ -172,7 +197,9 @@ def algorithm_1(case: Case, weights, values, required):
         if size >= capacity or not offers:
             break
         best, chosen = max(offers, key=lambda offer: (offer[0], -offer[1]))
-        near |= any(i != chosen and abs(gain - best) <= NEAR * abs(best) + noise for gain, i in offers)
+        near |= any(
+            i != chosen and abs(gain - best) <= NEAR * abs(best) + noise for gain, i in offers
+        )
         near |= any(abs(gain) <= noise and gain != 0 for gain, _ in offers)
         if best <= 0:
             break
@@ -181,7 +208,9 @@ def algorithm_1(case: Case, weights, values, required):
 
 
 def check(case: Case) -> str:
-    """The kind of input. Raises AssertionError where `solve` differs from what is documented."""
+    """The kind of input. Raises AssertionError where `solve` differs from what is
+    documented.
+    """
     settings, capacity = case.settings, case.settings.total - SPECIALS
     weights, values = weights_of(case), values_of(case)
     try:
@@ -201,14 +230,20 @@ def check(case: Case) -> str:
     assert solution.required <= len(known)
     if len(known) != solution.required:
         return "characters left out"  # the rule of coverage has tests of its own
-    ranks = tuple(sizes.index(row.size) for sizes, row in zip(case.sizes, solution.rows, strict=True))
+    ranks = tuple(
+        sizes.index(row.size) for sizes, row in zip(case.sizes, solution.rows, strict=True)
+    )
     union = case.union(ranks, known)
     assert required == known - case.union(ranks, ())
     assert solution.union == len(union)
     assert len(solution.vocabulary) == min(capacity, len(union)) == capacity - solution.short
-    assert set(solution.vocabulary) <= union and {p for p in union if len(p) == 1} <= set(solution.vocabulary)
+    assert set(solution.vocabulary) <= union and {p for p in union if len(p) == 1} <= set(
+        solution.vocabulary
+    )
     for piece, held in solution.vocabulary.items():
-        expected = [c for c, s, r in zip(case.codes, case.sets, ranks, strict=True) if piece in s[r]]
+        expected = [
+            c for c, s, r in zip(case.codes, case.sets, ranks, strict=True) if piece in s[r]
+        ]
         assert held == expected, piece
 
     final, fitting, near = algorithm_1(case, weights, values, known)
@@ -231,7 +266,9 @@ def check(case: Case) -> str:
     assert 0 <= chosen.way_percent <= 100
     if worth[lowest] < chosen.objective < solution.bound - tolerance:
         share = 100 * (chosen.objective - worth[lowest]) / (solution.bound - worth[lowest])
-        assert abs(chosen.way_percent - share) <= 1e-6 + 100 * tolerance / (solution.bound - worth[lowest])
+        assert abs(chosen.way_percent - share) <= 1e-6 + 100 * tolerance / (
+            solution.bound - worth[lowest]
+        )
     if settings.search == "greedy" and not near:
         assert abs(chosen.objective - worth[fitting]) <= tolerance
         assert chosen.union == len(case.union(fitting, known))
@@ -257,11 +294,13 @@ def main() -> int:
             counts["DIFFERENT"] += 1
             last = "".join(traceback.format_tb(error.__traceback__)[-1:])
             print(
-                f"--seed {options.seed} --first {number} --inputs 1: {case.settings}: {error!r}\n{last}",
+                f"--seed {options.seed} --first {number} --inputs 1: {case.settings}: "
+                f"{error!r}\n{last}",
                 flush=True,
             )
     print(
-        f"{sum(counts.values())} inputs:", "; ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
+        f"{sum(counts.values())} inputs:",
+        "; ".join(f"{count} {kind}" for kind, count in sorted(counts.items())),
     )
     return counts["DIFFERENT"] > 0
 

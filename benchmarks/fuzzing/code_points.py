@@ -1,11 +1,13 @@
-"""The exported normaliser against SentencePiece's own on every pair of code points that may join.
+"""The exported normaliser against SentencePiece's own on every pair of code points that
+may join.
 
     python benchmarks/fuzzing/code_points.py [--after 20] [--seed 1]
 
-Compared are every mark (category M of Unicode 18) after every code point that begins a key of nmt_nfkc, and every
-code point of Unicode after `--after` of these, drawn by `--seed`: half of them of under 3 bytes in UTF-8. The
-pairs of a line are put apart by a character that is in no key. Prints the pairs that differ (exit status 1), and
-the counts.
+Compared are every mark (category M of Unicode 18) after every code point that begins a
+key of nmt_nfkc, and every code point of Unicode after `--after` of these, drawn by
+`--seed`: half of them of under 3 bytes in UTF-8. The pairs of a line are put apart by a
+character that is in no key. Prints the pairs that differ (exit status 1), and the
+counts.
 """
 
 import argparse
@@ -20,7 +22,8 @@ import sentencepiece
 from tests.tokenizer_files.factories import built_in_maps
 from vocap.tokenizer_files.normalizer import build_normalizer, read_charsmap
 
-# the marks of Unicode 15 to 18 (unicodedata2 18.0.0), which the tables of Python 3.11 lack
+# the marks of Unicode 15 to 18 (unicodedata2 18.0.0), which the tables of Python 3.11
+# lack
 NEW_MARKS = (
     (0x5C8, 0x5C9),
     (0x897, 0x897),
@@ -70,7 +73,11 @@ SHOWN = 20
 def marks() -> list[str]:
     """The code points of category M."""
     new = {code for first, last in NEW_MARKS for code in range(first, last + 1)}
-    return [chr(code) for code in range(0x110000) if code in new or unicodedata.category(chr(code))[0] == "M"]
+    return [
+        chr(code)
+        for code in range(0x110000)
+        if code in new or unicodedata.category(chr(code))[0] == "M"
+    ]
 
 
 def every_code_point() -> list[str]:
@@ -98,8 +105,14 @@ def compare(own, exported, firsts: Iterable[str], seconds: list[str], name: str)
             pairs += len(part)
             different += differing(own, exported, part)
     for pair in different[:SHOWN]:
-        print(f"{pair!a}: SentencePiece {own.normalize(pair)!a}, export {exported.normalize_str(pair)!a}")
-    print(f"{name}: {len(different)} of {pairs:,} pairs differ, {time.perf_counter() - begin:.0f} s", flush=True)
+        print(
+            f"{pair!a}: SentencePiece {own.normalize(pair)!a}, export "
+            f"{exported.normalize_str(pair)!a}"
+        )
+    print(
+        f"{name}: {len(different)} of {pairs:,} pairs differ, {time.perf_counter() - begin:.0f} s",
+        flush=True,
+    )
     return len(different)
 
 
@@ -109,7 +122,10 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     own = sentencepiece.SentencePieceNormalizer(
-        rule_name="nmt_nfkc", add_dummy_prefix=True, escape_whitespaces=True, remove_extra_whitespaces=True
+        rule_name="nmt_nfkc",
+        add_dummy_prefix=True,
+        escape_whitespaces=True,
+        remove_extra_whitespaces=True,
     )
     # the smallest of the built-in tables whose first rule deletes: nmt_nfkc
     charsmap, rules = next(
@@ -126,7 +142,9 @@ def main() -> int:
     other = [first for first in firsts if ord(first) >= 0x800]
     drawn = rng.sample(short, (options.after + 1) // 2) + rng.sample(other, options.after // 2)
     different = compare(own, exported, firsts, marks(), "marks after the beginnings of keys")
-    different += compare(own, exported, drawn, every_code_point(), f"code points after {options.after} of them")
+    different += compare(
+        own, exported, drawn, every_code_point(), f"code points after {options.after} of them"
+    )
     return int(different > 0)
 
 

@@ -1,17 +1,20 @@
 """Configurations at random: each is used, or refused with one clear message.
 
-    python benchmarks/fuzzing/configuration.py [--seed 1] [--minutes 10] [--first 0] [--plans 0.01]
+    python benchmarks/fuzzing/configuration.py [--seed 1] [--minutes 10] [--first 0]
+    [--plans 0.01]
 
-Call it in the project's root. Input number n is drawn from the seed and n alone: one of the configurations that
-ship with the project, changed in its text (lines lost, doubled, moved, indented; characters of YAML put in), or
-after it was merged in its values (keys lost, doubled, renamed; values of other types, sizes and signs, deep, long,
-holding themselves). It is read as `vocap plan --configfile` reads it, over `config/sources.yaml`, and
-checked. A share of `--plans` of the texts goes through the command itself, whose status
-must be 0, or 2 with one message.
+Call it in the project's root. Input number n is drawn from the seed and n alone: one of
+the configurations that ship with the project, changed in its text (lines lost, doubled,
+moved, indented; characters of YAML put in), or after it was merged in its values (keys
+lost, doubled, renamed; values of other types, sizes and signs, deep, long, holding
+themselves). It is read as `vocap plan --configfile` reads it, over
+`config/sources.yaml`, and checked. A share of `--plans` of the texts goes through the
+command itself, whose status must be 0, or 2 with one message.
 
-An input that ends in anything but settings or a UsageError, whose message has a line of more than 2,000
-characters, that takes more than 30 seconds, or by which the process grows by more than 300 MB is printed with its
-number; `--first N --inputs 1` repeats it. Exit status 1 where there was one.
+An input that ends in anything but settings or a UsageError, whose message has a line of
+more than 2,000 characters, that takes more than 30 seconds, or by which the process
+grows by more than 300 MB is printed with its number; `--first N --inputs 1` repeats it.
+Exit status 1 where there was one.
 """
 
 import argparse
@@ -41,20 +44,28 @@ MESSAGE = 2000  # characters of its longest line
 SECONDS, GROWTH_MB = 30, 300
 
 WORDS = [
-    "", " ", "\t", "a", "no", "{name}", "{0}", "{lang}", "<results>", "\0", "\n", "\ud800", "é", "-",
-    "--help", "../x", "/", "/dev/zero", "/proc/self/mem", "~", "$HOME", "`id`", "'", '"', "\\", "all",
-    "starter", "lines", "1e5", "1:1", "1000:50000:1000", "5:99999999:1", "jsonl:", "tsv:0", "x"*5000, "de",
-    "xx", "file", "joint", "vocap", "mono", "http://", "https://example.org/{lang}", "config/languages.tsv",
+    "", " ", "\t", "a", "no", "{name}", "{0}", "{lang}", "<results>", "\0", "\n", "\ud800", "é",
+    "-",
+    "--help", "../x", "/", "/dev/zero", "/proc/self/mem", "~", "$HOME", "`id`", "'", '"', "\\",
+    "all",
+    "starter", "lines", "1e5", "1:1", "1000:50000:1000", "5:99999999:1", "jsonl:", "tsv:0",
+    "x"*5000, "de",
+    "xx", "file", "joint", "vocap", "mono", "http://", "https://example.org/{lang}",
+    "config/languages.tsv",
     "config", "config/config.yaml",
 ]  # fmt: skip
 NUMBERS = [
-    0, 1, -1, 2, 5, 6, 100, 260, 2**31, 2**63, -(2**63), 10**40, 10**99, 0.0, -0.0, 0.5, 1e-320, 1e308,
+    0, 1, -1, 2, 5, 6, 100, 260, 2**31, 2**63, -(2**63), 10**40, 10**99, 0.0, -0.0, 0.5, 1e-320,
+    1e308,
     float("inf"), float("-inf"), float("nan"), True, False, None,
 ]  # fmt: skip
 SNIPPETS = [
-    "{", "}", "[", "]", ":", "-", "- ", "? ", "&a ", "*a", "<<: *a", "!!int ", "!!float ", "!!binary ",
-    "!!set ", "%", "!!python/object/apply:os.system [true]", "|", ">", "#", "'", '"', ",", "\t", "---\n",
-    "...\n", "\u2028", "\ufeff", "\x01", "~", "@", "`", "1_000", "0x10", "0o7", "1:60", ".inf", ".nan",
+    "{", "}", "[", "]", ":", "-", "- ", "? ", "&a ", "*a", "<<: "
+                                                           "*a", "!!int ", "!!float ", "!!binary ",
+    "!!set ", "%", "!!python/object/apply:os.system [true]", "|", ">", "#", "'", '"', ",", "\t",
+    "---\n",
+    "...\n", "\u2028", "\ufeff", "\x01", "~", "@", "`", "1_000", "0x10", "0o7", "1:60", ".inf",
+    ".nan",
     "2026-13-01", "=", "null", "["*200, "9"*4400, "{a: "*100,
 ]  # fmt: skip
 
@@ -77,7 +88,9 @@ def changed_text(rng: random.Random, text: str) -> str:
                 place = rng.randrange(len(lines[at]) + 1)
                 lines[at] = lines[at][:place] + rng.choice(SNIPPETS) + lines[at][place:]
             case _:
-                lines[at] = f"{lines[at].split(':')[0]}: {rng.choice(SNIPPETS)}{rng.choice(SNIPPETS)}"
+                lines[at] = (
+                    f"{lines[at].split(':')[0]}: {rng.choice(SNIPPETS)}{rng.choice(SNIPPETS)}"
+                )
         lines = lines or [""]
     return "\n".join(lines) + "\n"
 
@@ -109,8 +122,16 @@ def key(rng: random.Random) -> object:
 
 def places(value: object, path: tuple = ()) -> list[tuple]:
     """The paths of all values within lists and maps."""
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [path] * bool(path) + [place for name, entry in inner for place in places(entry, (*path, name))]
+    inner = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list)
+        else ()
+    )
+    return [path] * bool(path) + [
+        place for name, entry in inner for place in places(entry, (*path, name))
+    ]
 
 
 def changed_values(rng: random.Random, config: dict) -> dict:
@@ -128,7 +149,9 @@ def changed_values(rng: random.Random, config: dict) -> dict:
             case 1 if isinstance(section, dict):
                 section[key(rng)] = section.pop(name)
             case 2:
-                section[name] = copy.deepcopy(config.get(rng.choice(list(config)))) if config else None
+                section[name] = (
+                    copy.deepcopy(config.get(rng.choice(list(config)))) if config else None
+                )
             case 3:
                 section[name] = section if rng.random() < 0.5 else deep_value(rng)
                 return config
@@ -141,8 +164,12 @@ def changed_values(rng: random.Random, config: dict) -> dict:
     return config
 
 
-def check(number: int, seed: int, shipped: list[tuple[str, dict]], folder: Path, plans: float) -> str:
-    """The kind of its end: settings, or the kind of its message. Raises AssertionError with the fault."""
+def check(
+    number: int, seed: int, shipped: list[tuple[str, dict]], folder: Path, plans: float
+) -> str:
+    """The kind of its end: settings, or the kind of its message. Raises AssertionError
+    with the fault.
+    """
     rng = random.Random(f"{seed} {number}")
     text, config = rng.choice(shipped)
     file = folder / "fuzzed.yaml"
@@ -165,7 +192,10 @@ def check(number: int, seed: int, shipped: list[tuple[str, dict]], folder: Path,
         )
         str(error).encode("utf-8")
         end = "refused"
-    took, grown = time.monotonic() - began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    took, grown = (
+        time.monotonic() - began,
+        resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before,
+    )
     assert took < SECONDS, f"{took:.0f} s"
     assert grown < GROWTH_MB * 1000, f"{grown / 1000:.0f} MB more"
     if as_text and rng.random() < plans:
@@ -178,7 +208,9 @@ def check(number: int, seed: int, shipped: list[tuple[str, dict]], folder: Path,
             str(file),
         ]
         run = subprocess.run(command, capture_output=True, check=False, timeout=300)
-        assert run.returncode in (0, 2) and b"Traceback" not in run.stderr, run.stderr[-1500:].decode()
+        assert run.returncode in (0, 2) and b"Traceback" not in run.stderr, run.stderr[
+            -1500:
+        ].decode()
         assert run.returncode == 0 or run.stderr.startswith(b"vocap: error: "), run.stderr[:300]
         end += f", plan: {run.returncode}"
     return f"{'text' if as_text else 'values'} {end}"
@@ -205,10 +237,13 @@ def main() -> int:
                 counts["FAULT"] += 1
                 last = "".join(traceback.format_tb(error.__traceback__)[-2:])
                 print(
-                    f"--seed {options.seed} --first {number} --inputs 1: {error!r:.600}\n{last[-900:]}", flush=True
+                    f"--seed {options.seed} --first {number} --inputs 1: "
+                    f"{error!r:.600}\n{last[-900:]}",
+                    flush=True,
                 )
     print(
-        f"{sum(counts.values())} inputs:", ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
+        f"{sum(counts.values())} inputs:",
+        ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items())),
     )
     return counts["FAULT"] > 0
 

@@ -1,17 +1,21 @@
-"""The Hugging Face form against SentencePiece: random models, random strings over all of Unicode.
+"""The Hugging Face form against SentencePiece: random models, random strings over all
+of Unicode.
 
-    python benchmarks/fuzzing/export.py [--seed 1] [--minutes 10] [--strings 20000] [--text FILE ...]
+    python benchmarks/fuzzing/export.py [--seed 1] [--minutes 10] [--strings 20000]
+    [--text FILE ...]
 
-Each round draws a model, exports it, and compares the ids of both forms on `--strings` strings. Drawn are pieces
-and scores on the grid of 2^-10 (with `--text`, in every other round: a model that SentencePiece trains on some of
-its lines), user-defined symbols, byte fallback, normaliser and treatment of spaces. The strings consist of keys of
-the normaliser's table and their parts, marks, spaces, names of special tokens, symbols and pieces of the model and
-their parts, noncharacters, code points of all planes and, with `--text`, parts of lines. Equal seeds draw equal
-models and strings; `--minutes` bounds the number of rounds.
+Each round draws a model, exports it, and compares the ids of both forms on `--strings`
+strings. Drawn are pieces and scores on the grid of 2^-10 (with `--text`, in every other
+round: a model that SentencePiece trains on some of its lines), user-defined symbols,
+byte fallback, normaliser and treatment of spaces. The strings consist of keys of the
+normaliser's table and their parts, marks, spaces, names of special tokens, symbols and
+pieces of the model and their parts, noncharacters, code points of all planes and, with
+`--text`, parts of lines. Equal seeds draw equal models and strings; `--minutes` bounds
+the number of rounds.
 
-Prints the differences, each string cut to its shortest differing part, and the counts. Exit status 1 where a
-string differs beyond the stated limits (docs/tokenizers.md): ties after a user-defined symbol, and symbols
-with a character that is no piece.
+Prints the differences, each string cut to its shortest differing part, and the counts.
+Exit status 1 where a string differs beyond the stated limits (docs/tokenizers.md): ties
+after a user-defined symbol, and symbols with a character that is no piece.
 """
 
 import argparse
@@ -37,7 +41,13 @@ from vocap.tokenizer_files.normalizer import read_charsmap
 from vocap.tokenizers.evaluate import TokenizerForms
 
 NORMALIZERS = ("nmt_nfkc", "nmt_nfkc", "nmt_nfkc", "identity", "nfkc", "nfkc_cf", "nmt_nfkc_cf")
-SPACES = [*" \t\n\r\u00a0\u2581\u3000\u200b\u200c\u200d\u2028\ufeff", "  ", "\r\n", " \u2581", "\u2581 "]
+SPACES = [
+    *" \t\n\r\u00a0\u2581\u3000\u200b\u200c\u200d\u2028\ufeff",
+    "  ",
+    "\r\n",
+    " \u2581",
+    "\u2581 ",
+]
 MARKS = [
     chr(code)
     for first, last in ((0x300, 0x36F), (0x1AB0, 0x1AFF), (0x20D0, 0x20FF))
@@ -76,7 +86,9 @@ def keys_of(name: str) -> list[str]:
 
 
 def code_point(rng: random.Random) -> str:
-    """Any code point but a surrogate; those of the lower planes as often as the others."""
+    """Any code point but a surrogate; those of the lower planes as often as the
+    others.
+    """
     while True:
         code = rng.randrange(rng.choice((0x80, 0x800, 0x3000, 0x10000, 0x20000, 0x110000)))
         if not 0xD800 <= code < 0xE000:
@@ -84,7 +96,9 @@ def code_point(rng: random.Random) -> str:
 
 
 def draw_symbols(rng: random.Random, keys: list[str], letters: list[str]) -> list[str]:
-    """User-defined symbols: plain, of keys and their parts, overlapping, with spaces, names of special tokens."""
+    """User-defined symbols: plain, of keys and their parts, overlapping, with spaces,
+    names of special tokens.
+    """
     drawn = []
     for _ in range(rng.choice((0, 0, 1, 2, 4, 8))):
         kind = rng.random()
@@ -106,7 +120,9 @@ def draw_symbols(rng: random.Random, keys: list[str], letters: list[str]) -> lis
 
 
 def draw_model(rng: random.Random, keys: list[str]):
-    """A `ModelProto` in the shared layout, every character of a piece itself a piece."""
+    """A `ModelProto` in the shared layout, every character of a piece itself a
+    piece.
+    """
     letters = [*rng.sample(LETTERS, 8), *(code_point(rng) for _ in range(rng.randint(0, 8)))]
     letters += rng.sample(MARKS, 2) + list("".join(rng.sample(keys, 2)))
     symbols = draw_symbols(rng, keys, letters)
@@ -137,7 +153,9 @@ def train_model(rng: random.Random, keys: list[str], lines: list[str]):
         num_threads=1,
         minloglevel=2,
     )
-    contents = read_contents(sentencepiece_model_pb2.ModelProto.FromString(model.getvalue()), "the model")
+    contents = read_contents(
+        sentencepiece_model_pb2.ModelProto.FromString(model.getvalue()), "the model"
+    )
     symbols = draw_symbols(rng, keys, list("aeàé는กिe"))
     kept = [number for number, piece in enumerate(contents.pieces) if piece not in symbols]
     pieces, scores = [contents.pieces[number] for number in kept], contents.scores[kept]
@@ -157,8 +175,11 @@ def draw_strings(
 ) -> list[str]:
     """`count` strings of 1 to 10 parts."""
     first = [key[0] for key in rng.sample(keys, 200)]
-    short = [key for key in keys if ord(key[0]) < 0x800 and len(key) == 1]  # may join a grapheme of under 6 bytes
-    symbols = sorted({part for piece in vocabulary for part in (piece, piece[1:], piece[:-1]) if part})
+    # may join a grapheme of under 6 bytes
+    short = [key for key in keys if ord(key[0]) < 0x800 and len(key) == 1]
+    symbols = sorted(
+        {part for piece in vocabulary for part in (piece, piece[1:], piece[:-1]) if part}
+    )
     kinds = (
         lambda: code_point(rng),
         lambda: rng.choice(keys),
@@ -174,13 +195,18 @@ def draw_strings(
     if lines:
         kinds += (lambda: part_of(rng, rng.choice(lines)),)
     weights = [rng.choice((1, 1, 4)) for _ in kinds]
-    return ["".join(make() for make in rng.choices(kinds, weights, k=rng.randint(1, 10))) for _ in range(count)]
+    return [
+        "".join(make() for make in rng.choices(kinds, weights, k=rng.randint(1, 10)))
+        for _ in range(count)
+    ]
 
 
 def part_of(rng: random.Random, line: str) -> str:
     """Up to 80 characters of a line, composed or decomposed."""
     start = rng.randrange(len(line))
-    return unicodedata.normalize(rng.choice(("NFC", "NFD")), line[start : start + rng.randint(1, 80)])
+    return unicodedata.normalize(
+        rng.choice(("NFC", "NFD")), line[start : start + rng.randint(1, 80)]
+    )
 
 
 def shortest(pair: TokenizerForms, text: str) -> str:
@@ -214,7 +240,9 @@ def run_round(seed: int, number: int, count: int, text: list[str], totals: Count
     keys = keys_of("nmt_nfkc")
     lines = rng.sample(text, min(len(text), 400)) if number % 2 else []
     proto = train_model(rng, keys, lines) if lines else draw_model(rng, keys)
-    vocabulary = [entry.piece for entry in proto.pieces if entry.type in (entry.NORMAL, entry.USER_DEFINED)]
+    vocabulary = [
+        entry.piece for entry in proto.pieces if entry.type in (entry.NORMAL, entry.USER_DEFINED)
+    ]
     strings = draw_strings(rng, keys, vocabulary, lines, count)
     try:
         tokenizer = build_tokenizer(proto)
@@ -227,9 +255,14 @@ def run_round(seed: int, number: int, count: int, text: list[str], totals: Count
     totals["models"] += 1
     totals["strings"] += len(strings)
     symbols = {
-        number: entry.piece for number, entry in enumerate(proto.pieces) if entry.type == entry.USER_DEFINED
+        number: entry.piece
+        for number, entry in enumerate(proto.pieces)
+        if entry.type == entry.USER_DEFINED
     }
-    spelt, single = set("".join(symbols.values())), {piece for piece in vocabulary if len(piece) == 1}
+    spelt, single = (
+        set("".join(symbols.values())),
+        {piece for piece in vocabulary if len(piece) == 1},
+    )
     found = pair.encoder.encode_batch(strings)
     seen: set[tuple[str, str]] = set()
     for text, wanted, given in zip(strings, own.encode(strings), found, strict=True):
@@ -260,7 +293,15 @@ def main() -> int:
     options = parser.parse_args()
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     totals: Counter = Counter()
-    text = sorted({line for path in options.text for lines in read_blocks(path) for line in lines if line.strip()})
+    text = sorted(
+        {
+            line
+            for path in options.text
+            for lines in read_blocks(path)
+            for line in lines
+            if line.strip()
+        }
+    )
     end = time.monotonic() + 60 * options.minutes
     number = 0 if options.round is None else options.round
     while time.monotonic() < end:

@@ -1,13 +1,16 @@
 """The readers of models and tokenizers against damaged and hostile files.
 
-    python benchmarks/fuzzing/files.py [--seed 1] [--minutes 10] [--first 0] [--keep FOLDER]
+    python benchmarks/fuzzing/files.py [--seed 1] [--minutes 10] [--first 0] [--keep
+    FOLDER]
 
-Case number n is drawn from the seed and n alone: a verb, one of the valid files that it reads (a SentencePiece
-model, a tokenizer.json, a model's config.json or weights), and one to three changes of that file: of its bytes,
-its JSON values or its protobuf fields. The verb runs in a process of its own. It must end by itself within 90 s of
-processor time and 6 GiB, with status 0, or with status 1 or 2, one line `vocap: error: ...`, and nothing at the
-path of its output. What does not is printed with the case's number, and its file kept in FOLDER. The counts come
-last, by verb and status. Exit status 1 where a case failed.
+Case number n is drawn from the seed and n alone: a verb, one of the valid files that it
+reads (a SentencePiece model, a tokenizer.json, a model's config.json or weights), and
+one to three changes of that file: of its bytes, its JSON values or its protobuf fields.
+The verb runs in a process of its own. It must end by itself within 90 s of processor
+time and 6 GiB, with status 0, or with status 1 or 2, one line `vocap: error: ...`, and
+nothing at the path of its output. What does not is printed with the case's number, and
+its file kept in FOLDER. The counts come last, by verb and status. Exit status 1 where a
+case failed.
 """
 
 import argparse
@@ -60,7 +63,10 @@ VALUES = [
         {"Regex": "(a+)+$"},
         {"Regex": "("},
     ),
-    *({"type": "Replace", "pattern": {"Regex": ""}, "content": "aaaa"}, {"type": "Strip", "strip_left": 1}),
+    *(
+        {"type": "Replace", "pattern": {"Regex": ""}, "content": "aaaa"},
+        {"type": "Strip", "strip_left": 1},
+    ),
     *("a" * 100_000, [0] * 10_000),
 ]
 NUMBERS = [0, 1, -1, 2, 5, 127, 128, 255, 2**15, 2**31 - 1, -(2**31)]
@@ -74,12 +80,18 @@ MODULES = (
     "vocap.text_files.named_texts",
     *("vocap.vocabularies.commands", "vocap.unigram.alp", "vocap.unigram.alp"),
     *("vocap.tokenizers.commands", "vocap.tokenizers.evaluate"),
-    *("transformers", "transformers.models.xlm_roberta.modeling_xlm_roberta", "transformers.models.auto"),
+    *(
+        "transformers",
+        "transformers.models.xlm_roberta.modeling_xlm_roberta",
+        "transformers.models.auto",
+    ),
 )
 
 
 def make_files(folder: Path) -> None:
-    """A text, a stock model, a tokenizer in both forms and with a model, and tokenizers of other kinds."""
+    """A text, a stock model, a tokenizer in both forms and with a model, and tokenizers
+    of other kinds.
+    """
     import transformers
     from sentencepiece import SentencePieceTrainer
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
@@ -92,7 +104,9 @@ def make_files(folder: Path) -> None:
     rng = random.Random(0)
     words = ["".join(rng.choices("aeioutnsr", k=rng.randint(1, 6))) for _ in range(200)]
     lines = [" ".join(rng.choices(words, k=8)) for _ in range(400)]
-    (folder / "text.txt").write_text("".join(f"{line}\n" for line in [*lines[:60], "a" * 200 + "é <s> \u0301"]))
+    (folder / "text.txt").write_text(
+        "".join(f"{line}\n" for line in [*lines[:60], "a" * 200 + "é <s> \u0301"])
+    )
     for name, options in {
         "stock": {},
         "bytes": {"byte_fallback": True},
@@ -110,15 +124,24 @@ def make_files(folder: Path) -> None:
             )
     whole = folder / "whole"
     whole.mkdir()
-    (whole / "sentencepiece.model").write_bytes(serialize(relayout(read_model(folder / "stock.model"), "stock")))
+    (whole / "sentencepiece.model").write_bytes(
+        serialize(relayout(read_model(folder / "stock.model"), "stock"))
+    )
     export(whole / "sentencepiece.model", whole / "huggingface")
     for file in (whole / "huggingface").iterdir():
         shutil.copy(file, whole)
     ids = json.loads((whole / "tokenizer.json").read_text("utf-8"))["model"]["vocab"]
-    size = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
+    size = {
+        "hidden_size": 8,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "intermediate_size": 8,
+    }
     config = transformers.XLMRobertaConfig(vocab_size=len(ids), max_position_embeddings=20, **size)
     transformers.XLMRobertaForMaskedLM(config).save_pretrained(whole / "model")
-    vocabulary = {word: number for number, word in enumerate(dict.fromkeys([*"aeioutnsr ", *words, "[UNK]"]))}
+    vocabulary = {
+        word: number for number, word in enumerate(dict.fromkeys([*"aeioutnsr ", *words, "[UNK]"]))
+    }
     words_only = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
     words_only.normalizer, words_only.pre_tokenizer = (
         normalizers.BertNormalizer(),
@@ -132,7 +155,9 @@ def make_files(folder: Path) -> None:
 
 
 def cases(folder: Path) -> list[tuple[str, list[str]]]:
-    """The file that is damaged, and the call that reads it; FILE, WHOLE and OUT are replaced."""
+    """The file that is damaged, and the call that reads it; FILE, WHOLE and OUT are
+    replaced.
+    """
     text = f"{folder}/text.txt"
     models = [f"{name}.model" for name in ("stock", "bytes", "symbols")]
     tokenizers = ["words.json", "pairs.json", "whole/tokenizer.json"]
@@ -140,9 +165,15 @@ def cases(folder: Path) -> list[tuple[str, list[str]]]:
     return [
         *((name, ["alp", "WHOLE/FILE", text]) for name in [*models, *tokenizers]),
         *((name, ["trim", "WHOLE/FILE", f"--text=en={text}", "-o", "OUT"]) for name in models),
-        *((name, ["mono", "--model", "WHOLE/FILE", "--language=en", "-o", "OUT"]) for name in models),
         *(
-            (name, ["diff", "WHOLE/FILE", f"{folder}/stock.model", f"--text=en={text}", "-o", "OUT"])
+            (name, ["mono", "--model", "WHOLE/FILE", "--language=en", "-o", "OUT"])
+            for name in models
+        ),
+        *(
+            (
+                name,
+                ["diff", "WHOLE/FILE", f"{folder}/stock.model", f"--text=en={text}", "-o", "OUT"],
+            )
             for name in tokenizers
         ),
         ("whole/sentencepiece.model", ["export", "WHOLE/FILE", "-o", "OUT"]),
@@ -167,11 +198,19 @@ def damage_bytes(rng: random.Random, data: bytes) -> bytes:
     if kind == 2:
         return data[:place] + rng.randbytes(count) + data[place:]
     if kind == 3:
-        return data[:place] + data[place : place + count] * rng.choice((2, 3, 1000)) + data[place + count :]
+        return (
+            data[:place]
+            + data[place : place + count] * rng.choice((2, 3, 1000))
+            + data[place + count :]
+        )
     if kind == 4:
         return data[:place] + bytes([data[place] ^ 1 << rng.randrange(8)]) + data[place + 1 :]
     small = min(place, 40) if rng.random() < 0.5 else place  # where lengths and headers are
-    return data[:small] + rng.choice((b"\0", b"\xff", b"\x7f")) * min(count, 8) + data[small + min(count, 8) :]
+    return (
+        data[:small]
+        + rng.choice((b"\0", b"\xff", b"\x7f")) * min(count, 8)
+        + data[small + min(count, 8) :]
+    )
 
 
 def damage_json(rng: random.Random, data: bytes) -> bytes:
@@ -198,7 +237,9 @@ def damage_json(rng: random.Random, data: bytes) -> bytes:
         elif kind == 3:
             node[key] = [node[key]] * rng.choice((1, 3))
         elif kind == 4 and isinstance(node, dict):
-            node[rng.choice(["type", "content", "normalizers", "unk_id", "id", "x"])] = rng.choice(VALUES)
+            node[rng.choice(["type", "content", "normalizers", "unk_id", "id", "x"])] = rng.choice(
+                VALUES
+            )
         else:
             node[key] = rng.choice(VALUES)
         text = json.dumps(value, ensure_ascii=rng.random() < 0.5)
@@ -217,25 +258,48 @@ def damage_fields(rng: random.Random, data: bytes) -> bytes:
     if kind == 0 and proto.pieces:
         entry = proto.pieces[rng.randrange(len(proto.pieces))]
         other = rng.choice(proto.pieces).piece
-        texts = ["", "a", "▁", "▁▁", "<unk>", "<0x41>", "a▁b", "\0", "x" * 5000, "y" * 600, other, other * 50]
+        texts = [
+            "",
+            "a",
+            "▁",
+            "▁▁",
+            "<unk>",
+            "<0x41>",
+            "a▁b",
+            "\0",
+            "x" * 5000,
+            "y" * 600,
+            other,
+            other * 50,
+        ]
         choose(rng, entry, {"piece": texts, "score": REALS, "type": range(1, 7)})
     elif kind == 1:
-        entry = proto.self_test_data.samples.add(input="a", expected="b") if rng.random() < 0.2 else None
+        entry = (
+            proto.self_test_data.samples.add(input="a", expected="b")
+            if rng.random() < 0.2
+            else None
+        )
         if entry is None:
             blob = proto.normalizer_spec.precompiled_charsmap
             spec = rng.choice((proto.normalizer_spec, proto.denormalizer_spec))
-            options = {"precompiled_charsmap": [damage_bytes(rng, blob), b"", b"x"], "name": ["", "x"]}
+            options = {
+                "precompiled_charsmap": [damage_bytes(rng, blob), b"", b"x"],
+                "name": ["", "x"],
+            }
             choose(
                 rng,
                 spec,
                 options
                 | dict.fromkeys(
-                    ("add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces"), (True, False)
+                    ("add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces"),
+                    (True, False),
                 ),
             )
     elif kind == 2:
         numbers = dict.fromkeys(("unk_id", "bos_id", "eos_id", "pad_id", "vocab_size"), NUMBERS)
-        flags = dict.fromkeys(("byte_fallback", "treat_whitespace_as_suffix", "hard_vocab_limit"), (True, False))
+        flags = dict.fromkeys(
+            ("byte_fallback", "treat_whitespace_as_suffix", "hard_vocab_limit"), (True, False)
+        )
         choose(
             rng,
             proto.trainer_spec,
@@ -271,14 +335,18 @@ def damage(rng: random.Random, name: str, data: bytes) -> bytes:
             data = damage_json(rng, data)
         elif name.endswith(".model"):
             data = damage_fields(rng, data)
-        elif len(data) > 8 and (size := int.from_bytes(data[:8], "little")) < len(data):  # safetensors
+        elif len(data) > 8 and (size := int.from_bytes(data[:8], "little")) < len(
+            data
+        ):  # safetensors
             header = damage_json(rng, data[8 : 8 + size])
             data = len(header).to_bytes(8, "little") + header + data[8 + size :]
     return data
 
 
 def run(call: list[str], errors: Path) -> tuple[int, int]:
-    """The status of `vocap` with these arguments (negative: a signal) and its peak memory in MB."""
+    """The status of `vocap` with these arguments (negative: a signal) and its peak
+    memory in MB.
+    """
     child = os.fork()
     if child == 0:
         with contextlib.suppress(BaseException):
@@ -308,7 +376,9 @@ def fault(status: int, said: str, out: Path) -> str:
         return f"ended by {signal.Signals(-status).name}"
     if status not in (0, 1, 2) or "Traceback" in said or "panicked" in said:
         return f"status {status}, a traceback"
-    if status and (said.count("vocap: error: ") != 1 or not said.splitlines()[-1].startswith("vocap: error: ")):
+    if status and (
+        said.count("vocap: error: ") != 1 or not said.splitlines()[-1].startswith("vocap: error: ")
+    ):
         return f"status {status}, and not one line that says why"
     if status and out.exists():
         return f"status {status}, and an output"
@@ -330,7 +400,13 @@ def main() -> int:
     torch.set_num_threads(1)
     for module in MODULES:
         importlib.import_module(module)
-    counts, faults, number, peak, end = Counter(), 0, arguments.first, 0, time.monotonic() + 60 * arguments.minutes
+    counts, faults, number, peak, end = (
+        Counter(),
+        0,
+        arguments.first,
+        0,
+        time.monotonic() + 60 * arguments.minutes,
+    )
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         make_files(folder)
@@ -342,7 +418,9 @@ def main() -> int:
             place = folder / "case"
             shutil.rmtree(place, ignore_errors=True)
             inside = path.startswith("whole/")
-            shutil.copytree(folder / "whole", place / "whole") if inside else (place / "whole").mkdir(parents=True)
+            shutil.copytree(folder / "whole", place / "whole") if inside else (
+                place / "whole"
+            ).mkdir(parents=True)
             file = place / "whole" / path.removeprefix("whole/")
             file.write_bytes(damage(rng, path, data[path]))
             words = {"FILE": file.name, "WHOLE": str(place / "whole"), "OUT": str(place / "out")}
@@ -355,7 +433,11 @@ def main() -> int:
             if why := fault(status, said, place / "out"):
                 faults += 1
                 print(f"case {number}: {call[0]} of {path}: {why}", flush=True)
-                print("".join(f"  {line[:300]}\n" for line in said.splitlines()[-6:]), end="", flush=True)
+                print(
+                    "".join(f"  {line[:300]}\n" for line in said.splitlines()[-6:]),
+                    end="",
+                    flush=True,
+                )
                 if arguments.keep:
                     arguments.keep.mkdir(parents=True, exist_ok=True)
                     shutil.copy(file, arguments.keep / f"{number}-{call[0]}-{file.name}")

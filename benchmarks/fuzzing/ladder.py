@@ -1,16 +1,20 @@
 """The ladder against SentencePiece: random texts, random sizes.
 
-    python benchmarks/fuzzing/ladder.py [--seed 1] [--texts 1000] [--minutes 10] [--first 0] [--sizes 3]
+    python benchmarks/fuzzing/ladder.py [--seed 1] [--texts 1000] [--minutes 10]
+    [--first 0] [--sizes 3]
         [--kinds runs,splits,...] [--keep FOLDER]
 
-Text number n is drawn from the seed and n alone, of kind n modulo the number of kinds; `KINDS` lists them. For
-each, the ladder trains some sizes at once, SentencePiece one by one: models must have equal bytes, sizes out of
-reach the same reason, and the ALP on training and held-out lines must be that of `encode`. A size at the bottom,
-one at the top or one out of reach is among them, and some texts get two threads or another coverage.
+Text number n is drawn from the seed and n alone, of kind n modulo the number of kinds;
+`KINDS` lists them. For each, the ladder trains some sizes at once, SentencePiece one by
+one: models must have equal bytes, sizes out of reach the same reason, and the ALP on
+training and held-out lines must be that of `encode`. A size at the bottom, one at the
+top or one out of reach is among them, and some texts get two threads or another
+coverage.
 
-A difference is printed at once, with the options that repeat it; with `--keep`, the text of a model that differs
-goes to FOLDER, less the lines that it differs without. The counts come last, by kind. Exit status 1 where a model
-or a reason differs. An ALP may differ by ties (docs/ladder.md, Differences): those are counted, and not failures.
+A difference is printed at once, with the options that repeat it; with `--keep`, the
+text of a model that differs goes to FOLDER, less the lines that it differs without. The
+counts come last, by kind. Exit status 1 where a model or a reason differs. An ALP may
+differ by ties (docs/ladder.md, Differences): those are counted, and not failures.
 
 Ten minutes of processor time compare some 6,000 texts and 18,000 models.
 """
@@ -35,7 +39,8 @@ from vocap.unigram.ladder import Rung, train_sizes
 from vocap.unigram.text_settings import COVERAGE
 from vocap.unigram.word_types import load_word_types
 
-# First code points of runs of letters, some outside the first plane, some with a script younger than Unicode 9.
+# First code points of runs of letters, some outside the first plane, some with a script
+# younger than Unicode 9.
 SCRIPTS = [
     0x61,
     0x430,
@@ -81,23 +86,41 @@ def words(draw: random.Random, letters: list[str], count: int, longest: int) -> 
     return ["".join(draw.choices(letters, k=draw.randint(1, longest))) for _ in range(count)]
 
 
-def lines_of(draw: random.Random, lexicon: list[str], count: int, longest: int, gap: str = " ") -> list[str]:
+def lines_of(
+    draw: random.Random, lexicon: list[str], count: int, longest: int, gap: str = " "
+) -> list[str]:
     """Lines of words drawn from a lexicon, all alike or by Zipf's law."""
     weights = [1 / rank for rank in range(1, len(lexicon) + 1)] if draw.random() < 0.5 else None
-    return [gap.join(draw.choices(lexicon, weights, k=draw.randint(1, longest))) for _ in range(count)]
+    return [
+        gap.join(draw.choices(lexicon, weights, k=draw.randint(1, longest))) for _ in range(count)
+    ]
 
 
 def runs(draw: random.Random) -> list[str]:
-    """Short words with runs of a part, of which `a|aa` and `aa|a` are splits with the same sum.
+    """Short words with runs of a part, of which `a|aa` and `aa|a` are splits with the
+    same sum.
 
-    Counts are small and pieces many, so that losses of pruning differ in their last bit, or not at all.
+    Counts are small and pieces many, so that losses of pruning differ in their last
+    bit, or not at all.
     """
     first = draw.choice([0x1200, 0x4E00, 0xAC00, 0x16F00])
     letters = [chr(first + number) for number in range(draw.randint(10, 75))]
     lexicon = []
     for _ in range(draw.randint(50, 400)):
         a, b, c = draw.choices(letters, k=3)
-        short = [a, a + a, a * 3, a * 3, a * 4, a + b, a + b + c, a + b + b, (a + b) * 3, a * 3 + b, b + a * 3]
+        short = [
+            a,
+            a + a,
+            a * 3,
+            a * 3,
+            a * 4,
+            a + b,
+            a + b + c,
+            a + b + b,
+            (a + b) * 3,
+            a * 3 + b,
+            b + a * 3,
+        ]
         lexicon.append(draw.choice(short))
     if draw.random() < 0.7:
         return [" ".join(lexicon[at : at + 6]) for at in range(0, len(lexicon), 6)]
@@ -105,10 +128,14 @@ def runs(draw: random.Random) -> list[str]:
 
 
 def splits(draw: random.Random) -> list[str]:
-    """Long words that are chains of a few parts: pieces of equal counts, and with several best splits."""
+    """Long words that are chains of a few parts: pieces of equal counts, and with
+    several best splits.
+    """
     letters = alphabet(draw, 40)
     parts = words(draw, letters, draw.randint(2, 40), draw.randint(1, 6))
-    chains = ["".join(draw.choices(parts, k=draw.randint(1, 12))) for _ in range(draw.randint(2, 150))]
+    chains = [
+        "".join(draw.choices(parts, k=draw.randint(1, 12))) for _ in range(draw.randint(2, 150))
+    ]
     return lines_of(draw, chains, draw.randint(2, 80), draw.randint(1, 4))
 
 
@@ -117,7 +144,8 @@ def periodic(draw: random.Random) -> list[str]:
     letters = alphabet(draw, 6)
     parts = words(draw, letters, draw.randint(1, 5), draw.randint(1, 5))
     chains = [
-        draw.choice(parts) * draw.randint(1, 20) + draw.choice(["", *parts]) for _ in range(draw.randint(1, 60))
+        draw.choice(parts) * draw.randint(1, 20) + draw.choice(["", *parts])
+        for _ in range(draw.randint(1, 60))
     ]
     return lines_of(draw, chains, draw.randint(1, 60), draw.randint(1, 4))
 
@@ -142,15 +170,21 @@ def counts(draw: random.Random) -> list[str]:
 
 
 def odd(draw: random.Random) -> list[str]:
-    """Characters that the normaliser or the trainer treats in their own manner, between letters of two scripts."""
+    """Characters that the normaliser or the trainer treats in their own manner, between
+    letters of two scripts.
+    """
     letters = [*draw.sample(ODD, draw.randint(1, 8)), *alphabet(draw, 4), *alphabet(draw, 4)]
     lexicon = words(draw, letters, draw.randint(1, 60), draw.randint(1, 12))
-    return lines_of(draw, lexicon, draw.randint(1, 60), draw.randint(1, 10), draw.choice([" ", "", "\u3000"]))
+    return lines_of(
+        draw, lexicon, draw.randint(1, 60), draw.randint(1, 10), draw.choice([" ", "", "\u3000"])
+    )
 
 
 def planes(draw: random.Random) -> list[str]:
     """Characters of all planes."""
-    points = [point for point in draw.choices(range(0x11_0000), k=40) if not 0xD800 <= point < 0xE000]
+    points = [
+        point for point in draw.choices(range(0x11_0000), k=40) if not 0xD800 <= point < 0xE000
+    ]
     points += [draw.randrange(0xA0, 0x3400) for _ in range(40)]
     letters = [chr(point) for point in draw.sample(points, draw.randint(2, 40))]
     lexicon = words(draw, letters, draw.randint(1, 40), draw.randint(1, 6))
@@ -175,7 +209,8 @@ def usual(draw: random.Random) -> list[str]:
 
 
 KINDS: dict[str, Callable[[random.Random], list[str]]] = {
-    kind.__name__: kind for kind in (runs, splits, periodic, pairs, counts, odd, planes, tiny, unbroken, usual)
+    kind.__name__: kind
+    for kind in (runs, splits, periodic, pairs, counts, odd, planes, tiny, unbroken, usual)
 }
 
 
@@ -190,7 +225,9 @@ class Case:
 
 
 def draw_case(kind: str, draw: random.Random) -> Case:
-    """A text of one of the KINDS, and some held-out lines: of the same text, and with letters that it lacks."""
+    """A text of one of the KINDS, and some held-out lines: of the same text, and with
+    letters that it lacks.
+    """
     lines = KINDS[kind](draw)
     unseen = "".join(draw.choices("".join(lines) or "a", k=30)) + " z"
     heldout = [*draw.sample(lines, min(len(lines), 3)), unseen]
@@ -217,7 +254,9 @@ def draw_sizes(case: Case, draw: random.Random, count: int) -> list[int]:
 
 
 def differing_sizes(case: Case, sizes: list[int]) -> tuple[int, list[int], list[int]]:
-    """How many models there are, the sizes whose models or reasons differ, and those whose ALPs do."""
+    """How many models there are, the sizes whose models or reasons differ, and those
+    whose ALPs do.
+    """
     rungs = ladder(case, sizes)
     models, differing, alps = 0, [], []
     for size in sizes:
@@ -229,7 +268,9 @@ def differing_sizes(case: Case, sizes: list[int]) -> tuple[int, list[int], list[
         if (rungs[size].model, rungs[size].point.status) != (expected, reason):
             differing.append(size)
         elif expected is not None:
-            encoder = SentencePieceEncoder(sentencepiece.SentencePieceProcessor(model_proto=expected))
+            encoder = SentencePieceEncoder(
+                sentencepiece.SentencePieceProcessor(model_proto=expected)
+            )
             expected_alps = [encoded_alp(encoder, lines) for lines in (case.lines, case.heldout)]
             if expected_alps != [rungs[size].point.alp, rungs[size].point.alp_heldout]:
                 alps.append(size)
@@ -242,7 +283,9 @@ def encoded_alp(encoder: SentencePieceEncoder, lines: list[str]) -> float:
 
 
 def reduced(case: Case, size: int) -> list[str]:
-    """Lines of a case, in which the model of `size` differs still, and would not without any one of them."""
+    """Lines of a case, in which the model of `size` differs still, and would not
+    without any one of them.
+    """
     lines, part = case.lines, len(case.lines) // 2
     while part:
         at = 0
@@ -286,7 +329,9 @@ def main() -> None:
         differing[kind] += bool(wrong)
         if wrong or ties:
             repeat = f"--seed {options.seed} --kinds {options.kinds} --first {number} --texts 1"
-            print(f"{kind}: models differ at {wrong}, ALPs at {ties} of {sizes}: {repeat}", flush=True)
+            print(
+                f"{kind}: models differ at {wrong}, ALPs at {ties} of {sizes}: {repeat}", flush=True
+            )
         if wrong and options.keep:
             options.keep.mkdir(parents=True, exist_ok=True)
             path = options.keep / f"{kind}-{options.seed}-{number}-{wrong[0]}.txt"

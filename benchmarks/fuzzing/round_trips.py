@@ -1,10 +1,13 @@
-"""Random Unicode text through both forms of a tokenizer: equal ids, and the text that comes back.
+"""Random Unicode text through both forms of a tokenizer: equal ids, and the text that
+comes back.
 
-    python benchmarks/fuzzing/round_trips.py TOKENIZER [--characters 10000000] [--seed 1]
+    python benchmarks/fuzzing/round_trips.py TOKENIZER [--characters 10000000] [--seed
+    1]
 
-TOKENIZER holds sentencepiece.model and huggingface/. Characters are any code points but surrogates and U+2581, a
-third of them each from ASCII, below U+3000, and from all planes. Prints the counts; exits 1 if ids of both forms
-differ or a text does not come back (`text: {preset: lossless}` keeps all).
+TOKENIZER holds sentencepiece.model and huggingface/. Characters are any code points but
+surrogates and U+2581, a third of them each from ASCII, below U+3000, and from all
+planes. Prints the counts; exits 1 if ids of both forms differ or a text does not come
+back (`text: {preset: lossless}` keeps all).
 """
 
 import argparse
@@ -46,7 +49,8 @@ def main() -> None:
         different += sum(one != other for one, other in zip(*encoded.values(), strict=True))
         for name, form in forms.items():
             lost[name] += sum(
-                back != text for back, text in zip(form.decode_batch(encoded[name]), batch, strict=True)
+                back != text
+                for back, text in zip(form.decode_batch(encoded[name]), batch, strict=True)
             )
     print(f"{characters:,} characters in {texts:,} texts: ids of {different:,} differ;", end=" ")
     print(", ".join(f"{count:,} do not come back from {name}" for name, count in lost.items()))

@@ -1,9 +1,12 @@
-"""Random combinations of the text settings: the ladder's models against those of SentencePiece.
+"""Random combinations of the text settings: the ladder's models against those of
+SentencePiece.
 
-    python benchmarks/fuzzing/text_settings.py [--combinations 200] [--seed 1] [--minutes 30] [-o TABLE.tsv]
+    python benchmarks/fuzzing/text_settings.py [--combinations 200] [--seed 1]
+    [--minutes 30] [-o TABLE.tsv]
 
-Each combination is tried on a text of its own: some lines of a language of NTREX (VOCAP_DATA/text/ntrex), source
-code of the standard library, and odd text. Prints the counts; exits 1 if a model or a reason differs.
+Each combination is tried on a text of its own: some lines of a language of NTREX
+(VOCAP_DATA/text/ntrex), source code of the standard library, and odd text. Prints the
+counts; exits 1 if a model or a reason differs.
 """
 
 import argparse
@@ -31,11 +34,35 @@ from vocap.unigram.ladder import train_sizes
 from vocap.unigram.text_settings import NFC, NORMALIZATIONS, TextSettings, nfc_rules
 from vocap.unigram.word_types import load_word_types
 
-LANGUAGES = ("en", "ru", "ar", "hi", "th", "km", "ja", "zh", "ko", "ka", "am", "my", "he", "el", "ta")
-CODE = ("json/decoder.py", "textwrap.py", "statistics.py", "colorsys.py", "html/entities.py", "heapq.py")
+LANGUAGES = (
+    "en",
+    "ru",
+    "ar",
+    "hi",
+    "th",
+    "km",
+    "ja",
+    "zh",
+    "ko",
+    "ka",
+    "am",
+    "my",
+    "he",
+    "el",
+    "ta",
+)
+CODE = (
+    "json/decoder.py",
+    "textwrap.py",
+    "statistics.py",
+    "colorsys.py",
+    "html/entities.py",
+    "heapq.py",
+)
 EQUAL, REFUSED, DIFFERENT = "equal", "refused by both", "different"
 ODD = (
-    "\U0001f469\u200d\U0001f469\u200d\U0001f467 \U0001f3f3\ufe0f\u200d\U0001f308 \U0001f1e9\U0001f1ea x\ufe0f",
+    "\U0001f469\u200d\U0001f469\u200d\U0001f467 \U0001f3f3\ufe0f\u200d\U0001f308 "
+    "\U0001f1e9\U0001f1ea x\ufe0f",
     "e\u0301a\u0300\u0323 \u0301x q\u0308\u0308 \u1100\u1161\u11a8 ệ e\u0302\u0323",
     "  a   b    c     ",
     "\tif x:\t\treturn\t",
@@ -93,7 +120,9 @@ def draw_keys(draw: random.Random) -> dict:
 
 
 def draw_lines(draw: random.Random) -> list[str]:
-    """A text of some hundred lines: of a language where VOCAP_DATA is set, source code and odd lines."""
+    """A text of some hundred lines: of a language where VOCAP_DATA is set, source code
+    and odd lines.
+    """
     lines = []
     if folder := os.environ.get("VOCAP_DATA"):
         path = Path(folder) / "text" / "ntrex" / f"{draw.choice(LANGUAGES)}.txt.xz"
@@ -112,7 +141,9 @@ def draw_lines(draw: random.Random) -> list[str]:
 @functools.cache
 def nfc_table() -> str:
     """The path of our table of canonical composition, in SentencePiece's format."""
-    hexadecimal = [[" ".join(f"{ord(one):X}" for one in text) for text in rule] for rule in nfc_rules()]
+    hexadecimal = [
+        [" ".join(f"{ord(one):X}" for one in text) for text in rule] for rule in nfc_rules()
+    ]
     with tempfile.NamedTemporaryFile("w", suffix=".tsv", delete=False) as file:
         file.writelines(f"{source}\t{target}\n" for source, target in hexadecimal)
     atexit.register(os.unlink, file.name)
@@ -120,12 +151,18 @@ def nfc_table() -> str:
 
 
 def reference(lines: list[str], size: int, keys: dict, coverage: float = 0.9995) -> bytes | str:
-    """The model of SentencePiece, called with `keys` under its own names; or its message."""
+    """The model of SentencePiece, called with `keys` under its own names; or its
+    message.
+    """
     options = {"byte_fallback": False, "user_defined_symbols": [], "control_symbols": []}
-    options |= {name: list(value) if isinstance(value, tuple) else value for name, value in keys.items()}
+    options |= {
+        name: list(value) if isinstance(value, tuple) else value for name, value in keys.items()
+    }
     if name := options.pop("normalization", None):
         path = nfc_table() if name == NFC else name
-        options["normalization_rule_tsv" if path.endswith(".tsv") else "normalization_rule_name"] = path
+        options[
+            "normalization_rule_tsv" if path.endswith(".tsv") else "normalization_rule_name"
+        ] = path
     model = io.BytesIO()
     try:
         sentencepiece.SentencePieceTrainer.train(
@@ -152,8 +189,12 @@ def reference(lines: list[str], size: int, keys: dict, coverage: float = 0.9995)
     return proto.SerializeToString()
 
 
-def compare(keys: dict, lines: list[str], heldout: list[str], coverage: float, draw: random.Random) -> list[tuple]:
-    """The outcome at sizes within reach and just outside it: size, EQUAL, REFUSED or DIFFERENT, and the reason."""
+def compare(
+    keys: dict, lines: list[str], heldout: list[str], coverage: float, draw: random.Random
+) -> list[tuple]:
+    """The outcome at sizes within reach and just outside it: size, EQUAL, REFUSED or
+    DIFFERENT, and the reason.
+    """
     try:
         settings = TextSettings(**keys)
     except UsageError as error:
@@ -163,7 +204,10 @@ def compare(keys: dict, lines: list[str], heldout: list[str], coverage: float, d
     words = load_word_types(texts, coverage=coverage, settings=settings)
     ends = {rung.point.size: rung for rung in train_sizes(words, [1, 1_000_000], coverage)}
     least, most = ends[1].least or 1, ends[1_000_000].most or 9
-    sizes = {draw.randint(least, max(least, most)), draw.choice([max(1, least - 1), least, most, most + 1])}
+    sizes = {
+        draw.randint(least, max(least, most)),
+        draw.choice([max(1, least - 1), least, most, most + 1]),
+    }
     outcomes = []
     for rung in train_sizes(words, sorted(sizes), coverage):
         expected = reference(lines, rung.point.size, keys, coverage)
@@ -173,7 +217,9 @@ def compare(keys: dict, lines: list[str], heldout: list[str], coverage: float, d
         elif rung.model != expected:
             outcomes.append((rung.point.size, DIFFERENT, "model"))
         else:
-            encoder = SentencePieceEncoder(sentencepiece.SentencePieceProcessor(model_proto=expected))
+            encoder = SentencePieceEncoder(
+                sentencepiece.SentencePieceProcessor(model_proto=expected)
+            )
             alps = [
                 average_log_probability(*count_tokens(encoder.encode_batch, encoder.size, [text]))
                 for text in (lines, heldout)
@@ -220,7 +266,9 @@ def main() -> None:
                 print(f"{number}: {size}: {reason}: {keys}", flush=True)
     if options.output:
         with options.output.open("w", encoding="utf-8", newline="") as file:
-            csv.writer(file, delimiter="\t").writerows([("number", "keys", "size", "outcome", "reason"), *rows])
+            csv.writer(file, delimiter="\t").writerows(
+                [("number", "keys", "size", "outcome", "reason"), *rows]
+            )
     counts = Counter(row[3] for row in rows)
     shares = ", ".join(f"{counts[one]} {one}" for one in (EQUAL, REFUSED, DIFFERENT))
     print(f"{combinations} combinations; models: {shares}")

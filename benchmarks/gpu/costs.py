@@ -1,4 +1,6 @@
-"""GPU coefficients of `vocap plan` from the stages before, and its forecast beside the trainings measured."""
+"""GPU coefficients of `vocap plan` from the stages before, and its forecast beside the
+trainings measured.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,7 +21,9 @@ NOT_TRAINING = ("gpu", "gpu_validation_pflop")  # features of the start and of v
 
 
 def run(table: Table, sizes: Sizes, steps: Table, learning: Table, output: Path) -> None:
-    """Rows of coefficients and of forecasts, and the whole table of costs, for `vocap plan --costs`."""
+    """Rows of coefficients and of forecasts, and the whole table of costs, for
+    `vocap plan --costs`.
+    """
     found = coefficients(steps, sizes)
     costs = read_costs()
     own = costs["rules"][RULE]["gpu_s"]
@@ -39,9 +43,11 @@ def run(table: Table, sizes: Sizes, steps: Table, learning: Table, output: Path)
 
 
 def coefficients(steps: Table, sizes: Sizes) -> dict[str, float]:
-    """Seconds of a GPU for each 10^15 operations, or 10^9 parameters updated; those that the rows can give.
+    """Seconds of a GPU for each 10^15 operations, or 10^9 parameters updated; those
+    that the rows can give.
 
-    Of the first model: the encoder beside the free head, the head by the default exact kernel.
+    Of the first model: the encoder beside the free head, the head by the default exact
+    kernel.
     """
     vocabulary, width = sizes.models[0]
     rows = {row["head"]: row for row in steps.measured(V=vocabulary, d=width)}
@@ -53,7 +59,9 @@ def coefficients(steps: Table, sizes: Sizes) -> dict[str, float]:
         found["gpu_encoder_pflop"] = free["encoder_ms"] / 1000 / encoder
         found["gpu_updated_gparameters"] = free["optimizer_ms"] / 1000 / (free["parameters"] / 1e9)
     if exact:
-        found["gpu_head_pflop"] = exact["head_ms"] / 1000 / (6 * exact["N"] * width * vocabulary / PFLOP)
+        found["gpu_head_pflop"] = (
+            exact["head_ms"] / 1000 / (6 * exact["N"] * width * vocabulary / PFLOP)
+        )
     if validation:
         found["gpu_validation_pflop"] = (
             validation["ms"] / 1000 / (2 * validation["N"] * width * vocabulary / PFLOP)
@@ -63,8 +71,18 @@ def coefficients(steps: Table, sizes: Sizes) -> dict[str, float]:
     return found
 
 
-def forecast(row: Mapping, own: Mapping[str, float], refitted: Mapping[str, float]) -> dict[str, float]:
-    """Seconds of a training without its start and its validation: forecast before, by these rows, and measured."""
-    features = training_features(Recipe(**row["recipe"]), row["V"], row["length"], row["languages"], True)
+def forecast(
+    row: Mapping, own: Mapping[str, float], refitted: Mapping[str, float]
+) -> dict[str, float]:
+    """Seconds of a training without its start and its validation: forecast before, by
+    these rows, and measured.
+    """
+    features = training_features(
+        Recipe(**row["recipe"]), row["V"], row["length"], row["languages"], True
+    )
     kept = {name: value for name, value in features.items() if name not in NOT_TRAINING}
-    return {"measured_s": row["seconds"], "forecast_s": weigh(own, kept), "refitted_s": weigh(refitted, kept)}
+    return {
+        "measured_s": row["seconds"],
+        "forecast_s": weigh(own, kept),
+        "refitted_s": weigh(refitted, kept),
+    }

@@ -1,4 +1,6 @@
-"""The output layer alone, forward and backward: milliseconds, memory, share of the device's peak, roofline."""
+"""The output layer alone, forward and backward: milliseconds, memory, share of the
+device's peak, roofline.
+"""
 
 from functools import partial
 from typing import Any
@@ -14,13 +16,24 @@ from .table import Table
 from .timing import copy_gb_per_s, free_memory, median_ms, peak_gib, product_tflops
 
 HELD = 2**36  # bytes of logits, their copy in float32 and their gradient: more is not tried
-COUNTED = ("full", "k-NN", "target", "NCE", "NEG", "sampled", "uniform")  # heads whose operations are 6 N U d
+# heads whose operations are 6 N U d
+COUNTED = (
+    "full",
+    "k-NN",
+    "target",
+    "NCE",
+    "NEG",
+    "sampled",
+    "uniform",
+)
 
 
 def run(table: Table, sizes: Sizes, device: str) -> None:
     """The two ceilings, then every head at every V, d and N."""
     table.measure(lambda: {"gb_per_s": copy_gb_per_s(device, sizes.copied)}, what="copy")
-    table.measure(lambda: {"tflops": product_tflops(device, sizes.product, dtype_of(device))}, what="product")
+    table.measure(
+        lambda: {"tflops": product_tflops(device, sizes.product, dtype_of(device))}, what="product"
+    )
     for width in sizes.widths:
         for vocabulary in sizes.vocabularies:
             _table(table, sizes, device, vocabulary, width)
@@ -43,7 +56,11 @@ def _table(table: Table, sizes: Sizes, device: str, vocabulary: int, width: int)
         return
     free_memory(device)
     generator = torch.Generator(device).manual_seed(0)
-    weight = torch.empty(vocabulary, width, device=device).normal_(0, 0.02, generator=generator).requires_grad_()
+    weight = (
+        torch.empty(vocabulary, width, device=device)
+        .normal_(0, 0.02, generator=generator)
+        .requires_grad_()
+    )
     bias = torch.zeros(vocabulary, device=device, requires_grad=True)
     for targets, head in cases:
         free_memory(device)
@@ -52,10 +69,14 @@ def _table(table: Table, sizes: Sizes, device: str, vocabulary: int, width: int)
         weight.grad = bias.grad = None
 
 
-def measure(head: Head, weight: torch.Tensor, bias: torch.Tensor, count: int, table: Table) -> dict[str, Any]:
+def measure(
+    head: Head, weight: torch.Tensor, bias: torch.Tensor, count: int, table: Table
+) -> dict[str, Any]:
     """One row. `loss`, nats a target, is equal for all exact kernels."""
     device, (vocabulary, width) = weight.device.type, weight.shape
-    hidden = torch.randn(count, width, device=device, generator=torch.Generator(device).manual_seed(1))
+    hidden = torch.randn(
+        count, width, device=device, generator=torch.Generator(device).manual_seed(1)
+    )
     hidden.requires_grad_()
     targets = zipf(vocabulary, (count,), np.random.default_rng(2)).to(device)
     loss = head.build(weight.detach(), special_ids(vocabulary))
@@ -87,7 +108,8 @@ def measure(head: Head, weight: torch.Tensor, bias: torch.Tensor, count: int, ta
 def limits(
     ms: float, count: int, candidates: float, vocabulary: int, width: int, table: Table
 ) -> dict[str, float]:
-    """Share of the measured peak, and the roofline: 6 N U d operations, or W's rows read and its gradient written.
+    """Share of the measured peak, and the roofline: 6 N U d operations, or W's rows
+    read and its gradient written.
 
     The gradient of W is dense, float32, in every head.
     """

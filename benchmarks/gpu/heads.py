@@ -1,4 +1,6 @@
-"""The output layers to compare: exact kernels, k-NN and its rivals, a relative of k-NN, a free head."""
+"""The output layers to compare: exact kernels, k-NN and its rivals, a relative of k-NN,
+a free head.
+"""
 
 import math
 from collections.abc import Callable, Sequence
@@ -25,7 +27,9 @@ DRAWN = 10**6  # tokens that frequencies are counted on
 
 @dataclass(frozen=True)
 class Head:
-    """An output layer of a W [V, d]; `build`: from W and the special ids to the loss."""
+    """An output layer of a W [V, d]; `build`: from W and the special ids to the
+    loss.
+    """
 
     name: str
     build: Callable[[Tensor, Sequence[int]], Loss]
@@ -46,7 +50,9 @@ class Exact(Loss):
         self.function = function
 
     def __call__(self, hidden, weight, bias, targets):
-        return LossOutput(self.function(hidden, weight, bias, targets), len(targets), float(self.vocabulary))
+        return LossOutput(
+            self.function(hidden, weight, bias, targets), len(targets), float(self.vocabulary)
+        )
 
 
 def plain(hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, chunk: int) -> Tensor:
@@ -73,7 +79,9 @@ def cut(hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> Tensor
 
 
 class Liger(Loss):
-    """Liger's fused linear cross-entropy, about `chunk` rows at once (its own choice is 4 at V = 500K)."""
+    """Liger's fused linear cross-entropy, about `chunk` rows at once (its own choice is
+    4 at V = 500K).
+    """
 
     def __init__(self, vocabulary, excluded, *, chunk: int, **options):
         super().__init__(vocabulary, excluded, **options)
@@ -99,10 +107,12 @@ class Liger(Loss):
 
 
 class ScalableCrossEntropy(Loss):
-    """SCE (Mezentsev et al., RecSys 2024, Algorithm 1): softmax within buckets of random directions.
+    """SCE (Mezentsev et al., RecSys 2024, Algorithm 1): softmax within buckets of
+    random directions.
 
-    2 sqrt(N) buckets hold the 2 sqrt(N) rows of h and the `words` rows of W with the largest projections each; a
-    target's loss is the largest of its buckets', one in no bucket has none. The directions are mixtures of h.
+    2 sqrt(N) buckets hold the 2 sqrt(N) rows of h and the `words` rows of W with the
+    largest projections each; a target's loss is the largest of its buckets', one in no
+    bucket has none. The directions are mixtures of h.
     """
 
     def __init__(self, vocabulary, excluded, *, words: int = 256, **options):
@@ -130,7 +140,9 @@ class ScalableCrossEntropy(Loss):
 
 
 def heads(sizes: Sizes, batch_fits: bool = True) -> list[Head]:
-    """In the order of worth, should time run out. `batch_fits`: all logits of a batch may be held at once."""
+    """In the order of worth, should time run out. `batch_fits`: all logits of a batch
+    may be held at once.
+    """
 
     def kind(settings: LossSettings) -> Callable[[Tensor, Sequence[int]], Loss]:
         return lambda weight, special: _of_kind(settings, weight, special)
@@ -143,10 +155,15 @@ def heads(sizes: Sizes, batch_fits: bool = True) -> list[Head]:
     return [
         Head(FREE, own(Free)),
         _knn(first, sizes),
-        *(Head(f"full, chunk {size}", kind(Full(chunk=size))) for size in sizes.chunks),  # ours, on a GPU compiled
+        *(
+            Head(f"full, chunk {size}", kind(Full(chunk=size))) for size in sizes.chunks
+        ),  # ours, on a GPU compiled
         Head("full cut cross-entropy", own(Exact, function=cut)),
         Head(f"full Liger, chunk {chunk}", own(Liger, chunk=chunk)),
-        Head(f"full torch, chunk {chunk}", own(Exact, function=partial(torch_cross_entropy, chunk=chunk))),
+        Head(
+            f"full torch, chunk {chunk}",
+            own(Exact, function=partial(torch_cross_entropy, chunk=chunk)),
+        ),
         Head(f"full plain, chunk {chunk}", own(Exact, function=partial(plain, chunk=chunk))),
         *(_knn(k, sizes) for k in others),
         Head(f"target sampling {words}", kind(Target(tau=words))),
@@ -160,14 +177,20 @@ def heads(sizes: Sizes, batch_fits: bool = True) -> list[Head]:
 
 
 def _knn(k: int, sizes: Sizes) -> Head:
-    """k-NN whose V' has about the paper's size: all neighbours are in a pool of as many words."""
+    """k-NN whose V' has about the paper's size: all neighbours are in a pool of as many
+    words.
+    """
 
     def build(weight: Tensor, special: Sequence[int]) -> Loss:
         loss = _of_kind(Knn(k=k, group=sizes.group, every=EVERY), weight, special)
         generator = torch.Generator(weight.device).manual_seed(0)
-        pool = loss.words[torch.randperm(len(loss.words), device=weight.device, generator=generator)]
+        pool = loss.words[
+            torch.randperm(len(loss.words), device=weight.device, generator=generator)
+        ]
         pool = pool[: sizes.candidates[k]]
-        drawn = torch.randint(len(pool), (len(weight), k), device=weight.device, generator=generator)
+        drawn = torch.randint(
+            len(pool), (len(weight), k), device=weight.device, generator=generator
+        )
         loss.index.burst = True  # in a dry run on a CPU too
         loss.index.table.copy_(pool[drawn])
         loss.index.built.fill_(0)
@@ -177,9 +200,13 @@ def _knn(k: int, sizes: Sizes) -> Head:
 
 
 def _of_kind(settings: LossSettings, weight: Tensor, special: Sequence[int]) -> Loss:
-    """The loss of a training that has run for long: frequencies are known, target sampling has its tau words."""
+    """The loss of a training that has run for long: frequencies are known, target
+    sampling has its tau words.
+    """
     vocabulary, device = len(weight), weight.device
-    counts = torch.bincount(zipf(vocabulary, (DRAWN,), np.random.default_rng(1)), minlength=vocabulary).numpy()
+    counts = torch.bincount(
+        zipf(vocabulary, (DRAWN,), np.random.default_rng(1)), minlength=vocabulary
+    ).numpy()
     loss = build_loss(settings, vocabulary, special, counts=counts, device=device)
     if isinstance(settings, Target):
         generator = torch.Generator(device).manual_seed(0)
@@ -190,8 +217,12 @@ def _of_kind(settings: LossSettings, weight: Tensor, special: Sequence[int]) -> 
 
 
 def zipf(vocabulary: int, size: tuple[int, ...], random: np.random.Generator) -> Tensor:
-    """Word ids with frequency 1/rank; ranks are spread over the ids, special ones are left out."""
-    ranks = np.minimum(np.exp(random.random(size) * np.log(vocabulary - 5)).astype(np.int64), vocabulary - 6)
+    """Word ids with frequency 1/rank; ranks are spread over the ids, special ones are
+    left out.
+    """
+    ranks = np.minimum(
+        np.exp(random.random(size) * np.log(vocabulary - 5)).astype(np.int64), vocabulary - 6
+    )
     return torch.from_numpy(np.random.default_rng(0).permutation(vocabulary - 5)[ranks] + 4)
 
 

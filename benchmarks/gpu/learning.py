@@ -1,8 +1,11 @@
-"""What each loss learns in equal time: one small model at V = 500K, exact held-out bits per byte over time.
+"""What each loss learns in equal time: one small model at V = 500K, exact held-out bits
+per byte over time.
 
-FOLDER of the text holds tokenizer/ and tokens/, as `benchmarks/learning.py prepare` writes them:
+FOLDER of the text holds tokenizer/ and tokens/, as `benchmarks/learning.py prepare`
+writes them:
 
-    python benchmarks/learning.py prepare --text FOLDER --out TEXT --vocabulary 500000 --length 128
+    python benchmarks/learning.py prepare --text FOLDER --out TEXT --vocabulary 500000
+    --length 128
 """
 
 import statistics
@@ -22,7 +25,16 @@ from .sizes import Sizes
 from .table import Table
 from .timing import free_memory
 
-KEPT = ("step", "tokens", "exact_loss", "bits_per_byte", "accuracy", "mrr", "candidates", "tokens_per_s")
+KEPT = (
+    "step",
+    "tokens",
+    "exact_loss",
+    "bits_per_byte",
+    "accuracy",
+    "mrr",
+    "candidates",
+    "tokens_per_s",
+)
 
 
 def run(table: Table, sizes: Sizes, device: str, text: Path) -> None:
@@ -93,9 +105,11 @@ class Curve:
 
 
 def train(data: Data, name: str, seed: int, sizes: Sizes, device: torch.device) -> dict:
-    """One training of about `sizes.learning_s` seconds, validation apart; its steps are found by a short one.
+    """One training of about `sizes.learning_s` seconds, validation apart; its steps are
+    found by a short one.
 
-    The schedule of the rate ends with the steps, so that their number must be known before.
+    The schedule of the rate ends with the steps, so that their number must be known
+    before.
     """
     with tempfile.TemporaryDirectory() as folder:
         short = recipe_of(name, sizes.calibration, sizes.calibration, sizes, data.longest)
@@ -106,12 +120,18 @@ def train(data: Data, name: str, seed: int, sizes: Sizes, device: torch.device) 
         training = Measured(recipe, seed, data, Path(folder), device)
         curve = Curve(training)
         training.run(StopRequest(), lambda step: None, curve.add)
-    facts = {"recipe": recipe.model_dump(mode="json"), "languages": len(data.languages), "length": data.longest}
+    facts = {
+        "recipe": recipe.model_dump(mode="json"),
+        "languages": len(data.languages),
+        "length": data.longest,
+    }
     return {**curve.rows[-1], "calibrated_step_s": step_s, **facts, "curve": curve.rows}
 
 
 def step_seconds(training: Training, sizes: Sizes) -> float:
-    """Seconds of a step, without those that compile, and with its share of a refresh of the index."""
+    """Seconds of a step, without those that compile, and with its share of a refresh of
+    the index.
+    """
     times, progress = [], training.progress
     training.model.train()
     for step in range(sizes.calibration):

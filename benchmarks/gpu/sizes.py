@@ -1,13 +1,17 @@
-"""The sizes of every stage: those of the paper's models, and tiny ones for a dry run."""
+"""The sizes of every stage: those of the paper's models, and tiny ones for a dry
+run.
+"""
 
 from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """Models and batches. V: `vocabularies`, d: `widths`, N: `targets`, |V'| of k-NN by k: `candidates`.
+    """Models and batches. V: `vocabularies`, d: `widths`, N: `targets`, |V'| of k-NN by
+    k: `candidates`.
 
-    `candidates` are those that the paper's speeds fit; `words`: negatives or tau of the other losses.
+    `candidates` are those that the paper's speeds fit; `words`: negatives or tau of the
+    other losses.
     """
 
     vocabularies: tuple[int, ...] = (500_000, 250_000, 1_000_000)

@@ -1,4 +1,6 @@
-"""The stages on a GPU, in order of worth: each in a process of its own, resumed row by row."""
+"""The stages on a GPU, in order of worth: each in a process of its own, resumed row by
+row.
+"""
 
 import argparse
 import platform
@@ -18,7 +20,9 @@ UNFINISHED = 75  # exit status: the same command goes on
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Every stage, or the one named, until `--limit` seconds are over; the exit status."""
+    """Every stage, or the one named, until `--limit` seconds are over; the exit
+    status.
+    """
     deadline = time.monotonic() + arguments.limit
     arguments.out.mkdir(parents=True, exist_ok=True)
     if arguments.stage:
@@ -27,7 +31,8 @@ def run(arguments: argparse.Namespace) -> int:
     for stage in STAGES:
         if stage == "learning" and arguments.text is None:
             print(
-                "== learning: left out: no --text FOLDER with tokenizer/ and tokens/ (benchmarks/gpu/learning.py)"
+                "== learning: left out: no --text FOLDER with tokenizer/ and tokens/ "
+                "(benchmarks/gpu/learning.py)"
             )
             continue
         left = deadline - time.monotonic()
@@ -37,10 +42,15 @@ def run(arguments: argparse.Namespace) -> int:
         limit = min(left, LONGEST_S)
         words = [*sys.argv[1:], "--stage", stage, "--limit", f"{limit:.0f}"]
         try:
-            status = subprocess.run([sys.executable, sys.argv[0], *words], timeout=limit + 20).returncode
+            status = subprocess.run(
+                [sys.executable, sys.argv[0], *words], timeout=limit + 20
+            ).returncode
         except subprocess.TimeoutExpired:
             status = UNFINISHED
-        print(f"== {stage}: {'to be continued' if status == UNFINISHED else f'status {status}'}", flush=True)
+        print(
+            f"== {stage}: {'to be continued' if status == UNFINISHED else f'status {status}'}",
+            flush=True,
+        )
         if status:
             unfinished.append(stage)
     write_summary(arguments.out)
@@ -55,7 +65,9 @@ def run_stage(arguments: argparse.Namespace, deadline: float) -> int:
     sizes = TINY if arguments.dry_run else PAPER
     if arguments.stage == "costs":  # of the other tables: made anew
         (arguments.out / "costs.jsonl").unlink(missing_ok=True)
-    tables = {stage: Table(arguments.out / f"{stage}.jsonl", facts(device), deadline) for stage in STAGES}
+    tables = {
+        stage: Table(arguments.out / f"{stage}.jsonl", facts(device), deadline) for stage in STAGES
+    }
     try:
         _measure(arguments, sizes, device, tables, deadline)
     except NoTimeLeft:
@@ -64,10 +76,16 @@ def run_stage(arguments: argparse.Namespace, deadline: float) -> int:
 
 
 def _measure(
-    arguments: argparse.Namespace, sizes: Sizes, device: str, tables: dict[str, Table], deadline: float
+    arguments: argparse.Namespace,
+    sizes: Sizes,
+    device: str,
+    tables: dict[str, Table],
+    deadline: float,
 ) -> None:
     table, out = tables[arguments.stage], arguments.out
-    match arguments.stage:  # a stage imports its own modules alone: the machine may lack those of another
+    match (
+        arguments.stage
+    ):  # a stage imports its own modules alone: the machine may lack those of another
         case "works":
             from . import works
 
@@ -92,5 +110,9 @@ def _measure(
 
 def facts(device: str) -> dict[str, str]:
     """What stands in every row: torch's version and the device."""
-    name = torch.cuda.get_device_name() if device == "cuda" else platform.processor() or platform.machine()
+    name = (
+        torch.cuda.get_device_name()
+        if device == "cuda"
+        else platform.processor() or platform.machine()
+    )
     return {"torch": torch.__version__, "device": name}

@@ -26,7 +26,9 @@ FEW = ("free", "full", "k-NN k=50")  # heads of the models after the first
 
 
 def run(table: Table, sizes: Sizes, device: str) -> None:
-    """Every head of the first model; of the others the free one, the exact ones and k-NN."""
+    """Every head of the first model; of the others the free one, the exact ones and
+    k-NN.
+    """
     for place, (vocabulary, width) in enumerate(sizes.models):
         chosen = [head for head in heads(sizes) if not place or head.name.startswith(FEW)]
         at = {"V": vocabulary, "d": width}
@@ -46,7 +48,13 @@ def run(table: Table, sizes: Sizes, device: str) -> None:
         for head in chosen:
             free_memory(device)
             call = partial(measure, head, model, optimizer, sizes)
-            table.measure(call, needs_s=20, **at, head=head.name, parameters=count_parameters(shape, vocabulary))
+            table.measure(
+                call,
+                needs_s=20,
+                **at,
+                head=head.name,
+                parameters=count_parameters(shape, vocabulary),
+            )
             optimizer.zero_grad()
         del model, optimizer, weight, bias
 
@@ -97,7 +105,9 @@ def batch(vocabulary: int, sizes: Sizes, seed: int, device: str) -> tuple[Tensor
 def measure(
     head: Head, model: MaskedLanguageModel, optimizer: torch.optim.Optimizer, sizes: Sizes
 ) -> dict[str, float]:
-    """Medians over steps of the step and its parts, ms; |V'|; peak memory of the device."""
+    """Medians over steps of the step and its parts, ms; |V'|; peak memory of the
+    device.
+    """
     weight = model.decoder_weight
     device, vocabulary = weight.device.type, len(weight)
     loss = head.build(weight.detach(), special_ids(vocabulary))
@@ -110,7 +120,11 @@ def measure(
     kept = rows[WARM_UP:]
     result = {name: statistics.median(row[name] for row in kept) for name in kept[0]}
     tokens = sizes.sequences * sizes.length
-    result |= {"tokens_per_s": tokens / result["step_ms"] * 1000, "tokens": tokens, "N": len(batches[0][2])}
+    result |= {
+        "tokens_per_s": tokens / result["step_ms"] * 1000,
+        "tokens": tokens,
+        "N": len(batches[0][2]),
+    }
     if device == "cuda":
         result["memory_gib"] = torch.cuda.max_memory_allocated() / 2**30
     return result
@@ -124,7 +138,9 @@ def timed_step(
     device: str,
     step: int,
 ) -> dict[str, float]:
-    """One step: the head's backward pass runs by itself, so that it can be told from the encoder's."""
+    """One step: the head's backward pass runs by itself, so that it can be told from
+    the encoder's.
+    """
     ids, positions, targets = inputs
     clock, marks = Clock(device), []
     loss.step, loss.calls = step, 0

@@ -1,4 +1,6 @@
-"""The tables of the stages as Markdown, with the paper's speeds beside the measured ones."""
+"""The tables of the stages as Markdown, with the paper's speeds beside the measured
+ones.
+"""
 
 from pathlib import Path
 
@@ -49,7 +51,8 @@ def markdown(table: pd.DataFrame) -> str:
 
 
 def speeds(steps: pd.DataFrame) -> pd.DataFrame:
-    """Steps with their share of a refresh: speed beside the best exact softmax of V = 250K, and of the same model.
+    """Steps with their share of a refresh: speed beside the best exact softmax of V =
+    250K, and of the same model.
 
     `over_free`: the step's time over that with a free head, less 1.
     """
@@ -63,27 +66,51 @@ def speeds(steps: pd.DataFrame) -> pd.DataFrame:
     rows["of_exact_250K"] = exact.get((250_000, 768), float("nan")) / rows["ms"]
     rows["of_exact_same"] = exact.reindex(at).to_numpy() / rows["ms"]
     rows["over_free"] = rows["ms"] / free.reindex(at).to_numpy() - 1
-    rows["paper_250K"] = [_paper_speed(*row) for row in rows[["V", "d", "head"]].itertuples(index=False)]
-    rows["paper_same"] = [_paper_ratio(*row) for row in rows[["V", "d", "head"]].itertuples(index=False)]
-    shown = ["V", "d", "head", "ms", "of_exact_250K", "paper_250K", "of_exact_same", "paper_same", "over_free"]
+    rows["paper_250K"] = [
+        _paper_speed(*row) for row in rows[["V", "d", "head"]].itertuples(index=False)
+    ]
+    rows["paper_same"] = [
+        _paper_ratio(*row) for row in rows[["V", "d", "head"]].itertuples(index=False)
+    ]
+    shown = [
+        "V",
+        "d",
+        "head",
+        "ms",
+        "of_exact_250K",
+        "paper_250K",
+        "of_exact_same",
+        "paper_same",
+        "over_free",
+    ]
     return rows[shown]
 
 
 def _paper_speed(vocabulary: int, width: int, head: str) -> float | None:
     """Of Table 1: in units of the full softmax at V = 250K."""
     loss = "full" if head.startswith("full") else "knn" if head == "k-NN k=50" else None
-    wanted = {"thousands": vocabulary // 1000, "loss": loss, "half": "yes" if width == 384 else "no"}
-    found = [row["speed"] for row in printed("xtreme") if row.items() >= wanted.items() and row["speed"]]
+    wanted = {
+        "thousands": vocabulary // 1000,
+        "loss": loss,
+        "half": "yes" if width == 384 else "no",
+    }
+    found = [
+        row["speed"] for row in printed("xtreme") if row.items() >= wanted.items() and row["speed"]
+    ]
     return found[-1] if found else None
 
 
 def _paper_ratio(vocabulary: int, width: int, head: str) -> float | None:
-    """Of Tables 2 and 3: in units of the full softmax of the same model, V = 500K, d = 768."""
+    """Of Tables 2 and 3: in units of the full softmax of the same model, V = 500K, d =
+    768.
+    """
     if (vocabulary, width) != (500_000, 768):
         return None
     for row in (*printed("k"), *printed("sampling")):
         name = (
-            f"k-NN k={row['k']:.0f}" if row["k"] else {"target": "target sampling"}.get(row["loss"], row["loss"])
+            f"k-NN k={row['k']:.0f}"
+            if row["k"]
+            else {"target": "target sampling"}.get(row["loss"], row["loss"])
         )
         if head.lower().startswith(name.lower()) and (not row["k"] or head == name):
             return row["speed"]

@@ -15,10 +15,11 @@ class NoTimeLeft(Exception):
 
 
 class Table:
-    """Rows of one stage, in the order of measurement; a row that is there is not measured again.
+    """Rows of one stage, in the order of measurement; a row that is there is not
+    measured again.
 
-    Every row has the `facts` (torch's version, the device); rows under other facts stay, and count for none of
-    these. `deadline`: of `time.monotonic`, seconds.
+    Every row has the `facts` (torch's version, the device); rows under other facts
+    stay, and count for none of these. `deadline`: of `time.monotonic`, seconds.
     """
 
     def __init__(self, path: Path, facts: dict[str, Any], deadline: float) -> None:
@@ -36,7 +37,8 @@ class Table:
         return not all(self.has(**key) for key in keys)
 
     def measure(self, call: Callable[[], dict[str, Any]], needs_s: float = 5.0, **key: Any) -> None:
-        """Add the row `key` with the result of `call`, unless it is there; an error is a row too (`left_out`).
+        """Add the row `key` with the result of `call`, unless it is there; an error is
+        a row too (`left_out`).
 
         Raises NoTimeLeft where less than `needs_s` seconds are left.
         """
@@ -63,9 +65,17 @@ class Table:
         row = {**self.facts, **key, **result}
         self.rows.append(row)
         self._append(row)
-        shown = {name: round(value, 4) if isinstance(value, float) else value for name, value in row.items()}
+        shown = {
+            name: round(value, 4) if isinstance(value, float) else value
+            for name, value in row.items()
+        }
         print(
-            *(f"{name}={shown[name]}" for name in shown if name not in self.facts and name != "curve"), flush=True
+            *(
+                f"{name}={shown[name]}"
+                for name in shown
+                if name not in self.facts and name != "curve"
+            ),
+            flush=True,
         )
 
     def measured(self, **key: Any) -> list[dict[str, Any]]:

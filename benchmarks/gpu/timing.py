@@ -1,4 +1,6 @@
-"""Times and memory of a device: medians over calls, by the device's own events on a GPU."""
+"""Times and memory of a device: medians over calls, by the device's own events on a
+GPU.
+"""
 
 import gc
 import statistics
@@ -60,20 +62,26 @@ def peak_gib(call: Callable[[], object], device: str) -> float | None:
 
 
 def free_memory(device: str) -> None:
-    """Return what no tensor holds any more, so that the next measurement begins like the first."""
+    """Return what no tensor holds any more, so that the next measurement begins like
+    the first.
+    """
     gc.collect()
     if device == "cuda":
         torch.cuda.empty_cache()
 
 
 def copy_gb_per_s(device: str, size: int) -> float:
-    """Bandwidth of a copy within the device's memory, 10^9 bytes read and written a second."""
+    """Bandwidth of a copy within the device's memory, 10^9 bytes read and written a
+    second.
+    """
     source = torch.empty(size // 4, device=device).normal_()
     target = torch.empty_like(source)
     return 2 * source.nbytes / 1e6 / median_ms(lambda: target.copy_(source), device)
 
 
 def product_tflops(device: str, size: int, dtype: torch.dtype) -> float:
-    """Rate of a square product of random matrices, 10^12 floating-point operations a second."""
+    """Rate of a square product of random matrices, 10^12 floating-point operations a
+    second.
+    """
     a, b = (torch.randn(size, size, device=device).to(dtype) for _ in range(2))
     return 2 * size**3 / 1e9 / median_ms(lambda: a @ b, device)

@@ -1,6 +1,8 @@
-"""Write the tiny XTREME folder of config/smoke.yaml, all seven tasks: python config/smoke-xtreme/make.py
+"""Write the tiny XTREME folder of config/smoke.yaml, all seven tasks: python
+config/smoke-xtreme/make.py
 
-Sentences come from a handful of words and patterns, so that a model of one layer has something to learn.
+Sentences come from a handful of words and patterns, so that a model of one layer has
+something to learn.
 """
 
 import json
@@ -14,20 +16,25 @@ WORDS = {
     "en": {
         "NAME": ["Anna", "Otto", "Mary", "Paul"], "CITY": ["Berlin", "Rome", "Oslo", "Paris"],
         "FIRM": ["Acme", "Nordbank", "Unity", "Solar"], "NOUN": ["dog", "house", "book", "tree"],
-        "ADJ": ["small", "old", "red", "new"], "VERB": ["sees", "finds", "likes", "draws"], "DET": ["the", "a"],
-        "not": "never", "lives": "lives in", "works": "works at", "where": "Where does {} live?", "stop": ".",
+        "ADJ": ["small", "old", "red", "new"], "VERB": ["sees", "finds", "likes", "draws"],
+        "DET": ["the", "a"],
+        "not": "never", "lives": "lives in", "works": "works "
+                                                      "at", "where": "Where does {} "
+                                                                     "live?", "stop": ".",
     },
     "de": {
         "NAME": ["Anna", "Otto", "Maria", "Paul"], "CITY": ["Berlin", "Rom", "Oslo", "Paris"],
         "FIRM": ["Acme", "Nordbank", "Einheit", "Solar"], "NOUN": ["Hund", "Haus", "Buch", "Baum"],
         "ADJ": ["kleine", "alte", "rote", "neue"], "VERB": ["sieht", "findet", "mag", "malt"],
         "DET": ["das", "ein"],
-        "not": "nie", "lives": "wohnt in", "works": "arbeitet bei", "where": "Wo wohnt {}?", "stop": ".",
+        "not": "nie", "lives": "wohnt in", "works": "arbeitet "
+                                                    "bei", "where": "Wo wohnt {}?", "stop": ".",
     },
     "ru": {
         "NAME": ["Анна", "Отто", "Мария", "Павел"], "CITY": ["Берлин", "Рим", "Осло", "Париж"],
         "FIRM": ["Акме", "Нордбанк", "Единство", "Солар"], "NOUN": ["дом", "сад", "стол", "лес"],
-        "ADJ": ["малый", "старый", "новый", "красный"], "VERB": ["видит", "находит", "любит", "рисует"],
+        "ADJ": ["малый", "старый", "новый", "красный"], "VERB": ["видит", "находит", "любит",
+        "рисует"],
         "DET": ["этот", "тот"], "not": "никогда", "lives": "живёт в городе", "works": "работает в",
         "where": "Где живёт {}?", "stop": ".",
     },
@@ -41,7 +48,8 @@ WORDS = {
 }  # fmt: skip
 LANGUAGES = {
     "xnli": ("de", "en", "ru"), "pawsx": ("de", "en", "ja"), "udpos": ("de", "en", "ja", "ru"),
-    "panx": ("de", "en", "ja", "ru"), "xquad": ("de", "en", "ru"), "mlqa": ("de", "en"), "tydiqa": ("en", "ru"),
+    "panx": ("de", "en", "ja", "ru"), "xquad": ("de", "en", "ru"), "mlqa": ("de", "en"),
+    "tydiqa": ("en", "ru"),
 }  # fmt: skip
 SPLITS = {"train": TRAIN, "dev": DEV, "test": TEST}
 
@@ -122,10 +130,14 @@ def main() -> None:
         name = task.__name__
         for language in LANGUAGES[name]:
             for split, count in SPLITS.items():
-                # XTREME's rule is English training data; the correlation study trains in a language of its own
+                # XTREME's rule is English training data; the correlation study trains
+                # in a language of its own
                 if split != "train" or language == "en" or (name, language) == ("panx", "ru"):
                     pick = random.Random(f"{name} {split} {language}")
-                    write(f"{name}/{split}-{language}.tsv", "".join(task(language, pick) for _ in range(count)))
+                    write(
+                        f"{name}/{split}-{language}.tsv",
+                        "".join(task(language, pick) for _ in range(count)),
+                    )
 
     def questions(path: str, language: str, count: int) -> None:
         made = paragraphs(path.partition("/")[0], language, count, random.Random(path))

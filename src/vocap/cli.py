@@ -11,7 +11,8 @@ import click
 
 from vocap.errors import UsageError, VocapError, explain, missing_extra, system_error
 
-# group of --help: verb: "module:function", a click command; the first line of its docstring is the summary there
+# group of --help: verb: "module:function", a click command; the first line of its
+# docstring is the summary there
 GROUPS = {
     "Commands": {
         "init": "vocap.init.commands:init",
@@ -69,7 +70,8 @@ GROUPS = {
 VERBS = {verb: place for group in GROUPS.values() for verb, place in group.items()}
 # verbs of earlier versions: what replaces them
 REMOVED_VERBS = {
-    "studied-sizes": "the status in results/vocabularies/LANGUAGE/curve.tsv says which sizes a text reaches",
+    "studied-sizes": "the status in results/vocabularies/LANGUAGE/curve.tsv says which sizes a "
+    "text reaches",
     "own-files": "the workflow copies a language's files to results/correlation/LANGUAGE/xtreme",
     "ceiling": "vocap score and vocap average give what a model reaches",
     "parity-words": "vocap parity compares the ids of lines",
@@ -78,30 +80,44 @@ REMOVED_VERBS = {
 }
 # options of earlier versions, likewise
 REMOVED_OPTIONS = {
-    **dict.fromkeys(("fit --corpora", "fit --mix"), "leave it out: scores come from the languages' models"),
     **dict.fromkeys(
-        ("evaluate --unknown", "evaluate --round-trip", "evaluate --bits", "evaluate --parallel-output"),
+        ("fit --corpora", "fit --mix"), "leave it out: scores come from the languages' models"
+    ),
+    **dict.fromkeys(
+        (
+            "evaluate --unknown",
+            "evaluate --round-trip",
+            "evaluate --bits",
+            "evaluate --parallel-output",
+        ),
         "give --tables DIR, which gets all tables of a tokenizer in DIR/NAME",
     ),
     "fit --scores": "leave it out: scores are those of the mixture of the languages' models",
     "encode --stand-in": "copy the other file to the place of the missing one",
-    "ladder --points": "leave it out: curve.tsv has the points, and models of the same text are kept",
+    "ladder --points": "leave it out: curve.tsv has the points, and models of the same text are "
+    "kept",
     "ladder --model": "leave it out: vocap bpe trains byte-pair encoding, of one language too",
     "diff --part": "name train.txt of a language as --text LANG=FILE",
     "extend --check": "leave it out: vocap diff compares two tokenizers on any text",
     "extend --total": "give --pieces: this total less the ids that the tokenizer has",
-    "trim --vocabulary": "leave it out: pieces.tsv beside the tokenizer has the languages of pieces",
-    "allocate --search": "leave it out: a threshold of gains gives the sizes of Algorithm 1, but for one",
+    "trim --vocabulary": "leave it out: pieces.tsv beside the tokenizer has the languages of "
+    "pieces",
+    "allocate --search": "leave it out: a threshold of gains gives the sizes of Algorithm 1, but "
+    "for one",
     "allocate --curve": "leave it out: gains are always those on the curve's hull",
 }
 LONGEST = max(map(len, VERBS))  # one column for all groups
 
 
 def summary(verb: str) -> str:
-    """The first sentence of a verb's docstring, read from its source: nothing is imported."""
+    """The first sentence of a verb's docstring, read from its source: nothing is
+    imported.
+    """
     module, function = VERBS[verb].split(":")
     tree = ast.parse(Path(importlib.util.find_spec(module).origin).read_text("utf-8"))
-    node = next(one for one in tree.body if isinstance(one, ast.FunctionDef) and one.name == function)
+    node = next(
+        one for one in tree.body if isinstance(one, ast.FunctionDef) and one.name == function
+    )
     return click.Command(verb, help=ast.get_docstring(node)).get_short_help_str(limit=1000)
 
 
@@ -134,36 +150,49 @@ class LazyGroup(click.Group):
 @click.group(
     cls=LazyGroup,
     commands=dict.fromkeys(VERBS),  # their names alone, for the suggestion after a mistyped verb
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100, "show_default": True},
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "max_content_width": 100,
+        "show_default": True,
+    },
 )
 @click.version_option(package_name="vocap", prog_name="vocap")
 def vocap() -> None:
     """Vocabulary capacity of every language, and the merged tokenizer.
 
-    Every verb writes only to the paths it is given and logs to standard error. Exit status: 0 when the
-    whole output is there, 1 for input that cannot be used, 2 for a wrong call or configuration, 130 and 143
-    after Ctrl-C and SIGTERM.
+    Every verb writes only to the paths it is given and logs to standard error. Exit
+    status: 0 when the whole output is there, 1 for input that cannot be used, 2 for a
+    wrong call or configuration, 130 and 143 after Ctrl-C and SIGTERM.
     """
 
 
 def _training_lacks_memory(error: Exception) -> bool:
-    """Whether torch, if loaded, ran out of memory; running out of CPU memory raises no dedicated exception."""
+    """Whether torch, if loaded, ran out of memory; running out of CPU memory raises no
+    dedicated exception.
+    """
     torch = sys.modules.get("torch")
     return (
         torch is not None
         and isinstance(error, RuntimeError)
         and (
             isinstance(error, torch.OutOfMemoryError)
-            or any(words in str(error) for words in ("DefaultCPUAllocator", "CUDA error: out of memory"))
+            or any(
+                words in str(error)
+                for words in ("DefaultCPUAllocator", "CUDA error: out of memory")
+            )
         )
     )
 
 
 def run(words: Sequence[str] | None = None) -> int:
-    """Run the command line, or these words, and return the exit status; a user's error becomes one line."""
+    """Run the command line, or these words, and return the exit status; a user's error
+    becomes one line.
+    """
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(message)s")
     for handler in logging.getLogger().handlers:  # torch reports its caches when the process ends
-        handler.addFilter(lambda record: record.levelno >= logging.WARNING or not record.name.startswith("torch"))
+        handler.addFilter(
+            lambda record: record.levelno >= logging.WARNING or not record.name.startswith("torch")
+        )
     try:
         status = vocap.main(words, prog_name="vocap", standalone_mode=False)
     except click.Abort:
@@ -174,7 +203,9 @@ def run(words: Sequence[str] | None = None) -> int:
 
 
 def _explained(error: Exception) -> int:
-    """Print a user's error in one line and return its exit status; raise any other error."""
+    """Print a user's error in one line and return its exit status; raise any other
+    error.
+    """
     try:
         raise error
     # a wrong call, and what is not installed
@@ -190,7 +221,9 @@ def _explained(error: Exception) -> int:
         if isinstance(error, click.NoSuchOption) and context:
             option = f"{context.info_name} {error.option_name}"
             message = (
-                f"vocap {option} is gone: {REMOVED_OPTIONS[option]}" if option in REMOVED_OPTIONS else message
+                f"vocap {option} is gone: {REMOVED_OPTIONS[option]}"
+                if option in REMOVED_OPTIONS
+                else message
             )
         status = error.exit_code
     except ModuleNotFoundError:
@@ -210,8 +243,10 @@ def _explained(error: Exception) -> int:
         if not _training_lacks_memory(error):
             raise
         message = (
-            f"out of memory ({str(error).strip().splitlines()[0][:300]}); run again where there is more, to go on "
-            "from the last checkpoint, or start anew with a smaller micro_batch, chunk or group (pre-training) or "
+            f"out of memory ({str(error).strip().splitlines()[0][:300]}); run again where there "
+            "is more, to go on "
+            "from the last checkpoint, or start anew with a smaller micro_batch, chunk or group "
+            "(pre-training) or "
             "batch (fine-tuning)"
         )
         status = 1

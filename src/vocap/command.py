@@ -1,4 +1,5 @@
-"""The entry of the `vocap` command, and its end after Ctrl-C or SIGTERM: one line, exit status 130 or 143.
+"""The entry of the `vocap` command, and its end after Ctrl-C or SIGTERM: one line, exit
+status 130 or 143.
 
 It can be interrupted before anything else is imported.
 """
@@ -16,7 +17,9 @@ LINE = "vocap: interrupted; nothing half-written was left"
 
 
 def exit_after(run: Callable[[], int]) -> None:
-    """Call `run` and exit with the status that it returns; after a signal with one line, and 128 + its number."""
+    """Call `run` and exit with the status that it returns; after a signal with one
+    line, and 128 + its number.
+    """
     number: int = signal.SIGINT
 
     def interrupt(received: int, frame: FrameType | None) -> None:
@@ -44,7 +47,8 @@ def exit_after(run: Callable[[], int]) -> None:
 def at_once() -> Iterator[None]:
     """In the block a signal ends the process as by default, without the line.
 
-    For a long call of C code that keeps Python's lock: until it returns no handler would run.
+    For a long call of C code that keeps Python's lock: until it returns no handler
+    would run.
     """
     if threading.current_thread() is not threading.main_thread():  # which alone has signals
         yield

@@ -1,4 +1,6 @@
-"""The configuration: one typed section a stage, checked as a whole before anything runs."""
+"""The configuration: one typed section a stage, checked as a whole before anything
+runs.
+"""
 
 import copy
 import math
@@ -9,7 +11,15 @@ from dataclasses import fields as fields_of
 from itertools import chain
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    create_model,
+    field_validator,
+    model_validator,
+)
 
 from vocap.allocation.settings import Allocation, rows_beside_pieces
 from vocap.config_errors import describe_all, find_line, yaml_booleans
@@ -35,14 +45,27 @@ from vocap.vocabularies.settings import Vocabularies
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 RESULTS = "results"  # folder of a run that names none
-OF_THE_PROJECT = ("benchmarks", "config", "dev", "docs", "envs", "profiles", "rules", "slurm", "src", "tests")
+OF_THE_PROJECT = (
+    "benchmarks",
+    "config",
+    "dev",
+    "docs",
+    "envs",
+    "profiles",
+    "rules",
+    "slurm",
+    "src",
+    "tests",
+)
 UNLIMITED = {"max_characters"}  # keys whose null is no default
 SHOWN = 50  # mistakes that a message names
 DIFFS = "diff"  # the folder of results/tokenizers that holds comparisons
 
 
 def _text_keys() -> dict[str, Any]:
-    """`preset`, and the fields of `TextSettings`; a key that is not given has the value of the preset."""
+    """`preset`, and the fields of `TextSettings`; a key that is not given has the value
+    of the preset.
+    """
     preset = Field("xlm-r", description="settings that the other keys change")
     found: dict[str, Any] = {"preset": (Literal[tuple(PRESETS)], preset)}
     for one in fields_of(TextSettings):
@@ -52,7 +75,9 @@ def _text_keys() -> dict[str, Any]:
     return found
 
 
-class Text(create_model("TextKeys", __config__=ConfigDict(extra="forbid", strict=True), **_text_keys())):
+class Text(
+    create_model("TextKeys", __config__=ConfigDict(extra="forbid", strict=True), **_text_keys())
+):
     """How text is normalised and cut, of all languages and stages.
 
     >>> Text(preset="lossless", split_digits=False).settings.changed()["normalization"]
@@ -76,16 +101,24 @@ class Text(create_model("TextKeys", __config__=ConfigDict(extra="forbid", strict
 
 
 class Settings(BaseModel):
-    """The whole configuration: the files of `--configfile`, or `config/config.yaml` where none is given."""
+    """The whole configuration: the files of `--configfile`, or `config/config.yaml`
+    where none is given.
+    """
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
     results: PlainPath = Field(RESULTS, description="folder that the run writes")
-    seed: int = Field(1, ge=0, le=2**63 - 1, description="of random choices: samples, held-out lines, shuffles")
-    languages: Literal["all"] | list[str] = Field(
-        "all", description="codes of corpora.table, or all of them but those of the groups code, math and chat"
+    seed: int = Field(
+        1, ge=0, le=2**63 - 1, description="of random choices: samples, held-out lines, shuffles"
     )
-    downloads: dict[str, Download] = Field({}, description="files besides text that can be fetched, by name")
+    languages: Literal["all"] | list[str] = Field(
+        "all",
+        description="codes of corpora.table, or all of them but those of the groups code, math "
+        "and chat",
+    )
+    downloads: dict[str, Download] = Field(
+        {}, description="files besides text that can be fetched, by name"
+    )
     text: Text = Text()
     layout: IdLayout = XLM_R_LAYOUT
     corpora: Corpora = Field(default_factory=Corpora)
@@ -101,7 +134,10 @@ class Settings(BaseModel):
     @classmethod
     def _of_its_own(cls, results: str) -> str:
         normal = os.path.normpath(results)
-        if os.path.basename(normal) in ("", ".", "..") or normal.partition("/")[0] in OF_THE_PROJECT:
+        if (
+            os.path.basename(normal) in ("", ".", "..")
+            or normal.partition("/")[0] in OF_THE_PROJECT
+        ):
             raise ValueError("a run has a folder of its own; name one, as results/mine")
         return normal
 
@@ -114,7 +150,9 @@ class Settings(BaseModel):
 
     @model_validator(mode="after")
     def _rows_beside_pieces(self) -> "Settings":
-        """Allocations leave the rows free that special tokens, and byte fallback and symbols of the text, take."""
+        """Allocations leave the rows free that special tokens, and byte fallback and
+        symbols of the text, take.
+        """
         for name, entry in self.allocation.items():
             rows = {
                 "special_tokens": self.layout.rows,
@@ -126,20 +164,27 @@ class Settings(BaseModel):
 
     @property
     def logs(self) -> str:
-        """Folder of the run's logs and benchmark files: in that of the results, but for the default one."""
+        """Folder of the run's logs and benchmark files: in that of the results, but for
+        the default one.
+        """
         return "logs" if self.results == RESULTS else f"{self.results}/logs"
 
     def selected(self) -> list[Language]:
-        """The languages of this run, in the order in which the configuration names them."""
+        """The languages of this run, in the order in which the configuration names
+        them.
+        """
         table = read_languages(self.corpora.table)
         return select(table, natural(table) if self.languages == "all" else self.languages)
 
     def rows(self, tokenizer: str) -> int:
-        """T of a tokenizer, the rows of its embedding table; XLM-R's where only its file knows."""
+        """T of a tokenizer, the rows of its embedding table; XLM-R's where only its
+        file knows.
+        """
         return self.tokenizers[tokenizer].rows(self) or XLMR_ROWS
 
     def pretraining_sources(self) -> dict[str, Resolved]:
-        """Where each language's pre-training text comes from; empty where it is the vocabularies' own text.
+        """Where each language's pre-training text comes from; empty where it is the
+        vocabularies' own text.
 
         Raises UsageError as `resolve_all` does.
         """
@@ -153,8 +198,9 @@ class Settings(BaseModel):
 def load(config: Mapping[str, Any], files: Sequence[str | os.PathLike] = ()) -> Settings:
     """Check a merged configuration; entries that a later file set to null are gone.
 
-    Raises UsageError with one line for every mistake: the key, what is wrong, and what would be right; before it
-    the line of that one of `files`, which were merged, that gives the key.
+    Raises UsageError with one line for every mistake: the key, what is wrong, and what
+    would be right; before it the line of that one of `files`, which were merged, that
+    gives the key.
     """
     config = _without_nulls(config)
     mistakes = list(yaml_booleans(config))
@@ -167,21 +213,30 @@ def load(config: Mapping[str, Any], files: Sequence[str | os.PathLike] = ()) -> 
             mistakes = list(_loose_ends(settings))
     if mistakes:
         more = [f"and {len(mistakes) - SHOWN} more"] if len(mistakes) > SHOWN else []
-        lines = [*(one_line(find_line(mistake, files) + mistake) for mistake in mistakes[:SHOWN]), *more]
-        raise UsageError("the configuration cannot be used:\n" + "\n".join(f"  {line}" for line in lines))
+        lines = [
+            *(one_line(find_line(mistake, files) + mistake) for mistake in mistakes[:SHOWN]),
+            *more,
+        ]
+        raise UsageError(
+            "the configuration cannot be used:\n" + "\n".join(f"  {line}" for line in lines)
+        )
     return settings
 
 
 def read_files(paths: Iterable[str | os.PathLike]) -> dict[str, Any]:
-    """YAML files merged key by key, later ones over earlier ones, as Snakemake merges `--configfile`.
+    """YAML files merged key by key, later ones over earlier ones, as Snakemake merges
+    `--configfile`.
 
-    Raises UsageError for a file that is not there, or is no YAML map, and as `read_yaml`.
+    Raises UsageError for a file that is not there, or is no YAML map, and as
+    `read_yaml`.
     """
     merged: dict[str, Any] = {}
     for path in paths:
         content = read_yaml(path, "name a configuration file, and call from the project's root")
         if not isinstance(content, Mapping):
-            raise UsageError(f"{path}: not a map of keys to values; docs/configuration.md lists the keys")
+            raise UsageError(
+                f"{path}: not a map of keys to values; docs/configuration.md lists the keys"
+            )
         _merge(merged, content)
     return merged
 
@@ -195,16 +250,22 @@ def _merge(base: dict[str, Any], changes: Mapping[str, Any]) -> None:
 
 
 def _without_nulls(value: Any) -> Any:
-    """Drop `NAME: null` entries of named maps, which is how a file merged later removes one."""
+    """Drop `NAME: null` entries of named maps, which is how a file merged later removes
+    one.
+    """
     if isinstance(value, Mapping):
         return {
-            key: _without_nulls(entry) for key, entry in value.items() if entry is not None or key in UNLIMITED
+            key: _without_nulls(entry)
+            for key, entry in value.items()
+            if entry is not None or key in UNLIMITED
         }
     return value
 
 
 def _loose_ends(settings: Settings) -> list[str]:
-    """Names of one section that another must know, names that cannot be folders, and contradictions."""
+    """Names of one section that another must know, names that cannot be folders, and
+    contradictions.
+    """
     try:
         table = read_languages(settings.corpora.table)
     except VocapError as error:
@@ -218,7 +279,11 @@ def _loose_ends(settings: Settings) -> list[str]:
             for key, name, known, where in _references(settings, table, chosen)
             if name not in known
         ),
-        *(f"languages: {code!r} is given more than once; keep one" for code in chosen if chosen.count(code) > 1),
+        *(
+            f"languages: {code!r} is given more than once; keep one"
+            for code in chosen
+            if chosen.count(code) > 1
+        ),
         *_names(settings, chosen),
         *_weights(settings, table, chosen),
         *_text(settings),
@@ -233,7 +298,9 @@ def _loose_ends(settings: Settings) -> list[str]:
 def _references(
     settings: Settings, table: Mapping[str, Language], chosen: list[str]
 ) -> Iterator[tuple[str, object, Collection, str]]:
-    """A key, a name that stands there, the names that may, and where these are listed."""
+    """A key, a name that stands there, the names that may, and where these are
+    listed.
+    """
     corpora, models, study = settings.corpora, settings.pretraining.models, settings.correlation
     rows = f"the languages of {corpora.table}; add a row for a new one"
     sources, run = f"corpora.sources ({', '.join(corpora.sources)})", "the languages of this run"
@@ -242,7 +309,10 @@ def _references(
     yield "corpora.source", corpora.source, corpora.sources, sources
     if settings.pretraining.corpus is not None:
         yield "pretraining.corpus", settings.pretraining.corpus, corpora.sources, sources
-    for section, given in (("corpora", corpora.languages), ("pretraining", settings.pretraining.languages)):
+    for section, given in (
+        ("corpora", corpora.languages),
+        ("pretraining", settings.pretraining.languages),
+    ):
         for code, source in given.items():
             yield f"{section}.languages.{code}", code, table, rows
             yield f"{section}.languages.{code}", source, corpora.sources, sources
@@ -250,19 +320,39 @@ def _references(
         yield from ((f"allocation.{name}.without", code, chosen, run) for code in entry.without)
     # models
     for name, entry in models.items():
-        yield f"pretraining.models.{name}.tokenizer", entry.tokenizer, settings.tokenizers, "tokenizers"
+        yield (
+            f"pretraining.models.{name}.tokenizer",
+            entry.tokenizer,
+            settings.tokenizers,
+            "tokenizers",
+        )
     for name, entry in settings.finetuning.tuned(models).items():
         key, origin = f"finetuning.models.{name}", entry.model or name
         if entry.path is None:
-            yield f"{key}.model", origin, models, "pretraining.models; name one of them, or give a path"
+            yield (
+                f"{key}.model",
+                origin,
+                models,
+                "pretraining.models; name one of them, or give a path",
+            )
             if entry.step is not None and origin in models:
                 steps = models[origin].export_steps
-                yield f"{key}.step", entry.step, steps, f"export_steps of pretraining.models.{origin}"
+                yield (
+                    f"{key}.step",
+                    entry.step,
+                    steps,
+                    f"export_steps of pretraining.models.{origin}",
+                )
     # the correlation study
     for code in study.languages:
         yield "correlation.languages", code, chosen, run
         for task in study.tasks:
-            yield "correlation.tasks", code, TASKS[task].languages, f"the languages of {task}; take one out"
+            yield (
+                "correlation.tasks",
+                code,
+                TASKS[task].languages,
+                f"the languages of {task}; take one out",
+            )
     for size in study.sizes if study.languages else ():
         yield "correlation.sizes", size, settings.vocabularies.sizes, "vocabularies.sizes"
 
@@ -273,7 +363,9 @@ def _names(settings: Settings, chosen: list[str]) -> Iterator[str]:
         if not CODE.fullmatch(code):
             where = f"corpora.table: {settings.corpora.table}"
             yield f"{where}: {code!r} is not a language code; use letters, digits, - and _"
-    fetched = [name for name, source in settings.corpora.sources.items() if source and source.url_of("en")]
+    fetched = [
+        name for name, source in settings.corpora.sources.items() if source and source.url_of("en")
+    ]
     sections = {
         "allocation": (settings.allocation, ()),
         "tokenizers": (settings.tokenizers, (DIFFS,)),
@@ -287,7 +379,10 @@ def _names(settings: Settings, chosen: list[str]) -> Iterator[str]:
             if not NAME.fullmatch(name):
                 yield f"{section}.{name}: names become folders: use letters, digits, dots, - and _"
             if name in reserved:
-                yield f"{section}.{name}: a folder of this name holds something else; take another name"
+                yield (
+                    f"{section}.{name}: a folder of this name holds something else; take "
+                    "another name"
+                )
 
 
 def _text(settings: Settings) -> Iterator[str]:
@@ -295,7 +390,8 @@ def _text(settings: Settings) -> Iterator[str]:
     text = settings.text.settings
     if settings.vocabularies.seeds == "words" and text != XLM_R:
         yield (
-            f"vocabularies.seeds: words knows the text of preset xlm-r alone; write classic, or leave out "
+            "vocabularies.seeds: words knows the text of preset xlm-r alone; write classic, or "
+            "leave out "
             f"{', '.join(f'text.{key}' for key in text.changed())}"
         )
     if text.rule_file and not os.path.isfile(text.rule_file):
@@ -304,7 +400,9 @@ def _text(settings: Settings) -> Iterator[str]:
 
 
 def _template(settings: Settings) -> Iterator[str]:
-    """A chat template that cannot be read, or names tokens that the layout and the text do not have."""
+    """A chat template that cannot be read, or names tokens that the layout and the text
+    do not have.
+    """
     text = settings.text.settings
     own = chain.from_iterable(
         getattr(one, "user_defined_symbols", None) or () for one in settings.tokenizers.values()
@@ -316,7 +414,9 @@ def _template(settings: Settings) -> Iterator[str]:
 
 
 def _tokenizers(settings: Settings, chosen: list[str]) -> Iterator[str]:
-    """Contradictions of allocations and tokenizers with other sections, and names of comparisons that clash."""
+    """Contradictions of allocations and tokenizers with other sections, and names of
+    comparisons that clash.
+    """
     for name, entry in settings.allocation.items():
         if set(entry.without).issuperset(chosen):
             yield f"allocation.{name}.without: no language is left to allocate to; name fewer"
@@ -331,13 +431,16 @@ def _tokenizers(settings: Settings, chosen: list[str]) -> Iterator[str]:
     for pair in compared_pairs(made, settings.allocation):
         if (other := folders.setdefault("-".join(pair), pair)) != pair:
             yield (
-                f"tokenizers.{pair[1]}: {' with '.join(pair)} and {' with '.join(other)} would both be compared "
+                f"tokenizers.{pair[1]}: {' with '.join(pair)} and {' with '.join(other)} would "
+                "both be compared "
                 f"in results/tokenizers/{DIFFS}/{'-'.join(pair)}; give one another name"
             )
 
 
 def _models(settings: Settings) -> Iterator[str]:
-    """Contradictions of models with their tokenizers, and of the study with its text."""
+    """Contradictions of models with their tokenizers, and of the study with its
+    text.
+    """
     for name, entry in settings.pretraining.models.items():
         key, tokenizer = f"pretraining.models.{name}", settings.tokenizers.get(entry.tokenizer)
         if tokenizer is None:
@@ -347,41 +450,60 @@ def _models(settings: Settings) -> Iterator[str]:
             yield f"{key}.loss.{reason}"
         lacking = _lacking(settings.layout, entry.causal) if tokenizer.kind != "file" else ""
         if lacking and entry.causal:
-            yield f"{key}: a causal model needs a token of role {lacking}; add one under layout.special"
+            yield (
+                f"{key}: a causal model needs a token of role {lacking}; add one under "
+                "layout.special"
+            )
         elif lacking:
             yield (
-                f"{key}: a masked language model needs special tokens of every role, and the layout has none "
-                f"of role {lacking}; add them under layout.special (layout.mask: true for the mask), or write "
+                f"{key}: a masked language model needs special tokens of every role, and the "
+                "layout has none "
+                f"of role {lacking}; add them under layout.special (layout.mask: true for the "
+                "mask), or write "
                 "objective: causal"
             )
     for name, tuned in (settings.finetuning.models or {}).items():
         source = settings.pretraining.models.get(tuned.model or name)
         if tuned.path is None and source is not None and source.causal:
-            yield f"finetuning.models.{name}: a causal model, and XTREME's tasks take masked ones; leave it out"
+            yield (
+                f"finetuning.models.{name}: a causal model, and XTREME's tasks take masked "
+                "ones; leave it out"
+            )
     study, block = settings.correlation, settings.pretraining.block
     if study.languages and study.model.shape.positions < block:
         yield f"correlation.model.shape.positions: below pretraining.block, {block}"
 
 
 def _lacking(layout: IdLayout, causal: bool) -> str:
-    """The roles that a model needs and that no special token has, comma-separated; the mask among them."""
+    """The roles that a model needs and that no special token has, comma-separated; the
+    mask among them.
+    """
     if causal:
         return "" if layout.token("eos") else "eos"
-    return ", ".join([role for role in ROLES if layout.token(role) is None] + ["mask"] * (not layout.mask))
+    return ", ".join(
+        [role for role in ROLES if layout.token(role) is None] + ["mask"] * (not layout.mask)
+    )
 
 
 def _tuned(settings: Settings) -> Iterator[str]:
     """Files of XTREME that are to be fetched."""
     if settings.finetuning.download:
         if settings.finetuning.xtreme is None:
-            yield "finetuning.download: name the folder that files are fetched to, finetuning.xtreme"
+            yield (
+                "finetuning.download: name the folder that files are fetched to, finetuning.xtreme"
+            )
         for name in dict.fromkeys(chain(*ARCHIVES.values())):
             if name not in settings.downloads:
-                yield f"finetuning.download: no file {name!r} under downloads; config/sources.yaml has them"
+                yield (
+                    f"finetuning.download: no file {name!r} under downloads; "
+                    "config/sources.yaml has them"
+                )
 
 
 def _weights(settings: Settings, table: Mapping[str, Language], chosen: list[str]) -> Iterator[str]:
-    """A column of the table that is to weigh the languages must have a number above 0 for each."""
+    """A column of the table that is to weigh the languages must have a number above 0
+    for each.
+    """
     column = settings.corpora.weights
     for code in chosen if column not in ("lines", "bytes") else ():
         try:
@@ -391,11 +513,14 @@ def _weights(settings: Settings, table: Mapping[str, Language], chosen: list[str
             yield f"corpora.weights: {error}"
 
 
-def compared_pairs(tokenizers: Mapping[str, Kind], allocations: Mapping[str, Allocation]) -> list[tuple[str, str]]:
+def compared_pairs(
+    tokenizers: Mapping[str, Kind], allocations: Mapping[str, Allocation]
+) -> list[tuple[str, str]]:
     """Names of A and B, smallest T first, then in the order of `tokenizers`.
 
-    A: the first JOINT tokenizer of its T. B: of each rule of allocation, the first VOCAP tokenizer of that T. Each
-    comparison takes about 10 s at T = 100,000 and 86 languages, so further ones are left to `vocap diff`.
+    A: the first JOINT tokenizer of its T. B: of each rule of allocation, the first
+    VOCAP tokenizer of that T. Each comparison takes about 10 s at T = 100,000 and 86
+    languages, so further ones are left to `vocap diff`.
     """
     joint: dict[int, str] = {}
     chosen: dict[tuple[int, str], str] = {}

@@ -1,4 +1,6 @@
-"""Messages for errors of a configuration, a line each: the key, the error, the remedy."""
+"""Messages for errors of a configuration, a line each: the key, the error, the
+remedy.
+"""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,16 +18,23 @@ REMOVED_KEYS: dict[str, str] = {
     "*.row_gradients": "leave it out: gradients are dense, with the same result",
     "*.loss.kernel": "leave it out: the device decides (docs/pretraining.md)",
     "*.loss.refresh": "leave it out: all rows at once on a GPU, word by word on a CPU",
-    "vocabularies.model": "vocabularies of languages are unigram models; for BPE take a tokenizer of kind bpe",
+    "vocabularies.model": "vocabularies of languages are unigram models; for BPE take a "
+    "tokenizer of kind bpe",
     "vocabularies.unit": "write it in a tokenizer of kind bpe",
     "vocabularies.split": "write it in a tokenizer of kind bpe",
-    "allocation.*.search": "leave it out: a threshold of gains gives the sizes of Algorithm 1, but for one",
+    "allocation.*.search": "leave it out: a threshold of gains gives the sizes of Algorithm 1, "
+    "but for one",
     "allocation.*.curve": "leave it out: gains are always those on the curve's hull",
     "tokenizers.*.scores": "leave it out: scores are those of the mixture of the languages' models",
     "finetuning.stand_ins": "copy the other file to the place of the missing one",
     "text.treat_whitespace_as_suffix": "a space begins a word in every model",
 }
-NO_NAMES = {"extra_forbidden", "int_type", "float_type"}  # findings where no name of a language was expected
+# findings where no name of a language was expected
+NO_NAMES = {
+    "extra_forbidden",
+    "int_type",
+    "float_type",
+}
 KINDS = {
     "list_type": "write a list, such as [a, b]",
     "dict_type": "write keys and values, such as {key: value}",
@@ -36,7 +45,9 @@ KINDS = {
 
 
 def yaml_booleans(config: Mapping[str, Any]) -> Iterator[str]:
-    """Errors for an unquoted `no`, which YAML reads as false: Norwegian as a key, or in a list of codes."""
+    """Errors for an unquoted `no`, which YAML reads as false: Norwegian as a key, or in
+    a list of codes.
+    """
 
     def search(path: str, value: Any) -> Iterator[str]:
         if isinstance(value, Mapping):
@@ -47,14 +58,18 @@ def yaml_booleans(config: Mapping[str, Any]) -> Iterator[str]:
         elif isinstance(value, list):
             for number, entry in enumerate(value, start=1):
                 if isinstance(entry, bool):
-                    yield f"{path}: entry {number} is {str(entry).lower()}, not a name: {YAML_BOOLEAN}"
+                    yield (
+                        f"{path}: entry {number} is {str(entry).lower()}, not a name: "
+                        f"{YAML_BOOLEAN}"
+                    )
                 yield from search(f"{path}.{number}", entry)
 
     yield from search("", config)
 
 
 def find_line(mistake: str, files: Sequence[Any]) -> str:
-    """`FILE, line N: ` of the key that a mistake begins with, or else of its section; "" for a key of no file.
+    """`FILE, line N: ` of the key that a mistake begins with, or else of its section;
+    "" for a key of no file.
 
     Of several `files` it is the last one that has most of the key.
     """
@@ -69,25 +84,35 @@ def find_line(mistake: str, files: Sequence[Any]) -> str:
 
 
 def describe_all(details: Sequence[Mapping[str, Any]], schema: Mapping[str, Any]) -> list[str]:
-    """A line for each finding of pydantic, but none for a missing key that a mistyped one stands for."""
+    """A line for each finding of pydantic, but none for a missing key that a mistyped
+    one stands for.
+    """
     lines = dict.fromkeys(describe(detail, schema) for detail in details)
-    for key, meant in re.findall(r"^(.*\.).*: no such key here; did you mean (.*)\?$", "\n".join(lines), re.M):
+    for key, meant in re.findall(
+        r"^(.*\.).*: no such key here; did you mean (.*)\?$", "\n".join(lines), re.M
+    ):
         lines.pop(f"{key}{meant}: {KINDS['missing']}", None)
     return list(lines)
 
 
 def describe(detail: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
-    """One line for one finding of pydantic; `schema` is the JSON schema of the settings."""
+    """One line for one finding of pydantic; `schema` is the JSON schema of the
+    settings.
+    """
     path, kind = _without_kind(detail["loc"])
     key, value = ".".join(map(str, path)), detail["input"]
     if path[0] == "languages":
         message = f"give a list of codes, or all; not {value!r}"
         key = "languages"
     elif detail["type"] == "extra_forbidden":
-        gone = next((why for pattern, why in REMOVED_KEYS.items() if fnmatchcase(key, pattern)), None)
+        gone = next(
+            (why for pattern, why in REMOVED_KEYS.items() if fnmatchcase(key, pattern)), None
+        )
         if gone:
             return f"{key}: is gone; {gone}"
-        message = f"no such key here; {_nearest(str(path[-1]), _known_keys(schema, path[:-1], kind))}"
+        message = (
+            f"no such key here; {_nearest(str(path[-1]), _known_keys(schema, path[:-1], kind))}"
+        )
     else:
         message = _message(detail)
     return f"{key}: {message}{_hint(value, detail['type'] not in NO_NAMES)}"
@@ -96,9 +121,15 @@ def describe(detail: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
 def _without_kind(loc: Sequence[str | int]) -> tuple[list[str | int], str | None]:
     """The path of a finding, and the kind of the entry, which pydantic puts into it."""
     path = list(loc)
-    for start in (["tokenizers"], ["pretraining", "models", None, "loss"], ["correlation", "model", "loss"]):
+    for start in (
+        ["tokenizers"],
+        ["pretraining", "models", None, "loss"],
+        ["correlation", "model", "loss"],
+    ):
         place = len(start) + (start == ["tokenizers"])
-        if len(path) > place and all(name in (None, part) for name, part in zip(start, path, strict=False)):
+        if len(path) > place and all(
+            name in (None, part) for name, part in zip(start, path, strict=False)
+        ):
             return path[:place] + path[place + 1 :], str(path[place])
     return path, None
 
@@ -108,7 +139,9 @@ def _message(detail: Mapping[str, Any]) -> str:
     if kind in ("union_tag_invalid", "union_tag_not_found"):
         kinds = list(TOKENIZERS if detail["loc"][0] == "tokenizers" else LOSSES)
         near = get_close_matches(str(value.get("kind")), kinds, n=1)
-        return f"kind must be one of {', '.join(kinds)}" + "".join(f"; did you mean {one}?" for one in near)
+        return f"kind must be one of {', '.join(kinds)}" + "".join(
+            f"; did you mean {one}?" for one in near
+        )
     if kind in ("too_short", "missing"):
         return KINDS[kind]
     message = KINDS.get(kind) or detail["msg"].removeprefix("Value error, ")
@@ -130,15 +163,23 @@ def _nearest(name: str, known: Sequence[str]) -> str:
     near = get_close_matches(name, known, n=1)
     if near:
         return f"did you mean {near[0]}?"
-    return f"check its indentation; known are {', '.join(known)}" if known else "check its indentation"
+    return (
+        f"check its indentation; known are {', '.join(known)}" if known else "check its indentation"
+    )
 
 
-def _known_keys(schema: Mapping[str, Any], path: Sequence[str | int], kind: str | None) -> list[str]:
-    """The keys that a section may have; `kind` is that of the entry, where there are several."""
+def _known_keys(
+    schema: Mapping[str, Any], path: Sequence[str | int], kind: str | None
+) -> list[str]:
+    """The keys that a section may have; `kind` is that of the entry, where there are
+    several.
+    """
     nodes = _alternatives(schema, schema)
     for part in path:
         inner = [_child(node, part) for node in nodes]
-        nodes = [entry for node in inner if node is not None for entry in _alternatives(node, schema)]
+        nodes = [
+            entry for node in inner if node is not None for entry in _alternatives(node, schema)
+        ]
     nodes = [node for node in nodes if kind in (None, *_kinds(node))] or nodes
     return list(dict.fromkeys(key for node in nodes for key in node.get("properties", ())))
 
@@ -161,4 +202,8 @@ def _alternatives(node: Mapping[str, Any], schema: Mapping[str, Any]) -> list[Ma
     if "$ref" in node:
         return _alternatives(schema["$defs"][node["$ref"].rsplit("/", 1)[-1]], schema)
     options = node.get("anyOf") or node.get("oneOf")
-    return [entry for option in options for entry in _alternatives(option, schema)] if options else [node]
+    return (
+        [entry for option in options for entry in _alternatives(option, schema)]
+        if options
+        else [node]
+    )

@@ -22,7 +22,8 @@ PLACE = "{lang}"  # in the words of the command
 @options.threads("Languages at a time.")
 @click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="COMMAND...")
 def each(languages: str, threads: int, words: Sequence[str]) -> None:
-    """Run another command for each language: its code takes the place of {lang} in the words of COMMAND.
+    """Run another command for each language: its code takes the place of {lang} in the
+    words of COMMAND.
 
     The first language that fails ends the others, and gives the exit status.
     """

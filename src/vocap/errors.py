@@ -1,4 +1,6 @@
-"""Errors with messages for users, the log, and words of messages: lists of names, durations, one line of text."""
+"""Errors with messages for users, the log, and words of messages: lists of names,
+durations, one line of text.
+"""
 
 import errno
 import logging
@@ -6,9 +8,16 @@ import os
 import re
 from collections.abc import Collection
 
-# how Rust's std::io::Error ends, and how Python's begins, of which shutil joins several in one without a number
+# how Rust's std::io::Error ends, and how Python's begins, of which shutil joins several
+# in one without a number
 _SYSTEM = re.compile(r"\(os error (\d+)\)|\[Errno (\d+)\]")
-_WRITING = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)  # of two files, the one that was written
+# of two files, the one that was written
+_WRITING = (
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EFBIG,
+    errno.EROFS,
+)
 _SPACE = "; free some space on that device and run again, finished files are kept"
 
 REMEDIES = {
@@ -37,8 +46,8 @@ YEAR_S = 365.25 * DAY_S
 class VocapError(Exception):
     """Bad input or a job that cannot continue.
 
-    The message names the file, the line or key, and the remedy; the command line prints it alone,
-    without a traceback, and exits with `exit_code`.
+    The message names the file, the line or key, and the remedy; the command line prints
+    it alone, without a traceback, and exits with `exit_code`.
     """
 
     exit_code = 1
@@ -51,7 +60,9 @@ class UsageError(VocapError):
 
 
 def system_error(error: BaseException) -> OSError | None:
-    """The OSError that `error` is or reports as text, as libraries in Rust do (tokenizers, safetensors)."""
+    """The OSError that `error` is or reports as text, as libraries in Rust do
+    (tokenizers, safetensors).
+    """
     if isinstance(error, VocapError) or (isinstance(error, OSError) and error.errno is not None):
         return error if isinstance(error, OSError) else None
     if found := _SYSTEM.search(str(error)):
@@ -74,9 +85,11 @@ def explain(error: OSError) -> str:
 
 
 def missing_extra(module: str) -> str | None:
-    """The remedy for a top-level module that is not installed: the extra that holds it; None for one of no extra.
+    """The remedy for a top-level module that is not installed: the extra that holds it;
+    None for one of no extra.
 
-    By the project's folder, never by name: no registry is asked for a package called vocap.
+    By the project's folder, never by name: no registry is asked for a package called
+    vocap.
     """
     for extra, modules in EXTRAS.items():
         if module.partition(".")[0] in modules:
@@ -110,14 +123,19 @@ def duration(seconds: float) -> str:
         return f"{seconds / 60:.1f} min"
     if seconds < 5 * DAY_S:
         return f"{seconds / 3600:.1f} h"
-    return f"{seconds / DAY_S:.0f} days" if seconds < 2 * YEAR_S else f"{seconds / YEAR_S:,.0f} years"
+    return (
+        f"{seconds / DAY_S:.0f} days" if seconds < 2 * YEAR_S else f"{seconds / YEAR_S:,.0f} years"
+    )
 
 
 def one_line(text: str) -> str:
-    r"""The text with unprintable characters escaped, and without its middle where it is very long.
+    r"""The text with unprintable characters escaped, and without its middle where it is
+    very long.
 
     >>> one_line("a\nb\ud800")
     'a\\nb\\ud800'
     """
-    text = "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
+    text = "".join(
+        sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text
+    )
     return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]} ... {text[-LONGEST // 4 :]}"

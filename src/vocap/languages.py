@@ -10,12 +10,19 @@ from vocap.files.io import read_tsv
 
 COLUMNS = ("language", "name", "script", "resource")
 RESOURCES = ("low", "mid", "high")  # the paper's groups, by size on CommonCrawl
-DOMAINS = ("code", "math", "chat")  # groups of text that is no natural language; `languages: all` is without them
+# groups of text that is no natural language; `languages: all` is without them
+DOMAINS = (
+    "code",
+    "math",
+    "chat",
+)
 
 
 @dataclass(frozen=True)
 class Language:
-    """A row of `config/languages.tsv`; `facts` holds every column as text, those that a user adds too."""
+    """A row of `config/languages.tsv`; `facts` holds every column as text, those that a
+    user adds too.
+    """
 
     code: str
     name: str
@@ -33,7 +40,9 @@ def default_table() -> Path:
 
 
 def read_languages(path: str | Path | None = None) -> dict[str, Language]:
-    """Read the table, in its own order, by code; raises UsageError for a duplicate code or an unknown group."""
+    """Read the table, in its own order, by code; raises UsageError for a duplicate code
+    or an unknown group.
+    """
     table = {}
     path = path or default_table()
     for row in read_tsv(path, COLUMNS):
@@ -42,7 +51,8 @@ def read_languages(path: str | Path | None = None) -> dict[str, Language]:
             raise UsageError(f"{path}: duplicate language {code!r}; keep one of the rows")
         if row["resource"] not in (known := (*RESOURCES, *DOMAINS)):
             raise UsageError(
-                f"{path}: language {code!r} has resource {row['resource']!r}; write one of {', '.join(known)}"
+                f"{path}: language {code!r} has resource {row['resource']!r}; write one of "
+                f"{', '.join(known)}"
             )
         table[code] = Language(code, row["name"], row["script"], row["resource"], row)
     return table
@@ -54,7 +64,9 @@ def natural(table: Mapping[str, Language]) -> dict[str, Language]:
 
 
 def select(table: dict[str, Language], codes: Iterable[str]) -> list[Language]:
-    """The rows of `codes`, in their order; raises UsageError for a code the table does not have."""
+    """The rows of `codes`, in their order; raises UsageError for a code the table does
+    not have.
+    """
     codes = list(codes)
     unknown = [code for code in codes if code not in table]
     if unknown:

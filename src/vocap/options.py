@@ -1,4 +1,6 @@
-"""Command-line options that several verbs share, and their types; those of the text also as words of a command."""
+"""Command-line options that several verbs share, and their types; those of the text
+also as words of a command.
+"""
 
 import csv
 import functools
@@ -13,13 +15,18 @@ import click
 from vocap.errors import UsageError
 from vocap.unigram.text_settings import PRESETS, TextSettings, text_settings
 
-CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")  # a folder's name, and a part of a comma-separated list
+# a folder's name, and a part of a comma-separated list
+CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
 
 class Real(click.FloatRange):
-    """A number within bounds. Click's own range lets NaN pass, as every comparison with it is false."""
+    """A number within bounds. Click's own range lets NaN pass, as every comparison with
+    it is false.
+    """
 
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
         """Fails for anything but a finite number."""
         number = super().convert(value, param, ctx)
         if not math.isfinite(number):
@@ -35,7 +42,9 @@ class Code(click.ParamType):
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Fails for anything but letters, digits, - and _."""
         if not CODE.fullmatch(value):
-            self.fail(f"{value!r} is not a language code; use letters, digits, - and _.", param, ctx)
+            self.fail(
+                f"{value!r} is not a language code; use letters, digits, - and _.", param, ctx
+            )
         return value
 
 
@@ -44,7 +53,9 @@ SEED = click.IntRange(0, 2**63 - 1)  # the range of torch
 
 
 def coverage(default: float, help: str) -> Callable:
-    """The option --coverage, within SentencePiece's bounds; `help` says whose characters are meant."""
+    """The option --coverage, within SentencePiece's bounds; `help` says whose
+    characters are meant.
+    """
     return click.option("--coverage", type=Real(0.98, 1), default=default, help=help)
 
 
@@ -67,10 +78,16 @@ def totals(command: Callable) -> Callable:
 
 
 def folders(output: Path, totals: Collection[int]) -> dict[int, Path]:
-    """The folder of each total, in rising order: the path with {total} replaced. UsageError where it has none."""
+    """The folder of each total, in rising order: the path with {total} replaced.
+    UsageError where it has none.
+    """
     if len(set(totals)) > 1 and "{total}" not in str(output):
-        raise UsageError(f"-o {output}: put {{total}} for T into the path: it is the folder of several totals")
-    return {total: Path(str(output).replace("{total}", str(total))) for total in sorted(set(totals))}
+        raise UsageError(
+            f"-o {output}: put {{total}} for T into the path: it is the folder of several totals"
+        )
+    return {
+        total: Path(str(output).replace("{total}", str(total))) for total in sorted(set(totals))
+    }
 
 
 def id_layout(command: Callable) -> Callable:
@@ -86,27 +103,41 @@ def id_layout(command: Callable) -> Callable:
         default="xlm-r",
         metavar="YAML",
         callback=parse,
-        help="Special tokens, reserved ids, mask: the section layout of a configuration, as a map in YAML.",
+        help="Special tokens, reserved ids, mask: the section layout of a configuration, as a "
+        "map in YAML.",
     )(command)
 
 
 def layout(command: Callable) -> Callable:
-    """The options --format, --split-sentences, --escaped-newlines and --documents: how text lies in its files."""
+    """The options --format, --split-sentences, --escaped-newlines and --documents: how
+    text lies in its files.
+    """
     decorators = (
         click.option(
-            "--format", "layout", default="text", help="Text, jsonl:FIELD, tsv:COLUMN or parquet:COLUMN."
+            "--format",
+            "layout",
+            default="text",
+            help="Text, jsonl:FIELD, tsv:COLUMN or parquet:COLUMN.",
         ),
-        click.option("--split-sentences", is_flag=True, help="Cut lines into sentences: for whole articles."),
+        click.option(
+            "--split-sentences", is_flag=True, help="Cut lines into sentences: for whole articles."
+        ),
         click.option("--escaped-newlines", is_flag=True, help="Backslash and n denote a line end."),
-        click.option("--documents", is_flag=True, help="Records of jsonl and parquet keep their line ends."),
+        click.option(
+            "--documents", is_flag=True, help="Records of jsonl and parquet keep their line ends."
+        ),
     )
-    for decorate in reversed(decorators):  # as if written above the command one by one: --help shows this order
+    for decorate in reversed(
+        decorators
+    ):  # as if written above the command one by one: --help shows this order
         command = decorate(command)
     return command
 
 
 def text_options(command: Callable) -> Callable:
-    """The options --preset and those of single keys; the command gets `settings`, a TextSettings."""
+    """The options --preset and those of single keys; the command gets `settings`, a
+    TextSettings.
+    """
 
     @functools.wraps(command)
     def with_settings(preset: str, **options):
@@ -118,13 +149,16 @@ def text_options(command: Callable) -> Callable:
         "--preset",
         type=click.Choice(list(PRESETS)),
         default=next(iter(PRESETS)),
-        help="Settings of the text; the options below change single ones, and are named as in SentencePiece.",
+        help="Settings of the text; the options below change single ones, and are named as in "
+        "SentencePiece.",
     )
     return preset(text_keys(*FIELDS)(with_settings))
 
 
 def text_keys(*names: str) -> Callable:
-    """A decorator with the options of some keys alone; one that is not given is None."""
+    """A decorator with the options of some keys alone; one that is not given is
+    None.
+    """
 
     def decorate(command: Callable) -> Callable:
         for name in reversed(names):
@@ -140,7 +174,9 @@ def text_words(settings: TextSettings) -> list[str]:
     >>> text_words(text_settings("lossless", split_digits=False, control_symbols=("<a>", "b,c")))
     ['--preset=lossless', '--no-split-digits', '--control-symbols=<a>,"b,c"']
     """
-    written = ([f"--preset={name}", *_changed(settings, preset)] for name, preset in PRESETS.items())
+    written = (
+        [f"--preset={name}", *_changed(settings, preset)] for name, preset in PRESETS.items()
+    )
     words = min(written, key=len)  # of equally short ones the first
     return words[1:] if words[0] == f"--preset={next(iter(PRESETS))}" else words
 
@@ -165,20 +201,30 @@ def _option(one: Field) -> Callable:
         return click.option(f"{flag}/--no-{flag[2:]}", one.name, default=None, help=help)
     if one.default == ():
         help = f"{help} Several: separated by commas, or the option repeated."
-        return click.option(flag, one.name, multiple=True, metavar="A,B", callback=_split, help=help)
+        return click.option(
+            flag, one.name, multiple=True, metavar="A,B", callback=_split, help=help
+        )
     assert one.default is not MISSING
     return click.option(flag, one.name, type=one.type, help=help)
 
 
-def _split(context: click.Context, option: click.Parameter, values: Sequence[str]) -> tuple[str, ...] | None:
-    """The strings of all values, each a line of CSV, as SentencePiece's trainer takes them; None for no value."""
+def _split(
+    context: click.Context, option: click.Parameter, values: Sequence[str]
+) -> tuple[str, ...] | None:
+    """The strings of all values, each a line of CSV, as SentencePiece's trainer takes
+    them; None for no value.
+    """
     try:
         rows = [row for value in values for row in csv.reader([value], strict=True)]
     except csv.Error as error:
-        raise UsageError(f"{option.opts[0]}: {error}; write A,B, and a comma inside quotes") from None
+        raise UsageError(
+            f"{option.opts[0]}: {error}; write A,B, and a comma inside quotes"
+        ) from None
     return tuple(text for row in rows for text in row) or None
 
 
 def _as_csv(texts: Sequence[str]) -> str:
-    quoted = ('"' + text.replace('"', '""') + '"' if set(text) & set(',"') else text for text in texts)
+    quoted = (
+        '"' + text.replace('"', '""') + '"' if set(text) & set(',"') else text for text in texts
+    )
     return ",".join(quoted)

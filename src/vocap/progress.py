@@ -12,7 +12,9 @@ LONGEST_S = 60.0  # from one line to the next, at most: the time doubles up to i
 
 
 class _Clock:
-    """The time of the next line: after 5 s, then after 10 s more, 20 s more, up to one a minute."""
+    """The time of the next line: after 5 s, then after 10 s more, 20 s more, up to one
+    a minute.
+    """
 
     def __init__(self) -> None:
         self._start = time.monotonic()
@@ -37,7 +39,9 @@ class Progress:
         self._clock = _Clock()
 
     def tell(self, lines: int, consumed: int, size: int) -> None:
-        """Note that `lines` were taken from `consumed` of `size` bytes (0: unknown) of the file."""
+        """Note that `lines` were taken from `consumed` of `size` bytes (0: unknown) of
+        the file.
+        """
         elapsed = self._clock.due()
         if elapsed is None:
             return
@@ -51,7 +55,8 @@ class Progress:
 class Steps:
     """Progress in `total` steps of about equal time, with the time left.
 
-    On a terminal a bar that is removed at the end, elsewhere lines. May be called from several threads.
+    On a terminal a bar that is removed at the end, elsewhere lines. May be called from
+    several threads.
     """
 
     def __init__(self, name: str | Path, total: int) -> None:
@@ -61,10 +66,14 @@ class Steps:
             from tqdm import tqdm
 
             form = "{desc}: {percentage:3.0f} % |{bar}| {elapsed}, {remaining} left"
-            self._bar = tqdm(desc=str(name), total=self.total, delay=1, leave=False, bar_format=form)
+            self._bar = tqdm(
+                desc=str(name), total=self.total, delay=1, leave=False, bar_format=form
+            )
 
     def advance(self) -> None:
-        """One step more is done; a step beyond the total is not counted, as totals may be estimates."""
+        """One step more is done; a step beyond the total is not counted, as totals may
+        be estimates.
+        """
         with self._lock:
             if self.done == self.total:
                 return
@@ -74,7 +83,13 @@ class Steps:
             elif (elapsed := self._clock.due()) is not None:
                 left = elapsed * (self.total - self.done) / self.done
                 share = self.done / self.total
-                log.info("%s: %.0f %% in %.0f s, about %.0f s left", self.name, 100 * share, elapsed, left)
+                log.info(
+                    "%s: %.0f %% in %.0f s, about %.0f s left",
+                    self.name,
+                    100 * share,
+                    elapsed,
+                    left,
+                )
 
     def __enter__(self) -> "Steps":
         return self

@@ -1,4 +1,6 @@
-"""`vocap trim` and `extend` for byte-pair encoding: `tokenizers` itself encodes every line before and after."""
+"""`vocap trim` and `extend` for byte-pair encoding: `tokenizers` itself encodes every
+line before and after.
+"""
 
 import json
 import logging
@@ -32,11 +34,16 @@ WHOLE = "QXQ"
 
 
 def new_lines(count):
-    return [f"{line[::-1]} ñandú{number % 3}" for number, line in enumerate(make_lines("en", count, seed=3))]
+    return [
+        f"{line[::-1]} ñandú{number % 3}"
+        for number, line in enumerate(make_lines("en", count, seed=3))
+    ]
 
 
 def made(kind, lines):
-    """A tokenizer as of GPT-2, special token last; as of Llama 3, whole words first, every split a merge."""
+    """A tokenizer as of GPT-2, special token last; as of Llama 3, whole words first,
+    every split a merge.
+    """
     tokenizer = byte_tokenizer([line.replace(WHOLE, "") for line in lines], size=700)
     content = json.loads(tokenizer.to_str())
     if kind == "llama3":
@@ -50,12 +57,19 @@ def made(kind, lines):
         content["model"] |= {"merges": merges, "ignore_merges": True}
     tokenizer = Tokenizer.from_str(json.dumps(content))
     tokenizer.add_special_tokens([AddedToken("<|begin|>", normalized=False), AddedToken("<|end|>")])
-    ends = [("<|begin|>", tokenizer.token_to_id("<|begin|>")), ("<|end|>", tokenizer.token_to_id("<|end|>"))]
+    ends = [
+        ("<|begin|>", tokenizer.token_to_id("<|begin|>")),
+        ("<|end|>", tokenizer.token_to_id("<|end|>")),
+    ]
     if kind == "llama3":
         template = processors.TemplateProcessing("<|begin|> $A", "<|begin|> $A <|end|> $B", ends)
-        tokenizer.post_processor = processors.Sequence([processors.ByteLevel(trim_offsets=False), template])
+        tokenizer.post_processor = processors.Sequence(
+            [processors.ByteLevel(trim_offsets=False), template]
+        )
     else:
-        tokenizer.post_processor = processors.RobertaProcessing(ends[1], ends[0], trim_offsets=False)
+        tokenizer.post_processor = processors.RobertaProcessing(
+            ends[1], ends[0], trim_offsets=False
+        )
     tokenizer.enable_padding(pad_id=ends[1][1], pad_token="<|end|>")
     return tokenizer
 
@@ -64,14 +78,23 @@ def made(kind, lines):
 def root(tmp_path_factory):
     """Corpora of four languages, and a tokenizer of each kind for three of them."""
     root = tmp_path_factory.mktemp("pairs")
-    texts = {language: make_lines(language, 500, seed=3) for language in LANGUAGES} | {NEW: new_lines(500)}
+    texts = {language: make_lines(language, 500, seed=3) for language in LANGUAGES} | {
+        NEW: new_lines(500)
+    }
     texts["en"] = [f"{WHOLE}'s {line} <date>, {number}" for number, line in enumerate(texts["en"])]
     for language, lines in texts.items():
         write_lines(root / "corpora" / language / "train.txt", lines[:400])
         write_lines(root / "corpora" / language / "heldout.txt", lines[400:])
     write_tsv(root / "weights.tsv", ("language", "n"), [(language, 400) for language in LANGUAGES])
     for kind, options in KINDS.items():
-        arguments = ("--corpora", root / "corpora", "--weights", root / "weights.tsv", "--total=900", *options)
+        arguments = (
+            "--corpora",
+            root / "corpora",
+            "--weights",
+            root / "weights.tsv",
+            "--total=900",
+            *options,
+        )
         run(bpe, *arguments, "-o", root / "tokenizers" / kind)
     for kind in MADE:
         (root / "tokenizers" / kind).mkdir()
@@ -103,10 +126,14 @@ def id_map(out):
 
 
 def merge_word(symbols, ranks):
-    """Merges by the definition, one at a time: the symbols that are left, and the pairs merged."""
+    """Merges by the definition, one at a time: the symbols that are left, and the pairs
+    merged.
+    """
     symbols, used = list(symbols), []
     while True:
-        known = [(ranks[pair], place) for place, pair in enumerate(pairwise(symbols)) if pair in ranks]
+        known = [
+            (ranks[pair], place) for place, pair in enumerate(pairwise(symbols)) if pair in ranks
+        ]
         if not known:
             return symbols, used
         _, place = min(known)
@@ -137,7 +164,9 @@ def test_every_line_is_encoded_as_before(root, tmp_path, kind):
     for line in lines_of(root, "en") + lines_of(root, "ka"):
         for special in (False, True):
             old = before.encode(line, add_special_tokens=special).ids
-            assert [renamed[number] for number in old] == after.encode(line, add_special_tokens=special).ids
+            assert [renamed[number] for number in old] == after.encode(
+                line, add_special_tokens=special
+            ).ids
         pair = before.encode(line, "b").ids
         assert [renamed[number] for number in pair] == after.encode(line, "b").ids
     content = definition(out)
@@ -167,10 +196,19 @@ def test_the_merges_that_are_applied_stay_and_no_others(root, tmp_path, kind):
 
 
 def test_a_word_without_merges_stays_a_token(root, tmp_path):
-    run(trim, root / "tokenizers/llama3", "--corpora", root / "corpora", "--languages=en", "-o", tmp_path / "out")
+    run(
+        trim,
+        root / "tokenizers/llama3",
+        "--corpora",
+        root / "corpora",
+        "--languages=en",
+        "-o",
+        tmp_path / "out",
+    )
     assert WHOLE in load(tmp_path / "out").encode(WHOLE).tokens
     merges, before = (
-        len(definition(folder)["model"]["merges"]) for folder in (tmp_path / "out", root / "tokenizers/llama3")
+        len(definition(folder)["model"]["merges"])
+        for folder in (tmp_path / "out", root / "tokenizers/llama3")
     )
     assert 0 < merges < before / 2
 
@@ -183,19 +221,36 @@ def test_unreachable_tokens_are_named(root, tmp_path, caplog):
         content["model"]["vocab"].pop(entry["content"], None)
     content["post_processor"] = None
     (tmp_path / "tokenizer.json").write_text(json.dumps(content), "utf-8")
-    run(trim, tmp_path / "tokenizer.json", "--corpora", root / "corpora", "--languages=en", "-o", tmp_path / "out")
+    run(
+        trim,
+        tmp_path / "tokenizer.json",
+        "--corpora",
+        root / "corpora",
+        "--languages=en",
+        "-o",
+        tmp_path / "out",
+    )
     assert "1 tokens that no text is encoded as are left out: xyzzy" in caplog.text
     assert "xyzzy" not in load(tmp_path / "out").get_vocab()
 
 
 def test_rare_tokens_dropped_and_all_characters_kept(root, tmp_path):
     folder, out = root / "tokenizers/characters", tmp_path / "out"
-    options = ("--corpora", root / "corpora", "--languages=en", "--min-count=30", "--all-characters")
+    options = (
+        "--corpora",
+        root / "corpora",
+        "--languages=en",
+        "--min-count=30",
+        "--all-characters",
+    )
     assert "differ" in run(trim, folder, *options, "-o", out)
     before, after = load(folder), load(out)
     assert {token for token in before.get_vocab() if len(token) == 1} <= after.get_vocab().keys()
     row = next(row for row in read_tsv(out / "comparison.tsv") if row["part"] == "train")
-    pairs = [[side.encode(line).tokens for side in (before, after)] for line in lines_of(root, "en")[:400]]
+    pairs = [
+        [side.encode(line).tokens for side in (before, after)]
+        for line in lines_of(root, "en")[:400]
+    ]
     assert int(row["identical"]) == sum(one == other for one, other in pairs) < 400
     assert row["example"].startswith("“") and "→" in row["example"]
 
@@ -218,7 +273,9 @@ def test_unforeseen_lines_would_have_changed(root, tmp_path):
 @pytest.mark.parametrize("kind", [*KINDS, *MADE])
 def test_each_new_merge_is_of_the_most_frequent_pair(root, tmp_path, kind):
     folder, out = root / "tokenizers" / kind, tmp_path / "out"
-    run(extend, folder, f"--language={NEW}", "--corpora", root / "corpora", "--pieces=60", "-o", out)
+    run(
+        extend, folder, f"--language={NEW}", "--corpora", root / "corpora", "--pieces=60", "-o", out
+    )
     before, after = load(folder), load(out)
     total = before.get_vocab_size()
     assert after.get_vocab_size() == total + 60
@@ -233,7 +290,10 @@ def test_each_new_merge_is_of_the_most_frequent_pair(root, tmp_path, kind):
     if kind == "llama3":
         words = {word: times for word, times in words.items() if word not in vocabulary}
     ranks = {tuple(pair): rank for rank, pair in enumerate(old)}
-    split = {word: merge_word([c if c in vocabulary else "<unk>" for c in word], ranks)[0] for word in words}
+    split = {
+        word: merge_word([c if c in vocabulary else "<unk>" for c in word], ranks)[0]
+        for word in words
+    }
     for pair in map(tuple, new[len(old) :]):
         counts = Counter()
         for word, symbols in split.items():
@@ -244,7 +304,9 @@ def test_each_new_merge_is_of_the_most_frequent_pair(root, tmp_path, kind):
         ranks[pair] = len(ranks)
         for word, symbols in split.items():
             if pair in pairwise(symbols):
-                split[word] = merge_word([c if c in vocabulary else "<unk>" for c in word], ranks)[0]
+                split[word] = merge_word([c if c in vocabulary else "<unk>" for c in word], ranks)[
+                    0
+                ]
     for token, number in after.get_vocab().items():
         if number >= total:  # every new token is reached
             assert merge_word(token, ranks)[0] == [token]
@@ -253,14 +315,25 @@ def test_each_new_merge_is_of_the_most_frequent_pair(root, tmp_path, kind):
 @pytest.mark.parametrize("count", [20, 60])
 def test_comparison_counts_changed_lines(root, tmp_path, count):
     folder, out = root / "tokenizers/bytes", tmp_path / "out"
-    run(extend, folder, f"--language={NEW}", "--corpora", root / "corpora", f"--pieces={count}", "-o", out)
+    run(
+        extend,
+        folder,
+        f"--language={NEW}",
+        "--corpora",
+        root / "corpora",
+        f"--pieces={count}",
+        "-o",
+        out,
+    )
     before, after = load(folder), load(out)
     found = {
         (row["language"], row["part"]): int(row["lines"]) - int(row["identical"])
         for row in read_tsv(out / "comparison.tsv")
     }
     for code in LANGUAGES:
-        changed = (before.encode(line).ids != after.encode(line).ids for line in lines_of(root, code)[400:])
+        changed = (
+            before.encode(line).ids != after.encode(line).ids for line in lines_of(root, code)[400:]
+        )
         assert found[code, "heldout"] == sum(changed)
 
 
@@ -284,13 +357,25 @@ def test_both_outputs_are_tokenizers_of_transformers(root, tmp_path):
     corpora = ("--corpora", root / "corpora")
     run(trim, root / "tokenizers/bytes", *corpora, "--languages=en,zh", "-o", tmp_path / "less")
     (tmp_path / "less/chat_template.jinja").write_text("{{ messages[0].content }}", "utf-8")
-    run(extend, tmp_path / "less", *corpora, "--language=ka", "--pieces=50", "-o", tmp_path / "more")
-    loaded, own = AutoTokenizer.from_pretrained(tmp_path / "more/huggingface"), load(tmp_path / "more")
+    run(
+        extend, tmp_path / "less", *corpora, "--language=ka", "--pieces=50", "-o", tmp_path / "more"
+    )
+    loaded, own = (
+        AutoTokenizer.from_pretrained(tmp_path / "more/huggingface"),
+        load(tmp_path / "more"),
+    )
     assert loaded.apply_chat_template([{"role": "user", "content": "abc"}], tokenize=False) == "abc"
     for line in lines_of(root, "ka")[:50]:
         assert loaded(line).input_ids == own.encode(line).ids
         assert loaded.decode(own.encode(line).ids, skip_special_tokens=True) == line
-    run(diff, root / "tokenizers/bytes", tmp_path / "less", *corpora, "--languages=en,zh", "--max-words=0")
+    run(
+        diff,
+        root / "tokenizers/bytes",
+        tmp_path / "less",
+        *corpora,
+        "--languages=en,zh",
+        "--max-words=0",
+    )
     run(trim, tmp_path / "more", *corpora, "--languages=ka", "-o", tmp_path / "again")
     first = (tmp_path / "again/tokenizer.json").read_bytes()
     run(trim, tmp_path / "more", *corpora, "--languages=ka", "-o", tmp_path / "again")
@@ -314,7 +399,9 @@ def test_the_model_gives_the_same_logits(root, tmp_path):
 
     folder, model = root / "tokenizers/gpt2", tmp_path / "model"
     before = load(folder)
-    gpt(before.get_vocab_size() + 3, before.token_to_id("<|end|>")).save_pretrained(model)  # three spare rows
+    gpt(before.get_vocab_size() + 3, before.token_to_id("<|end|>")).save_pretrained(
+        model
+    )  # three spare rows
     shutil.copy(folder / "tokenizer.json", model)
     options = ("--corpora", root / "corpora", "--model", model)
     run(trim, folder, *options, "--languages=ka", "-o", tmp_path / "less")
@@ -336,14 +423,18 @@ def test_the_model_gives_the_same_logits(root, tmp_path):
             fewer = less(torch.tensor([[renamed[number] for number in ids]])).logits
             further = more(torch.tensor([ids])).logits
         torch.testing.assert_close(logits[..., list(renamed)], fewer)
-        torch.testing.assert_close(logits[..., : len(before.get_vocab())], further[..., : len(before.get_vocab())])
+        torch.testing.assert_close(
+            logits[..., : len(before.get_vocab())], further[..., : len(before.get_vocab())]
+        )
     table, rows = old.get_input_embeddings().weight, more.get_input_embeddings().weight
     total = before.get_vocab_size()
     assert len(rows) == total + 20
     ranks = {tuple(pair): rank for rank, pair in enumerate(definition(folder)["model"]["merges"])}
     for number in range(total, total + 20):
         parts = merge_word(load(tmp_path / "more").id_to_token(number), ranks)[0]
-        torch.testing.assert_close(rows[number], table[[before.token_to_id(part) for part in parts]].mean(0))
+        torch.testing.assert_close(
+            rows[number], table[[before.token_to_id(part) for part in parts]].mean(0)
+        )
 
 
 def test_positions_that_depend_on_the_padding_are_kept():
@@ -375,14 +466,28 @@ def test_bad_input_is_one_message(root, tmp_path):
     for change, says in (
         (without_parent, r"merge \d+, .* is no token of the vocabulary; a merge needs"),
         (lambda content: content["model"]["merges"].insert(3, ["x"]), "merge 3 is"),
-        (lambda content: content["model"].update(continuing_subword_prefix="##"), "prefix or suffix"),
-        (lambda content: content["model"].update(dropout=0.1), "dropout leaves out merges at random"),
         (
-            lambda content: content["model"].update(vocab={**content["model"]["vocab"], "x y": 5000}),
+            lambda content: content["model"].update(continuing_subword_prefix="##"),
+            "prefix or suffix",
+        ),
+        (
+            lambda content: content["model"].update(dropout=0.1),
+            "dropout leaves out merges at random",
+        ),
+        (
+            lambda content: content["model"].update(
+                vocab={**content["model"]["vocab"], "x y": 5000}
+            ),
             "ids are not 0",
         ),
-        (lambda content: content["post_processor"].update(sep=["<|end|>", 9999]), "no id of a special token"),
-        (lambda content: content["model"].update(type="WordLevel"), "not a SentencePiece model, nor byte-pair"),
+        (
+            lambda content: content["post_processor"].update(sep=["<|end|>", 9999]),
+            "no id of a special token",
+        ),
+        (
+            lambda content: content["model"].update(type="WordLevel"),
+            "not a SentencePiece model, nor byte-pair",
+        ),
     ):
         path = changed(root, other, change)
         with pytest.raises(VocapError, match=says):
@@ -390,9 +495,19 @@ def test_bad_input_is_one_message(root, tmp_path):
     folder = root / "tokenizers/bytes"
     (tmp_path / "empty.txt").write_text("")
     for command, arguments, kind, says in (
-        (trim, ["--languages=en", f"--text=en={tmp_path}/empty.txt"], VocapError, "no line in any text"),
+        (
+            trim,
+            ["--languages=en", f"--text=en={tmp_path}/empty.txt"],
+            VocapError,
+            "no line in any text",
+        ),
         (extend, [f"--language={NEW}", "--pieces=5", "--share=0.5"], UsageError, "has no scores"),
-        (extend, [f"--language={NEW}", "--pieces=5", f"--text={tmp_path}/empty.txt"], VocapError, "no text in it"),
+        (
+            extend,
+            [f"--language={NEW}", "--pieces=5", f"--text={tmp_path}/empty.txt"],
+            VocapError,
+            "no text in it",
+        ),
     ):
         with pytest.raises(kind, match=says):
             run(command, folder, *corpora, *arguments, "-o", tmp_path / "out")
@@ -407,7 +522,9 @@ def test_bad_input_is_one_message(root, tmp_path):
         lambda content: content["model"]["merges"].append(7),
         lambda content: content["model"]["merges"].append([["a"], "b"]),
         lambda content: content["model"]["vocab"].update(zzz="5"),
-        lambda content: content.update(normalizer={"type": "Precompiled", "precompiled_charsmap": "AAAA"}),
+        lambda content: content.update(
+            normalizer={"type": "Precompiled", "precompiled_charsmap": "AAAA"}
+        ),
     ],
 )
 def test_a_malformed_tokenizer_is_one_message(root, tmp_path, change):

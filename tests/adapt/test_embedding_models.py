@@ -1,4 +1,6 @@
-"""`vocap trim` on the layout of multilingual sentence embedding models (XLM-R's ids), with small models."""
+"""`vocap trim` on the layout of multilingual sentence embedding models (XLM-R's ids),
+with small models.
+"""
 
 import pytest
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
@@ -24,7 +26,9 @@ def root(tmp_path_factory):
         write_lines(root / f"{language}.txt", lines[language])
     stock = root / "tokenizer/sentencepiece.bpe.model"
     stock.parent.mkdir()
-    stock.write_bytes(train([line for language in LANGUAGES for line in lines[language]], 600, threads=1))
+    stock.write_bytes(
+        train([line for language in LANGUAGES for line in lines[language]], 600, threads=1)
+    )
     proto = read_model(stock)
     scored = [(entry.piece, entry.score) for entry in proto.pieces[3:]]  # behind <unk>, <s>, </s>
     first = [(token, 0.0) for token in ("<s>", "<pad>", "</s>", "<unk>")]
@@ -34,14 +38,18 @@ def root(tmp_path_factory):
         [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace("▁")]
     )
     tokenizer.decoder = decoders.Metaspace("▁")
-    tokenizer.post_processor = processors.TemplateProcessing("<s> $A </s>", None, [("<s>", 0), ("</s>", 2)])
+    tokenizer.post_processor = processors.TemplateProcessing(
+        "<s> $A </s>", None, [("<s>", 0), ("</s>", 2)]
+    )
     tokenizer.add_special_tokens(["<s>", "<pad>", "</s>", "<unk>", "<mask>"])
     tokenizer.save(str(stock.parent / "tokenizer.json"))
     return root
 
 
 def make_encoder(kind, rows):
-    """XLM-R (e5-base, e5-large), the same without the pooling layer, or BERT with spare rows (e5-small)."""
+    """XLM-R (e5-base, e5-large), the same without the pooling layer, or BERT with spare
+    rows (e5-small).
+    """
     import torch
     import transformers
 
@@ -70,7 +78,9 @@ def embed(model, batch):
     import torch
 
     with torch.no_grad():
-        states = model(input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]).last_hidden_state
+        states = model(
+            input_ids=batch["input_ids"], attention_mask=batch["attention_mask"]
+        ).last_hidden_state
     mask = batch["attention_mask"][:, :, None]
     return torch.nn.functional.normalize((states * mask).sum(1) / mask.sum(1), dim=1)
 

@@ -1,4 +1,6 @@
-"""`vocap extend`: old ids stay, the new pieces are those of SentencePiece's own training, the model follows."""
+"""`vocap extend`: old ids stay, the new pieces are those of SentencePiece's own
+training, the model follows.
+"""
 
 import logging
 import shutil
@@ -30,13 +32,17 @@ def new_lines(count, seed=3):
 
 def make_root(root):
     """A tokenizer of two languages, and corpora of three, in the folder `root`."""
-    texts = {language: make_lines(language, 700, seed=3) for language in ("en", "ka")} | {NEW: new_lines(700)}
+    texts = {language: make_lines(language, 700, seed=3) for language in ("en", "ka")} | {
+        NEW: new_lines(700)
+    }
     for language, lines in texts.items():
         folder = root / "corpora" / language
         write_lines(folder / "train.txt", lines[:600])
         write_lines(folder / "heldout.txt", lines[600:])
     stock = root / "stock.model"
-    stock.write_bytes(train(texts["en"] + texts["ka"], 400, threads=1, user_defined_symbols=["<date>"]))
+    stock.write_bytes(
+        train(texts["en"] + texts["ka"], 400, threads=1, user_defined_symbols=["<date>"])
+    )
     folder = root / "tokenizers" / "old"
     folder.mkdir(parents=True)
     (folder / "sentencepiece.model").write_bytes(serialize(relayout(read_model(stock), "stock")))
@@ -51,7 +57,9 @@ def root(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def extended(root):
-    run(extend, root / "tokenizers/old", f"--language={NEW}", "--pieces=80", "-o", root / "extended")
+    run(
+        extend, root / "tokenizers/old", f"--language={NEW}", "--pieces=80", "-o", root / "extended"
+    )
     return root / "extended"
 
 
@@ -64,8 +72,13 @@ def rows(path):
 
 
 def test_the_new_language_is_trained_with_the_tokenizers_own_settings(root, tmp_path):
-    """Digits apart and runs of spaces, as a lossless tokenizer has them; XLM-R's settings would add `▁10`."""
-    numbers = [f"{line} {number}  10{number % 7}" for number, line in enumerate(lines_of(root, NEW, "train"))]
+    """Digits apart and runs of spaces, as a lossless tokenizer has them; XLM-R's
+    settings would add `▁10`.
+    """
+    numbers = [
+        f"{line} {number}  10{number % 7}"
+        for number, line in enumerate(lines_of(root, NEW, "train"))
+    ]
     texts = {"old": lines_of(root, "en", "train"), "new": numbers}
     files = {name: write_lines(tmp_path / f"{name}.txt", lines) for name, lines in texts.items()}
     stock = train(texts["old"], 400, threads=1, settings=text_settings("lossless"))
@@ -73,14 +86,32 @@ def test_the_new_language_is_trained_with_the_tokenizers_own_settings(root, tmp_
     model = tmp_path / "old.model"
     model.write_bytes(serialize(relayout(read_model(tmp_path / "stock.model"), "stock")))
     assert settings_of(read_model(model)) == text_settings("lossless", byte_fallback=False)
-    run(extend, model, f"--language={NEW}", f"--text={files['new']}", "--pieces=60", "-o", tmp_path / "out")
-    pieces = [entry.piece for entry in read_model(tmp_path / "out" / "sentencepiece.model").pieces[-60:]]
-    assert not [piece for piece in pieces if len(piece) > 1 and any(character.isdigit() for character in piece)]
-    assert settings_of(read_model(tmp_path / "out" / "sentencepiece.model")) == settings_of(read_model(model))
+    run(
+        extend,
+        model,
+        f"--language={NEW}",
+        f"--text={files['new']}",
+        "--pieces=60",
+        "-o",
+        tmp_path / "out",
+    )
+    pieces = [
+        entry.piece for entry in read_model(tmp_path / "out" / "sentencepiece.model").pieces[-60:]
+    ]
+    assert not [
+        piece
+        for piece in pieces
+        if len(piece) > 1 and any(character.isdigit() for character in piece)
+    ]
+    assert settings_of(read_model(tmp_path / "out" / "sentencepiece.model")) == settings_of(
+        read_model(model)
+    )
 
 
 def test_old_ids_and_scores_stay(root, extended):
-    before, after = (read_model(path / "sentencepiece.model") for path in (root / "tokenizers/old", extended))
+    before, after = (
+        read_model(path / "sentencepiece.model") for path in (root / "tokenizers/old", extended)
+    )
     assert len(after.pieces) == len(before.pieces) + 80
     for old, new in zip(before.pieces, after.pieces, strict=False):
         assert (old.piece, old.score, old.type) == (new.piece, new.score, new.type)
@@ -90,14 +121,20 @@ def test_old_ids_and_scores_stay(root, extended):
 
 
 def test_the_new_pieces_are_of_sentencepieces_own_training(root, extended):
-    """The smallest size, within 6 %, that brings as many; clipped pieces have the lowest scores."""
+    """The smallest size, within 6 %, that brings as many; clipped pieces have the
+    lowest scores.
+    """
     import json
 
     size = json.loads((extended / "description.json").read_text())["size"]
-    known = {entry.piece for entry in read_model(root / "tokenizers/old/sentencepiece.model").pieces}
+    known = {
+        entry.piece for entry in read_model(root / "tokenizers/old/sentencepiece.model").pieces
+    }
 
     def brings(size):
-        model = sentencepiece_model_pb2.ModelProto.FromString(train(lines_of(root, NEW, "train"), size, threads=1))
+        model = sentencepiece_model_pb2.ModelProto.FromString(
+            train(lines_of(root, NEW, "train"), size, threads=1)
+        )
         return {entry.piece: entry.score for entry in model.pieces[3:] if entry.piece not in known}
 
     available = brings(size)
@@ -110,7 +147,9 @@ def test_the_new_pieces_are_of_sentencepieces_own_training(root, extended):
 
 
 def test_every_new_piece_can_be_used(extended):
-    bare = sentencepiece_model_pb2.ModelProto.FromString((extended / "sentencepiece.model").read_bytes())
+    bare = sentencepiece_model_pb2.ModelProto.FromString(
+        (extended / "sentencepiece.model").read_bytes()
+    )
     bare.normalizer_spec.Clear()
     bare.normalizer_spec.name = "identity"
     for name in ("add_dummy_prefix", "remove_extra_whitespaces", "escape_whitespaces"):
@@ -121,17 +160,24 @@ def test_every_new_piece_can_be_used(extended):
 
 
 def test_comparison_counts_changes(root, extended):
-    before, after = (processor(path / "sentencepiece.model") for path in (root / "tokenizers/old", extended))
+    before, after = (
+        processor(path / "sentencepiece.model") for path in (root / "tokenizers/old", extended)
+    )
     found = {(row["language"], row["part"]): row for row in rows(extended / "comparison.tsv")}
     assert set(found) == {("en", "heldout"), ("ka", "heldout"), (NEW, "train"), (NEW, "heldout")}
     for (language, part), row in found.items():
-        pairs = [[side.encode(line) for side in (before, after)] for line in lines_of(root, language, part)]
+        pairs = [
+            [side.encode(line) for side in (before, after)]
+            for line in lines_of(root, language, part)
+        ]
         assert int(row["lines"]) == len(pairs)
         assert int(row["identical"]) == sum(one == other for one, other in pairs)
         assert int(row["tokens_before"]) == sum(len(one) for one, _ in pairs)
         assert int(row["tokens_after"]) == sum(len(other) for _, other in pairs)
     assert found["ka", "heldout"]["share"] == "1.0"  # no letter in common
-    assert int(found[NEW, "heldout"]["tokens_after"]) < 0.8 * int(found[NEW, "heldout"]["tokens_before"])
+    assert int(found[NEW, "heldout"]["tokens_after"]) < 0.8 * int(
+        found[NEW, "heldout"]["tokens_before"]
+    )
 
 
 def test_both_forms_have_the_same_ids(root, extended):
@@ -142,7 +188,11 @@ def test_both_forms_have_the_same_ids(root, extended):
         AutoTokenizer.from_pretrained(extended / "huggingface"),
     )
     mask = processor(root / "tokenizers/old/sentencepiece.model").get_piece_size() - 1
-    assert (other.mask_token_id, own.piece_to_id("<mask>"), len(other)) == (mask, mask, own.get_piece_size())
+    assert (other.mask_token_id, own.piece_to_id("<mask>"), len(other)) == (
+        mask,
+        mask,
+        own.get_piece_size(),
+    )
     for language in ("en", "ka", NEW):
         for line in lines_of(root, language, "heldout"):
             assert other(line, add_special_tokens=False).input_ids == own.encode(line)
@@ -178,12 +228,16 @@ def test_new_rows_are_means_of_the_old_segmentation(root, tmp_path, kind):
         assert torch.equal(one, other[:size])
     checked = 0
     for row in rows(out / "additions.tsv"):
-        if row["piece"].startswith("▁") and len(row["piece"]) > 1:  # then SentencePiece cuts it as a word
+        if (
+            row["piece"].startswith("▁") and len(row["piece"]) > 1
+        ):  # then SentencePiece cuts it as a word
             origin = before.encode(row["piece"][1:])
             assert row["origin"].split(" ") == [before.id_to_piece(number) for number in origin]
             for one, other in zip(*tables, strict=True):
                 wanted = one[origin].double().mean(0)
-                torch.testing.assert_close(other[int(row["id"])].double(), wanted, rtol=1e-3, atol=1e-3)
+                torch.testing.assert_close(
+                    other[int(row["id"])].double(), wanted, rtol=1e-3, atol=1e-3
+                )
             checked += 1
     assert checked > 5
     ids = torch.tensor([[0, *before.encode(lines_of(root, "ka", "heldout")[0]), 2]])
@@ -202,7 +256,8 @@ def test_too_little_text_gives_fewer_pieces(root, tmp_path, caplog):
     write_lines(text, new_lines(20, seed=8))
     caplog.set_level(logging.WARNING)
     shown = run(
-        extend, root / "tokenizers/old/sentencepiece.model", "--language=xx", f"--train={text}", "--pieces=5000",
+        extend, root / "tokenizers/old/sentencepiece.model", "--language=xx", f"--train={text}",
+        "--pieces=5000",
         "--languages=en", "-o", tmp_path / "out",
     )  # fmt: skip
     assert "too little text for 5000 new pieces" in caplog.text
@@ -212,7 +267,8 @@ def test_too_little_text_gives_fewer_pieces(root, tmp_path, caplog):
     words = (root / "tokenizers/old", "--language=xx", f"--text={text}", "--languages=en")
     run(extend, *words, "--pieces=5000", "--multiple-of=16", "-o", tmp_path / "aligned")
     old, aligned = (
-        processor(path / "sentencepiece.model").get_piece_size() for path in (words[0], tmp_path / "aligned")
+        processor(path / "sentencepiece.model").get_piece_size()
+        for path in (words[0], tmp_path / "aligned")
     )
     assert aligned % 16 == 0 and old + most - 16 < aligned <= old + most
     with pytest.raises(VocapError, match="too few for a multiple of 65536 ids"):
@@ -224,7 +280,10 @@ def test_totals_are_multiples(root, tmp_path):
     total = processor(old / "sentencepiece.model").get_piece_size()
     words = (f"--language={NEW}", "--languages=ka", "--multiple-of=64", "--pieces=90")
     run(extend, old, *words, "-o", tmp_path / "out")
-    assert processor(tmp_path / "out/sentencepiece.model").get_piece_size() == -(-(total + 90) // 64) * 64
+    assert (
+        processor(tmp_path / "out/sentencepiece.model").get_piece_size()
+        == -(-(total + 90) // 64) * 64
+    )
 
 
 def test_new_characters_come_first(root, tmp_path):
@@ -232,13 +291,17 @@ def test_new_characters_come_first(root, tmp_path):
     write_lines(text, make_lines("zh", 200))
     lone = tmp_path / "lone.model"
     shutil.copy(root / "tokenizers/old/sentencepiece.model", lone)
-    shown = run(extend, lone, "--language=zh", f"--text={text}", "--pieces=30", "-o", tmp_path / "out")
+    shown = run(
+        extend, lone, "--language=zh", f"--text={text}", "--pieces=30", "-o", tmp_path / "out"
+    )
     assert "not measured" in shown  # no corpora beside the model
     old = processor(lone)
     ids = [number for line in make_lines("zh", 200) for number in old.encode(line)]
     share = 100 * ids.count(old.unk_id()) / len(ids)
     assert f"unknown {share:.2f} % to 0.00 % of the tokens" in shown
-    assert set("".join(make_lines("zh", 200))) <= {row["piece"] for row in rows(tmp_path / "out/additions.tsv")}
+    assert set("".join(make_lines("zh", 200))) <= {
+        row["piece"] for row in rows(tmp_path / "out/additions.tsv")
+    }
     after = processor(tmp_path / "out/sentencepiece.model")
     assert not any(after.unk_id() in after.encode(line) for line in make_lines("zh", 200))
 
@@ -246,11 +309,14 @@ def test_new_characters_come_first(root, tmp_path):
 def test_it_can_be_extended_again_and_trimmed_to_the_usual_layout(root, extended, tmp_path):
     text = tmp_path / "zh.txt"
     write_lines(text, make_lines("zh", 200))
-    run(extend, extended, "--language=zh", f"--text={text}", "--pieces=40", "--corpora", root / "corpora", "-o",
+    run(extend, extended, "--language=zh", f"--text={text}", "--pieces=40", "--corpora",
+    root / "corpora", "-o",
         tmp_path / "twice")  # fmt: skip
     one, two = (processor(path / "sentencepiece.model") for path in (extended, tmp_path / "twice"))
     pieces = [two.id_to_piece(number) for number in range(two.get_piece_size())]
-    assert pieces[: one.get_piece_size()] == [one.id_to_piece(number) for number in range(one.get_piece_size())]
+    assert pieces[: one.get_piece_size()] == [
+        one.id_to_piece(number) for number in range(one.get_piece_size())
+    ]
     corpora = ["--corpora", root / "corpora"]
     run(trim, tmp_path / "twice", *corpora, f"--languages={NEW}", "-o", tmp_path / "trimmed")
     cut = processor(tmp_path / "trimmed/sentencepiece.model")
@@ -262,9 +328,19 @@ def test_it_can_be_extended_again_and_trimmed_to_the_usual_layout(root, extended
 def test_after_trim_only_the_languages_that_are_left_are_compared(root, tmp_path):
     corpora = ["--corpora", root / "corpora"]
     run(trim, root / "tokenizers/old", *corpora, "--languages=en", "-o", tmp_path / "en")
-    run(extend, tmp_path / "en", *corpora, f"--language={NEW}", "--pieces=30", "-o", tmp_path / "two")
+    run(
+        extend,
+        tmp_path / "en",
+        *corpora,
+        f"--language={NEW}",
+        "--pieces=30",
+        "-o",
+        tmp_path / "two",
+    )
     assert {row["language"] for row in rows(tmp_path / "two/comparison.tsv")} == {"en", NEW}
-    run(extend, tmp_path / "two", *corpora, "--language=ka", "--pieces=30", "-o", tmp_path / "three")
+    run(
+        extend, tmp_path / "two", *corpora, "--language=ka", "--pieces=30", "-o", tmp_path / "three"
+    )
     assert {row["language"] for row in rows(tmp_path / "three/comparison.tsv")} == {"en", NEW, "ka"}
     words = ["--language=ka", "--pieces=30", "--languages=en"]
     run(extend, tmp_path / "two", *corpora, *words, "-o", tmp_path / "named")
@@ -277,9 +353,21 @@ def test_a_bad_call_leaves_nothing(root, tmp_path):
     old, language = root / "tokenizers/old", f"--language={NEW}"
     calls = [
         ([old, "--language=xx", "--pieces=5"], UsageError, "no text of xx"),
-        ([old, "--language=xx", "--pieces=5", f"--text={tmp_path}/empty.txt"], VocapError, "no text in it"),
-        ([old, "--language=xx", "--pieces=5", f"--text={tmp_path}/known.txt"], VocapError, "nothing to add"),
-        ([root / "stock.model", language, "--pieces=5"], VocapError, "lay it out with vocap mono first"),
+        (
+            [old, "--language=xx", "--pieces=5", f"--text={tmp_path}/empty.txt"],
+            VocapError,
+            "no text in it",
+        ),
+        (
+            [old, "--language=xx", "--pieces=5", f"--text={tmp_path}/known.txt"],
+            VocapError,
+            "nothing to add",
+        ),
+        (
+            [root / "stock.model", language, "--pieces=5"],
+            VocapError,
+            "lay it out with vocap mono first",
+        ),
     ]
     for arguments, kind, message in calls:
         with pytest.raises(kind, match=message):
@@ -288,7 +376,9 @@ def test_a_bad_call_leaves_nothing(root, tmp_path):
 
 
 def test_a_tokenizer_whose_model_has_other_rows_keeps_the_ids_of_tokenizer_json(root, tmp_path):
-    """As XLM-R: the SentencePiece model lacks <pad> and <mask>, and its pieces are shifted by one."""
+    """As XLM-R: the SentencePiece model lacks <pad> and <mask>, and its pieces are
+    shifted by one.
+    """
     from tokenizers import Tokenizer, models
 
     text = tmp_path / "xx.txt"
@@ -300,7 +390,15 @@ def test_a_tokenizer_whose_model_has_other_rows_keeps_the_ids_of_tokenizer_json(
     ids = ["<s>", "<pad>", "</s>", "<unk>", *names, "<mask>"]
     scored = [(piece, -1.0) for piece in ids]
     Tokenizer(models.Unigram(scored, unk_id=3)).save(str(stock.parent / "tokenizer.json"))
-    run(extend, stock.parent, "--language=xx", f"--text={text}", "--pieces=20", "-o", tmp_path / "out")
+    run(
+        extend,
+        stock.parent,
+        "--language=xx",
+        f"--text={text}",
+        "--pieces=20",
+        "-o",
+        tmp_path / "out",
+    )
     after = processor(tmp_path / "out/sentencepiece.model")
     assert [after.id_to_piece(number) for number in range(len(ids))] == ids
     assert after.get_piece_size() == len(ids) + 20

@@ -1,4 +1,6 @@
-"""`vocap trim`: SentencePiece itself segments every line before and after; transformers runs both models."""
+"""`vocap trim`: SentencePiece itself segments every line before and after; transformers
+runs both models.
+"""
 
 import json
 import random
@@ -34,7 +36,9 @@ def processor(path):
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory):
-    """Corpora of three languages, and one tokenizer of all of them as the workflow leaves it."""
+    """Corpora of three languages, and one tokenizer of all of them as the workflow
+    leaves it.
+    """
     root = tmp_path_factory.mktemp("trim")
     both = []
     for language in LANGUAGES:
@@ -46,13 +50,17 @@ def root(tmp_path_factory):
     (root / "stock.model").write_bytes(train(both, 700, threads=1, user_defined_symbols=["<date>"]))
     folder = root / "tokenizers" / "all"
     folder.mkdir(parents=True)
-    (folder / "sentencepiece.model").write_bytes(serialize(relayout(read_model(root / "stock.model"), "stock")))
+    (folder / "sentencepiece.model").write_bytes(
+        serialize(relayout(read_model(root / "stock.model"), "stock"))
+    )
     export(folder / "sentencepiece.model", folder / "huggingface")
     return root
 
 
 def test_a_chat_template_goes_with_the_tokenizer(root, tmp_path):
-    """From the results' huggingface/ to both folders of the new one, and from there with an export."""
+    """From the results' huggingface/ to both folders of the new one, and from there
+    with an export.
+    """
     source, template = tmp_path / "source", "{{ bos_token }}{{ messages[0].content }}"
     shutil.copytree(root / "tokenizers" / "all", source)
     (source / "huggingface" / "chat_template.jinja").write_text(template, "utf-8")
@@ -60,7 +68,9 @@ def test_a_chat_template_goes_with_the_tokenizer(root, tmp_path):
     export(tmp_path / "less" / "sentencepiece.model", tmp_path / "again")
     for folder in (tmp_path / "less" / "huggingface", tmp_path / "again"):
         loaded = AutoTokenizer.from_pretrained(folder)
-        assert loaded.apply_chat_template([{"role": "user", "content": "x"}], tokenize=False) == "<s>x"
+        assert (
+            loaded.apply_chat_template([{"role": "user", "content": "x"}], tokenize=False) == "<s>x"
+        )
 
 
 def lines_of(root, language, part):
@@ -87,7 +97,8 @@ def test_every_line_is_segmented_as_before(root, tmp_path):
     for old, new in renamed.items():
         assert before.id_to_piece(old) == after.id_to_piece(new)
         assert before.get_score(old) == after.get_score(new)
-    # the layout that all tokenizers share, and no piece of the language that was left out
+    # the layout that all tokenizers share, and no piece of the language that was left
+    # out
     assert [after.id_to_piece(n) for n in range(4)] == ["<s>", "<pad>", "</s>", "<unk>"]
     assert after.id_to_piece(after.get_piece_size() - 1) == "<mask>"
     assert not any(after.id_to_piece(n) in "的一是不了" for n in range(after.get_piece_size()))
@@ -97,10 +108,16 @@ def test_every_line_is_segmented_as_before(root, tmp_path):
 def test_comparison_counts_lines_that_need_held_out_text(root, tmp_path):
     run(trim, root / "tokenizers/all", "--languages=en", "--only-used", "-o", tmp_path / "out")
     before = processor(root / "tokenizers/all/sentencepiece.model")
-    known = {piece for line in lines_of(root, "en", "train") for piece in before.encode(line, out_type=str)}
+    known = {
+        piece
+        for line in lines_of(root, "en", "train")
+        for piece in before.encode(line, out_type=str)
+    }
     known |= set("".join(known))
     surprised = [
-        line for line in lines_of(root, "en", "heldout") if not known.issuperset(before.encode(line, out_type=str))
+        line
+        for line in lines_of(root, "en", "heldout")
+        if not known.issuperset(before.encode(line, out_type=str))
     ]
     rows = {row["part"]: row for row in read_tsv(tmp_path / "out/comparison.tsv")}
     assert int(rows["heldout"]["unforeseen"]) == len(surprised)
@@ -109,7 +126,9 @@ def test_comparison_counts_lines_that_need_held_out_text(root, tmp_path):
 
 
 def test_rare_pieces_dropped_are_named(root, tmp_path):
-    shown = run(trim, root / "tokenizers/all", "--languages=en", "--min-count=40", "-o", tmp_path / "out")
+    shown = run(
+        trim, root / "tokenizers/all", "--languages=en", "--min-count=40", "-o", tmp_path / "out"
+    )
     before, after = (
         processor(root / "tokenizers/all/sentencepiece.model"),
         processor(tmp_path / "out/sentencepiece.model"),
@@ -117,11 +136,16 @@ def test_rare_pieces_dropped_are_named(root, tmp_path):
     rows = {row["part"]: row for row in read_tsv(tmp_path / "out/comparison.tsv")}
     for part, row in rows.items():
         pairs = [
-            [side.encode(line, out_type=str) for side in (before, after)] for line in lines_of(root, "en", part)
+            [side.encode(line, out_type=str) for side in (before, after)]
+            for line in lines_of(root, "en", part)
         ]
         assert int(row["identical"]) == sum(one == other for one, other in pairs) < len(pairs)
         assert int(row["tokens_after"]) == sum(len(other) for _, other in pairs)
-        assert row["example"].startswith("“") and "→" in row["example"] and row["example"][:20] in shown
+        assert (
+            row["example"].startswith("“")
+            and "→" in row["example"]
+            and row["example"][:20] in shown
+        )
     assert "differ" in shown
 
 
@@ -129,7 +153,11 @@ def test_pieces_of_the_languages_stay(root, tmp_path):
     """By pieces.tsv beside the model, or not at all."""
     folder = tmp_path / "tokenizer"
     shutil.copytree(root / "tokenizers/all", folder)
-    names = [entry.piece for entry in read_model(folder / "sentencepiece.model").pieces if entry.type == 1]
+    names = [
+        entry.piece
+        for entry in read_model(folder / "sentencepiece.model").pieces
+        if entry.type == 1
+    ]
     unused = next(piece for piece in names if piece[0] in "的一是不了在" and len(piece) > 1)
     write_tsv(folder / "pieces.tsv", ("piece", "languages"), [(unused, "en,zh"), (names[0], "")])
     options = ["--corpora", root / "corpora", "--languages=en", "-o", tmp_path / "out"]
@@ -139,7 +167,9 @@ def test_pieces_of_the_languages_stay(root, tmp_path):
         return {row["piece"]: row["reason"] for row in read_tsv(tmp_path / "out/ids.tsv")}
 
     found = reasons()
-    assert found[unused] == "language" and all(found[character] == "character" for character in unused)
+    assert found[unused] == "language" and all(
+        found[character] == "character" for character in unused
+    )
     assert unused not in reasons("--only-used")
 
 
@@ -154,9 +184,14 @@ SCORES = st.integers(-12, -1).map(lambda step: step / 2)  # halves: many ties
 
 
 @settings(deadline=None, max_examples=60)
-@given(st.dictionaries(st.text("abc▁", min_size=1, max_size=4), SCORES, min_size=3, max_size=25), st.data())
+@given(
+    st.dictionaries(st.text("abc▁", min_size=1, max_size=4), SCORES, min_size=3, max_size=25),
+    st.data(),
+)
 def test_a_line_changes_if_and_only_if_it_used_a_removed_piece(vocabulary, data):
-    """SentencePiece on made vocabularies full of ties, unknown characters among the text."""
+    """SentencePiece on made vocabularies full of ties, unknown characters among the
+    text.
+    """
     contents = Contents(list(vocabulary), np.array(list(vocabulary.values())))
     proto = lay_out(contents, trained_normalizer())
     source = UnigramTokenizer(Path("it.model"), proto, {}, XLM_R_LAYOUT)
@@ -192,9 +227,13 @@ def make_model(kind, rows):
         "eos_token_id": 2,
     }
     if kind == "half":
-        model = transformers.ElectraForMaskedLM(transformers.ElectraConfig(**small, embedding_size=8))
+        model = transformers.ElectraForMaskedLM(
+            transformers.ElectraConfig(**small, embedding_size=8)
+        )
     elif kind == "untied":
-        model = transformers.BertForMaskedLM(transformers.BertConfig(**small, tie_word_embeddings=False))
+        model = transformers.BertForMaskedLM(
+            transformers.BertConfig(**small, tie_word_embeddings=False)
+        )
     elif kind == "bare":
         model = transformers.XLMRobertaModel(transformers.XLMRobertaConfig(**small))
     else:
@@ -207,11 +246,16 @@ def make_model(kind, rows):
 def test_byte_pieces_stay(root, tmp_path):
     lines = [line for language in LANGUAGES for line in lines_of(root, language, "train")]
     random.Random(1).shuffle(lines)
-    (tmp_path / "bytes.model").write_bytes(train(lines, 800, threads=1, byte_fallback=True, coverage=0.98))
+    (tmp_path / "bytes.model").write_bytes(
+        train(lines, 800, threads=1, byte_fallback=True, coverage=0.98)
+    )
     text = tmp_path / "en.txt"
     text.write_text("\n".join(lines_of(root, "en", "train")[:50]) + "\nꙮ\n", "utf-8")
     run(trim, tmp_path / "bytes.model", f"--text=en={text}", "-o", tmp_path / "out")
-    before, after = processor(tmp_path / "bytes.model"), processor(tmp_path / "out/sentencepiece.model")
+    before, after = (
+        processor(tmp_path / "bytes.model"),
+        processor(tmp_path / "out/sentencepiece.model"),
+    )
     for line in text.read_text("utf-8").splitlines():
         assert before.encode(line, out_type=str) == after.encode(line, out_type=str)
     assert after.encode("ꙮ", out_type=str)[-3:] == [f"<0x{byte:02X}>" for byte in "ꙮ".encode()]
@@ -222,8 +266,16 @@ def test_it_can_be_run_again_and_leaves_others_files_alone(root, tmp_path):
     first = (tmp_path / "out/sentencepiece.model").read_bytes()
     run(trim, root / "tokenizers/all", "--languages=en", "-o", tmp_path / "out")
     assert (tmp_path / "out/sentencepiece.model").read_bytes() == first
-    with pytest.raises(UsageError, match=r"out: would replace .*out.sentencepiece.model; name another folder"):
-        run(trim, tmp_path / "out/sentencepiece.model", f"--corpora={root}/corpora", "-o", tmp_path / "out")
+    with pytest.raises(
+        UsageError, match=r"out: would replace .*out.sentencepiece.model; name another folder"
+    ):
+        run(
+            trim,
+            tmp_path / "out/sentencepiece.model",
+            f"--corpora={root}/corpora",
+            "-o",
+            tmp_path / "out",
+        )
     (tmp_path / "out/mine.txt").write_text("mine")
     with pytest.raises(UsageError, match="did not make"):
         run(trim, root / "tokenizers/all", "--languages=en", "-o", tmp_path / "out")
@@ -238,8 +290,16 @@ def bad_calls(root, tmp_path):
         ([folder / "huggingface"], VocapError, "not one SentencePiece .model in it"),
         ([folder / "huggingface/tokenizer.json"], VocapError, "not a SentencePiece model"),
         ([folder, f"--text=en={tmp_path}/empty.txt"], VocapError, "no line in any text"),
-        ([folder, "--languages=en", f"--heldout=ka={tmp_path}/empty.txt"], UsageError, "ka is not among"),
-        ([folder, "--languages=en", "--model", tmp_path / "model"], VocapError, "config.json: no such file"),
+        (
+            [folder, "--languages=en", f"--heldout=ka={tmp_path}/empty.txt"],
+            UsageError,
+            "ka is not among",
+        ),
+        (
+            [folder, "--languages=en", "--model", tmp_path / "model"],
+            VocapError,
+            "config.json: no such file",
+        ),
         (
             [stock, *corpora, "--languages=en", "--model", tmp_path / "model"],
             VocapError,
@@ -256,7 +316,9 @@ def test_a_bad_call_leaves_nothing(root, tmp_path):
 
 
 def test_warnings_name_no_temporary_path(root, tmp_path, caplog):
-    """A piece of characters that are none themselves: the export warns, of the folder that was asked for."""
+    """A piece of characters that are none themselves: the export warns, of the folder
+    that was asked for.
+    """
     proto = read_model(root / "stock.model")
     proto.pieces.add(piece="ꙮꙮ", score=-5.0)
     (tmp_path / "rare.model").write_bytes(proto.SerializeToString())

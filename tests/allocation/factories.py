@@ -1,4 +1,6 @@
-"""Small made cases, as plain sets of strings, and the problem that the library makes of them."""
+"""Small made cases, as plain sets of strings, and the problem that the library makes of
+them.
+"""
 
 import random
 
@@ -9,7 +11,9 @@ from vocap.tables.piece_index import build
 
 
 class Case:
-    """`sets[i][t]`: the pieces of language i at size t; `alp[i][t]`; `weights[i]`; `sizes[i][t]`."""
+    """`sets[i][t]`: the pieces of language i at size t; `alp[i][t]`; `weights[i]`;
+    `sizes[i][t]`.
+    """
 
     def __init__(self, seed, languages=3, sizes=4, clean=False, step=10, holes=False):
         rng = random.Random(seed)
@@ -21,7 +25,9 @@ class Case:
                 grid.remove(rng.choice(grid))
             present, sets = [], []
             for size in grid:
-                present = [piece for piece in present if clean or rng.random() > 0.06]  # nearly nested
+                present = [
+                    piece for piece in present if clean or rng.random() > 0.06
+                ]  # nearly nested
                 while len(present) < size:
                     own = f"l{language}.{rng.randrange(10 * step * sizes)}"
                     piece = rng.choice(common) if rng.random() < 0.4 else own
@@ -40,20 +46,27 @@ class Case:
 
     def problem(self, capacity, required=()):
         indexes = [
-            build(sizes, [sorted(s) for s in sets]) for sizes, sets in zip(self.sizes, self.sets, strict=True)
+            build(sizes, [sorted(s) for s in sets])
+            for sizes, sets in zip(self.sizes, self.sets, strict=True)
         ]
         values = [np.array(alp) for alp in self.alp]
         return merge(self.languages, indexes, values, self.weights, list(required), capacity)
 
     def union(self, ranks, required=()):
-        return set(required).union(*(sets[rank] for sets, rank in zip(self.sets, ranks, strict=True)))
+        return set(required).union(
+            *(sets[rank] for sets, rank in zip(self.sets, ranks, strict=True))
+        )
 
     def objective(self, ranks):
-        return sum(w * values[rank] for w, values, rank in zip(self.weights, self.alp, ranks, strict=True))
+        return sum(
+            w * values[rank] for w, values, rank in zip(self.weights, self.alp, ranks, strict=True)
+        )
 
 
 def naive_hull(sizes, values):
-    """Each point, or the best chord above it: the definition of the least concave function above the points."""
+    """Each point, or the best chord above it: the definition of the least concave
+    function above the points.
+    """
     hull = []
     for k, size in enumerate(sizes):
         best = values[k]
@@ -69,4 +82,9 @@ def naive_gain(case, language, rank):
     """Weighted gain per 1,000 pieces of the step from `rank` to the next."""
     sizes = case.sizes[language]
     values = naive_hull(sizes, case.alp[language])
-    return case.weights[language] * (values[rank + 1] - values[rank]) / (sizes[rank + 1] - sizes[rank]) * 1000
+    return (
+        case.weights[language]
+        * (values[rank + 1] - values[rank])
+        / (sizes[rank + 1] - sizes[rank])
+        * 1000
+    )

@@ -1,7 +1,9 @@
-"""One round of the common descent in plain Python, from the definitions: strings, dictionaries, all segmentations.
+"""One round of the common descent in plain Python, from the definitions: strings,
+dictionaries, all segmentations.
 
-EM by Kudo (2018), section 3.2, with the trainer's sparse prior; the loss of a piece as in section 3.2 and in
-`Trainer::PruneSentencePieces`, summed over languages with weights. A token costs `PRICE` nats besides.
+EM by Kudo (2018), section 3.2, with the trainer's sparse prior; the loss of a piece as
+in section 3.2 and in `Trainer::PruneSentencePieces`, summed over languages with
+weights. A token costs `PRICE` nats besides.
 """
 
 import math
@@ -12,7 +14,9 @@ PRICE = 32.0
 
 
 def segmentations(word, scores):
-    """Every way to cut a word into pieces; a character without a piece is one of its own."""
+    """Every way to cut a word into pieces; a character without a piece is one of its
+    own.
+    """
     if not word:
         yield ()
         return
@@ -33,8 +37,8 @@ def digamma(x):
 
 
 def estimate(words, scores):
-    """One round of EM over `words` (word to count): new scores, without the pieces expected less than 0.5
-    times.
+    """One round of EM over `words` (word to count): new scores, without the pieces
+    expected less than 0.5 times.
     """
     expected = Counter()
     for word, times in words.items():
@@ -49,7 +53,9 @@ def estimate(words, scores):
 
 
 def losses(words, scores, lines):
-    """The loss of each piece in use, in nats a line: 0 for a single character, which nothing replaces."""
+    """The loss of each piece in use, in nats a line: 0 for a single character, which
+    nothing replaces.
+    """
     counts = Counter()
     for word, times in words.items():
         best = max(segmentations(word, scores), key=lambda path: cost(path, scores))
@@ -72,7 +78,9 @@ def losses(words, scores, lines):
         if cost(path, others) > scores[piece] - PRICE:
             continue
         without = tokens + f * (len(path) - 1)
-        change = math.log(f / tokens) - sum(math.log((counts[other] + f) / without) for other in path)
+        change = math.log(f / tokens) - sum(
+            math.log((counts[other] + f) / without) for other in path
+        )
         change += PRICE * (len(path) - 1)
         found[piece] = max(0.0, f * change / lines)
     return found

@@ -1,4 +1,6 @@
-"""`vocap allocate` from real models to its three files, checked with SentencePiece and sets; and bad input."""
+"""`vocap allocate` from real models to its three files, checked with SentencePiece and
+sets; and bad input.
+"""
 
 import json
 import math
@@ -52,14 +54,25 @@ def trained(tmp_path_factory):
     root = tmp_path_factory.mktemp("allocate")
     for language, (script, seed, _) in LANGUAGES.items():
         train(root / "v" / language, make_text(script, 150, seed))
-    write_tsv(root / "w.tsv", ("language", "n"), [(code, n) for code, (_, _, n) in LANGUAGES.items()])
+    write_tsv(
+        root / "w.tsv", ("language", "n"), [(code, n) for code, (_, _, n) in LANGUAGES.items()]
+    )
     return root
 
 
 def allocate(root, total, *options, output="out", **environment):
     return vocap(
         "allocate",
-        *("--vocabularies", root / "v", "--weights", root / "w.tsv", "--total", total, "-o", root / output),
+        *(
+            "--vocabularies",
+            root / "v",
+            "--weights",
+            root / "w.tsv",
+            "--total",
+            total,
+            "-o",
+            root / output,
+        ),
         *options,
         **environment,
     )
@@ -67,7 +80,9 @@ def allocate(root, total, *options, output="out", **environment):
 
 def results(root, output="out"):
     rows = list(read_tsv(root / output / "allocation.tsv"))
-    vocabulary = {row["piece"]: row["languages"] for row in read_tsv(root / output / "vocabulary.tsv")}
+    vocabulary = {
+        row["piece"]: row["languages"] for row in read_tsv(root / output / "vocabulary.tsv")
+    }
     return rows, vocabulary, json.loads((root / output / "summary.json").read_text())
 
 
@@ -77,7 +92,10 @@ def test_files_agree_with_the_models(trained):
     assert run.returncode == 0, run.stderr
     rows, vocabulary, summary = results(trained, "plain")
     assert [row["language"] for row in rows] == sorted(LANGUAGES)
-    chosen = {row["language"]: scores_of(trained / "v" / row["language"], int(row["size"])) for row in rows}
+    chosen = {
+        row["language"]: scores_of(trained / "v" / row["language"], int(row["size"]))
+        for row in rows
+    }
     union = set().union(*chosen.values())
     n = [float(row["n"]) for row in rows]
     powers = [value**0.7 for value in n]
@@ -86,15 +104,21 @@ def test_files_agree_with_the_models(trained):
         q = power / sum(powers)
         assert float(row["q"]) == pytest.approx(q, rel=1e-12)
         assert float(row["weight"]) == pytest.approx(q**0.7, rel=1e-12)
-        others = set().union(*(pieces for code, pieces in chosen.items() if code != row["language"]))
+        others = set().union(
+            *(pieces for code, pieces in chosen.items() if code != row["language"])
+        )
         assert int(row["own_pieces"]) == len(set(chosen[row["language"]]) - others)
         assert (row["gain"] == "") == (int(row["size"]) == SIZES[0])
-    # exactly T - 5 pieces of the union and the required characters, each with its languages
+    # exactly T - 5 pieces of the union and the required characters, each with its
+    # languages
     assert len(vocabulary) == total - 5 == summary["pieces"]
     for piece, languages in vocabulary.items():
         assert languages == ",".join(code for code, pieces in chosen.items() if piece in pieces)
         required |= {piece} if not languages else set()
-    assert all(len(piece) == 1 for piece in required) and len(required) == summary["required_characters_added"]
+    assert (
+        all(len(piece) == 1 for piece in required)
+        and len(required) == summary["required_characters_added"]
+    )
     assert {piece for piece in union if len(piece) == 1} <= set(vocabulary)
     assert summary["union_before_clipping"] == len(union | required)
     assert summary["clipped"] == len(union | required) - (total - 5)
@@ -110,7 +134,11 @@ def test_files_agree_with_the_models(trained):
 
 def test_bytes_depend_on_neither_hash_seed_nor_the_order_of_rows(folder):
     assert allocate(folder, 420, output="first", PYTHONHASHSEED="1").returncode == 0
-    write_tsv(folder / "w.tsv", ("n", "language"), [(LANGUAGES[code][2], code) for code in ("cc", "aa", "bb")])
+    write_tsv(
+        folder / "w.tsv",
+        ("n", "language"),
+        [(LANGUAGES[code][2], code) for code in ("cc", "aa", "bb")],
+    )
     shutil.rmtree(folder / "v" / "bb" / "pieces.npz", ignore_errors=True)
     assert allocate(folder, 420, output="second", PYTHONHASHSEED="2").returncode == 0
     for name in ("allocation.tsv", "vocabulary.tsv", "summary.json"):
@@ -120,7 +148,9 @@ def test_bytes_depend_on_neither_hash_seed_nor_the_order_of_rows(folder):
 def test_languages_left_out_are_said(folder):
     write_tsv(folder / "w.tsv", ("language", "n"), [("aa", 10), ("bb", 0), ("cc", 20), ("dd", 5)])
     (folder / "v" / "dd").mkdir()
-    write_tsv(folder / "v" / "dd" / "curve.tsv", COLUMNS, [(100, "", "", "", "", "too little text")])
+    write_tsv(
+        folder / "v" / "dd" / "curve.tsv", COLUMNS, [(100, "", "", "", "", "too little text")]
+    )
     run = allocate(folder, 260, "--without", "cc")
     assert run.returncode == 0, run.stderr
     rows, _, summary = results(folder)
@@ -155,7 +185,11 @@ def test_a_curve_that_dips_is_distinguished_from_one_that_ends(folder):
     write_tsv(path, COLUMNS, rows)
     run = allocate(folder, 5000)
     assert "the next size gains nothing for aa, though there are larger ones" in run.stderr
-    assert {row["language"]: row["size"] for row in results(folder)[0]} == {"aa": "150", "bb": "250", "cc": "250"}
+    assert {row["language"]: row["size"] for row in results(folder)[0]} == {
+        "aa": "150",
+        "bb": "250",
+        "cc": "250",
+    }
 
 
 def test_total_below_the_smallest_sizes_is_clipped_with_a_warning(trained):
@@ -182,20 +216,40 @@ def model(folder):
 
 
 BAD = {
-    "characters": (None, [20], 2, r"total of 20 .* \d+ single characters \(\d+ of them req.*at least \d+"),
+    "characters": (
+        None,
+        [20],
+        2,
+        r"total of 20 .* \d+ single characters \(\d+ of them req.*at least \d+",
+    ),
     "coverage": (None, ["--coverage", "0.5"], 2, r"--coverage.*0\.98<=x<=1"),
     "tiny": (None, [3], 2, r"total 3 has no row for pieces: special tokens take 5.*raise total"),
     "beta": (None, ["--beta", "nan"], 2, r"--beta nan: "),
     "rule": (None, ["--rule", "cost-aware"], 2, r"paper.*pieces"),
     "without": (None, ["--without", "xx"], 2, r"--without names 'xx'.*they have: aa, bb, cc"),
     "nobody": (None, ["--without", "aa,bb,cc"], 2, r"no language is left"),
-    "folder": (lambda f: shutil.rmtree(f / "v" / "bb"), [], 1, r"v/bb/curve\.tsv: .*'bb'.*--without bb"),
+    "folder": (
+        lambda f: shutil.rmtree(f / "v" / "bb"),
+        [],
+        1,
+        r"v/bb/curve\.tsv: .*'bb'.*--without bb",
+    ),
     "all folders": (lambda f: shutil.rmtree(f / "v"), [], 1, r"/v/aa/curve\.tsv: no such file"),
-    "model": (lambda f: model(f).unlink(), [], 1, r"200\.model: no such.* size 200 ok; delete the curve"),
+    "model": (
+        lambda f: model(f).unlink(),
+        [],
+        1,
+        r"200\.model: no such.* size 200 ok; delete the curve",
+    ),
     "corrupt model": (lambda f: model(f).write_bytes(b"\xff" * 999), [], 1, r"200\.model: .*again"),
     "curve": (spoil_curve, [], 1, r"bb/curve\.tsv, line 4: alp 'x-"),
     "no weights": (lambda f: (f / "w.tsv").unlink(), [], 1, r"w\.tsv: no such file"),
-    "all zero": (lambda f: weights(f, "language\tn\naa\t0\n"), [], 2, r"no language is left to allocate"),
+    "all zero": (
+        lambda f: weights(f, "language\tn\naa\t0\n"),
+        [],
+        2,
+        r"no language is left to allocate",
+    ),
 }
 
 

@@ -1,4 +1,6 @@
-"""The common descent of rule pieces: its rounds by definition, its branches, and where states lie."""
+"""The common descent of rule pieces: its rounds by definition, its branches, and where
+states lie.
+"""
 
 import itertools
 import random
@@ -9,8 +11,23 @@ import pytest
 from tests.allocation import naive_descent
 from tests.unigram.test_word_types import types_of
 from tests.vocabularies.factories import make_text
-from vocap.allocation.language_state import Language, LanguageStore, estimate, make_offer, play_round, with_pieces
-from vocap.allocation.pieces import Rungs, Trunk, branch, grow_trunk, read_trunk, settle, write_trunk
+from vocap.allocation.language_state import (
+    Language,
+    LanguageStore,
+    estimate,
+    make_offer,
+    play_round,
+    with_pieces,
+)
+from vocap.allocation.pieces import (
+    Rungs,
+    Trunk,
+    branch,
+    grow_trunk,
+    read_trunk,
+    settle,
+    write_trunk,
+)
 from vocap.errors import VocapError
 from vocap.unigram.word_types import load_word_types
 
@@ -28,15 +45,24 @@ def counted(words):
 @pytest.fixture(scope="module")
 def texts():
     """Three languages; the last two share their words."""
-    lines = {"aa": make_text("latin", 120, 1), "bb": make_text("kana", 90, 2), "cc": make_text("kana", 60, 3)}
+    lines = {
+        "aa": make_text("latin", 120, 1),
+        "bb": make_text("kana", 90, 2),
+        "cc": make_text("kana", 60, 3),
+    }
     return {code: lambda text=text: word_types(text) for code, text in lines.items()}
 
 
 def tiny(seed):
-    """Words of few letters, so that every segmentation can be listed, and pieces of them, in two languages."""
+    """Words of few letters, so that every segmentation can be listed, and pieces of
+    them, in two languages.
+    """
     rng = random.Random(seed)
     lines = [
-        [" ".join("".join(rng.choices(letters, k=rng.randint(1, 6))) for _ in range(3)) for _ in range(25)]
+        [
+            " ".join("".join(rng.choices(letters, k=rng.randint(1, 6))) for _ in range(3))
+            for _ in range(25)
+        ]
         for letters in ("abcd", "bcde")
     ]
     pieces = sorted(
@@ -51,7 +77,11 @@ def tiny(seed):
         }
     )
     pieces = sorted({*"\u2581abcde", *rng.sample(pieces, 25), "\u2581a", "\u2581b"})
-    return lines, pieces, np.log(np.random.default_rng(seed).dirichlet(np.ones(len(pieces)))).astype(np.float32)
+    return (
+        lines,
+        pieces,
+        np.log(np.random.default_rng(seed).dirichlet(np.ones(len(pieces)))).astype(np.float32),
+    )
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -76,9 +106,13 @@ def test_a_round_is_the_definition(tmp_path, seed):
             expected[piece] += weights[code] * loss
             used.add(piece)
     required = np.array([len(piece) == 1 for piece in pieces])
-    found = play_round(languages, weights, required, lambda language: estimate(language, 2), threads=1)
+    found = play_round(
+        languages, weights, required, lambda language: estimate(language, 2), threads=1
+    )
     assert {pieces[number] for number in np.flatnonzero(found.used)} == used
-    assert found.loss == pytest.approx(np.array([expected[piece] for piece in pieces]), rel=1e-3, abs=1e-5)
+    assert found.loss == pytest.approx(
+        np.array([expected[piece] for piece in pieces]), rel=1e-3, abs=1e-5
+    )
     kept = found.best(required, len(used) - 3)
     best = sorted((expected[piece] for piece in used if len(piece) > 1), reverse=True)[:-3]
     chosen = {pieces[number] for number in np.flatnonzero(kept)}
@@ -97,7 +131,10 @@ def run(texts, total, folder, budget=1 << 30, threads=1, totals=()):
     chosen = branch(trunk, total, 0.1, texts, weights, languages, threads)
     pieces, models = settle(chosen, languages, 0.9995, threads)
     assert {piece for piece in pieces if len(piece) > 1} == {
-        pieces[number] for model in models.values() for number in model.numbers.tolist() if len(pieces[number]) > 1
+        pieces[number]
+        for model in models.values()
+        for number in model.numbers.tolist()
+        if len(pieces[number]) > 1
     }
     return pieces, {code: model.model for code, model in models.items()}
 
@@ -140,7 +177,9 @@ def test_an_offer_holds_the_pool_the_first_tokens_and_the_characters(texts):
     pool, of_pool = trunk.pool.lowest_with(300)
     assert pieces[: len(pool)] == pool and scores[: len(pool)].tolist() == of_pool.tolist()
     assert set(pieces) == {*pool, *trunk.tokens[:450], *trunk.required}
-    assert len(trunk.offer_for(10**6)[0]) == len({*trunk.pool.pieces, *trunk.tokens, *trunk.required})
+    assert len(trunk.offer_for(10**6)[0]) == len(
+        {*trunk.pool.pieces, *trunk.tokens, *trunk.required}
+    )
 
 
 def test_a_core_of_the_first_tokens_stays(texts, tmp_path):
@@ -173,7 +212,10 @@ def test_a_store_returns_equal_states(texts, tmp_path):
         ):
             for name, value in vars(one).items():
                 if isinstance(value, np.ndarray):
-                    assert value.dtype == vars(other)[name].dtype and (value == vars(other)[name]).all()
+                    assert (
+                        value.dtype == vars(other)[name].dtype
+                        and (value == vars(other)[name]).all()
+                    )
 
 
 def test_a_trunk_file_holds_pieces_with_line_ends(tmp_path):
@@ -181,11 +223,19 @@ def test_a_trunk_file_holds_pieces_with_line_ends(tmp_path):
     trunk = Trunk(Rungs(pieces, [scores, scores[:2]]), ["\u2581b\n"], frozenset("ab"))
     write_trunk(tmp_path / "t.npz", trunk, {"aa": 0.5})
     found = read_trunk(tmp_path / "t.npz", {"aa": 0.5})
-    assert (found.pool.pieces, found.tokens, found.required) == (pieces, trunk.tokens, trunk.required)
-    assert [row.tolist() for row in found.pool.scores] == [row.tolist() for row in trunk.pool.scores]
+    assert (found.pool.pieces, found.tokens, found.required) == (
+        pieces,
+        trunk.tokens,
+        trunk.required,
+    )
+    assert [row.tolist() for row in found.pool.scores] == [
+        row.tolist() for row in trunk.pool.scores
+    ]
 
 
 def test_a_trunk_file_of_other_arrays_is_refused(tmp_path):
     np.savez(tmp_path / "t.npz", required=np.zeros(1, np.int32))
-    with pytest.raises(VocapError, match=r"t.npz: not the trunk of a descent .*; make it again \(vocap trunk\)"):
+    with pytest.raises(
+        VocapError, match=r"t.npz: not the trunk of a descent .*; make it again \(vocap trunk\)"
+    ):
         read_trunk(tmp_path / "t.npz", {"aa": 0.5})

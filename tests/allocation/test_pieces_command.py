@@ -1,4 +1,6 @@
-"""`vocap allocate --rule pieces` and `vocap trunk`: their files, checked with SentencePiece; and bad input."""
+"""`vocap allocate --rule pieces` and `vocap trunk`: their files, checked with
+SentencePiece; and bad input.
+"""
 
 import json
 import os
@@ -20,15 +22,36 @@ TOTALS = (260, 420)
 
 
 def inputs(root):
-    return ("--vocabularies", root / "v", "--corpora", root / "corpora", "--weights", root / "w.tsv")
+    return (
+        "--vocabularies",
+        root / "v",
+        "--corpora",
+        root / "corpora",
+        "--weights",
+        root / "w.tsv",
+    )
 
 
 def allocate(root, *options, output="out", total=TOTALS[0]):
-    return vocap("allocate", "--rule", "pieces", *inputs(root), "--total", total, "-o", root / output, *options)
+    return vocap(
+        "allocate",
+        "--rule",
+        "pieces",
+        *inputs(root),
+        "--total",
+        total,
+        "-o",
+        root / output,
+        *options,
+    )
 
 
 def files_of(folder):
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
 
 
 def alp(processor, lines):
@@ -39,7 +62,9 @@ def test_files_by_sentencepiece(folder):
     done = allocate(folder)
     assert done.returncode == 0, done.stderr
     out = folder / "out"
-    vocabulary = {row["piece"]: row["languages"].split(",") for row in read_tsv(out / "vocabulary.tsv")}
+    vocabulary = {
+        row["piece"]: row["languages"].split(",") for row in read_tsv(out / "vocabulary.tsv")
+    }
     assert len(vocabulary) == TOTALS[0] - 5
     objective, weights = 0.0, []
     for row in read_tsv(out / "allocation.tsv"):
@@ -53,7 +78,9 @@ def test_files_by_sentencepiece(folder):
         assert int(row["own_pieces"]) == sum(vocabulary[piece] == [code] for piece in held)
         (point,) = read_tsv(out / "vocabularies" / code / "curve.tsv")
         for name, column in (("train", "alp"), ("heldout", "alp_heldout")):
-            lines = (folder / "corpora" / code / f"{name}.txt").read_text(encoding="utf-8").splitlines()
+            lines = (
+                (folder / "corpora" / code / f"{name}.txt").read_text(encoding="utf-8").splitlines()
+            )
             expected, tokens = alp(processor, lines)
             assert float(point[column]) == pytest.approx(expected, abs=1e-9)
             if name == "train":
@@ -61,9 +88,13 @@ def test_files_by_sentencepiece(folder):
                 objective += weight * expected
         weights.append((float(row["n"]), weight))
     share = sum(n**0.7 for n, _ in weights)
-    assert [weight for _, weight in weights] == pytest.approx([(n**0.7 / share) ** 0.7 for n, _ in weights])
+    assert [weight for _, weight in weights] == pytest.approx(
+        [(n**0.7 / share) ** 0.7 for n, _ in weights]
+    )
     summary = json.loads((out / "summary.json").read_text())
-    assert summary["chosen"]["rule"] == "pieces" and summary["chosen"]["objective"] == pytest.approx(objective)
+    assert summary["chosen"]["rule"] == "pieces" and summary["chosen"][
+        "objective"
+    ] == pytest.approx(objective)
     assert {one["rule"] for one in summary["other_rules"]} == {"paper"}
     gains = {row["gain"] for row in read_tsv(out / "allocation.tsv")}
     assert len(gains) == 1 and float(gains.pop()) > 0  # one price for all
@@ -81,13 +112,21 @@ def test_pieces_that_cross_spaces(folder):
         pieces = [processor.id_to_piece(number) for number in range(3, processor.get_piece_size())]
         crossing += sum("\u2581" in piece[1:] for piece in pieces)
         (point,) = read_tsv(models / "curve.tsv")
-        lines = (folder / "corpora" / row["language"] / "train.txt").read_text(encoding="utf-8").splitlines()
-        assert (float(point["alp"]), float(point["tokens_per_sentence"])) == pytest.approx(alp(processor, lines))
+        lines = (
+            (folder / "corpora" / row["language"] / "train.txt")
+            .read_text(encoding="utf-8")
+            .splitlines()
+        )
+        assert (float(point["alp"]), float(point["tokens_per_sentence"])) == pytest.approx(
+            alp(processor, lines)
+        )
     assert crossing > 10
 
 
 def test_same_bytes_by_every_call(folder):
-    """A trunk of its own, several totals at once, threads, the usual core: the files of one total are the same."""
+    """A trunk of its own, several totals at once, threads, the usual core: the files of
+    one total are the same.
+    """
     assert allocate(folder, "--threads", "3").returncode == 0
     both = allocate(folder, "--total", TOTALS[1], output="both-{total}")
     assert both.returncode == 0, both.stderr
@@ -113,7 +152,9 @@ def test_a_weight_per_character(folder):
         lengths[code] = sum(len(normalizer.normalize(line)) for line in lines) / len(lines)
     mean = sum(lengths.values()) / len(lengths)
     for row in rows:
-        assert float(row["weight"]) == pytest.approx(float(row["q"]) ** 0.7 * mean / lengths[row["language"]])
+        assert float(row["weight"]) == pytest.approx(
+            float(row["q"]) ** 0.7 * mean / lengths[row["language"]]
+        )
 
 
 def spoil_train(root):
@@ -130,9 +171,19 @@ def empty_characters(root):
 
 
 BAD = {
-    "a missing text": (spoil_train, [], 1, r"corpora/bb/train.txt: no such file, but bb has a curve"),
+    "a missing text": (
+        spoil_train,
+        [],
+        1,
+        r"corpora/bb/train.txt: no such file, but bb has a curve",
+    ),
     "an empty text": (empty_train, [], 1, r"corpora/bb/train.txt: no text"),
-    "an empty text per character": (empty_characters, ["--per", "character"], 2, r"bb has no characters.tsv with"),
+    "an empty text per character": (
+        empty_characters,
+        ["--per", "character"],
+        2,
+        r"bb has no characters.tsv with",
+    ),
     "a total below the characters": (None, ["20"], 2, r"characters must be pieces; use a total of"),
     "a trunk that is none": (
         lambda root: (root / "t.npz").write_text("x"),
@@ -169,16 +220,36 @@ def test_text_needs_its_rule(folder):
     done = vocap("allocate", *inputs(folder), "--total", TOTALS[0], "-o", folder / "out")
     assert done.returncode == 2 and "--rule paper reads no text" in done.stderr
     done = vocap(
-        "allocate", "--rule", "pieces", *inputs(folder)[:2], *inputs(folder)[4:], "--total", 300, "-o", "out"
+        "allocate",
+        "--rule",
+        "pieces",
+        *inputs(folder)[:2],
+        *inputs(folder)[4:],
+        "--total",
+        300,
+        "-o",
+        "out",
     )
     assert done.returncode == 2 and "add --corpora" in done.stderr
 
 
 def test_an_interrupted_descent_leaves_nothing(folder):
-    call = ["allocate", "--rule", "pieces", *inputs(folder), "--total", TOTALS[0], "-o", folder / "out"]
+    call = [
+        "allocate",
+        "--rule",
+        "pieces",
+        *inputs(folder),
+        "--total",
+        TOTALS[0],
+        "-o",
+        folder / "out",
+    ]
     process = subprocess.Popen([*VOCAP, *map(str, call)], stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 60
-    while not any(path.name.startswith(".") for path in folder.iterdir()) and time.monotonic() < deadline:
+    while (
+        not any(path.name.startswith(".") for path in folder.iterdir())
+        and time.monotonic() < deadline
+    ):
         time.sleep(0.005)  # its scratch folder
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)

@@ -1,4 +1,6 @@
-"""The rules and the bound against their definitions, written with sets of strings and by trying everything."""
+"""The rules and the bound against their definitions, written with sets of strings and
+by trying everything.
+"""
 
 import itertools
 
@@ -24,7 +26,10 @@ def test_hull_is_the_least_concave_function_above(seed):
 
 
 def test_gain_is_per_thousand_for_any_step():
-    assert hull_gains(np.array([1000, 2000, 4000]), np.array([0.0, 3.0, 5.0])).tolist() == [3.0, 1.0]
+    assert hull_gains(np.array([1000, 2000, 4000]), np.array([0.0, 3.0, 5.0])).tolist() == [
+        3.0,
+        1.0,
+    ]
 
 
 def naive_algorithm_1(case, capacity, required=()):
@@ -37,7 +42,11 @@ def naive_algorithm_1(case, capacity, required=()):
             fitting = tuple(ranks)
         if size >= capacity:
             break
-        gains = {k: naive_gain(case, k, rank) for k, rank in enumerate(ranks) if rank + 1 < len(case.sizes[k])}
+        gains = {
+            k: naive_gain(case, k, rank)
+            for k, rank in enumerate(ranks)
+            if rank + 1 < len(case.sizes[k])
+        }
         gains = {k: round(gain, 6) for k, gain in gains.items() if gain > 1e-9}
         if not gains:
             break
@@ -96,7 +105,9 @@ def test_the_bound_is_close_to_the_optimum():
             for ranks in itertools.product(*(range(len(sizes)) for sizes in case.sizes))
         ]
         optimum = max(value for size, value in everything if size <= 100)
-        gaps.append((upper_bound(case.problem(100)) - optimum) / (optimum - case.objective([0] * 4)))
+        gaps.append(
+            (upper_bound(case.problem(100)) - optimum) / (optimum - case.objective([0] * 4))
+        )
     assert np.mean(gaps) < 0.1
 
 
@@ -136,8 +147,13 @@ def test_falling_curve_stops_at_its_top():
 
 
 def warned(nats, **settings):
-    """The warning of languages whose lines hold so many nats under their smallest vocabularies."""
-    languages = [LanguageInput(code, 1.0, None, np.array([-own, -own / 2]), None) for code, own in nats.items()]
+    """The warning of languages whose lines hold so many nats under their smallest
+    vocabularies.
+    """
+    languages = [
+        LanguageInput(code, 1.0, None, np.array([-own, -own / 2]), None)
+        for code, own in nats.items()
+    ]
     return uneven_lines(Inputs(languages), Allocation(total=400, **settings))
 
 
@@ -154,7 +170,10 @@ def test_lines_of_like_length_and_of_characters_are_passed_over():
     [
         (LIKE | {"ee": 300.0}, "too many for ee (2.6 times)"),
         (LIKE | {"dd": 110.0, "ee": 30.0}, "too few for ee (0.3 times)"),
-        ({f"l{k}": 1000.0 + k for k in range(7)} | {f"s{k}": 100.0 for k in range(8)}, "and 2 more (nats"),
+        (
+            {f"l{k}": 1000.0 + k for k in range(7)} | {f"s{k}": 100.0 for k in range(8)},
+            "and 2 more (nats",
+        ),
     ],
 )
 def test_languages_are_named_with_both_remedies(nats, said):

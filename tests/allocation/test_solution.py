@@ -1,4 +1,6 @@
-"""A whole allocation, clipping and the fairness weight included, against the same written with sets."""
+"""A whole allocation, clipping and the fairness weight included, against the same
+written with sets.
+"""
 
 import itertools
 import random
@@ -34,15 +36,23 @@ def scores_of(case):
 
 def solved(case, n, total, **options):
     languages = [
-        LanguageInput(code, count, build(sizes, [sorted(s) for s in sets]), np.array(alp), {"z": 3, "q": 1})
-        for code, count, sizes, sets, alp in zip(case.languages, n, case.sizes, case.sets, case.alp, strict=True)
+        LanguageInput(
+            code, count, build(sizes, [sorted(s) for s in sets]), np.array(alp), {"z": 3, "q": 1}
+        )
+        for code, count, sizes, sets, alp in zip(
+            case.languages, n, case.sizes, case.sets, case.alp, strict=True
+        )
     ]
     scores = scores_of(case)
-    return solve(Inputs(languages), Allocation(total=total, **options), lambda code, size: scores[code, size])
+    return solve(
+        Inputs(languages), Allocation(total=total, **options), lambda code, size: scores[code, size]
+    )
 
 
 def naive_clip(case, ranks, fitting, capacity, required):
-    """The last slice's new pieces by their score in that model, then all pieces by their best score."""
+    """The last slice's new pieces by their score in that model, then all pieces by
+    their best score.
+    """
     scores = scores_of(case)
     union = case.union(ranks, required)
     if fitting is not None:
@@ -76,7 +86,9 @@ def test_vocabulary_is_the_clipped_union(seed):
         assert [row.size for row in solution.rows] == sizes
         overshoots = fitting if len(case.union(ranks, ["q", "z"])) > capacity else None
         expected = naive_clip(case, ranks, overshoots, capacity, ["q", "z"])
-        assert set(solution.vocabulary) == expected and list(solution.vocabulary) == sorted(expected)
+        assert set(solution.vocabulary) == expected and list(solution.vocabulary) == sorted(
+            expected
+        )
         assert solution.clipped == len(case.union(ranks, ["q", "z"])) - len(expected)
         clipped += solution.clipped
         for piece, languages in solution.vocabulary.items():
@@ -93,15 +105,22 @@ def test_vocabulary_is_the_clipped_union(seed):
 
 
 def test_a_piece_that_others_hold_is_not_new():
-    """The last step brings `shared` with the lowest score of all, but another language has it: it stays."""
+    """The last step brings `shared` with the lowest score of all, but another language
+    has it: it stays.
+    """
     case = Case(0, languages=2, sizes=2)
     case.sizes = [[2, 3], [2, 5]]
-    case.sets = [[{"aa", "shared"}, {"aa", "shared", "ax"}], [{"bb", "bc"}, {"bb", "bc", "shared", "bd", "be"}]]
+    case.sets = [
+        [{"aa", "shared"}, {"aa", "shared", "ax"}],
+        [{"bb", "bc"}, {"bb", "bc", "shared", "bd", "be"}],
+    ]
     case.alp = [[-10.0, -10.0], [-10.0, -5.0]]
     scores = {"bb": -1.0, "bc": -1.0, "shared": -99.0, "bd": -4.0, "be": -3.0}
     languages = [
         LanguageInput(code, 1.0, build(sizes, [sorted(s) for s in sets]), np.array(alp), None)
-        for code, sizes, sets, alp in zip(case.languages, case.sizes, case.sets, case.alp, strict=True)
+        for code, sizes, sets, alp in zip(
+            case.languages, case.sizes, case.sets, case.alp, strict=True
+        )
     ]
     solution = solve(Inputs(languages), Allocation(total=5 + 5), lambda code, size: scores)
     assert [row.size for row in solution.rows] == [2, 5]
@@ -110,7 +129,9 @@ def test_a_piece_that_others_hold_is_not_new():
 
 
 def falling(seed):
-    """Curves that fall as measured below a hull that rises: the first steps lose, the last size is the best."""
+    """Curves that fall as measured below a hull that rises: the first steps lose, the
+    last size is the best.
+    """
     rng = random.Random(seed)
     case = Case(seed, languages=3, sizes=5)
     for values in case.alp:
@@ -121,7 +142,9 @@ def falling(seed):
 
 
 def test_way_percent_is_a_share_though_curves_fall():
-    """0 below the smallest sizes, 100 only at the best that fits, from all allocations tried."""
+    """0 below the smallest sizes, 100 only at the best that fits, from all allocations
+    tried.
+    """
     below = 0
     for seed in range(40):
         case = falling(seed)
@@ -131,14 +154,26 @@ def test_way_percent_is_a_share_though_curves_fall():
                 continue
             weights = [row.weight for row in solution.rows]
             worth = {
-                ranks: sum(w * alp[rank] for w, alp, rank in zip(weights, case.alp, ranks, strict=True))
+                ranks: sum(
+                    w * alp[rank] for w, alp, rank in zip(weights, case.alp, ranks, strict=True)
+                )
                 for ranks in itertools.product(range(5), repeat=3)
             }
-            fits = [value for ranks, value in worth.items() if len(case.union(ranks, ["q", "z"])) <= capacity]
-            smallest, way, reached = worth[0, 0, 0], solution.chosen.way_percent, solution.chosen.objective
+            fits = [
+                value
+                for ranks, value in worth.items()
+                if len(case.union(ranks, ["q", "z"])) <= capacity
+            ]
+            smallest, way, reached = (
+                worth[0, 0, 0],
+                solution.chosen.way_percent,
+                solution.chosen.objective,
+            )
             assert 0 <= way <= 100
             if reached > smallest:
-                assert way == pytest.approx(100 * (reached - smallest) / (solution.bound - smallest))
+                assert way == pytest.approx(
+                    100 * (reached - smallest) / (solution.bound - smallest)
+                )
                 assert way <= 100 * (reached - smallest) / (max(fits) - smallest) + 1e-9
             if way == 100:
                 assert reached == pytest.approx(max(fits), abs=1e-9)
@@ -149,7 +184,10 @@ def test_way_percent_is_a_share_though_curves_fall():
 
 
 def test_equal_scores_go_by_code_point():
-    assert clip(["bb", "aa", "cc"], 1, iter([{"cc": -1.0, "bb": -1.0, "aa": -1.0}])) == (["cc"], ["aa", "bb"])
+    assert clip(["bb", "aa", "cc"], 1, iter([{"cc": -1.0, "bb": -1.0, "aa": -1.0}])) == (
+        ["cc"],
+        ["aa", "bb"],
+    )
 
 
 def test_exactly_the_characters_fit_and_one_less_does_not():
@@ -163,10 +201,15 @@ def test_exactly_the_characters_fit_and_one_less_does_not():
 
 
 def test_a_long_line_counts_more_than_a_short_one():
-    """Ten lines by Equation 3: 5 of 9 s and 1 r, 5 of 1 l and 1 m; 60 characters, of which s makes 45."""
+    """Ten lines by Equation 3: 5 of 9 s and 1 r, 5 of 1 l and 1 m; 60 characters, of
+    which s makes 45.
+    """
     short, long = {"l": 1.0, "m": 1.0}, {"s": 9.0, "r": 1.0}
     assert required_in_sample([short, long], [0.5, 0.5], 0.75) == ["s"]
-    assert required_in_sample([short, long], [0.5, 0.5], 0.76) == ["l", "s"]  # equal ones by code point
+    assert required_in_sample([short, long], [0.5, 0.5], 0.76) == [
+        "l",
+        "s",
+    ]  # equal ones by code point
     # a hundredth as many long lines: 99 l, 99 m, 9 s, 1 r of 208
     assert required_in_sample([short, long], [0.99, 0.01], 0.95) == ["l", "m"]
     assert required_in_sample([short, long], [0.99, 0.01], 0.99) == ["l", "m", "s"]
@@ -174,7 +217,9 @@ def test_a_long_line_counts_more_than_a_short_one():
 
 @pytest.mark.parametrize("coverage", [0.98, 0.99, 0.9995, 1.0])
 def test_they_are_those_of_a_sample_that_is_drawn(coverage):
-    """A sample with each language's lines in proportion to q, counted by SentencePiece's trainer."""
+    """A sample with each language's lines in proportion to q, counted by
+    SentencePiece's trainer.
+    """
     texts = {
         "latin": make_text("latin", 300),
         "kana": make_text("kana", 200),
@@ -188,7 +233,9 @@ def test_they_are_those_of_a_sample_that_is_drawn(coverage):
     ]
     with pytest.raises(Unreachable) as below:
         train(sample, 4, coverage)
-    proto = sentencepiece_model_pb2.ModelProto.FromString(train(sample, below.value.least, coverage))
+    proto = sentencepiece_model_pb2.ModelProto.FromString(
+        train(sample, below.value.least, coverage)
+    )
     expected = {entry.piece for entry in proto.pieces[3:]}
     found = required_in_sample(per_line, [300 / 1100, 600 / 1100, 200 / 1100], coverage)
     assert set(found) == expected and found == sorted(found)
@@ -205,19 +252,25 @@ N = [50.0, 3.0, 700.0, 20.0]
 
 @given(CURVES, st.floats(0, 20))
 def test_a_nat_is_worth_x_to_the_fairness(alp, fairness):
-    """The slope of the worth, taken numerically, and the best size's worth, which is its ALP."""
+    """The slope of the worth, taken numerically, and the best size's worth, which is
+    its ALP.
+    """
     best = alp.max()
     for value in alp:
         step = 1e-6 * -value
         near = fair_values(np.array([value - step, value + step, best]), fairness)
         if value + step < best:
-            assert (near[1] - near[0]) / (2 * step) == pytest.approx((value / best) ** fairness, rel=1e-3)
+            assert (near[1] - near[0]) / (2 * step) == pytest.approx(
+                (value / best) ** fairness, rel=1e-3
+            )
     assert fair_values(alp, fairness).max() == pytest.approx(best, rel=1e-12)
 
 
 @given(CURVES, st.floats(0, 20), st.floats(0.1, 10))
 def test_the_length_of_lines_has_no_say(alp, fairness, times):
-    assert fair_values(times * alp, fairness) == pytest.approx(times * fair_values(alp, fairness), rel=1e-9)
+    assert fair_values(times * alp, fairness) == pytest.approx(
+        times * fair_values(alp, fairness), rel=1e-9
+    )
 
 
 def test_without_fairness_it_is_alp_itself():
@@ -249,7 +302,8 @@ def test_chosen_and_bound_are_of_the_fair_values():
     solution = solved(case, N, 90, fairness=4.0)
     weights = [(count**0.7 / sum(other**0.7 for other in N)) ** 0.7 for count in N]
     smallest = sum(
-        weight * fair_values(np.array(values), 4.0)[0] for weight, values in zip(weights, case.alp, strict=True)
+        weight * fair_values(np.array(values), 4.0)[0]
+        for weight, values in zip(weights, case.alp, strict=True)
     )
     assert solution.objective_smallest == pytest.approx(smallest)
     assert smallest < solution.chosen.objective <= solution.bound

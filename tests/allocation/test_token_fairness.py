@@ -1,4 +1,6 @@
-"""Weights of rule pieces that follow tokens on parallel text: by definition, their effect, and bad input."""
+"""Weights of rule pieces that follow tokens on parallel text: by definition, their
+effect, and bad input.
+"""
 
 import json
 
@@ -11,7 +13,15 @@ from tests.made_text import write_lines
 from tests.vocabularies.factories import make_text
 from vocap.allocation.inputs import gather
 from vocap.allocation.language_state import LanguageStore
-from vocap.allocation.pieces import CORE, ROUNDS, Source, branch, make_trunk, settle, texts_of_corpora
+from vocap.allocation.pieces import (
+    CORE,
+    ROUNDS,
+    Source,
+    branch,
+    make_trunk,
+    settle,
+    texts_of_corpora,
+)
 from vocap.allocation.settings import Allocation
 from vocap.files.io import read_tsv
 from vocap.tables.sampling_probabilities import read_weights
@@ -23,7 +33,11 @@ POWER = 2.0
 @pytest.fixture
 def parallel(folder):
     """Lines by language; bb has no second one, so only its others count."""
-    lines = {"aa": make_text("latin", 40, 7), "bb": make_text("latin", 40, 8), "cc": make_text("kana", 40, 9)}
+    lines = {
+        "aa": make_text("latin", 40, 7),
+        "bb": make_text("latin", 40, 8),
+        "cc": make_text("kana", 40, 9),
+    }
     lines["bb"][1] = ""
     for code, text in lines.items():
         write_lines(folder / f"dev-{code}.txt", text)
@@ -48,7 +62,8 @@ def rates(parallel, models):
 
 def models_in(folder):
     return {
-        path.name: next((path / "models").iterdir()).read_bytes() for path in (folder / "vocabularies").iterdir()
+        path.name: next((path / "models").iterdir()).read_bytes()
+        for path in (folder / "vocabularies").iterdir()
     }
 
 
@@ -72,18 +87,23 @@ def test_weights_by_definition(folder, parallel, tmp_path):
     assert done.returncode == 0, done.stderr
     weights, models = weights_in(folder / "out"), models_in(folder / "out")
     entry = Allocation(total=TOTALS[0], rule="pieces")
-    source = Source(gather(folder / "v", read_weights(folder / "w.tsv")), folder / "corpora", 0.9995, tmp_path)
+    source = Source(
+        gather(folder / "v", read_weights(folder / "w.tsv")), folder / "corpora", 0.9995, tmp_path
+    )
     for number in range(ROUNDS):
         needed = rates(parallel, models)
         mean = sum(needed.values()) / len(needed)
-        weights = {code: weight * (needed[code] / mean) ** POWER for code, weight in weights.items()}
+        weights = {
+            code: weight * (needed[code] / mean) ** POWER for code, weight in weights.items()
+        }
         models = descended(source, entry, weights, tmp_path / f"round-{number}")
     assert weights_in(folder / "fair") == pytest.approx(weights, rel=1e-9)
     assert models_in(folder / "fair") == models
     summary = json.loads((folder / "fair" / "summary.json").read_text())
     alp = {row["language"]: row for row in read_tsv(folder / "fair" / "allocation.tsv")}
     objective = sum(
-        weights[code] * float(next(iter(read_tsv(folder / "fair" / "vocabularies" / code / "curve.tsv")))["alp"])
+        weights[code]
+        * float(next(iter(read_tsv(folder / "fair" / "vocabularies" / code / "curve.tsv")))["alp"])
         for code in alp
     )
     assert summary["chosen"]["objective"] == pytest.approx(objective)
@@ -100,7 +120,12 @@ def test_power_0_changes_no_byte_and_a_trunk_is_shared(folder, parallel):
     refused = allocate(folder, "--trunk", folder / f"{largest}.npz", total=max(TOTALS))
     assert refused.returncode == 2 and f"vocap trunk --largest {max(TOTALS)}" in refused.stderr
     assert fairly(folder).returncode == 0
-    assert fairly(folder, POWER, "--trunk", folder / "t.npz", "--threads", "3", output="again").returncode == 0
+    assert (
+        fairly(
+            folder, POWER, "--trunk", folder / "t.npz", "--threads", "3", output="again"
+        ).returncode
+        == 0
+    )
     assert files_of(folder / "again") == files_of(folder / "fair")
 
 
@@ -129,9 +154,24 @@ def no_lines(root):
 BAD = {
     "no pattern": (None, ["--token-fairness", "2"], 2, "--development PATTERN; give both"),
     "no exponent": (None, ["--development", "dev-{lang}.txt"], 2, "give both, or none"),
-    "no files": (no_files, ["--token-fairness", "2", "--development", "dev-{lang}.txt"], 1, "no file for any of"),
-    "no lines": (no_lines, ["--token-fairness", "2", "--development", "dev-{lang}.txt"], 2, "no language has any"),
-    "a rule of sizes": (None, ["--rule", "paper", "--token-fairness", "2"], 2, "does not use token_fairness"),
+    "no files": (
+        no_files,
+        ["--token-fairness", "2", "--development", "dev-{lang}.txt"],
+        1,
+        "no file for any of",
+    ),
+    "no lines": (
+        no_lines,
+        ["--token-fairness", "2", "--development", "dev-{lang}.txt"],
+        2,
+        "no language has any",
+    ),
+    "a rule of sizes": (
+        None,
+        ["--rule", "paper", "--token-fairness", "2"],
+        2,
+        "does not use token_fairness",
+    ),
 }
 
 
@@ -140,7 +180,9 @@ def test_bad_input_is_one_message(folder, parallel, case):
     spoil, options, status, message = BAD[case]
     if spoil:
         spoil(folder)
-    done = allocate(folder, *(folder / word if word.startswith("dev") else word for word in options))
+    done = allocate(
+        folder, *(folder / word if word.startswith("dev") else word for word in options)
+    )
     assert done.returncode == status, done.stderr
     errors = [line for line in done.stderr.splitlines() if "error:" in line]
     assert len(errors) == 1 and message in errors[0] and "Traceback" not in done.stderr

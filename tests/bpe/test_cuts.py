@@ -1,4 +1,6 @@
-"""Cuts before merging: published expressions against their sources, words against `tokenizers` and `regex`."""
+"""Cuts before merging: published expressions against their sources, words against
+`tokenizers` and `regex`.
+"""
 
 import inspect
 import json
@@ -45,17 +47,26 @@ ALPHABET = "aé1٣ \t\u00a0.'-\u0301\u200d\u0d4dക👍\ufe0f\r\n\u2581\ufdd1_<�
 
 
 def pieces(text: str, split: str, **own) -> list[str]:
-    return [text[begin:end] for _, (begin, end) in cutter("bytes", split, **own).pre_tokenize_str(text)]
+    return [
+        text[begin:end] for _, (begin, end) in cutter("bytes", split, **own).pre_tokenize_str(text)
+    ]
 
 
 def test_published_expressions_are_those_of_their_sources(monkeypatch):
     monkeypatch.setattr(openai, "load_tiktoken_bpe", lambda *words, **more: {})
     assert PUBLISHED["o200k"] == openai.o200k_base()["pat_str"]
     assert PUBLISHED["qwen"] == PRETOKENIZE_REGEX
-    assert PUBLISHED["llama-3"] == inspect.signature(TikTokenConverter).parameters["pattern"].default
+    assert (
+        PUBLISHED["llama-3"] == inspect.signature(TikTokenConverter).parameters["pattern"].default
+    )
     others = {"gpt2": openai.r50k_pat_str, "llama-3": openai.cl100k_base()["pat_str"]}
     for name, other in others.items():  # faster ones, said to cut alike
-        for text in (*CODE, *made("Thai", 20), *made("Tamil", 20), "It's\r\n\r\n we'LL \t  do 12345½ it\n"):
+        for text in (
+            *CODE,
+            *made("Thai", 20),
+            *made("Tamil", 20),
+            "It's\r\n\r\n we'LL \t  do 12345½ it\n",
+        ):
             assert regex.findall(PUBLISHED[name], text) == regex.findall(other, text)
 
 
@@ -69,7 +80,9 @@ def test_words_are_those_of_another_engine(name):
 
 @pytest.mark.parametrize("own", CUTS, ids=str)
 def test_words_are_those_of_tokenizers_on_every_character(own):
-    """Every assigned character in a few contexts, and some code points that are none."""
+    """Every assigned character in a few contexts, and some code points that are
+    none.
+    """
     points = [point for point in range(1, 0x110000) if not 0xD800 <= point < 0xE000 and point != 10]
     known = [chr(point) for point in points if unicodedata.category(chr(point)) not in ("Cn", "Co")]
     characters = known[:: 1 if own in CUTS[2:6] else 5] + list(map(chr, points[::997]))
@@ -84,7 +97,9 @@ def test_words_of_any_text(lines, own):
     for line in lines:
         if "\u2581" not in line:
             cut = cutter("characters", **own)
-            marked = line.replace(" ", "\u2581") if pretokenization("bytes", **own).cut.marked else line
+            marked = (
+                line.replace(" ", "\u2581") if pretokenization("bytes", **own).cut.marked else line
+            )
             found = [word for word, _ in cut.pre_tokenize_str(marked)]
             assert found == [word.replace(" ", "\u2581") for word in pieces(line, **own)]
             assert "".join(pieces(line, **own)) == line
@@ -93,7 +108,9 @@ def test_words_of_any_text(lines, own):
 def test_words_of_real_text():
     """Some lines of each of the paper's 86 languages."""
     codes = natural(read_languages(default_table()))
-    lines = [line for code in codes for line in real(code, 25, "mono" if code == "la" else "flores")]
+    lines = [
+        line for code in codes for line in real(code, 25, "mono" if code == "la" else "flores")
+    ]
     assert len(lines) == 86 * 25
     for own in CUTS:
         assert words_of(lines, **own) == expected(lines, **own)
@@ -142,7 +159,9 @@ def test_contractions(split, contractions, words):
 @pytest.mark.parametrize("split", SPLITS)
 @pytest.mark.parametrize("script", ["Malayalam", "Khmer", "Tamil", "Burmese", "Thai", "Arabic"])
 def test_marks(script, split):
-    """gpt2, llama-3 and qwen cut between a letter and its mark, o200k, words and spaces do not."""
+    """gpt2, llama-3 and qwen cut between a letter and its mark, o200k, words and spaces
+    do not.
+    """
     cut = 0
     for line in made(script, 20):
         ends = {end for _, (_, end) in cutter("bytes", split).pre_tokenize_str(line)}
@@ -174,13 +193,25 @@ def corpora(tmp_path_factory):
 
 
 def words(corpora, *more: object) -> list[object]:
-    return ["--corpora", corpora, "--weights", corpora.parent / "weights.tsv", "--preset", "lossless", *more]
+    return [
+        "--corpora",
+        corpora,
+        "--weights",
+        corpora.parent / "weights.tsv",
+        "--preset",
+        "lossless",
+        *more,
+    ]
 
 
 @pytest.mark.parametrize("unit", ["bytes", "characters"])
 @pytest.mark.parametrize(
     "own",
-    [["--split", "llama-3", "--digits", "3-right"], ["--split", "o200k", "--no-contractions"], ["--regex", OWN]],
+    [
+        ["--split", "llama-3", "--digits", "3-right"],
+        ["--split", "o200k", "--no-contractions"],
+        ["--regex", OWN],
+    ],
 )
 def test_a_training_is_that_of_tokenizers(corpora, tmp_path, own, unit):
     run(bpe, *words(corpora, "--total", 700, "--unit", unit, *own, "-o", tmp_path))
@@ -194,8 +225,12 @@ def test_a_training_is_that_of_tokenizers(corpora, tmp_path, own, unit):
         other.pre_tokenizer = tokenizer.pre_tokenizer
         merges = json.loads(tokenizer.to_str())["model"]["merges"]
         alphabet = sorted(ByteLevel.alphabet())
-        trainer = trainers.BpeTrainer(vocab_size=256 + len(merges), initial_alphabet=alphabet, show_progress=False)
-        other.train_from_iterator((corpora / "ml" / "train.txt").read_text("utf-8").split("\n"), trainer)
+        trainer = trainers.BpeTrainer(
+            vocab_size=256 + len(merges), initial_alphabet=alphabet, show_progress=False
+        )
+        other.train_from_iterator(
+            (corpora / "ml" / "train.txt").read_text("utf-8").split("\n"), trainer
+        )
         assert json.loads(other.to_str())["model"]["merges"] == merges
 
 
@@ -203,9 +238,15 @@ def test_a_training_is_that_of_tokenizers(corpora, tmp_path, own, unit):
     ("own", "said"),
     [
         (["--regex", "(a|b"], "end pattern with unmatched parenthesis; correct it"),
-        (["--regex", r"\p{L}+"], r"drops text: '\x01' (U+0001) is in no match; put |[\s\S] at its end"),
+        (
+            ["--regex", r"\p{L}+"],
+            r"drops text: '\x01' (U+0001) is in no match; put |[\s\S] at its end",
+        ),
         (["--regex", r"[^ക]|ക(?!\x{d4d})"], "drops text: 'ക' (U+0D15)"),  # found in the text alone
-        (["--regex", r"([a-z]+)+0|[\s\S]"], "Regex search error: retry-limit-in-match over; correct it"),
+        (
+            ["--regex", r"([a-z]+)+0|[\s\S]"],
+            "Regex search error: retry-limit-in-match over; correct it",
+        ),
         (["--regex", ""], "drops text"),
         (["--regex", OWN, "--digits", "1"], "digits and contractions: a regex says itself"),
         (["--split", "spaces", "--contractions"], "take split words"),
@@ -228,7 +269,10 @@ def test_a_refusal_is_one_line_and_status_2(corpora, tmp_path):
 @pytest.mark.parametrize(
     ("entry", "said"),
     [
-        ({"split": "gpt-2"}, "tokenizers.b.split: take words, spaces, gpt2, o200k, llama-3, qwen or {regex"),
+        (
+            {"split": "gpt-2"},
+            "tokenizers.b.split: take words, spaces, gpt2, o200k, llama-3, qwen or {regex",
+        ),
         ({"split": {"regexp": "a"}}, "tokenizers.b.split: take words"),
         ({"split": {"regex": "("}}, "tokenizers.b: regex '(': "),
         ({"split": {"regex": "a"}}, "drops text"),
@@ -248,8 +292,17 @@ def test_a_configuration_with_an_error(entry, said):
 def test_options_and_the_name_of_a_training():
     plain = Bpe(kind="bpe", total=1000)
     assert plain.options() == {"alpha": 0.7, "unit": "bytes", "split": "words"}
-    keys = {"kind": "bpe", "alpha": 0.7, "unit": "bytes", "split": "words", "fairness": 0.0, "rounds": 2}
-    assert plain.model_dump(exclude={"total"}, exclude_none=True) == keys  # names of runs before digits
+    keys = {
+        "kind": "bpe",
+        "alpha": 0.7,
+        "unit": "bytes",
+        "split": "words",
+        "fairness": 0.0,
+        "rounds": 2,
+    }
+    assert (
+        plain.model_dump(exclude={"total"}, exclude_none=True) == keys
+    )  # names of runs before digits
     own = Bpe(kind="bpe", total=1000, split={"regex": OWN})
     assert own.options() == {"alpha": 0.7, "unit": "bytes", "regex": OWN}
     digits = Bpe(kind="bpe", total=1000, split="qwen", digits=3, contractions=False)

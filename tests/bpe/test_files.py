@@ -43,17 +43,31 @@ def arguments(corpora: Path, *words: object) -> list[object]:
 
 @pytest.fixture(scope="module")
 def folder(corpora) -> Path:
-    """Two T of one training, of text as it is, with symbols of a layout of one's own."""
+    """Two T of one training, of text as it is, with symbols of a layout of one's
+    own.
+    """
     out = corpora.parent / "out"
     layout = "{special: [<pad>, {token: <|end|>, role: eos}, <unk>], mask: false, reserved: 3}"
     words = ["--total", 900, "--total", 700, "--preset", "lossless", "--layout", layout]
-    run(bpe, *arguments(corpora, *words, "--user-defined-symbols", "<tool>", "-o", f"{out}/{{total}}"))
+    run(
+        bpe,
+        *arguments(corpora, *words, "--user-defined-symbols", "<tool>", "-o", f"{out}/{{total}}"),
+    )
     return out
 
 
 def test_each_total_is_the_tokenizer_of_its_own_training(corpora, folder, tmp_path):
     layout = "{special: [<pad>, {token: <|end|>, role: eos}, <unk>], mask: false, reserved: 3}"
-    words = ["--total", 700, "--preset", "lossless", "--layout", layout, "--user-defined-symbols", "<tool>"]
+    words = [
+        "--total",
+        700,
+        "--preset",
+        "lossless",
+        "--layout",
+        layout,
+        "--user-defined-symbols",
+        "<tool>",
+    ]
     run(bpe, *arguments(corpora, *words, "-o", tmp_path))
     for name in ("tokenizer.json", "tokenizer_config.json", "pieces.tsv", "description.json"):
         assert (tmp_path / name).read_bytes() == (folder / "700" / name).read_bytes()
@@ -61,12 +75,22 @@ def test_each_total_is_the_tokenizer_of_its_own_training(corpora, folder, tmp_pa
 
 def test_the_export_loads_with_its_ids(corpora, folder, tmp_path):
     layout = (
-        "{special: [<pad>, {token: <|end|>, role: eos}, <unk>], mask: false, reserved: 3, model_max_length: 99}"
+        "{special: [<pad>, {token: <|end|>, role: eos}, <unk>], mask: false, reserved: 3, "
+        "model_max_length: 99}"
     )
-    run(export, folder / "900" / "tokenizer.json", "-o", tmp_path / "huggingface", "--layout", layout)
+    run(
+        export,
+        folder / "900" / "tokenizer.json",
+        "-o",
+        tmp_path / "huggingface",
+        "--layout",
+        layout,
+    )
     loaded = AutoTokenizer.from_pretrained(tmp_path / "huggingface")
     assert len(loaded) == 900
-    assert loaded.convert_tokens_to_ids(["<pad>", "<|end|>", "<unk>", "<reserved_2>", "<tool>"]) == [0, 1, 2, 5, 6]
+    assert loaded.convert_tokens_to_ids(
+        ["<pad>", "<|end|>", "<unk>", "<reserved_2>", "<tool>"]
+    ) == [0, 1, 2, 5, 6]
     assert (loaded.pad_token_id, loaded.eos_token_id, loaded.unk_token_id) == (0, 1, 2)
     assert loaded.model_max_length == 99
     for line in [*CODE, "a<tool>b", "\u2581 \u2581", "\x00\r\n\t"]:
@@ -116,7 +140,10 @@ def test_parallel_text_is_followed(corpora, tmp_path, words):
         (["--total", 200], "T = 200 does not hold the 256 bytes"),
         (["--total", 900, "--parity"], "--development"),
         (["--total", 900, "--from", 5], "--parity"),
-        (["--total", 900, "--parity", "--from", 1000, "--development", "x{lang}"], "more merges than T"),
+        (
+            ["--total", 900, "--parity", "--from", 1000, "--development", "x{lang}"],
+            "more merges than T",
+        ),
         (["--total", 900, "--fairness", 2, "--total", 800, "--development", "x{lang}"], "{total}"),
         (["--total", 900, "--user-defined-symbols", "<x>"], "add_dummy_prefix"),
         (["--total", 900, "--layout", "{multiple_of: 64}"], "take 896 or 960"),
@@ -130,7 +157,9 @@ def test_calls_that_contradict_themselves(corpora, tmp_path, words, message):
 
 def test_parallel_text_that_cannot_be_used(corpora, tmp_path):
     def refused(pattern: str) -> str:
-        words = arguments(corpora, "--total", 800, "--parity", "--development", pattern, "-o", tmp_path / "out")
+        words = arguments(
+            corpora, "--total", 800, "--parity", "--development", pattern, "-o", tmp_path / "out"
+        )
         with pytest.raises((UsageError, VocapError)) as error:
             run(bpe, *words)
         assert not (tmp_path / "out").exists()
@@ -145,8 +174,19 @@ def test_parallel_text_that_cannot_be_used(corpora, tmp_path):
 
 
 def test_the_curve_is_that_of_the_tokenizers(corpora, tmp_path):
-    """Tokens and ALP at each T, by `tokenizers`; a T beyond the text is the one that the text gives."""
-    words = ["--total", 16000, "--total", 2000, "--curve", tmp_path / "sizes.tsv", "-o", tmp_path / "{total}"]
+    """Tokens and ALP at each T, by `tokenizers`; a T beyond the text is the one that
+    the text gives.
+    """
+    words = [
+        "--total",
+        16000,
+        "--total",
+        2000,
+        "--curve",
+        tmp_path / "sizes.tsv",
+        "-o",
+        tmp_path / "{total}",
+    ]
     symbol = (corpora / "en" / "heldout.txt").read_text("utf-8").split()[0]  # it counts as a token
     run(bpe, *arguments(corpora, *words, "--preset", "lossless", "--user-defined-symbols", symbol))
     sizes = read_sizes(tmp_path / "sizes.tsv")
@@ -161,5 +201,7 @@ def test_the_curve_is_that_of_the_tokenizers(corpora, tmp_path):
             row = sizes[total][code]
             assert (row.lines, row.tokens) == (len(lines), counts.total())
             assert row.bytes == sum(len(line.encode()) for line in lines)
-            alp = sum(count * math.log(count / counts.total()) for count in counts.values()) / len(lines)
+            alp = sum(count * math.log(count / counts.total()) for count in counts.values()) / len(
+                lines
+            )
             assert row.alp == pytest.approx(alp)

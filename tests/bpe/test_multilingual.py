@@ -1,4 +1,6 @@
-"""Weights of languages, weights that follow parallel text, and parity against `ParityBpeTrainer`."""
+"""Weights of languages, weights that follow parallel text, and parity against
+`ParityBpeTrainer`.
+"""
 
 import json
 from decimal import Decimal
@@ -47,9 +49,13 @@ def development(script: str, lines: int = 40) -> list[str]:
     return list(islice(draw_sentences(script, LETTERS[script], space), 200, 200 + lines))
 
 
-def languages(folder: Path, weights=(1, 1, 1, 1), scripts=SCRIPTS, **parallel: list[str]) -> list[Language]:
+def languages(
+    folder: Path, weights=(1, 1, 1, 1), scripts=SCRIPTS, **parallel: list[str]
+) -> list[Language]:
     texts = {script: development(script) for script in scripts} | parallel
-    return read_languages({script: folder / f"{script}.txt" for script in scripts}, weights, HOW, texts)
+    return read_languages(
+        {script: folder / f"{script}.txt" for script in scripts}, weights, HOW, texts
+    )
 
 
 def as_text(merges: np.ndarray) -> list[tuple[str, str]]:
@@ -84,15 +90,21 @@ def test_parity_has_the_merges_of_tokenizers(folder, window):
     texts = [(folder / f"{script}.txt").read_text("utf-8").splitlines() for script in SCRIPTS]
     ours = train_parity(languages(folder), ALPHABET, 256 + 400, (), window=window)
     options = {"variant": "window", "window_size": window} if window else {}
-    assert as_text(ours) == their_parity(texts, [development(script) for script in SCRIPTS], 400, **options)
+    assert as_text(ours) == their_parity(
+        texts, [development(script) for script in SCRIPTS], 400, **options
+    )
 
 
 def test_parity_of_real_text(tmp_path):
     codes = ["en", "de", "fi", "hi", "ja", "th"]
     texts = {code: real(code, 700) for code in codes}
-    paths = {code: write_lines(tmp_path / f"{code}.txt", lines[200:]) for code, lines in texts.items()}
+    paths = {
+        code: write_lines(tmp_path / f"{code}.txt", lines[200:]) for code, lines in texts.items()
+    }
     parallel = {code: lines[:200] for code, lines in texts.items()}
-    ours = train_parity(read_languages(paths, [1] * len(codes), HOW, parallel), ALPHABET, 256 + 800, ())
+    ours = train_parity(
+        read_languages(paths, [1] * len(codes), HOW, parallel), ALPHABET, 256 + 800, ()
+    )
     theirs = their_parity(
         [lines[200:] for lines in texts.values()], [lines[:200] for lines in texts.values()], 800
     )
@@ -100,12 +112,19 @@ def test_parity_of_real_text(tmp_path):
 
 
 def test_parity_with_gaps_lowers_the_longest_text(folder):
-    """By the definition: the most frequent pair of the language with most tokens a byte of the reference."""
+    """By the definition: the most frequent pair of the language with most tokens a byte
+    of the reference.
+    """
     lines = {script: development(script) for script in SCRIPTS}
-    lines["Cyrillic"] = [line if number % 3 else "" for number, line in enumerate(lines["Cyrillic"])]
+    lines["Cyrillic"] = [
+        line if number % 3 else "" for number, line in enumerate(lines["Cyrillic"])
+    ]
     found = languages(folder, **lines)
     merges = train_parity(found, ALPHABET, 256 + 60, ())
-    texts = [[list(word.encode()) for line in lines[script] for word in _words(line)] for script in SCRIPTS]
+    texts = [
+        [list(word.encode()) for line in lines[script] for word in _words(line)]
+        for script in SCRIPTS
+    ]
     trained = [
         [
             list(word.encode())
@@ -116,10 +135,13 @@ def test_parity_with_gaps_lowers_the_longest_text(folder):
     ]
     symbol = ALPHABET.symbol_of_byte
     texts, trained = (
-        [[[int(symbol[b]) for b in word] for word in text] for text in group] for group in (texts, trained)
+        [[[int(symbol[b]) for b in word] for word in text] for text in group]
+        for group in (texts, trained)
     )
     for a, b, new in merges.tolist():
-        lengths = [sum(map(len, text)) / one.reference for one, text in zip(found, texts, strict=True)]
+        lengths = [
+            sum(map(len, text)) / one.reference for one, text in zip(found, texts, strict=True)
+        ]
         worst = lengths.index(max(lengths))
         counts: dict[tuple[int, int], int] = {}
         for word in trained[worst]:
@@ -132,7 +154,9 @@ def test_parity_with_gaps_lowers_the_longest_text(folder):
 
 
 def _words(line: str) -> list[str]:
-    return [line[begin:end] for _, (begin, end) in cutter("bytes", "words", True).pre_tokenize_str(line)]
+    return [
+        line[begin:end] for _, (begin, end) in cutter("bytes", "words", True).pre_tokenize_str(line)
+    ]
 
 
 def _merge(word: list[int], a: int, b: int, new: int) -> list[int]:
@@ -156,15 +180,21 @@ def test_first_merges_are_the_weighted_ones(folder):
 
 
 def test_weights_follow_the_tokens_of_parallel_text(folder):
-    """w x (x / mean)^P, x = tokens a byte of the reference, by the definition in decimals."""
+    """w x (x / mean)^P, x = tokens a byte of the reference, by the definition in
+    decimals.
+    """
     found = languages(folder, (4, 4, 4, 4))
     plain = train_weighted(found, ALPHABET, 700, ())
     tokens = parallel_tokens(found, ALPHABET, plain)
     tokenizer = build(ALPHABET, plain, ROWS)
     for language, count in zip(found, tokens, strict=True):
         lines = development(language.code)
-        assert count == sum(len(tokenizer.encode(line, add_special_tokens=False).ids) for line in lines)
-    rates = [Decimal(count) / language.reference for language, count in zip(found, tokens, strict=True)]
+        assert count == sum(
+            len(tokenizer.encode(line, add_special_tokens=False).ids) for line in lines
+        )
+    rates = [
+        Decimal(count) / language.reference for language, count in zip(found, tokens, strict=True)
+    ]
     mean = sum(rates) / len(rates)
     expected = [round(4096 * (rate / mean) ** 4) for rate in rates]
     assert fair_weights(found, [4096] * 4, tokens, 4) == expected
@@ -193,7 +223,8 @@ def test_gaps_count_on_neither_side(folder):
     found = languages(folder, Cyrillic=gaps)
     index = SCRIPTS.index("Cyrillic")
     best = max(
-        sorted(SCRIPTS), key=lambda script: sum(map(bool, gaps if script == "Cyrillic" else development(script)))
+        sorted(SCRIPTS),
+        key=lambda script: sum(map(bool, gaps if script == "Cyrillic" else development(script))),
     )
     assert found[index].reference == sum(
         len(line.encode()) for own, line in zip(gaps, development(best), strict=True) if own

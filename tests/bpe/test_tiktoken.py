@@ -1,4 +1,6 @@
-"""The form of tiktoken: ids by the package itself, and one line for what it cannot hold."""
+"""The form of tiktoken: ids by the package itself, and one line for what it cannot
+hold.
+"""
 
 import json
 import random
@@ -42,13 +44,17 @@ def exported(monkeypatch):
         run(export, folder / "tokenizer.json", "--format", "tiktoken", "-o", out)
         assert sorted(file.name for file in out.iterdir()) == ["encoding.json", "ranks.tiktoken"]
         settings = json.loads((out / "encoding.json").read_text("utf-8"))
-        return tiktoken.Encoding(**settings, mergeable_ranks=load_tiktoken_bpe(str(out / "ranks.tiktoken")))
+        return tiktoken.Encoding(
+            **settings, mergeable_ranks=load_tiktoken_bpe(str(out / "ranks.tiktoken"))
+        )
 
     return load
 
 
 def equal(folder: Path, encoding: tiktoken.Encoding, lines: list[str]) -> bool:
-    return load_encoder(folder).encode_batch(lines) == encoding.encode_ordinary_batch(lines, num_threads=1)
+    return load_encoder(folder).encode_batch(lines) == encoding.encode_ordinary_batch(
+        lines, num_threads=1
+    )
 
 
 CUTS = [
@@ -84,17 +90,39 @@ def test_ids_are_equal(tmp_path, exported, own):
 
 @pytest.mark.parametrize("seed", range(12))
 def test_ids_are_equal_where_tokens_overlap_in_many_ways(tmp_path, exported, seed):
-    """Words of two letters: nearly every token can be put together from others in several ways."""
+    """Words of two letters: nearly every token can be put together from others in
+    several ways.
+    """
     draw = random.Random(seed)
-    texts = ["".join(draw.choices("ab", [2, 1 + seed % 3], k=draw.randint(1, 40))) for _ in range(300)]
+    texts = [
+        "".join(draw.choices("ab", [2, 1 + seed % 3], k=draw.randint(1, 40))) for _ in range(300)
+    ]
     encoding = exported(make(tmp_path, texts[:100], 60))
     assert equal(tmp_path, encoding, texts)
 
 
 def test_ids_are_equal_on_100000_lines(tmp_path, exported):
-    codes = ["am", "ar", "de", "en", "fi", "hi", "ja", "ka", "km", "ko", "la", "my", "ru", "th", "zh"]
+    codes = [
+        "am",
+        "ar",
+        "de",
+        "en",
+        "fi",
+        "hi",
+        "ja",
+        "ka",
+        "km",
+        "ko",
+        "la",
+        "my",
+        "ru",
+        "th",
+        "zh",
+    ]
     text = {code: [line[:60] for line in real(code, 10_000, "mono")] for code in codes}
-    encoding = exported(make(tmp_path, [line for lines in text.values() for line in lines[-300:]], 8000))
+    encoding = exported(
+        make(tmp_path, [line for lines in text.values() for line in lines[-300:]], 8000)
+    )
     lines = list(islice((line for lines in text.values() for line in lines[:-300]), 100_000))
     assert len(lines) == 100_000
     assert equal(tmp_path, encoding, lines)
@@ -119,10 +147,20 @@ def corpora(tmp_path_factory) -> Path:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ([], "its text is normalised, or its units are not bytes (train with --preset lossless --unit bytes)"),
+        (
+            [],
+            "its text is normalised, or its units are not bytes (train with --preset lossless "
+            "--unit bytes)",
+        ),
         (["--preset", "lossless", "--unit", "characters"], "or its units are not bytes"),
-        (["--preset", "lossless", "--user-defined-symbols", "<url>"], "'<url>' is one token wherever it occurs"),
-        (["--preset", "lossless", "--regex", r"\w+|\W"], r"parts that the engine of tiktoken reads otherwise"),
+        (
+            ["--preset", "lossless", "--user-defined-symbols", "<url>"],
+            "'<url>' is one token wherever it occurs",
+        ),
+        (
+            ["--preset", "lossless", "--regex", r"\w+|\W"],
+            r"parts that the engine of tiktoken reads otherwise",
+        ),
     ],
 )
 def test_tokenizers_that_tiktoken_cannot_hold(corpora, tmp_path, words, said):
@@ -138,11 +176,19 @@ def _swap(model: dict) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda content: _swap(content["model"]), "its tokens are not those of its merges in their order"),
-        (lambda content: content["model"]["merges"].pop(20), "its tokens are not those of its merges"),
+        (
+            lambda content: _swap(content["model"]),
+            "its tokens are not those of its merges in their order",
+        ),
+        (
+            lambda content: content["model"]["merges"].pop(20),
+            "its tokens are not those of its merges",
+        ),
         (lambda content: content["model"].update(ignore_merges=True), "ignore_merges"),
         (
-            lambda content: content.update(pre_tokenizer=content["pre_tokenizer"]["pretokenizers"][1]),
+            lambda content: content.update(
+                pre_tokenizer=content["pre_tokenizer"]["pretokenizers"][1]
+            ),
             "not bytes, cut",
         ),
         (lambda content: content.update(normalizer={"type": "NFC"}), "its text is normalised"),
@@ -157,7 +203,9 @@ def test_files_that_tiktoken_would_read_otherwise(tmp_path, change, said):
 
 
 def test_a_token_that_its_bytes_do_not_lead_to(tmp_path):
-    """Token abc of a and bc, although a and b are joined first: neither bytes nor ids agree."""
+    """Token abc of a and bc, although a and b are joined first: neither bytes nor ids
+    agree.
+    """
     path = make(tmp_path, ["ab bc bc bc"], 2) / "tokenizer.json"
     content = json.loads(path.read_text("utf-8"))
     model, base = content["model"], content["model"]["vocab"]["<mask>"]

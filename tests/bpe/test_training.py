@@ -1,4 +1,6 @@
-"""Merges against `tokenizers`: the same training at several sizes, and the counts of encoding at each."""
+"""Merges against `tokenizers`: the same training at several sizes, and the counts of
+encoding at each.
+"""
 
 import json
 from collections import Counter
@@ -27,13 +29,32 @@ from vocap.unigram.text_settings import text_settings
 from vocap.unigram.training_text import trainer_normalizer
 from vocap.unigram.word_types import load_word_types
 
-LANGUAGES = ["am", "ar", "de", "en", "fi", "hi", "ja", "ka", "km", "ko", "ml", "my", "ru", "ta", "th", "zh"]
+LANGUAGES = [
+    "am",
+    "ar",
+    "de",
+    "en",
+    "fi",
+    "hi",
+    "ja",
+    "ka",
+    "km",
+    "ko",
+    "ml",
+    "my",
+    "ru",
+    "ta",
+    "th",
+    "zh",
+]
 
 
 def their_merges(lines: list[str], size: int, split: str) -> list[tuple[str, str]]:
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = cutter("bytes", split, True)
-    trainer = trainers.BpeTrainer(vocab_size=size, initial_alphabet=sorted(byte_characters()), show_progress=False)
+    trainer = trainers.BpeTrainer(
+        vocab_size=size, initial_alphabet=sorted(byte_characters()), show_progress=False
+    )
     tokenizer.train_from_iterator(lines, trainer)
     return [tuple(pair) for pair in json.loads(tokenizer.to_str())["model"]["merges"]]
 
@@ -100,21 +121,26 @@ def test_given_merges_are_applied_first():
 
 
 def test_the_same_token_by_two_merges():
-    """`aa` + `a` and `a` + `aa`: a pair that was merged before stands in the text again, and merges at once."""
+    """`aa` + `a` and `a` + `aa`: a pair that was merged before stands in the text
+    again, and merges at once.
+    """
     alphabet = byte_alphabet()
     a, b = (alphabet.names.index(letter) for letter in "ab")
     given = np.array([[a, a], [256, b], [a, 256], [256, a], [258, b]], np.int32)
     texts = [[a] * n + [b] * m for n in range(1, 9) for m in range(3)]
     symbols = np.concatenate([np.array(text, np.int32) for text in texts])
     starts = np.cumsum([0, *map(len, texts)])
-    # texts that count differently, so that a merge that is not applied again changes the next choice
+    # texts that count differently, so that a merge that is not applied again changes
+    # the next choice
     counts = np.array([[1 << place % 5, 0] for place in range(len(texts))], np.int64)
     merges = apply(alphabet, (symbols, starts), counts, 262, given=given)
     rows = Rows(Pretokenization("bytes", "spaces", text_settings("lossless")), XLM_R_LAYOUT)
     tokenizer = build(alphabet, merges[: len(given)], rows)
     pairs = Counter()
     for text, (times, _) in zip(texts, counts.tolist(), strict=True):
-        ids = tokenizer.encode("".join(alphabet.names[one] for one in text), add_special_tokens=False).tokens
+        ids = tokenizer.encode(
+            "".join(alphabet.names[one] for one in text), add_special_tokens=False
+        ).tokens
         for pair in pairwise(ids):
             pairs[pair] += times
     names = token_names(alphabet, merges)
@@ -123,10 +149,15 @@ def test_the_same_token_by_two_merges():
 
 
 def test_candidates_are_the_tokens_of_one_weighted_training():
-    """By `tokenizers`, from lines that are repeated, and without the tokens that are too long for a piece."""
+    """By `tokenizers`, from lines that are repeated, and without the tokens that are
+    too long for a piece.
+    """
     texts = [made(script, 150) for script in ("Latin", "Thai")]
     settings = text_settings("xlm-r", max_sentencepiece_length=7)
-    parts = [load_word_types({"train": blocks(lines)}, coverage=1.0, settings=settings) for lines in texts]
+    parts = [
+        load_word_types({"train": blocks(lines)}, coverage=1.0, settings=settings)
+        for lines in texts
+    ]
     ours = piece_candidates(parts, [0.75, 0.25], 700)
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = cutter("characters", "words")

@@ -1,4 +1,6 @@
-"""Texts for byte-pair encoding: made ones in several scripts, and real ones where VOCAP_DATA is set."""
+"""Texts for byte-pair encoding: made ones in several scripts, and real ones where
+VOCAP_DATA is set.
+"""
 
 import lzma
 import os
@@ -54,7 +56,9 @@ def made(script: str, lines: int = 400) -> list[str]:
 
 
 def real(language: str, lines: int = 2000, source: str = "ntrex") -> list[str]:
-    """Lines of NTREX-128, or of another source; the test is skipped where VOCAP_DATA is not set."""
+    """Lines of NTREX-128, or of another source; the test is skipped where VOCAP_DATA is
+    not set.
+    """
     folder = os.environ.get("VOCAP_DATA")
     if not folder:
         pytest.skip("VOCAP_DATA is not set: no real text")
@@ -75,7 +79,9 @@ def words_of(lines: list[str], split: str, single: bool = False, **own) -> Count
     words = count_words([blocks(lines)], how)
     text = "".join(map(chr, words.store.tolist()))
     found = Counter()
-    for begin, end, count in zip(words.bounds[:-1], words.bounds[1:], words.counts[:, 0], strict=True):
+    for begin, end, count in zip(
+        words.bounds[:-1], words.bounds[1:], words.counts[:, 0], strict=True
+    ):
         found[text[begin:end].replace("\u2581", " ").replace(KEPT, "\u2581")] += int(count)
     return found
 
@@ -83,4 +89,6 @@ def words_of(lines: list[str], split: str, single: bool = False, **own) -> Count
 def expected(lines: list[str], split: str, single: bool = False, **own) -> Counter[str]:
     """Those of the tokenizer, by their places in the line."""
     cut = cutter("bytes", split, single, **own)
-    return Counter(line[begin:end] for line in lines for _, (begin, end) in cut.pre_tokenize_str(line))
+    return Counter(
+        line[begin:end] for line in lines for _, (begin, end) in cut.pre_tokenize_str(line)
+    )

@@ -31,7 +31,9 @@ CONFIG = {
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory):
     """The SLURM of this machine; two sessions take turns."""
-    missing = [name for name in ("slurmctld", "slurmd", "munged", "squeue") if shutil.which(name) is None]
+    missing = [
+        name for name in ("slurmctld", "slurmd", "munged", "squeue") if shutil.which(name) is None
+    ]
     if os.geteuid() != 0:
         pytest.skip("only root may start a SLURM")
     if missing:
@@ -64,7 +66,9 @@ def clone(workflow: Workflow, folder: Path) -> Workflow:
 
 @pytest.fixture(scope="session")
 def begun(tmp_path_factory) -> Workflow:
-    """Two languages, three sizes, one allocation: run on this machine but for the vocabularies of ru."""
+    """Two languages, three sizes, one allocation: run on this machine but for the
+    vocabularies of ru.
+    """
     workflow = copy_workflow(tmp_path_factory.mktemp("begun") / "clone")
     workflow.write_config(**CONFIG, allocation={"b": None})
     return run_here(workflow, "results/vocabularies/de/curve.tsv", "results/corpora/ru/train.txt")
@@ -72,7 +76,9 @@ def begun(tmp_path_factory) -> Workflow:
 
 @pytest.fixture
 def runs(cluster, begun, tmp_path) -> Iterator[ClusterRuns]:
-    """A copy of the workflow that lacks ru's vocabularies, one job, and the allocation, another."""
+    """A copy of the workflow that lacks ru's vocabularies, one job, and the allocation,
+    another.
+    """
     runs = ClusterRuns(clone(begun, tmp_path))
     yield runs
     runs.end()
@@ -82,13 +88,18 @@ def runs(cluster, begun, tmp_path) -> Iterator[ClusterRuns]:
 def undisturbed(begun, tmp_path_factory) -> dict[str, dict[str, str]]:
     """By target: digests of a run on this machine alone."""
     workflow = clone(begun, tmp_path_factory.mktemp("undisturbed"))
-    return {target: digests(run_here(workflow, target).folder) for target in ("vocabularies", "allocation")}
+    return {
+        target: digests(run_here(workflow, target).folder)
+        for target in ("vocabularies", "allocation")
+    }
 
 
 class Fault:
     """A stop watch and a row of the table."""
 
-    def __init__(self, runs: ClusterRuns, undisturbed: dict[str, dict[str, str]], name: str) -> None:
+    def __init__(
+        self, runs: ClusterRuns, undisturbed: dict[str, dict[str, str]], name: str
+    ) -> None:
         self.runs, self.undisturbed, self.name = runs, undisturbed, name
         self.done, self.start = "", 0.0
 
@@ -97,15 +108,25 @@ class Fault:
         self.done, self.start = done, time.monotonic()
 
     def is_over(self, run: Run, seen: str, seconds: float = 600) -> None:
-        """The run ends well and in time, with the results of the undisturbed run, byte for byte."""
+        """The run ends well and in time, with the results of the undisturbed run, byte
+        for byte.
+        """
         run.succeed(seconds)
         elapsed = time.monotonic() - self.start
         found = self.runs.digests()
         assert found == self.undisturbed[run.target]
         assert not self.runs.workflow.planned(run.target), "something is left to do"
         if TABLE:
-            whole = hashlib.sha256("".join(f"{path} {digest}\n" for path, digest in found.items()).encode())
-            row = [self.name, self.done, seen, f"{elapsed:.0f}", f"{len(found)} files {whole.hexdigest()[:16]}"]
+            whole = hashlib.sha256(
+                "".join(f"{path} {digest}\n" for path, digest in found.items()).encode()
+            )
+            row = [
+                self.name,
+                self.done,
+                seen,
+                f"{elapsed:.0f}",
+                f"{len(found)} files {whole.hexdigest()[:16]}",
+            ]
             with open(TABLE, "a", encoding="utf-8") as table:
                 print(*row, sep="\t", file=table)
 

@@ -15,9 +15,10 @@ from tests.workflow.conftest import BIN, Workflow
 
 SCRIPT = Path(__file__).with_name("slurm-cluster")
 
-# The real programs, delayed or failing while a file says so. A file VERB@NAME holds `vocap VERB` where NAME is a
-# folder in a path among its arguments, before it starts; VERB@NAME.after, once it has written everything. A number
-# in the file is the memory in MB that the held process takes. held.JOB, by the job's number, is there once it is
+# The real programs, delayed or failing while a file says so. A file VERB@NAME holds
+# `vocap VERB` where NAME is a folder in a path among its arguments, before it starts;
+# VERB@NAME.after, once it has written everything. A number in the file is the memory in
+# MB that the held process takes. held.JOB, by the job's number, is there once it is
 # held, took.JOB once it has its memory.
 VOCAP = """#!/bin/sh
 hold() {
@@ -52,7 +53,9 @@ exec {real} "$@"
 
 def command(*words: str | Path, check: bool = True, seconds: float = 60) -> str:
     """What the command prints."""
-    return subprocess.run(words, check=check, capture_output=True, text=True, timeout=seconds).stdout
+    return subprocess.run(
+        words, check=check, capture_output=True, text=True, timeout=seconds
+    ).stdout
 
 
 def wait_until(condition: Callable[[], object], seconds: float, what: str) -> object:
@@ -108,9 +111,13 @@ class Cluster:
         command(SCRIPT, "stop", self.folder, seconds=120)
 
     def jobs(self, rule: str, folder: Path, wildcards: str = "") -> list[Job]:
-        """The jobs of a rule, also those that ended within the hour (MinJobAge), oldest first."""
+        """The jobs of a rule, also those that ended within the hour (MinJobAge), oldest
+        first.
+        """
         form = "%i|%T|%N|%k|%Z"
-        lines = command("squeue", "--states=all", "--noheader", "--format", form, check=False).splitlines()
+        lines = command(
+            "squeue", "--states=all", "--noheader", "--format", form, check=False
+        ).splitlines()
         found = []
         for line in lines:
             job, state, node, comment, working = line.split("|")
@@ -123,7 +130,9 @@ class Cluster:
         """Wait for the rule's job to run on a node."""
 
         def job():
-            return next((job for job in self.jobs(rule, folder, wildcards) if job.state == "RUNNING"), None)
+            return next(
+                (job for job in self.jobs(rule, folder, wildcards) if job.state == "RUNNING"), None
+            )
 
         return wait_until(job, seconds, f"{rule} {wildcards} runs")
 
@@ -131,7 +140,9 @@ class Cluster:
         return [job.state for job in self.jobs(rule, folder, wildcards)]
 
     def records(self, folder: Path) -> list[dict[str, str]]:
-        """The jobs of a folder that ended, from the controller's log of completed jobs."""
+        """The jobs of a folder that ended, from the controller's log of completed
+        jobs.
+        """
         lines = (self.folder / "log" / "jobs.txt").read_text("utf-8").splitlines()
         rows = [dict(re.findall(r"(\w+)=(\S*)", line)) for line in lines]
         return [row for row in rows if row["WorkDir"] == str(folder)]
@@ -148,7 +159,10 @@ class Cluster:
 
     def steps(self, job: str) -> list[int]:
         """The daemons of a job's steps; what they ran has ended when they have."""
-        return [int(step) for step in command("pgrep", "-f", rf"^slurmstepd: \[{job}\.", check=False).split()]
+        return [
+            int(step)
+            for step in command("pgrep", "-f", rf"^slurmstepd: \[{job}\.", check=False).split()
+        ]
 
     def processes_of_node(self, node: str, jobs: list[str]) -> list[int]:
         """A node's daemon, and every process of its jobs."""
@@ -158,17 +172,23 @@ class Cluster:
         return found
 
     def cut_power(self, node: str, jobs: list[str]) -> None:
-        """End a node as a power cut does: its daemon and every process of its jobs, without a word."""
+        """End a node as a power cut does: its daemon and every process of its jobs,
+        without a word.
+        """
         send(signal.SIGKILL, self.processes_of_node(node, jobs))
 
     def freeze(self, node: str, jobs: list[str]) -> Callable[[], None]:
-        """Stop a node and its jobs, as a virtual machine that is paused; what is returned lets them go on."""
+        """Stop a node and its jobs, as a virtual machine that is paused; what is
+        returned lets them go on.
+        """
         stopped = self.processes_of_node(node, jobs)
         send(signal.SIGSTOP, stopped)
         return lambda: send(signal.SIGCONT, stopped)
 
     def set_nodes(self, nodes: str, state: str) -> None:
-        """As an administrator does: `drain`, `down` or `resume`; of several nodes, as SLURM writes them."""
+        """As an administrator does: `drain`, `down` or `resume`; of several nodes, as
+        SLURM writes them.
+        """
         command("scontrol", "update", f"nodename={nodes}", f"state={state}", "reason=test")
 
     def stop_controller(self) -> None:
@@ -179,7 +199,9 @@ class Cluster:
 
 
 class ClusterRuns:
-    """A copy of the workflow whose runs go through SLURM, and the switches that delay its commands."""
+    """A copy of the workflow whose runs go through SLURM, and the switches that delay
+    its commands.
+    """
 
     def __init__(self, workflow: Workflow) -> None:
         self.workflow = workflow
@@ -189,7 +211,10 @@ class ClusterRuns:
         self.logs = 0
         self.switches.mkdir()
         self.programs.mkdir()
-        for name, text, real in (("vocap", VOCAP, BIN / "vocap"), ("squeue", SQUEUE, "/usr/bin/squeue")):
+        for name, text, real in (
+            ("vocap", VOCAP, BIN / "vocap"),
+            ("squeue", SQUEUE, "/usr/bin/squeue"),
+        ):
             program = self.programs / name
             filled = text.replace("{switches}", str(self.switches)).replace("{real}", str(real))
             program.write_text(filled.replace("{take}", TAKE))
@@ -199,7 +224,9 @@ class ClusterRuns:
         (self.switches / name).write_text("" if takes_mb is None else str(takes_mb))
 
     def wait_until_held(self, job: str, seconds: float = 300) -> None:
-        """Wait for the job's command: before it there are only the batch script and two Snakemakes."""
+        """Wait for the job's command: before it there are only the batch script and two
+        Snakemakes.
+        """
         wait_until((self.switches / f"held.{job}").exists, seconds, f"job {job} is held")
 
     def took(self, job: str) -> bool:
@@ -210,20 +237,29 @@ class ClusterRuns:
         (self.switches / name).unlink()
 
     def start(self, *arguments: str, config: str = "test.yaml") -> "Run":
-        """Start Snakemake with the profile; status is asked for sooner than at a real site."""
+        """Start Snakemake with the profile; status is asked for sooner than at a real
+        site.
+        """
         self.logs += 1
         log = self.folder.parent / f"run-{self.logs}.log"
         with open(log, "w") as file:
             process = subprocess.Popen(
                 [
                     *(BIN / "snakemake", "--profile", "slurm", "--configfile", config),
-                    *("--slurm-init-seconds-before-status-checks", "3", "--latency-wait", "10", *arguments),
+                    *(
+                        "--slurm-init-seconds-before-status-checks",
+                        "3",
+                        "--latency-wait",
+                        "10",
+                        *arguments,
+                    ),
                 ],
                 cwd=self.folder,
                 stdout=file,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                # In the background of a shell this process ignores Ctrl-C, and so would what it starts.
+                # In the background of a shell this process ignores Ctrl-C, and so would
+                # what it starts.
                 preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
                 env={
                     "PATH": f"{self.programs}:{BIN}:/usr/sbin:/usr/bin:/sbin:/bin",
@@ -237,9 +273,15 @@ class ClusterRuns:
         return digests(self.folder)
 
     def end(self) -> None:
-        """End what a failed test has left, and what SLURM leaves of a job without cgroups."""
+        """End what a failed test has left, and what SLURM leaves of a job without
+        cgroups.
+        """
         lines = command("squeue", "--noheader", "--format", "%i|%Z").splitlines()
-        left = [job for job, _, working in (line.partition("|") for line in lines) if Path(working) == self.folder]
+        left = [
+            job
+            for job, _, working in (line.partition("|") for line in lines)
+            if Path(working) == self.folder
+        ]
         if left:
             command("scancel", *left)
         for path in Path("/proc").glob("[0-9]*/cwd"):
@@ -260,7 +302,9 @@ class Run:
         return self.log.read_text("utf-8")
 
     def wait(self, seconds: float) -> int:
-        """Its exit status; a run that does not end in time is killed and fails the test."""
+        """Its exit status; a run that does not end in time is killed and fails the
+        test.
+        """
         try:
             return self.process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -275,17 +319,23 @@ class Run:
         os.killpg(self.process.pid, signal.SIGINT)
 
     def kill(self) -> None:
-        """As the kernel does when memory is short: nothing is cleaned up, jobs run on."""
+        """As the kernel does when memory is short: nothing is cleaned up, jobs run
+        on.
+        """
         with suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
 
 def digests(folder: Path) -> dict[str, str]:
-    """SHA-256 of every result but logs, by path; hidden files are Snakemake's, or what a killed job left."""
+    """SHA-256 of every result but logs, by path; hidden files are Snakemake's, or what
+    a killed job left.
+    """
     results = folder / "results"
     return {
         str(path.relative_to(results)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in sorted(results.rglob("*"))
-        if path.is_file() and not path.name.startswith(".") and "logs" not in path.relative_to(results).parts
+        if path.is_file()
+        and not path.name.startswith(".")
+        and "logs" not in path.relative_to(results).parts
     }

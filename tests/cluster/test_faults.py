@@ -1,7 +1,8 @@
-"""What clusters do to jobs: after each fault the run ends by itself, with the bytes of an undisturbed run.
+"""What clusters do to jobs: after each fault the run ends by itself, with the bytes of
+an undisturbed run.
 
-Where the fault could hit a later job, of another rule, the target is the allocation; a second job takes 40 s more,
-most of them until Snakemake asks for its state.
+Where the fault could hit a later job, of another rule, the target is the allocation; a
+second job takes 40 s more, most of them until Snakemake asks for its state.
 """
 
 import re
@@ -23,10 +24,14 @@ def has_failed(cluster, runs, *states: str):
 
 
 def ask_of_ladder(runs, needs: str) -> None:
-    """Change what the rule asks for: `needs` are the arguments of that function, megabytes and minutes."""
+    """Change what the rule asks for: `needs` are the arguments of that function,
+    megabytes and minutes.
+    """
     rules = runs.folder / "rules/vocabularies.smk"
     pattern = r"(rule ladder:.*?\*\*needs)\([^)]*\)"
-    text, count = re.subn(pattern, rf"\g<1>({needs})", rules.read_text("utf-8"), count=1, flags=re.DOTALL)
+    text, count = re.subn(
+        pattern, rf"\g<1>({needs})", rules.read_text("utf-8"), count=1, flags=re.DOTALL
+    )
     assert count == 1
     rules.write_text(text, "utf-8")
 
@@ -65,7 +70,9 @@ def test_a_job_killed_with_its_results_written(cluster, runs, fault):
 @pytest.mark.faults
 def test_a_node_without_power(cluster, runs, fault):
     run, job = held(cluster, runs, "allocation")
-    fault.strikes("kill -9 of a node's daemon and of all processes of its jobs; SLURM notices by itself")
+    fault.strikes(
+        "kill -9 of a node's daemon and of all processes of its jobs; SLURM notices by itself"
+    )
     cluster.cut_power(job.node, [job.id])
     wait_until(has_failed(cluster, runs, "NODE_FAIL"), 300, "SLURM misses the node")
     runs.release("ladder@ru")
@@ -90,11 +97,17 @@ def test_a_node_drained(cluster, runs, fault):
 def test_all_nodes_drained_then_down_then_resumed(cluster, runs, fault):
     run, job = held(cluster, runs, "allocation")
     runs.wait_until_held(job.id)
-    fault.strikes("state=drain and then state=down of all nodes; state=resume once a job waits for them")
+    fault.strikes(
+        "state=drain and then state=down of all nodes; state=resume once a job waits for them"
+    )
     cluster.set_nodes("cpu[1-2]", "drain")
     assert cluster.states("ladder", runs.folder, "ru") == ["RUNNING"]
     cluster.set_nodes("cpu[1-2]", "down")
-    wait_until(lambda: cluster.states("ladder", runs.folder, "ru") == ["NODE_FAIL", "PENDING"], 300, "a job waits")
+    wait_until(
+        lambda: cluster.states("ladder", runs.folder, "ru") == ["NODE_FAIL", "PENDING"],
+        300,
+        "a job waits",
+    )
     runs.release("ladder@ru")
     wait_until(lambda: not cluster.steps(job.id), 60, "the node ends the job that it had")
     cluster.set_nodes("cpu[1-2]", "resume")
@@ -114,13 +127,17 @@ def test_ctrl_c_with_a_job_on_a_drained_node(cluster, runs, fault):
     wait_until(lambda: not cluster.steps(job.id), 60, "the job's processes end")
     runs.release("ladder@ru")
     cluster.set_nodes("cpu[1-2]", "resume")
-    fault.is_over(runs.start("vocabularies"), "CANCELLED within seconds; the second run submits it again")
+    fault.is_over(
+        runs.start("vocabularies"), "CANCELLED within seconds; the second run submits it again"
+    )
     assert cluster.states("ladder", runs.folder, "ru") == ["CANCELLED", "COMPLETED"]
 
 
 @pytest.mark.faults
 def test_a_node_back_after_the_run_with_its_copy_of_a_job(cluster, runs, fault):
-    """Told to end, the copy takes the results back, through the Snakemake on its node."""
+    """Told to end, the copy takes the results back, through the Snakemake on its
+    node.
+    """
     first, job = held(cluster, runs, "allocation", place="ladder@ru.after")
     runs.wait_until_held(job.id)
     fault.strikes("a node and its job stopped (SIGSTOP), continued when the run has ended")
@@ -135,15 +152,21 @@ def test_a_node_back_after_the_run_with_its_copy_of_a_job(cluster, runs, fault):
     finally:
         thaw()
     wait_until(lambda: not cluster.steps(job.id), 120, "the node ends the job that it had")
-    assert runs.digests().items() <= fault.undisturbed[first.target].items(), "results are missing at most"
+    assert runs.digests().items() <= fault.undisturbed[first.target].items(), (
+        "results are missing at most"
+    )
     runs.release("ladder@ru.after")
     second = runs.start("allocation", "-R", "results/vocabularies/ru/curve.tsv")
-    fault.is_over(second, "NODE_FAIL, COMPLETED on the other node; results removed, and made again with -R")
+    fault.is_over(
+        second, "NODE_FAIL, COMPLETED on the other node; results removed, and made again with -R"
+    )
 
 
 @pytest.mark.cluster
 def test_a_job_over_its_memory(cluster, runs, fault):
-    """A process of 800 MB asks for 600 MB, and is killed; the retry asks for 1,200, and is not."""
+    """A process of 800 MB asks for 600 MB, and is killed; the retry asks for 1,200, and
+    is not.
+    """
     ask_of_ladder(runs, "600 - SNAKEMAKE_MB, 30")
     runs.hold("ladder@ru", takes_mb=800)
     run = runs.start("vocabularies")
@@ -156,7 +179,10 @@ def test_a_job_over_its_memory(cluster, runs, fault):
     runs.release("ladder@ru")
     fault.is_over(run, "FAILED, submitted again with twice the memory")
     first, second = cluster.jobs("ladder", runs.folder, "ru")
-    assert "exceeded memory limit" in next((runs.folder / ".snakemake").rglob(f"{first.id}.log")).read_text()
+    assert (
+        "exceeded memory limit"
+        in next((runs.folder / ".snakemake").rglob(f"{first.id}.log")).read_text()
+    )
     assert ["mem=600M" in first.details, "mem=1200M" in second.details] == [True, True]
     assert second.state == "COMPLETED"
 
@@ -171,22 +197,31 @@ def test_a_job_over_its_time(cluster, runs, fault):
     fault.is_over(run, "TIMEOUT, submitted again with twice the time")
     jobs = cluster.jobs("ladder", runs.folder, "ru")
     assert [job.state for job in jobs] == ["TIMEOUT", "COMPLETED"]
-    assert ["TimeLimit=00:01:00" in jobs[0].details, "TimeLimit=00:02:00" in jobs[1].details] == [True, True]
+    assert ["TimeLimit=00:01:00" in jobs[0].details, "TimeLimit=00:02:00" in jobs[1].details] == [
+        True,
+        True,
+    ]
 
 
 @pytest.mark.faults
 def test_a_job_over_its_time_in_its_last_attempt(cluster, runs, fault):
     ask_of_ladder(runs, "330, 1")
     first, job = held(cluster, runs, "vocabularies", "--retries", "0")
-    fault.strikes("the job's runtime, 1 minute, is too short, and no retry is left; the same command again")
+    fault.strikes(
+        "the job's runtime, 1 minute, is too short, and no retry is left; the same command again"
+    )
     assert first.wait(300) == 1
-    said = [line for line in first.text().splitlines() if f"'{job.id}'" in line and "TIMEOUT" in line]
+    said = [
+        line for line in first.text().splitlines() if f"'{job.id}'" in line and "TIMEOUT" in line
+    ]
     assert len(said) == 1
     log = next((runs.folder / ".snakemake").rglob(f"{job.id}.log"))
     assert str(log) in first.text()
     assert "DUE TO TIME LIMIT" in log.read_text()
     runs.release("ladder@ru")
-    fault.is_over(runs.start("vocabularies"), "TIMEOUT, the run ends with status 1; the second run goes on")
+    fault.is_over(
+        runs.start("vocabularies"), "TIMEOUT, the run ends with status 1; the second run goes on"
+    )
     assert cluster.states("ladder", runs.folder, "ru") == ["TIMEOUT", "COMPLETED"]
 
 
@@ -219,10 +254,14 @@ def test_snakemake_killed_and_started_again(cluster, runs, fault):
     first, job = held(cluster, runs, "vocabularies")
     fault.strikes("kill -9 of Snakemake; --unlock; started again while its job runs on")
     first.kill()
-    assert job.id in {left.id for left in cluster.jobs("ladder", runs.folder, "ru") if left.state == "RUNNING"}
+    assert job.id in {
+        left.id for left in cluster.jobs("ladder", runs.folder, "ru") if left.state == "RUNNING"
+    }
     assert runs.workflow.snakemake("--unlock").returncode == 0
     second = runs.start("vocabularies")
-    wait_until(has_failed(cluster, runs, "CANCELLED"), 300, "the job of the killed run is cancelled")
+    wait_until(
+        has_failed(cluster, runs, "CANCELLED"), 300, "the job of the killed run is cancelled"
+    )
     runs.release("ladder@ru")
     fault.is_over(second, "the second run cancels the job that was left, and submits it again")
     assert cluster.states("ladder", runs.folder, "ru") == ["CANCELLED", "COMPLETED"]
@@ -232,11 +271,15 @@ def test_snakemake_killed_and_started_again(cluster, runs, fault):
 
 @pytest.mark.faults
 def test_results_taken_back_as_snakemake_starts_again(cluster, runs, fault):
-    """A job cancelled in its last second takes its results back; Snakemake has seen them and thinks it done."""
+    """A job cancelled in its last second takes its results back; Snakemake has seen
+    them and thinks it done.
+    """
     first, _ = held(cluster, runs, "vocabularies", place="ladder@ru.after")
     curve = runs.folder / "results/vocabularies/ru/curve.tsv"
     wait_until(curve.exists, 300, "the curve is written")
-    fault.strikes("as above, but the job has written everything, and Snakemake's mark that it has not is gone")
+    fault.strikes(
+        "as above, but the job has written everything, and Snakemake's mark that it has not is gone"
+    )
     first.kill()
     for mark in (runs.folder / ".snakemake/incomplete").iterdir():
         mark.unlink()
@@ -251,21 +294,31 @@ def test_results_taken_back_as_snakemake_starts_again(cluster, runs, fault):
 
 @pytest.mark.faults
 def test_two_copies_of_a_job_at_once(cluster, runs, fault):
-    """As above, where the leftovers are not cancelled: SLURM was not to be asked when the second run began."""
+    """As above, where the leftovers are not cancelled: SLURM was not to be asked when
+    the second run began.
+    """
     shutil.rmtree(runs.folder / "results/vocabularies/de")  # to be made again
     runs.hold("ladder@ru")
     runs.hold("ladder@de.after")
     first = runs.start("vocabularies")
     cluster.running("ladder", runs.folder, "ru")
-    wait_until((runs.folder / "results/vocabularies/de/curve.tsv").exists, 300, "the other has written")
+    wait_until(
+        (runs.folder / "results/vocabularies/de/curve.tsv").exists, 300, "the other has written"
+    )
     fault.strikes("as above, but squeue fails as the second run begins: nothing is cancelled")
     first.kill()
     assert runs.workflow.snakemake("--unlock").returncode == 0
     runs.hold("no-status")
     second = runs.start("vocabularies")
-    wait_until(lambda: "may still be running" in second.text(), 300, "the run says that squeue failed")
+    wait_until(
+        lambda: "may still be running" in second.text(), 300, "the run says that squeue failed"
+    )
     runs.release("no-status")
-    wait_until(lambda: cluster.states("ladder", runs.folder).count("RUNNING") == 4, 300, "two copies of each")
+    wait_until(
+        lambda: cluster.states("ladder", runs.folder).count("RUNNING") == 4,
+        300,
+        "two copies of each",
+    )
     runs.release("ladder@de.after")
     runs.release("ladder@ru")
     fault.is_over(second, "both copies run to their end and write the same files, each whole")
@@ -274,7 +327,9 @@ def test_two_copies_of_a_job_at_once(cluster, runs, fault):
 
 @pytest.mark.cluster
 def test_a_full_disk(cluster, runs, fault):
-    """The folder of one language is a file system of 16 KiB, until its job has failed."""
+    """The folder of one language is a file system of 16 KiB, until its job has
+    failed.
+    """
     small = runs.folder / "results/vocabularies/ru"
     small.mkdir(parents=True)
     try:
@@ -283,7 +338,10 @@ def test_a_full_disk(cluster, runs, fault):
         pytest.skip(f"no file system may be mounted here: {error.stderr.strip()}")
     try:
         run = runs.start("vocabularies")
-        fault.strikes("the folder that a job writes to is a full file system, enlarged once the job has failed")
+        fault.strikes(
+            "the folder that a job writes to is a full file system, enlarged once the job has "
+            "failed"
+        )
         wait_until(has_failed(cluster, runs, "FAILED"), 300, "no space left")
         assert not (small / "curve.tsv").exists()
         command("mount", "-o", "remount,size=50m", small)

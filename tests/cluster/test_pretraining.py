@@ -1,4 +1,6 @@
-"""Models trained by several processes, on one node and on two: signals, preemption, resumed to the same bytes."""
+"""Models trained by several processes, on one node and on two: signals, preemption,
+resumed to the same bytes.
+"""
 
 import json
 import signal
@@ -19,12 +21,23 @@ MODEL = {
     "shape": {"layers": 1, "hidden": 32, "heads": 2, "intermediate": 64, "positions": 64},
 }
 ONE_NODE = {"slurm_partition": "gpu", "nodes": 1, "gpu": 2}
-TWO_NODES = {"slurm_partition": "gpu", "nodes": 2, "gres": "gpu:1", "mpi": "srun", "tasks": 2, "tasks_per_gpu": 0}
+TWO_NODES = {
+    "slurm_partition": "gpu",
+    "nodes": 2,
+    "gres": "gpu:1",
+    "mpi": "srun",
+    "tasks": 2,
+    "tasks_per_gpu": 0,
+}
 
 
 def models(names: list[str]) -> dict:
     listed = {name: {**MODEL, "loss": {"kind": "knn", "k": 10}} for name in names}
-    return {**CONFIG, "allocation": {"b": None}, "pretraining": {"block": 64, "threads": 1, "models": listed}}
+    return {
+        **CONFIG,
+        "allocation": {"b": None},
+        "pretraining": {"block": 64, "threads": 1, "models": listed},
+    }
 
 
 def place(runs: ClusterRuns, resources: dict) -> None:
@@ -40,10 +53,15 @@ def place(runs: ClusterRuns, resources: dict) -> None:
 
 @pytest.fixture(scope="module")
 def tokenized(tmp_path_factory):
-    """A copy of the workflow, run up to the blocks of token ids: one job is left to each model."""
+    """A copy of the workflow, run up to the blocks of token ids: one job is left to
+    each model.
+    """
     workflow = copy_workflow(tmp_path_factory.mktemp("tokenized") / "clone")
     workflow.write_config(**models(["m"]))
-    blocks = [f"results/pretraining/tokens/vocap/{language}/description.json" for language in CONFIG["languages"]]
+    blocks = [
+        f"results/pretraining/tokens/vocap/{language}/description.json"
+        for language in CONFIG["languages"]
+    ]
     return run_here(workflow, "results/tokenizers/vocap/huggingface/tokenizer.json", *blocks)
 
 
@@ -63,7 +81,9 @@ def undisturbed_runs(cluster, tokenized, tmp_path_factory) -> ClusterRuns:
 
 @pytest.fixture(scope="module")
 def undisturbed(undisturbed_runs):
-    """What two processes on one node train, bytes by file; another number of processes sums otherwise."""
+    """What two processes on one node train, bytes by file; another number of processes
+    sums otherwise.
+    """
     return trained(undisturbed_runs)
 
 
@@ -79,7 +99,11 @@ def trained(runs: ClusterRuns) -> dict[str, bytes | list]:
     """The model's files, and the losses of every logged step."""
     folder = runs.folder / "results/pretraining/m"
     rows = [json.loads(line) for line in (folder / "metrics.jsonl").read_text("utf-8").splitlines()]
-    files = {path.name: path.read_bytes() for path in sorted((folder / "model").iterdir()) if path.name[0] != "."}
+    files = {
+        path.name: path.read_bytes()
+        for path in sorted((folder / "model").iterdir())
+        if path.name[0] != "."
+    }
     return {"losses": [(row["step"], row["loss"]) for row in rows], **files}
 
 
@@ -89,7 +113,11 @@ def seconds_of_training(runs: ClusterRuns) -> float:
 
 
 def checkpointed(runs: ClusterRuns, seconds: float = 300) -> None:
-    wait_until(lambda: list(runs.folder.glob("results/pretraining/m/checkpoints/step-*")), seconds, "a checkpoint")
+    wait_until(
+        lambda: list(runs.folder.glob("results/pretraining/m/checkpoints/step-*")),
+        seconds,
+        "a checkpoint",
+    )
 
 
 @pytest.mark.cluster
@@ -110,7 +138,9 @@ def test_two_nodes_train_what_two_processes_on_one_node_train(cluster, runs, und
         pytest.param(TWO_NODES, marks=pytest.mark.faults, id="two nodes"),
     ],
 )
-def test_the_signal_before_the_time_limit_leaves_a_checkpoint(cluster, runs, undisturbed, resources):
+def test_the_signal_before_the_time_limit_leaves_a_checkpoint(
+    cluster, runs, undisturbed, resources
+):
     place(runs, resources)
     run = runs.start("pretraining")
     job = cluster.running("pretrain", runs.folder)
@@ -125,7 +155,9 @@ def test_the_signal_before_the_time_limit_leaves_a_checkpoint(cluster, runs, und
 def test_a_training_longer_than_its_time_limit_goes_on_in_further_jobs(
     cluster, tokenized, undisturbed_runs, tmp_path
 ):
-    """SLURM itself sends the signal, 40 to 100 s before the end of each job of two minutes."""
+    """SLURM itself sends the signal, 40 to 100 s before the end of each job of two
+    minutes.
+    """
 
     def train(name: str, steps: int, minutes: int) -> tuple[ClusterRuns, list[str]]:
         (tmp_path / name).mkdir()
@@ -142,7 +174,9 @@ def test_a_training_longer_than_its_time_limit_goes_on_in_further_jobs(
     assert trained(limited) == trained(alone)
     assert once == ["COMPLETED"]
     assert len(often) > 1
-    assert set(often[:-1]) == {"FAILED"}, "a job was ended by its limit"  # as after the signal, with a checkpoint
+    assert set(often[:-1]) == {"FAILED"}, (
+        "a job was ended by its limit"
+    )  # as after the signal, with a checkpoint
     assert often[-1] == "COMPLETED"
 
 
@@ -152,12 +186,20 @@ def test_a_job_preempted_goes_back_to_the_queue(cluster, runs, undisturbed):
     run = runs.start("pretraining")
     job = cluster.running("pretrain", runs.folder)
     checkpointed(runs)
-    urgent = command("sbatch", "--parsable", "-p", "gpu", "-N2", "--gres=gpu:4", "--wrap", "sleep 5").strip()
-    wait_until(lambda: cluster.states("pretrain", runs.folder) == ["PENDING"], 180, "back in the queue")
+    urgent = command(
+        "sbatch", "--parsable", "-p", "gpu", "-N2", "--gres=gpu:4", "--wrap", "sleep 5"
+    ).strip()
     wait_until(
-        lambda: not command("squeue", "-h", "-j", urgent, "-t", "R,PD", check=False), 180, "the urgent job ends"
+        lambda: cluster.states("pretrain", runs.folder) == ["PENDING"], 180, "back in the queue"
     )
-    command("scontrol", "update", f"jobid={job.id}", "starttime=now")  # SLURM itself would wait two minutes
+    wait_until(
+        lambda: not command("squeue", "-h", "-j", urgent, "-t", "R,PD", check=False),
+        180,
+        "the urgent job ends",
+    )
+    command(
+        "scontrol", "update", f"jobid={job.id}", "starttime=now"
+    )  # SLURM itself would wait two minutes
     run.succeed()
     assert cluster.states("pretrain", runs.folder) == ["COMPLETED"]
     assert "Restarts=1" in cluster.jobs("pretrain", runs.folder)[0].details
@@ -171,8 +213,12 @@ def test_a_node_without_power_gives_its_job_to_another(cluster, runs, undisturbe
     job = cluster.running("pretrain", runs.folder)
     checkpointed(runs)
     cluster.cut_power(job.node, [job.id])
-    wait_until(lambda: cluster.states("pretrain", runs.folder) == ["PENDING"], 180, "back in the queue")
-    command("scontrol", "update", f"jobid={job.id}", "starttime=now")  # SLURM itself would wait two minutes
+    wait_until(
+        lambda: cluster.states("pretrain", runs.folder) == ["PENDING"], 180, "back in the queue"
+    )
+    command(
+        "scontrol", "update", f"jobid={job.id}", "starttime=now"
+    )  # SLURM itself would wait two minutes
     run.succeed()
     (again,) = cluster.jobs("pretrain", runs.folder)
     assert (again.id, again.state) == (job.id, "COMPLETED")

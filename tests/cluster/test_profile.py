@@ -1,4 +1,6 @@
-"""The smoke workflow, up to its models, through sbatch: SLURM's records of it, and the bytes of one machine."""
+"""The smoke workflow, up to its models, through sbatch: SLURM's records of it, and the
+bytes of one machine.
+"""
 
 import re
 
@@ -8,18 +10,30 @@ from tests.cluster.slurm import ClusterRuns, digests
 from tests.workflow.conftest import copy_workflow
 
 SMOKE = "config/smoke.yaml"
-STAGES = ("tokenizers", "pretraining")  # with all before them; fine-tuning would be many more jobs of a kind
+STAGES = (
+    "tokenizers",
+    "pretraining",
+)  # with all before them; fine-tuning would be many more jobs of a kind
 # Run where Snakemake does:
 HERE = {"compile", "fetch_starter", "merge_starter", "weigh", "pick_joint", "mono", *STAGES}
 
 
-# Hold seconds and tokens a second, or the name of a process: what no two runs have in common.
-TIMED = ("metrics.jsonl", "checkpoints/lock", "report/index.html", "tables/models.", "figures/exact-loss-time.")
+# Hold seconds and tokens a second, or the name of a process: what no two runs have in
+# common.
+TIMED = (
+    "metrics.jsonl",
+    "checkpoints/lock",
+    "report/index.html",
+    "tables/models.",
+    "figures/exact-loss-time.",
+)
 
 
 def lasting(found: dict[str, str]) -> dict[str, str]:
     """Of the digests, those of results without measured times."""
-    return {path: digest for path, digest in found.items() if not any(name in path for name in TIMED)}
+    return {
+        path: digest for path, digest in found.items() if not any(name in path for name in TIMED)
+    }
 
 
 def asked(details: str) -> dict[str, str]:
@@ -45,11 +59,17 @@ def test_the_smoke_workflow_goes_through_sbatch(cluster, tmp_path):
     for rule, count in planned.items():
         states = cluster.states(rule, folder)
         assert states == ["COMPLETED"] * (0 if rule in HERE else count), rule
-    assert len(cluster.records(folder)) == sum(count for rule, count in planned.items() if rule not in HERE)
+    assert len(cluster.records(folder)) == sum(
+        count for rule, count in planned.items() if rule not in HERE
+    )
 
     for job in cluster.jobs("fit", folder):
         given = asked(job.details)
-        assert [given[key] for key in ("NumNodes", "NumCPUs", "TimeLimit")] == ["1", "1", "01:00:00"]
+        assert [given[key] for key in ("NumNodes", "NumCPUs", "TimeLimit")] == [
+            "1",
+            "1",
+            "01:00:00",
+        ]
     for job in cluster.jobs("ladder", folder):
         text = folder / "results/smoke/corpora" / job.comment.rpartition("_")[2]
         megabytes = sum((text / name).stat().st_size for name in ("train.txt", "heldout.txt")) / 1e6
@@ -57,6 +77,10 @@ def test_the_smoke_workflow_goes_through_sbatch(cluster, tmp_path):
         assert (asked(job.details)["Partition"], job.node[:3]) == ("cpu", "cpu")
     for job in cluster.jobs("pretrain", folder):
         found = asked(job.details)
-        assert [found[key] for key in ("Partition", "NumCPUs", "TimeLimit")] == ["gpu", "2", "1-00:00:00"]
+        assert [found[key] for key in ("Partition", "NumCPUs", "TimeLimit")] == [
+            "gpu",
+            "2",
+            "1-00:00:00",
+        ]
         assert job.gpus == 1
         assert job.node.startswith("gpu")

@@ -1,4 +1,6 @@
-"""`vocap sample`, `weigh` and `mix` as a user calls them: outputs, messages, exit status."""
+"""`vocap sample`, `weigh` and `mix` as a user calls them: outputs, messages, exit
+status.
+"""
 
 import gzip
 import json
@@ -10,44 +12,70 @@ from vocap.files.io import read_tsv
 
 
 def sample_words(folder, *more, language="ka"):
-    paths = [word for name in ("train", "heldout") for word in (f"--{name}", folder / f"{name}.txt")]
+    paths = [
+        word for name in ("train", "heldout") for word in (f"--{name}", folder / f"{name}.txt")
+    ]
     return ["sample", "--language", language, *paths, "--stats", folder / "stats.json", *more]
 
 
 @pytest.fixture
 def text(tmp_path):
     path = tmp_path / "ka.txt.gz"
-    path.write_bytes(gzip.compress(b"".join(b"line %d\n" % number for number in range(2000)), mtime=0))
+    path.write_bytes(
+        gzip.compress(b"".join(b"line %d\n" % number for number in range(2000)), mtime=0)
+    )
     return path
 
 
 def test_from_files_to_a_mix(tmp_path, text):
     corpora = tmp_path / "corpora"
     for language in ("ka", "ru"):
-        done = vocap(*sample_words(corpora / language, "--max-sentences", 900, text, language=language))
-        assert done.returncode == 0 and not done.stdout and "2,000 lines read; 900 kept" in done.stderr
-    empty = vocap(*sample_words(corpora / "yi", "--allow-empty", tmp_path / "no.txt", language="yi"))
+        done = vocap(
+            *sample_words(corpora / language, "--max-sentences", 900, text, language=language)
+        )
+        assert (
+            done.returncode == 0 and not done.stdout and "2,000 lines read; 900 kept" in done.stderr
+        )
+    empty = vocap(
+        *sample_words(corpora / "yi", "--allow-empty", tmp_path / "no.txt", language="yi")
+    )
     assert empty.returncode == 0 and "no text in yi" in empty.stderr
     stats = json.loads((corpora / "yi" / "stats.json").read_text())
     assert stats["missing"] == "source own has no text in yi" and stats["n"] == stats["kept"] == 0
-    assert (corpora / "yi" / "train.txt").read_bytes() == (corpora / "yi" / "heldout.txt").read_bytes() == b""
+    assert (
+        (corpora / "yi" / "train.txt").read_bytes()
+        == (corpora / "yi" / "heldout.txt").read_bytes()
+        == b""
+    )
     stats = json.loads((corpora / "ka" / "stats.json").read_text())
     assert {name: stats[name] for name in ("read", "n", "kept", "train", "heldout", "complete", "missing")} == {
-        "read": 2000, "n": 2000, "kept": 900, "train": 810, "heldout": 90, "complete": True, "missing": None,
+        "read": 2000, "n": 2000, "kept": 900, "train": 810, "heldout": 90, "complete": True,
+        "missing": None,
     }  # fmt: skip
     assert stats["bytes"] == len(gzip.decompress(text.read_bytes())) and stats["source"] == "own"
     files = [corpora / language / "stats.json" for language in ("ru", "yi", "ka")]
     assert vocap("weigh", "-o", corpora / "weights.tsv", *files).returncode == 0
     rows = [tuple(row.values()) for row in read_tsv(corpora / "weights.tsv")]
     assert rows == [("ru", "2000", "lines"), ("yi", "0", "missing"), ("ka", "2000", "lines")]
-    words = ["--weights", corpora / "weights.tsv", "--corpora", corpora, "--sentences", 2001, "--alpha", 0.5]
+    words = [
+        "--weights",
+        corpora / "weights.tsv",
+        "--corpora",
+        corpora,
+        "--sentences",
+        2001,
+        "--alpha",
+        0.5,
+    ]
     done = vocap("mix", *words, "-o", tmp_path / "mix.txt")
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "mix.txt").read_bytes().count(b"\n") == 2001
 
 
 def test_a_limit_in_characters_is_kept_and_said(tmp_path):
-    (tmp_path / "long.txt").write_text("".join(f"{number} {'x' * 990}\n" for number in range(1000, 1200)))
+    (tmp_path / "long.txt").write_text(
+        "".join(f"{number} {'x' * 990}\n" for number in range(1000, 1200))
+    )
     done = vocap(*sample_words(tmp_path, "--max-characters", 100_000, tmp_path / "long.txt"))
     assert done.returncode == 0 and "100 lines left out: more than --max-characters" in done.stderr
     stats = json.loads((tmp_path / "stats.json").read_text())
@@ -58,12 +86,17 @@ def test_a_limit_in_characters_is_kept_and_said(tmp_path):
 
 def test_a_beginning_of_unknown_length_is_weighed_as_it_is_and_said(tmp_path, text):
     assert vocap(*sample_words(tmp_path, text)).returncode == 0
-    stats = json.loads((tmp_path / "stats.json").read_text()) | {"complete": False, "total_bytes": None}
+    stats = json.loads((tmp_path / "stats.json").read_text()) | {
+        "complete": False,
+        "total_bytes": None,
+    }
     (tmp_path / "stats.json").write_text(json.dumps(stats))
     done = vocap("weigh", "-o", tmp_path / "w.tsv", tmp_path / "stats.json")
     assert done.returncode == 0
     assert "size of the whole is unknown: ka" in done.stderr
-    assert [tuple(row.values()) for row in read_tsv(tmp_path / "w.tsv")] == [("ka", "2000", "incomplete")]
+    assert [tuple(row.values()) for row in read_tsv(tmp_path / "w.tsv")] == [
+        ("ka", "2000", "incomplete")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -72,7 +105,11 @@ def test_a_beginning_of_unknown_length_is_weighed_as_it_is_and_said(tmp_path, te
         ("absent.txt", None, "no such file; put text in ka there"),
         ("empty.txt", b"", "the file is empty; put text in ka there"),
         ("blank.txt", b"\n \n\r\n", "no usable line (3 read, 3 empty, 0 overlong, 0 no_field)"),
-        ("torn.gz", gzip.compress(bytes(range(256)) * 200, mtime=0)[:-40], "the gzip data stop in the middle"),
+        (
+            "torn.gz",
+            gzip.compress(bytes(range(256)) * 200, mtime=0)[:-40],
+            "the gzip data stop in the middle",
+        ),
         ("utf16.txt", "Привет\n".encode("utf-16"), "not UTF-8: "),
         ("nul.txt", b"a line\0\n" * 20, "20 of 20 lines hold NUL bytes; convert the file"),
         ("latin.txt", b"\xdcber\n" * 20, "not UTF-8: 20 of 20 lines"),
@@ -86,13 +123,19 @@ def test_bad_files_leave_no_output(tmp_path, name, content, message):
         path.write_bytes(content)
     done = vocap(*sample_words(tmp_path / "out", path))
     assert done.returncode == 1 and not done.stdout
-    assert done.stderr.startswith(f"vocap: error: {path}") and message in done.stderr and len(done.stderr) < 500
+    assert (
+        done.stderr.startswith(f"vocap: error: {path}")
+        and message in done.stderr
+        and len(done.stderr) < 500
+    )
     assert not list(tmp_path.glob("out/*"))
 
 
 def documents(count):
     """Articles of 200 sentences, one a line."""
-    return "".join(" ".join(f"Sentence {n} of {m} has words." for n in range(200)) + "\n" for m in range(count))
+    return "".join(
+        " ".join(f"Sentence {n} of {m} has words." for n in range(200)) + "\n" for m in range(count)
+    )
 
 
 def test_whole_documents_are_refused_with_the_remedy(tmp_path):
@@ -100,7 +143,9 @@ def test_whole_documents_are_refused_with_the_remedy(tmp_path):
     path = tmp_path / "ka.txt"
     path.write_text(documents(212) + "One sentence.\n")
     done = vocap(*sample_words(tmp_path / "out", path))
-    assert done.returncode == 1 and done.stderr.count("\n") == 1 and not list(tmp_path.glob("out/*"))
+    assert (
+        done.returncode == 1 and done.stderr.count("\n") == 1 and not list(tmp_path.glob("out/*"))
+    )
     for said in (
         f"{path}: 212 of 213 lines",
         "4,192 bytes",
@@ -108,7 +153,9 @@ def test_whole_documents_are_refused_with_the_remedy(tmp_path):
     ):
         assert said in done.stderr
     done = vocap(*sample_words(tmp_path / "out", "--split-sentences", path))
-    assert done.returncode == 0 and "42,401 lines read" in done.stderr and "4,192" not in done.stderr
+    assert (
+        done.returncode == 0 and "42,401 lines read" in done.stderr and "4,192" not in done.stderr
+    )
 
 
 def test_single_overlong_lines_are_a_warning(tmp_path):
@@ -117,18 +164,27 @@ def test_single_overlong_lines_are_a_warning(tmp_path):
     done = vocap(*sample_words(tmp_path / "out", path))
     assert done.returncode == 0 and "ka: 3 of 100 lines are longer than 4,192 bytes" in done.stderr
     weighed = vocap("weigh", "-o", tmp_path / "w.tsv", tmp_path / "out" / "stats.json")
-    assert weighed.returncode == 0 and "4,192 bytes, SentencePiece's limit, were dropped: ka 3%;" in weighed.stderr
+    assert (
+        weighed.returncode == 0
+        and "4,192 bytes, SentencePiece's limit, were dropped: ka 3%;" in weighed.stderr
+    )
     path.write_text(documents(1) + "".join(f"Sentence {n}.\n" for n in range(99)))
     done = vocap(*sample_words(tmp_path / "out", path))
     assert done.returncode == 0 and "4,192" not in done.stderr  # one in a hundred
     path.write_text(("word " * 900 + "\n") * 3 + "".join(f"Sentence {n}.\n" for n in range(2)))
     done = vocap(*sample_words(tmp_path / "out", "--split-sentences", path))
-    assert done.returncode == 0 and "3 of 5 lines" in done.stderr and "little punctuation" in done.stderr
+    assert (
+        done.returncode == 0
+        and "3 of 5 lines" in done.stderr
+        and "little punctuation" in done.stderr
+    )
 
 
 def test_a_table_read_as_text_is_a_warning(tmp_path):
     path = tmp_path / "ka.tsv"
-    path.write_text("".join(f"{number}\tkat\tA sentence of number {number}.\n" for number in range(50)))
+    path.write_text(
+        "".join(f"{number}\tkat\tA sentence of number {number}.\n" for number in range(50))
+    )
     done = vocap(*sample_words(tmp_path / "out", path))
     assert done.returncode == 0 and f"{path} is a table by its name" in done.stderr
     assert 'write format: "tsv:3"' in done.stderr
@@ -140,7 +196,10 @@ def test_records_without_the_field_are_a_warning(tmp_path):
     path = tmp_path / "ka.jsonl"
     path.write_text('{"text": "one"}\n{"text": "two"}\n' + '{"title": "x"}\n' * 3)
     done = vocap(*sample_words(tmp_path / "out", "--format", "jsonl:text", path))
-    assert done.returncode == 0 and "ka: 3 records do not have the field; the others gave 2 lines" in done.stderr
+    assert (
+        done.returncode == 0
+        and "ka: 3 records do not have the field; the others gave 2 lines" in done.stderr
+    )
 
 
 def test_wrong_calls(tmp_path, text):
@@ -158,8 +217,16 @@ def test_wrong_calls(tmp_path, text):
 
 def test_mix_names_missing_files(tmp_path):
     (tmp_path / "w.tsv").write_text("language\tn\nka\t5\n")
-    done = vocap("mix", "--weights", tmp_path / "w.tsv", "--corpora", tmp_path, "-o", tmp_path / "mix.txt")
+    done = vocap(
+        "mix", "--weights", tmp_path / "w.tsv", "--corpora", tmp_path, "-o", tmp_path / "mix.txt"
+    )
     assert done.returncode == 1 and "ka/train.txt: no such file, but" in done.stderr
     (tmp_path / "w.tsv").write_text("language\tn\nka\t0\n")
-    done = vocap("mix", "--weights", tmp_path / "w.tsv", "--corpora", tmp_path, "-o", tmp_path / "mix.txt")
-    assert done.returncode == 1 and "every n is 0" in done.stderr and not (tmp_path / "mix.txt").exists()
+    done = vocap(
+        "mix", "--weights", tmp_path / "w.tsv", "--corpora", tmp_path, "-o", tmp_path / "mix.txt"
+    )
+    assert (
+        done.returncode == 1
+        and "every n is 0" in done.stderr
+        and not (tmp_path / "mix.txt").exists()
+    )

@@ -1,4 +1,6 @@
-"""The format of a file by its name, and the messages for a format that was guessed wrongly."""
+"""The format of a file by its name, and the messages for a format that was guessed
+wrongly.
+"""
 
 import gzip
 import json
@@ -80,8 +82,12 @@ def read(tmp_path, content, format, name="ka.txt"):
 
 
 def test_json_read_as_text(tmp_path):
-    records = jsonl(*({"id": n, "meta": {"title": "T"}, "text": f"{SENTENCE} {n}"} for n in range(400)))
-    with pytest.raises(VocapError, match=r'ka\.jsonl: jsonl by its name; write format: "jsonl:text"$'):
+    records = jsonl(
+        *({"id": n, "meta": {"title": "T"}, "text": f"{SENTENCE} {n}"} for n in range(400))
+    )
+    with pytest.raises(
+        VocapError, match=r'ka\.jsonl: jsonl by its name; write format: "jsonl:text"$'
+    ):
         read(tmp_path, records, "text", "ka.jsonl")
     assert read(tmp_path, records, "text") == records  # the name decides
 
@@ -89,7 +95,9 @@ def test_json_read_as_text(tmp_path):
 @pytest.mark.parametrize("records", [3, 30_000])
 def test_field_that_is_not_there(tmp_path, records):
     content = jsonl(*({"id": n, "meta": {"title": "T"}, "text": SENTENCE} for n in range(records)))
-    seen = 3 if records == 3 else r"1\d,\d\d\d"  # not all of a long file is read before that is said
+    seen = (
+        3 if records == 3 else r"1\d,\d\d\d"
+    )  # not all of a long file is read before that is said
     message = (
         rf"ka\.txt: none of the first {seen} records has text in the field 'txt'; "
         r'write format: "jsonl:text"; fields of text: text, meta\.title$'
@@ -102,7 +110,9 @@ def test_field_that_is_not_there(tmp_path, records):
 def test_field_of_another_type(tmp_path):
     content = jsonl({"id": 7, "doc": {"text": SENTENCE}})
     for field in ("id", "doc"):
-        with pytest.raises(VocapError, match=rf"line 1: field '{field}' is not text but .*: doc\.text$"):
+        with pytest.raises(
+            VocapError, match=rf"line 1: field '{field}' is not text but .*: doc\.text$"
+        ):
             read(tmp_path, content, f"jsonl:{field}")
 
 

@@ -41,7 +41,9 @@ def test_whole_file(get, tmp_path):
     assert (tmp_path / "text").read_bytes() == BODY
     assert note == json.loads((tmp_path / "text.json").read_text())
     assert (
-        note["complete"] and note["total_bytes"] == note["fetched_bytes"] == len(BODY) and note["etag"] == '"one"'
+        note["complete"]
+        and note["total_bytes"] == note["fetched_bytes"] == len(BODY)
+        and note["etag"] == '"one"'
     )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["text", "text.json"]
 
@@ -86,7 +88,9 @@ def test_a_part_of_another_address_is_not_resumed(get, server, tmp_path):
     assert (tmp_path / "text").read_bytes() == BODY and server.seen[0][1] is None
 
 
-@pytest.mark.parametrize("fault", ["range-ignored", "changed", "changed-unasked", "cut-without-etag"])
+@pytest.mark.parametrize(
+    "fault", ["range-ignored", "changed", "changed-unasked", "cut-without-etag"]
+)
 def test_starts_over_rather_than_mix_versions(get, tmp_path, fault):
     note = get(fault)
     assert (tmp_path / "text").read_bytes() == BODY
@@ -108,7 +112,9 @@ def test_retries_are_bounded(get, server, tmp_path, fault):
 
 
 def test_nobody_listens(get, tmp_path):
-    with pytest.raises(VocapError, match=r"http://127\.0\.0\.1:9/x: .*refused.*resumes from there later"):
+    with pytest.raises(
+        VocapError, match=r"http://127\.0\.0\.1:9/x: .*refused.*resumes from there later"
+    ):
         download("http://127.0.0.1:9/x", tmp_path / "text", timeout_s=5)
 
 
@@ -138,7 +144,11 @@ def test_prefix(get, server, tmp_path):
     note = get("cut", limit_bytes=200_000)
     assert (tmp_path / "text").read_bytes() == BODY[:200_000]
     assert [asked for _, asked, _ in server.seen] == ["bytes=0-199999", "bytes=150000-199999"]
-    assert note["total_bytes"] == len(BODY) and note["fetched_bytes"] == 200_000 and note["complete"] is False
+    assert (
+        note["total_bytes"] == len(BODY)
+        and note["fetched_bytes"] == 200_000
+        and note["complete"] is False
+    )
 
 
 @pytest.mark.parametrize("fault", ["fine", "range-ignored"])
@@ -148,19 +158,32 @@ def test_prefix_longer_than_the_file(get, tmp_path, fault):
 
 
 def test_command_and_the_sample_of_a_prefix(server, tmp_path):
-    """A prefix of an .xz file gives lines, flagged, and n is extrapolated by the length of the whole file."""
-    lines = [f"{number} {hashlib.sha256(str(number).encode()).hexdigest()}" for number in range(20_000)]
+    """A prefix of an .xz file gives lines, flagged, and n is extrapolated by the length
+    of the whole file.
+    """
+    lines = [
+        f"{number} {hashlib.sha256(str(number).encode()).hexdigest()}" for number in range(20_000)
+    ]
     packed = lzma.compress("".join(f"{line}\n" for line in lines).encode())
     server.bodies["whole"] = packed
     file = tmp_path / "ka"
     assert (
-        CliRunner().invoke(fetch, [server.url("whole"), "-o", str(file), "--limit-bytes", "400000"]).exit_code == 0
+        CliRunner()
+        .invoke(fetch, [server.url("whole"), "-o", str(file), "--limit-bytes", "400000"])
+        .exit_code
+        == 0
     )
     paths = {name: tmp_path / "out" / name for name in ("train", "heldout", "stats")}
     options = [word for name, path in paths.items() for word in (f"--{name}", str(path))]
     result = CliRunner().invoke(sample, ["--language", "ka", *options, str(file)])
     assert result.exit_code == 0, result.output
     stats = json.loads(paths["stats"].read_text())
-    assert stats["complete"] is False and stats["total_bytes"] == len(packed) and stats["scanned_bytes"] == 400_000
+    assert (
+        stats["complete"] is False
+        and stats["total_bytes"] == len(packed)
+        and stats["scanned_bytes"] == 400_000
+    )
     assert 0.97 < stats["n"] / 20_000 < 1.03 and stats["valid"] < 12_000
-    assert set(paths["train"].read_text().splitlines()) <= set(lines)  # the cut last line is in neither file
+    assert set(paths["train"].read_text().splitlines()) <= set(
+        lines
+    )  # the cut last line is in neither file

@@ -1,4 +1,6 @@
-"""The counts and the sample against a plain implementation of the definition, and against probabilities."""
+"""The counts and the sample against a plain implementation of the definition, and
+against probabilities.
+"""
 
 import collections
 import random
@@ -64,7 +66,10 @@ def odd_lines(count, seed):
         b"\xe3",
     ]
     odd += [b"\xff" * (MAX_LINE_BYTES + 1), b"\xc2", "\u0430".encode(), b"\x7f", b"\x01"]
-    return [pick.choice(odd) if pick.random() < 0.4 else b"line %d" % pick.randrange(10**9) for _ in range(count)]
+    return [
+        pick.choice(odd) if pick.random() < 0.4 else b"line %d" % pick.randrange(10**9)
+        for _ in range(count)
+    ]
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -119,7 +124,9 @@ def test_a_limit_in_characters_takes_as_many_lines_as_fit(tmp_path):
             continue
         assert limit - 110 < size <= limit
         place = {line.encode(): number for number, line in enumerate(lines)}
-        assert [place[line] for line in sample.train] == sorted(place[line] for line in sample.train)
+        assert [place[line] for line in sample.train] == sorted(
+            place[line] for line in sample.train
+        )
         if len(kept) > 100:  # not the beginning, and neither the short lines nor the long ones
             assert 1300 < np.mean([place[line.encode()] for line in kept]) < 1700
             assert abs(size / len(kept) - everything / 3000) < 3
@@ -130,7 +137,10 @@ def test_no_line_is_in_both_parts_by_content(tmp_path):
     for seed in range(5):
         sample, _ = sample_of([tmp_path / "a"], seed=seed, size=300)
         assert not set(sample.train) & set(sample.heldout)
-        assert len(set(sample.train)) == len(sample.train) and len(set(sample.heldout)) == len(sample.heldout) > 0
+        assert (
+            len(set(sample.train)) == len(sample.train)
+            and len(set(sample.heldout)) == len(sample.heldout) > 0
+        )
 
 
 def test_blocks_of_any_size_give_the_same_sample(tmp_path, monkeypatch):
@@ -139,7 +149,9 @@ def test_blocks_of_any_size_give_the_same_sample(tmp_path, monkeypatch):
     results = []
     for size in (1 << 20, 70, 4099):
         monkeypatch.setattr(text_lines, "BLOCK", size)
-        with pytest.raises(VocapError, match=r"not UTF-8: [\d,]+ of 4,000 lines cannot be decoded; .*iconv"):
+        with pytest.raises(
+            VocapError, match=r"not UTF-8: [\d,]+ of 4,000 lines cannot be decoded; .*iconv"
+        ):
             sample_of([tmp_path / "a"], size=200)
     good = [line for line in lines if kind_of(line) != "invalid_utf8"]
     (tmp_path / "b").write_bytes(b"".join(line + b"\n" for line in good))
@@ -153,7 +165,9 @@ def test_blocks_of_any_size_give_the_same_sample(tmp_path, monkeypatch):
 
 
 def test_reservoir_is_uniform():
-    """Every item of 60 is in a sample of 12 one time in five, and pairs are as frequent as independence says."""
+    """Every item of 60 is in a sample of 12 one time in five, and pairs are as frequent
+    as independence says.
+    """
     runs, items, size = 6000, 60, 12
     hits = np.zeros((runs, items), bool)
     for seed in range(runs):
@@ -180,9 +194,13 @@ def test_heldout_lines_come_from_everywhere(tmp_path):
 
 
 def test_scan_limit_over_several_files(tmp_path):
-    """The limit counts bytes of all files together; n is extrapolated by bytes, and flagged."""
+    """The limit counts bytes of all files together; n is extrapolated by bytes, and
+    flagged.
+    """
     for name in "abc":
-        (tmp_path / name).write_bytes(b"".join(b"%s %07d\n" % (name.encode(), number) for number in range(10_000)))
+        (tmp_path / name).write_bytes(
+            b"".join(b"%s %07d\n" % (name.encode(), number) for number in range(10_000))
+        )
     sample, corpus = sample_of([tmp_path / name for name in "abc"], scan_bytes=150_003)
     assert sample.counts["read"] == 15_000 and not corpus.complete
     assert corpus.consumed == 150_003 and corpus.total == 300_000

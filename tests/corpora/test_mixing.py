@@ -26,7 +26,9 @@ from vocap.tables.sampling_probabilities import (
 def test_equation_3(alpha):
     n = [30_000_000_000, 12, 400_000, 0, 5.5]
     exact = [math.pow(size, alpha) if size else 0.0 for size in n]
-    assert sampling_probabilities(n, alpha) == pytest.approx([power / sum(exact) for power in exact], rel=1e-12)
+    assert sampling_probabilities(n, alpha) == pytest.approx(
+        [power / sum(exact) for power in exact], rel=1e-12
+    )
 
 
 def test_equation_3_at_extremes():
@@ -92,14 +94,17 @@ def test_a_column_of_the_user_s_without_a_number(tmp_path, cell):
     path = tmp_path / "table.tsv"
     path.write_text(f"language\tname\tscript\tresource\tmine\nka\tGeorgian\tGeor\tmid\t{cell}\n")
     with pytest.raises(
-        VocapError, match=r"table\.tsv: column mine, language ka: .* where a number above 0 is needed"
+        VocapError,
+        match=r"table\.tsv: column mine, language ka: .* where a number above 0 is needed",
     ):
         weigh_languages([stats("ka", 70)], "mine", read_languages(path), str(path))
 
 
 def test_unknown_columns_and_languages():
     table = read_languages()
-    with pytest.raises(UsageError, match=r"no column 'words' to weigh by; it has: language, .*lines, bytes"):
+    with pytest.raises(
+        UsageError, match=r"no column 'words' to weigh by; it has: language, .*lines, bytes"
+    ):
         weigh_languages([stats("ka", 70)], "words", table)
     with pytest.raises(UsageError, match="no row for 'xx'; add one"):
         weigh_languages([stats("xx", 70)], "paper_cc_gb", table)
@@ -130,7 +135,12 @@ def test_whole_weights_are_whole_numbers(tmp_path):
         "language\tn\tsource\nru\t5392\tlines\nka\t0.5\tmine\nja\t7.0\tmine\nla\t0\t\n"
     )
     weights = read_weights(tmp_path / "w.tsv")
-    assert list(map(str, weights.items())) == ["('ru', 5392)", "('ka', 0.5)", "('ja', 7)", "('la', 0)"]
+    assert list(map(str, weights.items())) == [
+        "('ru', 5392)",
+        "('ka', 0.5)",
+        "('ja', 7)",
+        "('la', 0)",
+    ]
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -143,9 +153,16 @@ def test_quotas_are_largest_remainders(seed):
     found = quotas(total, q)
     assert found.sum() == total and not found[q == 0].any()
     exact = [fractions.Fraction(share) * total for share in q.tolist()]
-    assert all(math.floor(e) <= count <= math.floor(e) + 1 for e, count in zip(exact, found.tolist(), strict=True))
+    assert all(
+        math.floor(e) <= count <= math.floor(e) + 1
+        for e, count in zip(exact, found.tolist(), strict=True)
+    )
     up = [e - math.floor(e) for e, count in zip(exact, found.tolist(), strict=True) if count > e]
-    down = [e - math.floor(e) for e, count in zip(exact, found.tolist(), strict=True) if count <= e and e]
+    down = [
+        e - math.floor(e)
+        for e, count in zip(exact, found.tolist(), strict=True)
+        if count <= e and e
+    ]
     assert not up or not down or min(up) >= max(down) - fractions.Fraction(1, 10**9)
 
 
@@ -169,7 +186,9 @@ def corpora(tmp_path):
     files = []
     for language, count in (("ka", 500), ("ru", 3000), ("yi", 7), ("la", 0)):
         path = tmp_path / f"{language}.txt"
-        path.write_bytes(b"".join(b"%s %d\n" % (language.encode(), number) for number in range(count)))
+        path.write_bytes(
+            b"".join(b"%s %d\n" % (language.encode(), number) for number in range(count))
+        )
         files.append((language, path))
     return files
 
@@ -187,13 +206,22 @@ def test_mix(tmp_path, corpora):
     for (language, path), quota in zip(corpora, counts.tolist(), strict=True):
         every = path.read_bytes().split(b"\n")[:-1]
         if every:
-            assert {times[line] for line in every} <= {quota // len(every), -(-quota // len(every))}, language
+            assert {times[line] for line in every} <= {
+                quota // len(every),
+                -(-quota // len(every)),
+            }, language
     # shuffled: a language's lines are spread over the file as chance spreads them
     places = np.array([number for number, line in enumerate(lines) if line[:2] == b"ka"])
     assert abs(places.mean() - 1000) < 4 * 577 / 600**0.5
     numbers = [int(line.split()[1]) for line in lines if line[:2] == b"ru"]
     assert abs(np.corrcoef(numbers, np.arange(len(numbers)))[0, 1]) < 4 / 1000**0.5
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["ka.txt", "la.txt", "mix.txt", "ru.txt", "yi.txt"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "ka.txt",
+        "la.txt",
+        "mix.txt",
+        "ru.txt",
+        "yi.txt",
+    ]
 
 
 def test_mix_depends_on_the_seed(tmp_path, corpora):

@@ -1,4 +1,6 @@
-"""Sources: the settings, the named public ones, and their messages on a missing language."""
+"""Sources: the settings, the named public ones, and their messages on a missing
+language.
+"""
 
 import re
 from pathlib import Path
@@ -13,7 +15,9 @@ from vocap.languages import natural, read_languages
 
 ROOT = Path(__file__).parents[2]
 TABLE = natural(read_languages())
-NAMED = Corpora.model_validate(yaml.safe_load((ROOT / "config" / "sources.yaml").read_text())["corpora"])
+NAMED = Corpora.model_validate(
+    yaml.safe_load((ROOT / "config" / "sources.yaml").read_text())["corpora"]
+)
 
 
 def corpora(**settings):
@@ -28,9 +32,14 @@ def test_named_source_has_an_address_for_every_language_it_has(name):
     has = [language for language in TABLE.values() if language.code not in source.missing]
     found = resolve_all(NAMED.model_copy(update={"source": name}), has)
     places = [
-        entry.url or " ".join(entry.paths) or isinstance(entry.source, StarterSource) for entry in found.values()
+        entry.url or " ".join(entry.paths) or isinstance(entry.source, StarterSource)
+        for entry in found.values()
     ]
-    assert all(places) and "{lang}" not in str(places) and (name == "starter" or len(set(places)) == len(has))
+    assert (
+        all(places)
+        and "{lang}" not in str(places)
+        and (name == "starter" or len(set(places)) == len(has))
+    )
 
 
 @pytest.mark.parametrize(
@@ -42,7 +51,9 @@ def test_named_source_has_an_address_for_every_language_it_has(name):
     ],
 )
 def test_codes_of_language_and_script(name, others):
-    """`others`: the codes that are not those of ISO 639-3 and ISO 15924, by the projects' own lists."""
+    """`others`: the codes that are not those of ISO 639-3 and ISO 15924, by the
+    projects' own lists.
+    """
     source = NAMED.sources[name]
     for language in TABLE.values():
         if language.code not in source.missing:
@@ -75,7 +86,9 @@ def test_every_language_without_text_is_named_at_once():
     settings = NAMED.model_copy(update={"source": "cc100"})
     with pytest.raises(UsageError, match=r"\(ba\).*\n.*\(tt\)"):
         resolve_all(settings, chosen)
-    found = resolve_all(settings.model_copy(update={"languages": {"ba": "wikipedia", "tt": "starter"}}), chosen)
+    found = resolve_all(
+        settings.model_copy(update={"languages": {"ba": "wikipedia", "tt": "starter"}}), chosen
+    )
     assert (
         list(found) == ["ka", "ba", "tt", "de"]
         and isinstance(found["tt"].source, StarterSource)
@@ -87,7 +100,11 @@ def test_files_of_the_user_s():
     settings = corpora(
         source="mine",
         sources={
-            "mine": {"path": ["/d/{lang}.1.gz", "/d/{lang}.2.gz"], "format": "tsv:2", "codes": {"no": "nob"}}
+            "mine": {
+                "path": ["/d/{lang}.1.gz", "/d/{lang}.2.gz"],
+                "format": "tsv:2",
+                "codes": {"no": "nob"},
+            }
         },
     )
     (found,) = resolve_all(settings, [TABLE["no"]]).values()
@@ -103,10 +120,14 @@ def test_removed_and_unknown_sources():
 
 def test_code_column_of_a_user_s_table():
     source = UrlSource(url="https://a.example/{lang}", code_column="theirs")
-    with pytest.raises(UsageError, match=r"mine\.code_column: the table of languages has no 'theirs' for ka"):
+    with pytest.raises(
+        UsageError, match=r"mine\.code_column: the table of languages has no 'theirs' for ka"
+    ):
         resolve("mine", source, TABLE["ka"])
     with pytest.raises(UsageError, match=r"codes\.ka: '\.\./x' cannot be a code"):
-        resolve("mine", UrlSource(url="https://a.example/{lang}", codes={"ka": "../x"}), TABLE["ka"])
+        resolve(
+            "mine", UrlSource(url="https://a.example/{lang}", codes={"ka": "../x"}), TABLE["ka"]
+        )
 
 
 @pytest.mark.parametrize(

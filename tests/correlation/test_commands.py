@@ -22,7 +22,9 @@ def make_scored(folder, size, rows, steps=50):
     selection = {"task": "panx", "learning_rate": 2e-5, "epochs": 3, "seeds": [1, 2]}
     (out / "selection.json").write_text(json.dumps(selection | {"languages": ["hi"]}))
     (out.parent / "pretrained").mkdir()
-    (out.parent / "pretrained/metrics.jsonl").write_text('{"step": 10}\n' + json.dumps({"step": steps}) + "\n")
+    (out.parent / "pretrained/metrics.jsonl").write_text(
+        '{"step": 10}\n' + json.dumps({"step": steps}) + "\n"
+    )
     return out
 
 
@@ -38,7 +40,9 @@ def call_correlate(tmp_path, sizes, *folders):
     """The command on the curves of `tmp_path`, and the points that it wrote."""
     asked = [word for size in sizes for word in ("--size", size)]
     words = ["--vocabularies", tmp_path / "vocabularies", *asked, "-o", tmp_path / "out", *folders]
-    CliRunner().invoke(correlate, list(map(str, words)), catch_exceptions=False, standalone_mode=False)
+    CliRunner().invoke(
+        correlate, list(map(str, words)), catch_exceptions=False, standalone_mode=False
+    )
     return read_studied(tmp_path / "out/points.tsv")
 
 
@@ -53,16 +57,23 @@ def test_points_are_of_the_chosen_setting_on_the_test_file_or_else_on_dev(tmp_pa
     assert (first.size, first.alp, first.split, first.f1) == (10, -90.0, "dev", 81.0)
     assert (second.size, second.alp, second.split, second.f1) == (20, -80.0, "test", 65.0)
     assert (second.seeds, second.steps) == (2, 50)
-    with pytest.raises(VocapError, match="30/panx: not LANGUAGE/SIZE/TASK, of a size that has an ALP"):
+    with pytest.raises(
+        VocapError, match="30/panx: not LANGUAGE/SIZE/TASK, of a size that has an ALP"
+    ):
         call_correlate(tmp_path, (10, 20, 30), make_scored(study, 30, dev))
 
 
 def test_a_size_that_the_text_does_not_reach_is_a_hole_and_no_part_of_the_coefficients(tmp_path):
-    """Pearson by hand: of ALP and F1 = 1, 2, 4 over sizes 10, 20, 30 it is 3 / sqrt(2 x 14/3)."""
+    """Pearson by hand: of ALP and F1 = 1, 2, 4 over sizes 10, 20, 30 it is 3 / sqrt(2 x
+    14/3).
+    """
     make_curve(tmp_path / "vocabularies/hi/curve.tsv", (10, 20, 30), (40, 50))
     sizes = (10, 20, 30, 40)  # of the study: 50 is none of them
     rows = {10: 1.0, 20: 2.0, 30: 4.0}
-    folders = [make_scored(tmp_path / "s", size, [("test", 1, 2e-5, 3, "f1", f1)]) for size, f1 in rows.items()]
+    folders = [
+        make_scored(tmp_path / "s", size, [("test", 1, 2e-5, 3, "f1", f1)])
+        for size, f1 in rows.items()
+    ]
     call_correlate(tmp_path, sizes, *folders)
     (row,) = read_tsv(tmp_path / "out/correlations.tsv")
     assert (row["sizes"], row["holes"]) == ("3", "1")
@@ -77,8 +88,16 @@ def test_a_size_that_the_text_does_not_reach_is_a_hole_and_no_part_of_the_coeffi
         ("panx/scores.tsv", "hi\ttest\t1\t1e-5\tmany\tf1\t50.0", r"scores\.tsv: .*many"),
         ("panx/scores.tsv", "hi\ttest\t1\t2e-5\t3\tf1\t", r"scores\.tsv: could not convert"),
         ("panx/selection.json", '{"task": "panx", "seeds": [1], "languages": []}', "no choice"),
-        ("pretrained/metrics.jsonl", "", r"metrics\.jsonl: its last line names no step; .*train the model"),
-        ("pretrained/metrics.jsonl", '{"step": 10}\n{"st', r"metrics\.jsonl: its last line names no step"),
+        (
+            "pretrained/metrics.jsonl",
+            "",
+            r"metrics\.jsonl: its last line names no step; .*train the model",
+        ),
+        (
+            "pretrained/metrics.jsonl",
+            '{"step": 10}\n{"st',
+            r"metrics\.jsonl: its last line names no step",
+        ),
     ],
 )
 def test_damaged_results_are_one_error(tmp_path, name, content, said):

@@ -1,4 +1,6 @@
-"""`vocap diff` against SentencePiece and tokenizers themselves, asked line by line and word by word."""
+"""`vocap diff` against SentencePiece and tokenizers themselves, asked line by line and
+word by word.
+"""
 
 import itertools
 import json
@@ -22,14 +24,18 @@ from vocap.unigram.sentencepiece_trainer import train
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Two SentencePiece models of the same text, and text of two languages, one without spaces."""
+    """Two SentencePiece models of the same text, and text of two languages, one without
+    spaces.
+    """
     root = tmp_path_factory.mktemp("diff")
     lines = {language: make_lines(language, 400, seed=5) for language in ("en", "zh")}
     both = [line for language in lines.values() for line in language]
     for name, size in (("a", 300), ("b", 260)):
         (root / f"{name}.model").write_bytes(train(both, size, threads=1))
     for language, text in lines.items():
-        (root / f"{language}.txt").write_text("".join(f"{line}\n" for line in [*text[:150], "", "ꙮ"]), "utf-8")
+        (root / f"{language}.txt").write_text(
+            "".join(f"{line}\n" for line in [*text[:150], "", "ꙮ"]), "utf-8"
+        )
         path = root / "corpora" / language / "heldout.txt"
         path.parent.mkdir(parents=True)
         path.write_text("".join(f"{line}\n" for line in text[:150]), "utf-8")
@@ -48,14 +54,25 @@ def test_counts_are_those_of_sentencepiece(folder, tmp_path):
     run(folder, *texts(folder), "-o", tmp_path / "out")
     pair = [SentencePieceProcessor(model_file=str(folder / f"{name}.model")) for name in "ab"]
     for row in read_tsv(tmp_path / "out" / "languages.tsv"):
-        lines = [line for line in (folder / f"{row['language']}.txt").read_text("utf-8").split("\n") if line]
+        lines = [
+            line
+            for line in (folder / f"{row['language']}.txt").read_text("utf-8").split("\n")
+            if line
+        ]
         cut = [[processor.encode(line, out_type=str) for line in lines] for processor in pair]
         assert int(row["lines"]) == len(lines)
         assert [int(row["tokens_a"]), int(row["tokens_b"])] == [sum(map(len, side)) for side in cut]
-        assert int(row["lines_changed"]) == sum(one != other for one, other in zip(*cut, strict=True))
+        assert int(row["lines_changed"]) == sum(
+            one != other for one, other in zip(*cut, strict=True)
+        )
         words = Counter(word for line in lines for word in line.split())
-        splits = {word: [tuple(processor.encode(word, out_type=str)) for processor in pair] for word in words}
-        changed = {word: count for word, count in words.items() if splits[word][0] != splits[word][1]}
+        splits = {
+            word: [tuple(processor.encode(word, out_type=str)) for processor in pair]
+            for word in words
+        }
+        changed = {
+            word: count for word, count in words.items() if splits[word][0] != splits[word][1]
+        }
         assert changed and int(row["words_changed"]) == sum(changed.values())
         assert int(row["distinct_changed"]) == len(changed)
         if row["language"] == "en":
@@ -97,9 +114,13 @@ def test_a_tokenizer_and_its_export_do_not_differ(tmp_path, folder):
     )
     export(tmp_path / "sentencepiece.model", tmp_path / "huggingface")
     limits = ["--max-change=0", "--max-words=0", "--max-characters=0"]
-    shown = run(tmp_path, *texts(folder), *limits, "--json", a="sentencepiece.model", b="huggingface")
+    shown = run(
+        tmp_path, *texts(folder), *limits, "--json", a="sentencepiece.model", b="huggingface"
+    )
     summary = json.loads(shown)
-    assert summary["beyond"] == [] and all(row["lines_changed"] == 0 for row in summary["languages"])
+    assert summary["beyond"] == [] and all(
+        row["lines_changed"] == 0 for row in summary["languages"]
+    )
     assert summary["pieces"] == {"same": summary["ids_a"], "only_a": 0, "only_b": 0, "moved": 0}
 
 
@@ -108,7 +129,9 @@ def test_exit_status_says_which_limit_is_passed(folder):
     assert all("tokens a line changed by" in reason for reason in json.loads(shown)["beyond"])
     run(folder, *texts(folder), "--max-change=1000", "--max-words=100", "--max-characters=100")
     assert "BEYOND THE LIMIT: en" in run(folder, *texts(folder), "--max-words=0", status=1)
-    assert run(folder, "--corpora", folder / "corpora", "--languages=en")  # no limit, no difference too great
+    assert run(
+        folder, "--corpora", folder / "corpora", "--languages=en"
+    )  # no limit, no difference too great
 
 
 def without(folder, path, characters):
@@ -126,7 +149,11 @@ def without(folder, path, characters):
 @pytest.mark.parametrize("exported", [False, True])
 def test_text_that_becomes_unknown_has_changed(tmp_path, folder, exported):
     """Though SentencePiece writes <unk> as the text that it stands for."""
-    lost = next(piece for piece in load_encoder(folder / "a.model").pieces if len(piece) == 1 and piece.isalpha())
+    lost = next(
+        piece
+        for piece in load_encoder(folder / "a.model").pieces
+        if len(piece) == 1 and piece.isalpha()
+    )
     without(folder, tmp_path / "lost.model", {lost})
     (tmp_path / "text.txt").write_text(f"a {lost} b\n{lost}{lost}\n", "utf-8")
     b = "lost.model"
@@ -135,13 +162,17 @@ def test_text_that_becomes_unknown_has_changed(tmp_path, folder, exported):
         tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
         b = "tokenizer.json"
         tokenizer.save(str(tmp_path / b))
-    shown = run(folder, f"--text=en={tmp_path / 'text.txt'}", "--max-words=0", status=1, b=tmp_path / b)
+    shown = run(
+        folder, f"--text=en={tmp_path / 'text.txt'}", "--max-words=0", status=1, b=tmp_path / b
+    )
     assert "BEYOND THE LIMIT: en" in shown and f"⟨{lost}" in shown
 
 
 def test_a_language_without_a_line_holds_no_limit(tmp_path, folder):
     (tmp_path / "empty.txt").write_text("", "utf-8")
-    shown = run(folder, *texts(folder), f"--text=de={tmp_path / 'empty.txt'}", "--max-change=1000", status=1)
+    shown = run(
+        folder, *texts(folder), f"--text=de={tmp_path / 'empty.txt'}", "--max-change=1000", status=1
+    )
     assert "BEYOND THE LIMIT: de: no line" in shown
     run(folder, *texts(folder), f"--text=de={tmp_path / 'empty.txt'}")
 
@@ -153,19 +184,25 @@ def byte_level():
 def word_piece():
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    tokenizer.train_from_iterator(make_lines("en", 100), trainers.WordPieceTrainer(special_tokens=["[UNK]"]))
+    tokenizer.train_from_iterator(
+        make_lines("en", 100), trainers.WordPieceTrainer(special_tokens=["[UNK]"])
+    )
     return tokenizer
 
 
 @pytest.mark.parametrize("make", [byte_level, word_piece])
 def test_other_kinds_of_tokenizers_have_one_notation(make):
-    """Pieces of a word join to U+2581 and the word; and are those that the tokenizer cuts inside a line."""
+    """Pieces of a word join to U+2581 and the word; and are those that the tokenizer
+    cuts inside a line.
+    """
     splitter = Splitter(HuggingFaceEncoder(make(), None))
     words = ["tiso", *make_lines("en", 1, seed=9)[0].split()]
     for word, split in zip(words, splitter.split(words), strict=True):
         assert "".join(split) == f"▁{word}"
         inside = splitter.encoder.tokenizer.encode(f"a {word}").tokens[-len(split) :]
-        assert [splitter.encoder.ids[token] for token in inside] == [splitter.pieces.index(part) for part in split]
+        assert [splitter.encoder.ids[token] for token in inside] == [
+            splitter.pieces.index(part) for part in split
+        ]
 
 
 def test_kinds_can_be_compared(folder, tmp_path):
@@ -177,7 +214,9 @@ def test_kinds_can_be_compared(folder, tmp_path):
 @given(st.data())
 def test_changed_parts_lie_between_common_borders(data):
     text = data.draw(st.text("abc", min_size=1, max_size=12))
-    borders = [data.draw(st.sets(st.integers(1, len(text) - 1))) if len(text) > 1 else set() for _ in "ab"]
+    borders = [
+        data.draw(st.sets(st.integers(1, len(text) - 1))) if len(text) > 1 else set() for _ in "ab"
+    ]
     splits = []
     for side in borders:
         ends = [0, *sorted(side), len(text)]

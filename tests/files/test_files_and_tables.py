@@ -12,7 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vocap.errors import UsageError, VocapError, explain
-from vocap.files.io import naming, read_tsv, replacing, replacing_directory, scratch_directory, write_tsv
+from vocap.files.io import (
+    naming,
+    read_tsv,
+    replacing,
+    replacing_directory,
+    scratch_directory,
+    write_tsv,
+)
 from vocap.languages import default_table, natural, read_languages, select
 
 
@@ -31,11 +38,17 @@ def test_a_folder_is_no_file_and_a_file_no_folder(tmp_path):
     (tmp_path / "file").write_text("mine")
     with pytest.raises(VocapError, match="folder: a folder"), replacing(tmp_path / "folder"):
         raise AssertionError("nothing may be computed for it")
-    with pytest.raises(UsageError, match="file: not a folder"), replacing_directory(tmp_path / "file"):
+    with (
+        pytest.raises(UsageError, match="file: not a folder"),
+        replacing_directory(tmp_path / "file"),
+    ):
         raise AssertionError("nothing may be computed for it")
     with pytest.raises(VocapError, match="folder: a folder, not a table"):
         list(read_tsv(tmp_path / "folder"))
-    assert sorted(os.listdir(tmp_path)) == ["file", "folder"] and (tmp_path / "file").read_text() == "mine"
+    assert (
+        sorted(os.listdir(tmp_path)) == ["file", "folder"]
+        and (tmp_path / "file").read_text() == "mine"
+    )
 
 
 def test_a_directory_takes_the_place_of_an_older_one(tmp_path):
@@ -70,11 +83,17 @@ def test_a_directory_of_someone_else_is_left_alone(tmp_path):
         raise AssertionError("nothing is begun")
     assert sorted(os.listdir(target)) == ["a.json", "notes", "thesis.txt"]
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(UsageError, match="file: not a folder"), replacing_directory(tmp_path / "file", owned):
+    with (
+        pytest.raises(UsageError, match="file: not a folder"),
+        replacing_directory(tmp_path / "file", owned),
+    ):
         raise AssertionError("nothing is begun")
     (tmp_path / "named").mkdir()
     (tmp_path / "named" / "a.json").mkdir()  # a folder of that name is no file of the writer's
-    with pytest.raises(UsageError, match=r"'a\.json/'"), replacing_directory(tmp_path / "named", owned):
+    with (
+        pytest.raises(UsageError, match=r"'a\.json/'"),
+        replacing_directory(tmp_path / "named", owned),
+    ):
         raise AssertionError("nothing is begun")
     assert sorted(os.listdir(tmp_path)) == ["file", "named", "out"]
 
@@ -118,7 +137,10 @@ def test_a_full_device_is_told_with_the_file_that_was_to_be_written(tmp_path):
         folder = replacing_directory(tmp_path / "folder")
         with pytest.raises(OSError) as found, folder as inside, replacing(inside / "b.txt"):
             raise error
-        assert (found.value.errno, found.value.filename) == (errno.ENOSPC, str(tmp_path / "folder" / "b.txt"))
+        assert (found.value.errno, found.value.filename) == (
+            errno.ENOSPC,
+            str(tmp_path / "folder" / "b.txt"),
+        )
     says = explain(found.value)
     assert says.startswith(f"{tmp_path}/folder/b.txt: No space left on device; free some space")
     assert os.listdir(tmp_path) == []
@@ -135,7 +157,9 @@ def test_a_folder_that_cannot_be_made_is_named_without_its_temporary_name(tmp_pa
 def test_of_two_files_the_one_is_named_that_the_error_is_about(tmp_path):
     for number, name in ((errno.ENOSPC, "copy"), (errno.ENOENT, "source")):
         with pytest.raises(OSError) as found, naming(tmp_path / "other"):
-            raise OSError(number, os.strerror(number), "source", None, "copy")  # as shutil.copyfile has it
+            raise OSError(
+                number, os.strerror(number), "source", None, "copy"
+            )  # as shutil.copyfile has it
         assert (found.value.errno, found.value.filename) == (number, name)
 
 
@@ -179,8 +203,13 @@ def test_the_table_holds_the_papers_languages():
     groups = [language.resource for language in table.values()]
     assert len(table) == 86
     assert [groups.count(group) for group in ("low", "mid", "high")] == [37, 25, 24]
-    assert sum(float(language.facts["paper_allocated_thousands"]) for language in table.values()) == 711
+    assert (
+        sum(float(language.facts["paper_allocated_thousands"]) for language in table.values())
+        == 711
+    )
     assert sum(float(row.facts["paper_cc_gb"]) for row in table.values()) == pytest.approx(2077.5)
-    assert sum(float(row.facts["paper_wikipedia_gb"]) for row in table.values()) == pytest.approx(67.36, abs=0.01)
+    assert sum(float(row.facts["paper_wikipedia_gb"]) for row in table.values()) == pytest.approx(
+        67.36, abs=0.01
+    )
     with pytest.raises(UsageError, match="'xx'"):
         select(table, ["en", "xx"])

@@ -1,4 +1,6 @@
-"""YAML and JSON: what plain YAML means is read, all else is one line that names the file and its line."""
+"""YAML and JSON: what plain YAML means is read, all else is one line that names the
+file and its line.
+"""
 
 import json
 import random
@@ -40,7 +42,9 @@ def test_other_files_are_one_line(tmp_path):
             read_yaml(path)
 
 
-@pytest.mark.parametrize("path", sorted((ROOT).glob("*/**/*.yaml")), ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "path", sorted((ROOT).glob("*/**/*.yaml")), ids=lambda path: str(path.relative_to(ROOT))
+)
 def test_files_of_the_project_mean_what_pyyaml_reads(path):
     """Profiles, environments and cost tables too: none has a key twice."""
     assert read_yaml(path) == yaml.safe_load(path.read_text("utf-8"))
@@ -52,9 +56,13 @@ def test_random_data_come_back():
     def value(depth):
         kind = rng.randrange(7 if depth else 5)
         if kind < 5:
-            return [rng.randrange(10**9), rng.random(), rng.choice(["a", "no", "1:1", "é\n", ""]), None, True][
-                kind
-            ]
+            return [
+                rng.randrange(10**9),
+                rng.random(),
+                rng.choice(["a", "no", "1:1", "é\n", ""]),
+                None,
+                True,
+            ][kind]
         if kind == 5:
             return [value(depth - 1) for _ in range(rng.randrange(5))]
         return {rng.choice("abcdef"): value(depth - 1) for _ in range(rng.randrange(5))}
@@ -71,7 +79,9 @@ def test_merged_keys_may_be_given_again():
 
 def test_an_object_is_read_as_json_reads_it(tmp_path):
     value = {"a": [1, 2.5, None, True], "ж": {"\u2028": "\U0001f600"}}
-    (tmp_path / "x.json").write_text(json.dumps(value, ensure_ascii=False, indent=1), encoding="utf-8")
+    (tmp_path / "x.json").write_text(
+        json.dumps(value, ensure_ascii=False, indent=1), encoding="utf-8"
+    )
     assert read_object(tmp_path / "x.json") == value
 
 

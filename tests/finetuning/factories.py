@@ -36,7 +36,10 @@ def squad(*paragraphs: tuple[str, list[tuple[str, str, list[tuple[str, int]]]]])
                                 {
                                     "id": name,
                                     "question": question,
-                                    "answers": [{"text": text, "answer_start": start} for text, start in answers],
+                                    "answers": [
+                                        {"text": text, "answer_start": start}
+                                        for text, start in answers
+                                    ],
                                 }
                                 for name, question, answers in questions
                             ],
@@ -50,12 +53,15 @@ def squad(*paragraphs: tuple[str, list[tuple[str, str, list[tuple[str, int]]]]])
     )
 
 
-def one_question(name: str = "q1", context: str = "Kyoto was the capital.", answer: str = "Kyoto") -> str:
+def one_question(
+    name: str = "q1", context: str = "Kyoto was the capital.", answer: str = "Kyoto"
+) -> str:
     return squad((context, [(name, "Which city?", [(answer, context.index(answer))])]))
 
 
 PAIRS = {
-    "xnli": "A cat sleeps.\tAn animal rests.\tentailment\r\nIt rains.\tIt is dry.\tcontradiction\r\n",
+    "xnli": "A cat sleeps.\tAn animal rests.\tentailment\r\nIt rains.\tIt is "
+    "dry.\tcontradiction\r\n",
     "pawsx": "He left Rome for Bonn.\tHe left Bonn for Rome.\t0\r\nIt was hot.\tHot it was.\t1\r\n",
 }
 TAGS = {
@@ -65,7 +71,9 @@ TAGS = {
 
 
 def xtreme_folder(folder: Path, languages: tuple[str, ...] = ("en", "de", "zh")) -> Path:
-    """Every file of every task in those languages that it has; test files labelled, as xTune leaves them."""
+    """Every file of every task in those languages that it has; test files labelled, as
+    xTune leaves them.
+    """
     for task in TASKS.values():
         for split in ("train", "dev", "test"):
             for language in task.languages_of(split):

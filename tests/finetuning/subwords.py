@@ -1,4 +1,6 @@
-"""Encoders for the tests: ours in its Hugging Face form, one put together as XLM-R's is, and SentencePiece."""
+"""Encoders for the tests: ours in its Hugging Face form, one put together as XLM-R's
+is, and SentencePiece.
+"""
 
 from functools import cache
 
@@ -27,11 +29,15 @@ def ours(byte_fallback: bool = False) -> InputEncoder:
 
 @cache
 def as_xlmr() -> InputEncoder:
-    """The pieces of `ours` in the steps of XLM-R's tokenizer.json: `Precompiled`, then words, then `Metaspace`."""
+    """The pieces of `ours` in the steps of XLM-R's tokenizer.json: `Precompiled`, then
+    words, then `Metaspace`.
+    """
     proto = scripts.model(SIZE)
     backend = Tokenizer(models.Unigram(scores_of(proto), unk_id=3))
     backend.normalizer = normalizers.Precompiled(proto.normalizer_spec.precompiled_charsmap)
-    backend.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()])
+    backend.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()]
+    )
     backend.post_processor = ours().backend.post_processor
     return InputEncoder(_fast(backend))
 

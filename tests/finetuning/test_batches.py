@@ -1,4 +1,6 @@
-"""Batches by length: each input once an epoch, a function of the step alone; places of words by brute force."""
+"""Batches by length: each input once an epoch, a function of the step alone; places of
+words by brute force.
+"""
 
 import numpy as np
 import pytest
@@ -41,7 +43,10 @@ def test_a_step_is_the_same_whatever_was_asked_before():
     assert [backward.members(step).tolist() for step in reversed(range(200))] == expected[::-1]
     other = LengthBatches(features, 8, seed=2, pad=PAD)
     assert other.members(0).tolist() != expected[0]
-    assert expected[: forward.steps_per_epoch] != expected[forward.steps_per_epoch : 2 * forward.steps_per_epoch]
+    assert (
+        expected[: forward.steps_per_epoch]
+        != expected[forward.steps_per_epoch : 2 * forward.steps_per_epoch]
+    )
 
 
 def test_inputs_of_a_batch_are_of_like_length():
@@ -49,7 +54,9 @@ def test_inputs_of_a_batch_are_of_like_length():
     batches = LengthBatches(features, 8, seed=1, pad=PAD)
     lengths = features.lengths
     shuffled = np.random.default_rng(0).permutation(4000).reshape(-1, 8)
-    by_length = padding_share(lengths, [batches.members(step) for step in range(batches.steps_per_epoch)])
+    by_length = padding_share(
+        lengths, [batches.members(step) for step in range(batches.steps_per_epoch)]
+    )
     assert by_length < 0.03 < 0.3 < padding_share(lengths, shuffled)
 
 
@@ -77,10 +84,18 @@ def test_the_subwords_of_every_word_are_found():
         word.append(np.repeat([-1, *range(len(lengths)), -1], frame))
         label.append(np.repeat([IGNORED, IGNORED, *range(1, len(lengths)), IGNORED], frame))
     second = [len(row) for row in ids]
-    features = Features.of({"example": range(3), "second": second}, {"ids": ids, "word": word, "label": label})
+    features = Features.of(
+        {"example": range(3), "second": second}, {"ids": ids, "word": word, "label": label}
+    )
     batch = assemble(features, np.array([2, 0]), PAD)
     width = batch.input_ids.shape[1]
-    expected = [[1, 2], [3, 4], [width + 1], [width + 2, width + 3, width + 4], [width + 5, width + 6]]
+    expected = [
+        [1, 2],
+        [3, 4],
+        [width + 1],
+        [width + 2, width + 3, width + 4],
+        [width + 5, width + 6],
+    ]
     place, of_word = batch.targets["place"], batch.targets["word"]
     assert [place[of_word == word].tolist() for word in range(5)] == expected
     assert batch.targets["label"].tolist() == [IGNORED, 1, IGNORED, 1, 2]

@@ -1,4 +1,6 @@
-"""The paired bootstrap against scores of examples really drawn again, and against the normal distribution."""
+"""The paired bootstrap against scores of examples really drawn again, and against the
+normal distribution.
+"""
 
 import numpy as np
 import pytest
@@ -11,12 +13,16 @@ TASK = TASKS["panx"]
 
 
 def tagged(random, count):
-    """Gold tags of sentences, and those of a tagger that is right three times of four."""
+    """Gold tags of sentences, and those of a tagger that is right three times of
+    four.
+    """
     gold, pred = [], []
     for length in random.integers(1, 7, count):
         tags = random.choice(TASK.labels, length).tolist()
         gold.append(tags)
-        pred.append([tag if random.random() < 0.75 else str(random.choice(TASK.labels)) for tag in tags])
+        pred.append(
+            [tag if random.random() < 0.75 else str(random.choice(TASK.labels)) for tag in tags]
+        )
     return gold, pred
 
 
@@ -30,12 +36,16 @@ def test_a_sample_is_scored_as_if_its_examples_were_the_test_file():
         examples = [Sentence(("w",) * len(tags), tuple(tags)) for tags in gold]
         runs = [[tagged_like(random, gold) for _ in range(seeds)] for seeds in (2, 3)]
         for table, preds in zip(tables, runs, strict=True):
-            table[language] = np.stack([parts(TASK, language, examples, pred)["f1"] for pred in preds])
+            table[language] = np.stack(
+                [parts(TASK, language, examples, pred)["f1"] for pred in preds]
+            )
         places = np.random.default_rng([7, number]).integers(count, size=(samples, count))
 
         def f1(preds, chosen, gold=gold):
             again = [gold[place] for place in chosen]
-            scores = [metrics.chunk_f1(again, [pred[place] for place in chosen])["f1"] for pred in preds]
+            scores = [
+                metrics.chunk_f1(again, [pred[place] for place in chosen])["f1"] for pred in preds
+            ]
             return np.mean(scores)
 
         drawn[language] = np.array([[f1(preds, chosen) for preds in runs] for chosen in places])
@@ -77,7 +87,11 @@ def test_a_model_does_not_differ_from_itself_and_one_that_is_always_right_does()
     same = paired_bootstrap({"en": hits(mixed)}, {"en": hits(mixed)}, samples=100, seed=1)["en"]
     assert (same.difference, same.low, same.high, same.p) == (0, 0, 0, 1)
     apart = paired_bootstrap({"en": hits(right)}, {"en": hits(wrong)}, samples=100, seed=1)["en"]
-    assert (apart.difference, apart.low, apart.high) == (100, 100, 100) and apart.p == pytest.approx(2 / 101)
+    assert (apart.difference, apart.low, apart.high) == (
+        100,
+        100,
+        100,
+    ) and apart.p == pytest.approx(2 / 101)
 
 
 def test_the_seed_alone_decides_and_translations_are_drawn_together():
@@ -89,4 +103,6 @@ def test_the_seed_alone_decides_and_translations_are_drawn_together():
     together = paired_bootstrap(*tables, samples=500, seed=9, parallel=True)
     assert together["en"] == together["de"] == together[""]
     apart = once[""].high - once[""].low
-    assert apart < 0.9 * (together[""].high - together[""].low)  # by chance two draws even each other out
+    assert apart < 0.9 * (
+        together[""].high - together[""].low
+    )  # by chance two draws even each other out

@@ -1,4 +1,6 @@
-"""Examples to inputs and back: against SentencePiece's own segmentation, word by word, and definitions."""
+"""Examples to inputs and back: against SentencePiece's own segmentation, word by word,
+and definitions.
+"""
 
 from itertools import groupby, pairwise
 from operator import itemgetter
@@ -41,7 +43,9 @@ LINES = [*make_lines(60, seed=3), "", " ", "\u200b", "<s> </s>", *ODD]
 
 
 def test_pairs_are_framed_as_xlmr_frames_them():
-    pairs = [Pair(first, second, "neutral") for first, second in zip(LINES, reversed(LINES), strict=True)]
+    pairs = [
+        Pair(first, second, "neutral") for first, second in zip(LINES, reversed(LINES), strict=True)
+    ]
     features = encode_pairs(pairs, ours(), XNLI.labels, 10_000)
     for pair, ids, second in zip(pairs, rows(features), features.inputs["second"], strict=True):
         left, right = (sentencepiece().encode(text) for text in (pair.first, pair.second))
@@ -65,7 +69,9 @@ def test_long_pairs_lose_the_end_of_the_longer():
 
 
 def expected_words(words):
-    """Every word by SentencePiece, alone; nothing, or too much, is the unknown token."""
+    """Every word by SentencePiece, alone; nothing, or too much, is the unknown
+    token.
+    """
     pieces = [sentencepiece().encode(word) for word in words]
     return [ids if 0 < len(ids) <= 125 else [UNKNOWN] for ids in pieces]
 
@@ -75,8 +81,12 @@ def sentences():
     long = tuple(words * 3)  # of several inputs
     odd = ("", "\u200b", "\ufe0f", "东" * 126, "no" * 400, "a")
     return [
-        Sentence(tuple(words[start : start + 7]), tuple(UDPOS.labels[:7])) for start in range(0, len(words) - 7, 7)
-    ] + [Sentence(long, tuple(UDPOS.labels[number % 17] for number in range(len(long)))), Sentence(odd, None)]
+        Sentence(tuple(words[start : start + 7]), tuple(UDPOS.labels[:7]))
+        for start in range(0, len(words) - 7, 7)
+    ] + [
+        Sentence(long, tuple(UDPOS.labels[number % 17] for number in range(len(long)))),
+        Sentence(odd, None),
+    ]
 
 
 def test_words_are_encoded_alone_and_none_is_lost():
@@ -124,7 +134,9 @@ def test_windows_hold_question_and_context():
         Question("empty", "no?", "\u200b", ()),
     ]
     features = encode_questions(examples, ours(), max_length=100, stride=20, max_question=16)
-    example, second, first, last = (features.inputs[name] for name in ("example", "second", "start", "end"))
+    example, second, first, last = (
+        features.inputs[name] for name in ("example", "second", "start", "end")
+    )
     assert example.tolist() == sorted(example) and set(example) == {0, 1, 2, 3}
     whole = sentencepiece().encode(context)
     for one in (0, 1):
@@ -144,7 +156,9 @@ def test_windows_hold_question_and_context():
     for number in np.flatnonzero((example == 0) & (first > 0)):
         offsets = features.row("offsets", number)
         found.append(context[offsets[first[number], 0] : offsets[last[number], 1]])
-    assert found and set(found) == {LINES[12]}  # the first answer, in the windows that hold all of it
+    assert found and set(found) == {
+        LINES[12]
+    }  # the first answer, in the windows that hold all of it
     assert len(found) < (example == 0).sum()
     assert not first[example == 1].any()
     assert features.tokens["ids"][-1] == EOS and not features.row("best", len(features) - 1).any()
@@ -167,7 +181,9 @@ def test_tokenizers_that_cannot_be_used(tmp_path):
     backend = Tokenizer.from_str(ours().backend.to_str())
     with pytest.raises(VocapError, match="no unknown token"):
         InputEncoder(PreTrainedTokenizerFast(tokenizer_object=backend))
-    backend.post_processor = processors.TemplateProcessing(single="$A", pair="$A $B", special_tokens=[])
+    backend.post_processor = processors.TemplateProcessing(
+        single="$A", pair="$A $B", special_tokens=[]
+    )
     with pytest.raises(VocapError, match="puts no special tokens around a pair"):
         InputEncoder(PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="<unk>"))
 
@@ -187,7 +203,9 @@ def test_bert_s_frame_is_kept():
     backend.post_processor = processors.BertProcessing(("</s>", EOS), ("<s>", BOS))
     bert = InputEncoder(PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="<unk>"))
     word = sentencepiece().encode("no")
-    assert encode_sentences([Sentence(("no",), None)], bert, UDPOS.labels).tokens["ids"].tolist() == [
+    assert encode_sentences([Sentence(("no",), None)], bert, UDPOS.labels).tokens[
+        "ids"
+    ].tolist() == [
         BOS,
         *word,
         EOS,
@@ -214,7 +232,9 @@ def test_the_longer_of_a_pair_loses_its_last_token_until_both_fit(first, second,
 @given(st.lists(st.integers(1, 8), max_size=30), st.integers(8, 20))
 def test_sentences_are_cut_between_words_as_late_as_possible(lengths, room):
     parts = cuts(lengths, room)
-    assert [place for start, end in parts for place in range(start, end)] == list(range(len(lengths)))
+    assert [place for start, end in parts for place in range(start, end)] == list(
+        range(len(lengths))
+    )
     for number, (start, end) in enumerate(parts):
         assert sum(lengths[start:end]) <= room
         if number + 1 < len(parts):
@@ -225,14 +245,18 @@ def test_sentences_are_cut_between_words_as_late_as_possible(lengths, room):
 def test_windows_cover_the_context_and_start_a_stride_apart(length, room, stride):
     parts = windows(length, room, stride)
     assert {place for start, end in parts for place in range(start, end)} == set(range(length))
-    assert parts[0][0] == 0 and parts[-1][1] == length and all(end < length for _, end in parts[:-1])
+    assert (
+        parts[0][0] == 0 and parts[-1][1] == length and all(end < length for _, end in parts[:-1])
+    )
     assert all(after[0] - before[0] == min(room, stride) for before, after in pairwise(parts))
     assert all(end - start == room for start, end in parts[:-1])
 
 
 @given(st.integers(1, 200), st.integers(1, 50), st.integers(1, 60))
 def test_each_token_has_its_best_window(length, room, stride):
-    """As `_check_is_max_context` of the original BERT code decides, window by window for one token."""
+    """As `_check_is_max_context` of the original BERT code decides, window by window
+    for one token.
+    """
     parts = windows(length, room, stride)
     most = most_context(length, parts)
     for place in range(length):

@@ -1,4 +1,6 @@
-"""Heads on several architectures: words by hand, and no part of the padding in a logit or a loss."""
+"""Heads on several architectures: words by hand, and no part of the padding in a logit
+or a loss.
+"""
 
 import json
 import shutil
@@ -41,13 +43,17 @@ def features(models, tmp_path_factory) -> dict:
 
 
 def tuner(folder, task: str, pooling: str = "first") -> Tuner:
-    return Tuner(build_model(folder, KINDS[task], len(TASKS[task].labels), seed=5), KINDS[task], pooling).eval()
+    return Tuner(
+        build_model(folder, KINDS[task], len(TASKS[task].labels), seed=5), KINDS[task], pooling
+    ).eval()
 
 
 @pytest.mark.parametrize("task", KINDS)
 @pytest.mark.parametrize("name", ["full", "half", "bert"])
 def test_padding_changes_nothing(models, features, name, task):
-    """Logits and loss of a batch are those of its inputs alone, each without padding."""
+    """Logits and loss of a batch are those of its inputs alone, each without
+    padding.
+    """
     model = tuner(models[name], task, "mean")
     numbers = np.array([0, 3, 5, 1])
     numbers = numbers[np.argsort(features[task].lengths[numbers])]
@@ -65,19 +71,24 @@ def test_padding_changes_nothing(models, features, name, task):
                 torch.testing.assert_close(logits[row, :width], one[end][0], atol=1e-5, rtol=1e-4)
                 assert (logits[row, width:] == -torch.inf).all()
     else:
-        torch.testing.assert_close(together[0], torch.cat([one[0] for one in apart]), atol=1e-5, rtol=1e-4)
+        torch.testing.assert_close(
+            together[0], torch.cat([one[0] for one in apart]), atol=1e-5, rtol=1e-4
+        )
     weights = torch.tensor([len(one.targets["label"]) if task == "udpos" else 1 for one in alone])
     torch.testing.assert_close(loss, (losses * weights).sum() / weights.sum(), atol=1e-5, rtol=1e-4)
 
 
 @pytest.mark.parametrize("name", ["full", "half", "bert"])
 def test_words_of_several_subwords(models, features, name):
-    """Average pooling: the head on the mean of a word's hidden states, as in the paper."""
+    """Average pooling: the head on the mean of a word's hidden states, as in the
+    paper.
+    """
     found = features["udpos"]
     number = int(np.argmax(found.lengths))
     words = found.row("word", number)
     ends = [
-        (place.min(), place.max() + 1) for place in (np.flatnonzero(words == n) for n in range(words.max() + 1))
+        (place.min(), place.max() + 1)
+        for place in (np.flatnonzero(words == n) for n in range(words.max() + 1))
     ]
     assert max(end - start for start, end in ends) > 1
     logits = {}
@@ -90,8 +101,14 @@ def test_words_of_several_subwords(models, features, name):
             head = model.model.classifier
             for word, (start, end) in enumerate(ends):
                 states = hidden[start:end]
-                expected = {"mean": head(states.mean(0)), "first": head(states[0]), "sum": head(states).sum(0)}
-                torch.testing.assert_close(logits[pooling][word], expected[pooling], atol=1e-5, rtol=1e-4)
+                expected = {
+                    "mean": head(states.mean(0)),
+                    "first": head(states[0]),
+                    "sum": head(states).sum(0),
+                }
+                torch.testing.assert_close(
+                    logits[pooling][word], expected[pooling], atol=1e-5, rtol=1e-4
+                )
     assert not torch.allclose(logits["mean"], logits["first"])
 
 
@@ -109,7 +126,9 @@ def test_weights_are_the_pretrained_ones_and_the_seed_decides_the_rest(models, n
         assert torch.equal(value, encoder[key]), key
     assert not torch.equal(random.get_input_embeddings().weight, one.get_input_embeddings().weight)
     assert all(torch.equal(a, b) for a, b in zip(one.parameters(), same.parameters(), strict=True))
-    assert not all(torch.equal(a, b) for a, b in zip(one.parameters(), other.parameters(), strict=True))
+    assert not all(
+        torch.equal(a, b) for a, b in zip(one.parameters(), other.parameters(), strict=True)
+    )
 
 
 def test_segments_are_told_to_models_that_have_them(models, features):
@@ -124,7 +143,11 @@ def test_segments_are_told_to_models_that_have_them(models, features):
 
 
 def test_what_a_model_reads(models):
-    assert [longest_input(read_config(models[name])) for name in ("full", "half", "bert")] == [64, 64, 64]
+    assert [longest_input(read_config(models[name])) for name in ("full", "half", "bert")] == [
+        64,
+        64,
+        64,
+    ]
     assert longest_input({"model_type": "xlm"}) is None
 
 
@@ -151,12 +174,18 @@ def changed(models, folder, name="full", **entries):
 def test_weights_of_other_names_or_shapes_are_never_made_up(models, tmp_path, name):
     wrapped = changed(models, tmp_path / "wrapped", name)
     weights = load_file(wrapped / "model.safetensors")
-    save_file({f"module.{key}": value for key, value in weights.items()}, wrapped / "model.safetensors")
-    with pytest.raises(VocapError, match=r"wrapped: the weights lack \w+\.embeddings\.word_embeddings"):
+    save_file(
+        {f"module.{key}": value for key, value in weights.items()}, wrapped / "model.safetensors"
+    )
+    with pytest.raises(
+        VocapError, match=r"wrapped: the weights lack \w+\.embeddings\.word_embeddings"
+    ):
         build_model(wrapped, "tags", 7, 1)
     build_model(wrapped, "tags", 7, 1, pretrained=False)  # reads none
     wider = changed(models, tmp_path / "wider", name, intermediate_size=64)
-    with pytest.raises(VocapError, match=r"wider: the weights lack \w+\.encoder\.layer\.0\.intermediate"):
+    with pytest.raises(
+        VocapError, match=r"wider: the weights lack \w+\.encoder\.layer\.0\.intermediate"
+    ):
         build_model(wider, "pairs", 3, 1)
 
 
@@ -166,9 +195,15 @@ def test_a_head_of_another_number_of_labels_gives_way_to_a_new_one(models, tmp_p
     again = build_model(tmp_path, "pairs", 3, seed=2)
     assert again.classifier.weight.shape[0] == 3
     shared = dict(tuned.base_model.named_parameters())
-    assert all(torch.equal(value, shared[name]) for name, value in again.base_model.named_parameters())
-    assert torch.equal(again.classifier.weight, build_model(tmp_path, "pairs", 3, seed=2).classifier.weight)
-    assert not torch.equal(again.classifier.weight, build_model(tmp_path, "pairs", 3, seed=3).classifier.weight)
+    assert all(
+        torch.equal(value, shared[name]) for name, value in again.base_model.named_parameters()
+    )
+    assert torch.equal(
+        again.classifier.weight, build_model(tmp_path, "pairs", 3, seed=2).classifier.weight
+    )
+    assert not torch.equal(
+        again.classifier.weight, build_model(tmp_path, "pairs", 3, seed=3).classifier.weight
+    )
 
 
 @pytest.mark.parametrize(
@@ -184,14 +219,18 @@ def test_a_head_of_another_number_of_labels_gives_way_to_a_new_one(models, tmp_p
 @pytest.mark.parametrize("pretrained", [True, False])
 def test_a_configuration_of_no_model_is_one_error(models, tmp_path, entries, said, pretrained):
     folder = changed(models, tmp_path / "odd", **entries)
-    (folder / "code.py").write_text("raise SystemExit('ran')")  # never run, and nobody is asked whether to
+    (folder / "code.py").write_text(
+        "raise SystemExit('ran')"
+    )  # never run, and nobody is asked whether to
     with pytest.raises(VocapError, match=rf"odd: .*{said}"):
         build_model(folder, "tags", 7, 1, pretrained)
 
 
 def test_a_causal_model_is_refused(models, tmp_path):
     folder = changed(models, tmp_path / "writer", architectures=["LlamaForCausalLM"])
-    with pytest.raises(VocapError, match=r"writer: a causal model, and XTREME's tasks take masked ones"):
+    with pytest.raises(
+        VocapError, match=r"writer: a causal model, and XTREME's tasks take masked ones"
+    ):
         build_model(folder, "tags", 7, 1)
 
 

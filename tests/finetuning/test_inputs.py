@@ -1,4 +1,6 @@
-"""Inputs as features, and those that no model can read: refused before anything is trained."""
+"""Inputs as features, and those that no model can read: refused before anything is
+trained.
+"""
 
 import json
 import shutil
@@ -40,14 +42,20 @@ def test_inputs_of_another_tokenizer_are_refused(model, inputs, tmp_path):
     pieces = content["model"]["vocab"]
     pieces[10], pieces[11] = pieces[11], pieces[10]
     (other / "tokenizer.json").write_text(json.dumps(content), "utf-8")
-    with pytest.raises(UsageError, match=r"another tokenizer than .*other/tokenizer\.json.*--tokenizer .*other"):
+    with pytest.raises(
+        UsageError, match=r"another tokenizer than .*other/tokenizer\.json.*--tokenizer .*other"
+    ):
         run(other, inputs, tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
 def test_a_model_holds_its_own_tokenizer_byte_for_byte(model, tmp_path):
-    """So inputs of the tokenizer's own folder, as the workflow makes them, are right for the model."""
-    encode_training(XTREME, "tydiqa", model.parent / "tokenizer/huggingface", recipe("tydiqa"), tmp_path / "in")
+    """So inputs of the tokenizer's own folder, as the workflow makes them, are right
+    for the model.
+    """
+    encode_training(
+        XTREME, "tydiqa", model.parent / "tokenizer/huggingface", recipe("tydiqa"), tmp_path / "in"
+    )
     run(model, tmp_path / "in", tmp_path / "run")
     assert (tmp_path / "run/run.json").exists()
 
@@ -56,7 +64,9 @@ def test_ids_that_a_model_has_no_embedding_of_are_refused(inputs, tmp_path):
     bert = make_bert(tmp_path / "bert")  # without a tokenizer
     config = json.loads((bert / "config.json").read_text("utf-8"))
     (bert / "config.json").write_text(json.dumps(config | {"vocab_size": 50}), "utf-8")
-    with pytest.raises(UsageError, match=r"tydiqa/train-en holds the id \d+, the model has 50 embeddings"):
+    with pytest.raises(
+        UsageError, match=r"tydiqa/train-en holds the id \d+, the model has 50 embeddings"
+    ):
         run(bert, inputs, tmp_path / "run")
 
 
@@ -67,13 +77,17 @@ def test_translations_of_unequal_rows_are_refused(model, tmp_path, name):
     shutil.copytree(XTREME / "pawsx", folder / "pawsx")
     path = folder / "pawsx" / name
     path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[:-1]))
-    with pytest.raises(VocapError, match=r"\.tsv: \d+ rows, .*has \d+, and they are translations .*cut again"):
+    with pytest.raises(
+        VocapError, match=r"\.tsv: \d+ rows, .*has \d+, and they are translations .*cut again"
+    ):
         encode_training(folder, "pawsx", model, recipe("pawsx"), tmp_path / "in")
     assert not (tmp_path / "in").exists()
 
 
 @pytest.mark.parametrize("name", ["tydiqa.goldp.en.dev.json", "tydiqa.goldp.en.train.json"])
-def test_a_file_that_changed_after_encoding_is_noticed_with_as_many_rows(model, inputs, tmp_path, name):
+def test_a_file_that_changed_after_encoding_is_noticed_with_as_many_rows(
+    model, inputs, tmp_path, name
+):
     folder = tmp_path / "xtreme"
     shutil.copytree(XTREME / "tydiqa", folder / "tydiqa")
     (path,) = folder.rglob(name)
@@ -109,8 +123,12 @@ def test_inputs_return(encoder, tmp_path, task):
     assert isinstance(kept.tokens["ids"], np.memmap)
     assert_equal(kept.of_first_examples(None), features)
     for count in (1, 5):
-        assert_equal(kept.of_first_examples(count), encode(found, examples[:count], encoder, recipe(task)))
+        assert_equal(
+            kept.of_first_examples(count), encode(found, examples[:count], encoder, recipe(task))
+        )
     for damage in ("tokens/ids.npy", "starts.npy"):
         (folder / damage).write_bytes(b"")
-        with pytest.raises(VocapError, match=r"cannot be read .*delete .*inputs and run: vocap encode"):
+        with pytest.raises(
+            VocapError, match=r"cannot be read .*delete .*inputs and run: vocap encode"
+        ):
             load_features(folder)

@@ -1,4 +1,6 @@
-"""The measures against the official scripts' own numbers, the definitions, and cases worked by hand."""
+"""The measures against the official scripts' own numbers, the definitions, and cases
+worked by hand.
+"""
 
 import json
 import re
@@ -30,7 +32,10 @@ def test_tags_as_seqeval_scores_them():
 def test_answers_as_the_script_of_squad_scores_them():
     for case in OFFICIAL["squad"]:
         expected = {name: case[name] for name in ("exact_match", "f1")}
-        assert metrics.span_score(case["predictions"], case["references"], metrics.squad_words) == expected, case
+        assert (
+            metrics.span_score(case["predictions"], case["references"], metrics.squad_words)
+            == expected
+        ), case
 
 
 def test_answers_as_the_script_of_mlqa_scores_them():
@@ -45,7 +50,12 @@ def test_answers_as_the_script_of_mlqa_scores_them():
 
 def test_nothing_to_find_scores_nothing():
     zero = {"precision": 0, "recall": 0, "f1": 0}
-    assert metrics.chunk_f1([], []) == metrics.chunk_f1([[]], [[]]) == metrics.chunk_f1([["O"]], [["O"]]) == zero
+    assert (
+        metrics.chunk_f1([], [])
+        == metrics.chunk_f1([[]], [[]])
+        == metrics.chunk_f1([["O"]], [["O"]])
+        == zero
+    )
 
 
 def test_a_single_sentence_stands_for_a_list_of_one():
@@ -54,9 +64,14 @@ def test_a_single_sentence_stands_for_a_list_of_one():
 
 
 def bounds_of_iob(tags):
-    """Chunks where every I follows a neighbour of its type: read off the text with a pattern."""
+    """Chunks where every I follows a neighbour of its type: read off the text with a
+    pattern.
+    """
     text = "".join("O " if tag == "O" else tag[0] + tag[2] for tag in tags)
-    return {(match[1], match.start() // 2, match.end() // 2) for match in re.finditer(r"B(\w)(?:I\1)*", text)}
+    return {
+        (match[1], match.start() // 2, match.end() // 2)
+        for match in re.finditer(r"B(\w)(?:I\1)*", text)
+    }
 
 
 def runs(tags):
@@ -71,7 +86,9 @@ def runs(tags):
 
 
 def repaired(tags):
-    """I without a left neighbour of its type becomes O, so that the sentence keeps to IOB2."""
+    """I without a left neighbour of its type becomes O, so that the sentence keeps to
+    IOB2.
+    """
     before, kept = "O", []
     for tag in tags:
         before = "O" if tag.startswith("I") and before[1:] != tag[1:] else tag
@@ -81,7 +98,9 @@ def repaired(tags):
 
 def sentences(tags):
     pair = st.integers(0, 6).flatmap(
-        lambda words: st.tuples(*2 * [st.lists(st.sampled_from(tags), min_size=words, max_size=words)])
+        lambda words: st.tuples(
+            *2 * [st.lists(st.sampled_from(tags), min_size=words, max_size=words)]
+        )
     )
     return st.lists(pair, max_size=5)
 
@@ -148,7 +167,9 @@ def test_questions_that_cannot_be_scored_are_refused():
 # --- the average of Table 1; the printed ones are in tests/report/test_paper.py
 
 
-@pytest.mark.parametrize("scores", [{}, {"squad": {"f1": 1.0}}, {"mlqa": {"f1": 1.0}}, {"xnli": {"f1": 1.0}}])
+@pytest.mark.parametrize(
+    "scores", [{}, {"squad": {"f1": 1.0}}, {"mlqa": {"f1": 1.0}}, {"xnli": {"f1": 1.0}}]
+)
 def test_an_average_without_its_numbers_is_refused(scores):
     with pytest.raises(VocapError):
         metrics.paper_average(scores)

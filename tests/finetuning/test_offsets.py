@@ -1,4 +1,6 @@
-"""Answers to tokens and back: against SentencePiece's own offsets, brute force, on made and real text."""
+"""Answers to tokens and back: against SentencePiece's own offsets, brute force, on made
+and real text.
+"""
 
 import os
 import random
@@ -31,7 +33,9 @@ def core(text: str) -> str:
 
 
 def made_questions(count: int, answers: int, seed: int, odd: float) -> list[Question]:
-    """Contexts of many scripts, composed and not, with `odd` characters between; any part of them is an answer."""
+    """Contexts of many scripts, composed and not, with `odd` characters between; any
+    part of them is an answer.
+    """
     rng = random.Random(seed)
     questions = []
     for number, line in enumerate(make_lines(count, seed)):
@@ -52,12 +56,16 @@ def returned_by(questions: list[Question], encoder: InputEncoder) -> list[str]:
     texts = []
     for question, (_, places) in zip(questions, contexts, strict=True):
         span = find_tokens(places, question.answers[0])
-        texts.append("" if span is None else question.context[places[span[0], 0] : places[span[1], 1]])
+        texts.append(
+            "" if span is None else question.context[places[span[0], 0] : places[span[1], 1]]
+        )
     return texts
 
 
 def by_sentencepiece(question: Question) -> str:
-    """The text of the pieces that share a character with the answer, by SentencePiece's own surfaces."""
+    """The text of the pieces that share a character with the answer, by SentencePiece's
+    own surfaces.
+    """
     answer = question.answers[0]
     pieces = sentencepiece().encode_as_immutable_proto(question.context).pieces
     touching = []
@@ -74,13 +82,18 @@ def test_round_trips_are_those_of_sentencepiece_s_offsets():
     returned = returned_by(questions, ours())
     for question, text in zip(questions, returned, strict=True):
         if core(question.answers[0].text):
-            assert core(text) == core(by_sentencepiece(question)), (question.context, question.answers)
+            assert core(text) == core(by_sentencepiece(question)), (
+                question.context,
+                question.answers,
+            )
 
 
 @pytest.mark.parametrize("name", TOKENIZERS)
 @pytest.mark.parametrize("odd", [0.0, 0.15])
 def test_what_comes_back_holds_the_answer_and_no_token_too_many(name, odd):
-    """A context of one token less on either side would lose a character of the answer."""
+    """A context of one token less on either side would lose a character of the
+    answer.
+    """
     questions = made_questions(60, 8, seed=2, odd=odd)
     features = encode_questions(questions, TOKENIZERS[name](), max_length=10_000)
     returned = returned_by(questions, TOKENIZERS[name]())
@@ -95,13 +108,17 @@ def test_what_comes_back_holds_the_answer_and_no_token_too_many(name, odd):
             continue
         offsets = features.row("offsets", number)
         assert question.context[offsets[first, 0] : offsets[last, 1]] == text
-        assert offsets[first, 1] > answer.start and offsets[last, 0] < answer.start + len(answer.text)
+        assert offsets[first, 1] > answer.start and offsets[last, 0] < answer.start + len(
+            answer.text
+        )
     assert lost <= len(questions) * (0 if odd == 0 and name != "xlmr" else 0.05)
 
 
 @pytest.mark.parametrize("name", TOKENIZERS)
 def test_answers_of_whole_words_come_back_as_they_are(name):
-    """Words parted by spaces, one and several, plain and not: nothing but piece bounds limits them."""
+    """Words parted by spaces, one and several, plain and not: nothing but piece bounds
+    limits them.
+    """
     rng = random.Random(4)
     questions = []
     for _ in range(150):
@@ -125,12 +142,17 @@ def test_zero_width_characters_after_an_answer_are_its_own():
 
 
 def test_long_contexts_give_the_answer_wherever_it_stands():
-    """Windows of a long context: a model that is always right finds each answer of at most 30 subwords."""
+    """Windows of a long context: a model that is always right finds each answer of at
+    most 30 subwords.
+    """
     rng = random.Random(5)
     words = [word for language in ("vi", "el", "ko", "en") for word in WORDS[language]]
     context = " ".join(rng.choices(words, k=1500))
     places = rng.sample(range(len(context) - 20), 40)
-    questions = [Question("q", "no?", context, (Answer(context[start : start + 9], start),)) for start in places]
+    questions = [
+        Question("q", "no?", context, (Answer(context[start : start + 9], start),))
+        for start in places
+    ]
     features = encode_questions(questions, ours(), max_length=384)
     starts, ends = ([np.zeros(length) for length in features.lengths] for _ in range(2))
     for number in range(len(features)):
@@ -140,7 +162,9 @@ def test_long_contexts_give_the_answer_wherever_it_stands():
 
 
 def reference_answer(features, question, example, starts, ends):
-    """xTune's search (`compute_predictions_logits`), step by step, without its empty answer."""
+    """xTune's search (`compute_predictions_logits`), step by step, without its empty
+    answer.
+    """
     best = None
     for number in np.flatnonzero(features.inputs["example"] == example):
         offsets, best_here = features.row("offsets", number), features.row("best", number)

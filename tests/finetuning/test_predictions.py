@@ -1,4 +1,6 @@
-"""Prediction files: written and read in XTREME's form; files that do not fit the examples are refused."""
+"""Prediction files: written and read in XTREME's form; files that do not fit the
+examples are refused.
+"""
 
 import json
 
@@ -42,16 +44,22 @@ def test_files_give_back_what_was_written(tmp_path_factory, labels, tags, answer
 
 def test_files_have_the_form_of_a_submission(tmp_path):
     """As `evaluate.py` of google-research/xtreme reads them."""
-    path = write_predictions(tmp_path, DataSet(TASKS["panx"], "test", "de"), [["B-LOC", "O"], ["O"]])
+    path = write_predictions(
+        tmp_path, DataSet(TASKS["panx"], "test", "de"), [["B-LOC", "O"], ["O"]]
+    )
     assert path == tmp_path / "test-de.tsv" and path.read_bytes() == b"B-LOC\nO\n\nO\n\n"
-    path = write_predictions(tmp_path, DataSet(TASKS["xnli"], "dev", "de"), ["neutral", "entailment"])
+    path = write_predictions(
+        tmp_path, DataSet(TASKS["xnli"], "dev", "de"), ["neutral", "entailment"]
+    )
     assert path.read_bytes() == b"neutral\nentailment\n"
     path = write_predictions(tmp_path, DataSet(TASKS["mlqa"], "test", "zh"), {"q": "北京"})
     assert path.name == "test-zh.json" and json.loads(path.read_text("utf-8")) == {"q": "北京"}
 
 
 def test_a_submission_from_elsewhere_is_read(tmp_path):
-    prediction_path(tmp_path, DataSet(TASKS["panx"], "test", "de")).write_bytes(b"B-LOC\r\nO\r\n\r\nO")
+    prediction_path(tmp_path, DataSet(TASKS["panx"], "test", "de")).write_bytes(
+        b"B-LOC\r\nO\r\n\r\nO"
+    )
     read = read_predictions(tmp_path, DataSet(TASKS["panx"], "test", "de"), sentences(2, 1))
     assert read == [["B-LOC", "O"], ["O"]]
 
@@ -68,8 +76,18 @@ def test_a_submission_from_elsewhere_is_read(tmp_path):
         ("panx", b"", sentences(1), r"tags of 0 sentences for 1"),
         ("xquad", b'{"a": "x",\n"b" "y"}', questions("a"), r"line 2: not JSON"),
         ("xquad", b'{"a": 1}', questions("a"), r"not an object of question id to text"),
-        ("xquad", b'{"a": "x"}', questions("a", "b"), r"1 questions without an answer or not asked: b"),
-        ("xquad", b'{"a": "x", "c": "x"}', questions("a"), r"1 questions without an answer or not asked: c"),
+        (
+            "xquad",
+            b'{"a": "x"}',
+            questions("a", "b"),
+            r"1 questions without an answer or not asked: b",
+        ),
+        (
+            "xquad",
+            b'{"a": "x", "c": "x"}',
+            questions("a"),
+            r"1 questions without an answer or not asked: c",
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused(tmp_path, task, content, examples, said):

@@ -16,8 +16,9 @@ from vocap.errors import UsageError, VocapError
 from vocap.finetuning.published import ARCHIVES, unpack
 from vocap.finetuning.tasks import TASKS, DataSet
 
-# Multiword tokens, of which words tie by the basic tree and by their tags; an empty node; a space and a joiner in
-# a word; a sentence without its words, and one with all words but one.
+# Multiword tokens, of which words tie by the basic tree and by their tags; an empty
+# node; a space and a joiner in a word; a sentence without its words, and one with all
+# words but one.
 CONLLU = """\
 # sent_id = 1
 1-2	dal	_	_	_	_	_	_	_	_
@@ -50,7 +51,8 @@ CONLLU = """\
 
 """
 
-# What XTREME's conllu_to_conll.py and udpos_preprocess (commit 838c13b6, run with networkx 3.6) make of it.
+# What XTREME's conllu_to_conll.py and udpos_preprocess (commit 838c13b6, run with
+# networkx 3.6) make of it.
 TAGGED = (
     "dal\tADP\nmare\tNOUN\nvámonos\tVERB\n.\tPUNCT\n\ndes\tDET\nab\tX\nmiravam\tVERB\nabc\t{tie}\n\n"
     "x\tSYM\n_\tSYM\ny\tSYM\n"
@@ -101,11 +103,17 @@ def test_treebanks_of_a_language_are_joined_in_the_order_of_their_names(tmp_path
 
 
 @pytest.mark.parametrize(
-    "line", ["1\ttwo columns", "1-2\tab" + "\t_" * 8 + "\n2\ta\t_\tX\t_\t_\t_\t_\t_\t_", "1-9\ta" + "\t_" * 8]
+    "line",
+    [
+        "1\ttwo columns",
+        "1-2\tab" + "\t_" * 8 + "\n2\ta\t_\tX\t_\t_\t_\t_\t_\t_",
+        "1-9\ta" + "\t_" * 8,
+    ],
 )
 def test_what_is_no_treebank_is_named(tmp_path, line):
     archive = tarred(
-        tmp_path / "ud.tgz", {"u/a/de_gsd-ud-train.conllu": f"{line}\n1\tx\t_\tX\t_\t_\t0\troot\t_\t_\n"}
+        tmp_path / "ud.tgz",
+        {"u/a/de_gsd-ud-train.conllu": f"{line}\n1\tx\t_\tX\t_\t_\t0\troot\t_\t_\n"},
     )
     with pytest.raises(VocapError, match=r"ud\.tgz: damaged.*fetch it anew"):
         unpack("udpos", [archive], tmp_path, ["udpos/train-de.tsv"])
@@ -117,10 +125,15 @@ def test_pairs_come_with_their_labels_in_the_form_of_xtreme(tmp_path):
     train = 'premise\thypo\tlabel\nA "b" c\tD\tcontradictory\nE\tF\tneutral\n'
     tables = zipped(
         tmp_path / "XNLI-1.0.zip",
-        **{f"XNLI-1.0/xnli.{split}.tsv": "\n".join([header, *rows]) + "\n" for split in ("dev", "test")},
+        **{
+            f"XNLI-1.0/xnli.{split}.tsv": "\n".join([header, *rows]) + "\n"
+            for split in ("dev", "test")
+        },
         **{"__MACOSX/XNLI-1.0/xnli.dev.tsv": "noise"},
     )
-    training = zipped(tmp_path / "XNLI-MT-1.0.zip", **{"XNLI-MT-1.0/multinli/multinli.train.en.tsv": train})
+    training = zipped(
+        tmp_path / "XNLI-MT-1.0.zip", **{"XNLI-MT-1.0/multinli/multinli.train.en.tsv": train}
+    )
     paths = ["xnli/dev-de.tsv", "xnli/test-en.tsv", "xnli/train-en.tsv"]
     unpack("xnli", [tables, training], tmp_path, paths)
     assert (tmp_path / paths[0]).read_bytes() == b'"Er sagte ""ja""."\tGut\tneutral\r\n'
@@ -133,28 +146,37 @@ def test_pairs_come_with_their_labels_in_the_form_of_xtreme(tmp_path):
 
     table = "id\tsentence1\tsentence2\tlabel\n1\tEins\tZwei\t0\n"
     names = {"train": "train", "dev_2k": "dev", "test_2k": "test"}
-    archive = tarred(tmp_path / "x-final.tar.gz", {f"x-final/de/{name}.tsv": table for name in names})
+    archive = tarred(
+        tmp_path / "x-final.tar.gz", {f"x-final/de/{name}.tsv": table for name in names}
+    )
     unpack("pawsx", [archive], tmp_path, ["pawsx/dev-de.tsv", "pawsx/test-de.tsv"])
     assert (tmp_path / "pawsx/test-de.tsv").read_bytes() == b"Eins\tZwei\t0\r\n"
 
 
 @pytest.mark.skipif("VOCAP_DATA" not in os.environ, reason="needs XTREME's files: set VOCAP_DATA")
 def test_questions_of_tydiqa_are_parted_by_language_as_in_the_file_of_xtreme(tmp_path):
-    """The published file has all languages and whole ids; XTREME's, which is at hand, English and their ends."""
+    """The published file has all languages and whole ids; XTREME's, which is at hand,
+    English and their ends.
+    """
     path = "tydiqa/tydiqa-goldp-v1.1-train/tydiqa.goldp.en.train.json"
     packed = Path(os.environ["VOCAP_DATA"], "xtreme", f"{path}.xz").read_bytes()
     theirs = json.loads(lzma.decompress(packed))
     published = []
     for entry in theirs["data"]:
         for paragraph in entry["paragraphs"]:
-            questions = [{**question, "id": f"english-123-{question['id']}"} for question in paragraph["qas"]]
+            questions = [
+                {**question, "id": f"english-123-{question['id']}"} for question in paragraph["qas"]
+            ]
             published.append({"paragraphs": [{**paragraph, "qas": questions}]})
     published[1]["paragraphs"].append(
         {"context": "x", "qas": [{"id": "thai-1-2", "answers": [], "question": "?"}]}
     )
     training = tmp_path / "tydiqa-goldp-v1.1-train.json"
     training.write_text(json.dumps({"data": published, "version": theirs["version"]}))
-    dev = {f"tydiqa-goldp-v1.1-dev/tydiqa-goldp-dev-{name}.json": name for name in ("english", "telugu")}
+    dev = {
+        f"tydiqa-goldp-v1.1-dev/tydiqa-goldp-dev-{name}.json": name
+        for name in ("english", "telugu")
+    }
     development = tarred(tmp_path / "dev.tgz", dev)
     further = "tydiqa/tydiqa-goldp-v1.1-dev/tydiqa.goldp.te.dev.json"
     unpack("tydiqa", [training, development], tmp_path, [path, further])

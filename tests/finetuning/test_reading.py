@@ -1,4 +1,6 @@
-"""An XTREME folder's files as examples: XTREME's forms and xTune's, their quirks, and every kind of damage."""
+"""An XTREME folder's files as examples: XTREME's forms and xTune's, their quirks, and
+every kind of damage.
+"""
 
 import csv
 import io
@@ -11,7 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.finetuning.factories import PAIRS, locate, one_question, read, squad, write, xtreme_folder
+from tests.finetuning.factories import (
+    PAIRS,
+    locate,
+    one_question,
+    read,
+    squad,
+    write,
+    xtreme_folder,
+)
 from vocap.errors import VocapError
 from vocap.finetuning.tasks import (
     SPLITS,
@@ -28,7 +38,9 @@ from vocap.finetuning.tasks import (
 )
 
 XNLI, PAWSX, UDPOS, PANX, XQUAD, MLQA, TYDIQA = TASKS.values()
-needs_data = pytest.mark.skipif("VOCAP_DATA" not in os.environ, reason="needs XTREME's files: set VOCAP_DATA")
+needs_data = pytest.mark.skipif(
+    "VOCAP_DATA" not in os.environ, reason="needs XTREME's files: set VOCAP_DATA"
+)
 
 
 def real() -> Path:
@@ -70,7 +82,9 @@ def test_pairs(tmp_path):
 
 
 def test_labels_that_xtreme_removes(tmp_path):
-    pairs = read_made(tmp_path, "pawsx/test-de.tsv", "Ja.\tNein.\r\nNS\tNS\r\n", PAWSX, language="de")
+    pairs = read_made(
+        tmp_path, "pawsx/test-de.tsv", "Ja.\tNein.\r\nNS\tNS\r\n", PAWSX, language="de"
+    )
     assert pairs == [Pair("Ja.", "Nein.", None), Pair("NS", "NS", None)]
     words = read_made(tmp_path, "panx/test-de.tsv", "Anna\nlebt\n\nEs\n", PANX, language="de")
     assert words == [Sentence(("Anna", "lebt"), None), Sentence(("Es",), None)]
@@ -94,13 +108,17 @@ def test_labels_may_be_missing_in_test_files_only(tmp_path, split):
         (f"panx/{split}-en.tsv", "a\t\n", PANX),
         ("squad/train-v1.1.json", squad(("Bonn.", [("a", "Where?", [("", 0)])])), XQUAD),
     ]:
-        with pytest.raises(VocapError, match=r"(line 1: (no label|[12] col)|no answer).*file again"):
+        with pytest.raises(
+            VocapError, match=r"(line 1: (no label|[12] col)|no answer).*file again"
+        ):
             read_made(tmp_path, name, content, task, "train" if task is XQUAD else split)
 
 
 @pytest.mark.parametrize("ends", ["\n", "\r\n"])
 def test_line_ends(tmp_path, ends):
-    text = ends.join(["Bonn\tB-LOC", "is\tO", "", "", "wet\tO"])  # no end of the last line, two blank lines
+    text = ends.join(
+        ["Bonn\tB-LOC", "is\tO", "", "", "wet\tO"]
+    )  # no end of the last line, two blank lines
     assert read_made(tmp_path, "panx/dev-en.tsv", text, PANX, "dev") == [
         Sentence(("Bonn", "is"), ("B-LOC", "O")),
         Sentence(("wet",), ("O",)),
@@ -113,13 +131,19 @@ def test_separators_of_python_are_text_and_words_are_cut_at_tabs_alone(tmp_path)
         Pair(odd, "b", "neutral")
     ]
     text = f"{odd}\tX\nNew\u00a0York City\tPROPN\n\tX\n"
-    assert read_made(tmp_path, "udpos/dev-en.tsv", text, UDPOS, "dev")[0].words == (odd, "New\u00a0York City", "")
+    assert read_made(tmp_path, "udpos/dev-en.tsv", text, UDPOS, "dev")[0].words == (
+        odd,
+        "New\u00a0York City",
+        "",
+    )
 
 
 def test_a_byte_order_mark_and_multinli_s_name_of_a_label(tmp_path):
     (pair,) = read_made(tmp_path, "xnli/train-en.tsv", "\ufeffa\tb\tcontradictory\n", XNLI, "train")
     assert pair == Pair("a", "b", "contradiction")
-    assert read_made(tmp_path, "xquad/xquad.en.json", "\ufeff" + one_question(), XQUAD)[0].id == "q1"
+    assert (
+        read_made(tmp_path, "xquad/xquad.en.json", "\ufeff" + one_question(), XQUAD)[0].id == "q1"
+    )
 
 
 FIELDS = st.text(st.sampled_from("ab \"'„,"), max_size=6)
@@ -127,7 +151,9 @@ FIELDS = st.text(st.sampled_from("ab \"'„,"), max_size=6)
 
 @given(st.lists(st.tuples(FIELDS, FIELDS), min_size=1, max_size=5))
 def test_quoted_files_give_the_text_that_csv_wrote(tmp_path_factory, rows):
-    """Where some text holds a quote, which csv doubles; without one there is nothing to undo."""
+    """Where some text holds a quote, which csv doubles; without one there is nothing to
+    undo.
+    """
     folder = tmp_path_factory.mktemp("quoted")
     written = io.StringIO(newline="")
     csv.writer(written, delimiter="\t").writerows([first, second, "1"] for first, second in rows)
@@ -136,7 +162,14 @@ def test_quoted_files_give_the_text_that_csv_wrote(tmp_path_factory, rows):
 
 
 @pytest.mark.parametrize(
-    "text", ['"No."\t"Yes."\t1\n', 'He said "no".\tb\t1\n', '"a" and ""b""\tb\t1\n', '"\tb\t1\n', '""\tb\t1\n']
+    "text",
+    [
+        '"No."\t"Yes."\t1\n',
+        'He said "no".\tb\t1\n',
+        '"a" and ""b""\tb\t1\n',
+        '"\tb\t1\n',
+        '""\tb\t1\n',
+    ],
 )
 def test_raw_quotes_stay(tmp_path, text):
     path = write(tmp_path, "made.tsv", text)
@@ -149,11 +182,15 @@ def test_raw_quotes_stay(tmp_path, text):
 @pytest.mark.parametrize("language", PAWSX.languages)
 @pytest.mark.parametrize("split", ["dev", "test"])
 def test_quoting_of_all_pawsx_files(tmp_path, language, split):
-    """Both forms of each file, XTREME's quoted one and xTune's raw one, give the same text as csv's reader."""
+    """Both forms of each file, XTREME's quoted one and xTune's raw one, give the same
+    text as csv's reader.
+    """
     path = locate(real(), PAWSX, split, language)
     text = lzma.decompress(path.read_bytes()).decode()
     doubled = '""' in text
-    assert doubled == (split == "dev" and language != "en")  # what xtreme.md measured: six quoted files
+    assert doubled == (
+        split == "dev" and language != "en"
+    )  # what xtreme.md measured: six quoted files
     quoting = csv.QUOTE_MINIMAL if doubled else csv.QUOTE_NONE
     rows = list(csv.reader(io.StringIO(text, newline=""), delimiter="\t", quoting=quoting))
     meant = [Pair(*row) for row in rows]
@@ -162,16 +199,24 @@ def test_quoting_of_all_pawsx_files(tmp_path, language, split):
     csv.writer(quoted, delimiter="\t").writerows(rows)
     raw = "".join("\t".join(row) + "\n" for row in rows)
     for form in (quoted.getvalue(), raw):
-        assert read_made(tmp_path, f"pawsx/{split}-{language}.tsv", form, PAWSX, split, language) == meant
+        assert (
+            read_made(tmp_path, f"pawsx/{split}-{language}.tsv", form, PAWSX, split, language)
+            == meant
+        )
 
 
 def test_questions(tmp_path):
     text = squad(
-        ("𝔎yoto in 京都.", [("a", "Where?", [("京都", 9), ("京都.", 9)]), ("b", "Which?", [("𝔎yoto", 0)])]),
+        (
+            "𝔎yoto in 京都.",
+            [("a", "Where?", [("京都", 9), ("京都.", 9)]), ("b", "Which?", [("𝔎yoto", 0)])],
+        ),
         ("Bonn", [("c", "?", [("Bonn", 0)])]),
     )
     first, second, third = read_made(tmp_path, "xquad/xquad.zh.json", text, XQUAD, language="zh")
-    assert first == Question("a", "Where?", "𝔎yoto in 京都.", (Answer("京都", 9), Answer("京都.", 9)))
+    assert first == Question(
+        "a", "Where?", "𝔎yoto in 京都.", (Answer("京都", 9), Answer("京都.", 9))
+    )
     assert first.context is second.context and third.answers == (Answer("Bonn", 0),)
 
 
@@ -185,7 +230,9 @@ def test_ids_repeat_in_training_files_alone(tmp_path):
     text = squad(("Bonn", [("same", "a?", [("Bonn", 0)]), ("same", "b?", [("Bonn", 0)])]))
     name = "tydiqa/tydiqa-goldp-v1.1-{0}/tydiqa.goldp.en.{0}.json"
     assert len(read_made(tmp_path, name.format("train"), text, TYDIQA, "train")) == 2
-    with pytest.raises(VocapError, match=r"question 2 \(id same\): the id is that of .*question 1 .*too"):
+    with pytest.raises(
+        VocapError, match=r"question 2 \(id same\): the id is that of .*question 1 .*too"
+    ):
         read_made(tmp_path, name.format("dev"), text, TYDIQA, "test")
 
 
@@ -195,7 +242,11 @@ BAD_TABLES = [
     ("xnli", "a\tb\tneutral\na\tb\n", "line 2: 2 columns, not sentence, sentence, label"),
     ("xnli", "a\tb\na\tb\tneutral\n", "line 2: 3 columns, not two sentences, as in line 1"),
     ("xnli", "id\ta\tb\tneutral\n", "line 1: 4 columns, not sentence, sentence, label"),
-    ("xnli", "sentence1\tsentence2\tlabel\n", "line 1: 'label' is none of contradiction, entailment"),
+    (
+        "xnli",
+        "sentence1\tsentence2\tlabel\n",
+        "line 1: 'label' is none of contradiction, entailment",
+    ),
     ("pawsx", "a\tb\t1\na\tb\t2\n", "line 2: '2' is none of 0, 1"),
     ("pawsx", "a\tb\t1\na\tb\t\n", "line 2: no label, but others have one"),
     ("xnli", b"a\tb\tneutral\n\xff\tb\tneutral\n", "line 2: not UTF-8"),
@@ -217,7 +268,9 @@ def test_damaged_tables(tmp_path, task, content, message):
 
 def test_raw_files_of_panx_are_told_from_words_with_a_colon(tmp_path):
     raw = "en:R.H.\tB-PER\nen::\tO\n\nen:12:30\tO\n"
-    with pytest.raises(VocapError, match=r"test-en.tsv, line 1: 'en:R.H.' has its language before it.*script"):
+    with pytest.raises(
+        VocapError, match=r"test-en.tsv, line 1: 'en:R.H.' has its language before it.*script"
+    ):
         read_made(tmp_path, "panx/test-en.tsv", raw, TASKS["panx"])
     made = read_made(tmp_path, "panx/test-en.tsv", raw.replace("en::", ":"), TASKS["panx"])
     assert [sentence.words for sentence in made] == [("en:R.H.", ":"), ("en:12:30",)]
@@ -245,7 +298,10 @@ BAD_QUESTIONS = [
         broken(lambda one: one["qas"][0]["answers"][0].update(answer_start=1)),
         "question 1 (id q1): the answer 'Kyoto' is not at answer_start 1 of the context, which has",
     ),
-    (broken(lambda one: one["qas"][0]["answers"][0].update(answer_start=-5)), "is not at answer_start"),
+    (
+        broken(lambda one: one["qas"][0]["answers"][0].update(answer_start=-5)),
+        "is not at answer_start",
+    ),
     (
         broken(lambda one: one["qas"][0]["answers"][0].update(answer_start="0")),
         "answer_start: Input should be a valid integer",
@@ -271,7 +327,9 @@ def test_bytes_counted_as_offsets_are_refused(tmp_path):
 
 
 def test_a_missing_file_is_named(tmp_path):
-    with pytest.raises(VocapError, match=r"xnli/dev-de\.tsv: no such file, nor one with \.xz; download"):
+    with pytest.raises(
+        VocapError, match=r"xnli/dev-de\.tsv: no such file, nor one with \.xz; download"
+    ):
         read(tmp_path, XNLI, "dev", "de")
     with pytest.raises(VocapError, match="udpos/dev-th: no such file"):
         read(tmp_path, UDPOS, "dev", "th")
@@ -286,7 +344,9 @@ def test_real_files_have_the_known_rows():
     assert {one: len(rows) for one, rows in examples.items()} == {
         one: one.task.rows[one.split][one.language] for one in there
     }
-    assert [one.name for one, rows in examples.items() if not is_labelled(rows[0])] == ["panx/test-af"]
+    assert [one.name for one, rows in examples.items() if not is_labelled(rows[0])] == [
+        "panx/test-af"
+    ]
 
 
 def places(task):

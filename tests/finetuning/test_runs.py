@@ -1,4 +1,6 @@
-"""Whole runs on the smoke configuration's XTREME folder: every task, kills, stops, choices, missing files."""
+"""Whole runs on the smoke configuration's XTREME folder: every task, kills, stops,
+choices, missing files.
+"""
 
 import hashlib
 import json
@@ -38,11 +40,14 @@ def inputs(model, tmp_path_factory) -> dict[str, Path]:
     return {training: make_inputs(folder / training, model, training) for training in TRAININGS}
 
 
-def arguments(model: Path, inputs: Path, training: str, xtreme: Path = XTREME, **options) -> list[str]:
+def arguments(
+    model: Path, inputs: Path, training: str, xtreme: Path = XTREME, **options
+) -> list[str]:
     """The words after `vocap finetune`, but for the output."""
     settings = options.pop("settings", {})
     named = {
-        "model": model, "xtreme": xtreme, "inputs": inputs, "training": training, "learning_rate": 3e-3,
+        "model": model, "xtreme": xtreme, "inputs": inputs, "training": training,
+        "learning_rate": 3e-3,
         "epochs": 2, "seed": 1, "threads": 1, "checkpoint_every": 3,
         "settings_json": json.dumps(SETTINGS | settings),
     } | options  # fmt: skip
@@ -54,7 +59,9 @@ def finetune(words: list[str], out: Path) -> tuple[int, str]:
 
 
 def results(out: Path) -> tuple[dict[str, bytes], list[dict]]:
-    """Every file of predictions and the description, and the metrics without times and memory."""
+    """Every file of predictions and the description, and the metrics without times and
+    memory.
+    """
     files = [out / "run.json", *sorted((out / "predictions").rglob("*.*"))]
     rows = [json.loads(line) for line in (out / "metrics.jsonl").read_text("utf-8").splitlines()]
     kept = [{key: value for key, value in row.items() if key not in MEASURED} for row in rows]
@@ -74,9 +81,16 @@ def finished(model, inputs, tmp_path_factory) -> dict[str, Path]:
 
 @pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
 def test_every_task_is_learnt_predicted_and_scored(model, finished, task):
-    """The state that is kept is the one with the best mean; its predictions give that score again."""
+    """The state that is kept is the one with the best mean; its predictions give that
+    score again.
+    """
     out = finished[task.training]
-    assert {path.name for path in out.iterdir()} == {"checkpoints", "metrics.jsonl", "predictions", "run.json"}
+    assert {path.name for path in out.iterdir()} == {
+        "checkpoints",
+        "metrics.jsonl",
+        "predictions",
+        "run.json",
+    }
     assert [path.name for path in (out / "checkpoints").iterdir()] == ["lock"]
     said = json.loads((out / "run.json").read_text("utf-8"))
     rows = [json.loads(line) for line in (out / "metrics.jsonl").read_text("utf-8").splitlines()]
@@ -89,7 +103,9 @@ def test_every_task_is_learnt_predicted_and_scored(model, finished, task):
     for name in said["selected_on"]:
         chosen, split, language = name.replace("-", "/").split("/")
         examples = read(XTREME, TASKS[chosen], split, language)
-        kept = read_predictions(out / "predictions" / chosen, DataSet(TASKS[chosen], split, language), examples)
+        kept = read_predictions(
+            out / "predictions" / chosen, DataSet(TASKS[chosen], split, language), examples
+        )
         measured = score(TASKS[chosen], language, examples, kept)
         values.append(measured.get("acc", measured.get("f1")))
     assert sum(values) / len(values) == pytest.approx(said["selected_score"])
@@ -100,13 +116,17 @@ def test_every_task_is_learnt_predicted_and_scored(model, finished, task):
 def test_training_learns(finished):
     for training in ("udpos", "panx", "squad"):
         rows = [
-            json.loads(line) for line in (finished[training] / "metrics.jsonl").read_text("utf-8").splitlines()
+            json.loads(line)
+            for line in (finished[training] / "metrics.jsonl").read_text("utf-8").splitlines()
         ]
         assert rows[-1]["loss"] < 0.9 * rows[0]["loss"], training
 
 
 def test_what_chooses_is_said(finished):
-    said = {training: json.loads((out / "run.json").read_text("utf-8")) for training, out in finished.items()}
+    said = {
+        training: json.loads((out / "run.json").read_text("utf-8"))
+        for training, out in finished.items()
+    }
     assert said["tydiqa"]["selected"] == "chosen on the English test file"
     assert said["tydiqa"]["selected_on"] == ["tydiqa/test-en"]
     assert said["squad"]["selected_on"] == ["mlqa/dev-de", "mlqa/dev-en"]
@@ -114,7 +134,9 @@ def test_what_chooses_is_said(finished):
 
 
 @pytest.mark.parametrize("training", ["panx", "tydiqa"])
-def test_killed_at_random_moments_it_ends_bit_for_bit_as_undisturbed(model, inputs, finished, training, tmp_path):
+def test_killed_at_random_moments_it_ends_bit_for_bit_as_undisturbed(
+    model, inputs, finished, training, tmp_path
+):
     """kill -9, while steps, looks, checkpoints and predictions are made."""
     words = arguments(model, inputs[training], training)
     began = time.monotonic()
@@ -130,14 +152,18 @@ def test_killed_at_random_moments_it_ends_bit_for_bit_as_undisturbed(model, inpu
             if process.is_alive():
                 os.kill(process.pid, signal.SIGKILL)
                 kills += 1
-            assert finish(process) in (0, -signal.SIGKILL), out.with_name(f"{out.name}.log").read_text("utf-8")
+            assert finish(process) in (0, -signal.SIGKILL), out.with_name(
+                f"{out.name}.log"
+            ).read_text("utf-8")
     assert results(out) == results(finished[training])
 
 
 @pytest.mark.parametrize("precision", ["fp32", "fp16"])
 def test_a_run_in_parts_is_the_whole_run(model, inputs, tmp_path, precision):
     settings = {"precision": precision}
-    words = arguments(model, inputs["panx"], "panx", epochs=12, checkpoint_every=1, settings=settings)
+    words = arguments(
+        model, inputs["panx"], "panx", epochs=12, checkpoint_every=1, settings=settings
+    )
     assert finetune(words, tmp_path / "whole")[0] == 0
     out = tmp_path / "run"
     process = start(words, out, verb="finetune")
@@ -150,23 +176,35 @@ def test_a_run_in_parts_is_the_whole_run(model, inputs, tmp_path, precision):
     assert status == 1 and "clip was 1.0, is 2.0" in said
     assert finetune(words, out)[0] == 0
     assert results(out) == results(tmp_path / "whole")
-    assert json.loads((out / "run.json").read_text("utf-8"))["precision"] == precision.replace("fp", "float")
+    assert json.loads((out / "run.json").read_text("utf-8"))["precision"] == precision.replace(
+        "fp", "float"
+    )
 
 
 def test_english_dev_sees_no_test_file_and_no_other_language(model, tmp_path):
     """On a folder of English training and development files alone."""
     folder = tmp_path / "xtreme"
-    shutil.copytree(XTREME / "tydiqa" / "tydiqa-goldp-v1.1-train", folder / "tydiqa" / "tydiqa-goldp-v1.1-train")
+    shutil.copytree(
+        XTREME / "tydiqa" / "tydiqa-goldp-v1.1-train", folder / "tydiqa" / "tydiqa-goldp-v1.1-train"
+    )
     make_inputs(tmp_path / "inputs", model, "tydiqa", folder)
     words = arguments(model, tmp_path / "inputs", "tydiqa", folder)
     status, said = finetune(words, tmp_path / "paper")
-    assert status == 1 and "chosen on the English test file" in said and "selection: english-dev" in said
+    assert (
+        status == 1
+        and "chosen on the English test file" in said
+        and "selection: english-dev" in said
+    )
     status, said = finetune([*words, "--selection=english-dev"], tmp_path / "run")
     assert status == 0, said
     described = json.loads((tmp_path / "run" / "run.json").read_text("utf-8"))
     assert described["selected_on"] == ["tydiqa/heldout-en"]
-    held = json.loads((tmp_path / "run" / "predictions" / "tydiqa" / "heldout-en.json").read_text("utf-8"))
-    assert described["train_examples"] + len(held) == len(read(folder, TASKS["tydiqa"], "train", "en"))
+    held = json.loads(
+        (tmp_path / "run" / "predictions" / "tydiqa" / "heldout-en.json").read_text("utf-8")
+    )
+    assert described["train_examples"] + len(held) == len(
+        read(folder, TASKS["tydiqa"], "train", "en")
+    )
 
 
 def test_a_missing_language_is_named_and_the_others_go_on(model, tmp_path, caplog):
@@ -187,7 +225,9 @@ def test_a_missing_language_is_named_and_the_others_go_on(model, tmp_path, caplo
 
 def test_wrong_calls_say_what_to_do(model, inputs, tmp_path):
     def said(status: int, training: str = "panx", made: str = "panx", **options) -> str:
-        found, text = finetune(arguments(model, inputs[made], training, **options), tmp_path / "run")
+        found, text = finetune(
+            arguments(model, inputs[made], training, **options), tmp_path / "run"
+        )
         assert found == status, text
         return text
 

@@ -1,4 +1,6 @@
-"""Scores of a task's examples, also by official scripts on real files, and parts that samples are scored from."""
+"""Scores of a task's examples, also by official scripts on real files, and parts that
+samples are scored from.
+"""
 
 import os
 from pathlib import Path
@@ -65,12 +67,16 @@ def labelled(task):
         words = st.lists(st.tuples(*2 * [st.sampled_from(TAGS)]), min_size=1, max_size=6)
 
         def sentences(drawn):
-            examples = [Sentence(("w",) * len(one), tuple(gold for gold, _ in one)) for one in drawn]
+            examples = [
+                Sentence(("w",) * len(one), tuple(gold for gold, _ in one)) for one in drawn
+            ]
             return examples, [[pred for _, pred in one] for one in drawn]
 
         return st.lists(words, min_size=1, max_size=6).map(sentences)
     answer = st.sampled_from(ANSWERS)
-    rows = st.lists(st.tuples(st.lists(answer, min_size=1, max_size=3), answer), min_size=1, max_size=6)
+    rows = st.lists(
+        st.tuples(st.lists(answer, min_size=1, max_size=3), answer), min_size=1, max_size=6
+    )
     return rows.map(
         lambda rows: (
             [question(number, *answers) for number, (answers, _) in enumerate(rows)],
@@ -89,7 +95,9 @@ def test_parts_of_any_examples_sum_up_to_their_score(name):
         places = data.draw(st.sets(st.sampled_from(range(len(examples))), min_size=1))
         some = [examples[place] for place in sorted(places)]
         answers = (
-            predictions if isinstance(predictions, dict) else [predictions[place] for place in sorted(places)]
+            predictions
+            if isinstance(predictions, dict)
+            else [predictions[place] for place in sorted(places)]
         )
         expected = score(task, "zh", some, answers)
         for metric, values in parts(task, "zh", examples, predictions).items():

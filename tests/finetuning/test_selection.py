@@ -1,4 +1,6 @@
-"""The grid of runs, development files, held-out questions, and the choice of a setting."""
+"""The grid of runs, development files, held-out questions, and the choice of a
+setting.
+"""
 
 from pathlib import Path
 
@@ -11,18 +13,41 @@ from tests.finetuning.factories import squad, write, xtreme_folder
 from vocap.errors import UsageError, VocapError
 from vocap.finetuning.scores import Score, choose
 from vocap.finetuning.settings import Finetuning, Tuned, make_grid
-from vocap.finetuning.tasks import SELECTIONS, TASKS, TRAININGS, Answer, Question, development, held_out
+from vocap.finetuning.tasks import (
+    SELECTIONS,
+    TASKS,
+    TRAININGS,
+    Answer,
+    Question,
+    development,
+    held_out,
+)
 
 
 def test_the_paper_chooses_by_all_languages_and_tydiqa_by_the_english_test_file():
     for training in ("xnli", "pawsx", "udpos", "panx"):
         files = development(training, "paper")
-        assert (files.task, files.split, files.languages) == (training, "dev", TASKS[training].dev_languages)
+        assert (files.task, files.split, files.languages) == (
+            training,
+            "dev",
+            TASKS[training].dev_languages,
+        )
     squad = development("squad", "paper")
     assert (squad.task, squad.split, squad.languages) == ("mlqa", "dev", TASKS["mlqa"].languages)
     tydiqa = development("tydiqa", "paper")
-    assert (tydiqa.split, tydiqa.languages, tydiqa.label) == ("test", ("en",), "chosen on the English test file")
-    assert [development(name, "paper").metric for name in TRAININGS] == ["acc", "acc", "f1", "f1", "f1", "f1"]
+    assert (tydiqa.split, tydiqa.languages, tydiqa.label) == (
+        "test",
+        ("en",),
+        "chosen on the English test file",
+    )
+    assert [development(name, "paper").metric for name in TRAININGS] == [
+        "acc",
+        "acc",
+        "f1",
+        "f1",
+        "f1",
+        "f1",
+    ]
 
 
 def test_english_dev_never_looks_at_a_test_file_or_another_language():
@@ -57,11 +82,18 @@ def test_held_out_questions_are_a_tenth_of_the_contexts_whole(contexts):
 
 def scores(values):
     """Of each run (learning rate, epochs, seed), its values by language."""
-    return [Score(*run, "dev", code, "f1", value) for run, one in values.items() for code, value in one.items()]
+    return [
+        Score(*run, "dev", code, "f1", value)
+        for run, one in values.items()
+        for code, value in one.items()
+    ]
 
 
 def test_of_equals_the_lowest_rate_and_fewest_epochs():
-    assert choose(scores({(rate, 4, 1): {"en": 1.0} for rate in (3e-5, 1e-5, 2e-5)})).learning_rate == 1e-5
+    assert (
+        choose(scores({(rate, 4, 1): {"en": 1.0} for rate in (3e-5, 1e-5, 2e-5)})).learning_rate
+        == 1e-5
+    )
 
 
 SMOKE = str(Path(__file__).parents[2] / "config" / "smoke-xtreme")
@@ -74,7 +106,9 @@ def test_where_the_file_that_chooses_is_blank_the_training_is_left_out(tmp_path)
     name = "tydiqa/tydiqa-goldp-v1.1-dev/tydiqa.goldp.{}.dev.json"
 
     def planned(**more) -> tuple[list[str], list[str]]:
-        settings = Finetuning.model_validate({"xtreme": str(folder), "tasks": ["tydiqa", "panx"], **more})
+        settings = Finetuning.model_validate(
+            {"xtreme": str(folder), "tasks": ["tydiqa", "panx"], **more}
+        )
         grid = make_grid(settings, ["m"])
         return grid.tasks, [f"{what}: {why}" for what, why in grid.left_out]
 
@@ -82,7 +116,9 @@ def test_where_the_file_that_chooses_is_blank_the_training_is_left_out(tmp_path)
     assert planned() == (["panx", "tydiqa"], [])
     write(folder, name.format("en"), blank)
     tasks, (left_out,) = planned()
-    assert tasks == ["panx"] and left_out.startswith("fine-tuning on tydiqa: tydiqa/test-en, on which")
+    assert tasks == ["panx"] and left_out.startswith(
+        "fine-tuning on tydiqa: tydiqa/test-en, on which"
+    )
     assert "xTune's files, or write finetuning: selection: english-dev" in left_out
     assert planned(selection="english-dev") == (["panx", "tydiqa"], [])
     write(folder, name.format("en"), "{")  # what is wrong with it, the job of its inputs says
@@ -90,8 +126,14 @@ def test_where_the_file_that_chooses_is_blank_the_training_is_left_out(tmp_path)
 
 
 def test_a_model_has_its_own_tasks_and_what_is_trained_for_them():
-    models = {"a": Tuned(), "b": Tuned(model="a", tasks=["mlqa", "panx"]), "c": Tuned(model="a", tasks=["pawsx"])}
-    grid = make_grid(Finetuning(xtreme=SMOKE, models=models, tasks=["udpos", "panx", "xquad", "mlqa"]), ["a"])
+    models = {
+        "a": Tuned(),
+        "b": Tuned(model="a", tasks=["mlqa", "panx"]),
+        "c": Tuned(model="a", tasks=["pawsx"]),
+    }
+    grid = make_grid(
+        Finetuning(xtreme=SMOKE, models=models, tasks=["udpos", "panx", "xquad", "mlqa"]), ["a"]
+    )
     assert grid.tasks_for("a") == ["udpos", "panx", "xquad", "mlqa"]
     assert grid.tasks_for("b") == ["panx", "mlqa"]  # in the paper's order
     assert {TASKS[task].training for task in grid.tasks_for("a")} == {"udpos", "panx", "squad"}

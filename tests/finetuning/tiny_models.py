@@ -1,4 +1,6 @@
-"""Factories of tiny models with tokenizers, and of encoded inputs of the smoke configuration's XTREME folder."""
+"""Factories of tiny models with tokenizers, and of encoded inputs of the smoke
+configuration's XTREME folder.
+"""
 
 from functools import cache
 from pathlib import Path
@@ -29,7 +31,8 @@ def make_bert(folder: Path) -> Path:
     """A model of another architecture, with segment embeddings."""
     torch.manual_seed(0)
     config = BertConfig(
-        vocab_size=TOTAL, hidden_size=32, num_hidden_layers=1, num_attention_heads=2, intermediate_size=48,
+        vocab_size=TOTAL, hidden_size=32, num_hidden_layers=1, num_attention_heads=2,
+        intermediate_size=48,
         max_position_embeddings=64, pad_token_id=1,
     )  # fmt: skip
     BertForMaskedLM(config).save_pretrained(folder)
@@ -44,7 +47,9 @@ def recipe(training: str, **changes) -> Recipe:
 
 
 def _lists(values: dict) -> dict:
-    return {key: list(value) if isinstance(value, tuple) else value for key, value in values.items()}
+    return {
+        key: list(value) if isinstance(value, tuple) else value for key, value in values.items()
+    }
 
 
 def make_inputs(folder: Path, model: Path, training: str, xtreme: Path = XTREME) -> Path:

@@ -1,4 +1,6 @@
-"""`vocap init`: a configuration from the names and the content of files, which the real Snakemake then plans."""
+"""`vocap init`: a configuration from the names and the content of files, which the real
+Snakemake then plans.
+"""
 
 import bz2
 import json
@@ -59,7 +61,9 @@ def test_names_that_contradict_are_refused(path):
 
 @pytest.fixture
 def texts(tmp_path):
-    """Five languages in four formats, and files that are none; a space and a quote in the folder's name."""
+    """Five languages in four formats, and files that are none; a space and a quote in
+    the folder's name.
+    """
     folder = tmp_path / "it's my text"
     (folder / "ja").mkdir(parents=True)
     (folder / "german.txt").write_text(make_text("de", 3000), "utf-8")
@@ -67,7 +71,9 @@ def texts(tmp_path):
     (folder / "no.txt.bz2").write_bytes(bz2.compress(make_text("no").encode()))
     for part in (1, 2):
         (folder / f"ja/part-{part}.txt").write_text(make_text("ja", seed=part), "utf-8")
-    records = (json.dumps({"id": 1, "doc": {"text": line}}) for line in make_text("ru").splitlines())
+    records = (
+        json.dumps({"id": 1, "doc": {"text": line}}) for line in make_text("ru").splitlines()
+    )
     (folder / "rus_Cyrl.jsonl").write_text("\n".join(records) + "\n", "utf-8")
     (folder / "README.md").write_text("About this text.\n")
     (folder / "en.csv").write_text("a,b\n")
@@ -83,7 +89,10 @@ def test_found_texts_become_a_configuration_that_snakemake_runs(texts):
     for left, why in (("README.md", "no language"), ("en.csv", "CSV"), ("el.txt", "UTF-8")):
         assert any(left in line and why in line for line in run.stderr.splitlines()), run.stderr
     sources = written["corpora"]["sources"].values()
-    assert sorted(source.get("format", "text") for source in sources) == ["jsonl:doc.text", *["text"] * 3]
+    assert sorted(source.get("format", "text") for source in sources) == [
+        "jsonl:doc.text",
+        *["text"] * 3,
+    ]
     joint = next(entry for entry in written["tokenizers"].values() if entry["kind"] == "joint")
     assert run.stdout.startswith("snakemake --cores all --configfile ")
     counts = plan(texts / "config.yaml")
@@ -109,11 +118,16 @@ def test_a_folder_without_text_is_named(tmp_path):
 def test_a_folder_of_one_language_is_one_path(tmp_path):
     for name in ("hi/1.txt", "hi/2.txt", "german/a.txt", "german/b.txt", "german/notes.csv"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text("".join(f"text {number} of {name}\n" for number in range(50)), "utf-8")
+        (tmp_path / name).write_text(
+            "".join(f"text {number} of {name}\n" for number in range(50)), "utf-8"
+        )
     found, _ = find_files(tmp_path, read_languages())
     paths = {next(iter(source.codes)): source.paths for source in group(by_language(found)[0])}
     assert paths["hi"] == (f"{tmp_path}/{{lang}}",)
-    assert paths["de"] == (f"{tmp_path}/{{lang}}/a.txt", f"{tmp_path}/{{lang}}/b.txt")  # not the third file
+    assert paths["de"] == (
+        f"{tmp_path}/{{lang}}/a.txt",
+        f"{tmp_path}/{{lang}}/b.txt",
+    )  # not the third file
 
 
 def sentences(language, count):
@@ -122,19 +136,25 @@ def sentences(language, count):
 
 @pytest.fixture
 def uneven(tmp_path):
-    """Sentences of German, paragraphs of Russian and, without stops, Japanese; code; and translations."""
+    """Sentences of German, paragraphs of Russian and, without stops, Japanese; code;
+    and translations.
+    """
     (tmp_path / "parallel").mkdir()
     (tmp_path / "dev").mkdir()
     (tmp_path / "de.txt").write_text("\n".join(sentences("de", 2000)), "utf-8")
     russian = sentences("ru", 2000)
     texts = [" ".join(russian[start : start + 5]) for start in range(0, 2000, 5)]
-    (tmp_path / "ru.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts), "utf-8")
+    (tmp_path / "ru.jsonl").write_text(
+        "".join(json.dumps({"text": text}) + "\n" for text in texts), "utf-8"
+    )
     (tmp_path / "ja.tsv").write_text(
         "text\n" + "".join(f"{line * 8}\n" for line in make_text("ja", 300).split()), "utf-8"
     )
     for code in ("de", "ru", "ja"):
         (tmp_path / f"parallel/{code}.txt").write_text(make_text(code, 40), "utf-8")
-        (tmp_path / f"dev/{code}.txt").write_text(make_text(code, 41 if code == "ja" else 40), "utf-8")
+        (tmp_path / f"dev/{code}.txt").write_text(
+            make_text(code, 41 if code == "ja" else 40), "utf-8"
+        )
     return tmp_path
 
 
@@ -142,23 +162,32 @@ def test_paragraphs_are_cut_where_lines_differ_and_the_rest_is_weighed_by_charac
     said = init(uneven).stderr
     text = (uneven / "config.yaml").read_text("utf-8")
     written = yaml.safe_load(text)
-    sources = {source.get("format", "text"): source for source in written["corpora"]["sources"].values()}
+    sources = {
+        source.get("format", "text"): source for source in written["corpora"]["sources"].values()
+    }
     assert {name: source.get("split_sentences", False) for name, source in sources.items()} == {
         "text": False,
         "jsonl:text": True,
         "tsv:text": False,
     }
     trained = [entry for entry in written["tokenizers"].values() if entry["kind"] != "vocap"]
-    assert [entry["per"] for entry in (*written["allocation"].values(), *trained)] == ["character"] * 2
+    assert [entry["per"] for entry in (*written["allocation"].values(), *trained)] == [
+        "character"
+    ] * 2
     for code in ("de", "ja"):  # the means in the comments, as counted here
         lines = (
-            (uneven / f"{code}.{'txt' if code == 'de' else 'tsv'}").read_text("utf-8").splitlines()[code == "ja" :]
+            (uneven / f"{code}.{'txt' if code == 'de' else 'tsv'}")
+            .read_text("utf-8")
+            .splitlines()[code == "ja" :]
         )
         mean = sum(len(line) + 1 for line in lines) / len(lines)
         assert f"{code} {mean:.0f} (" in " ".join(text.replace("\n#", "").split())
     assert "dev/ja.txt: parallel text has equal numbers of lines, not 41 and 40" in said
     patterns = {key: written["corpora"][key] for key in ("parallel", "development")}
-    assert patterns == {"parallel": f"{uneven}/parallel/{{lang}}.txt", "development": f"{uneven}/dev/{{lang}}.txt"}
+    assert patterns == {
+        "parallel": f"{uneven}/parallel/{{lang}}.txt",
+        "development": f"{uneven}/dev/{{lang}}.txt",
+    }
 
 
 def test_code_makes_text_lossless_and_records_documents(uneven):
@@ -172,7 +201,11 @@ def test_code_makes_text_lossless_and_records_documents(uneven):
     assert [name for name, source in sources.items() if "documents" in source] == [
         written["corpora"]["languages"]["python"]
     ]
-    assert {entry["kind"] for entry in written["tokenizers"].values()} == {"vocap", "bpe", "parity-bpe"}
+    assert {entry["kind"] for entry in written["tokenizers"].values()} == {
+        "vocap",
+        "bpe",
+        "parity-bpe",
+    }
     assert {entry["total"] for entry in written["allocation"].values()} == {2000}
     counts = plan(uneven / "config.yaml")
     assert (counts["sample"], counts["fit"]) == (4, 1)
@@ -182,7 +215,10 @@ def test_wrong_options_are_one_line(uneven):
     (line,) = init(uneven, "--total", "30", status=1).stderr.splitlines()[1:]
     assert "raise total" in line
     assert "--kind" in init(uneven, "--kind", "joined", status=2).stderr
-    assert "follows parallel text" in init(uneven / "parallel", "--kind", "parity-bpe", status=2).stderr
+    assert (
+        "follows parallel text"
+        in init(uneven / "parallel", "--kind", "parity-bpe", status=2).stderr
+    )
     assert not (uneven / "config.yaml").exists()
 
 

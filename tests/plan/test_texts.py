@@ -14,7 +14,10 @@ from vocap.languages import default_table
 from vocap.plan.texts import check_files, check_totals, estimate_texts, warn_of_lines
 from vocap.tokenizers.settings import Joint
 
-LINES = [f"Zeile {number}, ein paar Wörter und eine Zahl: {number * 7919 % 10007}" for number in range(4000)]
+LINES = [
+    f"Zeile {number}, ein paar Wörter und eine Zahl: {number * 7919 % 10007}"
+    for number in range(4000)
+]
 TEXT = "".join(line + "\n" for line in LINES).encode()
 
 
@@ -22,7 +25,12 @@ def settings(source, **corpora):
     return Settings.model_validate(
         {
             "languages": ["de"],
-            "corpora": {"source": "mine", "sources": {"mine": source}, "table": str(default_table()), **corpora},
+            "corpora": {
+                "source": "mine",
+                "sources": {"mine": source},
+                "table": str(default_table()),
+                **corpora,
+            },
             "vocabularies": {"sizes": [100]},
         }
     )
@@ -34,7 +42,11 @@ def settings(source, **corpora):
         ("de.txt", "text", TEXT),
         ("de.txt.gz", "text", gzip.compress(TEXT, mtime=0)),
         ("de.txt.xz", "text", lzma.compress(TEXT)),
-        ("de.jsonl", "jsonl:text", "".join(json.dumps({"text": line}) + "\n" for line in LINES).encode()),
+        (
+            "de.jsonl",
+            "jsonl:text",
+            "".join(json.dumps({"text": line}) + "\n" for line in LINES).encode(),
+        ),
     ],
 )
 def test_files_are_measured_by_size_and_beginning(tmp_path, name, format, content):
@@ -51,13 +63,17 @@ def test_files_are_measured_by_size_and_beginning(tmp_path, name, format, conten
 def test_limits_bound_what_is_read_and_kept(tmp_path):
     path = tmp_path / "de.txt"
     path.write_bytes(TEXT)
-    text = estimate_texts(settings({"path": str(path)}, scan_bytes=len(TEXT) // 4, max_sentences=100))["de"]
+    text = estimate_texts(
+        settings({"path": str(path)}, scan_bytes=len(TEXT) // 4, max_sentences=100)
+    )["de"]
     assert text.read_mb == pytest.approx(len(TEXT) / 4e6, rel=0.02)
     assert text.lines == pytest.approx(4000, rel=0.02)
     assert (text.kept, text.heldout) == (100, 10)
     text = estimate_texts(settings({"path": str(path)}, max_characters=100_000))["de"]
     assert text.kept * len(TEXT.decode()) / 4000 == pytest.approx(100_000, rel=0.02)
-    assert text.train_mchars + text.heldout * text.line_characters / 1e6 == pytest.approx(0.1, rel=0.01)
+    assert text.train_mchars + text.heldout * text.line_characters / 1e6 == pytest.approx(
+        0.1, rel=0.01
+    )
 
 
 def test_several_files_count_together_and_absent_ones_are_named(tmp_path):
@@ -74,17 +90,24 @@ def test_a_total_below_the_required_characters_stops_the_plan(tmp_path):
     """400 letters and few others are 99.95 % of the text: these must be pieces."""
     letters = [chr(0x4E00 + number) for number in range(400)]
     path = tmp_path / "de.txt"
-    path.write_text("".join(f"{''.join(letters)} {'x' if number == 7 else ''}\n" for number in range(50)), "utf-8")
+    path.write_text(
+        "".join(f"{''.join(letters)} {'x' if number == 7 else ''}\n" for number in range(50)),
+        "utf-8",
+    )
     config = settings({"path": str(path)})
     config.tokenizers["j"] = Joint(kind="joint", total=405)
     check_totals(config, estimate_texts(config))
     config.tokenizers["j"] = Joint(kind="joint", total=404)
-    with pytest.raises(VocapError, match=r"tokenizers\.j: a total of 404 holds 399 pieces, but 400 characters"):
+    with pytest.raises(
+        VocapError, match=r"tokenizers\.j: a total of 404 holds 399 pieces, but 400 characters"
+    ):
         check_totals(config, estimate_texts(config))
 
 
 def test_lines_that_are_longer_in_bytes_and_characters_are_warned_of(tmp_path):
-    """Thai has three bytes a character, Chinese a third of the characters: equal sentences do not count."""
+    """Thai has three bytes a character, Chinese a third of the characters: equal
+    sentences do not count.
+    """
     lines = {"de": "x" * 99, "en": "y" * 89, "th": "\u0e01" * 99, "zh": "\u4e00" * 33}
     config = settings({"path": str(tmp_path / "{lang}.txt")})
     config.languages = list(lines)
@@ -106,10 +129,14 @@ def _warned(config, folder, lines):
 
 def test_a_download_is_guessed_from_the_table_and_bounded():
     whole = estimate_texts(settings({"url": "https://example.org/{lang}.txt.xz"}))["de"]
-    bounded = estimate_texts(settings({"url": "https://example.org/{lang}.txt.xz"}, scan_bytes=10**9))["de"]
+    bounded = estimate_texts(
+        settings({"url": "https://example.org/{lang}.txt.xz"}, scan_bytes=10**9)
+    )["de"]
     assert whole.basis == bounded.basis == "guess"
     assert bounded.stored_mb == 1000 < whole.stored_mb
-    assert bounded.kept * bounded.line_characters == pytest.approx(75e6)  # the default of max_characters
+    assert bounded.kept * bounded.line_characters == pytest.approx(
+        75e6
+    )  # the default of max_characters
     assert bounded.lines == whole.lines
 
 
@@ -139,7 +166,12 @@ def test_an_earlier_run_is_believed_if_it_read_the_same_source(tmp_path):
     (folder / "stats.json").write_text(json.dumps(stats))
     config = settings({"path": str(path)})
     text = estimate_texts(config, tmp_path / "results")["de"]
-    assert (text.basis, text.lines, text.line_bytes, text.stored_mb) == ("earlier run", 40, 100, 900 / 1e6)
+    assert (text.basis, text.lines, text.line_bytes, text.stored_mb) == (
+        "earlier run",
+        40,
+        100,
+        900 / 1e6,
+    )
     for change in ({"source": "other"}, {"complete": False, "n": 400}, {"read": 0}):
         (folder / "stats.json").write_text(json.dumps({**stats, **change}))
         assert estimate_texts(config, tmp_path / "results")["de"].basis == "files"

@@ -1,4 +1,6 @@
-"""Operations of a training against torch's own count and the paper's numbers; costs of jobs, and their fit."""
+"""Operations of a training against torch's own count and the paper's numbers; costs of
+jobs, and their fit.
+"""
 
 from copy import deepcopy
 from dataclasses import replace
@@ -23,7 +25,8 @@ SMALL = Shape(layers=2, hidden=64, heads=4, intermediate=256, positions=32)
 
 def model(**changes):
     return Model(
-        tokenizer="t", **{"shape": SMALL, "steps": 10, "batch": 4, "micro_batch": 2, "warmup": 1, **changes}
+        tokenizer="t",
+        **{"shape": SMALL, "steps": 10, "batch": 4, "micro_batch": 2, "warmup": 1, **changes},
     )
 
 
@@ -38,13 +41,19 @@ def test_operations_of_a_causal_model_are_those_that_torch_counts():
     with FlopCounterMode(display=False) as counter:
         hidden = network(torch.randint(4, 499, (2, 32)), None, torch.arange(64))
         (hidden @ network.decoder_weight.T).sum().backward()
-    made = operations(model(loss=Full(), shape=shape, objective="causal", steps=1, batch=2, warmup=0), 500, 32, 3)
-    assert (made["encoder_pflop"] + made["head_pflop"]) * 1e15 == pytest.approx(counter.get_total_flops(), rel=0.1)
+    made = operations(
+        model(loss=Full(), shape=shape, objective="causal", steps=1, batch=2, warmup=0), 500, 32, 3
+    )
+    assert (made["encoder_pflop"] + made["head_pflop"]) * 1e15 == pytest.approx(
+        counter.get_total_flops(), rel=0.1
+    )
 
 
 def test_parts_grow_with_what_they_are_of():
     whole = operations(model(loss=Full()), 1000, 32, 3)
-    assert whole["encoder_pflop"] * 1e15 == pytest.approx(10 * 4 * 32 * encoder_operations(SMALL, 32))
+    assert whole["encoder_pflop"] * 1e15 == pytest.approx(
+        10 * 4 * 32 * encoder_operations(SMALL, 32)
+    )
     assert whole["head_pflop"] * 1e15 == pytest.approx(10 * 4 * 32 * 0.15 * 6 * 1000 * 64)
     assert whole["index_pflop"] == 0
     twice = operations(model(loss=Full(), steps=20), 1000, 32, 3)
@@ -55,20 +64,28 @@ def test_parts_grow_with_what_they_are_of():
 
 
 def test_fp16_takes_the_memory_of_bf16():
-    """Half of the activations, 34 bytes a token, layer and unit (Korthikanti et al. 2022), and of logits."""
+    """Half of the activations, 34 bytes a token, layer and unit (Korthikanti et al.
+    2022), and of logits.
+    """
     held = {
-        name: training_features(model(loss=Full(), precision=name), 1000, 32, 3, gpu=False)["held_mb"]
+        name: training_features(model(loss=Full(), precision=name), 1000, 32, 3, gpu=False)[
+            "held_mb"
+        ]
         for name in ("auto", "fp32", "bf16", "fp16")
     }
     assert held["auto"] == held["fp32"] and held["fp16"] == held["bf16"]
     on_gpu = {
-        name: training_features(model(loss=Full(), precision=name), 1000, 32, 3, gpu=True)["gpu_memory_mb"]
+        name: training_features(model(loss=Full(), precision=name), 1000, 32, 3, gpu=True)[
+            "gpu_memory_mb"
+        ]
         for name in ("auto", "fp32", "fp16")
     }
     assert on_gpu == {"auto": held["fp16"], "fp32": held["fp32"], "fp16": held["fp16"]}
     tokens, masked = 2 * 32, int(0.15 * 2 * 32) + 2
     activations, logits = 34 * tokens * 2 * 64, masked * 1000 * 2 * 2
-    copied = 1000 * 64 * (2 + 4)  # of W and its gradient, which products in 16 bits need beside the float32 ones
+    copied = (
+        1000 * 64 * (2 + 4)
+    )  # of W and its gradient, which products in 16 bits need beside the float32 ones
     assert (held["fp32"] - held["fp16"]) * 1e6 == pytest.approx(activations + logits - copied)
 
 
@@ -90,14 +107,18 @@ def test_a_finish_is_so_much_of_the_full_softmax():
 @pytest.mark.parametrize(("steps", "lines"), [(10, 3), (8, 2), (3, 1)])
 def test_the_last_step_is_validated_too(steps, lines):
     """As `Training.run` has it."""
-    checked = operations(model(loss=Full(), steps=steps, log_every=4), 1000, 32, 3)["validation_pflop"]
+    checked = operations(model(loss=Full(), steps=steps, log_every=4), 1000, 32, 3)[
+        "validation_pflop"
+    ]
     tokens = lines * 3 * model().heldout_blocks * 32
     assert checked * 1e15 == pytest.approx(
         tokens * (encoder_operations(SMALL, 32) / 3 + 2 * 0.15 * SMALL.width * 1000)
     )
 
 
-@pytest.mark.parametrize(("k", "words"), [(5, 10_000), (10, 17_000), (25, 37_000), (50, 57_000), (100, 88_000)])
+@pytest.mark.parametrize(
+    ("k", "words"), [(5, 10_000), (10, 17_000), (25, 37_000), (50, 57_000), (100, 88_000)]
+)
 def test_candidates_are_near_the_papers_table(k, words):
     recipe = Model(tokenizer="t", loss=Knn(k=k))
     assert candidates(recipe, 500_000, 512) == pytest.approx(words, rel=0.15)
@@ -116,9 +137,17 @@ def test_models_are_priced_by_their_jobs():
     }
     jobs = [
         Job("tokenize", "pretraining/tokenize-j-de", wildcards={"tokenizer": "j", "lang": "de"}),
-        Job("pretrain", "pretraining/a", after=("pretraining/tokenize-j-de",), wildcards={"name": "a"}, threads=4),
+        Job(
+            "pretrain",
+            "pretraining/a",
+            after=("pretraining/tokenize-j-de",),
+            wildcards={"name": "a"},
+            threads=4,
+        ),
     ]
-    forecast = make_forecast(Settings.model_validate(config), read_costs(), jobs, gpu=True, gpus={"pretrain": 8})
+    forecast = make_forecast(
+        Settings.model_validate(config), read_costs(), jobs, gpu=True, gpus={"pretrain": 8}
+    )
     assert forecast.costs["pretraining/a"].gpu_s > 3600
     assert forecast.costs["pretraining/tokenize-j-de"].gpu_s == 0
     assert [(job.threads, job.gpus) for job in forecast.jobs] == [(1, 1), (1, 8)]
@@ -131,7 +160,11 @@ MODEL = {
     "reach": {"scale": 100, "power": 0.5},
     "overhead": {"local": {"start_s": 1, "planning_s": 0.1, "job_s": 0.5}},
     "rules": {
-        "read": {"cpu_s": {"job": 1, "mb": 2}, "wait_s": {"mb": 0.5}, "memory_mb": {"job": 50, "mb": 3}},
+        "read": {
+            "cpu_s": {"job": 1, "mb": 2},
+            "wait_s": {"mb": 0.5},
+            "memory_mb": {"job": 50, "mb": 3},
+        },
         "train": {"cpu_s": {"mb": 8}, "gpu_s": {"mb": 1}, "disk_mb": {"job": 7}, "cores": 1.6},
     },
 }
@@ -156,10 +189,14 @@ def test_cost_of_a_job_is_the_sum_of_its_terms():
 
 def test_the_shipped_coefficients_name_each_feature_and_survive_writing(tmp_path):
     costs = read_costs()
-    parts = [part for rule in costs["rules"].values() for part in rule.values() if isinstance(part, dict)]
+    parts = [
+        part for rule in costs["rules"].values() for part in rule.values() if isinstance(part, dict)
+    ]
     used = {name for part in parts for name in part}
     described = set(costs["features"])
-    assert {name.removeprefix("gpu_") for name in used if not name.startswith("package ")} <= described
+    assert {
+        name.removeprefix("gpu_") for name in used if not name.startswith("package ")
+    } <= described
     assert {"local", "slurm"} <= set(costs["overhead"])
     path = tmp_path / "costs.yaml"
     path.write_text(as_yaml(costs), "utf-8")
@@ -185,7 +222,9 @@ def test_a_file_that_is_no_cost_model(tmp_path, content, message):
 
 def test_fit_finds_the_coefficients_of_made_costs():
     generator = np.random.default_rng(1)
-    features = np.column_stack([np.ones(80), generator.uniform(0, 5, 80), generator.uniform(0, 50, 80)])
+    features = np.column_stack(
+        [np.ones(80), generator.uniform(0, 5, 80), generator.uniform(0, 50, 80)]
+    )
     true = np.array([0.7, 1.5, 0.0])
     values = features @ true * generator.normal(1, 0.03, 80)
     found = fit(features, values, np.array([1.0, 1.0, 1.0]))
@@ -193,8 +232,14 @@ def test_fit_finds_the_coefficients_of_made_costs():
 
 
 def test_a_run_takes_its_longest_chain_or_all_its_jobs_on_busy_cores():
-    """Graham's bounds (1966), less the idle time, with 0.5 s around each job, and 1.1 s to start and plan each."""
-    jobs = [Job("read", "a", {"mb": 10}), Job("read", "b", {"mb": 10}, after=("a",)), Job("read", "c", {"mb": 40})]
+    """Graham's bounds (1966), less the idle time, with 0.5 s around each job, and 1.1 s
+    to start and plan each.
+    """
+    jobs = [
+        Job("read", "a", {"mb": 10}),
+        Job("read", "b", {"mb": 10}, after=("a",)),
+        Job("read", "c", {"mb": 40}),
+    ]
     costs = {job.name: cost_of(job, MODEL) for job in jobs}
     assert [costs[name].wall_s for name in "abc"] == [26, 26, 101]
     model = {**MODEL, "overhead": MODEL["overhead"] | {"slurm": MODEL["overhead"]["local"]}}

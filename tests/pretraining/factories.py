@@ -1,4 +1,6 @@
-"""Factories of small inputs of pre-training: text of three languages, a tokenizer, token blocks, arguments."""
+"""Factories of small inputs of pre-training: text of three languages, a tokenizer,
+token blocks, arguments.
+"""
 
 import json
 import random
@@ -69,20 +71,28 @@ def processor() -> SentencePieceProcessor:
     return SentencePieceProcessor(model_proto=model_bytes())
 
 
-def make_blocks(folder: Path, tokenizer: Path, counts: dict[str, int], length: int = LENGTH) -> Path:
-    """Tokenized text of so many lines of each language, 20 more held out (none where there are none)."""
+def make_blocks(
+    folder: Path, tokenizer: Path, counts: dict[str, int], length: int = LENGTH
+) -> Path:
+    """Tokenized text of so many lines of each language, 20 more held out (none where
+    there are none).
+    """
     for language, count in counts.items():
         lines = make_lines(language, count + 20, seed=1) if count else []
         text = folder / "text" / language
         train = write_lines(text / "train.txt", lines[:count])
         heldout = write_lines(text / "heldout.txt", lines[count:])
         model = tokenizer / "sentencepiece.model"
-        tokenize_language(language, [str(train)], Layout(), heldout, model, folder / "tokens" / language, length)
+        tokenize_language(
+            language, [str(train)], Layout(), heldout, model, folder / "tokens" / language, length
+        )
     return folder / "tokens"
 
 
 def pretrain_arguments(folder: Path, layout: str = "xlm-r", **changes) -> list[str]:
-    """The arguments of `vocap pretrain` for a run in `folder`, without the output; makes its inputs."""
+    """The arguments of `vocap pretrain` for a run in `folder`, without the output;
+    makes its inputs.
+    """
     tokenizer = make_tokenizer(folder / "tokenizer", layout)
     tokens = make_blocks(folder, tokenizer, {"de": 300, "ja": 150, "ru": 200})
     return arguments(tokenizer, tokens, **changes)
@@ -90,4 +100,13 @@ def pretrain_arguments(folder: Path, layout: str = "xlm-r", **changes) -> list[s
 
 def arguments(tokenizer: Path, tokens: Path, **changes) -> list[str]:
     settings = json.dumps(RECIPE | changes)
-    return ["--tokenizer", str(tokenizer), "--tokens", str(tokens), "--settings-json", settings, "--threads", "1"]
+    return [
+        "--tokenizer",
+        str(tokenizer),
+        "--tokens",
+        str(tokens),
+        "--settings-json",
+        settings,
+        "--threads",
+        "1",
+    ]

@@ -1,4 +1,6 @@
-"""Real processes that train, started from one that has torch imported: a start costs no import."""
+"""Real processes that train, started from one that has torch imported: a start costs no
+import.
+"""
 
 import json
 import multiprocessing
@@ -27,11 +29,17 @@ def _main(verb: str, arguments: list[str], output: str, environment: dict[str, s
 
 
 def start(
-    arguments: list[str], out: Path, log: Path | None = None, verb: str = "pretrain", **environment: str
+    arguments: list[str],
+    out: Path,
+    log: Path | None = None,
+    verb: str = "pretrain",
+    **environment: str,
 ) -> ForkServerProcess:
     """`vocap VERB ARGUMENTS -o OUT`, its standard error appended to `log` (OUT.log)."""
     log = log or out.with_name(f"{out.name}.log")
-    process = CONTEXT.Process(target=_main, args=(verb, [*arguments, "-o", str(out)], str(log), environment))
+    process = CONTEXT.Process(
+        target=_main, args=(verb, [*arguments, "-o", str(out)], str(log), environment)
+    )
     process.start()
     return process
 
@@ -46,7 +54,9 @@ def finish(process: ForkServerProcess, timeout: float = 300) -> int:
     return process.exitcode
 
 
-def pretrain(arguments: list[str], out: Path, verb: str = "pretrain", **environment: str) -> tuple[int, str]:
+def pretrain(
+    arguments: list[str], out: Path, verb: str = "pretrain", **environment: str
+) -> tuple[int, str]:
     """Run to the end: exit status and standard error."""
     log = out.with_name(f"{out.name}.log")
     log.unlink(missing_ok=True)
@@ -68,7 +78,9 @@ def newest(out: Path) -> int:
 
 
 def wait_for_step(process: ForkServerProcess, out: Path, step: int, seconds: float = 300) -> None:
-    """Until a checkpoint of this step or a later one is there; fails if the process ends before that."""
+    """Until a checkpoint of this step or a later one is there; fails if the process
+    ends before that.
+    """
     end = time.monotonic() + seconds
     while newest(out) < step:
         assert process.is_alive(), f"ended with status {process.exitcode} before step {step}"
@@ -96,23 +108,32 @@ def _gradients(arguments: dict, output: str, environment: dict[str, str]) -> Non
 
     torch.set_num_threads(1)
     device = torch.device(arguments.get("device", "cpu"))
-    if backend := arguments.get("backend"):  # instead of NCCL, which may refuse two ranks on one GPU
+    if backend := arguments.get(
+        "backend"
+    ):  # instead of NCCL, which may refuse two ranks on one GPU
         begin = distributed.init_process_group
         distributed.init_process_group = lambda _, **options: begin(backend, **options)
-    data = load_data(Path(arguments["tokens"]), ["de", "ja", "ru"], Path(arguments["tokenizer"]), 0.7, "lines")
+    data = load_data(
+        Path(arguments["tokens"]), ["de", "ja", "ru"], Path(arguments["tokenizer"]), 0.7, "lines"
+    )
     recipe = Recipe.model_validate(arguments["recipe"])
     with joined(device):
         training = Training(recipe, 1, data, Path(output).parent, device)
         batches = training.batches.step(3)
-        whole = [training.batches.micro(3, number) for number in range(recipe.batch // recipe.micro_batch)]
+        whole = [
+            training.batches.micro(3, number)
+            for number in range(recipe.batch // recipe.micro_batch)
+        ]
         training.gradients(batches, 3, sum(len(batch.targets) for batch in whole))
         save_file({name: weight.grad for name, weight in training.model.named_parameters()}, output)
 
 
 def start_gradients(arguments: dict, output: Path, **environment: str) -> ForkServerProcess:
-    """Compute the gradient of step 3 of an untrained model, as each rank has it in the end, into `output`.
+    """Compute the gradient of step 3 of an untrained model, as each rank has it in the
+    end, into `output`.
 
-    `arguments`: `tokens`, `tokenizer`, `recipe`, and `device` and `backend` other than the CPU's.
+    `arguments`: `tokens`, `tokenizer`, `recipe`, and `device` and `backend` other than
+    the CPU's.
     """
     process = CONTEXT.Process(target=_gradients, args=(arguments, str(output), environment))
     process.start()

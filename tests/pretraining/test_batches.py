@@ -1,4 +1,6 @@
-"""Order, shares and masks: pure functions of seed, step and slot, against their definitions."""
+"""Order, shares and masks: pure functions of seed, step and slot, against their
+definitions.
+"""
 
 import itertools
 
@@ -28,7 +30,10 @@ IDS = Vocabulary(VOCABULARY, SpecialIds.of_xlm_r(VOCABULARY))
 
 def made_blocks(count: int, seed: int, longest: int = 40) -> Blocks:
     random = np.random.default_rng(seed)
-    parts = [[0, *random.integers(4, VOCABULARY - 1, random.integers(1, longest - 2)), 2] for _ in range(count)]
+    parts = [
+        [0, *random.integers(4, VOCABULARY - 1, random.integers(1, longest - 2)), 2]
+        for _ in range(count)
+    ]
     ends = np.cumsum([len(part) for part in parts], dtype=np.int64)
     return Blocks(np.concatenate(parts).astype(np.uint32), ends, np.full(count, 9, np.uint32))
 
@@ -41,11 +46,16 @@ def test_a_permutation_holds_every_place_once(size, key):
 
 @pytest.mark.parametrize("size", [2, 5, 37, 70])
 def test_every_place_is_as_likely_as_another(size):
-    """Image of each position, and distance to the next image: chi-square within five deviations."""
+    """Image of each position, and distance to the next image: chi-square within five
+    deviations.
+    """
     keys = np.arange(500 * size, dtype=np.uint64)
-    places = [permuted(np.full(len(keys), at), np.full(len(keys), size), keys) for at in range(size)]
+    places = [
+        permuted(np.full(len(keys), at), np.full(len(keys), size), keys) for at in range(size)
+    ]
     for values, expected in [(place, 500) for place in places] + [
-        ((after - before) % size, 500 * size / (size - 1)) for before, after in itertools.pairwise(places)
+        ((after - before) % size, 500 * size / (size - 1))
+        for before, after in itertools.pairwise(places)
     ]:
         counts = np.bincount(values, minlength=size)
         counts = counts[counts > 0]
@@ -105,7 +115,9 @@ def test_masks_touch_what_they_say(ids, seed):
 
 
 def test_masks_are_15_percent_and_80_10_10():
-    """Shares within four standard deviations of their expectation, and random ids uniform over the words."""
+    """Shares within four standard deviations of their expectation, and random ids
+    uniform over the words.
+    """
     ids = np.full(510, 500)
     masked, as_mask, kept, drawn, places = 0, 0, 0, [], []
     for number in range(2000):
@@ -155,14 +167,18 @@ def test_a_batch_is_its_blocks_side_by_side():
     languages = [made_blocks(30, 1), made_blocks(11, 2)]
     batches = TrainingBatches(languages, np.array([0.6, 0.4]), IDS, 7, 12, 12)
     batch = batches.step(2)[0]
-    originals = [languages[language][block] for language, block in zip(*batches.members(2), strict=True)]
+    originals = [
+        languages[language][block] for language, block in zip(*batches.members(2), strict=True)
+    ]
     flat = batch.input_ids.copy().ravel()
     flat[batch.positions] = batch.targets
     rows = flat.reshape(batch.input_ids.shape)
     for row, ids in enumerate(originals):
         assert (rows[row, : len(ids)] == ids).all()
         assert (batch.input_ids[row, len(ids) :] == 1).all()
-        assert batch.attention[row].tolist() == [True] * len(ids) + [False] * (rows.shape[1] - len(ids))
+        assert batch.attention[row].tolist() == [True] * len(ids) + [False] * (
+            rows.shape[1] - len(ids)
+        )
     assert (batch.rows == batch.positions // rows.shape[1]).all()
     assert batch.tokens == sum(map(len, originals))
 
@@ -175,6 +191,8 @@ def test_heldout_blocks_are_masked_alike_in_every_batch(count):
     assert len({(block.language, block.number) for block in chosen}) == len(chosen)
     whole = heldout_batch(chosen, IDS)
     alone = [heldout_batch([block], IDS) for block in chosen]
-    assert whole.targets.tolist() == [number for batch in alone for number in batch.targets.tolist()]
+    assert whole.targets.tolist() == [
+        number for batch in alone for number in batch.targets.tolist()
+    ]
     hidden = [target for block in chosen for target in block.ids.tolist()]
     assert set(whole.targets.tolist()) <= set(hidden)

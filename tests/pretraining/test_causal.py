@@ -1,4 +1,6 @@
-"""Causal models: the exported folder against Hugging Face's classes, code lengths against their definition."""
+"""Causal models: the exported folder against Hugging Face's classes, code lengths
+against their definition.
+"""
 
 import json
 import math
@@ -13,12 +15,33 @@ from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from tests.made_text import write_lines
-from tests.pretraining.factories import LENGTH, RECIPE, arguments, make_blocks, make_lines, make_tokenizer
-from tests.pretraining.processes import finish, free_port, pretrain, results, start, start_gradients, wait_for_step
+from tests.pretraining.factories import (
+    LENGTH,
+    RECIPE,
+    arguments,
+    make_blocks,
+    make_lines,
+    make_tokenizer,
+)
+from tests.pretraining.processes import (
+    finish,
+    free_port,
+    pretrain,
+    results,
+    start,
+    start_gradients,
+    wait_for_step,
+)
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import read_tsv
 from vocap.pretraining.code_length import spread_lines
-from vocap.pretraining.data import TrainingBatches, Vocabulary, heldout_blocks, load_data, open_language
+from vocap.pretraining.data import (
+    TrainingBatches,
+    Vocabulary,
+    heldout_blocks,
+    load_data,
+    open_language,
+)
 from vocap.pretraining.model import build_model, export_model
 from vocap.pretraining.settings import Recipe, Shape, count_parameters
 from vocap.pretraining.tokenizing import tokenize_language
@@ -28,9 +51,19 @@ from vocap.text_files import Layout
 from vocap.text_files.lines import escape
 
 LOSSES = ["full", "knn", "target", "sampled", "nce", "neg", "uniform"]
-SHAPE = {"layers": 1, "hidden": 16, "heads": 4, "kv_heads": 2, "intermediate": 24, "positions": LENGTH}
+SHAPE = {
+    "layers": 1,
+    "hidden": 16,
+    "heads": 4,
+    "kv_heads": 2,
+    "intermediate": 24,
+    "positions": LENGTH,
+}
 CODES = ["de", "ja", "ru"]
-OWN = '{"special": [{"token": "<|end|>", "role": "eos"}, "<unk>", "<|user|>"], "mask": false, "reserved": 2}'
+OWN = (
+    '{"special": [{"token": "<|end|>", "role": "eos"}, "<unk>", "<|user|>"], "mask": false, '
+    '"reserved": 2}'
+)
 END, UNK, NEVER = 0, 1, [2, 3, 4]
 
 
@@ -40,12 +73,17 @@ def causal(**changes) -> dict:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory) -> Path:
-    """A tokenizer without begin token, padding and mask, whose held-out text has unknown characters."""
+    """A tokenizer without begin token, padding and mask, whose held-out text has
+    unknown characters.
+    """
     folder = tmp_path_factory.mktemp("causal")
     tokenizer = make_tokenizer(folder / "tokenizer", OWN)
     make_blocks(folder, tokenizer, {"de": 300, "ja": 150, "ru": 200})
     rare = [f"{line} \u2603\u2603 \U0001f9ff" for line in make_lines("ja", 20, seed=5)]
-    heldout, model = write_lines(folder / "text" / "ja" / "heldout.txt", rare), tokenizer / "sentencepiece.model"
+    heldout, model = (
+        write_lines(folder / "text" / "ja" / "heldout.txt", rare),
+        tokenizer / "sentencepiece.model",
+    )
     train = [str(folder / "text" / "ja" / "train.txt")]
     tokenize_language("ja", train, Layout(), heldout, model, folder / "tokens" / "ja", LENGTH)
     return folder
@@ -68,15 +106,21 @@ def finished(made, tmp_path_factory) -> Path:
 
 
 def next_token_bits(model, ids: list[int]) -> float:
-    """-log2 p of all ids but the first, by the whole logits of one sequence; ids that never occur left out."""
+    """-log2 p of all ids but the first, by the whole logits of one sequence; ids that
+    never occur left out.
+    """
     with torch.no_grad():
         logits = model(torch.tensor([ids])).logits[0].double()
     logits[:, NEVER] = -math.inf
-    return -torch.log_softmax(logits, 1)[torch.arange(len(ids) - 1), ids[1:]].sum().item() / math.log(2)
+    return -torch.log_softmax(logits, 1)[
+        torch.arange(len(ids) - 1), ids[1:]
+    ].sum().item() / math.log(2)
 
 
 def unknown_bytes(made: Path, ids: list[int]) -> int:
-    """By the text: made sentences have no unknown character but those that the fixture adds to each line."""
+    """By the text: made sentences have no unknown character but those that the fixture
+    adds to each line.
+    """
     assert ids.count(UNK) % 2 == 0  # two snowmen are one token
     return ids.count(UNK) // 2 * len("\u2603\u2603\U0001f9ff".encode())
 
@@ -94,7 +138,9 @@ def test_bits_per_byte_are_the_code_length_under_the_exported_model(made, finish
                 assert ids[0] == ids[-1] == END
                 own_bits += next_token_bits(model, ids) + 8 * unknown_bytes(made, ids)
                 own_size += block.size_bytes
-        assert row["languages"][language]["bits_per_byte"] == pytest.approx(own_bits / own_size, rel=1e-5)
+        assert row["languages"][language]["bits_per_byte"] == pytest.approx(
+            own_bits / own_size, rel=1e-5
+        )
         bits, size = bits + own_bits, size + own_size
     assert row["bits_per_byte"] == pytest.approx(bits / size, rel=1e-5)
     assert any(UNK in block.ids for block in heldout_blocks(data.heldout, 2))
@@ -110,12 +156,16 @@ def test_unknown_characters_are_recorded_by_block(made):
 
 def test_every_token_but_a_blocks_first_is_predicted_from_those_before(made):
     data = data_of(made)
-    batches = TrainingBatches(data.train, data.q, Vocabulary(data.vocabulary, data.special), 1, 8, 8, causal=True)
+    batches = TrainingBatches(
+        data.train, data.q, Vocabulary(data.vocabulary, data.special), 1, 8, 8, causal=True
+    )
     (batch,) = batches.step(0)
     languages, numbers = batches.members(0)
     blocks = [data.train[one][two].tolist() for one, two in zip(languages, numbers, strict=True)]
     assert batch.targets.tolist() == [token for ids in blocks for token in ids[1:]]
-    assert batch.input_ids.ravel()[batch.positions].tolist() == [token for ids in blocks for token in ids[:-1]]
+    assert batch.input_ids.ravel()[batch.positions].tolist() == [
+        token for ids in blocks for token in ids[:-1]
+    ]
     assert batch.tokens == sum(map(len, blocks)) and END in batch.targets
 
 
@@ -124,7 +174,9 @@ def test_the_exported_folder_has_the_models_logits_and_generates(made, tmp_path,
     torch.manual_seed(3)
     data, shape = data_of(made), Shape(**SHAPE | {"embedding_size": width, "deviation": 0.2})
     model = build_model(shape, data.vocabulary, data.special, causal=True).eval()
-    assert count_parameters(shape, data.vocabulary, True) == sum(one.numel() for one in model.parameters())
+    assert count_parameters(shape, data.vocabulary, True) == sum(
+        one.numel() for one in model.parameters()
+    )
     export_model(model, made / "tokenizer" / "huggingface", tmp_path / "model")
     loaded = AutoModelForCausalLM.from_pretrained(tmp_path / "model").eval()
     assert type(loaded).__name__ == "LlamaForCausalLM" and loaded.config.num_key_value_heads == 2
@@ -134,10 +186,17 @@ def test_the_exported_folder_has_the_models_logits_and_generates(made, tmp_path,
         rows = model(ids, None, torch.arange(60))
         expected = torch.nn.functional.linear(rows, model.decoder_weight).view(3, 20, -1)
         found = loaded(ids).logits
-        assert torch.equal(found, expected) if width is None else torch.allclose(found, expected, atol=1e-5)
-        # greedy, with the cache of keys and values: each token is the best after all before it
+        assert (
+            torch.equal(found, expected)
+            if width is None
+            else torch.allclose(found, expected, atol=1e-5)
+        )
+        # greedy, with the cache of keys and values: each token is the best after all
+        # before it
         tokenizer = AutoTokenizer.from_pretrained(tmp_path / "model")
-        prompt = tokenizer(make_lines("de", 1)[0], add_special_tokens=False, return_tensors="pt").input_ids
+        prompt = tokenizer(
+            make_lines("de", 1)[0], add_special_tokens=False, return_tensors="pt"
+        ).input_ids
         whole = loaded.generate(prompt, max_new_tokens=8, do_sample=False, eos_token_id=-1)
         best = loaded(whole).logits.argmax(2)
     assert (whole[0, prompt.shape[1] :] == best[0, prompt.shape[1] - 1 : -1]).all()
@@ -149,8 +208,16 @@ def test_every_loss_learns_the_next_token(made, tmp_path, kind):
     loss = {"kind": kind, **({"k": 5} if kind == "knn" else {"negatives": 60})}
     loss = {"full": "full", "target": {"kind": kind, "tau": 60}}.get(kind, loss)
     shape = SHAPE | {"embedding_size": 8} if kind in ("knn", "full") else SHAPE
-    recipe = Recipe.model_validate(causal(loss=loss, shape=shape, steps=24, log_every=12, learning_rate=0.02))
-    train(recipe, 1, Folders(made / "tokenizer", made / "tokens", None, tmp_path / "run"), CODES, threads=1)
+    recipe = Recipe.model_validate(
+        causal(loss=loss, shape=shape, steps=24, log_every=12, learning_rate=0.02)
+    )
+    train(
+        recipe,
+        1,
+        Folders(made / "tokenizer", made / "tokens", None, tmp_path / "run"),
+        CODES,
+        threads=1,
+    )
     first, last = results(tmp_path / "run")[1]
     assert last["loss"] < first["loss"] and last["skipped"] == 0
     if kind in ("full", "sampled", "nce"):  # the others do not normalise over all words
@@ -158,8 +225,12 @@ def test_every_loss_learns_the_next_token(made, tmp_path, kind):
 
 
 def test_a_resumed_run_has_the_bytes_of_an_undisturbed_one(made, finished, tmp_path):
-    """Stopped by a signal, a checkpoint at each step; k-NN with its index, and dropout of attention."""
-    words = own(made, loss={"kind": "knn", "k": 5, "every": 4}, shape=SHAPE | {"dropout": 0.2}, steps=40)
+    """Stopped by a signal, a checkpoint at each step; k-NN with its index, and dropout
+    of attention.
+    """
+    words = own(
+        made, loss={"kind": "knn", "k": 5, "every": 4}, shape=SHAPE | {"dropout": 0.2}, steps=40
+    )
     assert pretrain(words, tmp_path / "whole")[0] == 0
     process = start(words, tmp_path / "parts")
     wait_for_step(process, tmp_path / "parts", 3)
@@ -170,11 +241,18 @@ def test_a_resumed_run_has_the_bytes_of_an_undisturbed_one(made, finished, tmp_p
 
 
 def test_two_processes_have_the_gradients_of_one(made, tmp_path):
-    what = {"tokens": str(made / "tokens"), "tokenizer": str(made / "tokenizer"), "recipe": causal()}
+    what = {
+        "tokens": str(made / "tokens"),
+        "tokenizer": str(made / "tokenizer"),
+        "recipe": causal(),
+    }
     one = start_gradients(what, tmp_path / "one.safetensors")
     assert finish(one) == 0
     group = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
-    both = [start_gradients(what, tmp_path / f"{rank}.safetensors", RANK=str(rank), **group) for rank in (0, 1)]
+    both = [
+        start_gradients(what, tmp_path / f"{rank}.safetensors", RANK=str(rank), **group)
+        for rank in (0, 1)
+    ]
     assert [finish(process) for process in both] == [0, 0]
     expected, found = load_file(tmp_path / "one.safetensors"), load_file(tmp_path / "0.safetensors")
     largest = max(gradient.abs().max().item() for gradient in expected.values())
@@ -183,10 +261,23 @@ def test_two_processes_have_the_gradients_of_one(made, tmp_path):
 
 
 def test_code_lengths_of_lines_are_those_of_the_exported_model(made, finished, tmp_path):
-    """Also of a line longer than the model reads, whose windows overlap by half, and of unknown characters."""
-    lines = [*make_lines("de", 6, seed=9), " ".join(make_lines("de", 30, seed=9)), "a \u2603\u2603 \U0001f9ff"]
+    """Also of a line longer than the model reads, whose windows overlap by half, and of
+    unknown characters.
+    """
+    lines = [
+        *make_lines("de", 6, seed=9),
+        " ".join(make_lines("de", 30, seed=9)),
+        "a \u2603\u2603 \U0001f9ff",
+    ]
     text = write_lines(tmp_path / "de.txt", [*lines, ""])
-    words = ["--model", f"{finished}/model", "--text", f"de={text}", "--parallel", f"{tmp_path}/{{lang}}.txt"]
+    words = [
+        "--model",
+        f"{finished}/model",
+        "--text",
+        f"de={text}",
+        "--parallel",
+        f"{tmp_path}/{{lang}}.txt",
+    ]
     status, said = pretrain(words, tmp_path / "bits.tsv", "code-length")
     assert status == 0, said
     assert "code length of the normalised text" in said
@@ -203,7 +294,9 @@ def test_code_lengths_of_lines_are_those_of_the_exported_model(made, finished, t
             for first in range(LENGTH, len(ids), LENGTH // 2):
                 part = ids[: first + LENGTH // 2][-LENGTH:]
                 new = len(ids[first : first + LENGTH // 2])
-                expected[-1] += next_token_bits(model, part) - next_token_bits(model, part[: len(part) - new])
+                expected[-1] += next_token_bits(model, part) - next_token_bits(
+                    model, part[: len(part) - new]
+                )
     expected[-1] += 8 * len("\u2603\u2603\U0001f9ff".encode())
     for part in ("heldout", "parallel"):
         found = read_lengths(tmp_path / "bits.npz", part)["de"]
@@ -224,7 +317,10 @@ def test_documents_are_measured_as_they_are(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"output_bias": "unigram"}, "output_bias: a causal model has no output bias; leave it out"),
+        (
+            {"output_bias": "unigram"},
+            "output_bias: a causal model has no output bias; leave it out",
+        ),
         ({"shape": SHAPE | {"kv_heads": 3}}, "heads 4 is not a multiple of kv_heads 3"),
         ({"shape": SHAPE | {"hidden": 12}}, "rotary positions cannot turn"),
         ({"objective": "masked"}, "shape.kv_heads is of causal models"),
@@ -237,19 +333,25 @@ def test_settings_that_do_not_go_together(changes, says):
 
 def test_bad_input_is_one_line(made, tmp_path):
     folders = Folders(made / "tokenizer", made / "tokens", None, tmp_path / "run")
-    with pytest.raises(UsageError, match=r"masked needs special tokens of every role, .* role bos, pad, mask; "):
+    with pytest.raises(
+        UsageError, match=r"masked needs special tokens of every role, .* role bos, pad, mask; "
+    ):
         train(Recipe.model_validate(RECIPE), 1, folders, CODES, threads=1)
     without = make_tokenizer(tmp_path / "tokenizer", '{"special": ["<s>", "<unk>"], "mask": false}')
     text = write_lines(tmp_path / "text.txt", ["a", "b"])
     with pytest.raises(VocapError, match="no special token of role eos, which ends each sentence"):
-        tokenize_language("de", [str(text)], Layout(), text, without / "sentencepiece.model", tmp_path / "de")
+        tokenize_language(
+            "de", [str(text)], Layout(), text, without / "sentencepiece.model", tmp_path / "de"
+        )
     # blocks that were made before unknown characters were counted
     for path in (made / "tokens").glob("*/*-unknown.npy"):
         (tmp_path / path.parent.name).mkdir(exist_ok=True)
         for other in path.parent.iterdir():
             if "unknown" not in other.name:
                 (tmp_path / path.parent.name / other.name).write_bytes(other.read_bytes())
-    with pytest.raises(UsageError, match="of an earlier version lack; delete them and run: vocap tokenize"):
+    with pytest.raises(
+        UsageError, match="of an earlier version lack; delete them and run: vocap tokenize"
+    ):
         folders = Folders(made / "tokenizer", tmp_path, None, tmp_path / "run")
         train(Recipe.model_validate(causal()), 1, folders, CODES, threads=1)
     assert np.isfinite(open_language(made / "tokens" / "de").heldout.unknown_bytes).all()

@@ -11,7 +11,15 @@ import torch
 from safetensors.torch import load_file
 
 from tests.pretraining.factories import RECIPE, pretrain_arguments
-from tests.pretraining.processes import finish, free_port, pretrain, results, start, start_gradients, wait_for_step
+from tests.pretraining.processes import (
+    finish,
+    free_port,
+    pretrain,
+    results,
+    start,
+    start_gradients,
+    wait_for_step,
+)
 from tests.pretraining.test_losses import SAMPLED, SPECIALS, V, case, frequencies
 from vocap import cli
 from vocap.pretraining.loss_kinds import Full
@@ -38,8 +46,12 @@ def with_settings(arguments: list[str], **changes) -> list[str]:
     return words
 
 
-def loss_and_gradients(kind, device: torch.device, dtype: torch.dtype, half: torch.dtype | None = None):
-    """A loss of the small case, with the same words drawn and the same index everywhere."""
+def loss_and_gradients(
+    kind, device: torch.device, dtype: torch.dtype, half: torch.dtype | None = None
+):
+    """A loss of the small case, with the same words drawn and the same index
+    everywhere.
+    """
     tensors = [tensor.detach().to(device, dtype).requires_grad_() for tensor in case()[:3]]
     loss = build_loss(kind, V, SPECIALS, counts=frequencies(), seed=5, device=device)
     if hasattr(loss, "index"):
@@ -54,9 +66,13 @@ def loss_and_gradients(kind, device: torch.device, dtype: torch.dtype, half: tor
 
 
 @pytest.mark.parametrize("kind", LOSSES, ids=lambda kind: kind.kind)
-@pytest.mark.parametrize(("half", "rounding"), [(None, 1e-5), (torch.bfloat16, 3e-2), (torch.float16, 4e-3)])
+@pytest.mark.parametrize(
+    ("half", "rounding"), [(None, 1e-5), (torch.bfloat16, 3e-2), (torch.float16, 4e-3)]
+)
 def test_losses_are_those_of_a_cpu_in_float64(kind, half, rounding):
-    """`rounding`: of the largest number of each tensor; 2^-8 and 2^-11 are those of the 16-bit types."""
+    """`rounding`: of the largest number of each tensor; 2^-8 and 2^-11 are those of the
+    16-bit types.
+    """
     found = loss_and_gradients(kind, GPU, torch.float32, half)
     expected = loss_and_gradients(kind, torch.device("cpu"), torch.float64)
     for one, right in zip(found, expected, strict=True):
@@ -71,20 +87,28 @@ def test_exact_loss_and_ranks_are_those_of_numpy():
     scores[:, :4] = -np.inf
     own = scores[np.arange(50), targets]
     nats = np.log(np.exp(scores - own[:, None]).sum(1))
-    tensors = (torch.tensor(array, dtype=torch.float32, device=GPU) for array in (hidden, weight, bias))
+    tensors = (
+        torch.tensor(array, dtype=torch.float32, device=GPU) for array in (hidden, weight, bias)
+    )
     found_nats, ranks = exact_loss(*tensors, torch.from_numpy(targets).to(GPU), excluded=range(4))
     np.testing.assert_allclose(found_nats.cpu(), nats, rtol=1e-4, atol=1e-4)
-    assert (np.abs(ranks.cpu().numpy() - (scores >= own[:, None]).sum(1)) <= 1).all()  # equal to rounding
+    assert (
+        np.abs(ranks.cpu().numpy() - (scores >= own[:, None]).sum(1)) <= 1
+    ).all()  # equal to rounding
 
 
 def test_a_refresh_in_a_burst_finds_the_nearest():
-    """Scores of float64 over the rounded rows, at the k-th place and at every place found, to 2^-20 of them."""
+    """Scores of float64 over the rounded rows, at the k-th place and at every place
+    found, to 2^-20 of them.
+    """
     generator = torch.Generator().manual_seed(0)
     weight = torch.randn(5000, 64, generator=generator).to(GPU)
     words = torch.arange(4, 4999, device=GPU)
     index = NeighbourIndex(5000, words, 50, 100)
     assert index.burst
-    assert index.start(0, weight) > 0 and index.start(1, weight) == 0 and index.start(100, weight) > 0
+    assert (
+        index.start(0, weight) > 0 and index.start(1, weight) == 0 and index.start(100, weight) > 0
+    )
     rows = weight.to(index.dtype).double()
     scores = rows @ rows.T
     scores[:, :4] = scores[:, 4999:] = -torch.inf
@@ -99,7 +123,9 @@ def test_a_refresh_in_a_burst_finds_the_nearest():
 def test_a_training_in_16_bits_ends_near_float32(arguments, tmp_path, precision, loss):
     rows = {}
     for name in ("fp32", precision):
-        status, said = pretrain(with_settings(arguments, precision=name, loss=loss), tmp_path / name)
+        status, said = pretrain(
+            with_settings(arguments, precision=name, loss=loss), tmp_path / name
+        )
         assert status == 0, said
         rows[name] = results(tmp_path / name)[1]
     for row, reference in zip(rows[precision], rows["fp32"], strict=True):
@@ -116,20 +142,30 @@ def test_auto_takes_the_16_bit_type_of_the_gpu_and_refreshes_in_bursts(arguments
     described = json.loads((tmp_path / "run" / "description.json").read_text())
     assert described["precision"] == ("bfloat16" if bf16 else "float16")
     lines = (tmp_path / "run" / "metrics.jsonl").read_text("utf-8").splitlines()
-    assert all(json.loads(line)["refresh_s"] > 0 for line in lines)  # every 4 steps, as the lines are
+    assert all(
+        json.loads(line)["refresh_s"] > 0 for line in lines
+    )  # every 4 steps, as the lines are
 
 
 def test_without_a_compiler_it_trains_uncompiled(arguments, tmp_path):
-    """Triton's and torch's caches are empty there, so that nothing compiled before helps."""
+    """Triton's and torch's caches are empty there, so that nothing compiled before
+    helps.
+    """
     absent = dict.fromkeys(("CC", "CXX"), "/nonexistent")
-    caches = {name: str(tmp_path / name) for name in ("TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR")}
-    status, said = pretrain(with_settings(arguments, loss="full"), tmp_path / "plain", **absent, **caches)
+    caches = {
+        name: str(tmp_path / name) for name in ("TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR")
+    }
+    status, said = pretrain(
+        with_settings(arguments, loss="full"), tmp_path / "plain", **absent, **caches
+    )
     assert status == 0, said
     if "torch cannot compile here" not in said:
         pytest.skip("torch compiles without CC here")
     status, said = pretrain(with_settings(arguments, loss="full"), tmp_path / "compiled")
     assert status == 0, said
-    for row, other in zip(results(tmp_path / "plain")[1], results(tmp_path / "compiled")[1], strict=True):
+    for row, other in zip(
+        results(tmp_path / "plain")[1], results(tmp_path / "compiled")[1], strict=True
+    ):
         assert row["exact_loss"] == pytest.approx(other["exact_loss"], rel=1e-3)
 
 
@@ -160,7 +196,9 @@ def test_two_ranks_on_one_gpu_have_the_gradients_of_one(arguments, tmp_path, bac
     ranks = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
     assert finish(start_gradients(made, tmp_path / "alone")) == 0
     processes = [
-        start_gradients(made | {"backend": backend}, tmp_path / f"rank-{rank}", RANK=str(rank), **ranks)
+        start_gradients(
+            made | {"backend": backend}, tmp_path / f"rank-{rank}", RANK=str(rank), **ranks
+        )
         for rank in range(2)
     ]
     if [finish(process) for process in processes] != [0, 0] and backend == "nccl":
@@ -172,7 +210,9 @@ def test_two_ranks_on_one_gpu_have_the_gradients_of_one(arguments, tmp_path, bac
         assert float((both[0][name] - gradient).abs().max()) <= 1e-4 * largest, name
 
 
-@pytest.mark.skipif(torch.cuda.device_count() > 1, reason="several GPUs: the second training takes another")
+@pytest.mark.skipif(
+    torch.cuda.device_count() > 1, reason="several GPUs: the second training takes another"
+)
 def test_a_second_training_waits_for_the_gpu(arguments, tmp_path):
     first = start(with_settings(arguments, steps=150, log_every=50), tmp_path / "first")
     wait_for_step(first, tmp_path / "first", 1)
@@ -182,13 +222,19 @@ def test_a_second_training_waits_for_the_gpu(arguments, tmp_path):
 
 
 def test_the_estimate_is_near_the_peak(arguments, tmp_path):
-    """Of a model whose activations outweigh what torch and the kernels need; to a factor of 2."""
+    """Of a model whose activations outweigh what torch and the kernels need; to a
+    factor of 2.
+    """
     shape = {"layers": 6, "hidden": 256, "heads": 4, "intermediate": 1024, "positions": 64}
     changes = {"shape": shape, "batch": 512, "micro_batch": 512, "loss": "full"}
     status, said = pretrain(with_settings(arguments, **changes), tmp_path / "run")
     assert status == 0, said
-    peak = json.loads((tmp_path / "run" / "metrics.jsonl").read_text("utf-8").splitlines()[-1])["memory_mb"]
-    parts = estimate_memory(Recipe(shape=shape, batch=512, micro_batch=512, loss="full"), 401, 64, half=True)
+    peak = json.loads((tmp_path / "run" / "metrics.jsonl").read_text("utf-8").splitlines()[-1])[
+        "memory_mb"
+    ]
+    parts = estimate_memory(
+        Recipe(shape=shape, batch=512, micro_batch=512, loss="full"), 401, 64, half=True
+    )
     assert 0.5 <= peak * 1e6 / sum(parts.values()) <= 2
 
 

@@ -1,4 +1,6 @@
-"""`benchmarks/pretraining.py gpu`: a dry run on a CPU, its resumption, and the loss that only it has."""
+"""`benchmarks/pretraining.py gpu`: a dry run on a CPU, its resumption, and the loss
+that only it has.
+"""
 
 import json
 import subprocess
@@ -15,12 +17,22 @@ FACTS = {"torch": "2", "device": "one"}
 
 
 def dry_run(*words: str) -> subprocess.CompletedProcess:
-    command = [sys.executable, str(ROOT / "benchmarks" / "pretraining.py"), "gpu", "--dry-run", *map(str, words)]
+    command = [
+        sys.executable,
+        str(ROOT / "benchmarks" / "pretraining.py"),
+        "gpu",
+        "--dry-run",
+        *map(str, words),
+    ]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
 
 
 def rows_of(path: Path) -> list[dict]:
-    return [row for line in path.read_text("utf-8").splitlines() if "begun" not in (row := json.loads(line))]
+    return [
+        row
+        for line in path.read_text("utf-8").splitlines()
+        if "begun" not in (row := json.loads(line))
+    ]
 
 
 def test_a_dry_run_fills_every_table_and_goes_on_where_it_stopped(tmp_path):
@@ -28,17 +40,34 @@ def test_a_dry_run_fills_every_table_and_goes_on_where_it_stopped(tmp_path):
     out = tmp_path / "out"
     ended = dry_run("--out", out, "--text", tmp_path / "text")
     assert ended.returncode == 0, ended.stderr
-    tables = {stage: rows_of(out / f"{stage}.jsonl") for stage in ("works", "head", "step", "learning", "costs")}
-    assert all(row["torch"] == torch.__version__ and row["device"] for table in tables.values() for row in table)
+    tables = {
+        stage: rows_of(out / f"{stage}.jsonl")
+        for stage in ("works", "head", "step", "learning", "costs")
+    }
+    assert all(
+        row["torch"] == torch.__version__ and row["device"]
+        for table in tables.values()
+        for row in table
+    )
     if not torch.cuda.is_available():
         assert {row["left_out"] for row in tables["works"]} == {"SKIPPED (no GPU)"}
-    left_out = {row["head"] for stage in ("head", "step") for row in tables[stage] if "left_out" in row}
+    left_out = {
+        row["head"] for stage in ("head", "step") for row in tables[stage] if "left_out" in row
+    }
     extras = {"full cut cross-entropy", "full Liger, chunk 16"}  # packages
     assert left_out <= extras
-    exact = [row["loss"] for row in tables["head"] if row.get("head", "").startswith("full") and "loss" in row]
+    exact = [
+        row["loss"]
+        for row in tables["head"]
+        if row.get("head", "").startswith("full") and "loss" in row
+    ]
     assert len({round(loss, 3) for loss in exact}) == 8  # of each V, d and N, by whatever kernel
-    assert all(row["bits_per_byte"] < row["curve"][0]["bits_per_byte"] + 0.1 for row in tables["learning"])
-    assert {"feature", "measured"} <= set(tables["costs"][0]) and tables["costs"][-1]["refitted_s"] > 0
+    assert all(
+        row["bits_per_byte"] < row["curve"][0]["bits_per_byte"] + 0.1 for row in tables["learning"]
+    )
+    assert {"feature", "measured"} <= set(tables["costs"][0]) and tables["costs"][-1][
+        "refitted_s"
+    ] > 0
     summary = (out / "summary.md").read_text("utf-8")
     assert all(f"## {title}\n" in summary for title in (*tables, "Speeds, and the paper's"))
 

@@ -18,7 +18,10 @@ DEVICES = ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
 
 def brute_force(queries, table, k):
     scores = queries.double() @ table.double().T
-    order = [sorted(range(len(table)), key=lambda place: (-row[place], place))[:k] for row in scores.tolist()]
+    order = [
+        sorted(range(len(table)), key=lambda place: (-row[place], place))[:k]
+        for row in scores.tolist()
+    ]
     return torch.tensor(order)
 
 
@@ -61,7 +64,9 @@ def test_real_numbers(device):
 
 
 def weights(seed, vocabulary=300, width=8):
-    return torch.tensor(np.random.default_rng(seed).normal(size=(vocabulary, width)), dtype=torch.float32)
+    return torch.tensor(
+        np.random.default_rng(seed).normal(size=(vocabulary, width)), dtype=torch.float32
+    )
 
 
 WORDS = torch.tensor([word for word in range(300) if word not in (0, 7, 9, 299)])
@@ -106,7 +111,9 @@ def test_burst_refreshes_every_n_steps():
     index = made_index("burst")
     for step in range(9):
         index.start(step, weights(step))
-        assert torch.equal(neighbours(index, WORDS, weights(99)), expected(weights(step - step % 4), 6))
+        assert torch.equal(
+            neighbours(index, WORDS, weights(99)), expected(weights(step - step % 4), 6)
+        )
 
 
 def test_lazy_builds_only_what_occurs():
@@ -116,7 +123,9 @@ def test_lazy_builds_only_what_occurs():
     for step, words in asked.items():
         assert index.start(step, weights(step)) == 0
         stale = any(built.get(word, -1) < step - step % 4 for word in words)
-        assert (index.prepare(torch.tensor(words), weights(step)) > 0) == stale  # seconds, of what it built
+        assert (
+            index.prepare(torch.tensor(words), weights(step)) > 0
+        ) == stale  # seconds, of what it built
         found = neighbours(index, torch.tensor(words), weights(step))
         for word, row in zip(words, found, strict=True):
             if built.get(word, -1) < step - step % 4:
@@ -176,7 +185,10 @@ def test_two_processes(tmp_path):
     root = Path(__file__).parents[2]
     processes = [
         subprocess.Popen(
-            [*command, str(rank), str(tmp_path / "meeting")], cwd=root, stdout=subprocess.PIPE, text=True
+            [*command, str(rank), str(tmp_path / "meeting")],
+            cwd=root,
+            stdout=subprocess.PIPE,
+            text=True,
         )
         for rank in range(2)
     ]

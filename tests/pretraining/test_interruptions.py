@@ -1,4 +1,5 @@
-"""Runs that are killed, stopped or started twice: the resumed run equals the undisturbed one bit for bit.
+"""Runs that are killed, stopped or started twice: the resumed run equals the
+undisturbed one bit for bit.
 
 VOCAP_KILLS=20 pytest -n 0 tests/pretraining/test_interruptions.py -k random
 kills as many times at random moments; a few unless told.
@@ -34,7 +35,12 @@ def undisturbed(arguments, tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("undisturbed") / "whole"
     status, said = pretrain(arguments, out)
     assert status == 0, said
-    assert {path.name for path in out.iterdir()} == {"model", "metrics.jsonl", "description.json", "checkpoints"}
+    assert {path.name for path in out.iterdir()} == {
+        "model",
+        "metrics.jsonl",
+        "description.json",
+        "checkpoints",
+    }
     assert [path.name for path in (out / "checkpoints").iterdir()] == ["lock"]
     return out
 
@@ -47,8 +53,12 @@ def seconds(arguments, tmp_path_factory) -> float:
     return time.monotonic() - began
 
 
-def test_killed_at_random_moments_it_ends_bit_for_bit_as_undisturbed(arguments, undisturbed, seconds, tmp_path):
-    """kill -9, a checkpoint at every step, so that many kills fall into one being written."""
+def test_killed_at_random_moments_it_ends_bit_for_bit_as_undisturbed(
+    arguments, undisturbed, seconds, tmp_path
+):
+    """kill -9, a checkpoint at every step, so that many kills fall into one being
+    written.
+    """
     moments = random.Random(0)
     kills = runs = 0
     while kills < KILLS:
@@ -61,7 +71,9 @@ def test_killed_at_random_moments_it_ends_bit_for_bit_as_undisturbed(arguments, 
                 os.kill(process.pid, signal.SIGKILL)
                 kills += 1
             status = finish(process)
-            assert status in (0, -signal.SIGKILL), out.with_name(f"{out.name}.log").read_text("utf-8")
+            assert status in (0, -signal.SIGKILL), out.with_name(f"{out.name}.log").read_text(
+                "utf-8"
+            )
         assert results(out) == results(undisturbed)
         shutil.rmtree(out)
     print(f"{kills} kills, {runs} runs")
@@ -69,7 +81,9 @@ def test_killed_at_random_moments_it_ends_bit_for_bit_as_undisturbed(arguments, 
 
 @pytest.fixture(scope="module")
 def longer(tmp_path_factory) -> list[str]:
-    """So many steps that none of them is the last before a test has acted on one that it saw."""
+    """So many steps that none of them is the last before a test has acted on one that
+    it saw.
+    """
     return pretrain_arguments(tmp_path_factory.mktemp("longer"), steps=150, log_every=50)
 
 
@@ -82,7 +96,9 @@ def whole(longer, tmp_path_factory) -> Path:
 
 
 def test_a_run_in_parts_is_the_whole_run(longer, whole, tmp_path):
-    """Stopped by the signals that SLURM and Snakemake send: a checkpoint, status 75, and on from there."""
+    """Stopped by the signals that SLURM and Snakemake send: a checkpoint, status 75,
+    and on from there.
+    """
     out = tmp_path / "run"
     for number in (signal.SIGURG, signal.SIGTERM, signal.SIGINT):
         process = start(longer, out)
@@ -113,7 +129,9 @@ def test_two_runs_of_one_folder_exclude_each_other(longer, tmp_path):
 
 
 def test_a_model_is_exported_before_the_checkpoint_that_passes_its_step(arguments, tmp_path):
-    """Else a kill between the two would lose it: a resumed run exports later steps only."""
+    """Else a kill between the two would lose it: a resumed run exports later steps
+    only.
+    """
     out = tmp_path / "run"
     settings = arguments.index("--settings-json") + 1
     words = list(arguments)
@@ -127,7 +145,9 @@ def test_a_model_is_exported_before_the_checkpoint_that_passes_its_step(argument
 
 
 def test_models_asked_for_too_late_are_named(longer, tmp_path):
-    """Later models are exported; those that the run has passed are not, and the log names them."""
+    """Later models are exported; those that the run has passed are not, and the log
+    names them.
+    """
     out = tmp_path / "run"
     process = start(longer, out)
     wait_for_step(process, out, 3)
@@ -135,7 +155,9 @@ def test_models_asked_for_too_late_are_named(longer, tmp_path):
     assert finish(process) == 75
     step, settings = newest(out), longer.index("--settings-json") + 1
     words = list(longer)
-    words[settings] = json.dumps(json.loads(words[settings]) | {"export_steps": [1, 2, step, step + 1]})
+    words[settings] = json.dumps(
+        json.loads(words[settings]) | {"export_steps": [1, 2, step, step + 1]}
+    )
     process = start(words, out, tmp_path / "log")
     assert finish(process) == 0
     said = (tmp_path / "log").read_text("utf-8")
@@ -186,7 +208,9 @@ def test_a_damaged_checkpoint_is_named_and_the_one_before_it_resumes(longer, who
     (last / name).write_bytes((last / name).read_bytes()[:-100])
     status, said = pretrain(longer, out)
     assert status == 1
-    assert str(last / name) in said and "the one before it" in said.replace("the checkpoint", "the one")
+    assert str(last / name) in said and "the one before it" in said.replace(
+        "the checkpoint", "the one"
+    )
     assert "Traceback" not in said
     shutil.rmtree(last)
     assert pretrain(longer, out)[0] == 0

@@ -1,4 +1,6 @@
-"""Every loss against its formula, written out word by word, and its gradient against finite differences."""
+"""Every loss against its formula, written out word by word, and its gradient against
+finite differences.
+"""
 
 import doctest
 import itertools
@@ -39,7 +41,9 @@ SAMPLED = [
 
 def case(seed=0, dtype=torch.float64):
     random = np.random.default_rng(seed)
-    hidden, weight, bias = (torch.tensor(random.normal(size=size), dtype=dtype) for size in ((N, D), (V, D), V))
+    hidden, weight, bias = (
+        torch.tensor(random.normal(size=size), dtype=dtype) for size in ((N, D), (V, D), V)
+    )
     targets = torch.tensor(random.choice(C[:9], N))  # few words, so that some come twice
     return hidden.requires_grad_(), weight.requires_grad_(), bias.requires_grad_(), targets
 
@@ -76,7 +80,9 @@ def test_full_softmax_is_cross_entropy(chunk):
     assert output.loss.item() == pytest.approx(expected, rel=1e-5)
     assert (output.count, output.candidates) == (N, V)
     gradients = torch.autograd.grad(output.loss / 3, [hidden, weight, bias])
-    reference = torch.nn.functional.cross_entropy(hidden @ weight.T + bias, targets, reduction="sum") / 3
+    reference = (
+        torch.nn.functional.cross_entropy(hidden @ weight.T + bias, targets, reduction="sum") / 3
+    )
     torch.testing.assert_close(gradients, torch.autograd.grad(reference, [hidden, weight, bias]))
 
 
@@ -84,7 +90,9 @@ def test_full_softmax_is_cross_entropy(chunk):
 def test_gradients(kind):
     hidden, weight, bias, targets = case()
     loss = built(kind)
-    loss(hidden, weight, bias, targets)  # the index of k-NN as it is now, whatever gradcheck does to W
+    loss(
+        hidden, weight, bias, targets
+    )  # the index of k-NN as it is now, whatever gradcheck does to W
 
     def value(hidden, weight, bias):
         loss.calls = 0  # the same draws each time
@@ -93,11 +101,15 @@ def test_gradients(kind):
     assert torch.autograd.gradcheck(value, (hidden, weight, bias))
 
 
-@pytest.mark.parametrize("kind", [kind for kind in SAMPLED if isinstance(kind, Knn | Target | Uniform)], ids=repr)
+@pytest.mark.parametrize(
+    "kind", [kind for kind in SAMPLED if isinstance(kind, Knn | Target | Uniform)], ids=repr
+)
 @given(seed=st.integers(0, 1000))
 @settings(max_examples=15, deadline=None)
 def test_candidates(kind, seed):
-    """V' holds every target, no special token, no duplicate; the loss is the softmax over it."""
+    """V' holds every target, no special token, no duplicate; the loss is the softmax
+    over it.
+    """
     hidden, weight, bias, targets = case(seed)
     loss = built(kind)
     seen = []
@@ -111,7 +123,9 @@ def test_candidates(kind, seed):
         candidates = candidates.tolist()
         assert candidates == sorted(set(candidates)) and set(candidates) <= set(C)
         assert set(targets[start:stop].tolist()) <= set(candidates)
-        expected += sum(log_sum_exp(z[i, candidates]) - z[i, targets[i]] for i in range(start, stop))
+        expected += sum(
+            log_sum_exp(z[i, candidates]) - z[i, targets[i]] for i in range(start, stop)
+        )
     assert output.loss.item() == pytest.approx(expected)
     assert output.candidates == np.mean([len(candidates) for candidates in seen])
 
@@ -147,12 +161,16 @@ def test_knn_of_all_neighbours_is_the_full_softmax():
     hidden, weight, bias, targets = case()
     output = built(Knn(k=len(C)))(hidden, weight, bias, targets)
     reference = torch.nn.functional.cross_entropy(
-        (hidden @ weight.T + bias)[:, C], torch.searchsorted(torch.tensor(C), targets), reduction="sum"
+        (hidden @ weight.T + bias)[:, C],
+        torch.searchsorted(torch.tensor(C), targets),
+        reduction="sum",
     )
     assert output.candidates == len(C)
     torch.testing.assert_close(output.loss, reference)
     inputs = [hidden, weight, bias]
-    torch.testing.assert_close(torch.autograd.grad(output.loss, inputs), torch.autograd.grad(reference, inputs))
+    torch.testing.assert_close(
+        torch.autograd.grad(output.loss, inputs), torch.autograd.grad(reference, inputs)
+    )
 
 
 def test_target_sampling_walks_back_until_tau():
@@ -196,7 +214,9 @@ def test_sampled_softmax():
 
 
 def test_sampled_softmax_is_unbiased():
-    """exp(L) is the sum of exp(z_j - z_t), of which the draws must give an unbiased estimate."""
+    """exp(L) is the sum of exp(z_j - z_t), of which the draws must give an unbiased
+    estimate.
+    """
     hidden, weight, bias, targets = case()
     loss = build_loss(Sampled(negatives=10), V, SPECIALS, counts=frequencies())
     values = []
@@ -205,7 +225,9 @@ def test_sampled_softmax_is_unbiased():
         values.append(np.exp(loss(hidden[:1], weight, bias, targets[:1]).loss.item()))
     z = logits(hidden, weight, bias)[0]
     expected = np.exp(log_sum_exp(z[C]) - z[targets[0]])
-    assert abs(np.mean(values) - expected) < 4 * np.std(values) / np.sqrt(len(values)) < 0.1 * expected
+    assert (
+        abs(np.mean(values) - expected) < 4 * np.std(values) / np.sqrt(len(values)) < 0.1 * expected
+    )
 
 
 def sigmoid(value):
@@ -220,7 +242,9 @@ def test_nce_and_negative_sampling(kind):
     nce = kind.kind == "nce"
     assert any(target in counts for target in targets.tolist())
     for i, target in enumerate(targets.tolist()):
-        score = [z[i, word] - (np.log(12 * q[word]) if nce and q[word] else 0.0) for word in range(V)]
+        score = [
+            z[i, word] - (np.log(12 * q[word]) if nce and q[word] else 0.0) for word in range(V)
+        ]
         expected -= np.log(sigmoid(score[target]))
         for word, times in counts.items():
             if nce or word != target:  # word2vec skips a draw of the target
@@ -231,7 +255,9 @@ def test_nce_and_negative_sampling(kind):
 
 @pytest.mark.parametrize("kind", SAMPLED, ids=repr)
 def test_the_last_backward_pass_gives_the_gradients_of_a_kept_graph(kind):
-    """gradcheck keeps the graph; without it memory is used again, which may change neither result nor weights."""
+    """gradcheck keeps the graph; without it memory is used again, which may change
+    neither result nor weights.
+    """
     hidden, weight, bias, targets = case()
     before = weight.detach().clone()
     loss = built(kind)(hidden, weight, bias, targets).loss * 0.5
@@ -316,7 +342,10 @@ def test_the_compiled_loss_is_the_plain_one():
     """Traced, not compiled: that needs a compiler."""
     hidden, weight, bias, targets = case(dtype=torch.float32)
     traced = compiled_softmax_loss()._torchdynamo_orig_callable
-    values = [block_loss(hidden, weight, bias, chunks(targets, 3), chosen) for chosen in (traced, softmax_loss)]
+    values = [
+        block_loss(hidden, weight, bias, chunks(targets, 3), chosen)
+        for chosen in (traced, softmax_loss)
+    ]
     gradients = [torch.autograd.grad(value, [hidden, weight, bias]) for value in values]
     torch.testing.assert_close(*values)
     torch.testing.assert_close(*gradients)
@@ -339,6 +368,10 @@ def test_blocks_of_all_words_are_cross_entropy(chunk):
     *inputs, targets = case()
     found = block_loss(*inputs, chunks(targets, chunk), softmax_loss)
     hidden, weight, bias = inputs
-    reference = torch.nn.functional.cross_entropy(hidden @ weight.T + bias, targets, reduction="sum")
+    reference = torch.nn.functional.cross_entropy(
+        hidden @ weight.T + bias, targets, reduction="sum"
+    )
     torch.testing.assert_close(found, reference)
-    torch.testing.assert_close(torch.autograd.grad(found, inputs), torch.autograd.grad(reference, inputs))
+    torch.testing.assert_close(
+        torch.autograd.grad(found, inputs), torch.autograd.grad(reference, inputs)
+    )

@@ -12,7 +12,13 @@ from vocap import cli
 from vocap.errors import VocapError
 from vocap.pretraining.loss_kinds import Full, Knn, Neg, Target
 from vocap.pretraining.model import build_model, export_model
-from vocap.pretraining.settings import Recipe, Shape, count_parameters, estimate_memory, paper_parameters
+from vocap.pretraining.settings import (
+    Recipe,
+    Shape,
+    count_parameters,
+    estimate_memory,
+    paper_parameters,
+)
 from vocap.training.checkpoints import module_tensors
 
 V = 120
@@ -34,7 +40,11 @@ def batch():
 
 @pytest.mark.parametrize(
     ("vocabulary", "width", "count", "paper"),
-    [(250_002, None, 278_294_418, 265), (500_000, None, 470_542_880, 448), (500_000, 384, 278_343_584, 265)],
+    [
+        (250_002, None, 278_294_418, 265),
+        (500_000, None, 470_542_880, 448),
+        (500_000, 384, 278_343_584, 265),
+    ],
 )
 def test_sizes_of_the_paper(vocabulary, width, count, paper):
     with torch.device("meta"):
@@ -59,7 +69,9 @@ def test_rows_are_the_inputs_of_the_output_layer(width):
 @pytest.mark.parametrize("deviation", [0.02, 0.07])
 @pytest.mark.parametrize("width", WIDTHS)
 def test_initial_weights(width, deviation):
-    shape = Shape(layers=1, hidden=96, heads=4, intermediate=64, embedding_size=width, deviation=deviation)
+    shape = Shape(
+        layers=1, hidden=96, heads=4, intermediate=64, embedding_size=width, deviation=deviation
+    )
     model = build_model(shape, 3000)
     for name, values in module_tensors(model).items():
         if "LayerNorm" in name or "layer_norm" in name:
@@ -75,7 +87,9 @@ def test_initial_weights(width, deviation):
 def tokenizer(folder, ids):
     folder.mkdir()
     vocabulary = [("<s>", 0.0), ("<pad>", 0.0), ("</s>", 0.0), ("<unk>", -9.0)]
-    vocabulary += [(f"\u2581w{number}", -float(number)) for number in range(ids - 5)] + [("<mask>", 0.0)]
+    vocabulary += [(f"\u2581w{number}", -float(number)) for number in range(ids - 5)] + [
+        ("<mask>", 0.0)
+    ]
     fast = PreTrainedTokenizerFast(
         tokenizer_object=Tokenizer(models.Unigram(vocabulary, 3)),
         bos_token="<s>",
@@ -94,10 +108,14 @@ def test_export_loads_with_auto_classes(tmp_path, width):
     folder = tokenizer(tmp_path / "huggingface", V)
     export_model(model, folder, tmp_path / "model")
     before = {file.name for file in (tmp_path / "model").iterdir()}
-    (folder / "README.md").write_text("the card of the tokenizer")  # its rule runs beside the training
+    (folder / "README.md").write_text(
+        "the card of the tokenizer"
+    )  # its rule runs beside the training
     export_model(model, folder, tmp_path / "model")  # over an older one
     assert {file.name for file in (tmp_path / "model").iterdir()} == before
-    assert not [file for file in (tmp_path / "model").iterdir() if file.suffix in (".bin", ".pt", ".pkl")]
+    assert not [
+        file for file in (tmp_path / "model").iterdir() if file.suffix in (".bin", ".pt", ".pkl")
+    ]
     loaded = AutoModelForMaskedLM.from_pretrained(tmp_path / "model").eval()
     ids, mask, _ = batch()
     with torch.no_grad():
@@ -125,13 +143,19 @@ def test_heads_divide_hidden():
 @pytest.mark.parametrize("vocabulary", [1000, 250_002])
 @pytest.mark.parametrize(
     "shape",
-    [Shape(), Shape(embedding_size=384), Shape(layers=2, hidden=64, heads=2, intermediate=100, positions=33)],
+    [
+        Shape(),
+        Shape(embedding_size=384),
+        Shape(layers=2, hidden=64, heads=2, intermediate=100, positions=33),
+    ],
     ids=repr,
 )
 def test_parameters_are_those_of_the_model(shape, vocabulary):
     with torch.device("meta"):
         model = build_model(shape, vocabulary)
-    assert count_parameters(shape, vocabulary) == sum(parameter.numel() for parameter in model.parameters())
+    assert count_parameters(shape, vocabulary) == sum(
+        parameter.numel() for parameter in model.parameters()
+    )
 
 
 def test_what_costs_memory():
@@ -156,7 +180,8 @@ def test_a_finish_needs_the_larger_of_both_heads(half):
     ]
     assert heads[0] == max(heads[1:]) == heads[2]
     finished, plain, full = (
-        estimate_memory(Recipe(loss=loss), 20_000, 512, half)["head"] for loss in (Knn(finish=0.1), Knn(), Full())
+        estimate_memory(Recipe(loss=loss), 20_000, 512, half)["head"]
+        for loss in (Knn(finish=0.1), Knn(), Full())
     )
     assert finished == plain > full  # whose logits are made in chunks
 
@@ -173,7 +198,10 @@ def lack_gpu_memory():
 
 @pytest.mark.parametrize(
     ("work", "says"),
-    [(lack_gpu_memory, "Tried to allocate 2.00 GiB"), (lambda: torch.empty(1 << 46), "can't allocate memory")],
+    [
+        (lack_gpu_memory, "Tried to allocate 2.00 GiB"),
+        (lambda: torch.empty(1 << 46), "can't allocate memory"),
+    ],
 )
 def test_running_out_of_memory_is_one_line(monkeypatch, capsys, work, says):
     status, said = say(monkeypatch, capsys, work)

@@ -1,4 +1,6 @@
-"""Pre-training with special tokens of the user's: blocks, masks, batches, the exported model."""
+"""Pre-training with special tokens of the user's: blocks, masks, batches, the exported
+model.
+"""
 
 import json
 from pathlib import Path
@@ -11,14 +13,22 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer
 from tests.pretraining.factories import LENGTH, TOTAL, make_tokenizer, pretrain_arguments
 from tests.pretraining.processes import pretrain
 from vocap.adapt.unigram_tokenizer import append
-from vocap.pretraining.data import TrainingBatches, Vocabulary, load_data, mask_tokens, open_language
+from vocap.pretraining.data import (
+    TrainingBatches,
+    Vocabulary,
+    load_data,
+    mask_tokens,
+    open_language,
+)
 from vocap.pretraining.tokenizing import tokenize_language
 from vocap.text_files import Layout
 from vocap.tokenizer_files.layout import serialize
 from vocap.tokenizer_files.model_file import read_model
 
 ENDS = {"token": "<|end|>", "role": "eos"}, {"token": "<|begin|>", "role": "bos"}
-LAYOUT = json.dumps({"special": ["<unk>", ENDS[0], "<|user|>", ENDS[1], "<pad>"], "reserved": 3, "multiple_of": 8})
+LAYOUT = json.dumps(
+    {"special": ["<unk>", ENDS[0], "<|user|>", ENDS[1], "<pad>"], "reserved": 3, "multiple_of": 8}
+)
 UNK, EOS, USER, BOS, PAD, MASK = 0, 1, 2, 3, 4, TOTAL - 1
 RESERVED = [5, 6, 7]
 SPECIAL = [UNK, EOS, USER, BOS, PAD, *RESERVED, MASK]
@@ -31,7 +41,9 @@ def arguments(tmp_path_factory) -> list[str]:
 
 @pytest.fixture(scope="module")
 def data(arguments):
-    tokenizer, tokens = (Path(arguments[arguments.index(name) + 1]) for name in ("--tokenizer", "--tokens"))
+    tokenizer, tokens = (
+        Path(arguments[arguments.index(name) + 1]) for name in ("--tokenizer", "--tokens")
+    )
     return load_data(tokens, ["de", "ja", "ru"], tokenizer, 0.7, "lines")
 
 
@@ -48,7 +60,9 @@ def test_blocks_are_whole_sentences_between_the_layouts_tokens(arguments, data):
         assert first == BOS and last == EOS and len(ids) <= LENGTH - 2
         found += [token for token in ids if token != EOS]
     assert found == wanted
-    assert (data.special.pad, data.special.mask) == (PAD, MASK) and data.special.all == sorted(SPECIAL)
+    assert (data.special.pad, data.special.mask) == (PAD, MASK) and data.special.all == sorted(
+        SPECIAL
+    )
 
 
 def test_no_special_token_is_masked_drawn_or_predicted(data):
@@ -75,7 +89,11 @@ def test_the_exported_model_knows_the_ids(arguments, tmp_path):
     model = AutoModelForMaskedLM.from_pretrained(whole / "model")
     tokenizer = AutoTokenizer.from_pretrained(whole / "model")
     own = (model.config.bos_token_id, model.config.eos_token_id, model.config.pad_token_id)
-    assert own == (tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.pad_token_id) == (BOS, EOS, PAD)
+    assert (
+        own
+        == (tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.pad_token_id)
+        == (BOS, EOS, PAD)
+    )
     assert tokenizer.mask_token_id == MASK and tokenizer("a").input_ids[0] == BOS
     assert tokenizer("a").input_ids[-1] == EOS
 
@@ -83,7 +101,9 @@ def test_the_exported_model_knows_the_ids(arguments, tmp_path):
 def test_pieces_behind_the_mask_are_words(tmp_path):
     """As in a tokenizer that `vocap extend` made: its <mask> is not the last id."""
     tokenizer = make_tokenizer(tmp_path / "tokenizer")
-    longer = append(read_model(tokenizer / "sentencepiece.model"), {"\u2581new": -9.0, "\u2581newer": -9.5})
+    longer = append(
+        read_model(tokenizer / "sentencepiece.model"), {"\u2581new": -9.0, "\u2581newer": -9.5}
+    )
     model = tmp_path / "extended.model"
     model.write_bytes(serialize(longer))
     text = tmp_path / "text.txt"

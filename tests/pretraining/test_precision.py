@@ -1,4 +1,6 @@
-"""fp16 with scaled gradients: near float32, its scale by the rule of Micikevicius et al., resumed bit for bit."""
+"""fp16 with scaled gradients: near float32, its scale by the rule of Micikevicius et
+al., resumed bit for bit.
+"""
 
 import itertools
 import json
@@ -47,18 +49,24 @@ def test_fp16_ends_near_float32(made, tmp_path):
 
 
 def high_scale(monkeypatch) -> None:
-    """A first scale above fp16's range, doubled after two good steps: it moves within a few steps."""
+    """A first scale above fp16's range, doubled after two good steps: it moves within a
+    few steps.
+    """
     monkeypatch.setattr(loop, "SCALE", 2.0**34)
     monkeypatch.setattr(loop, "SCALE_STEPS", 2)
 
 
-def test_the_scale_falls_by_half_where_gradients_overflow_and_rises_after_good_steps(made, tmp_path, monkeypatch):
+def test_the_scale_falls_by_half_where_gradients_overflow_and_rises_after_good_steps(
+    made, tmp_path, monkeypatch
+):
     high_scale(monkeypatch)
     seen = []
 
     class Watched(Training):
         def update(self, loss, norm):
-            seen.append((self.scaler.get_scale(), norm.item(), self.model.decoder_bias.detach().clone()))
+            seen.append(
+                (self.scaler.get_scale(), norm.item(), self.model.decoder_bias.detach().clone())
+            )
             return super().update(loss, norm)
 
     monkeypatch.setattr(training, "Training", Watched)
@@ -78,7 +86,9 @@ def test_the_scale_falls_by_half_where_gradients_overflow_and_rises_after_good_s
 
 @pytest.mark.parametrize("stop", [3, 9])
 def test_a_stopped_run_goes_on_bit_for_bit(made, tmp_path, monkeypatch, stop):
-    """With a scale that has moved, and rises again after the stop: it is part of a checkpoint."""
+    """With a scale that has moved, and rises again after the stop: it is part of a
+    checkpoint.
+    """
     high_scale(monkeypatch)
     whole = train_in(made, tmp_path / "whole", "fp16")
 
@@ -97,27 +107,40 @@ def test_a_stopped_run_goes_on_bit_for_bit(made, tmp_path, monkeypatch, stop):
 
 
 def test_gradients_that_no_scale_can_hold_end_the_run(made, tmp_path, monkeypatch):
-    """Overflows are passed over while the scale is above 1; below it they count, as in any precision."""
+    """Overflows are passed over while the scale is above 1; below it they count, as in
+    any precision.
+    """
     monkeypatch.setattr(loop, "SCALE", 8.0)
 
     def poisoned(parameters):
         next(iter(parameters)).grad.view(-1)[7] = float("inf")
 
     monkeypatch.setattr(distributed, "sum_gradients", poisoned)
-    with pytest.raises(VocapError, match=r"step 12: .* for 10 steps in a row"):  # 8, 4, 2, then ten at 1 and less
+    with pytest.raises(
+        VocapError, match=r"step 12: .* for 10 steps in a row"
+    ):  # 8, 4, 2, then ten at 1 and less
         train_in(made, tmp_path / "run", "fp16", steps=20)
 
 
 @pytest.mark.parametrize(
     ("bf16", "capability", "automatic"),
-    [(True, (8, 0), torch.bfloat16), (False, (7, 0), torch.float16), (False, (6, 1), torch.float32)],
+    [
+        (True, (8, 0), torch.bfloat16),
+        (False, (7, 0), torch.float16),
+        (False, (6, 1), torch.float32),
+    ],
 )
 def test_auto_takes_the_best_that_a_gpu_has(monkeypatch, bf16, capability, automatic):
-    """A100, V100, and a GPU whose float16 is slower than its float32; there is none of them here."""
+    """A100, V100, and a GPU whose float16 is slower than its float32; there is none of
+    them here.
+    """
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation=True: bf16)
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device=None: capability)
     assert working_precision("auto", GPU) == automatic
-    assert working_precision("fp16", GPU) == torch.float16 and working_precision("fp32", GPU) == torch.float32
+    assert (
+        working_precision("fp16", GPU) == torch.float16
+        and working_precision("fp32", GPU) == torch.float32
+    )
     if not bf16:
         with pytest.raises(VocapError, match="this GPU has none; write fp16, fp32, or auto"):
             working_precision("bf16", GPU)

@@ -1,4 +1,6 @@
-"""Metrics and models of a run against Hugging Face; bad input is refused before training."""
+"""Metrics and models of a run against Hugging Face; bad input is refused before
+training.
+"""
 
 import itertools
 import json
@@ -13,12 +15,24 @@ import torch
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 from tests.commands import run
-from tests.pretraining.factories import RECIPE, arguments, make_blocks, make_tokenizer, pretrain_arguments
+from tests.pretraining.factories import (
+    RECIPE,
+    arguments,
+    make_blocks,
+    make_tokenizer,
+    pretrain_arguments,
+)
 from tests.pretraining.processes import newest, pretrain, results
 from vocap.config import load
 from vocap.errors import UsageError, VocapError
 from vocap.pretraining.commands import pretrain as command
-from vocap.pretraining.data import Vocabulary, heldout_batch, heldout_blocks, load_data, unigram_counts
+from vocap.pretraining.data import (
+    Vocabulary,
+    heldout_batch,
+    heldout_blocks,
+    load_data,
+    unigram_counts,
+)
 from vocap.pretraining.settings import Recipe
 from vocap.pretraining.training import Folders, Training, train
 from vocap.training.loop import learning_rate
@@ -50,7 +64,9 @@ def data_of(made: Path, languages: tuple[str, ...] = ("de", "ja", "ru")):
 
 @pytest.mark.parametrize(("name", "line"), [("model-4", 0), ("model", -1)])
 def test_the_exact_loss_is_that_of_the_exported_model(made, finished, name, line):
-    """Computed anew by Hugging Face's classes from the exported folder: nats, bits per byte of each language."""
+    """Computed anew by Hugging Face's classes from the exported folder: nats, bits per
+    byte of each language.
+    """
     model = AutoModelForMaskedLM.from_pretrained(finished / name).eval()
     assert len(AutoTokenizer.from_pretrained(finished / name)) == model.config.vocab_size
     row = results(finished)[1][line]
@@ -61,13 +77,19 @@ def test_the_exact_loss_is_that_of_the_exported_model(made, finished, name, line
         blocks = [block for block in chosen if block.language == place]
         batch = heldout_batch(blocks, Vocabulary(data.vocabulary, data.special))
         with torch.no_grad():
-            logits = model(torch.from_numpy(batch.input_ids), torch.from_numpy(batch.attention)).logits
+            logits = model(
+                torch.from_numpy(batch.input_ids), torch.from_numpy(batch.attention)
+            ).logits
         scores = logits.flatten(0, 1)[torch.from_numpy(batch.positions)].double()
         scores[:, [0, 1, 2, 3, data.vocabulary - 1]] = -math.inf
-        losses = torch.nn.functional.cross_entropy(scores, torch.from_numpy(batch.targets), reduction="none")
+        losses = torch.nn.functional.cross_entropy(
+            scores, torch.from_numpy(batch.targets), reduction="none"
+        )
         found = row["languages"][language]
         assert found["exact_loss"] == pytest.approx(losses.mean().item(), abs=1e-5)
-        text = sum(int(((block.ids > 3) & (block.ids < data.vocabulary - 1)).sum()) for block in blocks)
+        text = sum(
+            int(((block.ids > 3) & (block.ids < data.vocabulary - 1)).sum()) for block in blocks
+        )
         spent = losses.mean().item() * text / math.log(2)
         written = sum(block.size_bytes for block in blocks)
         assert found["bits_per_byte"] == pytest.approx(spent / written, rel=1e-5)
@@ -78,7 +100,9 @@ def test_the_exact_loss_is_that_of_the_exported_model(made, finished, name, line
 
 
 def test_metrics_have_what_the_contract_names(finished):
-    rows = [json.loads(line) for line in (finished / "metrics.jsonl").read_text("utf-8").splitlines()]
+    rows = [
+        json.loads(line) for line in (finished / "metrics.jsonl").read_text("utf-8").splitlines()
+    ]
     assert [row["step"] for row in rows] == [4, 8, 12]
     for row in rows:
         named = "loss exact_loss bits_per_byte tokens_per_s candidates refresh_s memory_mb"
@@ -92,7 +116,9 @@ def test_metrics_have_what_the_contract_names(finished):
 
 
 def test_the_schedule_is_fairseqs_polynomial_decay():
-    """Of power 1 to 0, as its `PolynomialDecayLRSchedule` has it for the number of updates done."""
+    """Of power 1 to 0, as its `PolynomialDecayLRSchedule` has it for the number of
+    updates done.
+    """
     peak, warmup, total = 1e-4, 10, 50
     for step in range(total):
         updates = step + 1 if step < warmup else step
@@ -105,7 +131,12 @@ def test_the_schedule_is_fairseqs_polynomial_decay():
 
 @pytest.mark.parametrize(
     ("given", "warmup"),
-    [({"steps": 50}, 5), ({"steps": 4}, 0), ({"steps": 10_001}, 10_000), ({"steps": 50, "warmup": 49}, 49)],
+    [
+        ({"steps": 50}, 5),
+        ({"steps": 4}, 0),
+        ({"steps": 10_001}, 10_000),
+        ({"steps": 50, "warmup": 49}, 49),
+    ],
 )
 def test_a_short_training_has_a_short_warmup(given, warmup):
     assert Recipe(**given).warmup == warmup
@@ -113,7 +144,9 @@ def test_a_short_training_has_a_short_warmup(given, warmup):
 
 
 def test_streams_of_random_numbers_are_apart():
-    """Equal arguments, equal numbers; no number of one stream, step, place or call stands in another."""
+    """Equal arguments, equal numbers; no number of one stream, step, place or call
+    stands in another.
+    """
     small, drawn = range(5), []
     for stream in (ORDER, MASKS, DROPOUT, NEGATIVES):
         for place in itertools.product(small, small, small):
@@ -134,7 +167,9 @@ def test_unigram_counts_are_those_of_the_mixture(made):
 
 @pytest.mark.parametrize("kind", ["full", "nce"])
 def test_the_output_bias_starts_with_the_words_frequencies(made, tmp_path, kind):
-    """So that a model whose layers say nothing predicts the unigram distribution, of ordinary words."""
+    """So that a model whose layers say nothing predicts the unigram distribution, of
+    ordinary words.
+    """
     data = data_of(made)
     recipe = Recipe(**RECIPE | {"loss": kind, "output_bias": "unigram"})
     training = Training(recipe, 1, data, tmp_path, torch.device("cpu"))
@@ -162,7 +197,9 @@ def refused(words: list[str], out: Path, status: int) -> str:
 
 def test_no_text_at_all(made, tmp_path):
     tokens = make_blocks(tmp_path, made / "tokenizer", {"de": 0})
-    assert "no language has any text" in refused(arguments(made / "tokenizer", tokens), tmp_path / "run", 1)
+    assert "no language has any text" in refused(
+        arguments(made / "tokenizer", tokens), tmp_path / "run", 1
+    )
 
 
 def test_blocks_of_another_tokenizer(made, tmp_path):
@@ -170,7 +207,9 @@ def test_blocks_of_another_tokenizer(made, tmp_path):
     model = other / "sentencepiece.model"
     model.write_bytes(model.read_bytes().replace("▁".encode(), "▂".encode(), 1))
     said = refused(arguments(other, made / "tokens"), tmp_path / "run", 1)
-    assert "de/description.json" in said and "another tokenizer" in said and "vocap tokenize" in said
+    assert (
+        "de/description.json" in said and "another tokenizer" in said and "vocap tokenize" in said
+    )
 
 
 @pytest.mark.parametrize(
@@ -192,7 +231,9 @@ def test_a_rate_that_ends_in_no_number_stops_with_step_and_batch(made, tmp_path)
     last = said.splitlines()[-1]
     assert "for 10 steps in a row; its batch: " in last and " block " in last and "step 1" in last
     with open(tmp_path / "run" / "checkpoints" / "metrics.jsonl", encoding="utf-8") as file:
-        rows = [json.loads(line, parse_constant=pytest.fail) for line in file]  # no NaN, which JSON does not have
+        rows = [
+            json.loads(line, parse_constant=pytest.fail) for line in file
+        ]  # no NaN, which JSON does not have
     assert [row["exact_loss"] for row in rows] == [None, None]
     assert all(row["accuracy"] == 0 and 0 < row["mrr"] < 0.01 for row in rows)
 
@@ -200,7 +241,8 @@ def test_a_rate_that_ends_in_no_number_stops_with_step_and_batch(made, tmp_path)
 def poisoned_train(made, out: Path, monkeypatch, bad: Callable[[int], bool]) -> list:
     """Train with an infinite gradient, where autograd gives it, in the steps of `bad`.
 
-    Returns the output bias as it was in each step, its loss and the number of its masked tokens.
+    Returns the output bias as it was in each step, its loss and the number of its
+    masked tokens.
     """
     import vocap.pretraining.training as module
 
@@ -228,13 +270,19 @@ def test_one_step_without_a_finite_gradient_is_passed_over(made, tmp_path, monke
     assert (seen[5] == seen[6]).all()
     rows = results(tmp_path / "run")[1]
     assert [row["skipped"] for row in rows] == [0, 1, 1]
-    nats, masked = (sum(values) for values in zip(*(losses[step] for step in (4, 6, 7)), strict=True))
+    nats, masked = (
+        sum(values) for values in zip(*(losses[step] for step in (4, 6, 7)), strict=True)
+    )
     assert rows[1]["loss"] == pytest.approx(nats / masked)
 
 
-def test_a_run_that_ends_among_such_steps_fails_and_keeps_the_checkpoint_before_them(made, tmp_path, monkeypatch):
+def test_a_run_that_ends_among_such_steps_fails_and_keeps_the_checkpoint_before_them(
+    made, tmp_path, monkeypatch
+):
     """Seven steps, not ten: the weights that they would leave are no model."""
-    with pytest.raises(VocapError, match=r"step 11: .* for 7 steps in a row; .* has a checkpoint of step 5$"):
+    with pytest.raises(
+        VocapError, match=r"step 11: .* for 7 steps in a row; .* has a checkpoint of step 5$"
+    ):
         poisoned_train(made, tmp_path / "run", monkeypatch, lambda step: step >= 5)
     assert newest(tmp_path / "run") == 5
     assert not (tmp_path / "run" / "model").exists()

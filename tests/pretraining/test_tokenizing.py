@@ -1,4 +1,6 @@
-"""Text to blocks: whole sentences, the ids of SentencePiece, every token once, whole or not at all."""
+"""Text to blocks: whole sentences, the ids of SentencePiece, every token once, whole or
+not at all.
+"""
 
 import itertools
 import json
@@ -30,7 +32,11 @@ def tokenizer(tmp_path_factory) -> Path:
     return make_tokenizer(tmp_path_factory.mktemp("made") / "tokenizer")
 
 
-@given(st.lists(st.lists(st.integers(4, 99), max_size=40), max_size=30), st.integers(8, 32), st.integers(0, 30))
+@given(
+    st.lists(st.lists(st.integers(4, 99), max_size=40), max_size=30),
+    st.integers(8, 32),
+    st.integers(0, 30),
+)
 def test_blocks_hold_every_sentence_once_and_none_is_cut_that_fits(sentences, length, split):
     packer = Packer(length, 0, 2)
     sizes = [3 * len(sentence) + 1 for sentence in sentences]
@@ -38,8 +44,15 @@ def test_blocks_hold_every_sentence_once_and_none_is_cut_that_fits(sentences, le
     blocks += packer.add(sentences[split:], sizes[split:], sizes[split:]) + packer.close()
 
     assert all(ids[0] == 0 and ids[-1] == 2 and 2 < len(ids) <= length for ids, *_ in blocks)
-    found = [list(group) for ids, *_ in blocks for end, group in itertools.groupby(ids[1:], (2).__eq__) if not end]
-    expected = [part for sentence in sentences if sentence for part in whole_or_cut(sentence, length - 2)]
+    found = [
+        list(group)
+        for ids, *_ in blocks
+        for end, group in itertools.groupby(ids[1:], (2).__eq__)
+        if not end
+    ]
+    expected = [
+        part for sentence in sentences if sentence for part in whole_or_cut(sentence, length - 2)
+    ]
     assert found == expected
     assert sum(size for _, size, _ in blocks) == sum(
         size for size, ids in zip(sizes, sentences, strict=True) if ids
@@ -54,7 +67,8 @@ def whole_or_cut(sentence: list[int], room: int) -> list[list[int]]:
 def test_no_block_is_closed_that_the_next_sentence_would_have_fitted_in(lengths):
     packer = Packer(32, 0, 2)
     blocks = (
-        packer.add([[7] * length for length in lengths], [1] * len(lengths), [0] * len(lengths)) + packer.close()
+        packer.add([[7] * length for length in lengths], [1] * len(lengths), [0] * len(lengths))
+        + packer.close()
     )
     for (ids, *_), (following, *_) in itertools.pairwise(blocks):
         first = following.index(2)  # the next block's first sentence has first - 1 ids
@@ -74,7 +88,9 @@ def test_the_ids_are_those_of_sentencepiece(tokenizer, tmp_path):
         blocks = [part[index].tolist() for index in range(len(part))]
         assert all(block[0] == 0 for block in blocks)
         sentences = [[*sentence, 2] for sentence in expected]
-        assert [number for block in blocks for number in block[1:]] == [n for ids in sentences for n in ids]
+        assert [number for block in blocks for number in block[1:]] == [
+            n for ids in sentences for n in ids
+        ]
     assert told["train"]["lines"] == 300
     assert told["train"]["heldout_lines"] == 1
     assert told["train"]["empty"] == 2
@@ -90,7 +106,14 @@ def test_a_killed_run_leaves_nothing_and_the_next_one_is_whole(tokenizer, tmp_pa
     train = write_lines(tmp_path / "train.txt", lines[20:] * 200)
     heldout = write_lines(tmp_path / "heldout.txt", lines[:20])
     out = tmp_path / "made" / "de"
-    words = [VOCAP, "tokenize", "--tokenizer", tokenizer / "sentencepiece.model", "--language", "de"]
+    words = [
+        VOCAP,
+        "tokenize",
+        "--tokenizer",
+        tokenizer / "sentencepiece.model",
+        "--language",
+        "de",
+    ]
     words += ["--heldout", heldout, train, "-o", out]
     killed = subprocess.Popen(words, stderr=subprocess.PIPE)
     while not any(path.stat().st_size for path in out.parent.glob(".de.*.part/train.npy")):
@@ -126,7 +149,9 @@ def test_a_folder_with_other_files_is_not_replaced(tokenizer, tmp_path):
     (tmp_path / "de").mkdir()
     (tmp_path / "de" / "thesis.txt").touch()
     with pytest.raises(UsageError, match=r"holds 'thesis\.txt'"):
-        tokenize_language("de", [], Layout(), heldout, tokenizer / "sentencepiece.model", tmp_path / "de", 64)
+        tokenize_language(
+            "de", [], Layout(), heldout, tokenizer / "sentencepiece.model", tmp_path / "de", 64
+        )
     assert (tmp_path / "de" / "thesis.txt").exists()
 
 
@@ -170,9 +195,13 @@ def test_an_array_that_was_cut_is_named(tokenizer, tmp_path, name):
 def test_a_stock_tokenizer_gives_blocks_for_causal_models(tmp_path):
     lines = write_lines(tmp_path / "text.txt", make_lines("de", 300))
     (tmp_path / "stock.model").write_bytes(train_model(make_lines("de", 300), 100))
-    tokenize_language("de", [str(lines)], Layout(), lines, tmp_path / "stock.model", tmp_path / "de")
+    tokenize_language(
+        "de", [str(lines)], Layout(), lines, tmp_path / "stock.model", tmp_path / "de"
+    )
     assert json.loads((tmp_path / "de" / "description.json").read_text("utf-8"))["special"] == {
         "bos": 1, "pad": None, "eos": 2, "unk": 0, "mask": None, "others": []
     }  # fmt: skip
     special = open_language(tmp_path / "de").special
-    assert special.never_predicted(causal=True) == [1] and special.never_predicted(causal=False) == [0, 1, 2]
+    assert special.never_predicted(causal=True) == [1] and special.never_predicted(
+        causal=False
+    ) == [0, 1, 2]

@@ -1,4 +1,6 @@
-"""A real browser to look at pages with: Debian's Chromium without a window, driven by Playwright."""
+"""A real browser to look at pages with: Debian's Chromium without a window, driven by
+Playwright.
+"""
 
 import shutil
 import time
@@ -7,7 +9,9 @@ from typing import Any
 
 from playwright.sync_api import sync_playwright
 
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+BROWSER = (
+    shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+)
 OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking"]
 
 
@@ -33,16 +37,22 @@ class Chromium:
             Chromium._driver.stop()
 
     def open(self, url: str, width: int = 1280, height: int = 900, **media: str) -> "Tab":
-        """A tab of that size in CSS pixels with the page loaded; below 500 px wide it is a phone's.
+        """A tab of that size in CSS pixels with the page loaded; below 500 px wide it
+        is a phone's.
 
-        `media` sets what media queries ask for: color_scheme="dark", reduced_motion="reduce".
+        `media` sets what media queries ask for: color_scheme="dark",
+        reduced_motion="reduce".
         """
         size = {"width": width, "height": height}
-        return Tab(self._browser.new_context(viewport=size, is_mobile=width < 500, **media).new_page(), url)
+        return Tab(
+            self._browser.new_context(viewport=size, is_mobile=width < 500, **media).new_page(), url
+        )
 
 
 class Tab:
-    """One page. Errors of its scripts and anything it wrote to the console are in `console`."""
+    """One page. Errors of its scripts and anything it wrote to the console are in
+    `console`.
+    """
 
     def __init__(self, page: Any, url: str):
         self.console: list[str] = []
@@ -62,7 +72,9 @@ class Tab:
         self.close()
 
     def evaluate(self, expression: str) -> Any:
-        """The value of an expression, awaited if it is a promise; not by `eval`, which the page forbids."""
+        """The value of an expression, awaited if it is a promise; not by `eval`, which
+        the page forbids.
+        """
         options = {"expression": expression, "returnByValue": True, "awaitPromise": True}
         answer = self._session.send("Runtime.evaluate", options)
         if "exceptionDetails" in answer:
@@ -79,7 +91,9 @@ class Tab:
         raise TimeoutError(f"never true: {expression}")
 
     def press(self, key: str, times: int = 1) -> None:
-        """A key as the keyboard gives it, down and up: Tab, Shift+Tab, Enter, ArrowLeft, or one character."""
+        """A key as the keyboard gives it, down and up: Tab, Shift+Tab, Enter,
+        ArrowLeft, or one character.
+        """
         for _ in range(times):
             self._page.keyboard.press(key)
 
@@ -88,7 +102,9 @@ class Tab:
         return self._page.screenshot(clip=clip, full_page=True)
 
     def accessible(self) -> list[dict[str, Any]]:
-        """The accessibility tree of screen readers: role, name and properties of the nodes not ignored."""
+        """The accessibility tree of screen readers: role, name and properties of the
+        nodes not ignored.
+        """
         nodes = self._session.send("Accessibility.getFullAXTree")["nodes"]
         return [
             {

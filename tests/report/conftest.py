@@ -20,7 +20,9 @@ def made(tmp_path_factory):
     results = make_results(folder / "results")
     settings = folder / "settings.yaml"
     made_from = "".join(f"  vocap{n}k: {{kind: vocap, allocation: v{n}k}}\n" for n in (100, 200))
-    made_from += "".join(f"  joint{n}k: {{kind: joint}}\n" for n in (100, 200)) + "  xlmr: {kind: file}\n"
+    made_from += (
+        "".join(f"  joint{n}k: {{kind: joint}}\n" for n in (100, 200)) + "  xlmr: {kind: file}\n"
+    )
     languages = "[en, de, ru, hi, fa, it, sw, km, ja, fi, sa]"
     settings.write_text(f"languages: {languages}\nseed: 7\ntokenizers:\n{made_from}")
     text = write(results, folder / "out", "--settings", settings, "--title", "Eleven languages")

@@ -1,4 +1,6 @@
-"""Factories of results folders in the formats of the stages, and of a small run with real allocations."""
+"""Factories of results folders in the formats of the stages, and of a small run with
+real allocations.
+"""
 
 import json
 import math
@@ -23,12 +25,22 @@ from vocap.tokenizers.evaluation import PARALLEL_COLUMNS
 
 CODES = ["de", "en", "fa", "hi", "ja", "no", "ru", "sw"]
 STEP = 40
-PRESENT = {"total": 900, "alpha": 0.7, "beta": 0.7, "rule": "paper"}  # the allocation that the page starts from
-OPENED = {**PRESENT, "beta": 0.35}  # the explorer's first answer: an example that has gains and losses
+PRESENT = {
+    "total": 900,
+    "alpha": 0.7,
+    "beta": 0.7,
+    "rule": "paper",
+}  # the allocation that the page starts from
+OPENED = {
+    **PRESENT,
+    "beta": 0.35,
+}  # the explorer's first answer: an example that has gains and losses
 COVERAGE = 0.99
 
 
-def make_corpora(folder: Path, codes: list[str], missing: tuple[str, ...] = (), seed: int = 1) -> None:
+def make_corpora(
+    folder: Path, codes: list[str], missing: tuple[str, ...] = (), seed: int = 1
+) -> None:
     """stats.json of each language and weights.tsv."""
     rng = random.Random(seed)
     weights = []
@@ -52,14 +64,23 @@ def make_corpora(folder: Path, codes: list[str], missing: tuple[str, ...] = (), 
             "complete": code != codes[0],
             "n": lines,
             "missing": "no package of the starter corpus has this language" if gone else None,
-            **({"missing": "only 612 lines in mediawiki; bring your own text"} if code == codes[2] else {}),
+            **(
+                {"missing": "only 612 lines in mediawiki; bring your own text"}
+                if code == codes[2]
+                else {}
+            ),
         }
         path = folder / "corpora" / code / "stats.json"
         path.parent.mkdir(parents=True)
         path.write_text(json.dumps(stats))
         if not gone:
             weights.append((code, lines, "lines"))
-    package = {"package": "mediawiki", "version": "1:1.39", "licence": "GPL-2.0-or-later", "origin": "apt"}
+    package = {
+        "package": "mediawiki",
+        "version": "1:1.39",
+        "licence": "GPL-2.0-or-later",
+        "origin": "apt",
+    }
     archive = folder / "corpora" / "starter" / "archives" / "mediawiki.json"
     archive.parent.mkdir(parents=True)
     archive.write_text(json.dumps(package | {"sha256": "ab" * 32, "missing": None}))
@@ -67,7 +88,9 @@ def make_corpora(folder: Path, codes: list[str], missing: tuple[str, ...] = (), 
 
 
 def make_curves(folder: Path, codes: list[str], sizes: range, seed: int = 2) -> None:
-    """curve.tsv of each language: ALP rising with the logarithm of the size, some sizes out of reach."""
+    """curve.tsv of each language: ALP rising with the logarithm of the size, some sizes
+    out of reach.
+    """
     rng = random.Random(seed)
     for code in codes:
         scale, slope = rng.uniform(180, 420), rng.uniform(8, 26)
@@ -75,12 +98,39 @@ def make_curves(folder: Path, codes: list[str], sizes: range, seed: int = 2) -> 
         rows = []
         for size in sizes:
             if code in ("ja", "zh") and size == sizes[0]:
-                rows.append((size, None, None, None, None, "2,613 required characters do not fit in 1,000 ids"))
+                rows.append(
+                    (
+                        size,
+                        None,
+                        None,
+                        None,
+                        None,
+                        "2,613 required characters do not fit in 1,000 ids",
+                    )
+                )
             elif size > last:
-                rows.append((size, None, None, None, None, f"the text has pieces for {last + 377} ids at most"))
+                rows.append(
+                    (
+                        size,
+                        None,
+                        None,
+                        None,
+                        None,
+                        f"the text has pieces for {last + 377} ids at most",
+                    )
+                )
             else:
                 alp = -scale + slope * math.log2(size / 1000 + 0.6) - rng.random() * 0.2
-                rows.append((size, size, alp, alp * 1.02 - size / 9000, 30 - 2 * math.log2(size / 500), "ok"))
+                rows.append(
+                    (
+                        size,
+                        size,
+                        alp,
+                        alp * 1.02 - size / 9000,
+                        30 - 2 * math.log2(size / 500),
+                        "ok",
+                    )
+                )
         columns = ("size", "pieces", "alp", "alp_heldout", "tokens_per_sentence", "status")
         write_tsv(folder / "vocabularies" / code / "curve.tsv", columns, rows)
 
@@ -100,7 +150,9 @@ def make_allocation(
     total_weight = sum(row[2] for row in rows)
     rows = [(code, n, weight / total_weight, *rest) for code, n, weight, *rest in rows]
     out = folder / "allocation" / name
-    write_tsv(out / "allocation.tsv", ("language", "n", "q", "weight", "size", "gain", "own_pieces"), rows)
+    write_tsv(
+        out / "allocation.tsv", ("language", "n", "q", "weight", "size", "gain", "own_pieces"), rows
+    )
     pieces = [(f"▁piece{number}", ",".join(codes[:2])) for number in range(500)]
     write_tsv(out / "vocabulary.tsv", ("piece", "languages"), pieces)
     ways = {"paper": 97.89, "pieces": 173.03}
@@ -129,7 +181,13 @@ def make_allocation(
 
 
 def make_tokenizer(
-    folder: Path, name: str, kind: str, codes: list[str], total: int, seed: int = 4, text: dict | None = None
+    folder: Path,
+    name: str,
+    kind: str,
+    codes: list[str],
+    total: int,
+    seed: int = 4,
+    text: dict | None = None,
 ) -> None:
     """description.json, evaluation.tsv, parity.tsv and pieces.tsv of one tokenizer."""
     base = random.Random(7)
@@ -137,25 +195,53 @@ def make_tokenizer(
     table = read_languages()
     rows, parity = [], []
     for code in codes:
-        alp = -base.uniform(130, 340) + math.log(total / 1e5) * 6 + (rng.gauss(2.5, 2.5) if kind == "vocap" else 0)
+        alp = (
+            -base.uniform(130, 340)
+            + math.log(total / 1e5) * 6
+            + (rng.gauss(2.5, 2.5) if kind == "vocap" else 0)
+        )
         resource = table[code].resource if code in table else "low"
         used, renyi = rng.random() / 10, 0.4 + rng.random() / 5
         whole = (0.52, 1.8, 0.8, 0.0)  # words, digits per token, numbers alike, broken UTF-8
         rows.append(
-            (code, resource, 500, alp, 33.3, 1.45, 3.21, 4.4, rng.random() / 900, used, renyi, 0.21, *whole)
+            (
+                code,
+                resource,
+                500,
+                alp,
+                33.3,
+                1.45,
+                3.21,
+                4.4,
+                rng.random() / 900,
+                used,
+                renyi,
+                0.21,
+                *whole,
+            )
         )
         lines = min(1500, 500 + len(parity) * 200)
         example = "normaliser 2: “a b”: ▁a b | ▁a▁b; tie 1: “c d”: ▁c d | ▁c▁d"
         identical = lines - 3 * (len(parity) % 2)
-        parity.append((code, lines, identical, identical / lines, example if identical < lines else ""))
+        parity.append(
+            (code, lines, identical, identical / lines, example if identical < lines else "")
+        )
     out = folder / "tokenizers" / name
     write_tsv(out / "evaluation.tsv", EVALUATION[:16], rows)
     trips = [(code, "text", 500, 490, 0.98, "spaces 10: “a  b” → “a b”") for code in codes]
-    write_tsv(out / "roundtrip.tsv", ("language", "domain", "texts", "identical", "share", "example"), trips)
+    write_tsv(
+        out / "roundtrip.tsv",
+        ("language", "domain", "texts", "identical", "share", "example"),
+        trips,
+    )
     write_tsv(out / "parity.tsv", ("language", "lines", "identical", "share", "example"), parity)
-    pieces = [(f"▁piece{number}", number + 4, -number / 1024, "en", "ok", "") for number in range(300)]
+    pieces = [
+        (f"▁piece{number}", number + 4, -number / 1024, "en", "ok", "") for number in range(300)
+    ]
     pieces += [("▁shadow", 304, -20.0, "de,en", "dead", "▁sha dow")]
-    write_tsv(out / "pieces.tsv", ("piece", "id", "score", "languages", "status", "shadowed_by"), pieces)
+    write_tsv(
+        out / "pieces.tsv", ("piece", "id", "score", "languages", "status", "shadowed_by"), pieces
+    )
     description = {
         "kind": kind,
         "total": total,
@@ -164,7 +250,11 @@ def make_tokenizer(
         "pieces": total - 5,
         "dead": 1,
         "dead_share": 1 / (total - 5),
-        "text": {"lines": 1_280_000, "alpha": 0.7, **({"beta": 0.7} if kind == "vocap" else {"sentences": "all"})}
+        "text": {
+            "lines": 1_280_000,
+            "alpha": 0.7,
+            **({"beta": 0.7} if kind == "vocap" else {"sentences": "all"}),
+        }
         if text is None
         else text,
     }
@@ -177,30 +267,60 @@ def make_baseline(folder: Path, name: str, codes: list[str]) -> None:
     out = folder / "tokenizers" / name
     for file in ("description.json", "parity.tsv", "pieces.tsv"):
         (out / file).unlink()
-    rows = [(code, 1000, 30_000 + 1000 * place, 1 + place / 30, 30_000) for place, code in enumerate(codes)]
-    write_tsv(out / "parallel.tsv", ("language", "lines", "tokens", "ratio_to_english", "english_tokens"), rows)
+    rows = [
+        (code, 1000, 30_000 + 1000 * place, 1 + place / 30, 30_000)
+        for place, code in enumerate(codes)
+    ]
     write_tsv(
-        out / "unknown.tsv", ("language", "character", "count"), [(codes[0], "ꙮ", 12), (codes[-1], "\u0301", 3)]
+        out / "parallel.tsv",
+        ("language", "lines", "tokens", "ratio_to_english", "english_tokens"),
+        rows,
+    )
+    write_tsv(
+        out / "unknown.tsv",
+        ("language", "character", "count"),
+        [(codes[0], "ꙮ", 12), (codes[-1], "\u0301", 3)],
     )
 
 
 def make_byte_pair(
     folder: Path, name: str, kind: str, codes: list[str], total: int, seed: int, **settings
 ) -> None:
-    """A tokenizer of kind `bpe` or `parity-bpe`: as `make_tokenizer`, without parity.tsv and owners of pieces."""
-    make_tokenizer(folder, name, kind, codes, total, seed, text={"sentences": "all", "alpha": 0.7, "lines": 1000})
+    """A tokenizer of kind `bpe` or `parity-bpe`: as `make_tokenizer`, without
+    parity.tsv and owners of pieces.
+    """
+    make_tokenizer(
+        folder,
+        name,
+        kind,
+        codes,
+        total,
+        seed,
+        text={"sentences": "all", "alpha": 0.7, "lines": 1000},
+    )
     out = folder / "tokenizers" / name
     (out / "parity.tsv").unlink()
     pieces = [(f" piece{number}", number + 4, -number, "", "ok", "") for number in range(300)]
-    write_tsv(out / "pieces.tsv", ("piece", "id", "score", "languages", "status", "shadowed_by"), pieces)
+    write_tsv(
+        out / "pieces.tsv", ("piece", "id", "score", "languages", "status", "shadowed_by"), pieces
+    )
     description = json.loads((out / "description.json").read_text())
     asked = {"total": total, "alpha": 0.7, "unit": "bytes", "split": "words", **settings}
-    description |= {"settings": asked, "scores": "by the order of merges", "merges": total - 261, "dead": 0}
+    description |= {
+        "settings": asked,
+        "scores": "by the order of merges",
+        "merges": total - 261,
+        "dead": 0,
+    }
     (out / "description.json").write_text(json.dumps(description))
 
 
-def make_parallel(folder: Path, name: str, codes: list[str], seed: int, english: bool = True) -> None:
-    """parallel.tsv of one tokenizer: languages with gaps, and ratios where English is there."""
+def make_parallel(
+    folder: Path, name: str, codes: list[str], seed: int, english: bool = True
+) -> None:
+    """parallel.tsv of one tokenizer: languages with gaps, and ratios where English is
+    there.
+    """
     rng = random.Random(seed)
     rows, per_line, bits = [], rng.uniform(20, 40), {}
     for place, code in enumerate(codes):
@@ -210,7 +330,16 @@ def make_parallel(folder: Path, name: str, codes: list[str], seed: int, english:
         size = np.full(lines, 90.0 + place)
         bits["parallel", code] = np.stack([size * np.linspace(2 + seed / 10, 3, lines), size])
         more = int(size.sum()), bits_per_byte(bits["parallel", code])
-        rows.append((code, lines, tokens, tokens / own if english else None, own if english else None, *more))
+        rows.append(
+            (
+                code,
+                lines,
+                tokens,
+                tokens / own if english else None,
+                own if english else None,
+                *more,
+            )
+        )
     write_tsv(folder / "tokenizers" / name / "parallel.tsv", PARALLEL_COLUMNS, rows)
     write_lengths(folder / "tokenizers" / name / "bits.npz", bits)
 
@@ -225,7 +354,9 @@ def make_model(
     tokenizer: str = "vocap100k",
     causal: bool = False,
 ) -> None:
-    """metrics.jsonl and description.json of one model, its exact loss falling; of a causal one bits of lines."""
+    """metrics.jsonl and description.json of one model, its exact loss falling; of a
+    causal one bits of lines.
+    """
     rng = random.Random(f"{name} {seed}")
     out = folder / "pretraining" / name
     out.mkdir(parents=True)
@@ -237,19 +368,36 @@ def make_model(
             row |= {"refresh_s": 0.0, "memory_mb": 456.7, "seconds": step * 0.6, "skipped": 0}
             file.write(json.dumps(row | {"languages": dict.fromkeys(codes, scores)}) + "\n")
     if described:
-        facts = {"tokenizer": tokenizer, "parameters": 2**20 * 13, "settings": {"loss": loss}, "device": "CPU"}
+        facts = {
+            "tokenizer": tokenizer,
+            "parameters": 2**20 * 13,
+            "settings": {"loss": loss},
+            "device": "CPU",
+        }
         if causal:
             facts |= {"bits_per_byte": "code length of the text", "seed": seed}
             facts["settings"]["objective"] = "causal"
-            lines = {code: [[rng.uniform(100, 200) for _ in range(30)], [60] * 30] for code in codes}
-            write_lengths(out / "code-length.npz", {("parallel", code): np.array(lines[code]) for code in codes})
+            lines = {
+                code: [[rng.uniform(100, 200) for _ in range(30)], [60] * 30] for code in codes
+            }
+            write_lengths(
+                out / "code-length.npz",
+                {("parallel", code): np.array(lines[code]) for code in codes},
+            )
         (out / "description.json").write_text(json.dumps(facts))
 
 
 def make_finetuned(
-    folder: Path, name: str, tasks: dict[str, dict[str, float]], missing: list[str], seeds: int = 5, **said
+    folder: Path,
+    name: str,
+    tasks: dict[str, dict[str, float]],
+    missing: list[str],
+    seeds: int = 5,
+    **said,
 ) -> None:
-    """summary.tsv and selection.json of one model's tasks, in four of their languages, and average.json."""
+    """summary.tsv and selection.json of one model's tasks, in four of their languages,
+    and average.json.
+    """
     for task, means in tasks.items():
         out = folder / "finetuning" / name / task
         codes = said.get("languages") or list(TASKS[task].languages[:4])
@@ -261,9 +409,27 @@ def make_finetuned(
         ]
         rows += [("mean", metric, mean, deviation, seeds) for metric, mean in means.items()]
         write_tsv(out / "summary.tsv", ("language", "metric", "mean", "std", "seeds"), rows)
-        choice = {"task": task, "rule": "paper", "label": f"chosen on {task}", "learning_rate": 1e-5, "epochs": 4}
-        development = {"task": task, "split": "dev", "languages": codes, "absent": [], "metric": "f1"}
-        lists = {"languages": codes, "absent": [], "blank": [], "outside": [], "seeds": list(range(seeds))}
+        choice = {
+            "task": task,
+            "rule": "paper",
+            "label": f"chosen on {task}",
+            "learning_rate": 1e-5,
+            "epochs": 4,
+        }
+        development = {
+            "task": task,
+            "split": "dev",
+            "languages": codes,
+            "absent": [],
+            "metric": "f1",
+        }
+        lists = {
+            "languages": codes,
+            "absent": [],
+            "blank": [],
+            "outside": [],
+            "seeds": list(range(seeds)),
+        }
         settings = [{"learning_rate": 1e-5, "epochs": 4, "value": 50.0}]
         content = {**choice, **lists, "development": development, "settings": settings, **said}
         (out / "selection.json").write_text(json.dumps(content))
@@ -273,7 +439,9 @@ def make_finetuned(
 
 
 def make_other_tokenizers(folder: Path, codes: list[str]) -> None:
-    """Beside `make_results`: an allocation by pieces at T = 100,000, its tokenizer, and a second JOINT."""
+    """Beside `make_results`: an allocation by pieces at T = 100,000, its tokenizer, and
+    a second JOINT.
+    """
     make_allocation(folder, "p100k", codes, 100_000, "pieces")
     text = {"lines": 1_280_817, "alpha": 0.7, "beta": 0.7}
     make_tokenizer(folder, "pieces100k", "vocap", codes, 100_000, seed=11, text=text)
@@ -282,8 +450,12 @@ def make_other_tokenizers(folder: Path, codes: list[str]) -> None:
     make_tokenizer(folder, "joint100k", "joint", codes, 100_000, seed=5, text={})  # of an older run
 
 
-def make_results(folder: Path, codes: list[str] | None = None, sizes: range = range(1000, 9000, 1000)) -> Path:
-    """All four stages: two allocations, VOCAP and JOINT at two sizes, a language without text."""
+def make_results(
+    folder: Path, codes: list[str] | None = None, sizes: range = range(1000, 9000, 1000)
+) -> Path:
+    """All four stages: two allocations, VOCAP and JOINT at two sizes, a language
+    without text.
+    """
     codes = codes or ["en", "de", "ru", "hi", "fa", "it", "sw", "km", "ja", "fi", "sa"]
     make_corpora(folder, codes, missing=codes[-1:])
     codes = codes[:-1]
@@ -297,8 +469,12 @@ def make_results(folder: Path, codes: list[str] | None = None, sizes: range = ra
 
 
 def vocabularies(rng: random.Random, code: str, sizes: list[int]) -> list[list[str]]:
-    """Almost nested sets: single characters, pieces of the language's own, pieces that several have."""
-    letters = [chr(0x61 + k) for k in range(20)] + [chr(0x400 + CODES.index(code) * 16 + k) for k in range(10)]
+    """Almost nested sets: single characters, pieces of the language's own, pieces that
+    several have.
+    """
+    letters = [chr(0x61 + k) for k in range(20)] + [
+        chr(0x400 + CODES.index(code) * 16 + k) for k in range(10)
+    ]
     common = [f"c{k}" for k in range(200)]
     present = sorted(rng.sample(letters, 25))
     found = []
@@ -313,7 +489,9 @@ def vocabularies(rng: random.Random, code: str, sizes: list[int]) -> list[list[s
 
 
 def make_run(folder: Path, seed: int = 1, codes: Sequence[str] = CODES) -> Inputs:
-    """Write `corpora/weights.tsv` and `vocabularies/`; returns the inputs of `vocap allocate`."""
+    """Write `corpora/weights.tsv` and `vocabularies/`; returns the inputs of `vocap
+    allocate`.
+    """
     rng = random.Random(seed)
     languages = []
     for code in codes:
@@ -322,17 +500,26 @@ def make_run(folder: Path, seed: int = 1, codes: Sequence[str] = CODES) -> Input
         bend, reach = rng.uniform(40, 300), rng.uniform(20, 60)
         alp = [-50 - reach / (1 + size / bend) + rng.gauss(0, 0.05) for size in sizes]
         lines = rng.randrange(100, 5000)
-        counts = {character: rng.randrange(1, 400) ** 2 for character in sets[0] if len(character) == 1}
+        counts = {
+            character: rng.randrange(1, 400) ** 2 for character in sets[0] if len(character) == 1
+        }
         counts |= {chr(0x3041 + rng.randrange(60)): 1 for _ in range(5)} | {"\t": 3}
         target = folder / "vocabularies" / code
         rows = [
-            (size, size, a, a * 1.01 - size / 90, 9 - size / 99, "ok") for size, a in zip(sizes, alp, strict=True)
+            (size, size, a, a * 1.01 - size / 90, 9 - size / 99, "ok")
+            for size, a in zip(sizes, alp, strict=True)
         ]
-        write_tsv(target / "curve.tsv", COLUMNS, [*rows, (9999, None, None, None, None, "too little text")])
+        write_tsv(
+            target / "curve.tsv",
+            COLUMNS,
+            [*rows, (9999, None, None, None, None, "too little text")],
+        )
         write_characters(target / "characters.tsv", counts, lines)
         index = build(sizes, sets)
         save_index(index, target / NAME)
-        per_line = {character: count / lines for character, count in sorted(counts.items(), key=_order)}
+        per_line = {
+            character: count / lines for character, count in sorted(counts.items(), key=_order)
+        }
         n = rng.choice([10, 300, 8000, 90_000]) + rng.randrange(100)
         languages.append(LanguageInput(code, n, index, np.array(alp), per_line))
     rows = [(entry.language, entry.n, "lines") for entry in reversed(languages)]
@@ -359,10 +546,14 @@ def allocate(inputs: Inputs, coverage: float = 0.9995, **settings) -> Solution:
     return solve(Inputs(languages), chosen, scores, coverage)
 
 
-def write_choice(folder: Path, name: str, inputs: Inputs, coverage: float = 0.9995, **settings) -> Solution:
+def write_choice(
+    folder: Path, name: str, inputs: Inputs, coverage: float = 0.9995, **settings
+) -> Solution:
     """`results/allocation/NAME` of these settings."""
     solution = allocate(inputs, coverage, **settings)
-    write_allocation(folder / "allocation" / name, inputs, Allocation(**settings), coverage, solution)
+    write_allocation(
+        folder / "allocation" / name, inputs, Allocation(**settings), coverage, solution
+    )
     return solution
 
 
@@ -374,7 +565,9 @@ def by_code(rows: list[list[str]]) -> list[list[str]]:
 
 
 def make_page(folder: Path, seed: int = 1, codes: Sequence[str] = CODES) -> Inputs:
-    """Write `results`, a run with the allocation `PRESENT`, and its page, `out/index.html`."""
+    """Write `results`, a run with the allocation `PRESENT`, and its page,
+    `out/index.html`.
+    """
     inputs = make_run(folder / "results", seed, codes)
     write_choice(folder / "results", "present", inputs, COVERAGE, **PRESENT)
     write(folder / "results", folder / "out")

@@ -12,7 +12,9 @@ VOID = {"meta", "link", "input", "br", "img", "hr", "path"}
 
 
 class Page(HTMLParser):
-    """Every element with its attributes, the text of scripts, and whether all that opened was closed."""
+    """Every element with its attributes, the text of scripts, and whether all that
+    opened was closed.
+    """
 
     def __init__(self, text):
         super().__init__()
@@ -58,7 +60,9 @@ def words_of(page):
 
 def words(results, out, settings=None, *more):
     """The text of a page with these settings."""
-    return words_of(write(results, out, *(["--settings-json", json.dumps(settings)] if settings else []), *more))
+    return words_of(
+        write(results, out, *(["--settings-json", json.dumps(settings)] if settings else []), *more)
+    )
 
 
 def change(path, **columns):
@@ -71,6 +75,8 @@ def change(path, **columns):
 
 
 def one_row(path, **wanted):
-    rows = [row for row in read_tsv(path) if all(row[column] == cell for column, cell in wanted.items())]
+    rows = [
+        row for row in read_tsv(path) if all(row[column] == cell for column, cell in wanted.items())
+    ]
     assert len(rows) == 1, rows
     return rows[0]

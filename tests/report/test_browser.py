@@ -1,4 +1,6 @@
-"""The page in a real browser: every figure drawn, nothing on the console, controls with their effects."""
+"""The page in a real browser: every figure drawn, nothing on the console, controls with
+their effects.
+"""
 
 import pytest
 
@@ -7,7 +9,9 @@ from tests.report.factories import make_byte_pair, make_model, make_parallel, ma
 from tests.report.pages import Page, write
 
 pytestmark = [
-    pytest.mark.skipif(BROWSER is None, reason="no chromium here: install Debian's chromium to draw the page"),
+    pytest.mark.skipif(
+        BROWSER is None, reason="no chromium here: install Debian's chromium to draw the page"
+    ),
     pytest.mark.xdist_group("browser"),
 ]
 
@@ -56,7 +60,9 @@ def out(tmp_path_factory):
     make_model(results, "small", {"kind": "full"}, ["en", "de"])
     codes = ["en", "de", "ru", "hi", "fa", "it", "sw", "km", "ja", "fi"]
     for seed, fairness in enumerate((0, 2, 4), start=20):
-        make_byte_pair(results, f"bpe100k-{fairness}", "bpe", codes, 100_000, seed, fairness=fairness)
+        make_byte_pair(
+            results, f"bpe100k-{fairness}", "bpe", codes, 100_000, seed, fairness=fairness
+        )
     for seed, name in enumerate(("vocap100k", "joint100k", "bpe100k-0", "bpe100k-2", "bpe100k-4")):
         make_parallel(results, name, codes, seed)
     write(results, folder / "out")
@@ -64,15 +70,24 @@ def out(tmp_path_factory):
 
 
 def figures_drawn(tab):
-    """Bring every figure onto the screen in the page's order, opening its folds: name, width, pictures."""
-    names = tab.evaluate("[...document.querySelectorAll('figure.chart')].map((one) => one.dataset.chart)")
+    """Bring every figure onto the screen in the page's order, opening its folds: name,
+    width, pictures.
+    """
+    names = tab.evaluate(
+        "[...document.querySelectorAll('figure.chart')].map((one) => one.dataset.chart)"
+    )
     found = []
     for name in names:
         figure = f"document.getElementById('figure-{name}')"
-        tab.evaluate(f"for (let one = {figure}; one; one = one.parentElement) if ('open' in one) one.open = true")
+        tab.evaluate(
+            f"for (let one = {figure}; one; one = one.parentElement) if ('open' in one) one.open "
+            "= true"
+        )
         tab.evaluate(f"{figure}.scrollIntoView({{ behavior: 'instant' }})")
         tab.until(f"{figure}.dataset.drawn === 'yes'")
-        width = tab.evaluate(f"{figure}.querySelector('.drawing.live svg').getBoundingClientRect().width")
+        width = tab.evaluate(
+            f"{figure}.querySelector('.drawing.live svg').getBoundingClientRect().width"
+        )
         found.append((name, width, tab.evaluate(f"{figure}.querySelectorAll('svg').length")))
     return found
 
@@ -84,8 +99,12 @@ def test_every_figure_is_drawn_when_the_reader_comes_near(out, browser):
         height = tab.evaluate("document.documentElement.scrollHeight")
         assert height < HEIGHT, f"{height} px at 1280: fold what is repeated"
         found = figures_drawn(tab)
-    assert [name for name, _, _ in found] == [a["data-chart"] for tag, a in before.elements if tag == "figure"]
-    assert len(found) == FIGURES and all(800 < width < 1280 and pictures == 1 for _, width, pictures in found)
+    assert [name for name, _, _ in found] == [
+        a["data-chart"] for tag, a in before.elements if tag == "figure"
+    ]
+    assert len(found) == FIGURES and all(
+        800 < width < 1280 and pictures == 1 for _, width, pictures in found
+    )
 
 
 def test_without_scripts_the_still_figures_stand(out, browser):
@@ -98,8 +117,8 @@ def test_without_scripts_the_still_figures_stand(out, browser):
 def test_controls_have_their_effects(out, browser):
     with browser.open((out / "index.html").as_uri()) as tab:
         said = tab.evaluate(DRIVER)
-    # ten faint lines; of the four languages that stand out a line and a dashed one more; sw joins them; km, the
-    # other low one, goes
+    # ten faint lines; of the four languages that stand out a line and a dashed one
+    # more; sw joins them; km, the other low one, goes
     assert said == {
         "before": "18",
         "chosen": "20 true",
@@ -114,7 +133,12 @@ def test_controls_have_their_effects(out, browser):
 
 def test_nothing_overflows_on_a_phone(out, browser):
     with browser.open((out / "index.html").as_uri(), 390, 800) as tab:
-        tab.evaluate("document.querySelectorAll('details').forEach((folded) => { folded.open = true; })")
+        tab.evaluate(
+            "document.querySelectorAll('details').forEach((folded) => { folded.open = true; })"
+        )
         found = figures_drawn(tab)
-        assert tab.evaluate("innerWidth") == 390 and tab.evaluate("document.documentElement.scrollWidth") <= 390
+        assert (
+            tab.evaluate("innerWidth") == 390
+            and tab.evaluate("document.documentElement.scrollWidth") <= 390
+        )
     assert len(found) == FIGURES and all(300 < width <= 390 - 32 for _, width, _ in found)

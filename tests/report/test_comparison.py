@@ -1,4 +1,6 @@
-"""The comparison of the tokenizers: its numbers from the files in pandas, its order, its limits in words."""
+"""The comparison of the tokenizers: its numbers from the files in pandas, its order,
+its limits in words.
+"""
 
 import json
 from types import SimpleNamespace
@@ -85,7 +87,9 @@ def table(folder, name="comparison"):
 
 
 def held_out(results, name):
-    return pandas.read_csv(results / f"tokenizers/{name}/evaluation.tsv", sep="\t").set_index("language")
+    return pandas.read_csv(results / f"tokenizers/{name}/evaluation.tsv", sep="\t").set_index(
+        "language"
+    )
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -97,7 +101,11 @@ def test_numbers_are_those_of_the_files(run, name):
     assert (row["size"], row.languages) == (100_000, len(COUNTED))
     assert row.alp == pytest.approx(heldout.alp.mean())
     assert row.tokens_per_sentence == pytest.approx(heldout.tokens_per_sentence.mean())
-    q = pandas.read_csv(results / "allocation/v100k/allocation.tsv", sep="\t").set_index("language").q[COUNTED]
+    q = (
+        pandas.read_csv(results / "allocation/v100k/allocation.tsv", sep="\t")
+        .set_index("language")
+        .q[COUNTED]
+    )
     assert row.alp_q == pytest.approx((heldout.alp * q).sum() / q.sum())
     parallel = pandas.read_csv(place / "parallel.tsv", sep="\t").set_index("language")
     english = parallel.tokens["en"] / parallel.lines["en"]
@@ -109,8 +117,13 @@ def test_numbers_are_those_of_the_files(run, name):
     assert row.parallel_bits == pytest.approx(parallel.bigram_bits_per_byte.mean())
     fewest = table(folder).parallel_bits.min()
     low, high = map(float, row.parallel.split(" to ")) if row.parallel == row.parallel else (0, 0)
-    assert low <= round(row.parallel_bits - fewest, 3) <= high and (high > low) == (row.parallel_bits > fewest)
-    assert (row.worst_ratio, row.worst) == (pytest.approx(ratios.max()), read_languages()[ratios.idxmax()].name)
+    assert low <= round(row.parallel_bits - fewest, 3) <= high and (high > low) == (
+        row.parallel_bits > fewest
+    )
+    assert (row.worst_ratio, row.worst) == (
+        pytest.approx(ratios.max()),
+        read_languages()[ratios.idxmax()].name,
+    )
     trips = pandas.read_csv(place / "roundtrip.tsv", sep="\t").set_index("language").loc[COUNTED]
     assert row.round_trip == pytest.approx(trips.identical.sum() / trips.texts.sum())
 
@@ -118,7 +131,11 @@ def test_numbers_are_those_of_the_files(run, name):
 def test_groups_and_languages_by_their_definition(run):
     folder, results, _ = run
     alp = pandas.DataFrame({name: held_out(results, name).alp for name in ALL})
-    q = pandas.read_csv(results / "allocation/v100k/allocation.tsv", sep="\t").set_index("language").q
+    q = (
+        pandas.read_csv(results / "allocation/v100k/allocation.tsv", sep="\t")
+        .set_index("language")
+        .q
+    )
     percent = 100 * alp.sub(alp.joint100k, axis=0).div(alp.joint100k.abs(), axis=0)
     groups = table(folder, "comparison-groups").set_index(["group", "tokenizer"])
     for group in ("low", "mid", "high", "all"):
@@ -128,7 +145,11 @@ def test_groups_and_languages_by_their_definition(run):
             assert row.reference == "joint100k" and row.languages == len(codes)
             assert row.alp == pytest.approx(alp[name][codes].mean())
             rivals = (
-                UNIGRAM if name in UNIGRAM else [name] if name == "chars" else list(BYTE_PAIR.keys() - {"chars"})
+                UNIGRAM
+                if name in UNIGRAM
+                else [name]
+                if name == "chars"
+                else list(BYTE_PAIR.keys() - {"chars"})
             )
             assert row.best == (alp[name][codes] == alp[rivals].max(axis=1)[codes]).sum()
             if name == "joint100k":
@@ -137,7 +158,9 @@ def test_groups_and_languages_by_their_definition(run):
             nats = (alp[name] - alp.joint100k)[codes]
             for column, values in (("nats", nats), ("percent", percent[name][codes])):
                 assert row[column] == pytest.approx(values.mean())
-                assert row[f"{column}_q"] == pytest.approx((q[codes] * values).sum() / q[codes].sum())
+                assert row[f"{column}_q"] == pytest.approx(
+                    (q[codes] * values).sum() / q[codes].sum()
+                )
             assert row.better == (nats > 0).sum()
     rows = table(folder, "comparison-languages-100000").set_index("language")
     assert set(rows.index) == set(CODES) and rows.apart["ja"] == "20.0 % <unk> in chars"
@@ -152,15 +175,35 @@ def test_order_kinds_and_methods(run):
     folder, _, _ = run
     shown = table(folder)
     assert list(shown.index) == [*ALL, "xlmr"]
-    labels = ["VOCAP", "JOINT", "PIECES", "JOINT", "BPE", "BPE", "BPE", "BPE", "parity BPE", "from elsewhere"]
+    labels = [
+        "VOCAP",
+        "JOINT",
+        "PIECES",
+        "JOINT",
+        "BPE",
+        "BPE",
+        "BPE",
+        "BPE",
+        "parity BPE",
+        "from elsewhere",
+    ]
     assert list(shown.kind) == labels
     assert shown.regime["chars"] == "BPE of characters between spaces"
     made = table(folder, "tokenizers").set_index("tokenizer")
     assert made.method["fair2"] == "weighted merges of bytes inside words, alpha 0.7, fairness 2"
-    assert made.method["parity"] == "parity merges of bytes inside words, alpha 0.7, after 50,000 weighted ones"
+    assert (
+        made.method["parity"]
+        == "parity merges of bytes inside words, alpha 0.7, after 50,000 weighted ones"
+    )
     assert made.method["pieces100k"] == "allocation, pieces rule"
-    assert (made.lines["pieces100k"], made.weights["pieces100k"]) == (1_280_817, "alpha 0.7, beta 0.7")
-    assert (made.word_types["beta100k"], made.remark["beta100k"]) == (81_234, "a sample of the lines")
+    assert (made.lines["pieces100k"], made.weights["pieces100k"]) == (
+        1_280_817,
+        "alpha 0.7, beta 0.7",
+    )
+    assert (made.word_types["beta100k"], made.remark["beta100k"]) == (
+        81_234,
+        "a sample of the lines",
+    )
     gaps = pandas.read_csv(folder / "out/tables/allocations.tsv", sep="\t").set_index("allocation")
     assert gaps.optimality_gap.to_dict() == pytest.approx({"v100k": 0.0211, "p100k": -0.7303})
     assert gaps.optimality_gap_paper.to_dict() == pytest.approx({"v100k": 0.0211, "p100k": 0.0211})
@@ -169,8 +212,15 @@ def test_order_kinds_and_methods(run):
 def test_cuts_before_merging_are_told_apart():
     own = {"unit": "bytes", "split": "llama-3", "digits": "3-right", "contractions": False}
     expression = {"unit": "bytes", "split": "regex", "regex": "a|[^a]"}
-    said = [_units(SimpleNamespace(description={"settings": settings})) for settings in (own, expression, {})]
-    assert said == ["of bytes cut as llama-3, digits 3-right, no contractions", "of bytes cut by a|[^a]", ""]
+    said = [
+        _units(SimpleNamespace(description={"settings": settings}))
+        for settings in (own, expression, {})
+    ]
+    assert said == [
+        "of bytes cut as llama-3, digits 3-right, no contractions",
+        "of bytes cut by a|[^a]",
+        "",
+    ]
 
 
 def test_the_frontier_by_brute_force(run):
@@ -182,7 +232,9 @@ def test_the_frontier_by_brute_force(run):
             continue
         rivals = shown[(shown.regime == row.regime) & (shown.index != name)]
         as_good = (
-            (rivals.alp >= row.alp) & (rivals.parallel_tokens <= row.parallel_tokens) & (rivals.gini <= row.gini)
+            (rivals.alp >= row.alp)
+            & (rivals.parallel_tokens <= row.parallel_tokens)
+            & (rivals.gini <= row.gini)
         )
         assert row.frontier == ("no" if as_good.any() else "yes")
 
@@ -190,8 +242,10 @@ def test_the_frontier_by_brute_force(run):
 def test_limits_of_comparison_are_said(run):
     _, _, said = run
     groups = (
-        "unigram (vocap100k, joint100k, pieces100k, beta100k); BPE of bytes inside words (fair4, plain, fair2, "
-        "parity); BPE of characters between spaces (chars); from elsewhere, each on text of its own (xlmr)"
+        "unigram (vocap100k, joint100k, pieces100k, beta100k); BPE of bytes inside words (fair4, "
+        "plain, fair2, "
+        "parity); BPE of characters between spaces (chars); from elsewhere, each on text of its "
+        "own (xlmr)"
     )
     assert f"{REGIMES}{groups}." in said
     assert "The text: a text of tests." in said
@@ -212,32 +266,50 @@ def test_the_best_of_each_measure_are_named(run):
 
 
 def test_parallel_text_leads_and_decides_for_each_use(run):
-    """Of this run's own tokenizers; each claim against the table, and against parallel.tsv."""
+    """Of this run's own tokenizers; each claim against the table, and against
+    parallel.tsv.
+    """
     folder, results, said = run
     shown = table(folder).drop("xlmr")
     best, equal = shown.parallel_bits.idxmin(), shown.gini.idxmin()
     assert (
-        f"Take {best}. T = 100K, 10 tokenizers, on parallel text (a text of tests). For an encoder {best}, "
-        in said
+        f"Take {best}. T = 100K, 10 tokenizers, on parallel text (a text of tests). For an "
+        f"encoder {best}, " in said
     )
     writer = shown[shown.regime.str.contains("of bytes")].parallel_bits.idxmin()
     bits, back = shown.parallel_bits[writer], shown.round_trip[writer]
-    assert f"text {writer}, {bits:.3f} bits per byte of parallel text; {100 * back:.2f} % of" in said
-    assert f"For equal cost in all languages {equal}, Gini coefficient {shown.gini.min():.4f}" in said
+    assert (
+        f"text {writer}, {bits:.3f} bits per byte of parallel text; {100 * back:.2f} % of" in said
+    )
+    assert (
+        f"For equal cost in all languages {equal}, Gini coefficient {shown.gini.min():.4f}" in said
+    )
     # ranks of the two domains
     ranks = shown[["tokens_per_sentence", "parallel_tokens"]].rank(method="min").astype(int)
     moved = ranks[ranks.tokens_per_sentence != ranks.parallel_tokens].sort_values("parallel_tokens")
-    assert f"that differ: by tokens {', '.join(f'{name} ({a}, {b})' for name, a, b in moved.itertuples())}" in said
+    assert (
+        "that differ: by tokens "
+        f"{', '.join(f'{name} ({a}, {b})' for name, a, b in moved.itertuples())}" in said
+    )
     # losses against any other tokenizer
     paths = {name: results / f"tokenizers/{name}/parallel.tsv" for name in ALL}
-    ratio = {name: pandas.read_csv(path, sep="\t", index_col=0).ratio_to_english for name, path in paths.items()}
-    english = {name: pandas.read_csv(path, sep="\t", index_col=0).loc["en"] for name, path in paths.items()}
-    tokens = pandas.DataFrame({name: ratio[name] * english[name].tokens / english[name].lines for name in ALL})
+    ratio = {
+        name: pandas.read_csv(path, sep="\t", index_col=0).ratio_to_english
+        for name, path in paths.items()
+    }
+    english = {
+        name: pandas.read_csv(path, sep="\t", index_col=0).loc["en"] for name, path in paths.items()
+    }
+    tokens = pandas.DataFrame(
+        {name: ratio[name] * english[name].tokens / english[name].lines for name in ALL}
+    )
     tokens = tokens.drop("ja", errors="ignore")
-    worse = (100 * (tokens[best] / tokens.drop(columns=best).min(axis=1) - 1)).sort_values(ascending=False)
+    worse = (100 * (tokens[best] / tokens.drop(columns=best).min(axis=1) - 1)).sort_values(
+        ascending=False
+    )
     assert (
-        f"{best} loses against another tokenizer in {(worse > 0).sum()} of {len(worse)} languages, in percent"
-        in said
+        f"{best} loses against another tokenizer in {(worse > 0).sum()} of {len(worse)} "
+        "languages, in percent" in said
     )
     for code, loss in worse[worse > 0].items():
         lost = said.partition(" loses against another")[2].partition(
@@ -258,7 +330,9 @@ def test_without_english_tokens_are_counted_themselves(tmp_path):
     words(results, tmp_path / "out", named(*ALL))  # xlmr has ratios
     for name in ALL:
         row = table(tmp_path).loc[name]
-        parallel = pandas.read_csv(results / f"tokenizers/{name}/parallel.tsv", sep="\t").set_index("language")
+        parallel = pandas.read_csv(results / f"tokenizers/{name}/parallel.tsv", sep="\t").set_index(
+            "language"
+        )
         costs = (parallel.tokens / parallel.lines).drop("ja")
         assert row.parallel_tokens == pytest.approx(costs.mean())
         assert row.gini == pytest.approx(brute_gini(costs)) and pandas.isna(row.worst_ratio)
@@ -273,7 +347,9 @@ def test_without_parallel_text_the_page_says_so(tmp_path):
     row = one_row(tmp_path / "out/tables/comparison.tsv", tokenizer="plain")
     assert row["parallel_tokens"] == row["gini"] == row["worst_ratio"] == row["frontier"] == ""
     drawn = {path.stem for path in (tmp_path / "out/figures").glob("comparison-*.svg")}
-    assert "comparison-100000-tokens-per-sentence" in drawn and "comparison-100000-gini" not in drawn
+    assert (
+        "comparison-100000-tokens-per-sentence" in drawn and "comparison-100000-gini" not in drawn
+    )
 
 
 def test_one_tokenizer_has_a_table_and_no_figure(tmp_path):
@@ -310,7 +386,9 @@ def test_nothing_to_compare_is_one_line(tmp_path):
 
 @pytest.mark.parametrize("winner", UNIGRAM)
 def test_the_leader_is_the_one_of_the_highest_mean(tmp_path, winner):
-    """Also where it is JOINT: no sentence takes for granted that an allocation is better."""
+    """Also where it is JOINT: no sentence takes for granted that an allocation is
+    better.
+    """
     results = make_results(tmp_path / "results")
     make_other_tokenizers(results, CODES)
     for name in UNIGRAM:
@@ -323,15 +401,26 @@ def test_the_leader_is_the_one_of_the_highest_mean(tmp_path, winner):
 
 
 def test_a_mean_gain_hides_no_loss(tmp_path):
-    """Long lines of one language gain nats, and the mean with them: the language that loses most is named."""
+    """Long lines of one language gain nats, and the mean with them: the language that
+    loses most is named.
+    """
     results = make_results(tmp_path / "results")
     for name, alp, russian in (("vocap100k", -100.0, -20.82), ("joint100k", -101.0, -20.0)):
-        change(results / f"tokenizers/{name}/evaluation.tsv", alp=dict.fromkeys(CODES, alp) | {"ru": russian})
+        change(
+            results / f"tokenizers/{name}/evaluation.tsv",
+            alp=dict.fromkeys(CODES, alp) | {"ru": russian},
+        )
     said = words(results, tmp_path / "out", named("vocap100k", "joint100k"))
-    assert f"vocap100k against joint100k: +{(9 * 100 / 101 - 4.1) / 10:.2f} % of ALP in the mean" in said
+    assert (
+        f"vocap100k against joint100k: +{(9 * 100 / 101 - 4.1) / 10:.2f} % of ALP in the mean"
+        in said
+    )
     assert "+0.82 nats per line, better in 9 of 10 languages; Russian loses most, 4.1 %." in said
     assert "Russian −4.10 %" in said
-    assert "percent of each language" in (tmp_path / "out/figures/comparison-100000-vocap100k.svg").read_text()
+    assert (
+        "percent of each language"
+        in (tmp_path / "out/figures/comparison-100000-vocap100k.svg").read_text()
+    )
 
 
 def test_without_a_joint_the_first_is_the_reference(tmp_path):
@@ -348,8 +437,12 @@ def test_a_tokenizer_of_few_languages_is_left_out(tmp_path):
     settings = named("vocap100k", "joint100k")
     settings["tokenizers"]["few"] = {"kind": "joint"}
     said = words(results, tmp_path / "out", settings)
-    assert "Left out, since fewer than half of the languages can be counted under them: few." in said
-    assert one_row(tmp_path / "out/tables/comparison.tsv", tokenizer="vocap100k")["languages"] == "10"
+    assert (
+        "Left out, since fewer than half of the languages can be counted under them: few." in said
+    )
+    assert (
+        one_row(tmp_path / "out/tables/comparison.tsv", tokenizer="vocap100k")["languages"] == "10"
+    )
 
 
 def test_figure_4_is_of_allocations_by_sizes(tmp_path):
@@ -358,10 +451,14 @@ def test_figure_4_is_of_allocations_by_sizes(tmp_path):
     make_allocation(results, "other", CODES, 100_000)
     make_tokenizer(results, "other", "vocap", CODES, 100_000, seed=9)
     settings = {**SETTINGS, "allocation": {"v100k": {}, "p100k": {}, "other": {}}}
-    settings["tokenizers"] = named(*UNIGRAM)["tokenizers"] | {"other": {"kind": "vocap", "allocation": "other"}}
+    settings["tokenizers"] = named(*UNIGRAM)["tokenizers"] | {
+        "other": {"kind": "vocap", "allocation": "other"}
+    }
     words(results, tmp_path / "out", settings)
     drawn = (tmp_path / "out/figures/vocap-joint-groups.svg").read_text()
-    assert all(f">{group}, {name}<" in drawn for group in ("low", "all") for name in ("vocap100k", "other"))
+    assert all(
+        f">{group}, {name}<" in drawn for group in ("low", "all") for name in ("vocap100k", "other")
+    )
     assert "pieces100k" not in drawn
 
 
@@ -369,7 +466,9 @@ def test_byte_pair_encoding_lacks_no_file(run):
     folder, results, said = run
     assert "Missing in results/tokenizers/plain" not in said
     (results / "tokenizers/plain/pieces.tsv").rename(folder / "pieces.tsv")
-    assert "Missing in results/tokenizers/plain: pieces.tsv." in words(results, folder / "again", SETTINGS)
+    assert "Missing in results/tokenizers/plain: pieces.tsv." in words(
+        results, folder / "again", SETTINGS
+    )
     (folder / "pieces.tsv").rename(results / "tokenizers/plain/pieces.tsv")
 
 

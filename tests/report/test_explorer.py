@@ -1,4 +1,6 @@
-"""The explorer in Chromium: the sizes of `vocap allocate`, and a configuration that asks for them."""
+"""The explorer in Chromium: the sizes of `vocap allocate`, and a configuration that
+asks for them.
+"""
 
 import json
 import random
@@ -28,7 +30,9 @@ from vocap.files.io import read_tsv, write_tsv
 from vocap.tables.curve import COLUMNS
 
 pytestmark = [
-    pytest.mark.skipif(BROWSER is None, reason="no chromium here: install Debian's chromium to run the explorer"),
+    pytest.mark.skipif(
+        BROWSER is None, reason="no chromium here: install Debian's chromium to run the explorer"
+    ),
     pytest.mark.xdist_group("browser"),
 ]
 PRESENT_SETTINGS = Allocation(**PRESENT).model_dump()
@@ -37,7 +41,8 @@ TRIALS = 60
 
 SOLVED = "document.querySelector('.explorer').dataset.solved"
 ROWS = (
-    "[...document.querySelectorAll('.explorer tbody tr')].map((row) => [...row.cells].map((c) => c.textContent))"
+    "[...document.querySelectorAll('.explorer tbody tr')].map((row) => [...row.cells].map((c) "
+    "=> c.textContent))"
 )
 # the page's own functions on settings that the library gets too
 SOLVE = """(async (vectors) => {
@@ -75,7 +80,12 @@ def vectors(codes=CODES):
     for _ in range(TRIALS):
         yield {
             "total": rng.choice(
-                [rng.randrange(6, 50), rng.randrange(6, 320), 10**9, *[rng.randrange(300, 2000)] * 6]
+                [
+                    rng.randrange(6, 50),
+                    rng.randrange(6, 320),
+                    10**9,
+                    *[rng.randrange(300, 2000)] * 6,
+                ]
             ),
             "alpha": rng.choice([0, 0.3, 0.7, 1, 10]),
             "beta": rng.choice([0, 0.25, 0.7, 1, 10]),
@@ -90,7 +100,9 @@ def given(codes):
 
 
 def touch(tab, actions, number=1):
-    """Do the actions, which change `number` settings; what the page shows when the last one is computed."""
+    """Do the actions, which change `number` settings; what the page shows when the last
+    one is computed.
+    """
     before = json.loads(tab.until(SOLVED))["number"]
     tab.evaluate(f"(() => {{ {CONTROLS} {actions} }})()")
     tab.until(f"JSON.parse({SOLVED}).number >= {before + number}")
@@ -110,13 +122,19 @@ def run(tmp_path_factory, browser):
     with browser.open((folder / "out/index.html").as_uri()) as tab:
         tab.evaluate("document.querySelector('.explorer').scrollIntoView()")
         opened = json.loads(tab.until(SOLVED))
-        said = {"opened": opened | {"text": tab.evaluate("document.querySelector('.explorer .said').textContent")}}
+        said = {
+            "opened": opened
+            | {"text": tab.evaluate("document.querySelector('.explorer .said').textContent")}
+        }
         said["vectors"] = tab.evaluate(f"{SOLVE}({given(CODES)})")
         said["touched"] = [
             touch(tab, "button('Reset').click();"),
             touch(tab, "set('total', 1203); set('beta', 0.1);", 2),
             touch(
-                tab, "slide('fairness', 6); document.querySelectorAll('.explorer .chips button')[1].click();", 2
+                tab,
+                "slide('fairness', 6); document.querySelectorAll('.explorer .chips "
+                "button')[1].click();",
+                2,
             ),
             touch(tab, "button('Reset').click();"),
         ]
@@ -140,7 +158,9 @@ def test_few_languages_are_allocated_alike(tmp_path, browser, codes, seed):
 
 
 def compare(inputs, codes, solutions):
-    """Each solution is the library's; how many it refuses, and in how many the smallest sizes do not fit."""
+    """Each solution is the library's; how many it refuses, and in how many the smallest
+    sizes do not fit.
+    """
     refused = below = 0
     for settings, found in zip(vectors(codes), solutions, strict=True):
         try:
@@ -168,7 +188,10 @@ def test_the_lines_to_copy_give_the_sizes_shown(run):
         entry = yaml.safe_load(touched["lines"])["allocation"]["explored"]
         solution = allocate(inputs, COVERAGE, **entry)
         assert touched["sizes"] == [row.size for row in solution.rows]
-        assert f"--total {entry['total']} " in touched["lines"] and f"--coverage {COVERAGE} " in touched["lines"]
+        assert (
+            f"--total {entry['total']} " in touched["lines"]
+            and f"--coverage {COVERAGE} " in touched["lines"]
+        )
         seen.append(entry)
     first, moved, fewer, reset = seen
     assert first == reset == {**first, **PRESENT} and first["fairness"] == 0
@@ -179,11 +202,16 @@ def test_the_lines_to_copy_give_the_sizes_shown(run):
 def test_the_lines_to_copy_are_a_configuration(run):
     _, said = run
     base = yaml.safe_load((ROOT / "config/sources.yaml").read_text("utf-8"))
-    base |= yaml.safe_load((ROOT / "config/config.yaml").read_text("utf-8")) | {"corpora": base["corpora"]}
+    base |= yaml.safe_load((ROOT / "config/config.yaml").read_text("utf-8")) | {
+        "corpora": base["corpora"]
+    }
     for touched in said["touched"]:
         entry = yaml.safe_load(touched["lines"])["allocation"]
         settings = load({**base, "allocation": {**base["allocation"], **entry}})
-        assert settings.allocation["explored"].model_dump() == {**PRESENT_SETTINGS, **entry["explored"]}
+        assert settings.allocation["explored"].model_dump() == {
+            **PRESENT_SETTINGS,
+            **entry["explored"],
+        }
 
 
 def test_the_table_shows_gains_and_losses(run):
@@ -193,13 +221,22 @@ def test_the_table_shows_gains_and_losses(run):
         all(row[1] == row[2] and row[4] == "0" for row in present["rows"])
         and "The sizes of present." in present["text"]
     )
-    assert said["opened"]["sizes"] == [row.size for row in allocate(inputs, COVERAGE, **OPENED).rows]
+    assert said["opened"]["sizes"] == [
+        row.size for row in allocate(inputs, COVERAGE, **OPENED).rows
+    ]
     assert said["opened"]["sizes"] != present["sizes"]
-    assert said["opened"]["text"].startswith("An example to begin with: β 0.35 instead of 0.7. 8 languages, ")
+    assert said["opened"]["text"].startswith(
+        "An example to begin with: β 0.35 instead of 0.7. 8 languages, "
+    )
     assert "An example" not in present["text"] + moved["text"]
-    alp = [dict(zip(entry.index.sizes.tolist(), entry.alp.tolist(), strict=True)) for entry in inputs.languages]
+    alp = [
+        dict(zip(entry.index.sizes.tolist(), entry.alp.tolist(), strict=True))
+        for entry in inputs.languages
+    ]
     gain = lose = 0
-    for row, curve, before, now in zip(by_code(moved["rows"]), alp, present["sizes"], moved["sizes"], strict=True):
+    for row, curve, before, now in zip(
+        by_code(moved["rows"]), alp, present["sizes"], moved["sizes"], strict=True
+    ):
         assert row[1:3] == [f"{now:,}", f"{before:,}"]
         assert row[3] == f"{curve[now]:.2f}".replace("-", "−")
         gain += curve[now] > curve[before]
@@ -210,7 +247,9 @@ def test_the_table_shows_gains_and_losses(run):
 
 
 def make_by_text(folder, template, name, **settings):
-    """An allocation by pieces as its files say it: sizes of no curve, a model of each language."""
+    """An allocation by pieces as its files say it: sizes of no curve, a model of each
+    language.
+    """
     shutil.copytree(folder / template, folder / name)
     summary = json.loads((folder / name / "summary.json").read_text())
     summary["settings"] |= {"rule": "pieces", **settings}
@@ -219,11 +258,22 @@ def make_by_text(folder, template, name, **settings):
     models = {}
     for place, row in enumerate(rows):
         row["size"] = str(333 + place)
-        models[row["language"]] = (333 + place, 333 + place, -60.25 - place, -61.5 - place, 7.5 + place, "ok")
-        write_tsv(
-            folder / name / "vocabularies" / row["language"] / "curve.tsv", COLUMNS, [models[row["language"]]]
+        models[row["language"]] = (
+            333 + place,
+            333 + place,
+            -60.25 - place,
+            -61.5 - place,
+            7.5 + place,
+            "ok",
         )
-    write_tsv(folder / name / "allocation.tsv", list(rows[0]), [tuple(row.values()) for row in rows])
+        write_tsv(
+            folder / name / "vocabularies" / row["language"] / "curve.tsv",
+            COLUMNS,
+            [models[row["language"]]],
+        )
+    write_tsv(
+        folder / name / "allocation.tsv", list(rows[0]), [tuple(row.values()) for row in rows]
+    )
     return models
 
 
@@ -259,7 +309,8 @@ def test_pieces_are_compared_with_the_live_rule_of_the_same_total(computed):
     live = allocate(inputs, COVERAGE, **PRESENT | {"total": 850})
     assert found["sizes"] == [row.size for row in live.rows]
     alp = {
-        entry.language: dict(zip(entry.index.sizes.tolist(), entry.alp, strict=True)) for entry in inputs.languages
+        entry.language: dict(zip(entry.index.sizes.tolist(), entry.alp, strict=True))
+        for entry in inputs.languages
     }
     for cells, chosen in zip(rows, live.rows, strict=True):
         size, _, was, heldout, tokens, _ = models[chosen.language]
@@ -272,7 +323,10 @@ def test_pieces_are_compared_with_the_live_rule_of_the_same_total(computed):
         assert float(cells[6].replace("−", "-")) == pytest.approx(
             float(cells[5].replace("−", "-")) - heldout, abs=0.011
         )
-    assert "That one is shown as computed (rule pieces, nats per line); the page computes rule paper." in said
+    assert (
+        "That one is shown as computed (rule pieces, nats per line); the page computes rule paper."
+        in said
+    )
 
 
 def test_nats_per_character_are_shown_as_computed(computed):

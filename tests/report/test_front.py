@@ -1,4 +1,6 @@
-"""The front page: lines that load, sentences that are cut as SentencePiece cuts them, languages by name."""
+"""The front page: lines that load, sentences that are cut as SentencePiece cuts them,
+languages by name.
+"""
 
 import json
 import re
@@ -20,7 +22,10 @@ from vocap.tokenizer_files.layout import Contents, build_model, serialize
 from vocap.unigram.sentencepiece_trainer import train
 
 LINES = {
-    "en": ["The cat sat on the mat and looked at the moon.", "Press {{key}} to open <b>$1</b> in the editor now."],
+    "en": [
+        "The cat sat on the mat and looked at the moon.",
+        "Press {{key}} to open <b>$1</b> in the editor now.",
+    ],
     "de": ["Die Katze sitzt auf der Matte und sieht den Mond."],
     "ru": ["Кошка сидела на коврике и смотрела на луну."],
     "hi": ["बिल्ली चटाई पर बैठी थी और चाँद को देख रही थी।"],
@@ -28,13 +33,24 @@ LINES = {
     "km": ["ឆ្មាអង្គុយលើកន្ទេលហើយមើលទៅព្រះច័ន្ទនៅលើមេឃ។"],
     "ja": ["猫はマットの上に座って、夜空に浮かぶ大きな月をじっと見ていました。"],
 }
-SIX = {"English": "en", "Russian": "ru", "Persian": "fa", "Hindi": "hi", "Japanese": "ja", "Khmer": "km"}
+SIX = {
+    "English": "en",
+    "Russian": "ru",
+    "Persian": "fa",
+    "Hindi": "hi",
+    "Japanese": "ja",
+    "Khmer": "km",
+}
 
 
 def make_model(path, size):
-    """A small SentencePiece model in the layout of this project, from the lines above."""
+    """A small SentencePiece model in the layout of this project, from the lines
+    above.
+    """
     text = [line for lines in LINES.values() for line in lines] * 8
-    trained = sentencepiece_model_pb2.ModelProto.FromString(train(text, size, threads=1, coverage=1.0))
+    trained = sentencepiece_model_pb2.ModelProto.FromString(
+        train(text, size, threads=1, coverage=1.0)
+    )
     normal = [entry for entry in trained.pieces if entry.type == entry.NORMAL]
     contents = Contents([entry.piece for entry in normal], [entry.score for entry in normal])
     path.write_bytes(serialize(build_model(contents, trained.normalizer_spec)))
@@ -42,17 +58,24 @@ def make_model(path, size):
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """Made results with two real tokenizers, held-out lines, and the page written from the folder above them."""
+    """Made results with two real tokenizers, held-out lines, and the page written from
+    the folder above them.
+    """
     folder = tmp_path_factory.mktemp("front")
     results = make_results(folder / "results")
     for code, lines in LINES.items():
-        (results / "corpora" / code / "heldout.txt").write_text("".join(f"{line}\n" for line in lines), "utf-8")
+        (results / "corpora" / code / "heldout.txt").write_text(
+            "".join(f"{line}\n" for line in lines), "utf-8"
+        )
     for name, size in (("joint100k", 148), ("vocap100k", 170)):
         make_model(results / "tokenizers" / name / "sentencepiece.model", size)
         export(
-            results / "tokenizers" / name / "sentencepiece.model", results / "tokenizers" / name / "huggingface"
+            results / "tokenizers" / name / "sentencepiece.model",
+            results / "tokenizers" / name / "huggingface",
         )
-    shutil.copy(results / "tokenizers/joint100k/huggingface/tokenizer.json", results / "tokenizers/xlmr")
+    shutil.copy(
+        results / "tokenizers/joint100k/huggingface/tokenizer.json", results / "tokenizers/xlmr"
+    )
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         return folder, write("results", folder / "out")
@@ -73,9 +96,13 @@ def test_the_lines_load_from_the_folder_of_the_command(run, monkeypatch):
         assert piece.serialized_model_proto() == path.read_bytes()
         assert len(face) == piece.get_piece_size()
         for lines in LINES.values():
-            assert [face(line, add_special_tokens=False)["input_ids"] for line in lines] == piece.encode(lines)
+            assert [
+                face(line, add_special_tokens=False)["input_ids"] for line in lines
+            ] == piece.encode(lines)
             if name == "joint100k":
-                assert [copied.encode(line, add_special_tokens=False).ids for line in lines] == piece.encode(lines)
+                assert [
+                    copied.encode(line, add_special_tokens=False).ids for line in lines
+                ] == piece.encode(lines)
     assert Page(text).open == []
 
 
@@ -89,8 +116,14 @@ def test_the_recommendation_stands_first(run):
     ]
     said = re.sub(r"<[^>]*>", "", first)
     taken = re.findall(r"Take (\w+)\. T = (\d+)K", said)
-    assert [total for _, total in taken] == ["100", "200"] and {name for name, _ in taken} <= set(best)
-    assert said.index("Take") < said.index("Python that loads each") < said.index("AutoTokenizer.from_pretrained")
+    assert [total for _, total in taken] == ["100", "200"] and {name for name, _ in taken} <= set(
+        best
+    )
+    assert (
+        said.index("Take")
+        < said.index("Python that loads each")
+        < said.index("AutoTokenizer.from_pretrained")
+    )
 
 
 def test_differing_line_lengths_reach_the_first_page(run, tmp_path):
@@ -98,10 +131,16 @@ def test_differing_line_lengths_reach_the_first_page(run, tmp_path):
     results = shutil.copytree(folder / "results", tmp_path / "results")
     for name in ("v100k", "v200k"):
         path = results / "allocation" / name / "summary.json"
-        said = f"{UNEVEN}, and a language with longer lines gets more pieces: too many for de (3 times)"
+        said = (
+            f"{UNEVEN}, and a language with longer lines gets more pieces: too many for de (3 "
+            "times)"
+        )
         path.write_text(json.dumps(json.loads(path.read_text()) | {"warnings": [said]}))
     first = words_of(write(results, tmp_path / "out")).partition("Take ")[0]
-    assert "A language with longer lines gets more pieces: too many for de (3 times) (v100k, v200k)." in first
+    assert (
+        "A language with longer lines gets more pieces: too many for de (3 times) (v100k, v200k)."
+        in first
+    )
 
 
 def test_six_scripts_are_cut_as_sentencepiece_cuts_them(run):
@@ -111,7 +150,9 @@ def test_six_scripts_are_cut_as_sentencepiece_cuts_them(run):
     names = [re.search(r'class="language">(.*?)<', sentence)[1] for sentence in sentences]
     assert len(names) == 6
     table = read_languages()
-    assert {table[SIX.get(name, "de")].script for name in names} == {table[code].script for code in SIX.values()}
+    assert {table[SIX.get(name, "de")].script for name in names} == {
+        table[code].script for code in SIX.values()
+    }
     for name, sentence in zip(names, sentences, strict=True):
         cuts = re.findall(
             r'class="by">(\w+) <span class="n">(\d+) tokens</span></p>\s*'
@@ -128,31 +169,46 @@ def test_six_scripts_are_cut_as_sentencepiece_cuts_them(run):
             assert "".join(stretches) == line
             pieces = processor.encode(line, out_type=str)
             assert int(count) == len(pieces)
-            # a piece's text has a space for U+2581, the first of them was put before the line
+            # a piece's text has a space for U+2581, the first of them was put before
+            # the line
             ours = [piece.replace("\u2581", " ") for piece in pieces]
             assert stretches == [text for text in [ours[0][1:], *ours[1:]] if text]
 
 
 def test_the_line_is_typical_and_the_first_of_equals():
-    """Tokens of A: words; of B: words and a token more for each z. All lines: 12 of A, 15 of B, 1.25."""
-    lines = ["aaaa bbbb cccc dddd eeee ffff", "zaaa bbbb cccc zddd", "zaaa bbbb cccc dddd", "bzaa bbbb cccc dddd"]
+    """Tokens of A: words; of B: words and a token more for each z. All lines: 12 of A,
+    15 of B, 1.25.
+    """
+    lines = [
+        "aaaa bbbb cccc dddd eeee ffff",
+        "zaaa bbbb cccc zddd",
+        "zaaa bbbb cccc dddd",
+        "bzaa bbbb cccc dddd",
+    ]
     lines = [f"{line} {'x' * 14}" for line in lines]
 
     def words(line):
         return [(part, False) for part in re.findall(r" ?[^ ]+", line)], len(line.split())
 
     def more(line):
-        return [(part, False) for part in re.findall(r" ?z| ?[^ z]+", line)], len(line.split()) + line.count("z")
+        return [(part, False) for part in re.findall(r" ?z| ?[^ z]+", line)], len(
+            line.split()
+        ) + line.count("z")
 
     found = choose("xx", "Latn", lines, [words, more])
-    # ratios 7/7 (cut alike: left out), 7/5, 6/5, 6/5: of the last three 19/15, nearest the first 6/5
+    # ratios 7/7 (cut alike: left out), 7/5, 6/5, 6/5: of the last three 19/15, nearest
+    # the first 6/5
     assert found == Sentence("xx", lines[2], [words(lines[2]), more(lines[2])])
     assert choose("xx", "Latn", ["too short"], [words]) is None
 
 
 def test_markup_and_other_scripts_do_not_read_as_sentences():
     assert reads("Die Katze sitzt auf der Matte.", "Latn") and reads(LINES["hi"][0], "Deva")
-    for line, script in (("Save {{page}} now please", "Latn"), ("the moon", "Deva"), ("луна", "Latn")):
+    for line, script in (
+        ("Save {{page}} now please", "Latn"),
+        ("the moon", "Deva"),
+        ("луна", "Latn"),
+    ):
         assert not reads(line, script)
 
 
@@ -166,7 +222,9 @@ def test_languages_are_sorted_by_name_everywhere(made):
             continue
         names = [row["name"] for row in rows]
         if path.stem.startswith(("unknown-", "parity-worst", "paper-")):
-            continue  # characters by frequency; the worst languages of each tokenizer; the paper's own order
+            # characters by frequency; the worst languages of each tokenizer; the
+            # paper's own order
+            continue
         assert names == sorted(names, key=str.casefold), path
         checked += 1
     assert checked > 12
@@ -182,5 +240,10 @@ def test_languages_are_sorted_by_name_everywhere(made):
     ],
 )
 def test_the_heading_is_the_run_s_own(tmp_path, settings, title):
-    text = write(make_results(tmp_path / "results"), tmp_path / "out", "--settings-json", json.dumps(settings))
+    text = write(
+        make_results(tmp_path / "results"),
+        tmp_path / "out",
+        "--settings-json",
+        json.dumps(settings),
+    )
     assert f"<h1>{title}</h1>" in text and f"<title>{title}</title>" in text

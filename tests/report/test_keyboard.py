@@ -1,4 +1,6 @@
-"""The page by keyboard alone, and as a screen reader gets it: real keys in a real browser."""
+"""The page by keyboard alone, and as a screen reader gets it: real keys in a real
+browser.
+"""
 
 import json
 
@@ -9,16 +11,20 @@ from tests.report.chromium import BROWSER
 from tests.report.factories import COVERAGE, OPENED, allocate, make_page
 
 pytestmark = [
-    pytest.mark.skipif(BROWSER is None, reason="no chromium here: install Debian's chromium to press keys"),
+    pytest.mark.skipif(
+        BROWSER is None, reason="no chromium here: install Debian's chromium to press keys"
+    ),
     pytest.mark.xdist_group("browser"),
 ]
 
-# everything that is on the page to be reached: of a group of radio buttons only the chosen one is a stop
+# everything that is on the page to be reached: of a group of radio buttons only the
+# chosen one is a stop
 STOPS = """
 const stops = [...document.querySelectorAll('a[href], button, input, select, summary, [tabindex="0"]')]
   .filter((one) => one.checkVisibility() && !(one.type === 'radio' && !one.checked));
 """
-# the focused element: its number among the stops, whether its outline is visible, whether another covers it
+# the focused element: its number among the stops, whether its outline is visible,
+# whether another covers it
 FOCUS = """(() => {
   const one = document.activeElement;
   if (!one || one === document.body) return null;
@@ -34,7 +40,17 @@ FOCUS = """(() => {
       || !(one.contains(seen) || seen.contains(one)),
   };
 })()"""
-CONTROLS = {"button", "checkbox", "combobox", "link", "radio", "searchbox", "slider", "spinbutton", "textbox"}
+CONTROLS = {
+    "button",
+    "checkbox",
+    "combobox",
+    "link",
+    "radio",
+    "searchbox",
+    "slider",
+    "spinbutton",
+    "textbox",
+}
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +62,9 @@ def run(tmp_path_factory, browser):
 @pytest.fixture
 def tab(run):
     _, browser, url = run
-    with browser.open(url, reduced_motion="reduce") as tab:  # focused elements are scrolled to at once
+    with browser.open(
+        url, reduced_motion="reduce"
+    ) as tab:  # focused elements are scrolled to at once
         yield tab
 
 
@@ -127,7 +145,9 @@ def test_the_explorer_is_driven_by_key(run, tab):
     tab.evaluate("document.querySelector('.explorer .chips button').focus()")
     tab.press(" ")
     found = solved(tab, found["number"])
-    assert found["sizes"] == sizes(inputs, **OPENED | {"alpha": 0.6, "without": ["en"]})  # by name the first
+    assert found["sizes"] == sizes(
+        inputs, **OPENED | {"alpha": 0.6, "without": ["en"]}
+    )  # by name the first
 
 
 def sizes(inputs, **settings):
@@ -152,12 +172,18 @@ def test_typed_values_are_limited_as_in_a_configuration(run, tab, field, typed, 
         tab.press(letter)
     tab.press("Tab")
     # each letter is an answer; the last one is awaited
-    tab.until(f"/{field}: {asked[field]}(?![.\\d])/.test(document.querySelector('.explorer pre').textContent)")
+    tab.until(
+        f"/{field}: {asked[field]}(?![.\\d])/.test(document.querySelector('.explorer "
+        "pre').textContent)"
+    )
     found = solved(tab, number)
     entry = yaml.safe_load(lines(tab))["allocation"]["explored"]
     assert entry == {**entry, **asked}
     assert found["sizes"] == sizes(inputs, **entry)
-    assert float(tab.evaluate(f"document.querySelector('#explore-{field} ~ input').value")) == asked[field]
+    assert (
+        float(tab.evaluate(f"document.querySelector('#explore-{field} ~ input').value"))
+        == asked[field]
+    )
 
 
 def test_no_solution_says_so(tab):
@@ -166,23 +192,34 @@ def test_no_solution_says_so(tab):
     tab.press("9")
     refused = solved(tab, number)["refused"]
     assert refused.startswith("T = 9 does not hold the characters of these languages. Take ")
-    assert tab.evaluate("document.querySelector('.explorer .said').textContent") == f"No allocation: {refused}"
+    assert (
+        tab.evaluate("document.querySelector('.explorer .said').textContent")
+        == f"No allocation: {refused}"
+    )
     assert yaml.safe_load(lines(tab)) is None
-    assert set(tab.evaluate("[...document.querySelectorAll('.explorer td')].map((one) => one.textContent)")) == {
-        "–"
-    }
+    assert set(
+        tab.evaluate("[...document.querySelectorAll('.explorer td')].map((one) => one.textContent)")
+    ) == {"–"}
 
 
 def test_every_control_has_a_name_and_every_figure_words(tab):
-    tab.evaluate("document.querySelectorAll('details').forEach((folded) => { folded.open = true; })")
+    tab.evaluate(
+        "document.querySelectorAll('details').forEach((folded) => { folded.open = true; })"
+    )
     nodes = tab.accessible()
     unnamed = [node for node in nodes if node["role"] in CONTROLS and not node["name"].strip()]
     assert unnamed == []
-    assert {"slider", "spinbutton", "radio", "checkbox", "combobox", "searchbox"} <= {n["role"] for n in nodes}
+    assert {"slider", "spinbutton", "radio", "checkbox", "combobox", "searchbox"} <= {
+        n["role"] for n in nodes
+    }
     pictures = [node["name"] for node in nodes if node["role"] in ("image", "img")]
     assert len(pictures) == tab.evaluate("document.querySelectorAll('figure').length") > 0
     assert all(len(name.split()) > 8 for name in pictures)
-    regions = [node for node in nodes if node["role"] in ("region", "table", "group", "RadioGroup", "navigation")]
+    regions = [
+        node
+        for node in nodes
+        if node["role"] in ("region", "table", "group", "RadioGroup", "navigation")
+    ]
     assert all(node["name"].strip() for node in regions if node["role"] in ("region", "navigation"))
     headings = [node for node in nodes if node["role"] == "heading"]
     assert headings[0]["level"] == 1 and {node["level"] for node in headings} <= {1, 2, 3}

@@ -1,4 +1,6 @@
-"""The part on pre-training: the numbers of the metrics, several losses told apart, files that are not there."""
+"""The part on pre-training: the numbers of the metrics, several losses told apart,
+files that are not there.
+"""
 
 import json
 
@@ -25,9 +27,13 @@ def results(tmp_path):
 
 def test_tables_hold_the_last_lines_numbers(results, tmp_path):
     page = Page(write(results, tmp_path / "out"))
-    last = json.loads((results / "pretraining/knn/metrics.jsonl").read_text("utf-8").splitlines()[-1])
+    last = json.loads(
+        (results / "pretraining/knn/metrics.jsonl").read_text("utf-8").splitlines()[-1]
+    )
     row = one_row(tmp_path / "out/tables/models.tsv", model="knn")
-    assert row["loss"] == "knn (k = 50)" and row["tokenizer"] == "vocap100k" and row["device"] == "CPU"
+    assert (
+        row["loss"] == "knn (k = 50)" and row["tokenizer"] == "vocap100k" and row["device"] == "CPU"
+    )
     assert float(row["parameters_mi"]) == 13 and int(row["steps"]) == 500
     for column, key in (
         ("bits_per_byte", "bits_per_byte"),
@@ -44,9 +50,13 @@ def test_tables_hold_the_last_lines_numbers(results, tmp_path):
 
 
 def test_code_lengths_are_means_over_seeds_and_languages(results, tmp_path):
-    """By the definition; seeds of one tokenizer are one row, and the best row has no interval above itself."""
+    """By the definition; seeds of one tokenizer are one row, and the best row has no
+    interval above itself.
+    """
     for name, seed, tokenizer in (("a-1", 1, "one"), ("a-2", 2, "one"), ("b", 1, "other")):
-        make_model(results, name, {"kind": "full"}, CODES, seed=seed, tokenizer=tokenizer, causal=True)
+        make_model(
+            results, name, {"kind": "full"}, CODES, seed=seed, tokenizer=tokenizer, causal=True
+        )
     write(results, tmp_path / "out")
     means = {}
     for name in ("a-1", "a-2", "b"):
@@ -57,7 +67,9 @@ def test_code_lengths_are_means_over_seeds_and_languages(results, tmp_path):
     assert (one["models"], one["part"], one["languages"]) == ("a-1, a-2", "parallel", "3")
     assert one["measure"] == "code length of the text" and other["deviation"] == ""
     assert float(one["bits_per_byte"]) == pytest.approx((means["a-1"] + means["a-2"]) / 2, rel=1e-6)
-    assert float(one["deviation"]) == pytest.approx(abs(means["a-1"] - means["a-2"]) / 2**0.5, rel=1e-4)
+    assert float(one["deviation"]) == pytest.approx(
+        abs(means["a-1"] - means["a-2"]) / 2**0.5, rel=1e-4
+    )
     assert float(other["bits_per_byte"]) == pytest.approx(means["b"], rel=1e-6)
     assert sorted([one["above"] == "", other["above"] == ""]) == [False, True]
     assert one_row(tmp_path / "out/tables/models.tsv", model="b")["objective"] == "causal"
@@ -84,5 +96,8 @@ def test_two_of_a_kind_are_told_apart():
         return Model("m", {"settings": {"loss": settings}}, []).loss
 
     assert loss(kind="full") == "full"
-    assert loss(kind="knn", k=5, uniform=1000, finish=0.05) == "knn (k = 5, 1,000 uniform, last 5 % full)"
+    assert (
+        loss(kind="knn", k=5, uniform=1000, finish=0.05)
+        == "knn (k = 5, 1,000 uniform, last 5 % full)"
+    )
     assert loss(kind="nce", negatives=50_000) == "nce (50,000 negatives)"

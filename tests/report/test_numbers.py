@@ -16,13 +16,17 @@ def test_tables_in_three_forms_hold_the_stages_numbers(made):
     folder, *_ = made
     tables = folder / "out/tables"
     stems = {path.stem for path in tables.iterdir()}
-    assert all((tables / f"{stem}.{form}").exists() for stem in stems for form in ("tsv", "md", "tex"))
+    assert all(
+        (tables / f"{stem}.{form}").exists() for stem in stems for form in ("tsv", "md", "tex")
+    )
     points = {(row["language"], row["size"]): row["alp"] for row in read_tsv(tables / "curves.tsv")}
     for code in ("en", "ja"):
         for row in read_tsv(folder / "results/vocabularies" / code / "curve.tsv"):
             assert points[code, row["size"]] == row["alp"]
     for path in tables.glob("*.md"):
-        lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("|")]
+        lines = [
+            line for line in path.read_text(encoding="utf-8").splitlines() if line.startswith("|")
+        ]
         pipes = {len(re.findall(r"(?<!\\)\|", line)) for line in lines}
         assert len(pipes) == 1, path
     for path in tables.glob("*.tex"):
@@ -34,12 +38,21 @@ def test_tables_in_three_forms_hold_the_stages_numbers(made):
 def test_missing_languages_and_sizes_are_listed(made):
     _, _, page = made
     words = words_of(page)
-    assert "1 language without text" in words and "no package of the starter corpus has this language" in words
+    assert (
+        "1 language without text" in words
+        and "no package of the starter corpus has this language" in words
+    )
     assert "2,613 required characters do not fit" in words
-    assert "snakemake --cores all pretraining" in words and "snakemake --cores all finetuning" in words
+    assert (
+        "snakemake --cores all pretraining" in words and "snakemake --cores all finetuning" in words
+    )
     assert "▁shadow" in words and "▁sha dow" in words
     assert "2.11 %" in words  # the optimality gap
-    assert "only 612 lines in mediawiki" in words and "GPL-2.0-or-later" in words and "ab" * 32 in words
+    assert (
+        "only 612 lines in mediawiki" in words
+        and "GPL-2.0-or-later" in words
+        and "ab" * 32 in words
+    )
     assert "ꙮ U+A66E" in words and "\u0301" in words
     assert "Missing in results/tokenizers/xlmr" not in words and "No curve over T" in words
 
@@ -56,7 +69,11 @@ def test_without_settings_all_is_shown_q_is_of_the_weights_and_no_line_differs(t
     assert "No line differs" in words
     assert "vocap200k" in words and "Finnish" in words and "other configurations" not in words
     n = pandas.read_csv(results / "corpora/weights.tsv", sep="\t").set_index("language").n ** 0.7
-    alp = pandas.read_csv(results / "tokenizers/joint200k/evaluation.tsv", sep="\t").set_index("language").alp
+    alp = (
+        pandas.read_csv(results / "tokenizers/joint200k/evaluation.tsv", sep="\t")
+        .set_index("language")
+        .alp
+    )
     row = one_row(tmp_path / "out/tables/comparison.tsv", size="200000", tokenizer="joint200k")
     assert float(row["alp_q"]) == pytest.approx((n * alp).sum() / n.sum())
 
@@ -69,14 +86,22 @@ def test_group_means_of_all_measures(made):
     for group, members in [*table.groupby("resource"), ("all", table)]:
         row = one_row(made_groups, tokenizer="joint200k", group=group)
         assert int(row["languages"]) == len(members)
-        assert [float(row[name]) for name in measures] == pytest.approx(list(members[measures].mean()))
+        assert [float(row[name]) for name in measures] == pytest.approx(
+            list(members[measures].mean())
+        )
 
 
 def test_parity_names_the_lines_compared(made):
     folder, _, page = made
     parity = list(read_tsv(folder / "results/tokenizers/vocap100k/parity.tsv"))
-    stats = [json.loads((folder / f"results/corpora/{row['language']}/stats.json").read_text()) for row in parity]
-    lines, of = sum(int(row["lines"]) for row in parity), sum(one["train"] + one["heldout"] for one in stats)
+    stats = [
+        json.loads((folder / f"results/corpora/{row['language']}/stats.json").read_text())
+        for row in parity
+    ]
+    lines, of = (
+        sum(int(row["lines"]) for row in parity),
+        sum(one["train"] + one["heldout"] for one in stats),
+    )
     row = one_row(folder / "out/tables/checks.tsv", tokenizer="vocap100k")
     assert (int(row["lines"]), int(row["of"])) == (lines, of) and lines < of
     assert int(row["different"]) == lines - sum(int(row["identical"]) for row in parity)
@@ -95,9 +120,13 @@ def test_a_language_without_parallel_lines_is_in_no_mean(tmp_path):
     write_tsv(path, ("language", "lines", "tokens", "ratio_to_english", "english_tokens"), rows)
     write(results, tmp_path / "out")
     row = one_row(tmp_path / "out/tables/comparison.tsv", tokenizer="xlmr", size="100000")
-    assert float(row["parallel_tokens"]) == pytest.approx(sum(ratios.values()) / len(ratios) * 30_000 / 1000)
+    assert float(row["parallel_tokens"]) == pytest.approx(
+        sum(ratios.values()) / len(ratios) * 30_000 / 1000
+    )
     assert row["worst"] == read_languages()[max(ratios, key=ratios.get)].name
-    assert one_row(tmp_path / "out/tables/evaluation-xlmr.tsv", language=rows[-1][0])["tokens"] == ""
+    assert (
+        one_row(tmp_path / "out/tables/evaluation-xlmr.tsv", language=rows[-1][0])["tokens"] == ""
+    )
 
 
 def test_missing_results_are_named_first(tmp_path):
@@ -120,14 +149,21 @@ def test_missing_results_are_named_first(tmp_path):
     after = top("after")
     assert "The starter corpus was made without mediawiki (no network)." in after
     assert (
-        "allocation v100k is 123 ids short of 100,000; tokenizer joint200k is 4,567 ids short of 200,000." in after
+        "allocation v100k is 123 ids short of 100,000; tokenizer joint200k is 4,567 ids short of "
+        "200,000." in after
     )
-    assert [row["short"] for row in read_tsv(tmp_path / "after/tables/short.tsv")] == ["123", "4567"]
+    assert [row["short"] for row in read_tsv(tmp_path / "after/tables/short.tsv")] == [
+        "123",
+        "4567",
+    ]
 
 
 def test_configured_names_without_results_are_named(tmp_path):
     results = make_results(tmp_path / "results")
-    settings = {"allocation": {"v100k": {}, "v500k": {}}, "tokenizers": {"xlmr": {"kind": "file"}, "bert": {}}}
+    settings = {
+        "allocation": {"v100k": {}, "v500k": {}},
+        "tokenizers": {"xlmr": {"kind": "file"}, "bert": {}},
+    }
     words = words_of(write(results, tmp_path / "out", "--settings-json", json.dumps(settings)))
     assert "without results here: v500k." in words and "without results here: bert." in words
 
@@ -136,7 +172,14 @@ def test_an_empty_folder_says_not_run(tmp_path):
     (tmp_path / "results/corpora").mkdir(parents=True)
     page = Page(write(tmp_path / "results", tmp_path / "out"))
     words = words_of(page)
-    for stage in ("corpora", "vocabularies", "allocation", "tokenizers", "pretraining", "finetuning"):
+    for stage in (
+        "corpora",
+        "vocabularies",
+        "allocation",
+        "tokenizers",
+        "pretraining",
+        "finetuning",
+    ):
         assert f"snakemake --cores all {stage}" in words
     assert (tmp_path / "out/figures").is_dir() and (tmp_path / "out/tables").is_dir()
 
@@ -157,12 +200,17 @@ def test_files_that_are_not_there_are_named(tmp_path):
 def test_the_page_counts_present_results(made):
     folder, _, page = made
     points = [
-        row["status"] for path in (folder / "results").glob("vocabularies/*/curve.tsv") for row in read_tsv(path)
+        row["status"]
+        for path in (folder / "results").glob("vocabularies/*/curve.tsv")
+        for row in read_tsv(path)
     ]
     words = words_of(page)
     assert f"{points.count('ok')} trained" in words
     assert f"{len(points) - points.count('ok')} sizes out of reach" in words
-    kept = sum(json.loads(path.read_text())["kept"] for path in (folder / "results").glob("corpora/*/stats.json"))
+    kept = sum(
+        json.loads(path.read_text())["kept"]
+        for path in (folder / "results").glob("corpora/*/stats.json")
+    )
     assert f"{kept:,} lines, train and held out" in words
 
 
@@ -170,7 +218,9 @@ def test_each_curve_has_its_ends_and_the_reasons(tmp_path):
     codes = ["de", "ja", "ka", "sw"]
     make_curves(tmp_path / "results", codes, range(1000, 50_001, 1000))
     write(tmp_path / "results", tmp_path / "out")
-    table = {row["language"]: row for row in read_tsv(tmp_path / "out" / "tables" / "curve-summary.tsv")}
+    table = {
+        row["language"]: row for row in read_tsv(tmp_path / "out" / "tables" / "curve-summary.tsv")
+    }
     assert sorted(table) == codes
     for code in codes:
         points = list(read_tsv(tmp_path / "results" / "vocabularies" / code / "curve.tsv"))
@@ -180,9 +230,18 @@ def test_each_curve_has_its_ends_and_the_reasons(tmp_path):
             assert row[name] == point["size"], (code, name)
             assert row[f"alp_{name}"] == point["alp"]
             assert row[f"alp_heldout_{name}"] == point["alp_heldout"]
-        assert row["best_heldout"] == max(trained, key=lambda point: float(point["alp_heldout"]))["size"]
-        refused = [one for one in points if one["status"] != "ok" and int(one["size"]) > int(row["largest"])]
-        assert row["end_reason"] == (refused[0]["status"] if refused else "the largest size asked for")
+        assert (
+            row["best_heldout"]
+            == max(trained, key=lambda point: float(point["alp_heldout"]))["size"]
+        )
+        refused = [
+            one
+            for one in points
+            if one["status"] != "ok" and int(one["size"]) > int(row["largest"])
+        ]
+        assert row["end_reason"] == (
+            refused[0]["status"] if refused else "the largest size asked for"
+        )
     assert "do not fit" in table["ja"]["start_reason"]
     assert table["de"]["start_reason"] == "the smallest size asked for"
 

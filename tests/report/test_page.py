@@ -1,4 +1,6 @@
-"""The page as a whole: well formed, alone, escaped, the same bytes twice; and bad input."""
+"""The page as a whole: well formed, alone, escaped, the same bytes twice; and bad
+input.
+"""
 
 import json
 import re
@@ -22,9 +24,19 @@ def test_well_formed_with_all_sections(made):
     ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
     assert len(ids) == len(set(ids))
     links = [attributes["href"] for tag, attributes in page.elements if tag == "a"]
-    for section in ("overview", "curves", "comparison", "allocation", "tokenizers", "corpora", "settings"):
+    for section in (
+        "overview",
+        "curves",
+        "comparison",
+        "allocation",
+        "tokenizers",
+        "corpora",
+        "settings",
+    ):
         assert section in ids and f"#{section}" in links
-    assert "absent" in ids and not {"models", "finetuning"} & set(ids)  # not run: no part and no link
+    assert "absent" in ids and not {"models", "finetuning"} & set(
+        ids
+    )  # not run: no part and no link
     labelled = [a["aria-labelledby"] for _, a in page.elements if "aria-labelledby" in a]
     described = [a["aria-describedby"] for _, a in page.elements if "aria-describedby" in a]
     assert described and set(labelled + described) <= set(ids)
@@ -40,7 +52,9 @@ def test_asks_the_network_for_nothing(made):
             assert re.match(r"#|data:,|(figures|tables)/[\w.-]+$", attributes["href"]), attributes
     style = re.search(r"<style>(.*?)</style>", text, re.S)[1]
     assert "url(" not in style and "@import" not in style
-    policy = next(a["content"] for t, a in page.elements if a.get("http-equiv") == "Content-Security-Policy")
+    policy = next(
+        a["content"] for t, a in page.elements if a.get("http-equiv") == "Content-Security-Policy"
+    )
     assert "default-src 'none'" in policy
     assert "http" not in policy and "unsafe-eval" not in policy and "script-src 'sha256-" in policy
 
@@ -66,12 +80,16 @@ def test_figures_are_svg_and_pdf(made):
 
 
 def test_figures_are_valid_vega_lite(made):
-    """By the schema in altair's package, which the report itself does not check for speed."""
+    """By the schema in altair's package, which the report itself does not check for
+    speed.
+    """
     schema = altair.load_schema()
     scripts = [text for attributes, text in made[2].scripts if attributes.get("class") == "spec"]
     assert len(scripts) > 5
     for text in scripts:
-        spec = json.loads(re.sub(r"var\(--[a-z-]+\)", "#123456", text))  # colours of the page's style sheet
+        spec = json.loads(
+            re.sub(r"var\(--[a-z-]+\)", "#123456", text)
+        )  # colours of the page's style sheet
         del spec["config"]  # the page's own style: Vega accepts more than the schema
         jsonschema.validate(spec, schema)
 
@@ -96,9 +114,15 @@ def test_hostile_text_stays_text(tmp_path):
     page = Page(text)
     assert page.open == []
     assert not any(tag == "img" or "onerror" in attributes for tag, attributes in page.elements)
-    bare = [body for attributes, body in page.scripts if attributes.get("type") != "application/json"]
+    bare = [
+        body for attributes, body in page.scripts if attributes.get("type") != "application/json"
+    ]
     assert len(bare) == 3 and not any("alert(1)" in body for body in bare)
-    specs = [json.loads(body) for attributes, body in page.scripts if attributes.get("type") == "application/json"]
+    specs = [
+        json.loads(body)
+        for attributes, body in page.scripts
+        if attributes.get("type") == "application/json"
+    ]
     assert HOSTILE in json.dumps(specs, ensure_ascii=False).replace('\\"', '"')
     shown = "".join(page.text)
     assert HOSTILE in shown
@@ -107,8 +131,19 @@ def test_hostile_text_stays_text(tmp_path):
 def test_same_results_same_bytes(made):
     folder, text, _ = made
     again = folder / "again"
-    write(folder / "results", again, "--settings", folder / "settings.yaml", "--title", "Eleven languages")
-    first = {path.relative_to(folder / "out"): path for path in (folder / "out").rglob("*") if path.is_file()}
+    write(
+        folder / "results",
+        again,
+        "--settings",
+        folder / "settings.yaml",
+        "--title",
+        "Eleven languages",
+    )
+    first = {
+        path.relative_to(folder / "out"): path
+        for path in (folder / "out").rglob("*")
+        if path.is_file()
+    }
     second = {path.relative_to(again): path for path in again.rglob("*") if path.is_file()}
     assert first.keys() == second.keys()
     for name, path in first.items():
@@ -128,7 +163,11 @@ def test_the_full_grid_fits_the_page(tmp_path):
     ("file", "content", "message"),
     [
         ("allocation/v100k/summary.json", "{", r"summary.json, line 1: not JSON"),
-        ("allocation/v100k/allocation.tsv", "language\tsize\nen\t1e\n", r"allocation.tsv, line 2: size is '1e'"),
+        (
+            "allocation/v100k/allocation.tsv",
+            "language\tsize\nen\t1e\n",
+            r"allocation.tsv, line 2: size is '1e'",
+        ),
         ("corpora/en/stats.json", "[]", r"stats.json: a list, not an object"),
     ],
 )

@@ -1,4 +1,6 @@
-"""The paper's numbers on the page: as printed, in the right lines, and beside the run that does the same."""
+"""The paper's numbers on the page: as printed, in the right lines, and beside the run
+that does the same.
+"""
 
 import json
 import os
@@ -19,7 +21,12 @@ from vocap.report.paper.section import Run, results_table, table_rows
 from vocap.tables.curve import Point, write_points
 
 SHARED = Path(os.environ.get("VOCAP_DATA", "/nonexistent")) / "paper"
-SOURCES = {"xtreme": "table1_xtreme", "sampling": "table2_sampling", "k": "table3_k", "beta": "table4_beta"}
+SOURCES = {
+    "xtreme": "table1_xtreme",
+    "sampling": "table2_sampling",
+    "k": "table3_k",
+    "beta": "table4_beta",
+}
 SOURCES |= {"correlation": "correlation", "datasets": "xtreme_datasets"}
 RUN = Run("", "v", "vocap", 500_000, 0.7, "full", None, False, 500_000, 2**20, 100.0, ("GPU", 1))
 
@@ -29,9 +36,14 @@ def lines_of(rows):
 
 
 def test_the_printed_averages_follow_from_the_printed_cells():
-    """XTREME's average of each row, rounded as the paper rounds: one misplaced cell would show."""
+    """XTREME's average of each row, rounded as the paper rounds: one misplaced cell
+    would show.
+    """
     for row in printed("xtreme"):
-        scores = {name: {key: row[f"{name}_{key}"] for key in task.metrics} for name, task in TASKS.items()}
+        scores = {
+            name: {key: row[f"{name}_{key}"] for key in task.metrics}
+            for name, task in TASKS.items()
+        }
         assert round(paper_average(scores), 1) == row["average"], row["method"]
 
 
@@ -41,9 +53,15 @@ def test_every_printed_number_is_that_of_the_source(name, source):
     rows = list(read_tsv(SHARED / f"{source}.tsv"))
     assert len(rows) == len(printed(name))
     for ours, theirs in zip(printed(name), rows, strict=True):
-        numbers = [value for key, value in ours.items() if isinstance(value, float) and key not in ("thousands",)]
+        numbers = [
+            value
+            for key, value in ours.items()
+            if isinstance(value, float) and key not in ("thousands",)
+        ]
         expected = [float(cell) for cell in theirs.values() if cell.replace(".", "").isdigit()]
-        assert [value for value in numbers if value in expected or name != "k"][-len(expected) :] == expected
+        assert [value for value in numbers if value in expected or name != "k"][
+            -len(expected) :
+        ] == expected
 
 
 @pytest.mark.skipif(not SHARED.exists(), reason="needs VOCAP_DATA with paper/")
@@ -53,7 +71,10 @@ def test_sizes_by_language_are_those_of_the_source():
         ("paper_wikipedia_gb", "table_wikipedia_sizes"),
         ("paper_allocated_thousands", "table_allocated_sizes"),
     ):
-        theirs = {code: float(cell) for code, cell in (row.values() for row in read_tsv(SHARED / f"{source}.tsv"))}
+        theirs = {
+            code: float(cell)
+            for code, cell in (row.values() for row in read_tsv(SHARED / f"{source}.tsv"))
+        }
         assert {code: paper_size(code, column) for code in paper_languages()} == theirs
 
 
@@ -68,7 +89,9 @@ def test_table_1_takes_the_run_of_the_same_tokenizer_loss_and_width_with_the_pap
         replace(RUN, name="half", half=True),
         replace(RUN, name="nce", loss="nce"),
         replace(RUN, name="small", total=2000, loss="knn", k=10),
-        replace(RUN, name="bpe", kind="bpe", beta=None),  # of the paper's T, and no line of the paper's
+        replace(
+            RUN, name="bpe", kind="bpe", beta=None
+        ),  # of the paper's T, and no line of the paper's
     ]
     assert lines_of(table_rows("xtreme", runs)) == {
         "XLM-R 250K": "xlm-r",
@@ -90,17 +113,28 @@ def test_a_tokenizer_by_pieces_is_in_no_row_of_the_papers(tmp_path):
     for name, tokenizer in (("by-sizes", "vocap100k"), ("by-pieces", "pieces100k")):
         make_model(results, name, {"kind": "knn", "k": 50}, ["en", "de"], tokenizer=tokenizer)
     kinds = {"vocap100k": "v100k", "pieces100k": "p100k"}
-    tokenizers = {name: {"kind": "vocap", "allocation": allocation} for name, allocation in kinds.items()}
+    tokenizers = {
+        name: {"kind": "vocap", "allocation": allocation} for name, allocation in kinds.items()
+    }
     write(results, tmp_path / "out", "--settings-json", json.dumps({"tokenizers": tokenizers}))
     table = list(read_tsv(tmp_path / "out/tables/paper-table-1.tsv"))
-    methods = {row["model"]: row["method"] for row in table if row["model"] in ("by-sizes", "by-pieces")}
+    methods = {
+        row["model"]: row["method"] for row in table if row["model"] in ("by-sizes", "by-pieces")
+    }
     assert methods == {"by-sizes": "VOCAP 100K, k-NN", "by-pieces": "PIECES 100K, k-NN"}
-    assert "by-pieces" not in {row["model"] for row in read_tsv(tmp_path / "out/tables/paper-table-2.tsv")}
+    assert "by-pieces" not in {
+        row["model"] for row in read_tsv(tmp_path / "out/tables/paper-table-2.tsv")
+    }
 
 
 def test_tables_2_and_3_compare_losses_of_one_tokenizer():
-    runs = [replace(RUN, name=f"full-{place}", tokenizer=f"t{place}", total=1000 * place) for place in (1, 2)]
-    runs += [replace(RUN, name=f"k{k}", tokenizer="t1", total=1000, loss="knn", k=k) for k in (7, 10, 40)]
+    runs = [
+        replace(RUN, name=f"full-{place}", tokenizer=f"t{place}", total=1000 * place)
+        for place in (1, 2)
+    ]
+    runs += [
+        replace(RUN, name=f"k{k}", tokenizer="t1", total=1000, loss="knn", k=k) for k in (7, 10, 40)
+    ]
     runs += [replace(RUN, name="neg", tokenizer="t1", total=1000, loss="neg")]
     runs += [replace(RUN, name="uniform", tokenizer="t1", total=1000, loss="uniform")]
     assert lines_of(table_rows("sampling", runs)) == {
@@ -112,12 +146,17 @@ def test_tables_2_and_3_compare_losses_of_one_tokenizer():
         "uniform negatives": "uniform",
     }
     found = lines_of(table_rows("k", runs))
-    assert found["full softmax"] == "full-1" and found["k = 10"] == "k10" and found["k = 50"] is None
+    assert (
+        found["full softmax"] == "full-1" and found["k = 10"] == "k10" and found["k = 50"] is None
+    )
     assert list(found)[-2:] == ["k = 7", "k = 40"]
 
 
 def test_a_k_that_is_not_the_papers_is_said():
-    runs = [replace(RUN, name="full"), *(replace(RUN, name=f"k{k}", loss="knn", k=k) for k in (7, 10))]
+    runs = [
+        replace(RUN, name="full"),
+        *(replace(RUN, name=f"k{k}", loss="knn", k=k) for k in (7, 10)),
+    ]
     runs += [replace(RUN, name="small", tokenizer="t", total=1000, loss="knn", k=9)]
 
     def remarks(name):
@@ -133,7 +172,9 @@ def test_a_k_that_is_not_the_papers_is_said():
 
 
 def test_table_4_takes_one_total():
-    runs = [replace(RUN, name=f"b{beta:g}", beta=beta, tokenizer=f"t{beta}") for beta in (0.0, 0.5, 0.7)]
+    runs = [
+        replace(RUN, name=f"b{beta:g}", beta=beta, tokenizer=f"t{beta}") for beta in (0.0, 0.5, 0.7)
+    ]
     runs += [replace(RUN, name="small", total=1000, beta=1.0)]
     assert lines_of(table_rows("beta", runs)) == {
         "β = 0": "b0",
@@ -146,14 +187,18 @@ def test_table_4_takes_one_total():
 
 def test_speeds_are_relative_to_the_papers_baseline_on_one_device():
     runs = [
-        replace(RUN, name="joint", kind="joint", total=250_000, tokens_per_s=200.0, steps=1_000_000),
+        replace(
+            RUN, name="joint", kind="joint", total=250_000, tokens_per_s=200.0, steps=1_000_000
+        ),
         replace(RUN, name="knn", loss="knn", k=50, tokens_per_s=236.0),
         replace(RUN, name="half", half=True, machine=("another GPU", 1)),
     ]
     table = results_table("xtreme", runs)
     keys = [column.key for column in table.columns]
     speeds = {row[keys.index("model")]: row[keys.index("speed")] for row in table.rows}
-    assert speeds["joint"] == 1.0 and speeds["knn"] == pytest.approx(1.18) and speeds["half"] is None
+    assert (
+        speeds["joint"] == 1.0 and speeds["knn"] == pytest.approx(1.18) and speeds["half"] is None
+    )
 
 
 def test_the_page_has_the_papers_lines_and_names_those_not_run(tmp_path):
@@ -163,7 +208,9 @@ def test_the_page_has_the_papers_lines_and_names_those_not_run(tmp_path):
     tables = tmp_path / "out/tables"
     paper = one_row(tables / "paper-table-2.tsv", method="NCE", origin="the paper")
     assert (paper["xnli_acc"], paper["speed"], paper["steps"]) == ("56.0", "1.4", "500000")
-    assert one_row(tables / "paper-table-2.tsv", method="NCE", origin="this run")["model"] == "not run"
+    assert (
+        one_row(tables / "paper-table-2.tsv", method="NCE", origin="this run")["model"] == "not run"
+    )
     run = one_row(tables / "paper-table-2.tsv", method="k-NN, k = 50", origin="this run")
     assert (run["model"], run["total"], run["remarks"]) == ("knn", "100000", "not fine-tuned")
     words = words_of(text)
@@ -171,7 +218,9 @@ def test_the_page_has_the_papers_lines_and_names_those_not_run(tmp_path):
 
 
 def test_sizes_stand_beside_the_papers_in_a_run_on_its_languages(tmp_path):
-    results = make_results(tmp_path / "results", list(paper_languages())[:50], range(1000, 4000, 1000))
+    results = make_results(
+        tmp_path / "results", list(paper_languages())[:50], range(1000, 4000, 1000)
+    )
     write(results, tmp_path / "out")
     tables = tmp_path / "out/tables"
     german = one_row(tables / "paper-allocated-sizes.tsv", language="de")
@@ -185,20 +234,33 @@ def test_sizes_stand_beside_the_papers_in_a_run_on_its_languages(tmp_path):
 
 
 def test_a_run_on_few_languages_has_one_line_for_missing_tables(tmp_path):
-    """No model, eleven languages: nothing of the paper but Figures 1 and 4, and no size beside the paper's."""
+    """No model, eleven languages: nothing of the paper but Figures 1 and 4, and no size
+    beside the paper's.
+    """
     text = write(make_results(tmp_path / "results"), tmp_path / "out")
     tables = tmp_path / "out/tables"
     assert not list(tables.glob("paper-*.tsv"))
     assert "rank_correlation" not in (tables / "allocations.tsv").read_text("utf-8")
     assert not list((tmp_path / "out/figures").glob("allocation-*"))
     words = words_of(text)
-    lacking = "Table 1, Table 2, Table 3, Table 4, Figure 2, Figure 3, Figure 5, Figure 6, Table 5, Table 6"
-    assert words.count(f"Not in this run: {lacking}, Table 7, Table 8, Table 9. config/paper.yaml") == 1
+    lacking = (
+        "Table 1, Table 2, Table 3, Table 4, Figure 2, Figure 3, Figure 5, Figure 6, Table "
+        "5, Table 6"
+    )
+    assert (
+        words.count(f"Not in this run: {lacking}, Table 7, Table 8, Table 9. config/paper.yaml")
+        == 1
+    )
     assert "Spearman" not in words
 
 
 QUESTIONS = {"f1": 60.0, "exact_match": 40.0}
-SCORES = {"xnli": {"acc": 70.0}, "pawsx": {"acc": 80.0}, "udpos": {"f1": 71.5}, "panx": {"f1": 62.5}}
+SCORES = {
+    "xnli": {"acc": 70.0},
+    "pawsx": {"acc": 80.0},
+    "udpos": {"f1": 71.5},
+    "panx": {"f1": 62.5},
+}
 SCORES |= dict.fromkeys(("xquad", "mlqa", "tydiqa"), QUESTIONS)
 
 
@@ -214,7 +276,11 @@ def test_scores_stand_in_the_lines_of_their_models(tmp_path):
     assert (run["seeds"], run["remarks"]) == ("5", "")
     assert one_row(tables / "paper-table-3.tsv", model="knn")["udpos_f1"] == "71.5"
     data = one_row(tables / "paper-data-sets.tsv", task="NER")
-    assert (data["languages"], data["models"], data["paper_train_examples"]) == ("4", "knn", "20000")
+    assert (data["languages"], data["models"], data["paper_train_examples"]) == (
+        "4",
+        "knn",
+        "20000",
+    )
 
 
 def test_an_average_of_some_tasks_is_in_no_column_of_the_papers(tmp_path):
@@ -236,17 +302,25 @@ def make_states(results, tmp_path, models, states):
     for name, (_, _, tasks) in states.items():
         make_finetuned(results, name, tasks, [task for task in SCORES if task not in tasks])
     entries = {name: {"model": model, "step": step} for name, (model, step, _) in states.items()}
-    settings = {"pretraining": {"models": {name: {} for name in models}}, "corpora": {"source": "cc100"}}
+    settings = {
+        "pretraining": {"models": {name: {} for name in models}},
+        "corpora": {"source": "cc100"},
+    }
     settings["finetuning"] = {"models": entries, "xtreme": "data/xtreme"}
     return write(results, tmp_path / "out", "--settings-json", json.dumps(settings))
 
 
 def test_states_of_models_make_a_panel_of_costs_for_each_task(tmp_path):
-    """Figure 5: 0.6 s a step, lines of metrics at 100, 200 ... 500; MLQA counts as the mean of F1 and EM."""
+    """Figure 5: 0.6 s a step, lines of metrics at 100, 200 ... 500; MLQA counts as the
+    mean of F1 and EM.
+    """
     both = {"xnli": {"acc": 30.0}, "mlqa": {"f1": 50.0, "exact_match": 30.0}}
     later = {"xnli": {"acc": 35.0}, "mlqa": {"f1": 56.0, "exact_match": 34.0}, "panx": {"f1": 60.0}}
     states = {"early": ("knn", 250, both), "late": ("knn", None, later)}
-    states |= {"small-early": ("small", 100, {"xnli": {"acc": 31.0}}), "small-late": ("small", None, later)}
+    states |= {
+        "small-early": ("small", 100, {"xnli": {"acc": 31.0}}),
+        "small-late": ("small", None, later),
+    }
     models = {"knn": "vocap100k", "small": "joint100k"}
     make_states(make_results(tmp_path / "results"), tmp_path, models, states)
     rows = list(read_tsv(tmp_path / "out/tables/paper-costs.tsv"))
@@ -277,7 +351,9 @@ def score_languages(results, name, scores):
 
 
 def test_figure_6_has_the_means_of_each_resource_group(tmp_path):
-    """XNLI and NER of VOCAP and JOINT at one T; the means below are computed by hand."""
+    """XNLI and NER of VOCAP and JOINT at one T; the means below are computed by
+    hand.
+    """
     results = make_results(tmp_path / "results")
     for name, tokenizer, loss in (
         ("ours", "vocap100k", {"kind": "full"}),
@@ -290,14 +366,22 @@ def test_figure_6_has_the_means_of_each_resource_group(tmp_path):
     ner = {"en": 80.0, "fi": 70.0, "hi": 62.0, "sw": 50.0, "af": 41.5, "jv": 45.0}
     score_languages(results, "ours", {"xnli": xnli, "panx": ner})
     xnli = {"en": 83.0, "de": 78.0, "hi": 63.0, "bg": 72.0, "sw": 50.0}  # no Russian
-    ner = {"en": 81.0, "fi": 71.0, "hi": 60.0, "sw": 40.0, "af": 40.0, "jv": 99.0}  # jv: not among the 86
+    ner = {
+        "en": 81.0,
+        "fi": 71.0,
+        "hi": 60.0,
+        "sw": 40.0,
+        "af": 40.0,
+        "jv": 99.0,
+    }  # jv: not among the 86
     score_languages(results, "theirs", {"xnli": xnli, "panx": ner})
     for name in ("sampled", "larger"):
         score_languages(results, name, {"xnli": dict.fromkeys(xnli, 1.0)})
     text = write(results, tmp_path / "out")
     rows = list(read_tsv(tmp_path / "out/tables/paper-groups.tsv"))
     found = {
-        (row["task"], row["resource"]): (float(row["vocap_score"]), float(row["joint_score"])) for row in rows
+        (row["task"], row["resource"]): (float(row["vocap_score"]), float(row["joint_score"]))
+        for row in rows
     }
     assert found == {
         ("XNLI", "low"): (60.0, 50.0),
@@ -307,10 +391,15 @@ def test_figure_6_has_the_means_of_each_resource_group(tmp_path):
         ("NER", "mid"): (66.0, 65.5),  # fi 70, 71; hi 62, 60
         ("NER", "high"): (80.0, 81.0),
     }
-    assert {(row["total"], row["vocap"], row["joint"]) for row in rows} == {("100K", "ours", "theirs")}
+    assert {(row["total"], row["vocap"], row["joint"]) for row in rows} == {
+        ("100K", "ours", "theirs")
+    }
     assert [row["codes"] for row in rows[:3]] == ["sw", "hi bg", "en de"]
     assert [float(row["gain"]) for row in rows] == [10.0, 1.0, 1.5, 5.75, 0.5, -1.0]
-    for task, gains in (("xnli", "low, 100K: +10.00; mid, 100K: +1.00"), ("panx", "high, 100K: −1.00")):
+    for task, gains in (
+        ("xnli", "low, 100K: +10.00; mid, 100K: +1.00"),
+        ("panx", "high, 100K: −1.00"),
+    ):
         assert (tmp_path / f"out/figures/paper-figure-6-{task}.pdf").stat().st_size > 1000
         assert gains in text
 
@@ -318,7 +407,9 @@ def test_figure_6_has_the_means_of_each_resource_group(tmp_path):
 def test_the_study_is_beside_the_papers_correlations(tmp_path):
     results = make_results(tmp_path / "results")
     points = [
-        Measured("hi", 1000 * size, -100 + size**0.5, task, "test", 50 + 3 * size - size**1.7 / 9, 2, 700)
+        Measured(
+            "hi", 1000 * size, -100 + size**0.5, task, "test", 50 + 3 * size - size**1.7 / 9, 2, 700
+        )
         for size in range(1, 9)
         for task in ("udpos", "panx")
     ]
@@ -334,10 +425,14 @@ def test_the_study_is_beside_the_papers_correlations(tmp_path):
     assert float(row["rho_alp"]) == correlations(points, {})[0].rho_alp
     assert "Sizes that the text does not reach have no point: Hindi: 9,000, 10,000." in text
     for number in (2, 3):  # a hidden number of an axis has an opacity: other bytes in every PDF
-        assert 'opacity="0"' not in (tmp_path / f"out/figures/paper-figure-{number}.svg").read_text("utf-8")
+        assert 'opacity="0"' not in (tmp_path / f"out/figures/paper-figure-{number}.svg").read_text(
+            "utf-8"
+        )
     other = one_row(tmp_path / "out/tables/paper-correlation.tsv", language="ru", task="NER")
     assert (other["rho_alp"], other["remarks"]) == ("", "not run")
     paper = read_tsv(tmp_path / "out/tables/paper-correlation.tsv")
     assert {(row["name"], row["task"]) for row in paper} == {
-        (name, task) for name in ("Hindi", "Persian", "Italian", "Russian") for task in ("POS", "NER")
+        (name, task)
+        for name in ("Hindi", "Persian", "Italian", "Russian")
+        for task in ("POS", "NER")
     }

@@ -1,4 +1,6 @@
-"""The report's parts on differences in segmentation, from the files of `vocap diff`, and on shared pieces."""
+"""The report's parts on differences in segmentation, from the files of `vocap diff`,
+and on shared pieces.
+"""
 
 import random
 
@@ -21,7 +23,9 @@ from vocap.unigram.sentencepiece_trainer import train
 
 @pytest.fixture
 def results(tmp_path):
-    """Made results, and a real comparison of two small models under the names of two of their tokenizers."""
+    """Made results, and a real comparison of two small models under the names of two of
+    their tokenizers.
+    """
     folder = make_results(tmp_path / "results")
     lines = make_lines("en", 300)
     paths = []
@@ -45,7 +49,11 @@ def load(folder):
 
 def test_tables_hold_the_rows_of_diff(results):
     loaded = load(results)
-    tables = {block.name.split("-joint")[0]: block for block in section(loaded).blocks if isinstance(block, Table)}
+    tables = {
+        block.name.split("-joint")[0]: block
+        for block in section(loaded).blocks
+        if isinstance(block, Table)
+    }
     folder = results / "tokenizers" / "diff" / "joint100k-vocap100k"
     written = {row["language"]: row for row in read_tsv(folder / "languages.tsv")}
     shown = {row[0]: row for row in tables["diff-languages"].rows}
@@ -66,7 +74,12 @@ def test_tables_hold_the_rows_of_diff(results):
 
 
 def test_a_comparison_of_tokenizers_that_are_not_shown_is_left_out(results):
-    names = ("vocap100k", "vocap200k", "joint200k", "xlmr")  # joint100k is of an earlier configuration
+    names = (
+        "vocap100k",
+        "vocap200k",
+        "joint200k",
+        "xlmr",
+    )  # joint100k is of an earlier configuration
     settings = {"tokenizers": {name: {"kind": "file"} for name in names}}
     assert load_results(results, None, "title", settings).diffs == []
     assert [diff.name for diff in load(results).diffs] == ["joint100k-vocap100k"]
@@ -90,7 +103,9 @@ def held(index, rank):
 
 
 def pieces_counted(overlap, ranks):
-    """The number of pieces that the page counts in the union of the vocabularies of these ranks."""
+    """The number of pieces that the page counts in the union of the vocabularies of
+    these ranks.
+    """
     classes = [
         piece[(start <= rank) & (rank < stop)]
         for (piece, start, stop), rank in zip(overlap.entries, ranks, strict=True)
@@ -100,7 +115,9 @@ def pieces_counted(overlap, ranks):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_unions_are_those_of_sets(tmp_path, seed):
-    """All pieces are counted, whatever the classes: at any ranks the union is as large as that of the sets."""
+    """All pieces are counted, whatever the classes: at any ranks the union is as large
+    as that of the sets.
+    """
     rng = random.Random(seed)
     inputs = make_run(tmp_path, seed).languages
     indexes = [entry.index for entry in inputs]
@@ -109,7 +126,9 @@ def test_unions_are_those_of_sets(tmp_path, seed):
     assert len(overlap.times) < sum(len(index.hashes) for index in indexes)
     for _ in range(20):
         ranks = [rng.randrange(len(index.sizes)) for index in indexes]
-        union = set().union(*(held(index, rank) for index, rank in zip(indexes, ranks, strict=True)))
+        union = set().union(
+            *(held(index, rank) for index, rank in zip(indexes, ranks, strict=True))
+        )
         assert pieces_counted(overlap, ranks) == len(union)
 
 
@@ -127,6 +146,10 @@ def test_without_indexes_the_page_says_so(tmp_path):
     (tmp_path / "results/vocabularies/hi/pieces.npz").unlink()
     words = words_of(write(tmp_path / "results", tmp_path / "out"))
     assert "No explorer here. There is no hi/pieces.npz" in words
-    write_tsv(tmp_path / "results/vocabularies/en/curve.tsv", ("size", "alp", "status"), [(40, -9.0, "ok")])
+    write_tsv(
+        tmp_path / "results/vocabularies/en/curve.tsv",
+        ("size", "alp", "status"),
+        [(40, -9.0, "ok")],
+    )
     words = words_of(write(tmp_path / "results", tmp_path / "out"))
     assert "en/pieces.npz has other sizes than the curve beside it" in words

@@ -27,7 +27,8 @@ def test_only_results_that_the_settings_name_are_shown(tmp_path):
     (results / "vocabularies/ja/curve.tsv").write_text("broken")
     said = words(results, tmp_path / "out", SETTINGS)
     note = (
-        "left from other configurations, not shown: allocations v200k; tokenizers joint200k, vocap200k; "
+        "left from other configurations, not shown: allocations v200k; tokenizers joint200k, "
+        "vocap200k; "
         "languages fi, ja, sa."
     )
     assert said.count(note) == 1 and said.count("left from other configurations") == 1
@@ -35,12 +36,18 @@ def test_only_results_that_the_settings_name_are_shown(tmp_path):
     settings = shown.rindex("Settings")  # the configuration's own text
     assert not any(name in shown[:settings] for name in ("200k", "Japanese", "Finnish", "Sanskrit"))
     assert "Languages 8" in said and "Allocations 1, T = 100,000" in said and "Tokenizers 3" in said
-    curves = [json.loads((results / f"corpora/{code}/stats.json").read_text())["kept"] for code in CODES[:8]]
+    curves = [
+        json.loads((results / f"corpora/{code}/stats.json").read_text())["kept"]
+        for code in CODES[:8]
+    ]
     assert f"{sum(curves):,} lines, train and held out" in said
     tables = tmp_path / "out/tables"
     for table in tables.glob("*.tsv"):
         assert not {row.get("language") for row in read_tsv(table)} & {"fi", "ja", "sa"}, table
-    assert one_row(tables / "comparison-groups.tsv", tokenizer="vocap100k", group="all")["languages"] == "8"
+    assert (
+        one_row(tables / "comparison-groups.tsv", tokenizer="vocap100k", group="all")["languages"]
+        == "8"
+    )
 
 
 def test_all_languages_are_those_of_the_table(tmp_path):
@@ -57,27 +64,43 @@ def test_languages_of_many_unknown_tokens_are_in_no_mean(tmp_path):
     change(results / "tokenizers/joint100k/evaluation.tsv", unk_rate={"ja": 0.25, "fi": 0.01})
     change(results / "tokenizers/xlmr/evaluation.tsv", unk_rate={"km": 0.0101})
     summary = results / "allocation/v100k/summary.json"
-    summary.write_text(json.dumps(json.loads(summary.read_text()) | {"left_out": {"sw": "no text"}}))
+    summary.write_text(
+        json.dumps(json.loads(summary.read_text()) | {"left_out": {"sw": "no text"}})
+    )
     said = words(results, tmp_path / "out", settings)
     tables = tmp_path / "out/tables"
     alp = [
-        {row["language"]: float(row["alp"]) for row in read_tsv(results / f"tokenizers/{name}/evaluation.tsv")}
+        {
+            row["language"]: float(row["alp"])
+            for row in read_tsv(results / f"tokenizers/{name}/evaluation.tsv")
+        }
         for name in ("vocap100k", "joint100k")
     ]
     counted = [code for code in CODES if code not in ("ja", "sw", "km")]
     mean = sum(alp[0][code] - alp[1][code] for code in counted) / len(counted)
     row = one_row(tables / "comparison-groups.tsv", group="all", tokenizer="vocap100k")
     assert float(row["nats"]) == pytest.approx(mean) and int(row["languages"]) == len(counted)
-    assert f"{mean:+.2f} nats per line".replace("-", "−") in said and f"of {len(counted)} languages" in said
+    assert (
+        f"{mean:+.2f} nats per line".replace("-", "−") in said
+        and f"of {len(counted)} languages" in said
+    )
     reasons = {
         "ja": "25.0 % <unk> in joint100k",
         "km": "1.0 % <unk> in xlmr",
         "sw": "left out by allocation v100k",
     }
-    apart = ", ".join(f"{read_languages()[code].name} ({reason})" for code, reason in reasons.items())
+    apart = ", ".join(
+        f"{read_languages()[code].name} ({reason})" for code, reason in reasons.items()
+    )
     assert f"is 1 % of the tokens): {apart}." in said
-    marked = {row["language"]: row["apart"] for row in read_tsv(tables / "comparison-languages-100000.tsv")}
-    assert set(marked) == set(CODES) and {code: said for code, said in marked.items() if said} == reasons
+    marked = {
+        row["language"]: row["apart"]
+        for row in read_tsv(tables / "comparison-languages-100000.tsv")
+    }
+    assert (
+        set(marked) == set(CODES)
+        and {code: said for code, said in marked.items() if said} == reasons
+    )
 
 
 def test_no_comparable_language_is_no_mean(tmp_path):

@@ -20,7 +20,14 @@ SETTINGS = (
 
 def write_sizes(path, factor: float) -> None:
     rows = [
-        (total, code, 100 + k, 9000 + k, int(factor * (4000 - total // 100 + k)), -100.0 + total / 1e4 - k)
+        (
+            total,
+            code,
+            100 + k,
+            9000 + k,
+            int(factor * (4000 - total // 100 + k)),
+            -100.0 + total / 1e4 - k,
+        )
         for total in (50_000, 100_000, 150_000)
         for k, code in enumerate(CODES)
     ]
@@ -32,7 +39,9 @@ def page(tmp_path_factory):
     folder = tmp_path_factory.mktemp("size")
     results = make_results(folder / "results", [*CODES, "sa"])
     write_sizes(results / "tokenizers" / "joint100k" / "sizes.tsv", 1.0)
-    shutil.copyfile(*(results / "tokenizers" / name / "sizes.tsv" for name in ("joint100k", "joint200k")))
+    shutil.copyfile(
+        *(results / "tokenizers" / name / "sizes.tsv" for name in ("joint100k", "joint200k"))
+    )
     write_sizes(results / "tokenizers" / "vocap200k" / "sizes.tsv", 0.9)
     text = write(results, folder / "out", "--settings-json", SETTINGS)
     return folder, text
@@ -59,6 +68,6 @@ def test_tokenizers_of_one_descent_share_their_curve(page):
     words = words_of(text)
     assert "The descent of joint100k, joint200k, 3 values of T." in words
     by_language = list(read_tsv(folder / "out/tables/size-languages-joint100k.tsv"))
-    assert {row["language"]: float(row["tokens_per_byte_50000"]) for row in by_language} == pytest.approx(
-        {code: (3500 + k) / (9000 + k) for k, code in enumerate(CODES)}
-    )
+    assert {
+        row["language"]: float(row["tokens_per_byte_50000"]) for row in by_language
+    } == pytest.approx({code: (3500 + k) / (9000 + k) for k, code in enumerate(CODES)})

@@ -1,4 +1,6 @@
-"""The table against encoding by the tokenizers themselves, the forecast against the definitions, messages."""
+"""The table against encoding by the tokenizers themselves, the forecast against the
+definitions, messages.
+"""
 
 import itertools
 import math
@@ -21,15 +23,26 @@ TOTALS = (300, 1200)
 
 @pytest.fixture(scope="module")
 def stages(tmp_path_factory):
-    """Tokenizers of two T and the curve of their descent; held-out text with an empty line and unknown letters."""
+    """Tokenizers of two T and the curve of their descent; held-out text with an empty
+    line and unknown letters.
+    """
     stages = make_stages(tmp_path_factory.mktemp("sizes"))
     for language in NUMBERS:
         lines = make_lines(language, 120, seed=2)
         lines[3] += " \U00012000x"
-        write_lines(stages.root / "corpora" / language / "heldout.txt", [*lines[:50], "", *lines[50:]])
+        write_lines(
+            stages.root / "corpora" / language / "heldout.txt", [*lines[:50], "", *lines[50:]]
+        )
     corpora, weights = stages.root / "corpora", stages.root / "weights.tsv"
     asked = [word for total in TOTALS for word in ("--total", total)]
-    paths = ["--curve", stages.root / "sizes.tsv", "--heldout", corpora, "-o", stages.root / "joint" / "{total}"]
+    paths = [
+        "--curve",
+        stages.root / "sizes.tsv",
+        "--heldout",
+        corpora,
+        "-o",
+        stages.root / "joint" / "{total}",
+    ]
     run(joint, "--corpora", corpora, "--weights", weights, *asked, *paths)
     return stages
 
@@ -46,14 +59,22 @@ def test_the_table_is_that_of_the_tokenizers(stages):
             tokens = Counter(token for line in lines for token in processor.encode(line))
             count = tokens.total()
             row = sizes[processor.get_piece_size()][language]
-            assert (row.lines, row.bytes, row.tokens) == (120, sum(len(line.encode()) for line in lines), count)
-            alp = math.fsum(times * math.log(times / count) for times in tokens.values()) / len(lines)
+            assert (row.lines, row.bytes, row.tokens) == (
+                120,
+                sum(len(line.encode()) for line in lines),
+                count,
+            )
+            alp = math.fsum(times * math.log(times / count) for times in tokens.values()) / len(
+                lines
+            )
             assert row.alp == pytest.approx(alp, rel=1e-12)
 
 
 def test_the_curve_has_eighths_of_the_largest_that_the_text_reaches(stages):
     sizes = read_sizes(stages.root / "sizes.tsv")
-    reached = SentencePieceProcessor(model_file=str(stages.root / "joint" / "1200" / "sentencepiece.model"))
+    reached = SentencePieceProcessor(
+        model_file=str(stages.root / "joint" / "1200" / "sentencepiece.model")
+    )
     assert set(sizes) == {150, 300, 450, 600, 750, 900, 1050, reached.get_piece_size()}
     tokens = [sum(row.tokens for row in found.values()) for found in sizes.values()]
     assert tokens == sorted(tokens, reverse=True)
@@ -74,7 +95,9 @@ TABLE = {  # T: language: lines, bytes, tokens, alp
 
 
 def write_table(path, table, columns=SIZE_COLUMNS) -> None:
-    rows = [(total, code, *cells) for total, found in table.items() for code, cells in found.items()]
+    rows = [
+        (total, code, *cells) for total, found in table.items() for code, cells in found.items()
+    ]
     write_tsv(path, columns, rows)
 
 
@@ -85,14 +108,19 @@ def forecast(tmp_path, *words) -> list[dict]:
 
 
 def test_the_forecast_is_that_of_a_hand_count(tmp_path):
-    rows, _ = forecast(tmp_path, "--causal", "--layers", 2, "--hidden", 16, "--length", 8, "--bytes", 1000)
+    rows, _ = forecast(
+        tmp_path, "--causal", "--layers", 2, "--hidden", 16, "--length", 8, "--bytes", 1000
+    )
     for row, found in zip(rows, TABLE.values(), strict=True):
         total = int(row["total"])
         per_byte = [tokens / size for _, size, tokens, _ in found.values()]
         mean = sum(per_byte) / 2
         assert float(row["tokens_per_byte"]) == pytest.approx(mean)
         assert float(row["alp"]) == pytest.approx(sum(alp for *_, alp in found.values()) / 2)
-        assert (row["worst"], float(row["worst_tokens_per_byte"])) == ("zh", pytest.approx(per_byte[1]))
+        assert (row["worst"], float(row["worst_tokens_per_byte"])) == (
+            "zh",
+            pytest.approx(per_byte[1]),
+        )
         forward = 2 * (8 * 16 * 16 + 2 * 2 * 16 * 64 + 4 * 8 * 16) + 2 * 16 * total
         assert float(row["inference_mflop_per_byte"]) == pytest.approx(mean * forward / 1e6)
         assert float(row["training_mflop_per_byte"]) == pytest.approx(3 * mean * forward / 1e6)
@@ -102,12 +130,16 @@ def test_the_forecast_is_that_of_a_hand_count(tmp_path):
         assert row["mix_alp"] == row["mix_tokens_per_byte"] == ""
     assert [row["compared_with"] for row in rows] == ["", "50000", "100000"]
     for before, row in itertools.pairwise(rows):
-        change = 100 * (float(row["training_mflop_per_byte"]) / float(before["training_mflop_per_byte"]) - 1)
+        change = 100 * (
+            float(row["training_mflop_per_byte"]) / float(before["training_mflop_per_byte"]) - 1
+        )
         assert float(row["training_percent"]) == pytest.approx(change)
 
 
 def test_weights_give_the_mix_of_the_training_text(tmp_path):
-    """Against a text with so many lines of each language as its weight says, alpha 1."""
+    """Against a text with so many lines of each language as its weight says, alpha
+    1.
+    """
     write_tsv(tmp_path / "weights.tsv", ("language", "n"), [("en", 30), ("zh", 10), ("fr", 5)])
     rows, _ = forecast(tmp_path, "--weights", tmp_path / "weights.tsv", "--alpha", 1)
     for row, found in zip(rows, TABLE.values(), strict=True):
@@ -126,7 +158,10 @@ def test_weights_give_the_mix_of_the_training_text(tmp_path):
             ["--layers", 12, "--hidden", 768],
             "(within 1 %: 100,000 to 100,000); more ids cost more from T = 100,000 on",
         ),
-        (["--layers", 1, "--hidden", 64], "(within 1 %: 50,000 to 50,000); more ids cost more from T = 50,000 on"),
+        (
+            ["--layers", 1, "--hidden", 64],
+            "(within 1 %: 50,000 to 50,000); more ids cost more from T = 50,000 on",
+        ),
     ],
 )
 def test_a_larger_model_pays_for_more_ids(tmp_path, shape, message):
@@ -135,7 +170,9 @@ def test_a_larger_model_pays_for_more_ids(tmp_path, shape, message):
 
 
 def test_ids_that_save_no_token_do_not_pay(tmp_path):
-    """A masked model has no head in inference: with equal tokens its cost is the same at both T."""
+    """A masked model has no head in inference: with equal tokens its cost is the same
+    at both T.
+    """
     for larger in (100_000, 60_000):  # also where the table spans less than a step
         write_table(tmp_path / "sizes.tsv", {50_000: TABLE[50_000], larger: TABLE[50_000]})
         shown = run(size, tmp_path / "sizes.tsv").splitlines()
@@ -153,10 +190,22 @@ def broken(change) -> dict:
     ("table", "message"),
     [
         ({50_000: TABLE[50_000]}, r"sizes\.tsv: 1 T in it; a choice needs two or more"),
-        (broken(lambda table: table[100_000].pop("zh")), r"sizes\.tsv: T = 100000 and T = 50000 .* \(zh\)"),
-        (broken(lambda table: table[100_000].update(en=(10, 999, 1, -1.0))), r"different text \(en\)"),
-        (broken(lambda table: table[100_000].update(en=(10, 1000, -1, -1.0))), r"line 4: tokens '-1' is not a"),
-        (broken(lambda table: table[100_000].update(en=(10, 1000, 1, 1.0))), r"line 4: alp is '1\.0', not a"),
+        (
+            broken(lambda table: table[100_000].pop("zh")),
+            r"sizes\.tsv: T = 100000 and T = 50000 .* \(zh\)",
+        ),
+        (
+            broken(lambda table: table[100_000].update(en=(10, 999, 1, -1.0))),
+            r"different text \(en\)",
+        ),
+        (
+            broken(lambda table: table[100_000].update(en=(10, 1000, -1, -1.0))),
+            r"line 4: tokens '-1' is not a",
+        ),
+        (
+            broken(lambda table: table[100_000].update(en=(10, 1000, 1, 1.0))),
+            r"line 4: alp is '1\.0', not a",
+        ),
     ],
 )
 def test_a_table_that_gives_no_curve_is_one_message(tmp_path, table, message):
@@ -171,11 +220,22 @@ def test_other_files_and_options_are_one_message(tmp_path):
         run(size, tmp_path / "short.tsv")
     write_table(tmp_path / "sizes.tsv", TABLE)
     write_tsv(tmp_path / "weights.tsv", ("language", "n"), [("en", 30), ("fr", 10)])
-    with pytest.raises(VocapError, match=r"weights\.tsv: no n above 0 of zh, which the table of sizes has"):
+    with pytest.raises(
+        VocapError, match=r"weights\.tsv: no n above 0 of zh, which the table of sizes has"
+    ):
         run(size, tmp_path / "sizes.tsv", "--weights", tmp_path / "weights.tsv")
     with pytest.raises(UsageError, match="one TABLE"):
         run(size, tmp_path / "sizes.tsv", tmp_path / "sizes.tsv", "-o", tmp_path / "out.tsv")
     assert not (tmp_path / "out.tsv").exists()
-    wanted = ["--corpora", tmp_path, "--weights", tmp_path / "weights.tsv", "--total", 300, "-o", tmp_path / "t"]
+    wanted = [
+        "--corpora",
+        tmp_path,
+        "--weights",
+        tmp_path / "weights.tsv",
+        "--total",
+        300,
+        "-o",
+        tmp_path / "t",
+    ]
     with pytest.raises(UsageError, match="--curve and --heldout go together"):
         run(joint, *wanted, "--curve", tmp_path / "c.tsv")

@@ -96,7 +96,9 @@ def test_po_without_fuzzy_and_obsolete():
 
 
 def test_json_nested_in_file_order():
-    content = b'{"@metadata": {"authors": ["A"]}, "b": "x", "a": {"c": "y", "d": {"e": "z"}, "n": 3}}'
+    content = (
+        b'{"@metadata": {"authors": ["A"]}, "b": "x", "a": {"c": "y", "d": {"e": "z"}, "n": 3}}'
+    )
     assert messages("json", content, "x.json") == [("b", "x"), ("a.c", "y"), ("a.d.e", "z")]
     deep = b'{"a":' * 3000 + b"1" + b"}" * 3000
     for bad in (b"[1]", b'{"a": ', b"\xff", deep):

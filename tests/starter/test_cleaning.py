@@ -1,4 +1,6 @@
-"""The eight cleaning steps, each against hand-made messages and the definition computed character by character."""
+"""The eight cleaning steps, each against hand-made messages and the definition computed
+character by character.
+"""
 
 import unicodedata
 
@@ -8,7 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vocap.languages import read_languages
-from vocap.starter.cleaning import duplicate_key, is_prose, letters_and_marks, lines_of, sentences_of
+from vocap.starter.cleaning import (
+    duplicate_key,
+    is_prose,
+    letters_and_marks,
+    lines_of,
+    sentences_of,
+)
 from vocap.starter.packages import paper_code
 
 WIKITEXT = [
@@ -79,10 +87,14 @@ def by_definition(sentence: str, scripts: tuple[str, ...]) -> bool:
     scripted = [script_of(c) for c in letters if script_of(c) not in ("Zyyy", "Zinh")]
     own = [s for s in scripted if s in scripts]
     both = len(letters) + len(marks)
-    return both >= 3 and both >= 0.6 * len(visible) and bool(own) and len(own) >= 0.6 * len(scripted)
+    return (
+        both >= 3 and both >= 0.6 * len(visible) and bool(own) and len(own) >= 0.6 * len(scripted)
+    )
 
 
-ALPHABET = st.text(st.sampled_from("abzäß жя漢字かなーハ한글 कि्ेא \u200c  12.,!()ªˑ\u0301"), max_size=12)
+ALPHABET = st.text(
+    st.sampled_from("abzäß жя漢字かなーハ한글 कि्ेא \u200c  12.,!()ªˑ\u0301"), max_size=12
+)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,6 @@
-"""Fetching with the real pip and apt-get, from folders and a loopback server; nothing leaves this machine."""
+"""Fetching with the real pip and apt-get, from folders and a loopback server; nothing
+leaves this machine.
+"""
 
 import dataclasses
 import gzip
@@ -34,10 +36,12 @@ def django(tmp_path):
     with zipfile.ZipFile(path, "w") as archive:
         info = "django-6.1.3.dist-info"
         archive.writestr(
-            f"{info}/METADATA", "Metadata-Version: 2.1\nName: django\nVersion: 6.1.3\nRequires-Python: >=99\n"
+            f"{info}/METADATA",
+            "Metadata-Version: 2.1\nName: django\nVersion: 6.1.3\nRequires-Python: >=99\n",
         )
         archive.writestr(
-            f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: x\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+            f"{info}/WHEEL",
+            "Wheel-Version: 1.0\nGenerator: x\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
         )
         archive.writestr(f"{info}/RECORD", "")
     return path
@@ -59,7 +63,9 @@ def test_a_wheel_with_the_right_hash_is_fetched(django, tmp_path, monkeypatch, c
 
 def test_a_wheel_with_a_wrong_hash_is_an_error(django, tmp_path):
     output = tmp_path / "archives" / "django"
-    done = vocap("starter-fetch", "django", "-o", output, PIP_NO_INDEX="1", PIP_FIND_LINKS=str(django.parent))
+    done = vocap(
+        "starter-fetch", "django", "-o", output, PIP_NO_INDEX="1", PIP_FIND_LINKS=str(django.parent)
+    )
     assert done.returncode == 1
     assert "django 6.1.3: sha256 " in done.stderr
     assert "PIP_INDEX_URL" in done.stderr
@@ -69,7 +75,12 @@ def test_a_wheel_with_a_wrong_hash_is_an_error(django, tmp_path):
 def test_an_index_that_does_not_answer_costs_the_text_not_the_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # a relative output, as rules have
     done = vocap(
-        "starter-fetch", "weblate", "-o", "archives/weblate", PIP_INDEX_URL=NOWHERE, PIP_CONFIG_FILE=os.devnull
+        "starter-fetch",
+        "weblate",
+        "-o",
+        "archives/weblate",
+        PIP_INDEX_URL=NOWHERE,
+        PIP_CONFIG_FILE=os.devnull,
     )
     assert done.returncode == 0, done.stderr
     output = tmp_path / "archives" / "weblate"
@@ -83,20 +94,26 @@ def test_an_index_that_does_not_answer_costs_the_text_not_the_run(tmp_path, monk
 def test_an_unknown_package(tmp_path):
     done = vocap("starter-fetch", "emacs", "-o", tmp_path / "emacs")
     assert done.returncode == 2
-    assert "unknown starter package 'emacs'; the known ones are: mediawiki, homeassistant" in done.stderr
+    assert (
+        "unknown starter package 'emacs'; the known ones are: mediawiki, homeassistant"
+        in done.stderr
+    )
     assert not list(tmp_path.iterdir())
 
 
 @pytest.fixture
 def mirror(tmp_path, monkeypatch):
-    """A Debian mirror in a folder, the only one that apt-get knows in the test; gives the package's file."""
+    """A Debian mirror in a folder, the only one that apt-get knows in the test; gives
+    the package's file.
+    """
     if not shutil.which("apt-get") or not shutil.which("dpkg-deb"):
         pytest.skip("there is no apt-get here")
     root, mirror = tmp_path / "root", tmp_path / "mirror"
     (root / "DEBIAN").mkdir(parents=True)
     mirror.mkdir()
     control = (
-        "Package: mediawiki\nVersion: 1:9.9-1\nArchitecture: all\nMaintainer: a <a@example.org>\nDescription: x\n"
+        "Package: mediawiki\nVersion: 1:9.9-1\nArchitecture: all\nMaintainer: a "
+        "<a@example.org>\nDescription: x\n"
     )
     (root / "DEBIAN" / "control").write_text(control)
     package = mirror / "mediawiki.deb"

@@ -1,4 +1,6 @@
-"""Archives to messages to texts: made wheels, Debian packages and .tar.gz files, and corrupt ones."""
+"""Archives to messages to texts: made wheels, Debian packages and .tar.gz files, and
+corrupt ones.
+"""
 
 import gzip
 import io
@@ -39,11 +41,15 @@ def debian(folder, files) -> bytes:
     if not shutil.which("dpkg-deb"):
         pytest.skip("there is no dpkg-deb here")
     root = folder / "root"
-    control = "Package: x\nVersion: 1\nArchitecture: all\nMaintainer: a <a@example.org>\nDescription: x\n"
+    control = (
+        "Package: x\nVersion: 1\nArchitecture: all\nMaintainer: a <a@example.org>\nDescription: x\n"
+    )
     for name, content in {"DEBIAN/control": control.encode(), **files}.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_bytes(content)
-    subprocess.run(["dpkg-deb", "--build", root, folder / "made.deb"], check=True, capture_output=True)
+    subprocess.run(
+        ["dpkg-deb", "--build", root, folder / "made.deb"], check=True, capture_output=True
+    )
     shutil.rmtree(root)
     return (folder / "made.deb").read_bytes()
 
@@ -51,11 +57,17 @@ def debian(folder, files) -> bytes:
 def po(entries) -> bytes:
     return (
         b'msgid ""\nmsgstr ""\n\n'
-        + "".join(f'msgid "{source}"\nmsgstr "{text}"\n\n' for source, text in entries.items()).encode()
+        + "".join(
+            f'msgid "{source}"\nmsgstr "{text}"\n\n' for source, text in entries.items()
+        ).encode()
     )
 
 
-FILES = {"a/i18n/de.json": b'{"x": "Hallo du"}', "a/i18n/en.json": b'{"x": "Hello you"}', "README": b"no"}
+FILES = {
+    "a/i18n/de.json": b'{"x": "Hallo du"}',
+    "a/i18n/en.json": b'{"x": "Hello you"}',
+    "README": b"no",
+}
 
 
 def is_json(name):
@@ -85,12 +97,16 @@ def test_another_file_is_no_archive(tmp_path):
 
 
 DJANGO = {
-    "django/conf/locale/en/LC_MESSAGES/django.po": po({"Welcome back, friend. Come in!": "", "Log out": ""}),
+    "django/conf/locale/en/LC_MESSAGES/django.po": po(
+        {"Welcome back, friend. Come in!": "", "Log out": ""}
+    ),
     "django/conf/locale/de/LC_MESSAGES/django.po": po(
         {"Welcome back, friend. Come in!": "Willkommen zurück. Komm herein!", "Log out": "LOG OUT"}
     ),
     "django/conf/locale/pt_BR/LC_MESSAGES/django.po": po({"Log out": "Terminar a sessão"}),
-    "django/conf/locale/zh_Hans/LC_MESSAGES/django.po": po({"Log out": "注销用户", "Welcome back": "Welcome"}),
+    "django/conf/locale/zh_Hans/LC_MESSAGES/django.po": po(
+        {"Log out": "注销用户", "Welcome back": "Welcome"}
+    ),
     "django/conf/locale/ka/LC_MESSAGES/django.po": b"\xff\xfe broken",
     "django/conf/locale/de/LC_MESSAGES/django.mo": b"not asked for",
     "django/contrib/locale/de/LC_MESSAGES/django.po": po({"Again": "Komm herein"}),
@@ -103,7 +119,8 @@ DJANGO = {
 }
 MEDIAWIKI = {
     "usr/share/mediawiki/languages/i18n/en.json": b'{"a": "Log in now", "b": "Good morning"}',
-    "usr/share/mediawiki/languages/i18n/de.json": b'{"a": "Log in now", "b": "[[X|Gute]] Nacht", "c": "log OUT"}',
+    "usr/share/mediawiki/languages/i18n/de.json": b'{"a": "Log in now", "b": "[[X|Gute]] Nacht", '
+    b'"c": "log OUT"}',
     "usr/share/mediawiki/languages/i18n/nb.json": '{"b": "God morgen, på deg"}'.encode(),
     "usr/share/mediawiki/languages/i18n/qqq.json": b'{"b": "A note for translators"}',
 }
@@ -122,7 +139,9 @@ def extracted(tmp_path_factory):
 
 @pytest.fixture
 def tables(extracted, tmp_path):
-    """Two small packages, django and mediawiki, and their messages: m/django and m/mediawiki."""
+    """Two small packages, django and mediawiki, and their messages: m/django and
+    m/mediawiki.
+    """
     return shutil.copytree(extracted, tmp_path, dirs_exist_ok=True)
 
 
@@ -159,15 +178,22 @@ def test_a_broken_catalogue_is_skipped_counted_and_named(tables):
 
 
 def test_merge_writes_every_language_and_drops_english_text(tables):
-    done = vocap("starter-merge", "-o", tables / "text", tables / "m/mediawiki", tables / "m/django")
+    done = vocap(
+        "starter-merge", "-o", tables / "text", tables / "m/mediawiki", tables / "m/django"
+    )
     assert done.returncode == 0, done.stderr
     text = {path.stem: path.read_text(encoding="utf-8") for path in (tables / "text").glob("*.txt")}
     assert len(text) == len(read_languages())
-    assert text["de"] == "Gute Nacht\nWillkommen zurück.\nKomm herein!\n"  # "log OUT" is Django's English
+    assert (
+        text["de"] == "Gute Nacht\nWillkommen zurück.\nKomm herein!\n"
+    )  # "log OUT" is Django's English
     assert text["no"] == "God morgen, på deg\n"
     assert text["zh"] == "注销用户\n"
     assert text["ka"] == ""
-    assert text["python"] == "def f(x):\n\treturn  x\n    s = 'é\\n'\n" and text["javascript"] == "'use strict';\n"
+    assert (
+        text["python"] == "def f(x):\n\treturn  x\n    s = 'é\\n'\n"
+        and text["javascript"] == "'use strict';\n"
+    )
     report = json.loads((tables / "text" / "report.json").read_text(encoding="utf-8"))
     assert report["languages"]["de"]["by_package"] == {"mediawiki": 1, "django": 2}
     assert "bring your own text" in done.stderr
@@ -177,7 +203,10 @@ def test_the_package_named_first_gives_the_line(tables):
     shutil.copytree(tables / "m/django", tables / "m/other")
     table = tables / "m/other/de.tsv"
     table.write_text(table.read_text().replace("Komm herein!", "KOMM HEREIN"))
-    for order, line in ((("django", "other"), "Komm herein!\n"), (("other", "django"), "KOMM HEREIN\n")):
+    for order, line in (
+        (("django", "other"), "Komm herein!\n"),
+        (("other", "django"), "KOMM HEREIN\n"),
+    ):
         vocap("starter-merge", "-o", tables / "text", *(tables / "m" / name for name in order))
         assert line in (tables / "text" / "de.txt").read_text()
 
@@ -217,7 +246,11 @@ def test_missing_packages_are_named_to_the_end(tables):
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        (["starter-extract", "django", "absent", "-o", "x"], 1, "absent: no such file; fetch it with"),
+        (
+            ["starter-extract", "django", "absent", "-o", "x"],
+            1,
+            "absent: no such file; fetch it with",
+        ),
         (["starter-extract", "weblate", "django", "-o", "x"], 1, "holds no catalogue of weblate"),
         (["starter-merge", "-o", "x", "m"], 1, "m: not the messages of a package"),
         (["starter-merge", "-o", "x", "cut"], 1, "cut/de.tsv, line 4: "),

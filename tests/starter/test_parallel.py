@@ -19,7 +19,9 @@ HEADER = "language\tname\tscript\tresource\n"
 
 
 def made_text(rng: random.Random, script: str) -> str:
-    """One or two sentences of a few letters, so that some are equal; sometimes nothing, or code."""
+    """One or two sentences of a few letters, so that some are equal; sometimes nothing,
+    or code.
+    """
     kind = rng.random()
     if kind < 0.1:
         return ""
@@ -27,14 +29,18 @@ def made_text(rng: random.Random, script: str) -> str:
         return "a == b"
     letters = LETTERS[script]
     words = [
-        " ".join("".join(rng.choices(letters, k=rng.randint(1, 3))) * 2 for _ in range(rng.randint(1, 2)))
+        " ".join(
+            "".join(rng.choices(letters, k=rng.randint(1, 3))) * 2 for _ in range(rng.randint(1, 2))
+        )
         for _ in range(1 if kind < 0.9 else 2)
     ]
     return " ".join(f"{word.capitalize()}." for word in words)
 
 
 def made_catalogues(seed: int) -> dict[str, dict[tuple[str, str], dict[str, str]]]:
-    """Package to (domain, language) to id to text; a language lacks some of the messages."""
+    """Package to (domain, language) to id to text; a language lacks some of the
+    messages.
+    """
     rng = random.Random(seed)
     packages: dict = {"homeassistant": {}, "django": {}}
     for part in ("one", "two"):
@@ -92,18 +98,24 @@ def lines(path):
 
 
 def all_messages(packages, language):
-    """(package, domain, id) to the text of every message that is not empty; gettext's English is its ids."""
+    """(package, domain, id) to the text of every message that is not empty; gettext's
+    English is its ids.
+    """
     found = {}
     for name, catalogues in packages.items():
         for (part, code), texts in catalogues.items():
             if code == language:
                 for number, text in texts.items():
-                    found[name, part, number] = number if name == "django" and language == "en" else text
+                    found[name, part, number] = (
+                        number if name == "django" and language == "en" else text
+                    )
     return {key: text for key, text in found.items() if text}
 
 
 def translations(packages, language):
-    """English sentence to the sentences that are its translations: both are the only one of their message."""
+    """English sentence to the sentences that are its translations: both are the only
+    one of their message.
+    """
     english, own = all_messages(packages, "en"), all_messages(packages, language)
     pairs = defaultdict(set)
     for key, text in english.items():
@@ -118,12 +130,18 @@ def test_every_line_is_the_translation_of_its_english_line(made):
     folder, packages = made
     for name in ("development", "test"):
         english = lines(folder / "text/parallel" / name / "en.txt")
-        assert len(english) > 5 and all(english) and len(set(map(duplicate_key, english))) == len(english)
+        assert (
+            len(english) > 5
+            and all(english)
+            and len(set(map(duplicate_key, english))) == len(english)
+        )
         for language in SCRIPTS:
             texts = lines(folder / "text/parallel" / name / f"{language}.txt")
             assert len(texts) == len(english)
             pairs = translations(packages, language)
-            assert all(text in pairs[source] for source, text in zip(english, texts, strict=True) if text)
+            assert all(
+                text in pairs[source] for source, text in zip(english, texts, strict=True) if text
+            )
         assert not (folder / "text/parallel" / name / "python.txt").exists()
 
 
@@ -141,14 +159,18 @@ def test_no_held_out_sentence_is_in_any_other_text_of_its_language(made):
         assert not set(text) & set(held_out)
         # and nothing else is lost: every sentence of the packages is in one of the two
         english = [
-            sentence for value in all_messages(packages, "en").values() for sentence in sentences_of(value, "Latn")
+            sentence
+            for value in all_messages(packages, "en").values()
+            for sentence in sentences_of(value, "Latn")
         ]
         known = set() if language == "en" else set(map(duplicate_key, english))
         own = all_messages(packages, language).values()
         sentences = chain.from_iterable(sentences_of(value, script) for value in own)
         assert {*text, *held_out} == set(map(duplicate_key, sentences)) - known
         for name in ("development", "test"):
-            taken = [line for line in lines(folder / "text/parallel" / name / f"{language}.txt") if line]
+            taken = [
+                line for line in lines(folder / "text/parallel" / name / f"{language}.txt") if line
+            ]
             assert len(taken) <= len({*text, *held_out}) // LEAST_PART
 
 
@@ -163,12 +185,17 @@ def test_the_most_translated_messages_are_chosen(made):
     for language in set(SCRIPTS) - {"en"}:
         for source, targets in translations(packages, language).items():
             found[source] += any(duplicate_key(target) not in known for target in targets)
-    chosen = [one for name in ("development", "test") for one in lines(folder / "text/parallel" / name / "en.txt")]
+    chosen = [
+        one
+        for name in ("development", "test")
+        for one in lines(folder / "text/parallel" / name / "en.txt")
+    ]
     left = set(found) - set(chosen)
-    # a sentence that repeats an earlier one of its language is no translation of its own, so this is a bound
-    assert sum(found[source] for source in chosen) / len(chosen) > sum(found[source] for source in left) / len(
-        left
-    )
+    # a sentence that repeats an earlier one of its language is no translation of its
+    # own, so this is a bound
+    assert sum(found[source] for source in chosen) / len(chosen) > sum(
+        found[source] for source in left
+    ) / len(left)
 
 
 def test_the_report_counts_the_shared_lines(made):
@@ -184,16 +211,24 @@ def test_the_report_counts_the_shared_lines(made):
 
 
 def test_a_message_of_several_texts_has_no_translation(tmp_path):
-    """Plural forms, and one id under two contexts, are ambiguous; of a single form the translation is known."""
+    """Plural forms, and one id under two contexts, are ambiguous; of a single form the
+    translation is known.
+    """
     catalogue = (
-        'msgid ""\nmsgstr ""\n\nmsgid "One page"\nmsgid_plural "Many pages"\nmsgstr[0] "Одна"\nmsgstr[1] "Две"\n'
-        'msgstr[2] "Много"\n\nmsgctxt "a"\nmsgid "Open"\nmsgstr "Открыть"\n\nmsgctxt "b"\nmsgid "Open"\n'
+        'msgid ""\nmsgstr ""\n\nmsgid "One page"\nmsgid_plural "Many pages"\nmsgstr[0] '
+        '"Одна"\nmsgstr[1] "Две"\n'
+        'msgstr[2] "Много"\n\nmsgctxt "a"\nmsgid "Open"\nmsgstr "Открыть"\n\nmsgctxt "b"\nmsgid '
+        '"Open"\n'
         'msgstr "Открыто"\n\nmsgid "Close"\nmsgstr "Закрыть"\n'
     )
     wheel(tmp_path / "django", {"django/conf/locale/ru/LC_MESSAGES/django.po": catalogue.encode()})
     done = vocap("starter-extract", "django", tmp_path / "django", "-o", tmp_path / "messages")
     assert done.returncode == 0, done.stderr
-    rows = [line.split("\t") for code in ("en", "ru") for line in lines(tmp_path / f"messages/{code}.tsv")[1:]]
+    rows = [
+        line.split("\t")
+        for code in ("en", "ru")
+        for line in lines(tmp_path / f"messages/{code}.tsv")[1:]
+    ]
     message = {text: key for _, key, text in rows}
     assert message["Одна"] == message["One page"] != ""
     assert message["Закрыть"] == message["Close"] != ""

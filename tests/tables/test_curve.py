@@ -1,4 +1,6 @@
-"""Curves, characters and parallel weights: what is written is read, errors are named, knees are those known."""
+"""Curves, characters and parallel weights: what is written is read, errors are named,
+knees are those known.
+"""
 
 import numpy as np
 import pytest
@@ -26,7 +28,10 @@ POINTS = [
 def test_written_rows_are_read_unchanged(tmp_path):
     path = tmp_path / "curve.tsv"
     write_points(path, POINTS)
-    assert path.read_text().splitlines()[0] == "size\tpieces\talp\talp_heldout\ttokens_per_sentence\tstatus"
+    assert (
+        path.read_text().splitlines()[0]
+        == "size\tpieces\talp\talp_heldout\ttokens_per_sentence\tstatus"
+    )
     assert path.read_text().splitlines()[1] == f"1000\t\t\t\t\t{POINTS[0].status}"
     assert read_points(path) == POINTS
     assert [point.ok for point in POINTS] == [False, True, True, False]
@@ -53,7 +58,10 @@ HEADER = "size\tpieces\talp\talp_heldout\ttokens_per_sentence\tstatus\n"
         (HEADER + "1000\t1000\t-1\t-1\tmany\tok\n", "line 2: tokens_per_sentence 'many'"),
         (HEADER + "1000\t1000\t0.5\t\t\tok\n", "line 2: alp 0.5 is above 0"),
         (HEADER + "1000\t1000\t\t\t\tok\n", "line 2: status ok, but no alp"),
-        (HEADER + "2000\t2000\t-1\t\t\tok\n1000\t1000\t-1\t\t\tok\n", "line 3: size 1000 after 2000"),
+        (
+            HEADER + "2000\t2000\t-1\t\t\tok\n1000\t1000\t-1\t\t\tok\n",
+            "line 3: size 1000 after 2000",
+        ),
     ],
 )
 def test_errors_name_file_line_and_column(tmp_path, text, words, read=read_points):
@@ -68,7 +76,13 @@ def test_written_characters_are_read_unchanged(tmp_path):
     write_characters(path, {"b": 7, "\t": 3, "\u2581": 21, "a": 7, "\\": 1}, 3)
     rows = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
     assert rows[0] == ["character", "count", "per_line"]
-    assert [row[:2] for row in rows[1:]] == [["\u2581", "21"], ["a", "7"], ["b", "7"], ["\\t", "3"], ["\\\\", "1"]]
+    assert [row[:2] for row in rows[1:]] == [
+        ["\u2581", "21"],
+        ["a", "7"],
+        ["b", "7"],
+        ["\\t", "3"],
+        ["\\\\", "1"],
+    ]
     assert read_characters(path) == {"\u2581": 7.0, "a": 7 / 3, "b": 7 / 3, "\t": 1.0, "\\": 1 / 3}
     write_characters(path, {}, 0)
     assert read_characters(path) == {}
@@ -120,7 +134,9 @@ def test_there_is_no_knee_without_a_bend():
 
 
 def made(size, alp=None, heldout=None, status="ok"):
-    return Point(size, size if status == "ok" else None, alp, heldout, None if alp is None else 9.0, status)
+    return Point(
+        size, size if status == "ok" else None, alp, heldout, None if alp is None else 9.0, status
+    )
 
 
 def test_an_outline_says_where_a_curve_starts_bends_and_ends_and_why():
@@ -138,7 +154,10 @@ def test_an_outline_says_where_a_curve_starts_bends_and_ends_and_why():
     assert found.best_heldout == points[3]
     assert (found.start_reason, found.end_reason) == (points[0].status, points[5].status)
     whole = outline(points[1:5])
-    assert (whole.start_reason, whole.end_reason) == ("the smallest size asked for", "the largest size asked for")
+    assert (whole.start_reason, whole.end_reason) == (
+        "the smallest size asked for",
+        "the largest size asked for",
+    )
 
 
 def test_an_outline_of_one_point_or_none():
@@ -164,7 +183,11 @@ def test_a_language_without_text_keeps_its_weight_and_changes_no_other():
 
 
 def test_only_lines_that_both_have_count():
-    parallel = {"de": ["ä", "", "c", "d"], "en": ["one", "two", "", "vier"], "ja": ["あ", "い", "う", "え"]}
+    parallel = {
+        "de": ["ä", "", "c", "d"],
+        "en": ["one", "two", "", "vier"],
+        "ja": ["あ", "い", "う", "え"],
+    }
     assert reference_language(parallel) == "en"
     assert reference_lines(parallel, "de") == (["ä", "d"], 7)
     assert reference_lines(parallel, "en") == (["one", "two", "vier"], 10)

@@ -1,4 +1,6 @@
-"""The index of pieces against the sets it stands for, and against SentencePiece's own vocabulary."""
+"""The index of pieces against the sets it stands for, and against SentencePiece's own
+vocabulary.
+"""
 
 import os
 import random
@@ -42,8 +44,12 @@ def test_holds_the_set_of_every_size(seed, tmp_path):
     # hashes tell pieces apart and are the same in the index of another language
     assert len(np.unique(index.hashes)) == len(set().union(*vocabularies))
     other = build([1], [sorted(set().union(*vocabularies))])
-    hashes = dict(zip(other.strings(np.arange(len(other.hashes))), other.hashes.tolist(), strict=True))
-    for piece, value in zip(index.strings(np.arange(len(index.hashes))), index.hashes.tolist(), strict=True):
+    hashes = dict(
+        zip(other.strings(np.arange(len(other.hashes))), other.hashes.tolist(), strict=True)
+    )
+    for piece, value in zip(
+        index.strings(np.arange(len(index.hashes))), index.hashes.tolist(), strict=True
+    ):
         assert hashes[piece] == value
 
 
@@ -54,7 +60,9 @@ def test_bytes_depend_on_nothing_but_the_pieces(tmp_path):
     )
     for name in ("0", "1"):
         environment = {**os.environ, "PYTHONHASHSEED": name}
-        subprocess.run([sys.executable, "-c", program, tmp_path / name], check=True, env=environment)
+        subprocess.run(
+            [sys.executable, "-c", program, tmp_path / name], check=True, env=environment
+        )
     assert (tmp_path / "0").read_bytes() == (tmp_path / "1").read_bytes()
     with zipfile.ZipFile(tmp_path / "0") as archive:
         assert {entry.date_time for entry in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
@@ -87,8 +95,14 @@ def test_real_models_without_their_meta_pieces(folder):
     index = read_index(folder / NAME)
     assert index.sizes.tolist() == [60, 80]
     for rank, size in enumerate((60, 80)):
-        processor = sentencepiece.SentencePieceProcessor(model_file=str(folder / "models" / f"{size}.model"))
-        pieces = {processor.id_to_piece(number) for number in range(size)} - {"<unk>", "<s>", "</s>"}
+        processor = sentencepiece.SentencePieceProcessor(
+            model_file=str(folder / "models" / f"{size}.model")
+        )
+        pieces = {processor.id_to_piece(number) for number in range(size)} - {
+            "<unk>",
+            "<s>",
+            "</s>",
+        }
         assert set(members(index, rank)) == pieces
         assert "<x>" in pieces
 
@@ -127,7 +141,9 @@ def test_damaged_file_is_named_and_made_again(folder, share, caplog):
 def test_missing_model_names_the_file_and_the_curve(folder):
     load(folder)
     (folder / "models" / "80.model").unlink()
-    with pytest.raises(VocapError, match=r"80\.model: no such model, .* size 80 ok; delete the curve"):
+    with pytest.raises(
+        VocapError, match=r"80\.model: no such model, .* size 80 ok; delete the curve"
+    ):
         load(folder)
 
 

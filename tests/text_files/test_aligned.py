@@ -57,13 +57,23 @@ def environment(tmp_path):
 
 def test_the_configuration_comes_first(environment):
     for starter in (None, "starter/text"):
-        test, development = evaluation_text(OWN, ["de"], starter, environment), development_text(OWN, starter)
-        assert (test.pattern, test.name, test.folder) == ("test/{lang}.txt", "test/{lang}.txt", None)
+        test, development = (
+            evaluation_text(OWN, ["de"], starter, environment),
+            development_text(OWN, starter),
+        )
+        assert (test.pattern, test.name, test.folder) == (
+            "test/{lang}.txt",
+            "test/{lang}.txt",
+            None,
+        )
         assert development.pattern == "dev/{lang}.txt"
 
 
 def test_the_starter_corpus_has_both(environment):
-    test, development = evaluation_text(NONE, ["de"], "starter/text", {}), development_text(NONE, "starter/text")
+    test, development = (
+        evaluation_text(NONE, ["de"], "starter/text", {}),
+        development_text(NONE, "starter/text"),
+    )
     assert test.pattern == "starter/text/parallel/test/{lang}.txt"
     assert development.pattern == "starter/text/parallel/development/{lang}.txt"
     assert test.inputs(["de"]) == development.inputs(["de"]) == ["starter/text"]

@@ -1,4 +1,6 @@
-"""Documents with line ends: sampled, read back, learnt as SentencePiece learns them, and tokenized."""
+"""Documents with line ends: sampled, read back, learnt as SentencePiece learns them,
+and tokenized.
+"""
 
 import json
 import random
@@ -13,7 +15,10 @@ from vocap.errors import UsageError
 from vocap.text_files import MAX_LINE_BYTES, Layout
 from vocap.text_files.lines import escape, holds_documents, parts, read_lines, unescape
 
-RULES = (["", "    return x\n", "\n\n"], ["def f(x):\n", "a = 'b\\nc'\n", "\tif x:\n", "é = 1\r\n", "x\n"])
+RULES = (
+    ["", "    return x\n", "\n\n"],
+    ["def f(x):\n", "a = 'b\\nc'\n", "\tif x:\n", "é = 1\r\n", "x\n"],
+)
 
 
 def make_documents(count: int) -> list[str]:
@@ -32,10 +37,15 @@ def test_a_document_comes_back_from_its_line(text):
     assert "\n" not in escape(text) and unescape(escape(text)) == text
 
 
-@given(st.lists(st.text(alphabet="a\n\\é ", max_size=30), max_size=6).map("\n".join), st.integers(8, 40))
+@given(
+    st.lists(st.text(alphabet="a\n\\é ", max_size=30), max_size=6).map("\n".join),
+    st.integers(8, 40),
+)
 def test_parts_are_the_document_cut_behind_line_ends(text, most):
     cut = [unescape(part) for part in parts(text, most)]
-    assert "".join(cut).replace("\n", "").replace(" ", "") == text.replace("\n", "").replace(" ", "")
+    assert "".join(cut).replace("\n", "").replace(" ", "") == text.replace("\n", "").replace(
+        " ", ""
+    )
     for part, whole in zip(cut, parts(text, most), strict=True):
         assert part in text and part.strip()
         assert len(whole.encode()) <= most or "\n" not in part[:-1]
@@ -56,7 +66,8 @@ def write(path, kind: str) -> str:
 def sample(folder, kind: str) -> None:
     layout = write(folder / "text", kind)
     targets = [f"--{name}={folder / name}.txt" for name in ("train", "heldout")]
-    done = vocap("sample", folder / "text", "--language", "python", "--format", layout, "--documents", *targets,
+    done = vocap("sample", folder / "text", "--language", "python", "--format", layout,
+    "--documents", *targets,
                  f"--stats={folder / 'stats.json'}")  # fmt: skip
     assert done.returncode == 0, done.stderr
 
@@ -73,10 +84,13 @@ def test_a_sample_of_documents_is_read_as_it_was_written(kind, tmp_path):
 
 
 def test_line_ends_are_pieces_of_the_ladder_and_of_tokenizers(tmp_path):
-    """Models equal SentencePiece's of the same documents; held-out documents come back."""
+    """Models equal SentencePiece's of the same documents; held-out documents come
+    back.
+    """
     sample(tmp_path, "jsonl")
     heldout = ("--heldout", tmp_path / "heldout.txt")
-    done = vocap("ladder", tmp_path / "train.txt", *heldout, "-o", tmp_path, "--sizes", "300,330", "--preset",
+    done = vocap("ladder", tmp_path / "train.txt", *heldout, "-o", tmp_path, "--sizes", "300,330",
+    "--preset",
                  "lossless")  # fmt: skip
     assert done.returncode == 0, done.stderr
     model = tmp_path / "models" / "300.model"
@@ -88,7 +102,10 @@ def test_line_ends_are_pieces_of_the_ladder_and_of_tokenizers(tmp_path):
     processor = sentencepiece.SentencePieceProcessor(model_proto=expected)
     pieces = {processor.id_to_piece(number) for number in range(300)}
     assert ":\n" in pieces and any("\n\n" in piece for piece in pieces)
-    assert all(processor.decode(processor.encode(text)) == text for text in read_lines(tmp_path / "heldout.txt"))
+    assert all(
+        processor.decode(processor.encode(text)) == text
+        for text in read_lines(tmp_path / "heldout.txt")
+    )
 
 
 def test_blocks_for_pre_training_hold_the_documents(tmp_path):
@@ -100,16 +117,32 @@ def test_blocks_for_pre_training_hold_the_documents(tmp_path):
     from vocap.unigram.text_settings import text_settings
 
     sample(tmp_path, "jsonl")
-    (tmp_path / "stock.model").write_bytes(train(DOCUMENTS, 300, settings=text_settings("lossless")))
+    (tmp_path / "stock.model").write_bytes(
+        train(DOCUMENTS, 300, settings=text_settings("lossless"))
+    )
     model = tmp_path / "own.model"
     model.write_bytes(serialize(relayout(read_model(tmp_path / "stock.model"), "stock")))
     layout = Layout.parse("jsonl:text", documents=True)
     tokenize_language(
-        "python", [str(tmp_path / "text")], layout, tmp_path / "heldout.txt", model, tmp_path / "python", 8192
+        "python",
+        [str(tmp_path / "text")],
+        layout,
+        tmp_path / "heldout.txt",
+        model,
+        tmp_path / "python",
+        8192,
     )
-    found, processor = open_language(tmp_path / "python"), sentencepiece.SentencePieceProcessor(str(model))
+    found, processor = (
+        open_language(tmp_path / "python"),
+        sentencepiece.SentencePieceProcessor(str(model)),
+    )
     for blocks, name in ((found.train, "train"), (found.heldout, "heldout")):
-        ids = [token for number in range(len(blocks)) for token in blocks[number].tolist() if token not in (0, 2)]
+        ids = [
+            token
+            for number in range(len(blocks))
+            for token in blocks[number].tolist()
+            if token not in (0, 2)
+        ]
         texts = [*read_lines(tmp_path / f"{name}.txt")]
         assert sorted(ids) == sorted(token for text in texts for token in processor.encode(text))
         assert int(blocks.size_bytes.sum()) == sum(len(text.encode()) for text in texts)
@@ -128,5 +161,7 @@ def test_no_sample_of_several_languages_is_drawn_of_documents(tmp_path):
     folder.mkdir()
     sample(folder, "jsonl")
     (tmp_path / "w.tsv").write_text("language\tn\tsource\npython\t9\town\n")
-    done = vocap("mix", "--weights", tmp_path / "w.tsv", "--corpora", tmp_path, "-o", tmp_path / "mix.txt")
+    done = vocap(
+        "mix", "--weights", tmp_path / "w.tsv", "--corpora", tmp_path, "-o", tmp_path / "mix.txt"
+    )
     assert done.returncode == 1 and "corpora.mix.sentences: all" in done.stderr

@@ -1,4 +1,6 @@
-"""Columns of Parquet files, against the values that pyarrow was given; damaged files."""
+"""Columns of Parquet files, against the values that pyarrow was given; damaged
+files.
+"""
 
 import json
 import random
@@ -69,7 +71,12 @@ def test_types_that_hold_text(write, kind):
 
 
 def test_nested_and_dotted_columns(write):
-    documents = [{"text": "a", "meta": {"title": "T"}}, None, {"text": None, "meta": None}, {"text": "b"}]
+    documents = [
+        {"text": "a", "meta": {"title": "T"}},
+        None,
+        {"text": None, "meta": None},
+        {"text": "b"},
+    ]
     path = write({"doc": documents, "doc.text": ["w", "x", "y", "z"], "n": range(4)})
     text, file = read(path, "doc.meta.title")
     assert text == b"T\n" and file.no_field == 3
@@ -79,22 +86,33 @@ def test_nested_and_dotted_columns(write):
 def test_documents_with_lines_and_sentences(write):
     path = write({"text": ["It rains. It pours.\nA line.", "One\\ntwo"]})
     assert read(path, "text")[0] == b"It rains. It pours.\nA line.\nOne\\ntwo\n"
-    assert read(path, "text", split_sentences=True)[0] == b"It rains.\nIt pours.\nA line.\nOne\\ntwo\n"
-    assert read(path, "text", escaped_newlines=True)[0] == b"It rains. It pours.\nA line.\nOne\ntwo\n"
+    assert (
+        read(path, "text", split_sentences=True)[0] == b"It rains.\nIt pours.\nA line.\nOne\\ntwo\n"
+    )
+    assert (
+        read(path, "text", escaped_newlines=True)[0] == b"It rains. It pours.\nA line.\nOne\ntwo\n"
+    )
 
 
 def test_no_rows_and_no_text(write):
     assert read(write({"text": pyarrow.array([], pyarrow.string())}), "text")[0] == b""
-    assert read(write({"text": pyarrow.array([None, None], pyarrow.string())}), "text")[1].no_field == 2
+    assert (
+        read(write({"text": pyarrow.array([None, None], pyarrow.string())}), "text")[1].no_field
+        == 2
+    )
 
 
 def test_scan_limit_in_proportion_to_the_rows(write):
     path = write({"text": LINES}, row_group_size=5000)
     size = path.stat().st_size
-    sample = draw_sample(corpus := Corpus([path], Layout.parse("parquet:text"), size // 3), 10**6, seed=1)
+    sample = draw_sample(
+        corpus := Corpus([path], Layout.parse("parquet:text"), size // 3), 10**6, seed=1
+    )
     assert not corpus.complete and size // 3 <= corpus.consumed < size // 2
     assert abs(corpus.extrapolated(sample.counts["read"]) - len(LINES)) < 0.01 * len(LINES)
-    whole = draw_sample(corpus := Corpus([path], Layout.parse("parquet:text"), 10 * size), 10**6, seed=1)
+    whole = draw_sample(
+        corpus := Corpus([path], Layout.parse("parquet:text"), 10 * size), 10**6, seed=1
+    )
     assert corpus.complete and whole.counts["read"] == len(LINES)
 
 
@@ -104,13 +122,17 @@ def test_scan_limit_in_proportion_to_the_rows(write):
 @pytest.mark.parametrize("column", ["txt", "id", "doc", "tags"])
 def test_wrong_column(write, column):
     path = write({"id": [1], "text": ["a"], "doc": [{"title": "T"}], "tags": [["x"]]})
-    with pytest.raises(VocapError, match=rf"no column of text '{column}'; columns of text: text, doc\.title"):
+    with pytest.raises(
+        VocapError, match=rf"no column of text '{column}'; columns of text: text, doc\.title"
+    ):
         read(path, column)
 
 
 def test_parquet_given_as_text(write):
     path = write({"id": [1], "title": ["a"], "text": ["b"]})
-    with pytest.raises(VocapError, match=r'text\.parquet: parquet by its name; write format: "parquet:text"$'):
+    with pytest.raises(
+        VocapError, match=r'text\.parquet: parquet by its name; write format: "parquet:text"$'
+    ):
         list(TextFile(path, Layout()))
 
 
@@ -131,8 +153,12 @@ def test_as_a_command_and_without_pyarrow(write, tmp_path):
     done = vocap(*words)
     assert done.returncode == 0, done.stderr
     stats = json.loads((tmp_path / "out" / "stats.json").read_text())
-    assert stats["read"] == 3000 and stats["complete"] and stats["total_bytes"] == path.stat().st_size
-    hidden = "import sys; sys.modules['pyarrow.parquet'] = None; from vocap.command import main; main()"
+    assert (
+        stats["read"] == 3000 and stats["complete"] and stats["total_bytes"] == path.stat().st_size
+    )
+    hidden = (
+        "import sys; sys.modules['pyarrow.parquet'] = None; from vocap.command import main; main()"
+    )
     done = subprocess.run([sys.executable, "-c", hidden, *words], capture_output=True, text=True)
     assert done.returncode == 1 and done.stderr.count("\n") == 1
     assert "takes pyarrow; install the extra [workflow]: pip install" in done.stderr

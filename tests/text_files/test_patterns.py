@@ -65,7 +65,10 @@ def test_patterns(folder):
     assert expand(f"{folder}/*.gz") == expand(f"{folder}/none") == []
     (folder / "[ab].txt").write_text("a file of that name comes first\n")
     assert names(folder, expand(f"{folder}/[ab].txt")) == ["[ab].txt"]
-    assert expand_all([f"{folder}/b.txt", f"{folder}/none"]) == [f"{folder}/b.txt", f"{folder}/none"]
+    assert expand_all([f"{folder}/b.txt", f"{folder}/none"]) == [
+        f"{folder}/b.txt",
+        f"{folder}/none",
+    ]
 
 
 def test_sampling_a_folder_and_a_pattern(folder, tmp_path):
@@ -77,14 +80,22 @@ def test_sampling_a_folder_and_a_pattern(folder, tmp_path):
     for name in ("train.txt", "heldout.txt", "stats.json"):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
     done = vocap(*sample_words(tmp_path / "three", f"{folder}/a*.txt", language="ko"))
-    assert done.returncode == 0 and json.loads((tmp_path / "three" / "stats.json").read_text())["read"] == 3
+    assert (
+        done.returncode == 0
+        and json.loads((tmp_path / "three" / "stats.json").read_text())["read"] == 3
+    )
 
 
 def test_a_pattern_or_folder_without_files_is_named(tmp_path):
     (tmp_path / "empty").mkdir()
-    for path, problem in (("ko/*.txt", "no file matches this pattern"), ("empty", "a folder without files")):
+    for path, problem in (
+        ("ko/*.txt", "no file matches this pattern"),
+        ("empty", "a folder without files"),
+    ):
         done = vocap(*sample_words(tmp_path / "out", path, language="ko"), cwd=tmp_path)
-        assert done.returncode == 1 and done.stderr.startswith(f"vocap: error: {path}: {problem}; put text in ko")
+        assert done.returncode == 1 and done.stderr.startswith(
+            f"vocap: error: {path}: {problem}; put text in ko"
+        )
 
 
 def resolved(path, languages=("ko",)):
@@ -108,7 +119,9 @@ def test_two_languages_that_match_one_file(folder):
 
 def test_a_file_that_a_workflow_cannot_take(folder):
     (folder / "a{b}.txt").write_text("x\n")
-    with pytest.raises(UsageError, match=r"corpora\.sources\.mine: .*a\{b\}\.txt: Snakemake takes \{"):
+    with pytest.raises(
+        UsageError, match=r"corpora\.sources\.mine: .*a\{b\}\.txt: Snakemake takes \{"
+    ):
         resolved(f"{folder.parent}/{{lang}}")
 
 

@@ -1,4 +1,6 @@
-"""Decompression and record formats, against the standard library's own whole-file readers."""
+"""Decompression and record formats, against the standard library's own whole-file
+readers.
+"""
 
 import bz2
 import gzip
@@ -19,7 +21,9 @@ from vocap.text_files.records import TextFile
 
 random.seed(5)
 WORDS = ["soup", "дом", "ქალაქი", "私", "a", "of", "über", "🙂"]
-TEXT = "".join(" ".join(random.choices(WORDS, k=9)) + "\n" for _ in range(60_000)).encode()  # more than one block
+TEXT = "".join(
+    " ".join(random.choices(WORDS, k=9)) + "\n" for _ in range(60_000)
+).encode()  # more than one block
 PACKERS = {
     "plain": lambda data: data,
     "gz": gzip.compress,
@@ -60,7 +64,9 @@ def test_told_apart_by_content_not_by_name(file, kind):
 @pytest.mark.parametrize("kind", COMPRESSED)
 def test_several_members(file, kind):
     third = len(TEXT) // 3
-    pieces = [PACKERS[kind](TEXT[start : start + third + 1]) for start in range(0, len(TEXT), third + 1)]
+    pieces = [
+        PACKERS[kind](TEXT[start : start + third + 1]) for start in range(0, len(TEXT), third + 1)
+    ]
     assert unpacked(file(b"".join([*pieces, PACKERS[kind](b"")]))) == TEXT
 
 
@@ -104,10 +110,14 @@ def test_limit_beyond_the_end_reads_all(file):
 
 
 def test_pipe(tmp_path):
-    """A named pipe (or <(...) of a shell) has no size, and is read to its end all the same."""
+    """A named pipe (or <(...) of a shell) has no size, and is read to its end all the
+    same.
+    """
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    with subprocess.Popen([sys.executable, "-c", f"open({str(pipe)!r}, 'wb').write(b'x\\n' * 500_000)"]):
+    with subprocess.Popen(
+        [sys.executable, "-c", f"open({str(pipe)!r}, 'wb').write(b'x\\n' * 500_000)"]
+    ):
         blocks = LineFile(pipe)
         assert b"".join(blocks) == b"x\n" * 500_000
     assert blocks.ended
@@ -131,7 +141,9 @@ def test_a_line_longer_than_the_limit_is_an_error(file, monkeypatch):
     monkeypatch.setattr(lines, "LONGEST_LINE", 3 << 20)
     long = b"a\n" + b"y" * (3 << 20) + b"\n"
     assert b"".join(TextFile(file(long + b"z"), Layout())) == long + b"z\n"
-    with pytest.raises(VocapError, match=r"text\.txt, line 2: longer than 3 MiB; give one sentence or record"):
+    with pytest.raises(
+        VocapError, match=r"text\.txt, line 2: longer than 3 MiB; give one sentence or record"
+    ):
         lines_of(file(b"a\n" + b"y" * (5 << 20) + b"\n"))
 
 
@@ -152,7 +164,11 @@ def test_jsonl_as_the_standard_library_reads_it(file):
         {"text": ""},
     ]  # fmt: skip
     for ensure_ascii in (True, False):
-        path = file("".join(json.dumps(record, ensure_ascii=ensure_ascii) + "\n" for record in records).encode())
+        path = file(
+            "".join(
+                json.dumps(record, ensure_ascii=ensure_ascii) + "\n" for record in records
+            ).encode()
+        )
         found = TextFile(path, Layout("jsonl", "text"))
         lines = b"".join(found).decode().split("\n")
         odd = 'A\u2028one "line" \\ é 🙂'
@@ -191,10 +207,14 @@ def test_tsv_by_number_and_by_name(file):
 
 
 def test_tsv_without_the_column(file):
-    with pytest.raises(VocapError, match=r"text\.txt, line 1: no column 'sentence'; it has: id, text .*number"):
+    with pytest.raises(
+        VocapError, match=r"text\.txt, line 1: no column 'sentence'; it has: id, text .*number"
+    ):
         lines_of(file(b"id\ttext\n1\ta\n"), "tsv:sentence")
     content = b"1\ta\n" * 300_000 + b"2\n" + b"3\tb\n"
-    with pytest.raises(VocapError, match=r"text\.txt, line 300001: 1 columns, column 2 .*single tabs"):
+    with pytest.raises(
+        VocapError, match=r"text\.txt, line 300001: 1 columns, column 2 .*single tabs"
+    ):
         lines_of(file(content), "tsv:2")
     with pytest.raises(VocapError, match=r"text\.txt, line 300002: 1 columns, column 2"):
         lines_of(file(b"n\tt\n" + content), "tsv:t")
@@ -211,7 +231,9 @@ def test_a_record_without_text_has_a_remedy(file):
         VocapError, match=r"line 1: field 'text' is not text but '5'; correct or remove this record"
     ):
         lines_of(file(b'{"text": 5}\n'), "jsonl:text")
-    with pytest.raises(VocapError, match=r"field 'text' is not text but '5'; write format: \"jsonl:body\""):
+    with pytest.raises(
+        VocapError, match=r"field 'text' is not text but '5'; write format: \"jsonl:body\""
+    ):
         lines_of(file(b'{"text": 5, "body": "a"}\n'), "jsonl:text")
 
 
@@ -222,14 +244,18 @@ def test_split_sentences_of_a_file(file):
     ) == "Es regnet.\nEs schneit!\nÄh …\nJa.\n\udcff bad.\nLine.\n".encode("utf-8", "surrogatepass")
     assert lines_of(file(b"one\rtwo half.\n"), split_sentences=True) == b"one\rtwo half.\n"
     path = file(json.dumps({"text": "One\\ntwo. Three"}).encode() + b"\n")
-    assert lines_of(path, "jsonl:text", split_sentences=True, escaped_newlines=True) == b"One\ntwo.\nThree\n"
+    assert (
+        lines_of(path, "jsonl:text", split_sentences=True, escaped_newlines=True)
+        == b"One\ntwo.\nThree\n"
+    )
 
 
 @pytest.mark.parametrize(
     ("text", "sentences"),
     [
         ("Was? «Ja.» Nein!", ["Was?", "«Ja.»", "Nein!"]),
-        ("He said \"No.\" Then left. 3.5 is e.g. fine", ['He said "No."', "Then left. 3.5 is e.g. fine"]),
+        ("He said \"No.\" Then left. 3.5 is e.g. fine", ['He said '
+                                                         '"No."', "Then left. 3.5 is e.g. fine"]),
         ("雨だ。「降る。」はい！そう", ["雨だ。", "「降る。」", "はい！", "そう"]),
         ("यह है। वह है॥ और", ["यह है।", "वह है॥", "और"]),
         ("ሰላም። ነው።", ["ሰላም።", "ነው።"]),

@@ -10,7 +10,9 @@ ROOT = unit(1, 0)  # whatever its label, only not 0: NUL would lead back to it
 
 
 def test_the_rules_are_those_of_the_library():
-    """Every rule of every map of its own, by the normaliser of that name: 225,262 of nmt_nfkc, for one."""
+    """Every rule of every map of its own, by the normaliser of that name: 225,262 of
+    nmt_nfkc, for one.
+    """
     tables = {len(rules): rules for rules in map(read_charsmap, sorted(built_in_maps()))}
     assert len(tables) == 4 and 225_262 in tables
     agreeing = {}
@@ -18,7 +20,9 @@ def test_the_rules_are_those_of_the_library():
         normalizer = sentencepiece.SentencePieceNormalizer(rule_name=name)
         for size, rules in tables.items():
             keys = [key for key in rules if key.strip() == key][::101]
-            if normalizer.normalize([f"x{key}y" for key in keys]) == [f"x{rules[key]}y" for key in keys]:
+            if normalizer.normalize([f"x{key}y" for key in keys]) == [
+                f"x{rules[key]}y" for key in keys
+            ]:
                 agreeing.setdefault(name, []).append(size)
     assert all(name in agreeing for name in BUILT_IN)
     assert 225_262 in agreeing["nmt_nfkc"]

@@ -1,4 +1,6 @@
-"""Chat templates and presets of a layout, in exports of both kinds: what transformers renders and encodes."""
+"""Chat templates and presets of a layout, in exports of both kinds: what transformers
+renders and encodes.
+"""
 
 import json
 from pathlib import Path
@@ -15,25 +17,35 @@ from vocap.tokenizer_files.export import export
 from vocap.tokenizer_files.id_layout import PRESETS, parse_layout
 
 SPECIAL = ["<pad>", {"token": "<|im_end|>", "role": "eos"}, "<unk>"]
-LAYOUT = {"special": SPECIAL, "presets": ["chatml", "tools", "fim"], "mask": False, "chat_template": "chatml"}
+LAYOUT = {
+    "special": SPECIAL,
+    "presets": ["chatml", "tools", "fim"],
+    "mask": False,
+    "chat_template": "chatml",
+}
 NAMES = ["<pad>", "<|im_end|>", "<unk>", "<|im_start|>", *PRESETS["tools"], *PRESETS["fim"]]
 MESSAGES = [{"role": "system", "content": "aber <|im_end|> ab"}, {"role": "user", "content": "rot"}]
 # https://github.com/openai/openai-python/blob/release-v0.28.0/chatml.md
 RENDERED = (
-    "<|im_start|>system\naber <|im_end|> ab<|im_end|>\n<|im_start|>user\nrot<|im_end|>\n<|im_start|>assistant\n"
+    "<|im_start|>system\naber <|im_end|> "
+    "ab<|im_end|>\n<|im_start|>user\nrot<|im_end|>\n<|im_start|>assistant\n"
 )
 
 
 def unigram(folder: Path, **changes) -> Path:
     layout = json.dumps(LAYOUT | changes)
-    (folder / "sentencepiece.model").write_bytes(model_bytes(parse_layout(json.dumps(LAYOUT)).ids().text()))
+    (folder / "sentencepiece.model").write_bytes(
+        model_bytes(parse_layout(json.dumps(LAYOUT)).ids().text())
+    )
     export(folder / "sentencepiece.model", folder / "huggingface", parse_layout(layout))
     return folder / "huggingface"
 
 
 def byte_pairs(folder: Path, **changes) -> Path:
     tokenizer = byte_tokenizer(make_lines("de", 200), size=400, special_tokens=NAMES)
-    model_file.write_definition(folder, tokenizer, {"pad": "<pad>", "eos": "<|im_end|>", "unk": "<unk>"}, 512)
+    model_file.write_definition(
+        folder, tokenizer, {"pad": "<pad>", "eos": "<|im_end|>", "unk": "<unk>"}, 512
+    )
     layout = parse_layout(json.dumps(LAYOUT | changes))
     model_file.export(folder / "tokenizer.json", folder / "huggingface", layout)
     return folder / "huggingface"
@@ -47,16 +59,23 @@ def test_chatml_is_rendered_and_its_tokens_are_one_id_each(tmp_path, make):
     assert found == RENDERED
     ids = loaded.apply_chat_template(MESSAGES, return_dict=False)
     assert ids.count(NAMES.index("<|im_start|>")) == 2 and ids.count(NAMES.index("<|im_end|>")) == 3
-    assert loaded.eos_token == "<|im_end|>" and (tmp_path / "huggingface" / "chat_template.jinja").is_file()
+    assert (
+        loaded.eos_token == "<|im_end|>"
+        and (tmp_path / "huggingface" / "chat_template.jinja").is_file()
+    )
     loaded.save_pretrained(tmp_path / "saved")
     again = AutoTokenizer.from_pretrained(tmp_path / "saved")
-    assert again.apply_chat_template(MESSAGES, tokenize=False, add_generation_prompt=True) == RENDERED
+    assert (
+        again.apply_chat_template(MESSAGES, tokenize=False, add_generation_prompt=True) == RENDERED
+    )
 
 
 @pytest.mark.parametrize("make", [unigram, byte_pairs])
 def test_a_template_of_a_file_that_is_taken_away_again(tmp_path, make):
     own = tmp_path / "own.jinja"
-    own.write_text("{% for m in messages %}<tool_call>{{ m.content }}{{ eos_token }}{% endfor %}", "utf-8")
+    own.write_text(
+        "{% for m in messages %}<tool_call>{{ m.content }}{{ eos_token }}{% endfor %}", "utf-8"
+    )
     loaded = AutoTokenizer.from_pretrained(make(tmp_path, chat_template=str(own)))
     assert loaded.apply_chat_template(MESSAGES[1:], tokenize=False) == "<tool_call>rot<|im_end|>"
     assert AutoTokenizer.from_pretrained(make(tmp_path, chat_template=None)).chat_template is None
@@ -65,15 +84,23 @@ def test_a_template_of_a_file_that_is_taken_away_again(tmp_path, make):
 @pytest.mark.parametrize(
     ("template", "says"),
     [
-        ("<|user|>", r"own\.jinja names <\|user\|>, which no token is; add it under layout\.special"),
+        (
+            "<|user|>",
+            r"own\.jinja names <\|user\|>, which no token is; add it under layout\.special",
+        ),
         ("{{ bos_token }}", r"own\.jinja names bos_token, which no token is"),
-        (None, r"layout\.chat_template: .*own\.jinja: No such file or directory; write chatml, or a file"),
+        (
+            None,
+            r"layout\.chat_template: .*own\.jinja: No such file or directory; write chatml, or a file",
+        ),
         (b"\xff", r"own\.jinja: not UTF-8"),
     ],
 )
 def test_a_template_that_cannot_be_used_is_one_line(tmp_path, template, says):
     if template is not None:
-        (tmp_path / "own.jinja").write_bytes(template if isinstance(template, bytes) else template.encode())
+        (tmp_path / "own.jinja").write_bytes(
+            template if isinstance(template, bytes) else template.encode()
+        )
     own = {"chat_template": str(tmp_path / "own.jinja")}
     with pytest.raises(UsageError, match=says):
         unigram(tmp_path, **own)
@@ -84,9 +111,20 @@ def test_a_template_that_cannot_be_used_is_one_line(tmp_path, template, says):
 
 def test_tokens_of_presets_follow_the_special_ones_once():
     layout = parse_layout(json.dumps(LAYOUT))
-    assert layout.names == NAMES and layout.roles == {"pad": "<pad>", "eos": "<|im_end|>", "unk": "<unk>"}
+    assert layout.names == NAMES and layout.roles == {
+        "pad": "<pad>",
+        "eos": "<|im_end|>",
+        "unk": "<unk>",
+    }
     assert parse_layout(layout.text()) == layout
-    assert parse_layout("{presets: [fim]}").names == ["<s>", "<pad>", "</s>", "<unk>", *PRESETS["fim"], "<mask>"]
+    assert parse_layout("{presets: [fim]}").names == [
+        "<s>",
+        "<pad>",
+        "</s>",
+        "<unk>",
+        *PRESETS["fim"],
+        "<mask>",
+    ]
     assert layout.ids().text() and "chat" not in json.loads(layout.ids().text())
     with pytest.raises(UsageError, match=r"--layout: presets\.0: "):
         parse_layout("{presets: [llama]}")

@@ -1,4 +1,6 @@
-"""Encoders against the libraries themselves, and one message for a file that a library refuses."""
+"""Encoders against the libraries themselves, and one message for a file that a library
+refuses.
+"""
 
 import json
 from base64 import b64encode
@@ -42,7 +44,9 @@ def test_a_hugging_face_tokenizer_gives_all_ids_and_no_others(tmp_path):
 
 
 def test_unigram_unk_and_ids_with_holes(tmp_path):
-    tokenizer = Tokenizer(models.Unigram([("a", -1.0), ("<u>", 0.0), ("b", -2.0)], unk_id=1, byte_fallback=False))
+    tokenizer = Tokenizer(
+        models.Unigram([("a", -1.0), ("<u>", 0.0), ("b", -2.0)], unk_id=1, byte_fallback=False)
+    )
     tokenizer.save(str(tmp_path / "tokenizer.json"))
     assert load_encoder(tmp_path).unk_id == 1
     assert load_encoder(tmp_path).encode_batch(["abx"]) == [[0, 2, 1]]
@@ -59,9 +63,13 @@ def test_a_sentencepiece_model(tmp_path):
     (tmp_path / "only.model").write_bytes(train_model())
     encoder = load_encoder(tmp_path)
     assert (encoder.size, encoder.unk_id, encoder.pieces[:3]) == (120, 0, ["<unk>", "<s>", "</s>"])
-    assert [encoder.processor.encode(line) for line in ["ba", ""]] == encoder.encode_batch(["ba", ""])
+    assert [encoder.processor.encode(line) for line in ["ba", ""]] == encoder.encode_batch(
+        ["ba", ""]
+    )
     (tmp_path / "second.model").write_bytes(train_model())
-    with pytest.raises(VocapError, match=r"not one SentencePiece \.model in it \(only\.model, second\.model\)"):
+    with pytest.raises(
+        VocapError, match=r"not one SentencePiece \.model in it \(only\.model, second\.model\)"
+    ):
         load_encoder(tmp_path)
     with pytest.raises(VocapError, match=r"none: no such tokenizer"):
         load_encoder(tmp_path / "none")
@@ -90,7 +98,9 @@ def test_a_json_that_is_no_tokenizer(tmp_path, text):
 
 
 def unigram(normalizer=None) -> Tokenizer:
-    tokenizer = Tokenizer(models.Unigram([("<u>", 0.0), ("a", -1.0), ("b", -1.0)], unk_id=0, byte_fallback=False))
+    tokenizer = Tokenizer(
+        models.Unigram([("<u>", 0.0), ("a", -1.0), ("b", -1.0)], unk_id=0, byte_fallback=False)
+    )
     if normalizer is not None:
         tokenizer.normalizer = normalizer
     return tokenizer

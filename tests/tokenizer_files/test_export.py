@@ -1,4 +1,6 @@
-"""The export against SentencePiece: the same ids for any line, in `tokenizers` and in `transformers`."""
+"""The export against SentencePiece: the same ids for any line, in `tokenizers` and in
+`transformers`.
+"""
 
 import json
 import os
@@ -63,7 +65,12 @@ def differing(forms, lines):
 
 def hostile_lines(count, seed=9):
     rng = random.Random(seed)
-    words = [*SPECIALS, *SYMBOLS, *(word for line in make_lines(300) for word in line.split()), *ODD]
+    words = [
+        *SPECIALS,
+        *SYMBOLS,
+        *(word for line in make_lines(300) for word in line.split()),
+        *ODD,
+    ]
     return [
         "".join(rng.choice(words) + rng.choice(("", "", " ")) for _ in range(rng.randint(1, 12)))
         for _ in range(count)
@@ -95,15 +102,23 @@ def test_special_tokens_in_raw_text_are_text(both_forms):
 @pytest.mark.parametrize("byte_fallback", [False, True])
 @pytest.mark.parametrize("pieces", ["▁abs>kun", "▁abmk", "▁<abs>kunmpd/0x4A1", "▁東"])
 def test_special_tokens_in_text_whose_characters_are_no_pieces(pieces, byte_fallback):
-    """`Unigram` would take the piece <s> rather than an unknown <, whatever their scores."""
+    """`Unigram` would take the piece <s> rather than an unknown <, whatever their
+    scores.
+    """
     longer = [piece for piece in ("▁a", "s>", "un", "<s") if set(piece) <= set(pieces)]
-    contents = Contents([*pieces, *longer], [-2.0 - place for place in range(len(pieces) + len(longer))])
-    proto = build_model(Contents(contents.pieces, contents.scores, [], byte_fallback), model().normalizer_spec)
+    contents = Contents(
+        [*pieces, *longer], [-2.0 - place for place in range(len(pieces) + len(longer))]
+    )
+    proto = build_model(
+        Contents(contents.pieces, contents.scores, [], byte_fallback), model().normalizer_spec
+    )
     forms = processor(proto), build_tokenizer(proto)
     forms[1].encode_special_tokens = True
     rng = random.Random(11)
     parts = [*SPECIALS, "a", "<", ">", "<s", "ab", " ", "東", "\U00012000"]
-    assert not differing(forms, ["".join(rng.choices(parts, k=rng.randint(1, 6))) for _ in range(800)])
+    assert not differing(
+        forms, ["".join(rng.choices(parts, k=rng.randint(1, 6))) for _ in range(800)]
+    )
 
 
 def test_unknown_characters():
@@ -114,7 +129,9 @@ def test_unknown_characters():
     tokenizer = exported("bytes")
     encoding = tokenizer.encode(line, add_special_tokens=False)
     spelt = [piece for piece in encoding.tokens if piece.startswith("<0x")]
-    assert bytes(int(piece[3:5], 16) for piece in spelt).decode() == "\U00012000\U00012001\U00012002"
+    assert (
+        bytes(int(piece[3:5], 16) for piece in spelt).decode() == "\U00012000\U00012001\U00012002"
+    )
     assert tokenizer.decode(encoding.ids) == line
 
 
@@ -127,7 +144,9 @@ def test_decoded_text_is_that_of_sentencepiece(both_forms):
 
 
 def test_offsets_point_at_the_text_of_a_token():
-    """Fences and breaks come and go; where nothing else changes, tokens are slices of the line."""
+    """Fences and breaks come and go; where nothing else changes, tokens are slices of
+    the line.
+    """
     tokenizer, checked = exported("plain"), 0
     for line in make_lines(400, seed=21):
         if unicodedata.is_normalized("NFKC", line) and "<" not in line:
@@ -175,7 +194,9 @@ def test_scores_above_zero():
 
 
 def test_pieces_across_spaces():
-    """Then words are not put apart: the best path of a line is not that of its words."""
+    """Then words are not put apart: the best path of a line is not that of its
+    words.
+    """
     pieces, scores = ["▁", "a", "b", "a▁b", "▁a"], [-2.0, -3.0, -3.0, -1.0, -2.5]
     proto = build_model(Contents(pieces, scores), model().normalizer_spec)
     ids = build_tokenizer(proto).encode("a b a b", add_special_tokens=False).ids
@@ -186,15 +207,21 @@ def test_pieces_across_spaces():
 @pytest.mark.parametrize("byte_fallback", [False, True])
 def test_a_model_without_a_piece_for_spaces(byte_fallback):
     """The unknown U+2581 is then one token with the unknown characters before it."""
-    proto = build_model(Contents(["a", "b", "ab"], [-2.0, -3.0, -4.0], [], byte_fallback), model().normalizer_spec)
+    proto = build_model(
+        Contents(["a", "b", "ab"], [-2.0, -3.0, -4.0], [], byte_fallback), model().normalizer_spec
+    )
     forms = processor(proto), build_tokenizer(proto)
     forms[1].encode_special_tokens = True
     rng = random.Random(3)
-    assert not differing(forms, ["".join(rng.choices("abx▁ <s>", k=rng.randint(1, 9))) for _ in range(1000)])
+    assert not differing(
+        forms, ["".join(rng.choices("abx▁ <s>", k=rng.randint(1, 9))) for _ in range(1000)]
+    )
 
 
 def with_scores(change):
-    """The model with scores changed; `change` takes the place among the pieces of text, and the score."""
+    """The model with scores changed; `change` takes the place among the pieces of text,
+    and the score.
+    """
     proto = changed()
     for place, entry in enumerate(entry for entry in proto.pieces if entry.type == entry.NORMAL):
         entry.score = change(place, entry.score)
@@ -226,8 +253,13 @@ def test_the_same_bytes_every_time(tmp_path):
     source = write_model(tmp_path / "m.model", model(**MODELS["both"]))
     names = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
     export(source, tmp_path / "one")
-    code = f"from vocap.tokenizer_files.export import export; export({str(source)!r}, {str(tmp_path / 'two')!r})"
-    subprocess.run([sys.executable, "-c", code], check=True, env=os.environ | {"PYTHONHASHSEED": "7"})
+    code = (
+        f"from vocap.tokenizer_files.export import export; export({str(source)!r}, "
+        f"{str(tmp_path / 'two')!r})"
+    )
+    subprocess.run(
+        [sys.executable, "-c", code], check=True, env=os.environ | {"PYTHONHASHSEED": "7"}
+    )
     assert sorted(os.listdir(tmp_path / "one")) == sorted(names)
     for name in names:
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
@@ -263,7 +295,9 @@ def test_auto_tokenizer_round_trip(tmp_path, monkeypatch, name):
 
 def test_no_code_comes_with_it(tmp_path):
     export(write_model(tmp_path / "m.model", model()), tmp_path / "huggingface")
-    config = json.loads((tmp_path / "huggingface" / "tokenizer_config.json").read_text(encoding="utf-8"))
+    config = json.loads(
+        (tmp_path / "huggingface" / "tokenizer_config.json").read_text(encoding="utf-8")
+    )
     assert config["tokenizer_class"] == "PreTrainedTokenizerFast" and "auto_map" not in config
 
 
@@ -313,7 +347,14 @@ def test_a_warning_for_characters_that_are_no_piece(caplog):
 
 def test_the_card_lists_iso_codes_alone():
     measures = {"alp": "-1.0", "tokens_per_sentence": "3.0", "unk_rate": "0.0"}
-    codes = {"de": "high", "sr-Latn": "low", "hi_rom": "low", "ceb": "low", "python": "code", "sql": "code"}
+    codes = {
+        "de": "high",
+        "sr-Latn": "low",
+        "hi_rom": "low",
+        "ceb": "low",
+        "python": "code",
+        "sql": "code",
+    }
     rows = [{"language": code, "resource": group, **measures} for code, group in codes.items()]
     card = write_card("name", About.of(model()), {}, rows)
     listed = card.split("language:\n")[1].split("---")[0].split()
@@ -325,7 +366,11 @@ def test_the_card_lists_iso_codes_alone():
 def test_a_folder_with_other_things_is_left_alone(tmp_path):
     source, out = write_model(tmp_path / "m.model", model()), tmp_path / "out"
     out.mkdir()
-    for name in ("tokenizer.json", "golden.json", ".snakemake_timestamp"):  # the second of earlier versions
+    for name in (
+        "tokenizer.json",
+        "golden.json",
+        ".snakemake_timestamp",
+    ):  # the second of earlier versions
         (out / name).touch()
     export(source, out)
     assert len(list(out.iterdir())) == 3

@@ -7,7 +7,13 @@ from sentencepiece import SentencePieceProcessor, sentencepiece_model_pb2
 
 from tests.tokenizers.factories import trained_normalizer
 from vocap.errors import VocapError
-from vocap.tokenizer_files.layout import Contents, build_model, read_contents, round_scores, serialize
+from vocap.tokenizer_files.layout import (
+    Contents,
+    build_model,
+    read_contents,
+    round_scores,
+    serialize,
+)
 from vocap.tokenizers.settings import tokenizer_type
 
 PIECES = ["\u2581", "a", "b", "\u2581ab", "ab", "ba"]
@@ -15,14 +21,29 @@ SCORES = np.array([-2.0001, -3.3, -3.3, -4.0, -5.123456, -5.123457])
 
 
 def load(contents: Contents) -> SentencePieceProcessor:
-    return SentencePieceProcessor(model_proto=serialize(build_model(contents, trained_normalizer())))
+    return SentencePieceProcessor(
+        model_proto=serialize(build_model(contents, trained_normalizer()))
+    )
 
 
 def test_ids_are_xlm_r_s_and_the_mask_is_last():
     processor = load(Contents(PIECES, SCORES))
     assert processor.get_piece_size() == 5 + len(PIECES) == Contents(PIECES, SCORES).rows()
-    # scores descending, then strings; "ab" and "ba" are equal once rounded, so are "a" and "b"
-    expected = ["<s>", "<pad>", "</s>", "<unk>", "\u2581", "a", "b", "\u2581ab", "ab", "ba", "<mask>"]
+    # scores descending, then strings; "ab" and "ba" are equal once rounded, so are "a"
+    # and "b"
+    expected = [
+        "<s>",
+        "<pad>",
+        "</s>",
+        "<unk>",
+        "\u2581",
+        "a",
+        "b",
+        "\u2581ab",
+        "ab",
+        "ba",
+        "<mask>",
+    ]
     assert processor.id_to_piece(list(range(11))) == expected
     assert [processor.is_control(index) for index in (0, 1, 2, 10)] == [True] * 4
     assert processor.is_unknown(3)
@@ -48,13 +69,19 @@ def test_scores_are_multiples_of_two_to_the_minus_ten():
 
 def test_text_is_normalised_by_nmt_nfkc():
     processor = load(Contents(PIECES, SCORES))
-    assert processor.encode("\uff41b \u200b ba", out_type=str) == ["\u2581ab", "\u2581", "ba"]  # a full-width a
+    assert processor.encode("\uff41b \u200b ba", out_type=str) == [
+        "\u2581ab",
+        "\u2581",
+        "ba",
+    ]  # a full-width a
 
 
 def test_equal_contents_in_another_order_are_equal_bytes():
     backwards = Contents(PIECES[::-1], SCORES[::-1])
     spec = trained_normalizer()
-    assert serialize(build_model(backwards, spec)) == serialize(build_model(Contents(PIECES, SCORES), spec))
+    assert serialize(build_model(backwards, spec)) == serialize(
+        build_model(Contents(PIECES, SCORES), spec)
+    )
 
 
 @pytest.mark.parametrize(
@@ -74,7 +101,9 @@ def test_duplicate_rows_are_named(contents):
 def test_a_model_of_another_type_is_refused():
     proto = build_model(Contents(PIECES, SCORES), trained_normalizer())
     proto.trainer_spec.model_type = sentencepiece_model_pb2.TrainerSpec.BPE
-    with pytest.raises(VocapError, match=r"some\.model: a model of type BPE; train it with --model_type=unigram"):
+    with pytest.raises(
+        VocapError, match=r"some\.model: a model of type BPE; train it with --model_type=unigram"
+    ):
         read_contents(proto, "some.model")
 
 

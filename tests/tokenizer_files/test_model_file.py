@@ -20,7 +20,8 @@ def test_the_content_of_a_good_model(tmp_path):
     assert pieces.scores.dtype == np.float32
     assert pieces.scores.tolist() == [theirs.get_score(number) for number in range(400)]
     assert [(kind == 2, kind == 3, kind == 6) for kind in pieces.types] == [
-        (theirs.is_unknown(number), theirs.is_control(number), theirs.is_byte(number)) for number in range(400)
+        (theirs.is_unknown(number), theirs.is_control(number), theirs.is_byte(number))
+        for number in range(400)
     ]
     assert read_model(path).trainer_spec.vocab_size == 400
     lines = make_text("latin", 50, seed=3)

@@ -1,4 +1,6 @@
-"""The exported normaliser against SentencePiece's own, of which it must be an exact copy."""
+"""The exported normaliser against SentencePiece's own, of which it must be an exact
+copy.
+"""
 
 import itertools
 import random
@@ -20,7 +22,10 @@ from vocap.unigram.text_settings import TextSettings
 from vocap.unigram.training_text import trainer_normalizer
 
 REFERENCE = sentencepiece.SentencePieceNormalizer(
-    rule_name="nmt_nfkc", add_dummy_prefix=True, escape_whitespaces=True, remove_extra_whitespaces=True
+    rule_name="nmt_nfkc",
+    add_dummy_prefix=True,
+    escape_whitespaces=True,
+    remove_extra_whitespaces=True,
 )
 
 
@@ -41,11 +46,17 @@ def exported(rules, charsmap):
 
 def differing(exported, lines):
     wanted = REFERENCE.normalize(lines)
-    return [(line, want) for line, want in zip(lines, wanted, strict=True) if exported.normalize_str(line) != want]
+    return [
+        (line, want)
+        for line, want in zip(lines, wanted, strict=True)
+        if exported.normalize_str(line) != want
+    ]
 
 
 def test_every_beginning_of_a_key_is_a_key(rules):
-    """The properties of keys on which the fences rely: two neighbours, and the code points before."""
+    """The properties of keys on which the fences rely: two neighbours, and the code
+    points before.
+    """
     assert not [key for key in rules if len(key) > 2 and key[:-1] not in rules]
 
 
@@ -72,7 +83,9 @@ def test_hostile_strings(exported, rules):
     keys = rng.sample(sorted(rules), 3000)
     marks = sorted({key[-1] for key in rules if len(key) > 1})
     parts = [*ODD, *ODD, *marks, *keys]
-    assert not differing(exported, ["".join(rng.choices(parts, k=rng.randint(1, 9))) for _ in range(20_000)])
+    assert not differing(
+        exported, ["".join(rng.choices(parts, k=rng.randint(1, 9))) for _ in range(20_000)]
+    )
 
 
 @settings(max_examples=200, deadline=None)
@@ -81,17 +94,24 @@ def test_any_text(exported, text):
     assert exported.normalize_str(text) == REFERENCE.normalize(text)
 
 
-# marks of Unicode 16 to 18, younger than the tables behind \p{M} of tokenizers 0.23 and than those of Python
+# marks of Unicode 16 to 18, younger than the tables behind \p{M} of tokenizers 0.23 and
+# than those of Python
 YOUNG_MARKS = [
-    chr(code) for first, last in ((0x1ACF, 0x1AF0), (0x10EFA, 0x10EFB)) for code in range(first, last + 1)
+    chr(code)
+    for first, last in ((0x1ACF, 0x1AF0), (0x10EFA, 0x10EFB))
+    for code in range(first, last + 1)
 ]
 
 
 def test_marks_of_any_version_of_unicode(exported, rules):
-    """`Precompiled` would drop them after a short key. benchmarks/fuzzing/code_points.py compares all pairs."""
+    """`Precompiled` would drop them after a short key.
+    benchmarks/fuzzing/code_points.py compares all pairs.
+    """
     short = sorted({key[0] for key in rules if ord(key[0]) < 0x800})
     assert {"\u00a0", "½", "\u037e", "\u0387", "ſ"} < set(short)
-    assert not differing(exported, ["_".join(first + mark for mark in YOUNG_MARKS) for first in short])
+    assert not differing(
+        exported, ["_".join(first + mark for mark in YOUNG_MARKS) for first in short]
+    )
     firsts = random.Random(3).sample(sorted({key[0] for key in rules}), 300)
     marks = [chr(code) for code in range(0x110000) if unicodedata.category(chr(code))[0] == "M"]
     chosen = YOUNG_MARKS + random.Random(4).sample(marks, 200)
@@ -100,18 +120,24 @@ def test_marks_of_any_version_of_unicode(exported, rules):
 
 def test_code_points_of_all_planes_after_a_key(exported, rules):
     rng = random.Random(6)
-    points = [chr(code) for code in rng.sample(range(0x110000), 30_000) if not 0xD800 <= code < 0xE000]
+    points = [
+        chr(code) for code in rng.sample(range(0x110000), 30_000) if not 0xD800 <= code < 0xE000
+    ]
     firsts = sorted({key[0] for key in rules})
     assert not differing(exported, [rng.choice(firsts) + point for point in points])
 
 
 # what may stand for something inside the normaliser
-INSIDE = [*map(chr, (*range(0xFDD0, 0xFDF0), 0xE000, 0xE001, 0xE002, 0xF8FF, 0xF0000, 0x100000, 0x10FFFF))]
+INSIDE = [
+    *map(chr, (*range(0xFDD0, 0xFDF0), 0xE000, 0xE001, 0xE002, 0xF8FF, 0xF0000, 0x100000, 0x10FFFF))
+]
 
 
 def test_text_cannot_forge_a_placeholder(charsmap, rules):
     symbols = ("①", "ที่", "™", "\ufdd0x")
-    own = sentencepiece.SentencePieceProcessor(model_proto=model(size=500, symbols=symbols).SerializeToString())
+    own = sentencepiece.SentencePieceProcessor(
+        model_proto=model(size=500, symbols=symbols).SerializeToString()
+    )
     with_symbols = build_normalizer(rules, charsmap, symbols)
     rng = random.Random(7)
     parts = [*INSIDE, *symbols, "x", "e", "\u0301", " "]
@@ -122,9 +148,13 @@ def test_text_cannot_forge_a_placeholder(charsmap, rules):
 
 
 def test_text_that_starts_with_deleted_or_fenced_characters(exported):
-    """`NormalizedString` panics, or loses its offsets, where something is put before the first character."""
+    """`NormalizedString` panics, or loses its offsets, where something is put before
+    the first character.
+    """
     starts = ["\x01", "\x01\x02", "\u0301", "\u3099", "\u11a8", "\ufeff", "\u200b\u0301", ""]
-    assert not differing(exported, [start + end for start in starts for end in ("", "a", "\u0301", " ")])
+    assert not differing(
+        exported, [start + end for start in starts for end in ("", "a", "\u0301", " ")]
+    )
 
 
 @pytest.mark.parametrize("part", [" ", "a ", "\u0301", "\x01", "e\u0323\u0301", "\u1100\u1161"])
@@ -137,7 +167,9 @@ def test_long_lines_take_no_longer_a_character(exported, part):
 
 
 def test_symbols_are_kept_as_they_are_written(rules, charsmap):
-    """SentencePiece matches user-defined symbols before it normalises (`PrefixMatcher`)."""
+    """SentencePiece matches user-defined symbols before it normalises
+    (`PrefixMatcher`).
+    """
     symbols = ("①", "<date>", "e\u0301x", "ที่", "\u0301\u0301", "™")
     proto = model(size=500, symbols=symbols)
     own = sentencepiece.SentencePieceProcessor(model_proto=proto.SerializeToString())
@@ -167,7 +199,10 @@ def test_symbols_are_kept_as_they_are_written(rules, charsmap):
     ("symbols", "parts"),
     [
         (("①②", "②③④", "④"), "①②③④x"),  # they overlap: the first one from the left counts
-        (("e", "\u0301", "x\u0301y"), "ex\u0301y\u0323"),  # a key would begin in one and end in the other
+        (
+            ("e", "\u0301", "x\u0301y"),
+            "ex\u0301y\u0323",
+        ),  # a key would begin in one and end in the other
         (("\u0301a",), "e\u0301a\u0308"),  # a key takes its start away, or the start of such a key
         (("\u16d67", "\U00016d63"), "\U00016d63\U00016d67\u1e63"),
         (("ab", "b①"), "ab①"),
@@ -175,7 +210,9 @@ def test_symbols_are_kept_as_they_are_written(rules, charsmap):
     ],
 )
 def test_symbols_that_meet_others_and_keys(rules, charsmap, symbols, parts):
-    own = sentencepiece.SentencePieceProcessor(model_proto=model(size=500, symbols=symbols).SerializeToString())
+    own = sentencepiece.SentencePieceProcessor(
+        model_proto=model(size=500, symbols=symbols).SerializeToString()
+    )
     with_symbols = build_normalizer(rules, charsmap, symbols)
     for length in range(1, 6):
         for line in map("".join, itertools.product(parts, repeat=length)):
@@ -191,16 +228,33 @@ def test_symbols_with_spaces(rules, charsmap):
 @pytest.mark.parametrize(("prefix", "squeeze"), [(False, True), (True, False), (False, False)])
 def test_other_treatments_of_spaces(rules, charsmap, prefix, squeeze):
     own = sentencepiece.SentencePieceNormalizer(
-        rule_name="nmt_nfkc", add_dummy_prefix=prefix, escape_whitespaces=True, remove_extra_whitespaces=squeeze
+        rule_name="nmt_nfkc",
+        add_dummy_prefix=prefix,
+        escape_whitespaces=True,
+        remove_extra_whitespaces=squeeze,
     )
     other = build_normalizer(rules, charsmap, (), prefix, squeeze)
-    for text in ("a  b ", " a", "\u3000a\tb\u200b", "", "  ", "½ ²", "\x01", "\x01 \x02", "a\r\nb", "\u0301"):
+    for text in (
+        "a  b ",
+        " a",
+        "\u3000a\tb\u200b",
+        "",
+        "  ",
+        "½ ²",
+        "\x01",
+        "\x01 \x02",
+        "a\r\nb",
+        "\u0301",
+    ):
         assert other.normalize_str(text) == own.normalize(text), ascii(text)
 
 
 def test_no_rules_at_all():
     own = sentencepiece.SentencePieceNormalizer(
-        rule_name="identity", add_dummy_prefix=True, escape_whitespaces=True, remove_extra_whitespaces=True
+        rule_name="identity",
+        add_dummy_prefix=True,
+        escape_whitespaces=True,
+        remove_extra_whitespaces=True,
     )
     other = build_normalizer({}, b"")
     for text in ("a\u0301  ﬁ ", "\x01a", "ｶﾞ", "▁", "a▁", "a ▁ ", "▁▁a▁ ▁", "\ufdd1"):
@@ -217,39 +271,62 @@ def test_the_other_rules(name):
     table = read_charsmap(proto.normalizer_spec.precompiled_charsmap)
     other = build_normalizer(table, proto.normalizer_spec.precompiled_charsmap)
     rng, keys = random.Random(name), sorted(key for key in table if len(key) > 1)
-    points = [chr(code) for code in (*range(1, 0x3400), *range(0x3400, 0xD800, 29), *range(0xE000, 0x30000, 29))]
+    points = [
+        chr(code)
+        for code in (*range(1, 0x3400), *range(0x3400, 0xD800, 29), *range(0xE000, 0x30000, 29))
+    ]
     marks = ["\u0301", "\u0323", "\u0345", "\u0308", "\u0327", " "]
     parts = (keys, points, marks, [key[0] for key in keys])
     lines = [f"x{key}y {key}\u0323" for key in keys[::40] + single_keys(table)]
     lines += [f"a{point}\u0301\u0323{point}b" for point in points]
-    lines += ["".join(rng.choice(rng.choice(parts)) for _ in range(rng.randint(1, 8))) for _ in range(5000)]
+    lines += [
+        "".join(rng.choice(rng.choice(parts)) for _ in range(rng.randint(1, 8)))
+        for _ in range(5000)
+    ]
     wanted = own.normalize(lines)
-    assert [line for line, want in zip(lines, wanted, strict=True) if other.normalize_str(line) != want] == []
+    assert [
+        line for line, want in zip(lines, wanted, strict=True) if other.normalize_str(line) != want
+    ] == []
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_a_file_of_rules_without_nfc(seed, tmp_path):
-    """Random keys of up to three characters that overlap, deletions and symbols among them."""
+    """Random keys of up to three characters that overlap, deletions and symbols among
+    them.
+    """
     rng, path = random.Random(seed), tmp_path / "rules.tsv"
-    drawn = {"".join(rng.choices("abcé 日\u0301", k=rng.randint(1, 3))): "" for _ in range(rng.randint(1, 25))}
+    drawn = {
+        "".join(rng.choices("abcé 日\u0301", k=rng.randint(1, 3))): ""
+        for _ in range(rng.randint(1, 25))
+    }
     rules = {key: "".join(rng.choices("xyzXö", k=rng.randint(0, 2))) for key in drawn}
-    points = [[" ".join(f"{ord(one):X}" for one in text) for text in rule] for rule in rules.items()]
+    points = [
+        [" ".join(f"{ord(one):X}" for one in text) for text in rule] for rule in rules.items()
+    ]
     path.write_text("".join(f"{key}\t{value}\n" for key, value in points), "ascii")
     symbols = tuple({"".join(rng.choices("abc日", k=rng.randint(1, 3))) for _ in range(seed % 4)})
     kept = {"remove_extra_whitespaces": bool(seed % 2), "add_dummy_prefix": bool(seed % 3)}
-    settings = TextSettings(normalization=str(path), user_defined_symbols=symbols, byte_fallback=True, **kept)
+    settings = TextSettings(
+        normalization=str(path), user_defined_symbols=symbols, byte_fallback=True, **kept
+    )
     words = ["".join(rng.choices("qwrtpsdfgh", k=5)) for _ in range(600)]
     trained = train(words, 300, settings=settings)
     own = sentencepiece.SentencePieceProcessor(model_proto=trained)
     other = normalizer_of(sentencepiece_model_pb2.ModelProto.FromString(trained))
-    lines = ["".join(rng.choices("abcé 日\u0301qX\u00e0\ufdd0", k=rng.randint(0, 12))) for _ in range(3000)]
+    lines = [
+        "".join(rng.choices("abcé 日\u0301qX\u00e0\ufdd0", k=rng.randint(0, 12)))
+        for _ in range(3000)
+    ]
     assert [line for line in lines if other.normalize_str(line) != own.normalize(line)] == []
 
 
 @pytest.mark.parametrize(
     ("rules", "message"),
     [
-        ({chr(0x4E00 + number): "y" for number in range(1200)}, r"in 0 rules and \d+ code points.*train"),
+        (
+            {chr(0x4E00 + number): "y" for number in range(1200)},
+            r"in 0 rules and \d+ code points.*train",
+        ),
         ({f"x{chr(0x4E00 + number)}": "y" for number in range(1200)}, r"NFC in 1200 rules"),
     ],
 )

@@ -8,7 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.tokenizers.factories import trained_normalizer
-from vocap.tokenizer_files.layout import Contents, best_split, build_model, dead_pieces, raise_shadowed
+from vocap.tokenizer_files.layout import (
+    Contents,
+    best_split,
+    build_model,
+    dead_pieces,
+    raise_shadowed,
+)
 
 UNKNOWN = -30.0
 LETTERS = "abc"
@@ -26,8 +32,12 @@ def splits(piece: str, scores: dict[str, float]) -> list[float]:
     return totals
 
 
-vocabularies = st.dictionaries(st.sampled_from(WORDS), st.integers(-12 * 1024, -1024), min_size=1).map(
-    lambda scores: dict.fromkeys(LETTERS, -4.0) | {piece: score / 1024 for piece, score in scores.items()}
+vocabularies = st.dictionaries(
+    st.sampled_from(WORDS), st.integers(-12 * 1024, -1024), min_size=1
+).map(
+    lambda scores: (
+        dict.fromkeys(LETTERS, -4.0) | {piece: score / 1024 for piece, score in scores.items()}
+    )
 )
 
 
@@ -61,13 +71,21 @@ def test_after_raising_every_piece_is_alive_and_the_others_keep_their_score(scor
 @given(vocabularies)
 def test_dead_pieces_equal_enumeration(scores):
     """A tie is not death: SentencePiece takes the whole piece, which starts first."""
-    proto = build_model(Contents(list(scores), np.array(list(scores.values()))), trained_normalizer())
-    expected = {piece for piece, score in scores.items() if max(splits(piece, scores), default=-np.inf) > score}
+    proto = build_model(
+        Contents(list(scores), np.array(list(scores.values()))), trained_normalizer()
+    )
+    expected = {
+        piece
+        for piece, score in scores.items()
+        if max(splits(piece, scores), default=-np.inf) > score
+    }
     assert set(dead_pieces(proto)) == expected
 
 
 def test_a_piece_of_the_word_start_counts_as_it_stands():
-    """The dummy prefix and the normaliser would change these strings; the check must not let them."""
+    """The dummy prefix and the normaliser would change these strings; the check must
+    not let them.
+    """
     pieces = ["\u2581", "a", "\u2581a", "a\u2581b", "b", "\u2581\u2581"]
     scores = np.array([-1.0, -2.0, -4.0, -3.5, -2.0, -3.0])
     proto = build_model(Contents(pieces, scores), trained_normalizer())

@@ -1,4 +1,6 @@
-"""Three made languages, real models of them, and an allocation, for the tests of the tokenizers; bytes merged."""
+"""Three made languages, real models of them, and an allocation, for the tests of the
+tokenizers; bytes merged.
+"""
 
 import random
 from dataclasses import dataclass
@@ -26,7 +28,9 @@ NUMBERS = {"en": 3000, "ka": 300, "zh": 900}
 
 
 def make_lines(language: str, lines: int, seed: int = 1) -> list[str]:
-    """Sentences of words of a small made lexicon, frequent ones short; `zh` has no spaces."""
+    """Sentences of words of a small made lexicon, frequent ones short; `zh` has no
+    spaces.
+    """
     rng = random.Random(f"{seed} {language}")
     alphabet = ALPHABETS[language]
     syllables = [rng.choice(alphabet) + rng.choice(alphabet) for _ in range(40)]
@@ -42,7 +46,9 @@ def byte_tokenizer(lines, normalizer=None, size=300, **options) -> Tokenizer:
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
     alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(vocab_size=size, initial_alphabet=alphabet, show_progress=False, **options)
+    trainer = trainers.BpeTrainer(
+        vocab_size=size, initial_alphabet=alphabet, show_progress=False, **options
+    )
     tokenizer.train_from_iterator(lines, trainer)
     if normalizer:
         tokenizer.normalizer = normalizer
@@ -51,27 +57,43 @@ def byte_tokenizer(lines, normalizer=None, size=300, **options) -> Tokenizer:
 
 @cache
 def trained_normalizer():
-    """The `NormalizerSpec` that the pinned SentencePiece writes into the models it trains."""
-    return sentencepiece_model_pb2.ModelProto.FromString(train(make_lines("en", 200), 40)).normalizer_spec
+    """The `NormalizerSpec` that the pinned SentencePiece writes into the models it
+    trains.
+    """
+    return sentencepiece_model_pb2.ModelProto.FromString(
+        train(make_lines("en", 200), 40)
+    ).normalizer_spec
 
 
 @dataclass(frozen=True)
 class StageFolders:
-    """Paths of what the earlier stages would have left, and the options that name them."""
+    """Paths of what the earlier stages would have left, and the options that name
+    them.
+    """
 
     root: Path
 
     @property
     def options(self) -> list[str]:
-        names = {"allocation": "allocation", "vocabularies": "vocabularies", "weights": "weights.tsv"}
-        return [part for option, name in names.items() for part in (f"--{option}", str(self.root / name))]
+        names = {
+            "allocation": "allocation",
+            "vocabularies": "vocabularies",
+            "weights": "weights.tsv",
+        }
+        return [
+            part
+            for option, name in names.items()
+            for part in (f"--{option}", str(self.root / name))
+        ]
 
     def model(self, language: str) -> Path:
         return self.root / "vocabularies" / language / "models" / f"{SIZES[language]}.model"
 
 
 def make_stages(root: Path) -> StageFolders:
-    """Corpora, models, tables of characters, an allocation of all their pieces, weights and a sample of all."""
+    """Corpora, models, tables of characters, an allocation of all their pieces, weights
+    and a sample of all.
+    """
     made, owners, mix = StageFolders(root), {}, []
     for language, size in SIZES.items():
         lines = make_lines(language, 1500)
@@ -82,7 +104,10 @@ def make_stages(root: Path) -> StageFolders:
             if kind == NORMAL:
                 owners.setdefault(piece, []).append(language)
         columns = ("size", "pieces", "alp", "alp_heldout", "tokens_per_sentence", "status")
-        rows = [(20, None, None, None, None, "too small"), (size, size, -50.5, -51.5, TOKENS[language], "ok")]
+        rows = [
+            (20, None, None, None, None, "too small"),
+            (size, size, -50.5, -51.5, TOKENS[language], "ok"),
+        ]
         write_tsv(root / "vocabularies" / language / "curve.tsv", columns, rows)
         mix += lines[: 1500 * NUMBERS[language] // 3000]
         train_file = root / "corpora" / language / "train.txt"
@@ -91,7 +116,9 @@ def make_stages(root: Path) -> StageFolders:
         write_characters(table, character_counts([lines]), len(lines))
     random.Random(1).shuffle(mix)
     write_lines(root / "mix.txt", mix)
-    rows = [(language, NUMBERS[language], 0.0, 0.0, size, 1.0, 1) for language, size in SIZES.items()]
+    rows = [
+        (language, NUMBERS[language], 0.0, 0.0, size, 1.0, 1) for language, size in SIZES.items()
+    ]
     columns = ("language", "n", "q", "weight", "size", "gain", "own_pieces")
     write_tsv(root / "allocation" / "allocation.tsv", columns, rows)
     write_tsv(
@@ -100,6 +127,8 @@ def make_stages(root: Path) -> StageFolders:
         [(piece, ",".join(codes)) for piece, codes in sorted(owners.items())],
     )
     write_tsv(
-        root / "weights.tsv", ("language", "n", "source"), [(code, n, "lines") for code, n in NUMBERS.items()]
+        root / "weights.tsv",
+        ("language", "n", "source"),
+        [(code, n, "lines") for code, n in NUMBERS.items()],
     )
     return made

@@ -1,4 +1,6 @@
-"""Real words of several scripts, with the marks that make normalisation hard, and tiny models of them."""
+"""Real words of several scripts, with the marks that make normalisation hard, and tiny
+models of them.
+"""
 
 import random
 import unicodedata
@@ -8,7 +10,8 @@ from tests.tokenizer_files.factories import parse, train_model
 from vocap.tokenizer_files.layout import relayout
 
 TEXTS = {
-    "vi": "Tôi không thể hiểu được tiếng Việt vì nó rất phức tạp những người nghiên cứu đã khẳng định",
+    "vi": "Tôi không thể hiểu được tiếng Việt vì nó rất phức tạp những người nghiên cứu đã khẳng "
+    "định",
     "yo": "Ọ̀rọ̀ yìí ṣe pàtàkì fún gbogbo ènìyàn tó bá fẹ́ kọ́ èdè Yorùbá dáadáa ẹ̀kọ́ ọmọ",
     "el": "ἐν ἀρχῇ ἦν ὁ λόγος καὶ ᾧ τινι ἄνθρωπος ὥρα",
     "hi": "हिन्दी में ज़रूर लड़का पढ़ता है क़लम फ़िल्म ग़ज़ल कि की लिखा क्षत्रिय",
@@ -21,7 +24,8 @@ TEXTS = {
     "en": "the ½ ² ①②③ ﬁne ﬂoor x² Å naïve café <s> </s> <unk> <pad> <mask> <0x41> ™",
 }
 WORDS = {language: text.split() for language, text in TEXTS.items()}
-# what else hostile text is made of: controls, spaces, joiners, marks alone and twice, compatibility characters
+# what else hostile text is made of: controls, spaces, joiners, marks alone and twice,
+# compatibility characters
 ODD = [
     *"\x01\x1c\x7f\x85\xa0\xad\t\r \u3000\u200b\u200c\u200d\u2028\u2581\ufeff\ufffd\u0600\u180e",
     *"\u0300\u0301\u0302\u0303\u0307\u0308\u0309\u031b\u0323\u0328\u0338\u0340\u0344\u0345\u05bc\u05c1\u064b\u0651",
@@ -50,7 +54,9 @@ def model(
     coverage: float = 0.98,
     rules: str = "nmt_nfkc",
 ):
-    """A `ModelProto` in the shared layout, trained by SentencePiece on the words above."""
+    """A `ModelProto` in the shared layout, trained by SentencePiece on the words
+    above.
+    """
     trained = train_model(
         make_lines(1500),
         size,
@@ -67,4 +73,6 @@ def processor(proto):
     """SentencePiece's own reading of the model."""
     import sentencepiece
 
-    return sentencepiece.SentencePieceProcessor(model_proto=proto.SerializeToString(deterministic=True))
+    return sentencepiece.SentencePieceProcessor(
+        model_proto=proto.SerializeToString(deterministic=True)
+    )

@@ -1,4 +1,6 @@
-"""The Kneser-Ney bigram against its definition, pair by pair in plain Python; intervals against theory."""
+"""The Kneser-Ney bigram against its definition, pair by pair in plain Python; intervals
+against theory.
+"""
 
 import math
 import random
@@ -35,12 +37,16 @@ def direct_probability(lines, size):
     lower = discount(predecessors.values())
 
     def unigram(w):
-        return max(predecessors[w] - lower, 0) / different + lower * len(predecessors) / different / (size + 1)
+        return max(predecessors[w] - lower, 0) / different + lower * len(
+            predecessors
+        ) / different / (size + 1)
 
     def probability(v, w):
         if not totals[v]:
             return unigram(w)
-        return max(pairs[v, w] - higher, 0) / totals[v] + higher * successors[v] / totals[v] * unigram(w)
+        return max(pairs[v, w] - higher, 0) / totals[v] + higher * successors[v] / totals[
+            v
+        ] * unigram(w)
 
     return probability
 
@@ -73,18 +79,29 @@ def test_no_text_has_no_bits():
 def test_the_sample_is_spread_evenly_over_the_file(tmp_path):
     lines = [f"{number:09}" for number in range(1000)]
     write_lines(tmp_path / "train.txt", ["", *lines, ""])
-    assert training_sample(tmp_path / "train.txt", 9000) == training_sample(tmp_path / "train.txt") == lines
+    assert (
+        training_sample(tmp_path / "train.txt", 9000)
+        == training_sample(tmp_path / "train.txt")
+        == lines
+    )
     assert training_sample(tmp_path / "train.txt", 900) == lines[::10]
 
 
 def test_intervals_are_those_of_paired_lines():
-    """Against the normal approximation of a ratio of means; a rival that pays 0.1 bits a byte more."""
+    """Against the normal approximation of a ratio of means; a rival that pays 0.1 bits
+    a byte more.
+    """
     rng = np.random.default_rng(3)
-    best = {code: np.stack([rng.uniform(50, 300, 400), rng.integers(40, 90, 400)]) for code in ("en", "hi", "fi")}
+    best = {
+        code: np.stack([rng.uniform(50, 300, 400), rng.integers(40, 90, 400)])
+        for code in ("en", "hi", "fi")
+    }
     noise = {code: rng.normal(2, 20, 400) for code in best}
     rivals = {
         "alike": {code: np.stack([bits + 0.1 * size, size]) for code, (bits, size) in best.items()},
-        "noisy": {code: np.stack([best[code][0] + noise[code], best[code][1]]) for code in ("en", "hi")},
+        "noisy": {
+            code: np.stack([best[code][0] + noise[code], best[code][1]]) for code in ("en", "hi")
+        },
     }
     found = paired_differences({"best": best, "alike": rivals["alike"]})
     mean = sum(bits_per_byte(lines) for lines in best.values()) / 3
@@ -98,14 +115,19 @@ def test_intervals_are_those_of_paired_lines():
         for code, part in differences.items()
     ]
     middle, error = sum(differences.values()) / 2, math.hypot(*errors) / 2
-    assert (low, high) == pytest.approx((middle - 1.96 * error, middle + 1.96 * error), abs=0.15 * error)
+    assert (low, high) == pytest.approx(
+        (middle - 1.96 * error, middle + 1.96 * error), abs=0.15 * error
+    )
 
 
 def test_lengths_come_back_and_another_file_is_refused(tmp_path):
     path = tmp_path / "bits.npz"
     lines = np.array([[3.5, 4], [1, 2]])
     write_lengths(path, {("heldout", "en"): lines, ("parallel", "hi"): lines * math.nan})
-    assert read_lengths(path, "heldout")["en"].tolist() == lines.tolist() and read_lengths(path, "parallel") == {}
+    assert (
+        read_lengths(path, "heldout")["en"].tolist() == lines.tolist()
+        and read_lengths(path, "parallel") == {}
+    )
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(VocapError, match=r"bits.npz: not a file of bits"):
         read_lengths(path, "heldout")

@@ -1,4 +1,6 @@
-"""Many tokenizers in one call, without a run, against the libraries' own encoding; gates; names and bad calls."""
+"""Many tokenizers in one call, without a run, against the libraries' own encoding;
+gates; names and bad calls.
+"""
 
 import json
 import math
@@ -29,7 +31,9 @@ from .test_bigram import direct_bits
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory):
-    """A SentencePiece model and a tokenizer of bytes, text of two languages, parallel text of three."""
+    """A SentencePiece model and a tokenizer of bytes, text of two languages, parallel
+    text of three.
+    """
     root = tmp_path_factory.mktemp("evaluate")
     (root / "spm.model").write_bytes(model().SerializeToString(deterministic=True))
     (root / "hub").mkdir()
@@ -70,7 +74,10 @@ def test_many_tokenizers_on_parallel_text_without_a_run(root, tmp_path):
     given = ["--tokenizer", root / "spm.model", "--tokenizer", root / "hub"]
     printed = run(*given, "--parallel", f"{root}/aligned/{{lang}}.txt", "-o", tmp_path / "s.tsv")
     rows = {row["tokenizer"]: row for row in read_tsv(tmp_path / "s.tsv")}
-    texts = {code: (root / "aligned" / f"{code}.txt").read_text().split("\n")[:-1] for code in ("el", "en", "hi")}
+    texts = {
+        code: (root / "aligned" / f"{code}.txt").read_text().split("\n")[:-1]
+        for code in ("el", "en", "hi")
+    }
     assert list(rows) == ["spm", "hub"] and "3 languages" in printed
     for name, (size, encode, decode) in encoders(root).items():
         counts = {code: [len(encode(line)) for line in lines] for code, lines in texts.items()}
@@ -90,11 +97,16 @@ def test_many_tokenizers_on_parallel_text_without_a_run(root, tmp_path):
         every = [line for own in lines.values() for line in own]
         expected["round_trip"] = sum(decode(encode(line)) == line for line in every) / len(every)
         if name == "hub":  # which knows all characters
-            bits = [fold_bits(encode, size, own) / sum(len(s.encode()) for s in own) for own in lines.values()]
+            bits = [
+                fold_bits(encode, size, own) / sum(len(s.encode()) for s in own)
+                for own in lines.values()
+            ]
             expected["ten_fold_bits_per_byte"] = fmean(bits)
         for column, value in expected.items():
             assert float(row[column]) == pytest.approx(value, rel=1e-9), column
-        assert all(part in printed for part in (f"{worst} {ratios[worst]:.2f}", f"{expected['gini']:.4f}"))
+        assert all(
+            part in printed for part in (f"{worst} {ratios[worst]:.2f}", f"{expected['gini']:.4f}")
+        )
     assert "bits/byte (ten folds)" in printed
 
 
@@ -107,10 +119,14 @@ def test_folds_need_a_thousand_lines_and_pay_unknown_characters(root, tmp_path):
 
     def lost(line):
         proto = stock.encode(line, out_type="immutable_proto")
-        return sum(len(piece.piece.encode()) for piece in proto.pieces if piece.id == stock.unk_id())
+        return sum(
+            len(piece.piece.encode()) for piece in proto.pieces if piece.id == stock.unk_id()
+        )
 
     lines = (root / "long.txt").read_text("utf-8").split("\n")[:-1]
-    bits = fold_bits(stock.encode, stock.get_piece_size(), lines, lost) / sum(len(line.encode()) for line in lines)
+    bits = fold_bits(stock.encode, stock.get_piece_size(), lines, lost) / sum(
+        len(line.encode()) for line in lines
+    )
     assert float(long["ten_fold_bits_per_byte"]) == pytest.approx(bits, rel=1e-9)
     assert f"{bits:.4f}" in printed and not (tmp_path / "spm" / "parallel.tsv").exists()
 
@@ -119,9 +135,15 @@ def test_records_are_read_as_their_text(root, tmp_path):
     lines = [line for line in (root / "long.txt").read_text("utf-8").split("\n")[:-1] if line]
     write_lines(tmp_path / "a.jsonl", [json.dumps({"id": "1", "text": line}) for line in lines])
     pandas.DataFrame({"id": "1", "text": lines}).to_parquet(tmp_path / "a.parquet")
-    for name, path in (("plain", root / "long.txt"), ("a", tmp_path / "a.jsonl"), ("b", tmp_path / "a.parquet")):
+    for name, path in (
+        ("plain", root / "long.txt"),
+        ("a", tmp_path / "a.jsonl"),
+        ("b", tmp_path / "a.parquet"),
+    ):
         run("--tokenizer", root / "spm.model", "--text", f"en={path}", "--tables", tmp_path / name)
-    plain, *others = [(tmp_path / n / "spm" / "evaluation.tsv").read_text() for n in ("plain", "a", "b")]
+    plain, *others = [
+        (tmp_path / n / "spm" / "evaluation.tsv").read_text() for n in ("plain", "a", "b")
+    ]
     assert others == [plain, plain] and len(lines) == 1020
 
 
@@ -134,25 +156,37 @@ def test_text_and_parallel_text_of_other_languages(root, tmp_path):
         "--parallel",
         f"{root}/aligned/{{lang}}.txt",
     ]
-    assert "2 languages; bits/byte (ten folds) and round trip: text of" in run("--tokenizer", root / "hub", *given)
+    assert "2 languages; bits/byte (ten folds) and round trip: text of" in run(
+        "--tokenizer", root / "hub", *given
+    )
 
 
 def test_gates_of_a_tokenizer_with_every_fault(tmp_path):
-    """A run, a long id, capitals; then ids that are never read, and the first two bytes of three."""
+    """A run, a long id, capitals; then ids that are never read, and the first two bytes
+    of three.
+    """
     lines = ["hello world ééé", "x" * 70 + " " + "-" * 9] * 20
     tokenizer = byte_tokenizer(lines, normalizers.Lowercase(), size=400)
     fine = check_gates(Splitter(saved(tokenizer, tmp_path / "fine")), Differences(2), {})
     passed = [gate for gate, result in fine.items() if result == "pass"]
     assert passed == ["unknown characters", "all bytes", "dead ids", "fragments of characters"]
     assert fine["lossless"] == "fail: 1 of 5 hard texts (characters 1): “  A\tb  c ” → “  a\tb  c ”"
-    assert "“xxxxxxxx" in fine["junk runs"] and fine["ids over 64 characters"].endswith("“" + 24 * "x" + "…”")
+    assert "“xxxxxxxx" in fine["junk runs"] and fine["ids over 64 characters"].endswith(
+        "“" + 24 * "x" + "…”"
+    )
 
     tokenizer.normalizer = normalizers.Replace("w", "v")
     dead = [token for token in tokenizer.get_vocab() if "w" in token and len(token) > 1]
     splitter = Splitter(saved(tokenizer, tmp_path / "dead"))
-    assert {splitter.encoder.pieces[n] for n in dead_ids(splitter, dict(texts_of(splitter)))} == set(dead) != set()
+    assert (
+        {splitter.encoder.pieces[n] for n in dead_ids(splitter, dict(texts_of(splitter)))}
+        == set(dead)
+        != set()
+    )
 
-    splitter = Splitter(saved(byte_tokenizer(["\u0915 \u0916 \u0917"] * 9, size=257), tmp_path / "parts"))
+    splitter = Splitter(
+        saved(byte_tokenizer(["\u0915 \u0916 \u0917"] * 9, size=257), tmp_path / "parts")
+    )
     found = check_gates(splitter, Differences(), {})["fragments of characters"]
     assert found == "fail: 1, the first id 256 “\\xe0\\xa4”"
 
@@ -169,14 +203,24 @@ def test_gates_of_a_model_with_unknown_characters(root, tmp_path, kind):
     if kind == "export":
         export(path, tmp_path / "huggingface")
         path = tmp_path / "huggingface"
-    write_lines(tmp_path / "text.txt", ["a \u0b95\u0b95 b", "\U00012000", "the fine \u0416\u0416 \u2603"])
+    write_lines(
+        tmp_path / "text.txt", ["a \u0b95\u0b95 b", "\U00012000", "the fine \u0416\u0416 \u2603"]
+    )
     text = ["--text", f"en={tmp_path}/text.txt"]
     printed = run("--tokenizer", f"own={path}", *text, "--gates", "-o", tmp_path / "s.tsv")
     (row,) = read_tsv(tmp_path / "s.tsv")
-    expected = {"Cuneiform 1 (\U00012000)", "Cyrillic 2 (\u0416)", "Tamil 2 (\u0b95)", "symbols 1 (\u2603)"}
+    expected = {
+        "Cuneiform 1 (\U00012000)",
+        "Cyrillic 2 (\u0416)",
+        "Tamil 2 (\u0b95)",
+        "symbols 1 (\u2603)",
+    }
     assert set(row["unknown characters"].removeprefix("fail: ").split(", ")) == expected
     assert row["lossless"].startswith("fail: 3 of 3 lines (unknown 3): “")
-    assert row["all bytes"] == "fail: 256 without an id, the first <0x00>" and row["junk runs"] == "pass"
+    assert (
+        row["all bytes"] == "fail: 256 without an id, the first <0x00>"
+        and row["junk runs"] == "pass"
+    )
     assert row["all bytes"] in printed
 
 

@@ -1,4 +1,6 @@
-"""Every column against its definition, computed naively from SentencePiece's own pieces."""
+"""Every column against its definition, computed naively from SentencePiece's own
+pieces.
+"""
 
 import math
 import random
@@ -29,7 +31,9 @@ LANGUAGES = ("en", "th")
 def corpora(tmp_path_factory):
     root = tmp_path_factory.mktemp("evaluation")
     (root / "tokenizer").mkdir()
-    (root / "tokenizer" / "sentencepiece.model").write_bytes(model().SerializeToString(deterministic=True))
+    (root / "tokenizer" / "sentencepiece.model").write_bytes(
+        model().SerializeToString(deterministic=True)
+    )
     export(root / "tokenizer" / "sentencepiece.model", root / "tokenizer" / "huggingface")
     lines = make_lines(400, seed=12)
     for language, part in zip(LANGUAGES, (lines[:250], lines[250:]), strict=True):
@@ -37,7 +41,8 @@ def corpora(tmp_path_factory):
         chooser = random.Random(language)
         numbers = ("".join(chooser.choices("123", k=chooser.randint(1, 9))) for _ in part)
         text = "".join(
-            f"{line} \U00012000 {WORDS[language][0]} x{n}.{n} {n}\n" for line, n in zip(part, numbers, strict=True)
+            f"{line} \U00012000 {WORDS[language][0]} x{n}.{n} {n}\n"
+            for line, n in zip(part, numbers, strict=True)
         )
         (root / "corpora" / language / "heldout.txt").write_text(text, encoding="utf-8")
     write_lines(root / "corpora" / "en" / "train.txt", make_lines(300, seed=13))  # th has none
@@ -45,7 +50,14 @@ def corpora(tmp_path_factory):
 
 
 def run(root, tokenizer, tables, *options):
-    arguments = ("--tokenizer", f"t={root / tokenizer}", "--corpora", root / "corpora", "--tables", tables)
+    arguments = (
+        "--tokenizer",
+        f"t={root / tokenizer}",
+        "--corpora",
+        root / "corpora",
+        "--tables",
+        tables,
+    )
     commands.run(evaluate, *arguments, *options)
     return list(read_tsv(tables / "t" / "evaluation.tsv", COLUMNS))
 
@@ -64,7 +76,8 @@ def naive(path, processor, spaces):
 
     return {
         "lines": len(lines),
-        "alp": sum(sum(math.log(probability[piece]) for piece in line) for line in pieces) / len(lines),
+        "alp": sum(sum(math.log(probability[piece]) for piece in line) for line in pieces)
+        / len(lines),
         "tokens_per_sentence": len(flat) / len(lines),
         "tokens_per_word": len(flat) / sum(len(line.split()) for line in lines) if spaces else None,
         "chars_per_token": sum(map(len, lines)) / len(flat),
@@ -74,8 +87,11 @@ def naive(path, processor, spaces):
         "renyi": math.log(sum(p**2.5 for p in probability.values())) / (1 - 2.5) / math.log(size),
         "single_char_share": sum(len(piece.replace("▁", "")) == 1 for piece in flat) / len(flat),
         "whole_words": sum(map(is_whole, words)) / len(words) if spaces else None,
-        "digits_per_token": sum(map(count_digits, flat)) / sum(count_digits(piece) > 0 for piece in flat),
-        "numbers_alike": alike(processor, [n for line in lines for n in re.findall("[0-9]+", line)]),
+        "digits_per_token": sum(map(count_digits, flat))
+        / sum(count_digits(piece) > 0 for piece in flat),
+        "numbers_alike": alike(
+            processor, [n for line in lines for n in re.findall("[0-9]+", line)]
+        ),
         "broken_utf8": 0,
         "changed_lines": sum(
             processor.unk_id() not in ids and processor.decode(ids) != line
@@ -90,16 +106,22 @@ def count_digits(piece):
 
 
 def alike(processor, numbers):
-    """The share of numbers of two to eight digits, all known, that are cut as most of as many digits are."""
+    """The share of numbers of two to eight digits, all known, that are cut as most of
+    as many digits are.
+    """
     numbers = [number for number in numbers if 2 <= len(number) <= 8]
     cuts = {
-        number: tuple(filter(None, map(count_digits, processor.id_to_piece(processor.encode(number)))))
+        number: tuple(
+            filter(None, map(count_digits, processor.id_to_piece(processor.encode(number))))
+        )
         for number in numbers
     }
     numbers = [number for number in numbers if sum(cuts[number]) == len(number)]
     most = 0
     for length in range(2, 9):
-        most += max(Counter(cuts[number] for number in numbers if len(number) == length).values(), default=0)
+        most += max(
+            Counter(cuts[number] for number in numbers if len(number) == length).values(), default=0
+        )
     return most / len(numbers)
 
 
@@ -107,7 +129,9 @@ def alike(processor, numbers):
 def test_columns(corpora, tmp_path, tokenizer):
     rows = run(corpora, tokenizer, tmp_path)
     assert [(row["language"], row["resource"]) for row in rows] == [("en", "high"), ("th", "high")]
-    processor = SentencePieceProcessor(model_file=str(corpora / "tokenizer" / "sentencepiece.model"))
+    processor = SentencePieceProcessor(
+        model_file=str(corpora / "tokenizer" / "sentencepiece.model")
+    )
     for row in rows:
         path = corpora / "corpora" / row["language"] / "heldout.txt"
         expected = naive(path, processor, spaces=row["language"] == "en")
@@ -122,15 +146,21 @@ def test_columns(corpora, tmp_path, tokenizer):
         (corpora / "corpora" / "en" / f"{part}.txt").read_text("utf-8").split("\n")[:-1]
         for part in ("train", "heldout")
     )
-    bits = math.fsum(direct_bits(processor.encode(train), processor.encode(heldout), processor.get_piece_size()))
-    lost = [(row["character"].encode(), int(row["count"])) for row in unknown if row["language"] == "en"]
+    bits = math.fsum(
+        direct_bits(processor.encode(train), processor.encode(heldout), processor.get_piece_size())
+    )
+    lost = [
+        (row["character"].encode(), int(row["count"])) for row in unknown if row["language"] == "en"
+    ]
     bits += 8 * sum(len(character) * count for character, count in lost)
     size = sum(len(line.encode()) for line in heldout)
     assert float(rows[0]["bigram_bits_per_byte"]) == pytest.approx(bits / size, rel=1e-12)
     assert rows[1]["bigram_bits_per_byte"] == ""
     lengths = read_lengths(tmp_path / "t" / "bits.npz", "heldout")
     assert list(lengths) == ["en"] and lengths["en"].sum(1) == pytest.approx([bits, size], rel=1e-6)
-    counts = {row["language"]: int(row["count"]) for row in unknown if row["character"] == "\U00012000"}
+    counts = {
+        row["language"]: int(row["count"]) for row in unknown if row["character"] == "\U00012000"
+    }
     assert counts == {"en": 250, "th": 150}
     for row in unknown:
         piece = processor.piece_to_id(row["character"])
@@ -138,9 +168,13 @@ def test_columns(corpora, tmp_path, tokenizer):
 
 
 def test_renyi_of_an_example():
-    """A fair coin and a loaded one: H_2 is minus the logarithm of the chance that two throws agree."""
+    """A fair coin and a loaded one: H_2 is minus the logarithm of the chance that two
+    throws agree.
+    """
     assert renyi_efficiency(np.array([5, 5, 0, 0])) == pytest.approx(0.5)
-    assert renyi_efficiency(np.array([9, 1]), alpha=2) == pytest.approx(-math.log(0.82) / math.log(2))
+    assert renyi_efficiency(np.array([9, 1]), alpha=2) == pytest.approx(
+        -math.log(0.82) / math.log(2)
+    )
     assert renyi_efficiency(np.array([7, 0, 0])) == 0
     assert renyi_efficiency(np.array([0, 0])) is None and renyi_efficiency(np.array([3])) is None
 
@@ -176,5 +210,7 @@ def test_a_tokenizer_of_bytes():
     assert row["whole_words"] == sum(len(cuts[word]) == 1 for word in text) / len(text) > 0
     held = [count for number in ids if (count := count_digits(tokenizer.decode([number])))]
     assert row["digits_per_token"] == sum(held) / len(held)
-    kinds = Counter(tuple(map(count_digits, cuts[word])) for word in text if word.isdigit() and len(word) > 1)
+    kinds = Counter(
+        tuple(map(count_digits, cuts[word])) for word in text if word.isdigit() and len(word) > 1
+    )
     assert row["numbers_alike"] == max(kinds.values()) / kinds.total() < 1

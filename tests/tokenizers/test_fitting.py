@@ -1,4 +1,6 @@
-"""`vocap fit`: exactly the allocated pieces, all of them alive, and an account of every one."""
+"""`vocap fit`: exactly the allocated pieces, all of them alive, and an account of every
+one.
+"""
 
 import json
 import math
@@ -40,7 +42,9 @@ def run(*words: object) -> int:
         sys.argv = before
 
 
-def fit(made: StageFolders, out: Path, *more: object) -> tuple[SentencePieceProcessor, list[dict], dict]:
+def fit(
+    made: StageFolders, out: Path, *more: object
+) -> tuple[SentencePieceProcessor, list[dict], dict]:
     assert run("fit", *made.options, *more, "-o", out) == 0
     processor = SentencePieceProcessor(model_file=str(out / "sentencepiece.model"))
     account = list(read_tsv(out / "pieces.tsv"))
@@ -48,7 +52,10 @@ def fit(made: StageFolders, out: Path, *more: object) -> tuple[SentencePieceProc
 
 
 def vocabulary(made: StageFolders) -> dict[str, str]:
-    return {row["piece"]: row["languages"] for row in read_tsv(made.root / "allocation" / "vocabulary.tsv")}
+    return {
+        row["piece"]: row["languages"]
+        for row in read_tsv(made.root / "allocation" / "vocabulary.tsv")
+    }
 
 
 def test_every_allocated_piece_has_an_id_and_is_alive(stages, tmp_path):
@@ -56,7 +63,13 @@ def test_every_allocated_piece_has_an_id_and_is_alive(stages, tmp_path):
     owners = vocabulary(stages)
     total = len(owners) + 5
     assert processor.get_piece_size() == total == description["total"]
-    assert processor.id_to_piece([0, 1, 2, 3, total - 1]) == ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    assert processor.id_to_piece([0, 1, 2, 3, total - 1]) == [
+        "<s>",
+        "<pad>",
+        "</s>",
+        "<unk>",
+        "<mask>",
+    ]
     assert {processor.id_to_piece(index) for index in range(4, total - 1)} == set(owners)
     assert {row["piece"]: row["languages"] for row in account} == owners
     assert [int(row["id"]) for row in account] == list(range(4, total - 1))
@@ -131,14 +144,19 @@ def test_a_symbol_that_is_a_piece_costs_no_row(stages, tmp_path):
 def test_pieces_that_hold_a_symbol_go_first():
     pieces, scores = ["a", "xay", "xy", "yx", "ay"], np.array([-1.0, -2.0, -9.0, -9.0, -1.5])
     assert drop_excess(pieces, scores, ["@", "ay"], 1) == ([0, 2, 3], [1])
-    assert drop_excess(pieces, scores, [], 2) == ([0, 1, 4], [3, 2])  # equal: the later string goes first
+    assert drop_excess(pieces, scores, [], 2) == (
+        [0, 1, 4],
+        [3, 2],
+    )  # equal: the later string goes first
     with pytest.raises(UsageError, match="T = 5 is too small by 1"):
         drop_excess(pieces, scores, [], 5)
 
 
 def test_a_required_character_of_no_language_is_a_piece_like_the_others(copy, tmp_path):
     owners = vocabulary(copy) | {"\u1e9e": "", "\u0416": ""}
-    write_tsv(copy.root / "allocation" / "vocabulary.tsv", ("piece", "languages"), list(owners.items()))
+    write_tsv(
+        copy.root / "allocation" / "vocabulary.tsv", ("piece", "languages"), list(owners.items())
+    )
     processor, account, description = fit(copy, tmp_path / "t", "--user-defined-symbols", "\u0416")
     total = processor.get_piece_size()
     assert total == len(owners) + 5 == description["total"]
@@ -154,7 +172,9 @@ def test_a_required_character_of_no_language_is_a_piece_like_the_others(copy, tm
 
 
 def test_weights_are_of_the_allocations_languages_only(stages, tmp_path):
-    """A language of the table that the allocation leaves out takes no share of the mixture."""
+    """A language of the table that the allocation leaves out takes no share of the
+    mixture.
+    """
     shutil.copytree(stages.root, tmp_path / "more")
     with open(tmp_path / "more" / "weights.tsv", "a", encoding="utf-8") as file:
         file.write("ru\t900000\tlines\n")
@@ -172,19 +192,35 @@ def other_normaliser(model: bytes) -> bytes:
     return proto.SerializeToString()
 
 
-MODEL, CURVE = "vocabularies/ka/models/200.model", "size\talp\ttokens_per_sentence\tstatus\n{}\tok\n"
+MODEL, CURVE = (
+    "vocabularies/ka/models/200.model",
+    "size\talp\ttokens_per_sentence\tstatus\n{}\tok\n",
+)
 AGAIN = "run vocap allocate again"
-# what is broken: its file, the new content or a change of the present one (None: the file goes), and the message
+# what is broken: its file, the new content or a change of the present one (None: the
+# file goes), and the message
 FAULTS = {
     "model is missing": (MODEL, None, [MODEL, "ka at 200", "vocap allocate"]),
-    "model is corrupt": (MODEL, lambda model: model[:-700], [MODEL, "not a usable SentencePiece model"]),
-    "model normalises differently": (MODEL, other_normaliser, [MODEL, "another normaliser", "one release"]),
+    "model is corrupt": (
+        MODEL,
+        lambda model: model[:-700],
+        [MODEL, "not a usable SentencePiece model"],
+    ),
+    "model normalises differently": (
+        MODEL,
+        other_normaliser,
+        [MODEL, "another normaliser", "one release"],
+    ),
     "model is of another run": (
         MODEL,
         lambda _: train(make_lines("ka", 1500, seed=9), SIZES["ka"], threads=1),
         [MODEL, "it lacks", AGAIN],
     ),
-    "language without weight": ("weights.tsv", "language\tn\nen\t1\nzh\t2\n", ["'ka'", "positive number"]),
+    "language without weight": (
+        "weights.tsv",
+        "language\tn\nen\t1\nzh\t2\n",
+        ["'ka'", "positive number"],
+    ),
     "curve without the size": (
         "vocabularies/ka/curve.tsv",
         CURVE.format("300\t-50.5\t9"),
@@ -241,7 +277,21 @@ def test_rows_that_do_not_fit_are_a_wrong_call(copy, tmp_path, capsys):
     owners = [(piece, codes) for piece, codes in vocabulary(copy).items() if len(piece) == 1]
     write_tsv(copy.root / "allocation" / "vocabulary.tsv", ("piece", "languages"), owners)
     total = len(owners) + 5
-    assert run("fit", *copy.options, "--byte-fallback", "--user-defined-symbols", "<x>", "-o", tmp_path / "t") == 2
+    assert (
+        run(
+            "fit",
+            *copy.options,
+            "--byte-fallback",
+            "--user-defined-symbols",
+            "<x>",
+            "-o",
+            tmp_path / "t",
+        )
+        == 2
+    )
     message = capsys.readouterr().err
-    assert f"T = {total} is too small by 257" in message and "257 rows of byte fallback and symbols" in message
+    assert (
+        f"T = {total} is too small by 257" in message
+        and "257 rows of byte fallback and symbols" in message
+    )
     assert "raise the allocation's total" in message and not (tmp_path / "t").exists()

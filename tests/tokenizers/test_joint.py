@@ -51,11 +51,17 @@ LOSSLESS = {
     [
         ([], {}, 0),
         (["--byte-fallback"], {"byte_fallback": True}, 256),
-        (["--preset", "lossless", "--control-symbols", "<|user|>"], LOSSLESS | {"byte_fallback": True}, 257),
+        (
+            ["--preset", "lossless", "--control-symbols", "<|user|>"],
+            LOSSLESS | {"byte_fallback": True},
+            257,
+        ),
     ],
 )
 def test_it_equals_sentencepiece(stages, tmp_path, flags, options, others):
-    """Same pieces and (rounded) scores as the stock trainer, told of T - 1 ids in XLM-R's order."""
+    """Same pieces and (rounded) scores as the stock trainer, told of T - 1 ids in
+    XLM-R's order.
+    """
     total = TOTAL + others
     processor, account, description = joint(
         stages, tmp_path / "t", "--total", total, "--user-defined-symbols", "<url>", *flags
@@ -66,7 +72,13 @@ def test_it_equals_sentencepiece(stages, tmp_path, flags, options, others):
     scores = {stock.id_to_piece(i): stock.get_score(i) for i in range(stock.get_piece_size())}
     assert processor.get_piece_size() == total == stock.get_piece_size() + 1
     assert {processor.id_to_piece(i) for i in range(total - 1)} == set(scores)
-    assert processor.id_to_piece([0, 1, 2, 3, total - 1]) == ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
+    assert processor.id_to_piece([0, 1, 2, 3, total - 1]) == [
+        "<s>",
+        "<pad>",
+        "</s>",
+        "<unk>",
+        "<mask>",
+    ]
     for row in account:
         assert float(row["score"]) == round(scores[row["piece"]] * 1024) / 1024
     assert description["kind"] == "joint" and description["total"] == total
@@ -80,7 +92,9 @@ def models(folder, totals) -> list[bytes]:
 
 
 def reference(lines, total: int, settings: TextSettings) -> bytes:
-    """The model of one SentencePiece training, of fewer ids where the text holds no more, in the layout."""
+    """The model of one SentencePiece training, of fewer ids where the text holds no
+    more, in the layout.
+    """
     try:
         data = train(lines, total - 1, threads=1, ids=IDS, input_sentences=0, settings=settings)
     except Unreachable as error:
@@ -95,7 +109,14 @@ def reference(lines, total: int, settings: TextSettings) -> bytes:
     [
         [],
         ["--byte-fallback"],
-        ["--user-defined-symbols", "ta", "--user-defined-symbols", "<url>", "--user-defined-symbols", "tas"],
+        [
+            "--user-defined-symbols",
+            "ta",
+            "--user-defined-symbols",
+            "<url>",
+            "--user-defined-symbols",
+            "tas",
+        ],
     ],
 )
 def test_one_descent_gives_every_total_byte_for_byte(stages, tmp_path, flags):
@@ -109,7 +130,9 @@ def test_one_descent_gives_every_total_byte_for_byte(stages, tmp_path, flags):
     asked = [part for total in totals for part in ("--total", total)]
     assert run("joint", "--mix", mix, *asked, *flags, "-o", tmp_path / "{total}") == 0
     lines = mix.read_text(encoding="utf-8").split("\n")
-    settings = TextSettings(byte_fallback="--byte-fallback" in flags, user_defined_symbols=tuple(flags[1::2]))
+    settings = TextSettings(
+        byte_fallback="--byte-fallback" in flags, user_defined_symbols=tuple(flags[1::2])
+    )
     assert models(tmp_path, totals) == [reference(lines, total, settings) for total in totals]
     short = json.loads((tmp_path / "40000/description.json").read_text(encoding="utf-8"))["short"]
     assert short > 0
@@ -119,13 +142,18 @@ def test_dead_pieces_are_counted_and_left_as_they_are(stages, tmp_path):
     processor, account, description = joint(stages, tmp_path / "t", "--total", 420)
     assert description["pieces"] == len(account) == 415
     # the pieces that begin a word can be asked of the model as it is
-    words = [row["piece"] for row in account if row["piece"][0] == "\u2581" and len(row["piece"]) > 1]
+    words = [
+        row["piece"] for row in account if row["piece"][0] == "\u2581" and len(row["piece"]) > 1
+    ]
     dead = {word for word in words if processor.encode(word[1:], out_type=str) != [word]}
-    assert {row["piece"] for row in account if row["status"] == "dead" and row["piece"][0] == "\u2581"} == dead
+    assert {
+        row["piece"] for row in account if row["status"] == "dead" and row["piece"][0] == "\u2581"
+    } == dead
     assert description["dead"] == sum(row["status"] == "dead" for row in account)
     assert description["dead_share"] == description["dead"] / 415
     assert all(
-        ("".join(row["shadowed_by"].split(" ")) == row["piece"]) == (row["status"] == "dead") for row in account
+        ("".join(row["shadowed_by"].split(" ")) == row["piece"]) == (row["status"] == "dead")
+        for row in account
     )
 
 
@@ -142,7 +170,11 @@ def test_a_total_above_all_that_the_text_holds_is_taken_with_a_warning(stages, t
     assert facts["short"] == 0
     above, _, facts = joint(stages, tmp_path / "above", "--total", reached + 1)
     assert facts["short"] == 1
-    assert exact.serialized_model_proto() == above.serialized_model_proto() == processor.serialized_model_proto()
+    assert (
+        exact.serialized_model_proto()
+        == above.serialized_model_proto()
+        == processor.serialized_model_proto()
+    )
 
 
 def test_a_total_below_the_required_characters_names_the_smallest(stages, tmp_path, capsys):
@@ -158,23 +190,36 @@ def test_a_total_below_the_required_characters_names_the_smallest(stages, tmp_pa
 
 
 def test_all_lines_are_trained_on(tmp_path):
-    """400 characters that stand in one line each of 1.4 million: a sample of a million would lose a third."""
+    """400 characters that stand in one line each of 1.4 million: a sample of a million
+    would lose a third.
+    """
     rare = [chr(0x4E00 + number) for number in range(400)]
     mix = tmp_path / "mix.txt"
     mix.write_text("".join(f"{character}\n" + "a\n" * 3499 for character in rare), encoding="utf-8")
     assert run("joint", "--mix", mix, "--total", 407, "--coverage", 1, "-o", tmp_path / "t") == 0
     processor = SentencePieceProcessor(model_file=str(tmp_path / "t" / "sentencepiece.model"))
-    assert not [character for character in rare if processor.is_unknown(processor.piece_to_id(character))]
+    assert not [
+        character for character in rare if processor.is_unknown(processor.piece_to_id(character))
+    ]
 
 
 def whole(stages) -> list:
     """The options for every training line, weighted, and the characters of VOCAP."""
     root = stages.root
-    return ["--corpora", root / "corpora", "--weights", root / "weights.tsv", "--characters", root / "corpora"]
+    return [
+        "--corpora",
+        root / "corpora",
+        "--weights",
+        root / "weights.tsv",
+        "--characters",
+        root / "corpora",
+    ]
 
 
 def rare_characters(root) -> None:
-    """Characters too rare for the text of all languages, not for that of their own; one of no language's."""
+    """Characters too rare for the text of all languages, not for that of their own; one
+    of no language's.
+    """
     for language, rare in {"ka": "\u10e7\u10e6", "en": "z"}.items():
         train = root / "corpora" / language / "train.txt"
         lines = train.read_text(encoding="utf-8").split("\n")[:-1]
@@ -186,14 +231,17 @@ def rare_characters(root) -> None:
 
 
 def test_every_line_counts_by_the_share_of_its_language(tmp_path):
-    """Against SentencePiece on a text with each line written out as often as it counts."""
+    """Against SentencePiece on a text with each line written out as often as it
+    counts.
+    """
     stages = make_stages(tmp_path)
     rare_characters(stages.root)
     alpha = 0.4
     totals = [400, 600]
     asked = [part for total in totals for part in ("--total", total)]
     assert run("joint", *whole(stages), "--alpha", alpha, *asked, "-o", tmp_path / "{total}") == 0
-    # All languages have 1500 lines: a weight is n^alpha over the least, in steps of a quarter.
+    # All languages have 1500 lines: a weight is n^alpha over the least, in steps of a
+    # quarter.
     least = min(NUMBERS.values())
     weights = {code: round(STEP * (n / least) ** alpha) for code, n in NUMBERS.items()}
     assert len(set(weights.values())) == 3
@@ -207,14 +255,21 @@ def test_every_line_counts_by_the_share_of_its_language(tmp_path):
     options = {"character_coverage": coverage, "required_chars": "".join(sorted(held))}
     stock = SentencePieceProcessor(model_proto=train_model(written, 599, **IDS, **options))
     scores = {stock.id_to_piece(i): round(stock.get_score(i) * 1024) / 1024 for i in range(4, 599)}
-    assert {row["piece"]: float(row["score"]) for row in read_tsv(tmp_path / "600/pieces.tsv")} == scores
+    assert {
+        row["piece"]: float(row["score"]) for row in read_tsv(tmp_path / "600/pieces.tsv")
+    } == scores
     text = json.loads((tmp_path / "600/description.json").read_text(encoding="utf-8"))["text"]
     assert (text["sentences"], text["alpha"], text["lines"]) == ("all", alpha, 4500)
-    assert (text["least_weight"], text["largest_weight"]) == (min(weights.values()), max(weights.values()))
+    assert (text["least_weight"], text["largest_weight"]) == (
+        min(weights.values()),
+        max(weights.values()),
+    )
 
 
 def test_shares_of_characters(tmp_path):
-    """Lines of 4 characters count ten times as often as those of 40, where q is equal."""
+    """Lines of 4 characters count ten times as often as those of 40, where q is
+    equal.
+    """
     for code, length in (("aa", 4), ("bb", 40)):
         write_lines(tmp_path / code / "train.txt", ["x" * length] * 20)
     given = (tmp_path, {"aa": 3, "bb": 3}, 1.0)
@@ -227,17 +282,34 @@ def pieces_of(folder) -> set[str]:
 
 
 def test_joint_and_vocap_hold_the_same_characters(tmp_path):
-    """Those of each language's own models and of the expected sample; from a sample that lacks some, too."""
+    """Those of each language's own models and of the expected sample; from a sample
+    that lacks some, too.
+    """
     stages = make_stages(tmp_path)
     rare_characters(stages.root)
     for code in NUMBERS:
-        lines = (stages.root / "corpora" / code / "train.txt").read_text(encoding="utf-8").split("\n")[:-1]
+        lines = (
+            (stages.root / "corpora" / code / "train.txt")
+            .read_text(encoding="utf-8")
+            .split("\n")[:-1]
+        )
         stages.model(code).write_bytes(train(lines, SIZES[code], threads=1))
-    inputs = ["--vocabularies", stages.root / "vocabularies", "--weights", stages.root / "weights.tsv"]
+    inputs = [
+        "--vocabularies",
+        stages.root / "vocabularies",
+        "--weights",
+        stages.root / "weights.tsv",
+    ]
     assert run("allocate", *inputs, "--total", 500, "-o", stages.root / "allocation") == 0
     assert run("fit", *stages.options, "-o", tmp_path / "vocap") == 0
     assert run("joint", *whole(stages), "--total", 500, "-o", tmp_path / "joint") == 0
-    sampled = ["--mix", stages.root / "mix.txt", *inputs[2:], "--characters", stages.root / "corpora"]
+    sampled = [
+        "--mix",
+        stages.root / "mix.txt",
+        *inputs[2:],
+        "--characters",
+        stages.root / "corpora",
+    ]
     assert run("joint", *sampled, "--total", 500, "-o", tmp_path / "sampled") == 0
     characters = {
         name: {piece for piece in pieces_of(tmp_path / name) if len(piece) == 1}
@@ -246,7 +318,10 @@ def test_joint_and_vocap_hold_the_same_characters(tmp_path):
     assert {"\u10e7", "\u10e6", "z"} <= characters["vocap"] and "\u2603" not in characters["vocap"]
     assert "\u10e7" not in (stages.root / "mix.txt").read_text(encoding="utf-8")
     assert characters["vocap"] == characters["joint"] == characters["sampled"]
-    assert run("joint", "--mix", stages.root / "mix.txt", "--total", 500, "-o", tmp_path / "alone") == 0
+    assert (
+        run("joint", "--mix", stages.root / "mix.txt", "--total", 500, "-o", tmp_path / "alone")
+        == 0
+    )
     assert not {"\u10e7", "z"} & pieces_of(tmp_path / "alone")
 
 
@@ -262,12 +337,18 @@ def test_the_order_of_languages_and_the_number_of_threads_change_no_byte(stages,
 
 
 @pytest.mark.parametrize(
-    ("option", "missing"), [("corpora", "corpora/ka/train.txt"), ("characters", "corpora/ka/train.txt")]
+    ("option", "missing"),
+    [("corpora", "corpora/ka/train.txt"), ("characters", "corpora/ka/train.txt")],
 )
 def test_a_language_without_its_files_is_named(tmp_path, capsys, option, missing):
     stages = make_stages(tmp_path)
     (stages.root / missing).unlink()
-    words = [f"--{option}", (stages.root / missing).parents[1], "--weights", stages.root / "weights.tsv"]
+    words = [
+        f"--{option}",
+        (stages.root / missing).parents[1],
+        "--weights",
+        stages.root / "weights.tsv",
+    ]
     mix = [] if option == "corpora" else ["--mix", stages.root / "mix.txt"]
     assert run("joint", *words, *mix, "--total", 500, "-o", tmp_path / "t") == 1
     message = capsys.readouterr().err

@@ -1,7 +1,8 @@
-"""Text as it is through every stage: ladder, allocation by both kinds of rules, VOCAP, JOINT, MONO, export.
+"""Text as it is through every stage: ladder, allocation by both kinds of rules, VOCAP,
+JOINT, MONO, export.
 
-Two languages, one of them the source code of this project with its indentation. References: SentencePiece's own
-training, its encoder and decoder, `transformers`.
+Two languages, one of them the source code of this project with its indentation.
+References: SentencePiece's own training, its encoder and decoder, `transformers`.
 """
 
 import json
@@ -27,9 +28,13 @@ TEXT = ("--preset", "lossless", "--control-symbols", ",".join(CHAT))
 SIZES, TOTAL = "500,700,900", 820
 NAMES = ("vocap", "pieces", "joint", "mono")
 UNUSUAL = [
-    "", " ", "   ", "\n", "a\nb", "a\r\nb\r\n", "\ta  b   c ", "  before", "after  ", "\0", "a\0b", "\ufffd",
-    "def f(x):\n    return x\n\n\n", "e\u0301 é", "\u2585", "\ufeffa", "\x01\x7f\x85\u2028", "ａｂｃ ½ ﬁ",
-    "a\u00a0b\u3000c\u200b", "👨\u200d👩\u200d👧 👍🏽", "<s> a </s> <mask><pad><unk>", "<0x41>", "12 345.6",
+    "", " ", "   ", "\n", "a\nb", "a\r\nb\r\n", "\ta  b   c ", "  "
+                                                               "before", "after  ", "\0", "a\0b",
+                                                               "\ufffd",
+    "def f(x):\n    return x\n\n\n", "e\u0301 é", "\u2585", "\ufeffa", "\x01\x7f\x85\u2028",
+    "ａｂｃ ½ ﬁ",
+    "a\u00a0b\u3000c\u200b", "👨\u200d👩\u200d👧 👍🏽", "<s> a </s> "
+                                                   "<mask><pad><unk>", "<0x41>", "12 345.6",
     "<|user|>a<|end|>",
 ]  # fmt: skip
 
@@ -51,24 +56,38 @@ def root(tmp_path_factory):
     corpora, vocabularies, weights = root / "corpora", root / "vocabularies", root / "weights.tsv"
     for language, lines in texts.items():
         folder, made = corpora / language, vocabularies / language
-        write_lines(folder / "train.txt", [line for number, line in enumerate(lines) if number % 20])
+        write_lines(
+            folder / "train.txt", [line for number, line in enumerate(lines) if number % 20]
+        )
         write_lines(folder / "heldout.txt", lines[::20])
         train = folder / "train.txt"
         heldout = ("--heldout", folder / "heldout.txt")
         run("ladder", train, *heldout, "-o", made, "--sizes", SIZES, *TEXT)
-    write_tsv(weights, ("language", "n"), [(language, len(lines)) for language, lines in texts.items()])
+    write_tsv(
+        weights, ("language", "n"), [(language, len(lines)) for language, lines in texts.items()]
+    )
     read = ("--vocabularies", vocabularies, "--weights", weights)
     rows = ("--byte-fallback", *TEXT[2:])
     allocate = ("allocate", *read, "--total", TOTAL)
     run(*allocate, "--other-rows", 258, "-o", root / "by-size")
     run(*allocate, "--rule", "pieces", "--corpora", corpora, *TEXT, "-o", root / "by-piece")
     fit = ("fit", "--weights", weights, *rows)
-    run(*fit, "--allocation", root / "by-size", "--vocabularies", vocabularies, "-o", root / "vocap")
+    run(
+        *fit, "--allocation", root / "by-size", "--vocabularies", vocabularies, "-o", root / "vocap"
+    )
     own = root / "by-piece" / "vocabularies"
     run(*fit, "--allocation", root / "by-piece", "--vocabularies", own, "-o", root / "pieces")
     joint = ("--corpora", corpora, "--weights", weights, "--characters", corpora, "--total", TOTAL)
     run("joint", *joint, *TEXT, "-o", root / "joint")
-    run("mono", "--model", vocabularies / "de" / "models" / "900.model", "--language", "de", "-o", root / "mono")
+    run(
+        "mono",
+        "--model",
+        vocabularies / "de" / "models" / "900.model",
+        "--language",
+        "de",
+        "-o",
+        root / "mono",
+    )
     for name in NAMES:
         run("export", root / name / "sentencepiece.model", "-o", root / name / "huggingface")
     return root
@@ -84,7 +103,9 @@ def random_texts(seed: int, characters: int) -> list[str]:
     while characters > 0:
         limits = rng.choices((0x80, 0x3000, 0x110000), k=rng.randint(1, 100))
         codes = [rng.randrange(limit) for limit in limits]
-        texts.append("".join(chr(code) for code in codes if not 0xD800 <= code < 0xE000 and code != 0x2581))
+        texts.append(
+            "".join(chr(code) for code in codes if not 0xD800 <= code < 0xE000 and code != 0x2581)
+        )
         characters -= len(texts[-1])
     return texts
 
@@ -115,7 +136,9 @@ def test_u2581_comes_back_as_a_space_and_is_counted(root, tmp_path):
     options = ("--corpora", tmp_path, "--languages", "en", "--tables", tmp_path / "tables")
     run("evaluate", "--tokenizer", root / "joint", *options)
     (row,) = read_tsv(tmp_path / "tables" / "joint" / "roundtrip.tsv")
-    assert (row["texts"], row["identical"]) == ("3", "1") and row["example"].startswith("U+2581 2: ")
+    assert (row["texts"], row["identical"]) == ("3", "1") and row["example"].startswith(
+        "U+2581 2: "
+    )
 
 
 def test_chat_tokens_are_ids_that_no_text_gives(root):
@@ -131,7 +154,9 @@ def test_chat_tokens_are_ids_that_no_text_gives(root):
     assert tokenizer.decode(given, skip_special_tokens=True) == "a word"
     assert set(CHAT) <= set(tokenizer.all_special_tokens)
     tokenizer.chat_template = "{% for m in messages %}<|user|>{{ m.content }}<|end|>{% endfor %}"
-    rendered = tokenizer.apply_chat_template([{"role": "user", "content": "a word"}], return_dict=False)
+    rendered = tokenizer.apply_chat_template(
+        [{"role": "user", "content": "a word"}], return_dict=False
+    )
     assert rendered == given
 
 
@@ -141,7 +166,9 @@ def test_totals_and_runs_of_spaces(root):
         assert stock.get_piece_size() == TOTAL
         assert [stock.is_byte(number) for number in range(5, 8)] == [False, True, True]
         assert stock.piece_to_id("\u2581" * 4) != stock.unk_id()
-        assert json.loads((root / name / "description.json").read_text("utf-8"))["settings"]["byte_fallback"]
+        assert json.loads((root / name / "description.json").read_text("utf-8"))["settings"][
+            "byte_fallback"
+        ]
 
 
 def test_no_allocated_piece_is_given_up(root):
@@ -182,7 +209,8 @@ def test_alp_of_rule_pieces_counts_bytes(root):
 
 
 def test_other_text_than_that_of_the_models_is_refused(root, tmp_path):
-    done = vocap("allocate", "--vocabularies", root / "vocabularies", "--weights", root / "weights.tsv", "--total",
+    done = vocap("allocate", "--vocabularies", root / "vocabularies", "--weights",
+    root / "weights.tsv", "--total",
                  TOTAL, "--rule", "pieces", "--corpora", root / "corpora", "-o", tmp_path / "out")  # fmt: skip
     assert done.returncode == 1 and "not the text of the language's vocabularies" in done.stderr
     assert not (tmp_path / "out").exists()

@@ -25,8 +25,15 @@ def test_all_pieces_stay_and_pad_and_mask_are_new(model, tmp_path):
     stock = SentencePieceProcessor(model_file=str(model))
     processor = SentencePieceProcessor(model_file=str(tmp_path / "t" / "sentencepiece.model"))
     assert processor.get_piece_size() == SIZE + 2
-    assert processor.id_to_piece([0, 1, 2, 3, SIZE + 1]) == ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
-    # the stock layout is sorted already, so ids move by one but for ties that rounding makes
+    assert processor.id_to_piece([0, 1, 2, 3, SIZE + 1]) == [
+        "<s>",
+        "<pad>",
+        "</s>",
+        "<unk>",
+        "<mask>",
+    ]
+    # the stock layout is sorted already, so ids move by one but for ties that rounding
+    # makes
     scores = {stock.id_to_piece(i): round(stock.get_score(i) * 1024) / 1024 for i in range(3, SIZE)}
     found = {processor.id_to_piece(i): processor.get_score(i) for i in range(4, SIZE + 1)}
     assert found == scores
@@ -39,5 +46,10 @@ def test_all_pieces_stay_and_pad_and_mask_are_new(model, tmp_path):
     account = list(read_tsv(tmp_path / "t" / "pieces.tsv"))
     assert {row["languages"] for row in account} == {"ka"} and len(account) == SIZE - 3
     description = json.loads((tmp_path / "t" / "description.json").read_text(encoding="utf-8"))
-    assert description["kind"] == "mono" and description["settings"] == {"language": "ka", "size": SIZE}
-    assert "2^-10" in description["rounding"] and description["versions"]["sentencepiece"] == "0.2.1"
+    assert description["kind"] == "mono" and description["settings"] == {
+        "language": "ka",
+        "size": SIZE,
+    }
+    assert (
+        "2^-10" in description["rounding"] and description["versions"]["sentencepiece"] == "0.2.1"
+    )

@@ -57,7 +57,10 @@ def run(root):
 @pytest.mark.parametrize("seed", range(4))
 def test_each_language_is_compared_with_english_on_the_lines_of_both(made, seed, caplog):
     draw = random.Random(seed)
-    texts = {language: [draw.choice(WORDS[language]) for _ in range(40)] for language in ("el", "en", "hi")}
+    texts = {
+        language: [draw.choice(WORDS[language]) for _ in range(40)]
+        for language in ("el", "en", "hi")
+    }
     for lines in texts.values():
         for number in range(len(lines)):
             if draw.random() < 0.3:
@@ -71,7 +74,11 @@ def test_each_language_is_compared_with_english_on_the_lines_of_both(made, seed,
     rows = {row["language"]: row for row in read_tsv(made / "t" / "parallel.tsv", PARALLEL_COLUMNS)}
     assert list(rows) == ["el", "en", "hi"]
     for language, row in rows.items():
-        both = [(a, b) for a, b in zip(texts[language], texts["en"], strict=True) if a.strip() and b.strip()]
+        both = [
+            (a, b)
+            for a, b in zip(texts[language], texts["en"], strict=True)
+            if a.strip() and b.strip()
+        ]
         tokens, english = (sum(len(own.encode(pair[side])) for pair in both) for side in (0, 1))
         assert (int(row["lines"]), int(row["tokens"])) == (len(both), tokens)
         assert int(row["english_tokens"]) == english
@@ -100,5 +107,7 @@ def test_text_of_gaps_alone(made, caplog):
     shown = run(made)
     assert shown.split("\n")[2].split()[2:6] == ["-", "-", "-", "-"]
     rows = list(read_tsv(made / "t" / "parallel.tsv", PARALLEL_COLUMNS))
-    assert [tuple(row.values()) for row in rows] == [(code, "0", "0", "", "0", "0", "") for code in ("en", "hi")]
+    assert [tuple(row.values()) for row in rows] == [
+        (code, "0", "0", "", "0", "0", "") for code in ("en", "hi")
+    ]
     assert "hi.xz: no line in common with English" in caplog.text

@@ -70,7 +70,9 @@ def test_a_sound_export(folder):
 
 def all_lines(folder, language):
     for name in ("heldout", "train"):
-        yield from (folder / "corpora" / language / f"{name}.txt").read_text(encoding="utf-8").splitlines()
+        yield from (
+            (folder / "corpora" / language / f"{name}.txt").read_text(encoding="utf-8").splitlines()
+        )
 
 
 def only_precompiled(content):
@@ -83,10 +85,14 @@ def only_precompiled(content):
 
 def other_scores(content):
     rng = random.Random(1)
-    content["model"]["vocab"] = [[piece, score - 9 * rng.random()] for piece, score in content["model"]["vocab"]]
+    content["model"]["vocab"] = [
+        [piece, score - 9 * rng.random()] for piece, score in content["model"]["vocab"]
+    ]
 
 
-@pytest.mark.parametrize(("edit", "kind"), [(only_precompiled, "normaliser"), (other_scores, "score")])
+@pytest.mark.parametrize(
+    ("edit", "kind"), [(only_precompiled, "normaliser"), (other_scores, "score")]
+)
 def test_a_broken_export(folder, edit, kind):
     change(folder, edit)
     rows = run(folder)
@@ -94,7 +100,9 @@ def test_a_broken_export(folder, edit, kind):
     own = TokenizerForms.load(folder / "tokenizer").processor
     for row in rows:
         lines = [line for line in all_lines(folder, row["language"]) if line]
-        same = [own.encode(line) == other.encode(line, add_special_tokens=False).ids for line in lines]
+        same = [
+            own.encode(line) == other.encode(line, add_special_tokens=False).ids for line in lines
+        ]
         assert int(row["lines"]) == len(lines) and int(row["identical"]) == sum(same) < len(lines)
         assert float(row["share"]) == sum(same) / len(lines)
         assert f"{kind} " in row["example"] and " | " in row["example"]
@@ -118,7 +126,9 @@ def test_kinds():
 
 def test_an_export_of_another_size(folder):
     change(folder, lambda content: content["model"]["vocab"].append(["extra", -9.0]))
-    with pytest.raises(VocapError, match=r"the export has .* ids, the model .*; run vocap export again"):
+    with pytest.raises(
+        VocapError, match=r"the export has .* ids, the model .*; run vocap export again"
+    ):
         run(folder)
     assert not (folder / "parity.tsv").exists()
 
@@ -148,11 +158,20 @@ def test_the_sample(tmp_path):
 
     everything = [*(f"h{number}" for number in range(30)), *(f"t{number}" for number in range(500))]
     drawn = lines(130)
-    assert len(set(drawn)) == 130 == len(drawn) and [line for line in everything if line in drawn] == drawn
+    assert (
+        len(set(drawn)) == 130 == len(drawn)
+        and [line for line in everything if line in drawn] == drawn
+    )
     assert {line[0] for line in drawn} == {"h", "t"}
     assert lines(130) == drawn != lines(130, seed=2)
     assert lines(530) == lines(10_000) == everything
-    assert [lines_of_each(number) for number in (1, 4, 9, 10, 86)] == [10_000, 2500, 1111, 1000, 1000]
+    assert [lines_of_each(number) for number in (1, 4, 9, 10, 86)] == [
+        10_000,
+        2500,
+        1111,
+        1000,
+        1000,
+    ]
 
 
 def test_chosen_lines_are_uniform():

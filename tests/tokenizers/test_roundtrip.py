@@ -1,4 +1,6 @@
-"""Round trips against SentencePiece's and the tokenizers library's own decoding, line by line."""
+"""Round trips against SentencePiece's and the tokenizers library's own decoding, line
+by line.
+"""
 
 import pytest
 from sentencepiece import SentencePieceProcessor
@@ -23,7 +25,9 @@ LOSSES = {
 def root(tmp_path_factory):
     root = tmp_path_factory.mktemp("roundtrip")
     (root / "tokenizer").mkdir()
-    (root / "tokenizer" / "sentencepiece.model").write_bytes(model().SerializeToString(deterministic=True))
+    (root / "tokenizer" / "sentencepiece.model").write_bytes(
+        model().SerializeToString(deterministic=True)
+    )
     export(root / "tokenizer" / "sentencepiece.model", root / "tokenizer" / "huggingface")
     plain = [line.replace("\u2581", "") for line in make_lines(200, seed=5)]
     for language, lines in {
@@ -53,7 +57,11 @@ def test_every_line_is_decoded_as_the_library_does(root, tmp_path, form):
     assert int(english["texts"]) == len(lines) and english["domain"] == "text"
     assert int(english["identical"]) == identical and 0 < identical < len(lines)
     assert float(english["share"]) == identical / len(lines)
-    counted = [int(part.split(":")[0].split()[-1]) for part in english["example"].split("; ") if "→" in part]
+    counted = [
+        int(part.split(":")[0].split()[-1])
+        for part in english["example"].split("; ")
+        if "→" in part
+    ]
     assert sum(counted) == len(lines) - identical
     assert (thai["texts"], thai["share"], thai["example"]) == ("0", "", "")
 

@@ -1,4 +1,6 @@
-"""Locks of GPUs, products in 16 bits with wide sums, and the command of `vocap launch` by SLURM's allocation."""
+"""Locks of GPUs, products in 16 bits with wide sums, and the command of `vocap launch`
+by SLURM's allocation.
+"""
 
 import os
 import subprocess
@@ -83,7 +85,15 @@ VOCAP = Path(sys.executable).parent / "vocap"
 
 @pytest.mark.parametrize(
     ("value", "count"),
-    [(None, 0), ("", 0), ("NoDevFiles", 0), ("0", 1), ("0,1,3", 3), ("GPU-1a2b,GPU-3c4d", 2), ("MIG-7f/1/0", 1)],
+    [
+        (None, 0),
+        ("", 0),
+        ("NoDevFiles", 0),
+        ("0", 1),
+        ("0,1,3", 3),
+        ("GPU-1a2b,GPU-3c4d", 2),
+        ("MIG-7f/1/0", 1),
+    ],
 )
 def test_the_gpus_that_a_process_may_see(value, count):
     assert visible_gpus({} if value is None else {"CUDA_VISIBLE_DEVICES": value}) == count
@@ -108,7 +118,9 @@ def test_several_nodes_meet_at_the_first():
 
 
 def test_a_command_outside_slurm_is_run_as_it_is():
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("SLURM")}
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("SLURM")
+    }
     program = [sys.executable, "-c", "import sys; print(sys.argv); sys.exit(7)", "--threads"]
     words = [VOCAP, "launch", "--threads", "2", *program]
     run = subprocess.run(words, capture_output=True, text=True, check=False, env=environment)
@@ -117,7 +129,9 @@ def test_a_command_outside_slurm_is_run_as_it_is():
 
 def test_a_job_that_slurm_does_not_know_is_one_message():
     environment = {**os.environ, "SLURM_JOB_ID": "999999999"}
-    run = subprocess.run([VOCAP, "launch", "true"], capture_output=True, text=True, check=False, env=environment)
+    run = subprocess.run(
+        [VOCAP, "launch", "true"], capture_output=True, text=True, check=False, env=environment
+    )
     assert run.returncode == 1
     assert "squeue gives no nodes of this SLURM job" in run.stderr
     assert "Traceback" not in run.stderr

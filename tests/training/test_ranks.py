@@ -1,4 +1,6 @@
-"""Several processes (gloo): gradients and losses equal those of one process; the end of one process."""
+"""Several processes (gloo): gradients and losses equal those of one process; the end of
+one process.
+"""
 
 import os
 import signal
@@ -9,7 +11,15 @@ import torch
 from safetensors.torch import load_file
 
 from tests.pretraining.factories import RECIPE, pretrain_arguments
-from tests.pretraining.processes import finish, free_port, pretrain, results, start, start_gradients, wait_for_step
+from tests.pretraining.processes import (
+    finish,
+    free_port,
+    pretrain,
+    results,
+    start,
+    start_gradients,
+    wait_for_step,
+)
 from vocap.training import distributed
 from vocap.training.distributed import Stopped
 
@@ -21,7 +31,12 @@ def arguments(tmp_path_factory) -> list[str]:
 
 def variables(rank: int, port: int) -> dict[str, str]:
     """The environment variables of torchrun."""
-    return {"RANK": str(rank), "WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    return {
+        "RANK": str(rank),
+        "WORLD_SIZE": "2",
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(port),
+    }
 
 
 def start_ranks(arguments: list[str], out: Path) -> list:
@@ -30,19 +45,26 @@ def start_ranks(arguments: list[str], out: Path) -> list:
     return [start(arguments, out, log, **variables(rank, port)) for rank, log in enumerate(logs)]
 
 
-@pytest.mark.parametrize("loss", ["full", {"kind": "knn", "k": 5}, {"kind": "uniform", "negatives": 50}])
+@pytest.mark.parametrize(
+    "loss", ["full", {"kind": "knn", "k": 5}, {"kind": "uniform", "negatives": 50}]
+)
 def test_two_processes_have_the_gradients_of_one(arguments, tmp_path, loss):
-    """Four micro-batches accumulated by one process, or two by each of two: equal up to rounding.
+    """Four micro-batches accumulated by one process, or two by each of two: equal up to
+    rounding.
 
-    Dropout is on: its masks belong to the micro-batch. Negatives are drawn by each rank, so those of a uniform
-    loss differ: of it only both ranks' gradients are compared.
+    Dropout is on: its masks belong to the micro-batch. Negatives are drawn by each
+    rank, so those of a uniform loss differ: of it only both ranks' gradients are
+    compared.
     """
     options = dict(zip(arguments[::2], arguments[1::2], strict=True))
     made = {"tokens": options["--tokens"], "tokenizer": options["--tokenizer"]}
     made["recipe"] = {**RECIPE, "loss": loss, "batch": 8, "micro_batch": 2}
     port = free_port()
     processes = [start_gradients(made, tmp_path / "alone")]
-    processes += [start_gradients(made, tmp_path / f"rank-{rank}", **variables(rank, port)) for rank in range(2)]
+    processes += [
+        start_gradients(made, tmp_path / f"rank-{rank}", **variables(rank, port))
+        for rank in range(2)
+    ]
     assert [finish(process) for process in processes] == [0, 0, 0]
     alone, *ranks = (load_file(tmp_path / name) for name in ("alone", "rank-0", "rank-1"))
     for name, gradient in alone.items():
@@ -57,7 +79,9 @@ def test_two_processes_train_what_one_does(arguments, tmp_path):
     alone, out = tmp_path / "alone", tmp_path / "run"
     assert pretrain(arguments, alone)[0] == 0
     ranks = start_ranks(arguments, out)
-    assert [finish(process) for process in ranks] == [0, 0], (tmp_path / "rank-1.log").read_text("utf-8")
+    assert [finish(process) for process in ranks] == [0, 0], (tmp_path / "rank-1.log").read_text(
+        "utf-8"
+    )
     for one, other in zip(results(out)[1], results(alone)[1], strict=True):
         assert one["tokens"] == other["tokens"]
         assert one["exact_loss"] == pytest.approx(other["exact_loss"], abs=1e-4)
@@ -67,11 +91,15 @@ def test_a_batch_that_cannot_be_shared_evenly_is_refused(arguments, tmp_path):
     uneven = [word.replace('"micro_batch": 4', '"micro_batch": 8') for word in arguments]
     ranks = start_ranks(uneven, tmp_path / "run")
     assert [finish(process) for process in ranks] == [2, 2]
-    assert "1 micro-batches of 8, which 2 processes cannot share" in (tmp_path / "rank-0.log").read_text("utf-8")
+    assert "1 micro-batches of 8, which 2 processes cannot share" in (
+        tmp_path / "rank-0.log"
+    ).read_text("utf-8")
 
 
 def longer(arguments: list[str]) -> list[str]:
-    """So many steps that the run is not at its end before a test has acted on a step that it saw."""
+    """So many steps that the run is not at its end before a test has acted on a step
+    that it saw.
+    """
     return [word.replace('"steps": 12', '"steps": 150') for word in arguments]
 
 
@@ -104,7 +132,9 @@ def test_a_rank_that_fails_says_so_before_it_waits_for_the_others(monkeypatch, d
     monkeypatch.setattr(torch.cuda, "set_device", lambda device: None)
     monkeypatch.setattr(distributed.distributed, "is_initialized", lambda: True)
     for name in ("init_process_group", "destroy_process_group"):
-        monkeypatch.setattr(distributed.distributed, name, lambda *_, name=name, **__: calls.append(name))
+        monkeypatch.setattr(
+            distributed.distributed, name, lambda *_, name=name, **__: calls.append(name)
+        )
 
     def run():
         with distributed.joined(torch.device(device)):

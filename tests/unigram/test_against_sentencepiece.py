@@ -1,4 +1,6 @@
-"""Every model of the ladder has the bytes of the one that SentencePiece trains; every ALP is that of `encode`."""
+"""Every model of the ladder has the bytes of the one that SentencePiece trains; every
+ALP is that of `encode`.
+"""
 
 import lzma
 import os
@@ -30,11 +32,15 @@ ALPHABETS = {
 
 
 def make_text(alphabet: str, gap: str, lines: int = 300) -> list[str]:
-    """Lines of words drawn by Zipf's law from a made lexicon, some with digits and rare characters."""
+    """Lines of words drawn by Zipf's law from a made lexicon, some with digits and rare
+    characters.
+    """
     chooser = random.Random(alphabet)
     lexicon = ["".join(chooser.choices(alphabet, k=chooser.randint(1, 6))) for _ in range(400)]
     weights = [1 / rank for rank in range(1, 401)]
-    text = [gap.join(chooser.choices(lexicon, weights, k=chooser.randint(3, 15))) for _ in range(lines)]
+    text = [
+        gap.join(chooser.choices(lexicon, weights, k=chooser.randint(3, 15))) for _ in range(lines)
+    ]
     text[7] += " 1999 ab\u0301c"
     text[9] += "\u2603"
     return text
@@ -48,9 +54,13 @@ def reference(lines: list[str], size: int, coverage: float = 0.9995) -> bytes | 
         return unreachable.reason
 
 
-def assert_same(lines: list[str], heldout: list[str], sizes: list[int], coverage: float = 0.9995) -> int:
+def assert_same(
+    lines: list[str], heldout: list[str], sizes: list[int], coverage: float = 0.9995
+) -> int:
     """Compare all sizes; returns how many of them have a model."""
-    words = load_word_types({"train": lambda: [lines], "heldout": lambda: [heldout]}, coverage=coverage)
+    words = load_word_types(
+        {"train": lambda: [lines], "heldout": lambda: [heldout]}, coverage=coverage
+    )
     rungs = {rung.point.size: rung for rung in train_sizes(words, sizes, coverage)}
     assert sorted(rungs) == sorted(sizes)
     models = 0
@@ -65,7 +75,10 @@ def assert_same(lines: list[str], heldout: list[str], sizes: list[int], coverage
         on_train, on_heldout = corpus_alp(encoder, [lines]), corpus_alp(encoder, [heldout])
         point = rung.point
         assert point.pieces == size
-        assert (point.alp, point.tokens_per_sentence) == (on_train.alp, on_train.tokens_per_sentence), size
+        assert (point.alp, point.tokens_per_sentence) == (
+            on_train.alp,
+            on_train.tokens_per_sentence,
+        ), size
         assert point.alp_heldout == (on_heldout.alp if on_heldout else None), size
     return models
 
@@ -73,7 +86,9 @@ def assert_same(lines: list[str], heldout: list[str], sizes: list[int], coverage
 @pytest.mark.parametrize("script", ALPHABETS)
 def test_made_text_gives_the_same_bytes_at_the_bottom_in_the_middle_and_at_the_top(script):
     lines = make_text(*ALPHABETS[script])
-    top = int(reference(lines, 100_000).removeprefix("too little text: at most ").removesuffix(" pieces"))
+    top = int(
+        reference(lines, 100_000).removeprefix("too little text: at most ").removesuffix(" pieces")
+    )
     heldout = make_text(ALPHABETS[script][0][::-1], ALPHABETS[script][1], 40)
     sizes = [5, 30, 40, 60, 100, 150, 250, 400, top - 1, top, top + 1]
     assert assert_same(lines, heldout, sorted(set(sizes))) >= 6
@@ -109,11 +124,14 @@ ODD = {
 
 @pytest.mark.parametrize("name", ODD)
 def test_odd_text_equals_sentencepiece(name):
-    assert_same(ODD[name], ["the cat ab <unk> \u2585 \0", "x" * 5000], [5, 6, 8, 10, 15, 20, 30, 45])
+    assert_same(
+        ODD[name], ["the cat ab <unk> \u2585 \0", "x" * 5000], [5, 6, 8, 10, 15, 20, 30, 45]
+    )
 
 
-# Found by benchmarks/fuzzing/ladder.py and reduced. A run of three letters has two best splits, one and two
-# letters or two and one: the losses of both differ in the last bit, and that decides how the piece is ranked.
+# Found by benchmarks/fuzzing/ladder.py and reduced. A run of three letters has two best
+# splits, one and two letters or two and one: the losses of both differ in the last bit,
+# and that decides how the piece is ranked.
 RUNS = (
     "丬丬丬丬 丶丟丟 世丨丄 丮丕丕丕 串串串丢 丁两两 丸丸丸丸 不丅 丟丱 丞丞丞 "
     "一一一一 丶万上 丞丞丞 且 丨丨丨丨 丝丝丝丣 丯丯丯业 丝 中中中中 串丳丳 "
@@ -139,18 +157,28 @@ def test_of_two_splits_of_a_piece_with_the_same_sum_the_same_one_is_taken():
 
 @pytest.mark.parametrize("part", range(12))
 def test_scripts_are_those_that_sentencepiece_knows(part):
-    """Words of two characters, of a script or without, thrice: they are a piece or not by their scripts.
+    """Words of two characters, of a script or without, thrice: they are a piece or not
+    by their scripts.
 
-    Characters of all blocks are tried, and those at both ends of each range that is younger than its table.
+    Characters of all blocks are tried, and those at both ends of each range that is
+    younger than its table.
     """
     borders = {int(end, 16) for one in YOUNGER.split() for end in one.split("-")}
     near = {point + step for point in borders | OLDER.keys() for step in (-1, 0, 1)}
     tried = sorted(near | set(range(0x80, 0x20000, 97)))
-    characters = [chr(point) for point in tried if not 0xD800 <= point < 0xE000 and point not in (0x2581, 0x2585)]
+    characters = [
+        chr(point)
+        for point in tried
+        if not 0xD800 <= point < 0xE000 and point not in (0x2581, 0x2585)
+    ]
     chosen = characters[part::12]
-    words = [(one + other) * 3 for one in chosen for other in ("\u3001", "a", "д", "\u0301", chosen[0])]
+    words = [
+        (one + other) * 3 for one in chosen for other in ("\u3001", "a", "д", "\u0301", chosen[0])
+    ]
     lines = [" ".join(words[place : place + 20]) for place in range(0, len(words), 20)] * 2
-    top = int(reference(lines, 100_000).removeprefix("too little text: at most ").removesuffix(" pieces"))
+    top = int(
+        reference(lines, 100_000).removeprefix("too little text: at most ").removesuffix(" pieces")
+    )
     assert assert_same(lines, [], [top - 50, top]) == 2
 
 
@@ -160,7 +188,9 @@ def test_coverage_is_taken_into_account():
         assert assert_same(lines, [], [40, 100, 300], coverage) >= 2
 
 
-@pytest.mark.parametrize("lines", [[], ["", "\u3000"], ["x" * 5000], ["<unk>" * 100] * 3, ["<unk>" * 9, "ab"]])
+@pytest.mark.parametrize(
+    "lines", [[], ["", "\u3000"], ["x" * 5000], ["<unk>" * 100] * 3, ["<unk>" * 9, "ab"]]
+)
 def test_the_reason_for_no_model_is_the_same_at_a_low_coverage(lines):
     assert_same(lines, [], [5, 100], coverage=0.98)
 
@@ -181,7 +211,23 @@ def test_where_there_are_more_seeds_than_are_taken_the_same_are_taken(script, li
     assert pieces(rung.model) == pieces(model)
 
 
-LANGUAGES = ["en", "ru", "ar", "hi", "th", "km", "ja", "zh", "ko", "ka", "am", "my", "he", "el", "ta"]
+LANGUAGES = [
+    "en",
+    "ru",
+    "ar",
+    "hi",
+    "th",
+    "km",
+    "ja",
+    "zh",
+    "ko",
+    "ka",
+    "am",
+    "my",
+    "he",
+    "el",
+    "ta",
+]
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -217,7 +263,18 @@ def test_random_texts_give_the_same_bytes(kind):
 
 
 def test_a_difference_is_found_and_its_text_reduced(monkeypatch):
-    lexicon = ["cat", "cats", "catch", "catching", "match", "matching", "mat", "mats", "hat", "hatching"]
+    lexicon = [
+        "cat",
+        "cats",
+        "catch",
+        "catching",
+        "match",
+        "matching",
+        "mat",
+        "mats",
+        "hat",
+        "hatching",
+    ]
     lines = [" ".join(lexicon[at:] + lexicon[:at]) for at in range(10)]
     case = Case(lines, lines[:1], 1.0, 1)
     assert differing_sizes(case, [17, 20]) == (2, [], [])

@@ -21,18 +21,25 @@ def trained(lines, size=250):
 
 
 def naive_alp(processor, lines):
-    """Equation 1 as it stands: p_uni from the tokens of all lines, the mean over lines of their logs' sum."""
-    tokens = [[processor.id_to_piece(number) for number in processor.encode(line)] for line in lines]
+    """Equation 1 as it stands: p_uni from the tokens of all lines, the mean over lines
+    of their logs' sum.
+    """
+    tokens = [
+        [processor.id_to_piece(number) for number in processor.encode(line)] for line in lines
+    ]
     counts = Counter(token for line in tokens for token in line)
     total = sum(counts.values())
-    return sum(sum(math.log(counts[token] / total) for token in line) for line in tokens) / len(lines)
+    return sum(sum(math.log(counts[token] / total) for token in line) for line in tokens) / len(
+        lines
+    )
 
 
 @pytest.mark.parametrize("script", sorted(ALPHABETS))
 def test_equals_the_definition(script, tmp_path):
     lines = make_text(script, 400)
     processor = trained(lines)
-    # other lines than the model's, an empty one and unknown characters among them; no newline at the end
+    # other lines than the model's, an empty one and unknown characters among them; no
+    # newline at the end
     others = [*make_text(script, 150, seed=2), "", "ωψ ϟ ωψ", " ", "a\u2028b\rc\u0085d"]
     path = tmp_path / "text.txt"
     path.write_text("\n".join(others), encoding="utf-8", newline="")
@@ -68,11 +75,15 @@ def test_by_hand():
         average_log_probability(np.array([1]), 0)
 
 
-@given(st.lists(st.integers(0, 10**12), min_size=1, max_size=30), st.integers(1, 10**6), st.randoms())
+@given(
+    st.lists(st.integers(0, 10**12), min_size=1, max_size=30), st.integers(1, 10**6), st.randoms()
+)
 def test_order_of_the_ids_changes_nothing(counts, sentences, random):
     shuffled = list(counts)
     random.shuffle(shuffled)
-    assert average_log_probability(counts, sentences) == average_log_probability(shuffled, sentences)
+    assert average_log_probability(counts, sentences) == average_log_probability(
+        shuffled, sentences
+    )
 
 
 def test_counts_of_no_line():

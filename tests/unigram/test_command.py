@@ -14,12 +14,16 @@ def text(tmp_path_factory):
     chooser = random.Random(4)
     lexicon = ["".join(chooser.choices("abcdefgh", k=chooser.randint(1, 6))) for _ in range(200)]
     path = tmp_path_factory.mktemp("text") / "train.txt"
-    path.write_text("".join(" ".join(chooser.choices(lexicon, k=9)) + "\n" for _ in range(200)), "utf-8")
+    path.write_text(
+        "".join(" ".join(chooser.choices(lexicon, k=9)) + "\n" for _ in range(200)), "utf-8"
+    )
     return path
 
 
 def test_models_and_curve_are_those_of_single_trainings(text, tmp_path):
-    result = vocap("ladder", text, "-o", tmp_path / "out", "--sizes", "10,50,100,4000", "--heldout", text)
+    result = vocap(
+        "ladder", text, "-o", tmp_path / "out", "--sizes", "10,50,100,4000", "--heldout", text
+    )
     assert result.returncode == 0, result.stderr
     points = read_points(tmp_path / "out" / "curve.tsv")
     assert [point.size for point in points] == [10, 50, 100, 4000]
@@ -41,8 +45,22 @@ def test_models_and_curve_are_those_of_single_trainings(text, tmp_path):
         "pieces.npz",
     ]
     characters = (
-        *("curve", "--train", text, "--models", tmp_path / "out" / "models", tmp_path / "out" / "curve.tsv"),
-        *("-o", tmp_path / "again.tsv", "--characters", tmp_path / "c.tsv", "--index", tmp_path / "pieces.npz"),
+        *(
+            "curve",
+            "--train",
+            text,
+            "--models",
+            tmp_path / "out" / "models",
+            tmp_path / "out" / "curve.tsv",
+        ),
+        *(
+            "-o",
+            tmp_path / "again.tsv",
+            "--characters",
+            tmp_path / "c.tsv",
+            "--index",
+            tmp_path / "pieces.npz",
+        ),
     )
     assert vocap(*characters).returncode == 0
     assert (tmp_path / "out" / "characters.tsv").read_bytes() == (tmp_path / "c.tsv").read_bytes()
@@ -61,7 +79,10 @@ def test_of_many_sizes_some_are_printed(text, tmp_path):
     points = read_points(tmp_path / "out" / "curve.tsv")
     table, _, outline = result.stdout.partition("\n\n")
     *rows, last = table.splitlines()[1:]
-    assert [row.split()[0] for row in rows][:2] == ["10", "15"]  # the first below and the first within reach
+    assert [row.split()[0] for row in rows][:2] == [
+        "10",
+        "15",
+    ]  # the first below and the first within reach
     ok = [int(row.split()[0]) for row in rows if row.endswith("ok")]
     assert len(ok) == 12 and 13 <= len(rows) < 20
     assert ok[-1] == max(point.size for point in points if point.ok)
@@ -70,10 +91,15 @@ def test_of_many_sizes_some_are_printed(text, tmp_path):
 
 
 def test_models_of_the_same_text_are_kept(text, tmp_path):
-    """A size that is added trains that size alone, a model that is gone too; another text or option all."""
+    """A size that is added trains that size alone, a model that is gone too; another
+    text or option all.
+    """
 
     def climb(sizes: str, *options: str) -> dict[str, int]:
-        assert vocap("ladder", text, "-o", tmp_path / "out", "--sizes", sizes, *options).returncode == 0
+        assert (
+            vocap("ladder", text, "-o", tmp_path / "out", "--sizes", sizes, *options).returncode
+            == 0
+        )
         models = (tmp_path / "out" / "models").glob("*.model")
         return {path.stem: path.stat().st_mtime_ns for path in models}
 
@@ -89,13 +115,14 @@ def test_models_of_the_same_text_are_kept(text, tmp_path):
     assert fourth["50"] > third["50"] and fourth["100"] > third["100"]
     text.write_text(text.read_text("utf-8") + "one more line\n", "utf-8")
     assert climb("50", "--coverage", "0.99")["50"] > fourth["50"]
-    # a call that ends before its last size leaves no record of models that it has replaced
+    # a call that ends before its last size leaves no record of models that it has
+    # replaced
     (tmp_path / "out" / "models" / "100.model").unlink()
     (tmp_path / "out" / "models" / "100.model" / "in the way").mkdir(parents=True)
     assert vocap("ladder", text, "-o", tmp_path / "out", "--sizes", "50,100").returncode == 1
-    assert [path.name for path in (tmp_path / "out").rglob("*.*") if path.suffix in (".json", ".tsv")] == [
-        "characters.tsv"
-    ]
+    assert [
+        path.name for path in (tmp_path / "out").rglob("*.*") if path.suffix in (".json", ".tsv")
+    ] == ["characters.tsv"]
 
 
 def test_a_size_that_is_out_of_reach_now_leaves_no_older_model(text, tmp_path):

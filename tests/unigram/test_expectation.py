@@ -1,4 +1,6 @@
-"""The E step against its definition: the mean over all ways to cut a word, weighted by their probabilities."""
+"""The E step against its definition: the mean over all ways to cut a word, weighted by
+their probabilities.
+"""
 
 import math
 import random
@@ -17,17 +19,28 @@ from vocap.unigram.word_types import load_word_types
 
 def make_lines(lines: int, longest: int = 6, words: int = 9, seed: int = 1) -> list[str]:
     chooser = random.Random(seed)
-    lexicon = ["".join(chooser.choices("abcdefgh", k=chooser.randint(1, longest))) for _ in range(lines)]
+    lexicon = [
+        "".join(chooser.choices("abcdefgh", k=chooser.randint(1, longest))) for _ in range(lines)
+    ]
     return [" ".join(chooser.choices(lexicon, k=words)) for _ in range(lines)]
 
 
 def seeded(lines: list[str]):
-    """The corpus, the seed pieces, and the arguments of `expected_counts` for the first E step."""
+    """The corpus, the seed pieces, and the arguments of `expected_counts` for the first
+    E step.
+    """
     words = load_word_types({"train": lambda: [lines]}, coverage=1.0)
     corpus, state = descent.seed(words)
     lattice = state.lattice
     scores = np.append(state.scores, state.scores.min() - 10).astype(np.float32)
-    arrays = lattice.first, lattice.piece, lattice.length, corpus.start, corpus.length, corpus.frequency
+    arrays = (
+        lattice.first,
+        lattice.piece,
+        lattice.length,
+        corpus.start,
+        corpus.length,
+        corpus.frequency,
+    )
     return corpus, state, (arrays[:5], arrays[5], scores, len(state.ids))
 
 
@@ -48,7 +61,9 @@ def test_counts_are_means_over_all_cuts(arithmetic, tolerance):
     places = zip(corpus.piece_place, corpus.piece_length, strict=True)
     pieces = {text[place : place + length]: number for number, (place, length) in enumerate(places)}
     expected = np.zeros(len(state.ids))
-    for start, length, frequency in zip(corpus.start, corpus.length, corpus.frequency, strict=False):
+    for start, length, frequency in zip(
+        corpus.start, corpus.length, corpus.frequency, strict=False
+    ):
         ways = list(cuts(text[start : start + length], pieces))
         weights = [math.exp(math.fsum(map(float, state.scores[way]))) for way in ways]
         for way, weight in zip(ways, weights, strict=True):
@@ -72,9 +87,13 @@ def test_threads_change_no_bit_of_the_counts(arithmetic):
 def test_probabilities_beyond_the_range_of_float64_are_logarithms():
     """Words of 2,000 characters: the probability of one is below 1e-1000."""
     *_, arguments = seeded(make_lines(30, longest=2000, words=1))
-    exact, fast = (expected_counts(*arguments, arithmetic=arithmetic) for arithmetic in ("exact", "fast"))
+    exact, fast = (
+        expected_counts(*arguments, arithmetic=arithmetic) for arithmetic in ("exact", "fast")
+    )
     assert exact.sum() > 1000
-    np.testing.assert_allclose(fast, exact, rtol=0.02, atol=0.02)  # float32 logarithms of -5,000 are that rough
+    np.testing.assert_allclose(
+        fast, exact, rtol=0.02, atol=0.02
+    )  # float32 logarithms of -5,000 are that rough
 
 
 def test_fast_models_are_near_the_exact_ones():
@@ -86,5 +105,8 @@ def test_fast_models_are_near_the_exact_ones():
             sentencepiece.SentencePieceProcessor(model_proto=model)
             for model in (sentencepiece_trainer.train(lines, rung.point.size), rung.model)
         )
-        names = [{model.id_to_piece(number) for number in range(rung.point.size)} for model in (expected, found)]
+        names = [
+            {model.id_to_piece(number) for number in range(rung.point.size)}
+            for model in (expected, found)
+        ]
         assert len(names[0] & names[1]) >= 0.99 * rung.point.size

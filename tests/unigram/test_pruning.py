@@ -1,4 +1,6 @@
-"""The second best segmentation of a piece against SentencePiece's own search (`nbest_encode`)."""
+"""The second best segmentation of a piece against SentencePiece's own search
+(`nbest_encode`).
+"""
 
 import random
 
@@ -58,12 +60,17 @@ class Lattice:
 
 
 def check(scores: dict[str, float], text: str) -> bool:
-    """Compare; returns whether the first of several best splits would have been another one."""
+    """Compare; returns whether the first of several best splits would have been another
+    one.
+    """
     best, second = search(scores, text)
     expected = 0 if len(best) > 1 else second
     lattice = Lattice(scores, text)
     rest = lattice.values, lattice.path
-    assert lattice.found(alternatives(*lattice.arguments, lattice.own, *rest)) == expected, (scores, text)
+    assert lattice.found(alternatives(*lattice.arguments, lattice.own, *rest)) == expected, (
+        scores,
+        text,
+    )
     assert lattice.found(second_of_n_best(*lattice.arguments, *rest)) == expected, (scores, text)
     split, _, count = best_split(*lattice.arguments, *rest)
     return (0 if split > lattice.own else lattice.found(count)) != expected
@@ -78,7 +85,9 @@ def test_of_splits_with_sums_that_are_nearly_equal_the_same_one_is_second(letter
         begin = draw.sample(range(len(text)), min(len(text), 9))
         pieces = {text[at : at + draw.randint(1, 5)] for at in begin} | {text}
         grid = draw.choice([0.1, 0.3, 1.0])
-        scores = {piece: -grid * draw.randint(len(piece), 2 * len(piece) + 1) for piece in sorted(pieces)}
+        scores = {
+            piece: -grid * draw.randint(len(piece), 2 * len(piece) + 1) for piece in sorted(pieces)
+        }
         if draw.random() < 0.8:
             scores[text] /= 2
         others += check(scores, text)
@@ -86,7 +95,9 @@ def test_of_splits_with_sums_that_are_nearly_equal_the_same_one_is_second(letter
 
 
 def test_a_search_whose_agenda_is_cut_short_ends_with_the_same_split():
-    """A run of 16 letters has 32,767 splits; 10,000 hypotheses are the most that are kept."""
+    """A run of 16 letters has 32,767 splits; 10,000 hypotheses are the most that are
+    kept.
+    """
     text = "a" * 16
     for step in (1.0, 0.1, 0.7):
         scores = {"a" * length: -step * length for length in range(1, 17)}

@@ -72,11 +72,18 @@ def test_the_sizes_at_both_ends(script):
 
 def test_the_reason_counts_other_meta_pieces_too():
     with pytest.raises(Unreachable) as below:
-        train(["ab ab ba"] * 9, 20, byte_fallback=True, ids={**IDS, "pad_id": 3}, control_symbols=["<mask>"])
+        train(
+            ["ab ab ba"] * 9,
+            20,
+            byte_fallback=True,
+            ids={**IDS, "pad_id": 3},
+            control_symbols=["<mask>"],
+        )
     assert below.value.reason == "too small: 3 required characters need at least 264 pieces"
 
 
-# SentencePiece 0.2.1 ends the whole process on most of these, so they run in one of their own.
+# SentencePiece 0.2.1 ends the whole process on most of these, so they run in one of
+# their own.
 NO_TEXT = {
     "nothing": ([], {}),
     "empty lines": (["", ""], {}),
@@ -105,7 +112,13 @@ def test_text_without_a_character_is_no_text():
 
 
 def test_one_character_and_one_line_again_and_again():
-    assert [entry.piece for entry in parse(train(["a"], 5)).pieces] == ["<unk>", "<s>", "</s>", "a", "▁"]
+    assert [entry.piece for entry in parse(train(["a"], 5)).pieces] == [
+        "<unk>",
+        "<s>",
+        "</s>",
+        "a",
+        "▁",
+    ]
     with pytest.raises(Unreachable, match="at most 5 pieces"):
         train(["a"], 6)
     with pytest.raises(Unreachable, match="at most 20 pieces"):

@@ -40,7 +40,9 @@ def test_log_sum_exp_rounds_like_the_library():
 
 def test_add_expected_rounds_like_the_library():
     random_ = np.random.default_rng(2)
-    marginals = -np.concatenate([random_.uniform(0, 130, 10_000), np.exp(random_.uniform(-16, 3, 10_000))])
+    marginals = -np.concatenate(
+        [random_.uniform(0, 130, 10_000), np.exp(random_.uniform(-16, 3, 10_000))]
+    )
     marginals[:50] = random_.uniform(0, 1e-5, 50)  # rounding can leave a probability above 1
     totals = np.concatenate([[0.0] * 5000, np.exp(random_.uniform(-20, 15, 15_000))])
     for total, marginal in zip(totals.astype(f32), marginals.astype(f32), strict=True):
@@ -60,14 +62,20 @@ def test_suffixes_are_sorted_and_their_prefixes_counted(monkeypatch):
         lcp = common_prefixes(text, order, 20)
         for rank in range(1, len(text)):
             a, b = tails[order[rank - 1]], tails[order[rank]]
-            shared = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+            shared = next(
+                (i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y),
+                min(len(a), len(b)),
+            )
             assert lcp[rank] == min(shared, 20)
 
 
 def test_suffixes_of_more_characters_than_two_bytes_can_number():
-    text = np.concatenate([np.arange(0x10000, 0x20500), np.arange(0x10000, 0x10200)]).astype(np.int32)
+    text = np.concatenate([np.arange(0x10000, 0x20500), np.arange(0x10000, 0x10200)]).astype(
+        np.int32
+    )
     order = suffix_array(text).tolist()
-    # each suffix in the second, shorter run comes before the one that begins alike and goes on
+    # each suffix in the second, shorter run comes before the one that begins alike and
+    # goes on
     expected = [place for point in range(0x200) for place in (0x10500 + point, point)]
     assert order[: 2 * 0x200] == expected
     assert order[2 * 0x200 :] == list(range(0x200, 0x10500))
@@ -77,14 +85,19 @@ def test_suffixes_of_more_characters_than_two_bytes_can_number():
 def test_seeds_are_the_repeated_substrings_of_the_trained_lines(monkeypatch, block):
     monkeypatch.setattr(seeds, "_BLOCK", block)
     chooser = random.Random(3)
-    lines = [" ".join(chooser.choices(["ab", "abc", "bca", "cab1", "ca", "ж", "жa"], k=6)) for _ in range(40)]
+    lines = [
+        " ".join(chooser.choices(["ab", "abc", "bca", "cab1", "ca", "ж", "жa"], k=6))
+        for _ in range(40)
+    ]
     words = load_word_types(
         {"train": lambda: [lines], "heldout": lambda: [["abcabc cab abab", "bcab"]]}, coverage=1.0
     )
     source = seed_text(words)
     order = suffix_array(source.text)
     with ThreadPoolExecutor(3) as pool:
-        best = find_seeds(source, order, common_prefixes(source.text, order, 17), workers=Workers(3, pool))
+        best = find_seeds(
+            source, order, common_prefixes(source.text, order, 17), workers=Workers(3, pool)
+        )
     found = {}
     for left, depth, score in zip(best.left, best.depth, best.score, strict=True):
         place = order[left]
@@ -98,10 +111,15 @@ def test_seeds_are_the_repeated_substrings_of_the_trained_lines(monkeypatch, blo
                 followers.setdefault(text[begin:end], Counter())[text[end]] += 1
     expected = {}
     for piece, next_characters in followers.items():
-        kinds = {"digit" if c.isdigit() else "Cyrl" if c == "ж" else "Latn" for c in piece.removeprefix("\u2581")}
+        kinds = {
+            "digit" if c.isdigit() else "Cyrl" if c == "ж" else "Latn"
+            for c in piece.removeprefix("\u2581")
+        }
         if len(next_characters) > 1 and "\u2581" not in piece[1:] and len(kinds) <= 1:
             expected[piece] = sum(next_characters.values()) * len(piece)
     assert found == expected
     ranked = sorted(expected, key=lambda piece: -expected[piece])
     assert [expected[piece] for piece in ranked] == best.score.tolist()
-    assert len(find_seeds(source, order, common_prefixes(source.text, order, 17), limit=5).score) == 5
+    assert (
+        len(find_seeds(source, order, common_prefixes(source.text, order, 17), limit=5).score) == 5
+    )

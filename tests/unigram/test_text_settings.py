@@ -1,4 +1,6 @@
-"""Each key of the text settings: models have the bytes of those that SentencePiece trains with it."""
+"""Each key of the text settings: models have the bytes of those that SentencePiece
+trains with it.
+"""
 
 import random
 import unicodedata
@@ -18,9 +20,15 @@ from vocap.unigram.word_types import load_word_types
 
 
 def assert_same(
-    lines: list[str], keys: dict, sizes: list[int] = (), heldout: list[str] = (), coverage: float = 0.9995
+    lines: list[str],
+    keys: dict,
+    sizes: list[int] = (),
+    heldout: list[str] = (),
+    coverage: float = 0.9995,
 ) -> int:
-    """Compare `sizes`, or some from below the least to above the largest; returns how many have a model."""
+    """Compare `sizes`, or some from below the least to above the largest; returns how
+    many have a model.
+    """
     settings, heldout = TextSettings(**keys), list(heldout)
     texts = {"train": lambda: [lines], "heldout": lambda: [heldout]}
     words = load_word_types(texts, coverage=coverage, settings=settings)
@@ -55,17 +63,28 @@ def assert_same(
 
 
 def code_and_prose() -> list[str]:
-    """Lines of made source code and prose: indents, digits, mixed scripts, rare characters, odd ends of lines."""
+    """Lines of made source code and prose: indents, digits, mixed scripts, rare
+    characters, odd ends of lines.
+    """
     chooser = random.Random(25)
-    names = ["".join(chooser.choices("abcdeфгд日本語é\u0301", k=chooser.randint(1, 5))) for _ in range(500)]
+    names = [
+        "".join(chooser.choices("abcdeфгд日本語é\u0301", k=chooser.randint(1, 5)))
+        for _ in range(500)
+    ]
     lines = []
     for _ in range(400):
-        words = chooser.choices(names, [1 / rank**0.7 for rank in range(1, 501)], k=chooser.randint(1, 9))
-        words += [chooser.choice(["1999", "x1", "3.14", "２０", "def", "return", "==", "B2b", "ﬁ", "ẞ"])]
+        words = chooser.choices(
+            names, [1 / rank**0.7 for rank in range(1, 501)], k=chooser.randint(1, 9)
+        )
+        words += [
+            chooser.choice(["1999", "x1", "3.14", "２０", "def", "return", "==", "B2b", "ﬁ", "ẞ"])
+        ]
         chooser.shuffle(words)
         gap = chooser.choice([" ", " ", "  ", "\u3000", "\u2581"])
         line = (
-            " " * chooser.choice([0, 0, 4, 8]) + gap.join(words) + chooser.choice(["", "", " ", "  ", "\r", "\t"])
+            " " * chooser.choice([0, 0, 4, 8])
+            + gap.join(words)
+            + chooser.choice(["", "", " ", "  ", "\r", "\t"])
         )
         lines.append(line)
     lines[3] += "<unk> <s>x</s> <0x41> \u2603"
@@ -88,7 +107,11 @@ ALONE = [
     {"byte_fallback": True},
     {"allow_whitespace_only_pieces": True, "remove_extra_whitespaces": False},
     {"split_by_whitespace": False},
-    {"split_by_whitespace": False, "allow_whitespace_only_pieces": True, "remove_extra_whitespaces": False},
+    {
+        "split_by_whitespace": False,
+        "allow_whitespace_only_pieces": True,
+        "remove_extra_whitespaces": False,
+    },
     *({"max_sentencepiece_length": length} for length in (1, 2, 7, 40, 127)),
     {"required_chars": "☃ΩQe\u0302\t"},
     {"control_symbols": ("<a>", "def", "</s>", "<pad>", "日", ".", 'say "x", y', "a\nb")},
@@ -107,7 +130,11 @@ ALONE = [
             "<pad>",
         )
     },
-    {"user_defined_symbols": ("\u2581", "1"), "byte_fallback": True, "control_symbols": ("<s>", "語")},
+    {
+        "user_defined_symbols": ("\u2581", "1"),
+        "byte_fallback": True,
+        "control_symbols": ("<s>", "語"),
+    },
 ]
 
 
@@ -130,23 +157,39 @@ def test_the_preset_lossless(coverage):
 
 def test_a_file_of_rules(tmp_path):
     path = tmp_path / "rules.tsv"
-    rules = ["61\t62 62\t# a", "d 435\t", "U+63", "20 20\t20", "65E5 672C\tD55C 20 58", "9\t20", "1F469\t2603"]
+    rules = [
+        "61\t62 62\t# a",
+        "d 435\t",
+        "U+63",
+        "20 20\t20",
+        "65E5 672C\tD55C 20 58",
+        "9\t20",
+        "1F469\t2603",
+    ]
     path.write_text("\n".join(rules), "utf-8")
     for others in ({}, {"remove_extra_whitespaces": False, "add_dummy_prefix": False}):
         assert assert_same(LINES, {"normalization": str(path), **others}, heldout=HELDOUT) >= 4
 
 
 def test_nfc_is_unicodes():
-    """Of every character that this Python knows, of its decomposition, and of marks in a row."""
+    """Of every character that this Python knows, of its decomposition, and of marks in
+    a row.
+    """
     normalize = trainer_normalizer(text_settings("lossless", normalization="nfc")).normalize
     characters = [
-        chr(code) for code in (*range(1, 0xD800), *range(0xE000, 0x30000)) if code not in (9, 10, 13, 32, 0x2581)
+        chr(code)
+        for code in (*range(1, 0xD800), *range(0xE000, 0x30000))
+        if code not in (9, 10, 13, 32, 0x2581)
     ]
     known = [one for one in characters if unicodedata.category(one) != "Cn"]
     texts = [form for one in known for form in (one, unicodedata.normalize("NFD", one))]
     texts += [f"{one}\u0301\u0301{one}\u0308x" for one in "aceoAÇÉsgn"]
     wanted = [unicodedata.normalize("NFC", text) for text in texts]
-    assert [text for text, found, want in zip(texts, normalize(texts), wanted, strict=True) if found != want] == []
+    assert [
+        text
+        for text, found, want in zip(texts, normalize(texts), wanted, strict=True)
+        if found != want
+    ] == []
 
 
 @pytest.mark.parametrize(
@@ -179,20 +222,30 @@ def test_settings_that_are_refused():
         ({"required_chars": "\u2585"}, "required_chars: SentencePiece cannot make"),
         ({"control_symbols": ("a", "b", "a")}, "control_symbols: 'a' is already defined"),
         ({"control_symbols": ("<unk>",)}, "control_symbols: '<unk>' is already defined"),
-        ({"control_symbols": ("<0x41>",), "byte_fallback": True}, "control_symbols: '<0x41>' is already defined"),
+        (
+            {"control_symbols": ("<0x41>",), "byte_fallback": True},
+            "control_symbols: '<0x41>' is already defined",
+        ),
         ({"control_symbols": ("",)}, "control_symbols: '' is empty"),
-        ({"control_symbols": ("a",), "required_chars": "ba"}, "control_symbols: 'a' is one of the required_chars"),
+        (
+            {"control_symbols": ("a",), "required_chars": "ba"},
+            "control_symbols: 'a' is one of the required_chars",
+        ),
     ):
         with pytest.raises(UsageError, match=reason):
             TextSettings(**keys)
-        assert isinstance(reference(["a b c", "ab"], 300, keys), str)  # SentencePiece refuses it too
+        assert isinstance(
+            reference(["a b c", "ab"], 300, keys), str
+        )  # SentencePiece refuses it too
     with pytest.raises(VocapError, match=r"nowhere\.tsv: No such file"):
         trainer_normalizer(TextSettings(normalization="nowhere.tsv"))
 
 
 @pytest.mark.parametrize("part", range(4))
 def test_random_combinations(part):
-    """Of the keys, each on a text of its own; `benchmarks/fuzzing/text_settings.py` tries many more."""
+    """Of the keys, each on a text of its own; `benchmarks/fuzzing/text_settings.py`
+    tries many more.
+    """
     outcomes = []
     for number in range(3 * part, 3 * part + 3):
         keys, found = run(25, number)

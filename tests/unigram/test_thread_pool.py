@@ -1,4 +1,6 @@
-"""Blocks are added in their order, whatever thread computes them and however long it takes."""
+"""Blocks are added in their order, whatever thread computes them and however long it
+takes.
+"""
 
 import random
 import threading
@@ -11,7 +13,9 @@ from vocap.unigram.kernels import BUFFERS, WorkBuffer, Workers
 
 
 class Recorder:
-    """Work buffers that record their use. Blocks take a random time of up to a millisecond."""
+    """Work buffers that record their use. Blocks take a random time of up to a
+    millisecond.
+    """
 
     def __init__(self, seed: int, fails_at: int | None = None):
         self.random = random.Random(seed)
@@ -79,4 +83,6 @@ def test_an_error_in_one_block_ends_the_work_of_all(threads, fails_at):
 
 def test_results_come_in_the_order_of_their_blocks():
     with ThreadPoolExecutor(4) as pool:
-        assert Workers(4, pool).map(300, lambda block: block * block) == [block * block for block in range(300)]
+        assert Workers(4, pool).map(300, lambda block: block * block) == [
+            block * block for block in range(300)
+        ]

@@ -1,4 +1,6 @@
-"""Lines that count several times and required characters: models with the bytes of SentencePiece's."""
+"""Lines that count several times and required characters: models with the bytes of
+SentencePiece's.
+"""
 
 import random
 from collections import Counter
@@ -27,7 +29,9 @@ def requiring(characters: str) -> TextSettings:
     return TextSettings(required_chars=characters)
 
 
-def weighted_words(weights: dict[str, int], coverage: float | None = 0.9995, required_chars: str = ""):
+def weighted_words(
+    weights: dict[str, int], coverage: float | None = 0.9995, required_chars: str = ""
+):
     def sentences():
         for script, weight in weights.items():
             yield from trained_on([TEXTS[script][:70], TEXTS[script][70:]], META_PIECES, weight)
@@ -44,7 +48,9 @@ def references(lines, sizes, coverage=0.9995, required_chars="") -> dict[int, by
     found = {}
     for size in sizes:
         try:
-            found[size] = sentencepiece_trainer.train(lines, size, coverage, required_chars=required_chars)
+            found[size] = sentencepiece_trainer.train(
+                lines, size, coverage, required_chars=required_chars
+            )
         except sentencepiece_trainer.Unreachable as unreachable:
             found[size] = unreachable.reason
     return found
@@ -58,7 +64,11 @@ def test_a_weight_gives_the_model_of_the_text_with_each_line_so_often():
     assert found == references(repeated, SIZES)
     assert sum(isinstance(model, bytes) for model in found.values()) >= 3
     whole = load_word_types({"train": lambda: [repeated]})
-    assert (types_of(words), words.sentences, words.required) == (types_of(whole), whole.sentences, whole.required)
+    assert (types_of(words), words.sentences, words.required) == (
+        types_of(whole),
+        whole.sentences,
+        whole.required,
+    )
     for one, other in (
         (words.inside, whole.inside),
         (words.last, whole.last),
@@ -69,7 +79,9 @@ def test_a_weight_gives_the_model_of_the_text_with_each_line_so_often():
 
 def test_order_of_languages_and_number_of_threads_change_no_byte():
     backwards = dict(reversed(WEIGHTS.items()))
-    assert models(weighted_words(WEIGHTS), SIZES) == models(weighted_words(backwards), SIZES, threads=2)
+    assert models(weighted_words(WEIGHTS), SIZES) == models(
+        weighted_words(backwards), SIZES, threads=2
+    )
 
 
 ABSENT = "\u10d0\u4e00\U0001f600"
@@ -87,7 +99,9 @@ REQUIRED = {
 @pytest.mark.parametrize("name", REQUIRED)
 def test_required_characters_are_those_of_sentencepiece(name, coverage):
     lines, required_chars = TEXTS["latin"], REQUIRED[name]
-    words = load_word_types({"train": lambda: [lines]}, coverage=coverage, settings=requiring(required_chars))
+    words = load_word_types(
+        {"train": lambda: [lines]}, coverage=coverage, settings=requiring(required_chars)
+    )
     sizes = [len(words.required) + 2, len(words.required) + 3, 80, 300]
     found = models(words, sizes, coverage)
     assert found == references(lines, sizes, coverage, required_chars)
@@ -95,7 +109,9 @@ def test_required_characters_are_those_of_sentencepiece(name, coverage):
 
 
 def test_required_characters_of_weighted_text():
-    """Absent characters that held-out text holds are pieces there; coverage is that of the weighted text."""
+    """Absent characters that held-out text holds are pieces there; coverage is that of
+    the weighted text.
+    """
     required_chars = "\u2603" + ABSENT + "".join(ALPHABETS["thai"][0])
     repeated = [line for script, weight in WEIGHTS.items() for line in TEXTS[script] * weight]
     words = weighted_words(WEIGHTS, 0.99, required_chars)
@@ -105,11 +121,16 @@ def test_required_characters_of_weighted_text():
 def test_without_a_coverage_the_required_characters_are_all():
     lines = TEXTS["latin"]
     required_chars = "abdeg\u2603\u2581" + ABSENT
-    words = load_word_types({"train": lambda: [lines]}, coverage=None, settings=requiring(required_chars))
+    words = load_word_types(
+        {"train": lambda: [lines]}, coverage=None, settings=requiring(required_chars)
+    )
     assert set(words.required) == set(required_chars)
     assert [words.required[one] for one in ABSENT] == [0, 0, 0]
-    assert list(words.required) == required_characters(character_counts([lines]), None, required_chars)
-    # SentencePiece takes the same ones of a text in which all others are too rare for its coverage.
+    assert list(words.required) == required_characters(
+        character_counts([lines]), None, required_chars
+    )
+    # SentencePiece takes the same ones of a text in which all others are too rare for
+    # its coverage.
     present = "abdeg\u2581"
     chooser = random.Random(2)
     rest = ["".join(chooser.choices("abdeg ", k=60)) for _ in range(300)] + ["z"]
@@ -123,11 +144,15 @@ def test_text_without_any_required_character_is_no_text():
 
 
 def characters_of_the_smallest_model(lines, coverage):
-    """The required characters by SentencePiece: the smallest model that it trains has no other piece."""
+    """The required characters by SentencePiece: the smallest model that it trains has
+    no other piece.
+    """
     with pytest.raises(sentencepiece_trainer.Unreachable) as below:
         sentencepiece_trainer.train(lines, 4, coverage)
     size = int(below.value.reason.split()[-2])
-    proto = sentencepiece_model_pb2.ModelProto.FromString(sentencepiece_trainer.train(lines, size, coverage))
+    proto = sentencepiece_model_pb2.ModelProto.FromString(
+        sentencepiece_trainer.train(lines, size, coverage)
+    )
     return {entry.piece for entry in proto.pieces[3:]}
 
 
@@ -155,7 +180,9 @@ def test_required_characters_are_sentencepieces(script, coverage):
 
 
 def test_ties_are_broken_by_code_point():
-    lines = ["".join(chr(0x4E00 + number) for number in range(start, 2000, 7)) for start in range(7)]
+    lines = [
+        "".join(chr(0x4E00 + number) for number in range(start, 2000, 7)) for start in range(7)
+    ]
     counts = character_counts([lines])
     required = required_characters(counts, 0.98)
     assert set(required) == characters_of_the_smallest_model(lines, 0.98)
@@ -165,7 +192,10 @@ def test_ties_are_broken_by_code_point():
 def test_counts_are_of_the_normalised_text():
     lines = [*factories.make_text("latin", 200), "ＡＢＣ ﬁ"]
     normalizer = sentencepiece.SentencePieceNormalizer(
-        rule_name="nmt_nfkc", add_dummy_prefix=True, escape_whitespaces=True, remove_extra_whitespaces=True
+        rule_name="nmt_nfkc",
+        add_dummy_prefix=True,
+        escape_whitespaces=True,
+        remove_extra_whitespaces=True,
     )
     expected = Counter(character for line in lines for character in normalizer.normalize(line))
     assert character_counts([lines]) == expected

@@ -1,6 +1,7 @@
 """With `seeds: words`, pieces, ids and scores are those that SentencePiece 0.2.2 trains.
 
-It normalises otherwise, so both read text that 0.2.1 has normalised, 0.2.2 without rules of its own.
+It normalises otherwise, so both read text that 0.2.1 has normalised, 0.2.2 without
+rules of its own.
 """
 
 import fcntl
@@ -57,15 +58,29 @@ json.dump(results, sys.stdout)
 
 @pytest.fixture(scope="session")
 def python_with_0_2_2(tmp_path_factory):
-    """The interpreter of a virtual environment with SentencePiece 0.2.2, made once for all test processes."""
+    """The interpreter of a virtual environment with SentencePiece 0.2.2, made once for
+    all test processes.
+    """
     folder = tmp_path_factory.getbasetemp()
     folder = folder.parent if os.environ.get("PYTEST_XDIST_WORKER") else folder
-    python, failure = folder / "sentencepiece-0.2.2" / "bin" / "python", folder / "sentencepiece-0.2.2.failed"
+    python, failure = (
+        folder / "sentencepiece-0.2.2" / "bin" / "python",
+        folder / "sentencepiece-0.2.2.failed",
+    )
     with open(folder / "sentencepiece-0.2.2.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not python.exists() and not failure.exists():
             subprocess.run([sys.executable, "-m", "venv", python.parents[1]], check=True)
-            install = [python, "-m", "pip", "install", "-q", "--only-binary", ":all:", "sentencepiece==0.2.2"]
+            install = [
+                python,
+                "-m",
+                "pip",
+                "install",
+                "-q",
+                "--only-binary",
+                ":all:",
+                "sentencepiece==0.2.2",
+            ]
             installed = subprocess.run(install, capture_output=True, text=True)
             if installed.returncode:
                 failure.write_text(installed.stderr.strip()[-300:], "utf-8")
@@ -75,19 +90,28 @@ def python_with_0_2_2(tmp_path_factory):
 
 
 def reference(python, texts):
-    """For each text (lines, sizes, whether 0.2.2 normalises them) and size: pieces and scores, or an error."""
+    """For each text (lines, sizes, whether 0.2.2 normalises them) and size: pieces and
+    scores, or an error.
+    """
     normalizer = trainer_normalizer()
     tasks = [
         {
-            "lines": lines if raw else normalizer.normalize([line for line in lines if is_trainable(line)]),
+            "lines": lines
+            if raw
+            else normalizer.normalize([line for line in lines if is_trainable(line)]),
             "sizes": sizes,
             "raw": raw,
         }
         for lines, sizes, raw in texts
     ]
-    run = subprocess.run([python, "-c", TRAIN], input=json.dumps(tasks), capture_output=True, text=True)
+    run = subprocess.run(
+        [python, "-c", TRAIN], input=json.dumps(tasks), capture_output=True, text=True
+    )
     assert run.returncode == 0, run.stderr[-2000:]
-    return [{int(size): result for size, result in results.items()} for results in json.loads(run.stdout)]
+    return [
+        {int(size): result for size, result in results.items()}
+        for results in json.loads(run.stdout)
+    ]
 
 
 def assert_same(python, texts) -> int:
@@ -102,7 +126,9 @@ def assert_same(python, texts) -> int:
                 _assert_same_reason(rung.point.status, expected[size])
                 continue
             pieces = sentencepiece.SentencePieceProcessor(model_proto=rung.model)
-            got = [[pieces.id_to_piece(i), pieces.get_score(i)] for i in range(pieces.get_piece_size())]
+            got = [
+                [pieces.id_to_piece(i), pieces.get_score(i)] for i in range(pieces.get_piece_size())
+            ]
             assert got == expected[size], (lines[:3], size)
             models += 1
     return models
@@ -119,22 +145,36 @@ def _assert_same_reason(status: str, error: str | list) -> None:
 
 
 def test_made_text_gives_the_same_pieces(python_with_0_2_2):
-    texts = [(make_text(*ALPHABETS[script]), [40, 60, 100, 150, 250, 400, 3000], False) for script in ALPHABETS]
+    texts = [
+        (make_text(*ALPHABETS[script]), [40, 60, 100, 150, 250, 400, 3000], False)
+        for script in ALPHABETS
+    ]
     assert assert_same(python_with_0_2_2, texts) > 30
 
 
 def test_odd_text_gives_the_same_pieces(python_with_0_2_2):
-    assert assert_same(python_with_0_2_2, [(lines, [5, 8, 10, 15, 20, 45], False) for lines in ODD.values()]) > 15
+    assert (
+        assert_same(
+            python_with_0_2_2, [(lines, [5, 8, 10, 15, 20, 45], False) for lines in ODD.values()]
+        )
+        > 15
+    )
 
 
 def test_the_end_of_the_text_equals_sentencepiece(python_with_0_2_2):
-    """The last line in many places, the last lines repeated, lines that normalise to nothing."""
+    """The last line in many places, the last lines repeated, lines that normalise to
+    nothing.
+    """
     texts = []
     for seed in range(100):
         chooser = random.Random(seed)
-        lexicon = ["".join(chooser.choices("abc", k=chooser.randint(1, 4))) for _ in range(chooser.randint(2, 12))]
+        lexicon = [
+            "".join(chooser.choices("abc", k=chooser.randint(1, 4)))
+            for _ in range(chooser.randint(2, 12))
+        ]
         lines = [
-            " ".join(chooser.choices(lexicon, k=chooser.randint(1, 5))) for _ in range(chooser.randint(2, 40))
+            " ".join(chooser.choices(lexicon, k=chooser.randint(1, 5)))
+            for _ in range(chooser.randint(2, 40))
         ]
         lines += [
             [],
@@ -162,7 +202,9 @@ def test_real_text_gives_the_same_pieces(python_with_0_2_2, language):
 def test_the_command_begins_with_the_seeds_asked_for(tmp_path, python_with_0_2_2):
     lines = make_text(*ALPHABETS["latin"])
     write_lines(tmp_path / "train.txt", lines)
-    done = vocap("ladder", tmp_path / "train.txt", "-o", tmp_path, "--sizes", "200", "--seeds", "words")
+    done = vocap(
+        "ladder", tmp_path / "train.txt", "-o", tmp_path, "--sizes", "200", "--seeds", "words"
+    )
     assert done.returncode == 0, done.stderr
     pieces = sentencepiece.SentencePieceProcessor(model_file=str(tmp_path / "models" / "200.model"))
     got = [[pieces.id_to_piece(i), pieces.get_score(i)] for i in range(pieces.get_piece_size())]
@@ -185,19 +227,27 @@ def test_seeds_are_parts_of_the_repeated_substrings_of_the_text():
         places = order[seeds.left].tolist()
         found = [
             ("".join(map(chr, source.text[place : place + depth])), int(score))
-            for place, depth, score in zip(places, seeds.depth.tolist(), seeds.score.tolist(), strict=True)
+            for place, depth, score in zip(
+                places, seeds.depth.tolist(), seeds.score.tolist(), strict=True
+            )
         ]
         expected = sorted(
-            seeds_by_definition("".join("\u2581" + line.replace(" ", "\u2581") + "\0" for line in lines)).items(),
+            seeds_by_definition(
+                "".join("\u2581" + line.replace(" ", "\u2581") + "\0" for line in lines)
+            ).items(),
             key=lambda item: (-item[1], -len(item[0].encode("utf-8")), item[0]),
         )
         assert found == expected
-        limited = find_word_seeds(source, order, common_prefixes(source.text, order, 17), ending, limit=5)
+        limited = find_word_seeds(
+            source, order, common_prefixes(source.text, order, 17), ending, limit=5
+        )
         assert np.array_equal(limited.left, seeds.left[:5])
 
 
 def seeds_by_definition(text: str) -> dict[str, int]:
-    """Score of each valid part of the substrings that have two continuations and do not end the text."""
+    """Score of each valid part of the substrings that have two continuations and do not
+    end the text.
+    """
     followers: dict[str, Counter] = defaultdict(Counter)
     for begin in range(len(text)):
         for end in range(begin + 2, len(text) + 1):

@@ -1,4 +1,6 @@
-"""Word types against the definition: lines normalised, cut, replaced and counted one by one, as strings."""
+"""Word types against the definition: lines normalised, cut, replaced and counted one by
+one, as strings.
+"""
 
 import random
 from collections import Counter
@@ -15,7 +17,9 @@ ALPHABET = [*"abc", "ab ", "cab", *"  \u3000ßж", "日本", *"\u2581\0", "<unk>
 
 def make_lines(seed: int, count: int, longest: int = 30) -> list[str]:
     chooser = random.Random(seed)
-    lines = ["".join(chooser.choices(ALPHABET, k=chooser.randint(0, longest))) for _ in range(count)]
+    lines = [
+        "".join(chooser.choices(ALPHABET, k=chooser.randint(0, longest))) for _ in range(count)
+    ]
     lines[3] += "\u2585"
     lines[5] = "日" * 1398 + "ab"  # 4,196 bytes: too long to be trained on
     lines[6] = "abc " * 30_000
@@ -51,7 +55,9 @@ def expected_types(train: list[str], heldout: list[str], coverage: float):
 
     def replaced(lines: list[str]) -> list[tuple[str, bool]]:
         words = words_of(lines, "\u2581" in required)
-        return [("".join(c if c in required else "\u2585" for c in word), last) for word, last in words]
+        return [
+            ("".join(c if c in required else "\u2585" for c in word), last) for word, last in words
+        ]
 
     trained = Counter(replaced(seen))
     counts = {
@@ -73,7 +79,9 @@ def test_words_are_those_of_the_definition_for_any_blocks(seed, coverage):
     order, known, trained, counts, required = expected_types(train, heldout, coverage)
     for block in (1, 7, 1000):
         texts = {
-            "train": lambda block=block: (train[at : at + block] for at in range(0, len(train), block)),
+            "train": lambda block=block: (
+                train[at : at + block] for at in range(0, len(train), block)
+            ),
             "heldout": lambda: [heldout],
         }
         words = load_word_types(texts, coverage=coverage)
@@ -91,7 +99,10 @@ def test_words_are_those_of_the_definition_for_any_blocks(seed, coverage):
 
 def test_long_words_with_a_common_beginning_are_distinguished():
     chooser = random.Random(2)
-    lines = ["x" * chooser.randint(1, 70) + chooser.choice("abyz") * chooser.randint(0, 3) for _ in range(500)]
+    lines = [
+        "x" * chooser.randint(1, 70) + chooser.choice("abyz") * chooser.randint(0, 3)
+        for _ in range(500)
+    ]
     words = load_word_types({"train": lambda: [lines]}, coverage=1.0)
     counts = Counter("\u2581" + line for line in lines)
     assert types_of(words) == sorted(counts, key=lambda word: (-counts[word], word))
@@ -100,14 +111,18 @@ def test_long_words_with_a_common_beginning_are_distinguished():
 def test_many_words_are_counted():
     chooser = random.Random(3)
     lines = [" ".join(f"{chooser.getrandbits(20):x}" for _ in range(8)) for _ in range(10_000)]
-    words = load_word_types({"train": lambda: (lines[a : a + 100] for a in range(0, 10_000, 100))}, coverage=1.0)
+    words = load_word_types(
+        {"train": lambda: (lines[a : a + 100] for a in range(0, 10_000, 100))}, coverage=1.0
+    )
     counts = Counter("\u2581" + word for line in lines for word in line.split())
     assert dict(zip(types_of(words), words.frequencies.tolist(), strict=True)) == counts
 
 
 def test_a_trie_finds_every_piece_and_no_other():
     chooser = random.Random(5)
-    pieces = sorted({"".join(chooser.choices("ab\U0010ffff\0", k=chooser.randint(1, 6))) for _ in range(400)})
+    pieces = sorted(
+        {"".join(chooser.choices("ab\U0010ffff\0", k=chooser.randint(1, 6))) for _ in range(400)}
+    )
     trie = build_trie(pieces)
 
     def look_up(word):

@@ -10,7 +10,9 @@ ALPHABETS = {
 
 
 def make_text(script: str, lines: int, seed: int = 1) -> list[str]:
-    """Lines of words; in the last script nothing stands between them. A few characters are rare."""
+    """Lines of words; in the last script nothing stands between them. A few characters
+    are rare.
+    """
     consonants, vowels, space = ALPHABETS[script]
     draw = random.Random(f"{script} {seed}")
     words = [

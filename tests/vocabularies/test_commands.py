@@ -68,7 +68,9 @@ def test_from_text_to_curve(corpus, tmp_path):
 
     done = curve(corpus, out, 50000, 400, 10, 200)
     assert done.returncode == 0, done.stderr
-    table = [line.split("\t") for line in (out / "curve.tsv").read_text(encoding="utf-8").splitlines()]
+    table = [
+        line.split("\t") for line in (out / "curve.tsv").read_text(encoding="utf-8").splitlines()
+    ]
     assert table[0] == ["size", "pieces", "alp", "alp_heldout", "tokens_per_sentence", "status"]
     assert [line[0] for line in table[1:]] == ["10", "200", "400", "50000"]
     assert table[1][1:5] == ["", "", "", ""]
@@ -76,7 +78,10 @@ def test_from_text_to_curve(corpus, tmp_path):
     assert table[4][5].startswith("too little text: at most ")
     assert table[2] == list(row.values())
     assert (out / "pieces.npz").stat().st_size > 0
-    characters = [line.split("\t") for line in (out / "characters.tsv").read_text(encoding="utf-8").splitlines()]
+    characters = [
+        line.split("\t")
+        for line in (out / "characters.tsv").read_text(encoding="utf-8").splitlines()
+    ]
     assert characters[0] == ["character", "count", "per_line"]
     assert characters[1][0] == "\u2581"
     counts = [int(count) for _, count, _ in characters[1:]]
@@ -117,7 +122,11 @@ def test_curve_says_which_point_to_delete(corpus, tmp_path):
     assert train(corpus, tmp_path, 200).returncode == 0
     model, point = tmp_path / "models" / "200.model", tmp_path / "points" / "200.tsv"
     good = model.read_bytes()
-    for damage in (model.unlink, lambda: model.write_bytes(good[:5000]), lambda: model.write_bytes(b"")):
+    for damage in (
+        model.unlink,
+        lambda: model.write_bytes(good[:5000]),
+        lambda: model.write_bytes(b""),
+    ):
         damage()
         done = curve(corpus, tmp_path, 200)
         assert done.returncode == 1
@@ -140,7 +149,9 @@ def test_alp_of_any_tokenizer(corpus, tmp_path):
 
     text.write_text(text.read_text(encoding="utf-8") + "ω ω\n", encoding="utf-8")
     answer = json.loads(vocap("alp", model, text, "--json").stdout)
-    ids = sentencepiece.SentencePieceProcessor(model_file=str(model)).encode(text.read_text("utf-8").splitlines())
+    ids = sentencepiece.SentencePieceProcessor(model_file=str(model)).encode(
+        text.read_text("utf-8").splitlines()
+    )
     tokens = sum(map(len, ids))
     assert answer["sentences"] == 41
     assert answer["tokens"] == tokens
@@ -154,8 +165,12 @@ def test_alp_of_any_tokenizer(corpus, tmp_path):
         "added_tokens": [],
     }
     (tmp_path / "tokenizer.json").write_text(json.dumps(tokenizer))
-    write_lines(tmp_path / "text.jsonl", [json.dumps({"text": line}) for line in ("a b a", "a c", "")])
-    answer = json.loads(vocap("alp", tmp_path / "tokenizer.json", tmp_path / "text.jsonl", "--json").stdout)
+    write_lines(
+        tmp_path / "text.jsonl", [json.dumps({"text": line}) for line in ("a b a", "a c", "")]
+    )
+    answer = json.loads(
+        vocap("alp", tmp_path / "tokenizer.json", tmp_path / "text.jsonl", "--json").stdout
+    )
     assert answer == {
         # 3 a, 1 b, 1 unknown in 3 lines: (3 log 3/5 + 2 log 1/5) / 3
         "alp": pytest.approx(-1.5837842, abs=1e-7),
@@ -175,12 +190,24 @@ def test_training_starts_without_heavy_imports(corpus, tmp_path):
         "try:\n"
         "    main()\n"
         "finally:\n"
-        "    print(sorted({'pandas', 'pydantic', 'altair', 'numba', 'tokenizers', 'scipy'} & set(sys.modules)))\n"
+        "    print(sorted({'pandas', 'pydantic', 'altair', 'numba', 'tokenizers', 'scipy'} & "
+        "set(sys.modules)))\n"
     )
-    arguments = ("train", "--size", 200, "--train", corpus / "train.txt", "--heldout", corpus / "heldout.txt")
+    arguments = (
+        "train",
+        "--size",
+        200,
+        "--train",
+        corpus / "train.txt",
+        "--heldout",
+        corpus / "heldout.txt",
+    )
     arguments += ("--models", tmp_path / "models", "--point", tmp_path / "200.tsv")
     done = subprocess.run(
-        [sys.executable, "-c", program, *map(str, arguments)], capture_output=True, text=True, check=True
+        [sys.executable, "-c", program, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert done.stdout == "[]\n"
 
@@ -190,6 +217,8 @@ def test_another_sentencepiece_is_refused(tmp_path, monkeypatch):
     from vocap.unigram import sentencepiece_trainer
 
     monkeypatch.setattr(sentencepiece_trainer, "REFERENCE", "0.0.1")
-    installed = rf"SentencePiece {sentencepiece.__version__} is installed.*==0\.0\.1, or take engine ladder"
+    installed = (
+        rf"SentencePiece {sentencepiece.__version__} is installed.*==0\.0\.1, or take engine ladder"
+    )
     with pytest.raises(UsageError, match=installed):
         sentencepiece_trainer.require_reference()

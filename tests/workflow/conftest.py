@@ -1,4 +1,6 @@
-"""A copy of the workflow in a folder of its own, run by the real Snakemake on text made here."""
+"""A copy of the workflow in a folder of its own, run by the real Snakemake on text made
+here.
+"""
 
 import os
 import re
@@ -17,7 +19,8 @@ from tests.made_text import draw_sentences
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
 
-# Letters of three scripts: enough words for a curve of a few sizes, in a second of training each.
+# Letters of three scripts: enough words for a curve of a few sizes, in a second of
+# training each.
 ALPHABETS = {
     "de": "abcdefghiklmnoprstuwz",
     "ru": "абвгдежзиклмнопрстуя",
@@ -39,7 +42,9 @@ class Workflow:
     folder: Path
 
     def write_config(self, **changes) -> None:
-        """Write test.yaml: the base configuration of these tests with `changes` on its top-level keys."""
+        """Write test.yaml: the base configuration of these tests with `changes` on its
+        top-level keys.
+        """
         config = {
             "languages": ["de", "ja", "ru"],
             "corpora": {
@@ -67,7 +72,9 @@ class Workflow:
         configfile: str | None = "test.yaml",
         environment: dict[str, str] | None = None,
     ) -> subprocess.CompletedProcess:
-        """Run Snakemake here, with config/config.yaml for None; the output is text, both streams in one."""
+        """Run Snakemake here, with config/config.yaml for None; the output is text,
+        both streams in one.
+        """
         chosen = [] if configfile is None else ["--configfile", configfile]
         command = [BIN / "snakemake", *chosen, "--cores", "2", *arguments]
         return subprocess.run(
@@ -94,7 +101,9 @@ class Workflow:
 
 
 def parse_counts(output: str) -> dict[str, int]:
-    """The table of job counts that Snakemake prints; empty when there is nothing to do."""
+    """The table of job counts that Snakemake prints; empty when there is nothing to
+    do.
+    """
     counts = {}
     for line in output.splitlines():
         match = re.fullmatch(r"(\w+)\s+(\d+)", line.strip())

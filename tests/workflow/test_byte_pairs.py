@@ -1,4 +1,6 @@
-"""Byte-pair encoding in the workflow: tokenizers of one training, and reruns after an edit."""
+"""Byte-pair encoding in the workflow: tokenizers of one training, and reruns after an
+edit.
+"""
 
 import json
 
@@ -48,9 +50,15 @@ def test_a_run_and_what_an_edit_reruns(workflow):
     for name, total in (("bpe-500", 500), ("bpe-400", 400), ("parity-400", 400)):
         assert json.loads((folder / name / "description.json").read_text())["total"] == total
         assert (folder / name / "huggingface" / "tokenizer.json").is_file()
-        trips = [line.split("\t") for line in (folder / name / "roundtrip.tsv").read_text().splitlines()[1:]]
+        trips = [
+            line.split("\t")
+            for line in (folder / name / "roundtrip.tsv").read_text().splitlines()[1:]
+        ]
         assert all(row[2] == row[3] for row in trips)
-    assert json.loads((folder / "parity-400" / "description.json").read_text())["settings"]["regex"] == OWN
+    assert (
+        json.loads((folder / "parity-400" / "description.json").read_text())["settings"]["regex"]
+        == OWN
+    )
 
     more = {**SETTINGS["tokenizers"], "bpe-450": {"kind": "bpe", "total": 450}}
     configure(workflow, tokenizers=more)

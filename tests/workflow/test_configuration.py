@@ -1,4 +1,6 @@
-"""Every mistake in the configuration gets one line that names the key and the remedy, before anything runs."""
+"""Every mistake in the configuration gets one line that names the key and the remedy,
+before anything runs.
+"""
 
 import copy
 import runpy
@@ -60,15 +62,31 @@ def test_a_limit_that_is_null_is_none_and_not_the_default(config):
         ("languages", ["en", False], ["languages", "entry 2", '"no" in quotes']),
         ("corpora/table", "nowhere.tsv", ["corpora.table", "nowhere.tsv", "no such file"]),
         ("corpora/weights", "speakers", ["corpora.weights", "'speakers'", "paper_cc_gb"]),
-        ("corpora/weights", "name", ["corpora.weights", "language en", "where a number above 0 is needed"]),
-        ("corpora/sources/cc100/missing", ["ba", False], ["sources.cc100.missing", "entry 2", "in quotes"]),
+        (
+            "corpora/weights",
+            "name",
+            ["corpora.weights", "language en", "where a number above 0 is needed"],
+        ),
+        (
+            "corpora/sources/cc100/missing",
+            ["ba", False],
+            ["sources.cc100.missing", "entry 2", "in quotes"],
+        ),
         ("languages", ["en", "xx"], ["languages", "'xx'", "config/languages.tsv"]),
         ("languages", ["en", "en"], ["languages", "'en' is given more than once"]),
         ("languages", [], ["languages", "empty"]),
         ("corpora/languages", {False: "starter"}, ["corpora.languages", "false", '"no" in quotes']),
-        ("corpora/languages", {"ka": "mine"}, ["corpora.languages.ka", "'mine'", "corpora.sources"]),
+        (
+            "corpora/languages",
+            {"ka": "mine"},
+            ["corpora.languages.ka", "'mine'", "corpora.sources"],
+        ),
         ("corpora/max_sentences", "many", ["corpora.max_sentences", "'many'"]),
-        ("corpora/max_sentnces", 10, ["corpora.max_sentnces", "no such key", "did you mean max_sentences"]),
+        (
+            "corpora/max_sentnces",
+            10,
+            ["corpora.max_sentnces", "no such key", "did you mean max_sentences"],
+        ),
         ("corpora/table", str(ROOT / "config"), ["corpora.table", "a folder"]),
         ("corpora/parallel", "text.txt", ["corpora.parallel", "{lang}"]),
         ("corpora/development", "text.txt", ["corpora.development", "{lang}"]),
@@ -85,13 +103,29 @@ def test_a_limit_that_is_null_is_none_and_not_the_default(config):
             ["vocabularies.arithmetic", "write exact or engine: ladder"],
         ),
         ("allocation/vocap-100k/total", "500K", ["allocation.vocap-100k.total", "'500K'"]),
-        ("allocation/vocap-100k/beta", "1e-1", ["allocation.vocap-100k.beta", "'1e-1'", "write 1.0e-1"]),
+        (
+            "allocation/vocap-100k/beta",
+            "1e-1",
+            ["allocation.vocap-100k.beta", "'1e-1'", "write 1.0e-1"],
+        ),
         ("allocation/vocap-100k/without", ["xx"], ["allocation.vocap-100k.without", "'xx'"]),
         ("results", "src", ["results", "folder of its own"]),
-        ("allocation/vocap-100k/rule", "cost-aware", ["allocation.vocap-100k.rule", "'paper'", "'pieces'"]),
-        ("allocation/vocap-100k/token_fairness", 2.0, ["vocap-100k", "rule paper does not use token_"]),
+        (
+            "allocation/vocap-100k/rule",
+            "cost-aware",
+            ["allocation.vocap-100k.rule", "'paper'", "'pieces'"],
+        ),
+        (
+            "allocation/vocap-100k/token_fairness",
+            2.0,
+            ["vocap-100k", "rule paper does not use token_"],
+        ),
         ("allocation/a b", {"total": 1000}, ["allocation.a b", "folders"]),
-        ("tokenizers/vocap-100k/allocation", "none", ["tokenizers.vocap-100k.allocation", "'none'"]),
+        (
+            "tokenizers/vocap-100k/allocation",
+            "none",
+            ["tokenizers.vocap-100k.allocation", "'none'"],
+        ),
         (
             "tokenizers",
             {
@@ -103,14 +137,38 @@ def test_a_limit_that_is_null_is_none_and_not_the_default(config):
             },
             ["tokenizers.vocap", "joint-small with vocap", "diff/joint-small-vocap"],
         ),
-        ("tokenizers/new", {"kind": "wordpiece"}, ["tokenizers.new", "vocap, joint, bpe, parity-bpe"]),
-        ("tokenizers/new", {"kind": "joint", "total": 260, "byte_fallback": True}, ["tokenizers.new", "261 ids"]),
+        (
+            "tokenizers/new",
+            {"kind": "wordpiece"},
+            ["tokenizers.new", "vocap, joint, bpe, parity-bpe"],
+        ),
+        (
+            "tokenizers/new",
+            {"kind": "joint", "total": 260, "byte_fallback": True},
+            ["tokenizers.new", "261 ids"],
+        ),
         ("tokenizers/diff", {"kind": "joint", "total": 2000}, ["tokenizers.diff", "another name"]),
         ("tokenizers/joint-100k/totl", 9, ["joint-100k.totl", "did you mean total"]),
-        ("tokenizers/vocap-100k/total", 9, ["vocap-100k.total", "no such key", "known are kind, byte_fallback"]),
-        ("tokenizers/new", {"kind": "mono", "language": "xx", "size": 999}, ["'xx'", "999", "vocabularies.sizes"]),
-        ("tokenizers/new", {"kind": "mono", "language": False, "size": 1000}, ["new.language", "in quotes"]),
-        ("tokenizers/p", {"kind": "parity-bpe", "total": 400, "from": 500}, ["p.from: 500 merges are more"]),
+        (
+            "tokenizers/vocap-100k/total",
+            9,
+            ["vocap-100k.total", "no such key", "known are kind, byte_fallback"],
+        ),
+        (
+            "tokenizers/new",
+            {"kind": "mono", "language": "xx", "size": 999},
+            ["'xx'", "999", "vocabularies.sizes"],
+        ),
+        (
+            "tokenizers/new",
+            {"kind": "mono", "language": False, "size": 1000},
+            ["new.language", "in quotes"],
+        ),
+        (
+            "tokenizers/p",
+            {"kind": "parity-bpe", "total": 400, "from": 500},
+            ["p.from: 500 merges are more"],
+        ),
         ("tokenizers/b", {"kind": "bpe", "total": 200}, ["tokenizers.b", "raise total"]),
         (
             "tokenizers/b",
@@ -118,21 +176,65 @@ def test_a_limit_that_is_null_is_none_and_not_the_default(config):
             ["tokenizers.b.per", "'line' or 'character'"],
         ),
         ("vocabularies/model", "bpe", ["vocabularies.model: is gone; vocabularies of languages"]),
-        ("pretraining/models/new", {"tokenizer": "none"}, ["pretraining.models.new.tokenizer", "'none'"]),
-        ("pretraining/models/tokens", {"tokenizer": "vocap-100k"}, ["models.tokens", "another name"]),
-        ("pretraining/models/knn-100k/loss", "hinge", ["knn-100k.loss", "kind must be one of full, knn"]),
-        ("pretraining/models/knn-100k/loss", {"kind": "knn", "k": 0}, ["models.knn-100k.loss.k", "0"]),
-        ("pretraining/models/knn-100k/loss", {"kind": "knn", "k": 99996}, ["knn-100k.loss.k", "99995"]),
+        (
+            "pretraining/models/new",
+            {"tokenizer": "none"},
+            ["pretraining.models.new.tokenizer", "'none'"],
+        ),
+        (
+            "pretraining/models/tokens",
+            {"tokenizer": "vocap-100k"},
+            ["models.tokens", "another name"],
+        ),
+        (
+            "pretraining/models/knn-100k/loss",
+            "hinge",
+            ["knn-100k.loss", "kind must be one of full, knn"],
+        ),
+        (
+            "pretraining/models/knn-100k/loss",
+            {"kind": "knn", "k": 0},
+            ["models.knn-100k.loss.k", "0"],
+        ),
+        (
+            "pretraining/models/knn-100k/loss",
+            {"kind": "knn", "k": 99996},
+            ["knn-100k.loss.k", "99995"],
+        ),
         ("pretraining/models/knn-100k/warmup", 150, ["models.knn-100k", "warmup 150", "20 steps"]),
-        ("pretraining/models/knn-100k/micro_batch", 64, ["models.knn-100k", "micro_batch 64", "batch 16"]),
-        ("pretraining/models/knn-100k/export_steps", [151], ["models.knn-100k", "export_steps", "151"]),
-        ("layout", {"mask": False}, ["pretraining.models.knn-100k: a masked", "role mask", "objective: causal"]),
-        ("correlation/model", {"objective": "causal"}, ["correlation.model", "must be masked; leave it out"]),
+        (
+            "pretraining/models/knn-100k/micro_batch",
+            64,
+            ["models.knn-100k", "micro_batch 64", "batch 16"],
+        ),
+        (
+            "pretraining/models/knn-100k/export_steps",
+            [151],
+            ["models.knn-100k", "export_steps", "151"],
+        ),
+        (
+            "layout",
+            {"mask": False},
+            ["pretraining.models.knn-100k: a masked", "role mask", "objective: causal"],
+        ),
+        (
+            "correlation/model",
+            {"objective": "causal"},
+            ["correlation.model", "must be masked; leave it out"],
+        ),
         ("pretraining/block", 512, ["pretraining", "shape.positions 128", "block 512"]),
         ("pretraining/corpus", "nowhere", ["pretraining.corpus", "'nowhere'", "corpora.sources"]),
         ("pretraining/languages", {"en": "starter"}, ["pretraining", "languages needs corpus"]),
-        ("finetuning/models/none", {}, ["finetuning.models.none", "not among pretraining.models", "a path"]),
-        ("finetuning/models/knn-100k", {"step": 10}, ["finetuning.models.knn-100k.step", "export_steps"]),
+        (
+            "finetuning/models/none",
+            {},
+            ["finetuning.models.none", "not among pretraining.models", "a path"],
+        ),
+        (
+            "finetuning/models/knn-100k",
+            {"step": 10},
+            ["finetuning.models.knn-100k.step", "export_steps"],
+        ),
         ("finetuning/models/knn-100k", {"path": "x", "step": 1}, ["models.knn-100k", "keep one"]),
         ("finetuning/models/inputs", {"path": "x"}, ["finetuning.models.inputs", "another name"]),
         ("finetuning/tasks", ["panx", "ner"], ["finetuning", "no task 'ner'", "udpos"]),
@@ -153,12 +255,17 @@ def test_a_mistake_is_named_with_its_key(config, path, value, says):
 
 
 def test_a_mistake_is_named_with_its_file_and_line(config, tmp_path):
-    """That of the last file that gives the key, or of its section; a mistyped key is one mistake."""
+    """That of the last file that gives the key, or of its section; a mistyped key is
+    one mistake.
+    """
     first, last = tmp_path / "first.yaml", tmp_path / "last.yaml"
     first.write_text(
-        "tokenizers:\n  a.b: {kind: bep, total: 9}\n  c:\n    kind: joint\n    total: 9\nlanguages: [en]\n"
+        "tokenizers:\n  a.b: {kind: bep, total: 9}\n  c:\n    kind: joint\n    total: "
+        "9\nlanguages: [en]\n"
     )
-    last.write_text("#\ntokenizers:\n  c: {kind: joint, totl: 9}\nallocation:\n  d:\n    without: [en, dx]\n")
+    last.write_text(
+        "#\ntokenizers:\n  c: {kind: joint, totl: 9}\nallocation:\n  d:\n    without: [en, dx]\n"
+    )
     given = read_files([first, last])
     given["tokenizers"]["c"].pop("total")
     with pytest.raises(UsageError) as caught:
@@ -184,12 +291,19 @@ def test_a_sample_has_shares_of_lines(config):
 
 def test_what_a_causal_model_cannot_do_is_named(config):
     causal = edit(config, "pretraining/models/knn-100k/objective", "causal")
-    assert load(edit(causal, "layout", {"special": ["</s>", "<unk>"], "mask": False})).pretraining.masked == {}
+    assert (
+        load(
+            edit(causal, "layout", {"special": ["</s>", "<unk>"], "mask": False})
+        ).pretraining.masked
+        == {}
+    )
     with pytest.raises(
         UsageError, match="knn-100k: a causal model needs a token of role eos; add one under layout"
     ):
         load(edit(causal, "layout", {"special": ["<s>", "<unk>"], "mask": False}))
-    with pytest.raises(UsageError, match=r"finetuning\.models\.knn-100k: a causal model, .*; leave it out"):
+    with pytest.raises(
+        UsageError, match=r"finetuning\.models\.knn-100k: a causal model, .*; leave it out"
+    ):
         load(edit(causal, "finetuning/models", {"knn-100k": {}}))
 
 
@@ -209,7 +323,11 @@ def test_a_row_of_the_table_that_cannot_be_used_is_named(config, tmp_path, row, 
 
 @pytest.mark.parametrize(
     ("path", "hinted"),
-    [("tokenizers/joint-100k/split_digit", False), ("corpora/max_sentences", False), ("report/title", True)],
+    [
+        ("tokenizers/joint-100k/split_digit", False),
+        ("corpora/max_sentences", False),
+        ("report/title", True),
+    ],
 )
 def test_the_hint_on_unquoted_no_is_given_where_a_name_is_expected(config, path, hinted):
     with pytest.raises(UsageError) as caught:
@@ -242,7 +360,8 @@ def test_sizes_as_a_range_include_both_ends():
 
 
 @pytest.mark.parametrize(
-    ("text", "says"), [("languages: [de, no]\n", '"no" in quotes'), ("alocation: {}\n", "alocation: no such key")]
+    ("text", "says"),
+    [("languages: [de, no]\n", '"no" in quotes'), ("alocation: {}\n", "alocation: no such key")],
 )
 def test_snakemake_stops_with_the_message_alone(workflow, text, says):
     (workflow.folder / "test.yaml").write_text(text, "utf-8")
@@ -273,7 +392,9 @@ def test_snakemake_names_file_and_line_of_a_key_that_is_given_twice(workflow, na
 
 
 def test_a_mistake_is_one_short_line_whatever_its_key_holds(config):
-    """Keys may be long, or hold line feeds, escapes for terminals and halves of surrogate pairs."""
+    """Keys may be long, or hold line feeds, escapes for terminals and halves of
+    surrogate pairs.
+    """
     for key in ("x" * 10_000, "a\nb", "\x1b[2J", "\ud800"):
         for path in ("report", "tokenizers", "corpora"):
             with pytest.raises(UsageError) as caught:

@@ -57,22 +57,34 @@ def test_without_its_files_models_are_pretrained_and_what_they_wait_for_is_named
         assert planned["report"] == 1 and "correlate" not in planned
 
     (study.folder / "config/smoke-xtreme/panx/train-ru.tsv").unlink()
-    assert_models_alone("left out: correlation study: panx in ru: no config/smoke-xtreme/panx/train-ru.tsv")
+    assert_models_alone(
+        "left out: correlation study: panx in ru: no config/smoke-xtreme/panx/train-ru.tsv"
+    )
     study.write_config(correlation=STUDY)  # without an XTREME folder
     assert_models_alone(
-        "left out: POS and NER of the correlation study: no finetuning.xtreme; its 3 models are pre-trained"
+        "left out: POS and NER of the correlation study: no finetuning.xtreme; its 3 models are "
+        "pre-trained"
     )
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"languages": ["fa"]}, "correlation.languages: 'fa' is not among the languages of this run"),
+        (
+            {"languages": ["fa"]},
+            "correlation.languages: 'fa' is not among the languages of this run",
+        ),
         ({"sizes": [50, 151]}, "correlation.sizes: 151 is not among vocabularies.sizes"),
         ({"languages": ["ru", "ru"]}, "correlation.languages: duplicate entry"),
         ({"tasks": ["xnli"]}, "correlation.tasks"),
-        ({"model": {"shape": {"positions": 32}, "loss": "full"}}, "correlation.model.shape.positions: below"),
-        ({"model": {"loss": "full", "weights": "corpora"}}, "model: weights: a model of one language has none"),
+        (
+            {"model": {"shape": {"positions": 32}, "loss": "full"}},
+            "correlation.model.shape.positions: below",
+        ),
+        (
+            {"model": {"loss": "full", "weights": "corpora"}},
+            "model: weights: a model of one language has none",
+        ),
     ],
 )
 def test_mistakes_are_named(study, monkeypatch, change, said):
@@ -90,16 +102,26 @@ def test_a_run_gives_the_points_of_its_scores_and_a_hole_where_the_text_ends(stu
     assert run.returncode == 0, run.stdout
     folder = study.folder / "results/correlation"
     curve = read_curve(study.folder / "results/vocabularies/ru/curve.tsv")
-    assert unreached(study.folder / "results/vocabularies", ["ru"], asked["sizes"]) == {"ru": [100_000]}
+    assert unreached(study.folder / "results/vocabularies", ["ru"], asked["sizes"]) == {
+        "ru": [100_000]
+    }
     assert not (folder / "ru/100000").exists()
     points = read_studied(folder / "points.tsv")
-    assert [(point.size, point.alp) for point in points] == [(one.size, one.alp) for one in curve if one.ok]
+    assert [(point.size, point.alp) for point in points] == [
+        (one.size, one.alp) for one in curve if one.ok
+    ]
     own = sorted(path.name for path in (folder / "ru/xtreme/panx").iterdir())
     assert own == ["dev-ru.tsv", "test-ru.tsv", "train-en.tsv"]
     english = (folder / "ru/xtreme/panx/train-en.tsv").read_bytes()
     assert english == (study.folder / "config/smoke-xtreme/panx/train-ru.tsv").read_bytes()
     for point in points:
-        assert (point.language, point.task, point.split, point.seeds, point.steps) == ("ru", "panx", "test", 1, 5)
+        assert (point.language, point.task, point.split, point.seeds, point.steps) == (
+            "ru",
+            "panx",
+            "test",
+            1,
+            5,
+        )
         scored = folder / f"ru/{point.size}/panx"
         (value,) = [
             row["value"]
@@ -107,7 +129,9 @@ def test_a_run_gives_the_points_of_its_scores_and_a_hole_where_the_text_ends(stu
             if (row["language"], row["split"], row["metric"]) == ("ru", "test", "f1")
         ]
         assert point.f1 == float(value)
-        described = json.loads((folder / f"ru/{point.size}/pretrained/description.json").read_text())
+        described = json.loads(
+            (folder / f"ru/{point.size}/pretrained/description.json").read_text()
+        )
         assert (described["vocabulary"], described["languages"]) == (point.size + 2, ["ru"])
     (row,) = read_tsv(folder / "correlations.tsv")
     (expected,) = correlations(points, {"ru": [100_000]})

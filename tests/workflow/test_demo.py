@@ -1,4 +1,6 @@
-"""The demonstration on real text and XTREME's files, and the trial of the worth of pre-training, as dry runs."""
+"""The demonstration on real text and XTREME's files, and the trial of the worth of
+pre-training, as dry runs.
+"""
 
 import json
 import os
@@ -19,7 +21,10 @@ MISSING = {  # files that are not at hand: others in their place
     "xnli/train-en.tsv.xz": "xnli/dev-en.tsv.xz",
     "pawsx/train-en.tsv.xz": "pawsx/dev-en.tsv.xz",
     "squad/train-v1.1.json.xz": "tydiqa/tydiqa-goldp-v1.1-train/tydiqa.goldp.en.train.json.xz",
-    **{MLQA.format("test", code): MLQA.format("dev", code) for code in ("ar", "de", "en", "es", "hi", "vi", "zh")},
+    **{
+        MLQA.format("test", code): MLQA.format("dev", code)
+        for code in ("ar", "de", "en", "es", "hi", "vi", "zh")
+    },
 }
 DEMO = "config/demo.yaml"
 
@@ -47,7 +52,9 @@ def test_all_stages_run_to_table_1_and_nothing_is_left_out(clone):
 
 
 def test_two_cores_are_forecast_to_need_less_than_half_an_hour(clone):
-    plan = json.loads(vocap("plan", "--json", "--cores", 2, "--configfile", DEMO, cwd=clone.folder).stdout)
+    plan = json.loads(
+        vocap("plan", "--json", "--cores", 2, "--configfile", DEMO, cwd=clone.folder).stdout
+    )
     assert plan["schedule"]["wall_s"] < 1800
     assert set(plan["rules"]) >= {"ladder", "finetune", "average", "correlate", "report"}
 

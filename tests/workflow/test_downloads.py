@@ -1,4 +1,6 @@
-"""Downloads besides text, through the workflow, from a faulty server on this machine."""
+"""Downloads besides text, through the workflow, from a faulty server on this
+machine.
+"""
 
 import hashlib
 import json
@@ -26,7 +28,9 @@ def server():
 
 
 def configure(workflow, server, bodies=BODIES):
-    """A run that fetches SQuAD's two files from this server, which SHA-256 are of `bodies`."""
+    """A run that fetches SQuAD's two files from this server, which SHA-256 are of
+    `bodies`.
+    """
     downloads = {
         name.replace("-v1.1.json", "").join(("squad-", "")): {
             "url": server.url(name),
@@ -52,7 +56,10 @@ def test_a_free_file_is_fetched_on_from_a_cut_and_what_a_user_brought_stays(work
     assert "fetched: XTREME, to data/xtreme: squad, xquad" in run.stdout
     assert (workflow.folder / TRAIN).read_bytes() == BODIES["train-v1.1.json"]
     assert brought.read_text() == "mine"
-    assert [asked for name, asked, _ in server.seen if name == "train-v1.1.json"] == [None, "bytes=150000-"]
+    assert [asked for name, asked, _ in server.seen if name == "train-v1.1.json"] == [
+        None,
+        "bytes=150000-",
+    ]
     planned = workflow.planned("finetuning")
     assert "unpack_squad" not in planned and planned["unpack_xquad"] == 1
 

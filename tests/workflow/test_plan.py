@@ -1,4 +1,6 @@
-"""`vocap plan` against Snakemake: jobs of dry runs, benchmarks of a run; the profile for clusters, without one."""
+"""`vocap plan` against Snakemake: jobs of dry runs, benchmarks of a run; the profile
+for clusters, without one.
+"""
 
 import json
 import re
@@ -30,7 +32,9 @@ def planned_counts(workflow, configfile=None) -> dict[str, int]:
 
 @pytest.mark.parametrize("configfile", [None, "config/smoke.yaml"])
 def test_jobs_are_those_of_the_dry_run(workflow, configfile):
-    """Those of a dry run in a clean folder: with results of an earlier run they stay the same."""
+    """Those of a dry run in a clean folder: with results of an earlier run they stay
+    the same.
+    """
     assert planned_counts(workflow, configfile) == workflow.planned(configfile=configfile)
 
 
@@ -41,14 +45,18 @@ def test_jobs_of_the_papers_grid_are_those_of_the_dry_run(workflow, paper_dry_ru
 def test_jobs_of_the_reference_engine_of_local_files_and_of_baselines(workflow):
     (workflow.folder / "baseline.model").write_bytes(b"x" * 1000)
     baselines = {name: {"kind": "file", "path": f"{name}.model"} for name in ("baseline", "absent")}
-    workflow.write_config(vocabularies={"engine": "sentencepiece"}, tokenizers={"mono": None, **baselines})
+    workflow.write_config(
+        vocabularies={"engine": "sentencepiece"}, tokenizers={"mono": None, **baselines}
+    )
     counts = planned_counts(workflow, "test.yaml")
     assert counts == workflow.planned()
     assert counts["train"] == 3 * 3
 
 
 def test_forecast_against_a_finished_run(finished):
-    """Every benchmark belongs to a planned job, and every job has one: same names, so same jobs."""
+    """Every benchmark belongs to a planned job, and every job has one: same names, so
+    same jobs.
+    """
     arguments = ("--configfile", "test.yaml", "--cores", "2", "--compare")
     result = json.loads(plan(finished.folder, *arguments, "--json").stdout)
     assert (result["missing"], result["foreign"]) == ([], [])
@@ -62,16 +70,34 @@ def test_forecast_against_a_finished_run(finished):
 
 def test_coefficients_fitted_on_a_run_forecast_it(finished):
     """By processor time: the clock of a busy machine would fit nothing."""
-    program = [sys.executable, ROOT / "benchmarks" / "plan_costs.py", "fitted.yaml", "--configfile", "test.yaml"]
+    program = [
+        sys.executable,
+        ROOT / "benchmarks" / "plan_costs.py",
+        "fitted.yaml",
+        "--configfile",
+        "test.yaml",
+    ]
     subprocess.run(program, cwd=finished.folder, check=True)
-    arguments = ("--configfile", "test.yaml", "--cores", "2", "--compare", "--costs", "fitted.yaml", "--json")
+    arguments = (
+        "--configfile",
+        "test.yaml",
+        "--cores",
+        "2",
+        "--compare",
+        "--costs",
+        "fitted.yaml",
+        "--json",
+    )
     factor = json.loads(plan(finished.folder, *arguments).stdout)["total"]["factor"]
     assert 1 / 1.5 < factor["cpu_s"] < 1.5
 
 
 def test_wrong_calls_say_what_to_do(workflow):
     folder = workflow.folder
-    assert "let it run first" in plan(folder, "--compare", "--configfile", "test.yaml", status=1).stderr
+    assert (
+        "let it run first"
+        in plan(folder, "--compare", "--configfile", "test.yaml", status=1).stderr
+    )
     assert "exclude each other" in plan(folder, "--compare", "--profile", "slurm", status=2).stderr
     assert "project's root" in plan(folder / "rules", status=2).stderr
     (folder / "wrong.yaml").write_text("- a list\n")
@@ -86,7 +112,9 @@ def test_wrong_calls_say_what_to_do(workflow):
 def test_slurm_counts_its_own_overhead(workflow):
     own = ("--configfile", "test.yaml")
     local = json.loads(plan(workflow.folder, *own, "--json", "--cores", "100", "--gpu").stdout)
-    cluster = json.loads(plan(workflow.folder, *own, "--json", "--profile", "slurm", "--jobs", "100").stdout)
+    cluster = json.loads(
+        plan(workflow.folder, *own, "--json", "--profile", "slurm", "--jobs", "100").stdout
+    )
     assert cluster["total"] == local["total"]
     assert cluster["schedule"]["wall_s"] > local["schedule"]["wall_s"]
     assert "submissions" in plan(workflow.folder, *own, "--profile", "slurm").stdout
@@ -130,8 +158,13 @@ PROFILE = yaml.safe_load((ROOT / "slurm/config.yaml").read_text("utf-8"))
 
 
 def test_the_default_profile_replaces_no_key_of_it():
-    """Snakemake adds profiles/default to every other profile and lets it replace whole keys."""
-    assert not PROFILE.keys() & yaml.safe_load((ROOT / "profiles/default/config.yaml").read_text("utf-8")).keys()
+    """Snakemake adds profiles/default to every other profile and lets it replace whole
+    keys.
+    """
+    assert (
+        not PROFILE.keys()
+        & yaml.safe_load((ROOT / "profiles/default/config.yaml").read_text("utf-8")).keys()
+    )
 
 
 def test_a_dry_run_takes_the_profile(workflow):
@@ -144,11 +177,15 @@ def test_every_rule_asks_for_more_of_its_memory_and_time_in_a_retry():
         for rule in re.split(r"\n(?: {4})?(?=rule )", path.read_text("utf-8"))[1:]:
             if "shell:" in rule:
                 assert re.search(r"\*\*needs\(", rule), rule.splitlines()[0]
-            assert "retries:" not in rule  # the Snakemake inside a job would retry too, in the same allocation
+            assert (
+                "retries:" not in rule
+            )  # the Snakemake inside a job would retry too, in the same allocation
 
 
 def test_eight_gpus_a_model_are_commented_in_and_planned(workflow):
-    """The block for the paper, put in the place of `pretrain`: an eighth of the time, and as many GPU hours."""
+    """The block for the paper, put in the place of `pretrain`: an eighth of the time,
+    and as many GPU hours.
+    """
     path = workflow.folder / "slurm/config.yaml"
 
     def forecast() -> dict:
@@ -160,7 +197,10 @@ def test_eight_gpus_a_model_are_commented_in_and_planned(workflow):
     text = path.read_text("utf-8")
     block = re.search(r"(?m)^  # pretrain:\n(?:  #   .*\n)+", text)[0]
     given = yaml.safe_load(re.sub(r"(?m)^  # ", "", block))
-    assert given["pretrain"]["gpu"] == 8 and given["pretrain"].keys() > PROFILE["set-resources"]["pretrain"].keys()
+    assert (
+        given["pretrain"]["gpu"] == 8
+        and given["pretrain"].keys() > PROFILE["set-resources"]["pretrain"].keys()
+    )
     profile = {**PROFILE, "set-resources": {**PROFILE["set-resources"], **given}}
     path.write_text(yaml.safe_dump(profile), "utf-8")
     after = forecast()
@@ -171,5 +211,9 @@ def test_eight_gpus_a_model_are_commented_in_and_planned(workflow):
 def test_the_profile_names_rules_that_are_there():
     names = set()
     for path in (ROOT / "rules").glob("*.smk"):
-        names |= set(re.findall(r"^ *(?:use rule \w+ as|rule) (\w+)\b", path.read_text("utf-8"), re.MULTILINE))
+        names |= set(
+            re.findall(
+                r"^ *(?:use rule \w+ as|rule) (\w+)\b", path.read_text("utf-8"), re.MULTILINE
+            )
+        )
     assert set(PROFILE["set-resources"]) <= names | {"pretrain"}

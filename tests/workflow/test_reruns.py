@@ -1,4 +1,6 @@
-"""An edit of the configuration or of an input reruns the jobs that depend on it alone: counts of dry runs."""
+"""An edit of the configuration or of an input reruns the jobs that depend on it alone:
+counts of dry runs.
+"""
 
 import json
 import re
@@ -9,7 +11,8 @@ from tokenizers import Tokenizer
 from tests.workflow.conftest import make_text, parse_counts
 
 REPORT = {"all": 1, "report": 1}
-# changes of the configuration, the jobs that are planned, and rules without one (None: no other has any)
+# changes of the configuration, the jobs that are planned, and rules without one (None:
+# no other has any)
 EDITS = {
     "a new beta trains nothing": (
         {"allocation": {"a": {"total": 500, "beta": 0.3}}},
@@ -65,7 +68,9 @@ MODEL = {
 
 
 def test_a_new_model_trains_only_itself(finished):
-    """And neither a changed rhythm of checkpoints nor another model trains one again."""
+    """And neither a changed rhythm of checkpoints nor another model trains one
+    again.
+    """
 
     def planned(**models) -> dict[str, int]:
         finished.write_config(pretraining={"models": models})
@@ -99,12 +104,16 @@ def tuned(tasks: list[str], seeds: list[int], models: dict, **recipe) -> dict:
 
 
 def test_a_new_task_model_or_seed_fine_tunes_only_itself(finished):
-    """And a language's file that is added, or a setting changed, runs its readers again."""
+    """And a language's file that is added, or a setting changed, runs its readers
+    again.
+    """
     one, both = {"knn": {}}, {"knn": {}, "full": {}}
 
     def planned(*arguments, **recipe) -> dict[str, int]:
         models = {"knn": MODEL, "full": {**MODEL, "loss": "full"}}
-        finished.write_config(pretraining={"models": models}, finetuning=tuned(*arguments, **recipe))
+        finished.write_config(
+            pretraining={"models": models}, finetuning=tuned(*arguments, **recipe)
+        )
         return finished.planned("finetuning")
 
     planned(["panx"], [1, 2], one)
@@ -120,9 +129,16 @@ def test_a_new_task_model_or_seed_fine_tunes_only_itself(finished):
     assert planned(["panx", "xquad", "mlqa"], [1, 2], one) == again | prepared | {"score": 2}
     # the second model has the first one's tokenizer, so its inputs too
     assert planned(["panx"], [1, 2], both) == again | {"pretrain": 1, "finetune": 2, "score": 1}
-    assert planned(["panx"], [1, 2], one, learning_rates=[1e-3, 2e-3]) == again | {"finetune": 2, "score": 1}
+    assert planned(["panx"], [1, 2], one, learning_rates=[1e-3, 2e-3]) == again | {
+        "finetune": 2,
+        "score": 1,
+    }
     assert planned(["panx"], [1, 2], one, clip=2.0) == again | {"finetune": 2, "score": 1}
-    assert planned(["panx"], [1, 2], one, max_length=32) == again | {"encode": 1, "finetune": 2, "score": 1}
+    assert planned(["panx"], [1, 2], one, max_length=32) == again | {
+        "encode": 1,
+        "finetune": 2,
+        "score": 1,
+    }
     folder = finished.folder / "config/smoke-xtreme/panx"
     (folder / "test-af.tsv").write_bytes((folder / "test-de.tsv").read_bytes())
     assert planned(["panx"], [1, 2], one) == again | {"encode": 1, "finetune": 2, "score": 1}
@@ -131,11 +147,16 @@ def test_a_new_task_model_or_seed_fine_tunes_only_itself(finished):
 def test_without_an_xtreme_folder_the_report_says_not_run(finished):
     page = (finished.folder / "results/report/index.html").read_text("utf-8")
     assert "No model has been fine-tuned" in page
-    finished.write_config(pretraining={"models": {"knn": MODEL}}, finetuning={"xtreme": "nowhere/download"})
+    finished.write_config(
+        pretraining={"models": {"knn": MODEL}}, finetuning={"xtreme": "nowhere/download"}
+    )
     run = finished.snakemake("finetuning")
     assert run.returncode == 0 and "no folder nowhere/download" in run.stdout
     planned = finished.snakemake("-n", "finetuning")
-    assert planned.returncode == 0 and "to bring, planned as if there: nowhere/download/mlqa" in planned.stdout
+    assert (
+        planned.returncode == 0
+        and "to bring, planned as if there: nowhere/download/mlqa" in planned.stdout
+    )
     assert parse_counts(planned.stdout)["finetune"] == 70
 
 
@@ -145,12 +166,16 @@ def test_sizes_that_are_on_disk_are_not_trained_again(finished):
     finished.write_config(vocabularies={"sizes": [50, 150]}, tokenizers={"mono": None})
     run = finished.snakemake(f"{folder.relative_to(finished.folder)}/curve.tsv")
     assert run.returncode == 0, run.stdout
-    assert {path: path.stat().st_mtime_ns for path in before if path.suffix == ".model"}.items() <= before.items()
+    assert {
+        path: path.stat().st_mtime_ns for path in before if path.suffix == ".model"
+    }.items() <= before.items()
     assert [line.split("\t")[0] for line in (folder / "curve.tsv").open()] == ["size", "50", "150"]
 
 
 def test_with_single_trainings_a_size_added_trains_that_size(workflow, finished_once):
-    """The other engine: the same models and tables, byte for byte, and one job a size."""
+    """The other engine: the same models and tables, byte for byte, and one job a
+    size.
+    """
     workflow.write_config(vocabularies={"engine": "sentencepiece"})
     run = workflow.snakemake("vocabularies")
     assert run.returncode == 0, run.stdout
@@ -163,11 +188,20 @@ def test_with_single_trainings_a_size_added_trains_that_size(workflow, finished_
 
 
 def test_a_total_added_trains_only_that_one(finished):
-    """JOINT: all T of a configuration come from one descent, but tokenizers that are made stay as they are."""
+    """JOINT: all T of a configuration come from one descent, but tokenizers that are
+    made stay as they are.
+    """
     path = finished.folder / "results/tokenizers/joint/sentencepiece.model"
     before = path.read_bytes(), path.stat().st_mtime_ns
     finished.write_config(tokenizers={"larger": {"kind": "joint", "total": 340}})
-    expected = {"all": 1, "report": 1, "joint_descent": 1, "pick_joint": 1, "export": 1, "evaluate": 1}
+    expected = {
+        "all": 1,
+        "report": 1,
+        "joint_descent": 1,
+        "pick_joint": 1,
+        "export": 1,
+        "evaluate": 1,
+    }
     assert finished.planned() == expected
     run = finished.snakemake("results/tokenizers/larger/sentencepiece.model")
     assert run.returncode == 0, run.stdout
@@ -227,7 +261,9 @@ def test_another_way_to_sample_samples_again(finished, edit):
 def test_another_order_of_files_samples_again(finished):
     """The sample of a language depends on it."""
     for language in ("de", "ja", "ru"):
-        (finished.folder / "text" / f"{language}-more").write_text(make_text(language, seed=3), "utf-8")
+        (finished.folder / "text" / f"{language}-more").write_text(
+            make_text(language, seed=3), "utf-8"
+        )
     places = ["text/{lang}.txt", "text/{lang}-more"]
     finished.write_config(corpora={"sources": {"made": {"path": places}}})
     run = finished.snakemake("results/corpora/de/train.txt")
@@ -263,7 +299,10 @@ def test_a_new_column_of_the_table_reruns_only_the_report(finished):
 def test_another_resource_group_evaluates_again(finished):
     table = finished.folder / "config/languages.tsv"
     table.write_text(
-        table.read_text("utf-8").replace("ru\tRussian\trus\trus\tCyrl", "ru\tRussian\trus\trus\tLatn"), "utf-8"
+        table.read_text("utf-8").replace(
+            "ru\tRussian\trus\trus\tCyrl", "ru\tRussian\trus\trus\tLatn"
+        ),
+        "utf-8",
     )
     assert finished.planned() == {"all": 1, "evaluate": 3, "export": 3, "report": 1}
 
@@ -281,13 +320,17 @@ def test_a_licence_is_written_into_the_cards_alone(finished):
     assert "- made: CC0 {as} written." in (finished.folder / card).read_text("utf-8")
 
 
-def test_a_language_added_after_the_starter_corpus_was_made_is_not_taken_for_one_without_text(workflow):
+def test_a_language_added_after_the_starter_corpus_was_made_is_not_taken_for_one_without_text(
+    workflow,
+):
     text = workflow.folder / "results/corpora/starter/text"
     text.mkdir(parents=True)
     for language in ("de", "ru"):
         (text / f"{language}.txt").write_text(make_text(language), "utf-8")
     table = workflow.folder / "config/languages.tsv"
-    row = "hsb,Upper Sorbian,hsb,hsb,Latn,hsb_Latn,Indo-European,Slavic,low,0.1,0.1,1".replace(",", "\t")
+    row = "hsb,Upper Sorbian,hsb,hsb,Latn,hsb_Latn,Indo-European,Slavic,low,0.1,0.1,1".replace(
+        ",", "\t"
+    )
     table.write_text(f"{table.read_text('utf-8')}{row}\n", "utf-8")
     (workflow.folder / "test.yaml").write_text("languages: [de, ru, hsb]\n", "utf-8")
     run = workflow.snakemake("-n")
@@ -306,7 +349,8 @@ def test_a_stage_can_be_asked_for_alone(workflow):
 
 def test_a_run_ends_with_its_tokenizers_and_its_report(finished):
     finished.write_config(
-        report={"title": "Another title"}, tokenizers={"larger": {"kind": "mono", "language": "ru", "size": 300}}
+        report={"title": "Another title"},
+        tokenizers={"larger": {"kind": "mono", "language": "ru", "size": 300}},
     )
     run = finished.snakemake()
     assert run.returncode == 0, run.stdout
@@ -340,6 +384,10 @@ def test_a_total_that_was_not_reached_and_forms_that_differ_are_warned_of(finish
         finished.snakemake("--touch", str(path.relative_to(finished.folder)))
     finished.write_config(report={"title": "Another title"})
     run = finished.snakemake()
-    assert "pieces; bring more text, or lower T: vocap has 480 of the 500 ids asked for" in run.stdout, run.stdout
-    assert "Warning: ids of SentencePiece and Hugging Face differ; see parity.tsv: joint" in run.stdout
+    assert (
+        "pieces; bring more text, or lower T: vocap has 480 of the 500 ids asked for" in run.stdout
+    ), run.stdout
+    assert (
+        "Warning: ids of SentencePiece and Hugging Face differ; see parity.tsv: joint" in run.stdout
+    )
     assert "Warning: allocation a: lines differ in length between languages" in run.stdout

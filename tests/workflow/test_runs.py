@@ -1,4 +1,6 @@
-"""Whole runs: equal bytes on one core after a kill and on two, and faults that leave nothing half-written."""
+"""Whole runs: equal bytes on one core after a kill and on two, and faults that leave
+nothing half-written.
+"""
 
 import hashlib
 import lzma
@@ -25,7 +27,9 @@ def digests(folder: Path) -> dict[str, str]:
     }
 
 
-def test_a_killed_run_on_one_core_ends_with_the_bytes_of_a_whole_one_on_two(finished_once, tmp_path):
+def test_a_killed_run_on_one_core_ends_with_the_bytes_of_a_whole_one_on_two(
+    finished_once, tmp_path
+):
     killed = copy_workflow(tmp_path / "clone")
     environment = {"PATH": f"{BIN}:/usr/bin:/bin", "HOME": str(tmp_path)}
     process = subprocess.Popen(
@@ -113,7 +117,9 @@ def test_an_allocation_that_follows_parallel_text_reads_it(workflow):
     workflow.write_config(allocation=fair)
     run = workflow.snakemake("-n", "results/allocation/fair/allocation.tsv")
     assert run.returncode != 0 and "Traceback" not in run.stdout
-    assert "allocation.fair.token_fairness: follows parallel text, and this run has none" in run.stdout
+    assert (
+        "allocation.fair.token_fairness: follows parallel text, and this run has none" in run.stdout
+    )
     for lang in ("de", "ru"):
         (workflow.folder / "text" / f"dev-{lang}.txt").write_text("a\nb\n")
     workflow.write_config(allocation=fair, corpora={"development": "text/dev-{lang}.txt"})
@@ -148,7 +154,9 @@ def test_a_place_that_cannot_be_written_is_named_in_one_line(workflow, name, kin
 
 
 def test_the_papers_grid_is_planned_whole_on_a_fresh_clone(paper_dry_run):
-    """Fine-tuning and XLM-R too: one block names the files to fetch, and those that the user brings."""
+    """Fine-tuning and XLM-R too: one block names the files to fetch, and those that the
+    user brings.
+    """
     assert "left out" not in paper_dry_run
     lines = paper_dry_run.splitlines()
     assert len(lines) < min(500, sum(parse_counts(paper_dry_run).values()))
@@ -168,8 +176,9 @@ def test_the_papers_grid_is_planned_whole_on_a_fresh_clone(paper_dry_run):
     assert counts["pick_joint"] == 2
     assert counts["pretrain"] == 20 and counts["adopt"] == 1
     assert counts["tokenize"] == 8 * 86
-    # Table 1: 8 models, 70 runs each; Tables 2 to 4: 4 on 4 tasks, 8 on 3; Figure 5: 4 states of 7 models on 2
-    # the correlation study: of 4 languages 30 sizes, 2 tasks, 2 rates and 5 seeds
+    # Table 1: 8 models, 70 runs each; Tables 2 to 4: 4 on 4 tasks, 8 on 3; Figure 5: 4
+    # states of 7 models on 2 the correlation study: of 4 languages 30 sizes, 2 tasks, 2
+    # rates and 5 seeds
     assert counts["finetune"] == 8 * 70 + 4 * 40 + 8 * 30 + 7 * 4 * 20 + 4 * 30 * 2 * 2 * 5
     assert counts["score"] == 8 * 7 + 4 * 4 + 8 * 3 + 7 * 4 * 2 + 4 * 30 * 2
     assert counts["average"] == 8 + 4 + 8 + 7 * 4

@@ -1,4 +1,6 @@
-"""Two runs of one clone: each has a folder and a configuration of its own, and neither touches the other."""
+"""Two runs of one clone: each has a folder and a configuration of its own, and neither
+touches the other.
+"""
 
 import re
 
@@ -16,7 +18,9 @@ FOLDER = "it's my runs/b"
 
 
 def write_other(workflow, **changes) -> None:
-    """The configuration of the tests, with another seed and folder, in a file of its own."""
+    """The configuration of the tests, with another seed and folder, in a file of its
+    own.
+    """
     config = yaml.safe_load((workflow.folder / "test.yaml").read_text("utf-8"))
     other = config | {"results": FOLDER, "seed": 5, **changes}
     (workflow.folder / "other.yaml").write_text(yaml.safe_dump(other, allow_unicode=True), "utf-8")
@@ -32,7 +36,9 @@ def test_a_run_in_a_folder_of_its_own_reruns_nothing_of_the_first(finished):
     assert {path.removeprefix("results/") for path in before} <= made
     assert (folder / "logs/vocabularies/ladder/de.log").exists()
     assert (folder / "logs/benchmarks/report/report.tsv").exists()
-    first, second = (path / "corpora/de/train.txt" for path in (finished.folder / "results", folder))
+    first, second = (
+        path / "corpora/de/train.txt" for path in (finished.folder / "results", folder)
+    )
     assert first.read_bytes() != second.read_bytes()  # another seed
     assert digests(finished.folder) == before
     assert finished.planned() == finished.planned(*OTHER) == {}
@@ -47,13 +53,20 @@ def test_old_results_that_are_moved_are_taken_as_they_are(finished):
 
 def test_a_configuration_is_merged_over_no_other(workflow):
     planned = workflow.planned()
-    assert (planned["allocate"], planned["fit"], planned["pick_joint"], planned["mono"]) == (2, 1, 1, 1)
+    assert (planned["allocate"], planned["fit"], planned["pick_joint"], planned["mono"]) == (
+        2,
+        1,
+        1,
+        1,
+    )
     assert "pretrain" not in planned and "trunk" not in planned
 
 
 def test_a_value_on_the_command_line_overrides_the_file(workflow):
     target = "elsewhere/corpora/de/stats.json"
-    assert workflow.planned("--config", "results=elsewhere", "seed=3", "--", target) == {"sample": 1}
+    assert workflow.planned("--config", "results=elsewhere", "seed=3", "--", target) == {
+        "sample": 1
+    }
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.name)
@@ -82,7 +95,9 @@ def test_a_folder_that_cannot_be_one_is_refused(folder):
 
 
 def test_another_configuration_in_the_same_folder_stops(finished):
-    """Until it has a folder of its own, the record is deleted, or the recorded file is gone."""
+    """Until it has a folder of its own, the record is deleted, or the recorded file is
+    gone.
+    """
     before = digests(finished.folder)
     write_other(finished, results="results", seed=5)
     run = finished.snakemake(*OTHER)
@@ -91,7 +106,10 @@ def test_another_configuration_in_the_same_folder_stops(finished):
     assert len(said) == 1 and "Traceback" not in run.stdout
     assert "test.yaml" in said[0] and "other.yaml" in said[0] and "`results: FOLDER`" in said[0]
     dry = finished.snakemake(*OTHER, "-n")
-    assert dry.returncode == 0 and "a real run stops here: results: holds the run of test.yaml" in dry.stdout
+    assert (
+        dry.returncode == 0
+        and "a real run stops here: results: holds the run of test.yaml" in dry.stdout
+    )
     target = "results/corpora/de/stats.json"
     for allowed in (("--configfile", "test.yaml", "other.yaml"), ("--config", "seed=3")):
         run = finished.snakemake(*allowed, "-n", "--", target)

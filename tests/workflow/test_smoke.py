@@ -11,17 +11,22 @@ def table(path):
 
 
 def test_smoke_runs_in_nine_minutes(workflow):
-    """Two from corpora to tokenizers and the report, two for two models, three to tune one, two for the study."""
+    """Two from corpora to tokenizers and the report, two for two models, three to tune
+    one, two for the study.
+    """
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     run = workflow.snakemake(configfile="config/smoke.yaml", timeout=1800)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert run.returncode == 0, run.stdout[-4000:]
-    # of the processors: other tests run at the same time; on one core alone, this is the clock
+    # of the processors: other tests run at the same time; on one core alone, this is
+    # the clock
     seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     assert seconds < 540, f"{seconds:.0f} s"
 
     results = workflow.folder / "results/smoke"
-    curves = {lang: table(results / f"vocabularies/{lang}/curve.tsv") for lang in ("de", "ja", "ru")}
+    curves = {
+        lang: table(results / f"vocabularies/{lang}/curve.tsv") for lang in ("de", "ja", "ru")
+    }
     assert [row["size"] for row in curves["de"]] == ["300", "600", "1200"]
     assert all(row["status"] == "ok" for row in curves["ru"])
     assert curves["ja"][0]["status"] != "ok"  # fewer ids than required characters

@@ -1,4 +1,6 @@
-"""Strings of the configuration that mean something to Snakemake or to a shell reach the commands as they are."""
+"""Strings of the configuration that mean something to Snakemake or to a shell reach the
+commands as they are.
+"""
 
 import shutil
 
@@ -11,7 +13,8 @@ from vocap.files.io import read_tsv
 
 # Of Snakemake's wildcards, str.format, its path variables, and the shell.
 SYMBOLS = [
-    "{name}", "{0}", "{lang}", "{{}}", "{", "}}", "{name,[a]+}", "{wildcards.name}", "<results>", "<no_such>",
+    "{name}", "{0}", "{lang}", "{{}}", "{", "}}", "{name,[a]+}", "{wildcards.name}", "<results>",
+    "<no_such>",
     "$HOME", "$(id)", "`id`", "it's", '"', "\\n", "*", "~", "#", ";", "--", "&&",
 ]  # fmt: skip
 
@@ -23,7 +26,9 @@ def test_symbols_reach_the_tokenizer_and_paths_the_commands(workflow):
     for file in (folder / "it's $HOME & `text`").iterdir():
         file.rename(file.with_name(f"[{file.stem}].txt"))
     table = (ROOT / "config" / "languages.tsv").read_text("utf-8").splitlines()
-    weighed = [f"{line}\t{'{lang} $x' if number == 0 else 2}\n" for number, line in enumerate(table)]
+    weighed = [
+        f"{line}\t{'{lang} $x' if number == 0 else 2}\n" for number, line in enumerate(table)
+    ]
     (folder / "lang's $t; #.tsv").write_text("".join(weighed), "utf-8")
     shutil.copytree(ROOT / "config" / "smoke-xtreme", folder / "x' $t")
     (folder / model).write_text("")
@@ -31,7 +36,10 @@ def test_symbols_reach_the_tokenizer_and_paths_the_commands(workflow):
         corpora={
             "table": "lang's $t; #.tsv",
             "weights": "{lang} $x",
-            "sources": {"made": {"path": text}, "json": {"path": "{lang}", "format": "jsonl:{name}'s $x"}},
+            "sources": {
+                "made": {"path": text},
+                "json": {"path": "{lang}", "format": "jsonl:{name}'s $x"},
+            },
         },
         tokenizers={
             "joint": {"kind": "joint", "total": 400, "user_defined_symbols": SYMBOLS},
@@ -56,7 +64,8 @@ def test_symbols_reach_the_tokenizer_and_paths_the_commands(workflow):
 @pytest.mark.parametrize("path", ["{name}", "a{b", "a}", "<results>/a", "a\nb", "a\0b", "-a"])
 @pytest.mark.parametrize(
     "key",
-    ["corpora/table", "corpora/sources/x/path", "corpora/parallel", "corpora/development", "tokenizers/x/path",
+    ["corpora/table", "corpora/sources/x/path", "corpora/parallel", "corpora/development",
+    "tokenizers/x/path",
      "finetuning/xtreme", "finetuning/models/x/path"],
 )  # fmt: skip
 def test_a_path_that_snakemake_reads_otherwise_is_refused(key, path):
@@ -67,7 +76,9 @@ def test_a_path_that_snakemake_reads_otherwise_is_refused(key, path):
     section = config
     for name in parents:
         section = section.setdefault(name, {})
-    section[last] = f"{path}{{lang}}" if last in ("parallel", "development") or "sources" in key else path
+    section[last] = (
+        f"{path}{{lang}}" if last in ("parallel", "development") or "sources" in key else path
+    )
     with pytest.raises(UsageError, match=key.replace("/", r"\.")):
         load(config)
 

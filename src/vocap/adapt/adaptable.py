@@ -1,4 +1,6 @@
-"""A finished tokenizer that `trim` cuts and `extend` appends to: a unigram model, or byte-pair encoding."""
+"""A finished tokenizer that `trim` cuts and `extend` appends to: a unigram model, or
+byte-pair encoding.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +15,9 @@ from vocap.tokenizer_files import encoders
 
 
 class Reason(StrEnum):
-    """The reason to keep a token. LANGUAGE and EXTREME: of unigram models; PART: of a merge that stays."""
+    """The reason to keep a token. LANGUAGE and EXTREME: of unigram models; PART: of a
+    merge that stays.
+    """
 
     TEXT, HELDOUT, CHARACTER, SPECIAL = "text", "heldout", "character", "special"
     LANGUAGE, EXTREME, PART = "language", "extreme", "part"
@@ -23,7 +27,8 @@ class Reason(StrEnum):
 class Choice:
     """The tokens that stay, each with its reason, and the rows of the merges that stay.
 
-    `unreachable`: tokens that are left out although no text lacks them; `facts`: entries of description.json.
+    `unreachable`: tokens that are left out although no text lacks them; `facts`:
+    entries of description.json.
     """
 
     reasons: Mapping[str, str]
@@ -34,9 +39,11 @@ class Choice:
 
 @dataclass(frozen=True)
 class Extension:
-    """The tokenizer `after`, with the new tokens of a language behind all others, which are `origin` (in words).
+    """The tokenizer `after`, with the new tokens of a language behind all others, which
+    are `origin` (in words).
 
-    `origins`: the old ids behind each new token; `rows` of additions.tsv; `facts`: entries of description.json.
+    `origins`: the old ids behind each new token; `rows` of additions.tsv; `facts`:
+    entries of description.json.
     """
 
     after: "Adaptable"
@@ -49,7 +56,8 @@ class Extension:
 class Adaptable(Protocol):
     """A tokenizer of either kind.
 
-    `ids` are those of a model's rows, special tokens among them; they differ from the encoder's in XLM-R's files.
+    `ids` are those of a model's rows, special tokens among them; they differ from the
+    encoder's in XLM-R's files.
     """
 
     path: Path
@@ -75,7 +83,9 @@ class Adaptable(Protocol):
         return self
 
     def owners(self) -> dict[str, list[str]]:
-        """Token to the languages whose it is, by pieces.tsv beside the file; empty where that is unknown."""
+        """Token to the languages whose it is, by pieces.tsv beside the file; empty
+        where that is unknown.
+        """
         return {}
 
     def tokens(self, line: str) -> list[str]:
@@ -83,18 +93,28 @@ class Adaptable(Protocol):
         return [self.names[number] for number in self.encoder.encode_batch([line])[0]]
 
     def choose(
-        self, text: np.ndarray, heldout: np.ndarray, owned: Collection[str], least: int, all_characters: bool
+        self,
+        text: np.ndarray,
+        heldout: np.ndarray,
+        owned: Collection[str],
+        least: int,
+        all_characters: bool,
     ) -> Choice:
-        """The tokens that stay, by their uses in training and held-out text, int64 [V] each."""
+        """The tokens that stay, by their uses in training and held-out text, int64 [V]
+        each.
+        """
 
     def cut_to(self, choice: Choice, owners: Mapping[str, Sequence[str]]) -> "Adaptable":
         """The tokenizer of these tokens alone."""
 
     def extended(self, text: Path, settings: Mapping[str, Any]) -> Extension:
-        """Train on a text, and append `pieces` of the settings. Raises VocapError where it gives none."""
+        """Train on a text, and append `pieces` of the settings. Raises VocapError where
+        it gives none.
+        """
 
     def reachable(self, available: int, text: Path, settings: Mapping[str, Any]) -> int:
-        """The number of new tokens: `pieces` of the settings, or the most of `available` that keep `multiple_of`.
+        """The number of new tokens: `pieces` of the settings, or the most of
+        `available` that keep `multiple_of`.
 
         Raises VocapError where the text gives none.
         """
@@ -104,11 +124,14 @@ class Adaptable(Protocol):
         count = available - (self.total + available) % multiple
         if count < 1:
             raise VocapError(
-                f"{text}: it gives {available} new pieces, too few for a multiple of {multiple} ids; "
+                f"{text}: it gives {available} new pieces, too few for a multiple of {multiple} "
+                "ids; "
                 "give more text"
             )
         log.warning("%s: too little text for %d new pieces: %d", text, wanted, count)
         return count
 
     def write(self, folder: Path, out: Path, kind: str, settings: Mapping, facts: Mapping) -> str:
-        """Write tokenizer, tables, description and export to `folder`, which becomes `out`; returns the card."""
+        """Write tokenizer, tables, description and export to `folder`, which becomes
+        `out`; returns the card.
+        """

@@ -22,21 +22,33 @@ from vocap.unigram.alp import count_tokens
 
 
 class BpeTokenizer(Adaptable):
-    """The tokenizer of a checked tokenizer.json, or of a `definition` made from it, with its `tokens` by id."""
+    """The tokenizer of a checked tokenizer.json, or of a `definition` made from it,
+    with its `tokens` by id.
+    """
 
     reasons = (Reason.TEXT, Reason.HELDOUT, Reason.PART, Reason.CHARACTER)
     unused = frozenset({"share", "only_used"})
     columns = ("piece", "id", "merge", "uses", "origin")
 
-    def __init__(self, read: model_file.BpeFile, definition: Mapping | None = None, tokens: Sequence[str] = ()):
-        """Raises VocapError where the library refuses the definition, or gives tokens other ids."""
+    def __init__(
+        self,
+        read: model_file.BpeFile,
+        definition: Mapping | None = None,
+        tokens: Sequence[str] = (),
+    ):
+        """Raises VocapError where the library refuses the definition, or gives tokens
+        other ids.
+        """
         self.read, self.path = read, read.path
         self.ids = {token: number for number, token in enumerate(tokens or read.tokens)}
-        self.encoder = encoders.parse_encoder(json.dumps(definition or read.definition).encode(), self.path)
+        self.encoder = encoders.parse_encoder(
+            json.dumps(definition or read.definition).encode(), self.path
+        )
         for token, number in self.ids.items():
             if self.encoder.ids.get(token) != number:
                 raise VocapError(
-                    f"{self.path}: tokenizers gives {token!r} the id {self.encoder.ids.get(token)} instead of "
+                    f"{self.path}: tokenizers gives {token!r} the id "
+                    f"{self.encoder.ids.get(token)} instead of "
                     f"{number}; save it again with its added tokens in the order of their ids"
                 )
 
@@ -55,24 +67,32 @@ class BpeTokenizer(Adaptable):
         return model_file.Derivations(self.read)
 
     def choose(self, text, heldout, owned, least, all_characters) -> Choice:
-        """The tokens that stay, each with its reason, and the rows of the merges that stay, ascending.
+        """The tokens that stay, each with its reason, and the rows of the merges that
+        stay, ascending.
 
-        A token stays if it is used `least` times in both texts together, a single character if it is used at all;
-        the merges behind these tokens stay, and the tokens that they take and give; the characters of all of them
-        (with `all_characters`, all there are; of a byte-level vocabulary the 256 bytes in any case), byte pieces,
-        the unknown token, and special and added tokens.
+        A token stays if it is used `least` times in both texts together, a single
+        character if it is used at all; the merges behind these tokens stay, and the
+        tokens that they take and give; the characters of all of them (with
+        `all_characters`, all there are; of a byte-level vocabulary the 256 bytes in any
+        case), byte pieces, the unknown token, and special and added tokens.
         """
         read, single = self.read, self.derivations.single
         model, tokens = read.definition["model"], read.tokens
         # special tokens, bytes
         steps = (read.definition.get(step) for step in ("normalizer", "pre_tokenizer", "decoder"))
-        always = set(encoders.byte_characters()) if "ByteLevel" in encoders.step_types(*steps) else set()
+        always = (
+            set(encoders.byte_characters()) if "ByteLevel" in encoders.step_types(*steps) else set()
+        )
         fixed = {model.get("unk_token"), *(BYTES if model.get("byte_fallback") else ())}
         kept = dict.fromkeys(read.special | read.added, Reason.SPECIAL)
-        kept |= dict.fromkeys((model["vocab"][name] for name in fixed if name in model["vocab"]), Reason.SPECIAL)
+        kept |= dict.fromkeys(
+            (model["vocab"][name] for name in fixed if name in model["vocab"]), Reason.SPECIAL
+        )
         # tokens of the text, and what their merges take and give
         uses = text + heldout
-        chosen = [n for n in np.flatnonzero(uses).tolist() if uses[n] >= least or len(tokens[n]) == 1]
+        chosen = [
+            n for n in np.flatnonzero(uses).tolist() if uses[n] >= least or len(tokens[n]) == 1
+        ]
         for number in chosen:
             kept.setdefault(number, Reason.TEXT if text[number] else Reason.HELDOUT)
         rows = self.derivations.closure(chosen)
@@ -87,19 +107,31 @@ class BpeTokenizer(Adaptable):
         unreachable = [n for n in self.unreachable if not uses[n]]
         facts = {"merges_before": len(read.merges), "unreachable_before": len(unreachable)}
         left_out = [self.names[n] for n in unreachable if n not in kept]
-        return Choice({tokens[number]: kept[number] for number in sorted(kept)}, rows, left_out, facts)
+        return Choice(
+            {tokens[number]: kept[number] for number in sorted(kept)}, rows, left_out, facts
+        )
 
     def cut_to(self, choice: Choice, owners: Mapping[str, Sequence[str]]) -> "BpeTokenizer":
         if choice.unreachable:
             says = "%s: %d tokens that no text is encoded as are left out: %s"
-            log.warning(says, self.path, len(choice.unreachable), listed(choice.unreachable, separator=" "))
+            log.warning(
+                says, self.path, len(choice.unreachable), listed(choice.unreachable, separator=" ")
+            )
         kept = list(choice.reasons)
         numbers = [self.ids[token] for token in kept]
-        return BpeTokenizer(self.read, model_file.keep_tokens(self.read, numbers, choice.merges), kept)
+        return BpeTokenizer(
+            self.read, model_file.keep_tokens(self.read, numbers, choice.merges), kept
+        )
 
     def extended(self, text: Path, settings: Mapping[str, Any]) -> Extension:
-        """A token comes from its characters; from the unknown token, or the first, where one of them has none."""
-        from vocap.bpe.continuing import continue_training, count_words  # numba: seconds, which trim need not take
+        """A token comes from its characters; from the unknown token, or the first,
+        where one of them has none.
+        """
+        # numba: seconds, which trim need not take
+        from vocap.bpe.continuing import (
+            continue_training,
+            count_words,
+        )
 
         # the merges of the language's text
         words = count_words(self.read, self.encoder.tokenizer, read_sentences(text))
@@ -113,10 +145,14 @@ class BpeTokenizer(Adaptable):
         total = self.total
         tokens, pairs = added.first(self.reachable(len(added), text, settings))
         after = BpeTokenizer(
-            self.read, model_file.append_tokens(self.read, tokens, pairs), [*self.read.tokens, *tokens]
+            self.read,
+            model_file.append_tokens(self.read, tokens, pairs),
+            [*self.read.tokens, *tokens],
         )
         uses = count_tokens(after.encoder.encode_batch, after.encoder.size, read_sentences(text))[0]
-        if unused := [after.names[number] for number in range(total, after.total) if not uses[number]]:
+        if unused := [
+            after.names[number] for number in range(total, after.total) if not uses[number]
+        ]:
             says = "%s: %d of %d new tokens are only parts of longer ones: %s"
             log.warning(says, text, len(unused), len(tokens), listed(unused, separator=" "))
         # old tokens behind each new one

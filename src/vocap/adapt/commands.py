@@ -1,4 +1,5 @@
-"""`vocap trim`: a tokenizer, and its model, for some languages; `vocap extend`: a language added to both.
+"""`vocap trim`: a tokenizer, and its model, for some languages; `vocap extend`: a
+language added to both.
 
 Every line of the texts is segmented before and after, and compared.
 """
@@ -24,7 +25,9 @@ from vocap.unigram.alp import CorpusAlp, corpus_alp, count_tokens
 from vocap.unigram.text_settings import COVERAGE
 
 PATH = click.Path(path_type=Path)
-SHARE = 0.01  # of the tokens, which the scores of new pieces assume; docs/adapting.md compares others
+SHARE = (
+    0.01  # of the tokens, which the scores of new pieces assume; docs/adapting.md compares others
+)
 EXAMPLES = 3
 _LINE = 80  # characters of an example
 ID_COLUMNS = ("old", "new", "piece", "reason")
@@ -40,10 +43,11 @@ OWNED = (
 
 @dataclass
 class Check:
-    """The lines of one text: `identical` have the same pieces; `unforeseen` use one that training text did not.
+    """The lines of one text: `identical` have the same pieces; `unforeseen` use one
+    that training text did not.
 
-    `unforeseen` of held-out text: the lines that would have changed if it had not been read, an estimate for
-    unseen text; None where it is not measured.
+    `unforeseen` of held-out text: the lines that would have changed if it had not been
+    read, an estimate for unseen text; None where it is not measured.
     """
 
     lines: int = 0
@@ -54,7 +58,9 @@ class Check:
     examples: list[str] = field(default_factory=list)
 
     def cells(self) -> tuple:
-        """The cells of comparison.tsv behind language and part; no share where there is no line."""
+        """The cells of comparison.tsv behind language and part; no share where there is
+        no line.
+        """
         share = self.identical / self.lines if self.lines else None
         tokens = self.tokens_before, self.tokens_after
         return self.lines, self.identical, share, *tokens, self.unforeseen, "; ".join(self.examples)
@@ -64,17 +70,23 @@ Checks = Mapping[tuple[str, str], Check]  # by language and part
 
 
 def load(path: Path, model_folder: Path | None, out: Path) -> tuple[Adaptable, Any, Path | None]:
-    """The tokenizer of a file or folder, its model (None without a folder of one), and its run's corpora, if any.
+    """The tokenizer of a file or folder, its model (None without a folder of one), and
+    its run's corpora, if any.
 
-    Raises VocapError for a tokenizer that leaves out merges at random, and for a model whose tokens lack ids;
-    UsageError for one of both that lies in `out`, which is replaced.
+    Raises VocapError for a tokenizer that leaves out merges at random, and for a model
+    whose tokens lack ids; UsageError for one of both that lies in `out`, which is
+    replaced.
     """
-    if inside := [one for one in (path, model_folder) if one and one.resolve().is_relative_to(out.resolve())]:
+    if inside := [
+        one for one in (path, model_folder) if one and one.resolve().is_relative_to(out.resolve())
+    ]:
         raise UsageError(f"-o {out}: would replace {inside[0]}; name another folder")
     if is_bpe(path):
         source: Adaptable = BpeTokenizer(read_bpe(path))
         if source.read.definition["model"].get("dropout"):
-            raise VocapError(f"{source.path}: dropout leaves out merges at random; set model.dropout to null")
+            raise VocapError(
+                f"{source.path}: dropout leaves out merges at random; set model.dropout to null"
+            )
     else:
         source = load_unigram(path)
     corpora = source.path.parent.parent.parent / "corpora"
@@ -85,18 +97,25 @@ def load(path: Path, model_folder: Path | None, out: Path) -> tuple[Adaptable, A
 
     if source.lacking:
         raise VocapError(
-            f"{source.path}: no id for {', '.join(source.lacking)}, which a model needs; name the folder of the "
+            f"{source.path}: no id for {', '.join(source.lacking)}, which a model needs; name the "
+            "folder of the "
             "tokenizer, with its tokenizer.json"
         )
     return source, load_model(model_folder, source.ids), beside
 
 
 def find_own_and_others(
-    served: Sequence[str] | None, corpora: Path | None, language: str, texts: Mapping[str, Path | None], languages
+    served: Sequence[str] | None,
+    corpora: Path | None,
+    language: str,
+    texts: Mapping[str, Path | None],
+    languages,
 ) -> tuple[dict[str, Path], named_texts.Texts]:
-    """The `texts` of the new language by part, or those of `corpora`, and held-out text of the others.
+    """The `texts` of the new language by part, or those of `corpora`, and held-out text
+    of the others.
 
-    `served`: the languages to be found in `corpora` where `languages` names none; None for all.
+    `served`: the languages to be found in `corpora` where `languages` names none; None
+    for all.
     """
     own = {}
     for part, path in texts.items():
@@ -106,7 +125,9 @@ def find_own_and_others(
             named_texts.check_file(path)
             own[part] = path
     if "train" not in own:
-        raise UsageError(f"no text of {language}: give --text FILE, or --corpora with {language}/train.txt")
+        raise UsageError(
+            f"no text of {language}: give --text FILE, or --corpora with {language}/train.txt"
+        )
     chosen = named_texts.parse_languages(languages)
     if chosen is None and corpora is not None and served is not None:
         chosen = [code for code in served if (corpora / code / "heldout.txt").is_file()]
@@ -125,16 +146,20 @@ def write_trimmed(
     model,
     out: Path,
 ) -> tuple[list[str], int]:
-    """Write the tokenizer of what the languages of `files` need. Returns the lines to print, and T.
+    """Write the tokenizer of what the languages of `files` need. Returns the lines to
+    print, and T.
 
-    `owners`: token to the languages whose it is; `settings`: `min_count`, `all_characters`, and others to record.
+    `owners`: token to the languages whose it is; `settings`: `min_count`,
+    `all_characters`, and others to record.
     """
     # uses of each id in the texts and in the held-out texts
     uses = np.zeros((2, source.encoder.size), np.int64)
     for parts in files.values():
         for part, path in parts.items():
             blocks = named_texts.read_sentences(path)
-            uses[int(part == "heldout")] += count_tokens(source.encoder.encode_batch, uses.shape[1], blocks)[0]
+            uses[int(part == "heldout")] += count_tokens(
+                source.encoder.encode_batch, uses.shape[1], blocks
+            )[0]
     if not uses.any():
         raise VocapError("no line in any text; give text with a sentence a line")
     # choose, with and without held-out text
@@ -150,7 +175,9 @@ def write_trimmed(
         for new, (piece, name) in enumerate(zip(after.encoder.pieces, after.names, strict=True))
     ]
     # write
-    kept_for = {reason: sum(why == reason for why in choice.reasons.values()) for reason in source.reasons}
+    kept_for = {
+        reason: sum(why == reason for why in choice.reasons.values()) for reason in source.reasons
+    }
     facts = {
         "total_before": source.total,
         **choice.facts,
@@ -173,7 +200,9 @@ def _trimmed(checks: Checks, facts: Mapping[str, Any]) -> list[str]:
             note = f"{code} {part}: {found.identical:,} of {found.lines:,} lines as before"
             if found.unforeseen is not None:
                 share = 100 * found.unforeseen / found.lines
-                note += f"; {found.unforeseen:,} ({share:.2f} %) use pieces that only this text kept"
+                note += (
+                    f"; {found.unforeseen:,} ({share:.2f} %) use pieces that only this text kept"
+                )
             shown += [note, *(f"  {example}" for example in found.examples)]
     verdict = "all the same" if lines == identical else f"{lines - identical:,} differ"
     return [*shown, f"{lines:,} lines compared, {verdict}"]
@@ -189,8 +218,8 @@ def write_extended(
 ) -> list[str]:
     """Write the tokenizer with a language more. Returns the lines to print.
 
-    `own` and `others`: the texts of the new language, by part, and of the others; `settings`: `language`,
-    `pieces`, and others to record.
+    `own` and `others`: the texts of the new language, by part, and of the others;
+    `settings`: `language`, `pieces`, and others to record.
     """
     # append, and compare: every text, and the new language's ALP
     language = settings["language"]
@@ -200,7 +229,9 @@ def write_extended(
     checks = compare_texts(source, after, texts)
     alps, shown = {}, []
     for part, path in own.items():
-        found = [corpus_alp(side.encoder, named_texts.read_sentences(path)) for side in (source, after)]
+        found = [
+            corpus_alp(side.encoder, named_texts.read_sentences(path)) for side in (source, after)
+        ]
         if found[0] is not None:
             alps[part] = {"before": found[0].alp, "after": found[1].alp}
             shown.append(f"{language} {part}: {_effect(*found, source.encoder.unk_id)}")
@@ -218,8 +249,12 @@ def write_extended(
 
 
 def _effect(before: CorpusAlp, after: CorpusAlp, unknown: int | None) -> str:
-    """The effect of the new pieces on a text of their language; `unknown`: the id of the unknown token."""
-    tokens, alp = ([getattr(side, key) for side in (before, after)] for key in ("tokens_per_sentence", "alp"))
+    """The effect of the new pieces on a text of their language; `unknown`: the id of
+    the unknown token.
+    """
+    tokens, alp = (
+        [getattr(side, key) for side in (before, after)] for key in ("tokens_per_sentence", "alp")
+    )
     shown = f"{tokens[0]:.2f} to {tokens[1]:.2f} tokens a line, ALP {alp[0]:.2f} to {alp[1]:.2f}"
     if unknown is None or not before.tokens:
         return shown
@@ -229,7 +264,9 @@ def _effect(before: CorpusAlp, after: CorpusAlp, unknown: int | None) -> str:
 
 def _changes_of_others(language: str, checks: Checks) -> list[str]:
     """The effect of the new pieces of `language` on the other languages."""
-    others = {code: found for (code, _), found in checks.items() if code != language and found.lines}
+    others = {
+        code: found for (code, _), found in checks.items() if code != language and found.lines
+    }
     if not others:
         return ["no text of other languages was given: changes for them are not measured"]
     lines, identical, before, after = (
@@ -238,29 +275,46 @@ def _changes_of_others(language: str, checks: Checks) -> list[str]:
     )
     moved = 100 * (after - before) / before if before else 0.0
     shown = [
-        f"{len(others)} other languages: {lines - identical:,} of {lines:,} lines segmented differently "
-        f"({100 * (lines - identical) / lines:.2f} %), tokens {moved:+.3f} %{'; the most:' * (identical < lines)}"
+        f"{len(others)} other languages: {lines - identical:,} of {lines:,} lines segmented "
+        "differently "
+        f"({100 * (lines - identical) / lines:.2f} %), tokens {moved:+.3f} "
+        f"%{'; the most:' * (identical < lines)}"
     ]
     worst = sorted(others.items(), key=lambda pair: (pair[1].identical / pair[1].lines, pair[0]))
     for code, found in worst[:5]:
         if found.identical < found.lines:
             share = 100 * (found.lines - found.identical) / found.lines
-            shown += [f"  {code}: {share:.2f} % of its lines", *(f"    {one}" for one in found.examples[:1])]
+            shown += [
+                f"  {code}: {share:.2f} % of its lines",
+                *(f"    {one}" for one in found.examples[:1]),
+            ]
     return shown
 
 
 def compare_texts(
-    before: Adaptable, after: Adaptable, texts: named_texts.Texts, foreseen: Collection[str] | None = None
+    before: Adaptable,
+    after: Adaptable,
+    texts: named_texts.Texts,
+    foreseen: Collection[str] | None = None,
 ) -> dict[tuple[str, str], Check]:
     """Segment every line of every text with both; one block of lines is held at a time.
 
     `foreseen`: the pieces that were chosen without held-out text, for its check.
     """
-    pieces, number = before.encoder.pieces, {piece: new for new, piece in enumerate(after.encoder.pieces)}
+    pieces, number = (
+        before.encoder.pieces,
+        {piece: new for new, piece in enumerate(after.encoder.pieces)},
+    )
     renamed = [number.get(piece, -1) for piece in pieces]
-    surprising = None if foreseen is None else {old for old, piece in enumerate(pieces) if piece not in foreseen}
+    surprising = (
+        None
+        if foreseen is None
+        else {old for old, piece in enumerate(pieces) if piece not in foreseen}
+    )
     checks = {}
-    for code, part, path in ((code, *entry) for code, parts in texts.items() for entry in parts.items()):
+    for code, part, path in (
+        (code, *entry) for code, parts in texts.items() for entry in parts.items()
+    ):
         check = checks[code, part] = Check()
         if surprising is not None and part == "heldout":
             check.unforeseen = 0
@@ -280,7 +334,9 @@ def compare_texts(
 
 
 def _show(one: list[str], other: list[str], line: str) -> str:
-    """The line, shortened, and the part of both splits that differs, with a piece on either side."""
+    """The line, shortened, and the part of both splits that differs, with a piece on
+    either side.
+    """
     shortest = min(len(one), len(other))
     start = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), shortest)
     end = 0
@@ -304,21 +360,31 @@ def write_adapted(
     origins: Sequence[Sequence[int]],
     additions: Sequence[tuple] = (),
 ) -> None:
-    """Write `OWNED` to the folder `out`, whole or not at all: `model/` with a model, additions.tsv with additions.
+    """Write `OWNED` to the folder `out`, whole or not at all: `model/` with a model,
+    additions.tsv with additions.
 
-    `ids` are rows of `ID_COLUMNS`, `additions` of `after.columns`; `facts` are entries of description.json;
-    `origins`: the old rows of the model behind each new one.
+    `ids` are rows of `ID_COLUMNS`, `additions` of `after.columns`; `facts` are entries
+    of description.json; `origins`: the old rows of the model behind each new one.
     """
     with replacing_directory(out, owned=OWNED) as folder:
         known = {key: value for key, value in settings.items() if key not in after.unused}
         card = after.write(folder, out, kind, known, facts)
         write_tsv(folder / "ids.tsv", ID_COLUMNS, ids)
-        write_tsv(folder / "comparison.tsv", CHECK_COLUMNS, [(*key, *one.cells()) for key, one in checks.items()])
+        write_tsv(
+            folder / "comparison.tsv",
+            CHECK_COLUMNS,
+            [(*key, *one.cells()) for key, one in checks.items()],
+        )
         if additions:
             write_tsv(folder / "additions.tsv", after.columns, additions)
         (folder / "huggingface" / CARD).write_text(card, "utf-8")
         if model is not None:
-            from vocap.adapt.model_rows import renumber_specials, replace_rows, save_model  # torch, as above
+            # torch, as above
+            from vocap.adapt.model_rows import (
+                renumber_specials,
+                replace_rows,
+                save_model,
+            )
 
             renumber_specials(model, {old: new for old, new, *_ in ids if old is not None})
             replace_rows(model, origins)
@@ -327,36 +393,63 @@ def write_adapted(
 
 @click.command()
 @click.argument("tokenizer", type=PATH)
-@click.option("--languages", metavar="CODES", help="Comma-separated; all that have text unless given.")
-@click.option("--text", "texts", multiple=True, metavar="LANG=FILE", help="Text of a language; may be repeated.")
 @click.option(
-    "--heldout", "heldouts", multiple=True, metavar="LANG=FILE", help="Its held-out text; may be repeated."
+    "--languages", metavar="CODES", help="Comma-separated; all that have text unless given."
+)
+@click.option(
+    "--text",
+    "texts",
+    multiple=True,
+    metavar="LANG=FILE",
+    help="Text of a language; may be repeated.",
+)
+@click.option(
+    "--heldout",
+    "heldouts",
+    multiple=True,
+    metavar="LANG=FILE",
+    help="Its held-out text; may be repeated.",
 )
 @click.option(
     "--corpora",
     type=PATH,
-    help="Folder with {language}/train.txt and heldout.txt [default: the corpora of the run that made TOKENIZER]",
+    help="Folder with {language}/train.txt and heldout.txt [default: the corpora of the run that "
+    "made TOKENIZER]",
 )
-@click.option("--only-used", is_flag=True, help="Drop the languages' own pieces, too, where the text lacks them.")
+@click.option(
+    "--only-used",
+    is_flag=True,
+    help="Drop the languages' own pieces, too, where the text lacks them.",
+)
 @click.option("--min-count", default=1, type=click.IntRange(1), help="Uses of a kept piece.")
-@click.option("--all-characters", is_flag=True, help="Keep every single character, of any language.")
-@click.option("--model", "model_folder", type=PATH, help="Its Hugging Face model, to be reduced too.")
+@click.option(
+    "--all-characters", is_flag=True, help="Keep every single character, of any language."
+)
+@click.option(
+    "--model", "model_folder", type=PATH, help="Its Hugging Face model, to be reduced too."
+)
 @click.option("-o", "--output", "out", required=True, type=PATH, help="Folder to write.")
 def trim(tokenizer, languages, texts, heldouts, corpora, model_folder, out, **settings) -> None:
     """Reduce a tokenizer to the pieces that some languages need.
 
-    TOKENIZER is results/tokenizers/NAME, a SentencePiece unigram .model, or a tokenizer.json of byte-pair
-    encoding. Kept are the pieces that the text uses, those of the languages, and the characters of both; of merges
-    those applied in the text, and their parts. Then every line is segmented again and compared.
-    Writes a tokenizer's folder, ids.tsv (old and new ids), comparison.tsv and, with --model, model/.
+    TOKENIZER is results/tokenizers/NAME, a SentencePiece unigram .model, or a
+    tokenizer.json of byte-pair encoding. Kept are the pieces that the text uses, those
+    of the languages, and the characters of both; of merges those applied in the text,
+    and their parts. Then every line is segmented again and compared. Writes a
+    tokenizer's folder, ids.tsv (old and new ids), comparison.tsv and, with --model,
+    model/.
     """
     source, model, beside = load(tokenizer, model_folder, out)
     if corpora is None and not texts:
         corpora = beside
-    files = named_texts.find_texts(texts, corpora, named_texts.parse_languages(languages), ["train", "heldout"])
+    files = named_texts.find_texts(
+        texts, corpora, named_texts.parse_languages(languages), ["train", "heldout"]
+    )
     for code, path in named_texts.parse_files(heldouts, "--heldout").items():
         if code not in files:
-            raise UsageError(f"--heldout {code}={path}: {code} is not among the languages; give it text too")
+            raise UsageError(
+                f"--heldout {code}={path}: {code} is not among the languages; give it text too"
+            )
         files[code]["heldout"] = path
     owners = {} if settings["only_used"] else source.owners()
     order = ("min_count", "only_used", "all_characters")
@@ -368,10 +461,20 @@ def trim(tokenizer, languages, texts, heldouts, corpora, model_folder, out, **se
 
 @click.command()
 @click.argument("tokenizer", type=PATH)
-@click.option("--language", required=True, type=options.Code(), metavar="CODE", help="The language to add.")
-@click.option("--text", "--train", "text", type=PATH, help="Its training text [default: train.txt of --corpora]")
+@click.option(
+    "--language", required=True, type=options.Code(), metavar="CODE", help="The language to add."
+)
+@click.option(
+    "--text",
+    "--train",
+    "text",
+    type=PATH,
+    help="Its training text [default: train.txt of --corpora]",
+)
 @click.option("--heldout", type=PATH, help="Its held-out text [default: heldout.txt of --corpora]")
-@click.option("--pieces", required=True, type=click.IntRange(1), metavar="N", help="Number of new pieces.")
+@click.option(
+    "--pieces", required=True, type=click.IntRange(1), metavar="N", help="Number of new pieces."
+)
 @click.option(
     "--multiple-of",
     "multiple",
@@ -389,7 +492,8 @@ def trim(tokenizer, languages, texts, heldouts, corpora, model_folder, out, **se
 @click.option(
     "--languages",
     metavar="CODES",
-    help="Languages to measure, comma-separated [default: those TOKENIZER was trimmed to, or all of --corpora]",
+    help="Languages to measure, comma-separated [default: those TOKENIZER was trimmed to, or all "
+    "of --corpora]",
 )
 @click.option(
     "--share",
@@ -398,25 +502,44 @@ def trim(tokenizer, languages, texts, heldouts, corpora, model_folder, out, **se
     help="Assumed share of the tokens, for the scores.",
 )
 @options.coverage(COVERAGE, "Share of its characters that are pieces.")
-@click.option("--model", "model_folder", type=PATH, help="Its Hugging Face model, to be extended too.")
+@click.option(
+    "--model", "model_folder", type=PATH, help="Its Hugging Face model, to be extended too."
+)
 @click.option("-o", "--output", "out", required=True, type=PATH, help="Folder to write.")
 def extend(
-    tokenizer, language, text, heldout, pieces, multiple, corpora, languages, share, coverage, model_folder, out
+    tokenizer,
+    language,
+    text,
+    heldout,
+    pieces,
+    multiple,
+    corpora,
+    languages,
+    share,
+    coverage,
+    model_folder,
+    out,
 ) -> None:
     """Add a language to a finished tokenizer; all old ids stay.
 
-    TOKENIZER is results/tokenizers/NAME, XLM-R's folder, or a tokenizer.json of byte-pair encoding, whose merges
-    are followed by those of the new language. Only this one is trained; its new pieces get the ids after all
-    others. Writes a tokenizer's folder, ids.tsv, additions.tsv, comparison.tsv (changes for every language
-    measured) and, with --model, model/.
+    TOKENIZER is results/tokenizers/NAME, XLM-R's folder, or a tokenizer.json of
+    byte-pair encoding, whose merges are followed by those of the new language. Only
+    this one is trained; its new pieces get the ids after all others. Writes a
+    tokenizer's folder, ids.tsv, additions.tsv, comparison.tsv (changes for every
+    language measured) and, with --model, model/.
     """
     source, model, beside = load(tokenizer, model_folder, out)
     source = source.in_order()
     if share != SHARE and "share" in source.unused:
         raise UsageError(f"--share {share}: byte-pair encoding has no scores; leave it out")
     pieces += -(source.total + pieces) % multiple
-    description = source.path.with_name("description.json")  # which names the languages after trim and extend
-    served = read_object(description).get("settings", {}).get("languages") if description.is_file() else None
+    # which names the languages after trim and extend
+    description = source.path.with_name("description.json")
+    served = (
+        read_object(description).get("settings", {}).get("languages")
+        if description.is_file()
+        else None
+    )
     texts = {"train": text, "heldout": heldout}
     own, others = find_own_and_others(served, corpora or beside, language, texts, languages)
     settings = {"language": language, "pieces": pieces, "share": share, "coverage": coverage}

@@ -1,4 +1,6 @@
-"""A Hugging Face model with another embedding table: rows taken from the old one, by id."""
+"""A Hugging Face model with another embedding table: rows taken from the old one, by
+id.
+"""
 
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,10 +18,12 @@ AGAIN = "bring the files of one model again, or save it with save_pretrained of 
 
 
 def load_model(folder: Path, ids: Mapping[str, int]):
-    """The model of a folder, in its own class and type of numbers; nothing in the folder is run.
+    """The model of a folder, in its own class and type of numbers; nothing in the
+    folder is run.
 
-    Raises VocapError where it holds no model in safetensors, or not all its weights; where its own tokenizer, if
-    there is one, gives a token another id than `ids`; and where its table has fewer rows.
+    Raises VocapError where it holds no model in safetensors, or not all its weights;
+    where its own tokenizer, if there is one, gives a token another id than `ids`; and
+    where its table has fewer rows.
     """
     import transformers
 
@@ -29,13 +33,16 @@ def load_model(folder: Path, ids: Mapping[str, int]):
     for piece, number in ids.items():
         if own.get(piece) != number:
             raise VocapError(
-                f"{definition}: {piece!r} has id {own.get(piece)} there and {number} in the tokenizer; "
+                f"{definition}: {piece!r} has id {own.get(piece)} there and {number} in the "
+                "tokenizer; "
                 "name the model that was trained with this tokenizer"
             )
     # in the class that the configuration names
     architectures = read_config(folder).get("architectures")
     if not any(folder.glob("*.safetensors")):
-        raise VocapError(f"{folder}: no .safetensors there; save the model with save_pretrained first")
+        raise VocapError(
+            f"{folder}: no .safetensors there; save the model with save_pretrained first"
+        )
     transformers.logging.set_verbosity_error()
     transformers.logging.disable_progress_bar()
     safe = {"local_files_only": True, "trust_remote_code": False}
@@ -44,30 +51,46 @@ def load_model(folder: Path, ids: Mapping[str, int]):
         kind = getattr(transformers, (architectures or ["?"])[0], None)
         if not (isinstance(kind, type) and issubclass(kind, transformers.PreTrainedModel)):
             raise ValueError(
-                f"its architecture {architectures} is none of transformers {transformers.__version__}"
+                f"its architecture {architectures} is none of transformers "
+                f"{transformers.__version__}"
             )
-        options = {"config": config, "dtype": "auto", "use_safetensors": True, "output_loading_info": True, **safe}
+        options = {
+            "config": config,
+            "dtype": "auto",
+            "use_safetensors": True,
+            "output_loading_info": True,
+            **safe,
+        }
         model, loading = kind.from_pretrained(folder, **options)
-        if loading["missing_keys"] and all(key.startswith("pooler.") for key in loading["missing_keys"]):
-            model, loading = kind.from_pretrained(folder, add_pooling_layer=False, **options)  # as it was saved
+        if loading["missing_keys"] and all(
+            key.startswith("pooler.") for key in loading["missing_keys"]
+        ):
+            # as it was saved
+            model, loading = kind.from_pretrained(folder, add_pooling_layer=False, **options)
     except (MemoryError, torch.OutOfMemoryError):
         raise
     except Exception as error:  # the library raises types of its own for weights and settings
-        raise VocapError(f"{folder}: transformers cannot load it ({one_line(str(error))}); {AGAIN}") from None
+        raise VocapError(
+            f"{folder}: transformers cannot load it ({one_line(str(error))}); {AGAIN}"
+        ) from None
     # whole, with a row for each id
     if loading["missing_keys"]:
         lacking = ", ".join(sorted(loading["missing_keys"])[:3])
         raise VocapError(f"{folder}: it lacks weights: {lacking}; {AGAIN}")
     rows, highest = model.get_input_embeddings().num_embeddings, max(ids.values())
     if highest >= rows:
-        raise VocapError(f"the model has {rows} rows, and the tokenizer ids up to {highest}; give its own model")
+        raise VocapError(
+            f"the model has {rows} rows, and the tokenizer ids up to {highest}; give its own model"
+        )
     return model
 
 
 def replace_rows(model, origins: Sequence[Sequence[int]]) -> None:
-    """Give the model a table of len(origins) rows: row i is the mean of the old rows origins[i], one or several.
+    """Give the model a table of len(origins) rows: row i is the mean of the old rows
+    origins[i], one or several.
 
-    The input embeddings, the output layer's table and its bias, in place, tied where they were.
+    The input embeddings, the output layer's table and its bias, in place, tied where
+    they were.
     """
     made: dict[int, nn.Parameter] = {}
     for module, name, parameter in list(_tables(model)):
@@ -82,7 +105,11 @@ def replace_rows(model, origins: Sequence[Sequence[int]]) -> None:
     for module in model.modules():
         for name in ("num_embeddings", "out_features"):
             weight = module._parameters.get("weight")
-            if hasattr(module, name) and weight is not None and any(weight is row for row in made.values()):
+            if (
+                hasattr(module, name)
+                and weight is not None
+                and any(weight is row for row in made.values())
+            ):
                 setattr(module, name, len(origins))
     model.config.vocab_size = len(origins)
     if hasattr(model, "vocab_size"):
@@ -90,9 +117,13 @@ def replace_rows(model, origins: Sequence[Sequence[int]]) -> None:
 
 
 def _tables(model) -> Iterator[tuple[nn.Module, str, nn.Parameter]]:
-    """The parameters with a row an id, tied ones once for each module: embeddings, output layer, its bias."""
+    """The parameters with a row an id, tied ones once for each module: embeddings,
+    output layer, its bias.
+    """
     table, output = model.get_input_embeddings(), model.get_output_embeddings()
-    wanted = {id(parameter) for parameter in (table.weight, *(output.parameters() if output else ()))}
+    wanted = {
+        id(parameter) for parameter in (table.weight, *(output.parameters() if output else ()))
+    }
     for module in model.modules():
         holds_output = output is not None and any(child is output for child in module.children())
         for name, parameter in module._parameters.items():
@@ -110,20 +141,32 @@ def save_model(model, tokenizer: Path, folder: Path) -> None:
         if name != CHAT_TEMPLATE or (tokenizer / name).is_file():
             shutil.copyfile(tokenizer / name, folder / name)
     for file in folder.iterdir():
-        file.chmod(folder.stat().st_mode & 0o666)  # safetensors writes files that only their owner may read
+        # safetensors writes files that only their owner may read
+        file.chmod(folder.stat().st_mode & 0o666)
 
 
 def renumber_specials(model, number: Mapping[int, int]) -> None:
-    """Give the special tokens that the model's settings know by id their new ones; None for those that are gone.
+    """Give the special tokens that the model's settings know by id their new ones; None
+    for those that are gone.
 
-    Raises VocapError where the padding gets another id on which the model's positions depend, as RoBERTa's do.
+    Raises VocapError where the padding gets another id on which the model's positions
+    depend, as RoBERTa's do.
     """
     old = getattr(model.config, "pad_token_id", None)
     table = model.get_input_embeddings()
-    tables = [module for module in model.modules() if isinstance(module, nn.Embedding) and module is not table]
-    if old is not None and number.get(old) != old and any(each.padding_idx is not None for each in tables):
+    tables = [
+        module
+        for module in model.modules()
+        if isinstance(module, nn.Embedding) and module is not table
+    ]
+    if (
+        old is not None
+        and number.get(old) != old
+        and any(each.padding_idx is not None for each in tables)
+    ):
         raise VocapError(
-            f"the model's pad_token_id is {old}, which becomes {number.get(old)}, and its positions depend on it; "
+            f"the model's pad_token_id is {old}, which becomes {number.get(old)}, and its "
+            "positions depend on it; "
             "only models with the padding before all tokens that are left out are adapted"
         )
     if table.padding_idx is not None:

@@ -25,9 +25,11 @@ FINE = 12  # sizes to a power of two, by 6 %: of the new pieces, at most so many
 
 @dataclass(frozen=True)
 class UnigramTokenizer(Adaptable):
-    """A unigram model at `path`; `ids` are its own, or those of a tokenizer.json beside it: XLM-R's are shifted.
+    """A unigram model at `path`; `ids` are its own, or those of a tokenizer.json beside
+    it: XLM-R's are shifted.
 
-    `languages`: those of its pieces, where they are known; `scores`, `rounding`: entries of description.json.
+    `languages`: those of its pieces, where they are known; `scores`, `rounding`:
+    entries of description.json.
     """
 
     path: Path
@@ -62,15 +64,25 @@ class UnigramTokenizer(Adaptable):
         return {row["piece"]: row["languages"].split(",") for row in rows if row["languages"]}
 
     def in_order(self) -> "UnigramTokenizer":
-        """Raise VocapError unless each piece has one id, and special tokens have the first, in order."""
+        """Raise VocapError unless each piece has one id, and special tokens have the
+        first, in order.
+        """
         wanted = [entry.token for entry in self.layout.special]
-        proto = layout.lay_out(self.contents, self.proto.normalizer_spec, self.layout, self.proto.trainer_spec)
+        proto = layout.lay_out(
+            self.contents, self.proto.normalizer_spec, self.layout, self.proto.trainer_spec
+        )
         entries = {entry.piece: entry for entry in proto.pieces}
         by_id = sorted(self.ids, key=self.ids.get)
         foreign = [token for token in by_id if token not in entries]
-        if foreign or self.lacking or by_id[: len(wanted)] != wanted or not self.total == len(self.ids):
+        if (
+            foreign
+            or self.lacking
+            or by_id[: len(wanted)] != wanted
+            or not self.total == len(self.ids)
+        ):
             raise VocapError(
-                f"{self.path}: its ids are not {', '.join(wanted)} from 0 on, and its model's pieces behind them; "
+                f"{self.path}: its ids are not {', '.join(wanted)} from 0 on, and its model's "
+                "pieces behind them; "
                 "lay it out with vocap mono first, or name the folder with its tokenizer.json"
             )
         del proto.pieces[:]
@@ -81,9 +93,10 @@ class UnigramTokenizer(Adaptable):
     def choose(self, text, heldout, owned, least, all_characters) -> Choice:
         """The pieces that stay, each with its reason.
 
-        A piece of several characters stays if it occurs `least` times in both texts together, a single character
-        if it occurs at all; all of `owned`; the characters of every piece that stays (or, with `all_characters`,
-        all there are); the pieces of the lowest and of the highest score; and what is no piece.
+        A piece of several characters stays if it occurs `least` times in both texts
+        together, a single character if it occurs at all; all of `owned`; the characters
+        of every piece that stays (or, with `all_characters`, all there are); the pieces
+        of the lowest and of the highest score; and what is no piece.
         """
         contents, kept = self.contents, {}
         ids = {piece: number for number, piece in enumerate(self.encoder.pieces)}
@@ -103,10 +116,14 @@ class UnigramTokenizer(Adaptable):
 
     def cut_to(self, choice: Choice, owners: Mapping[str, Sequence[str]]) -> "UnigramTokenizer":
         """Scores as they are; symbols and byte pieces stay."""
-        places = [place for place, piece in enumerate(self.contents.pieces) if piece in choice.reasons]
+        places = [
+            place for place, piece in enumerate(self.contents.pieces) if piece in choice.reasons
+        ]
         pieces = [self.contents.pieces[place] for place in places]
         contents = replace(self.contents, pieces=pieces, scores=self.contents.scores[places])
-        proto = layout.lay_out(contents, self.proto.normalizer_spec, self.layout, self.proto.trainer_spec)
+        proto = layout.lay_out(
+            contents, self.proto.normalizer_spec, self.layout, self.proto.trainer_spec
+        )
         return replace(
             self,
             proto=proto,
@@ -117,14 +134,21 @@ class UnigramTokenizer(Adaptable):
         )
 
     def extended(self, text: Path, settings: Mapping[str, Any]) -> Extension:
-        """A piece comes from those of its string under the old model: not normalised, no space before it."""
+        """A piece comes from those of its string under the old model: not normalised,
+        no space before it.
+        """
         language, share, coverage = (settings[key] for key in ("language", "share", "coverage"))
         # the model of the language's text, and its pieces
         words = _read_words(self, text, coverage)
-        size, own_scores, new = choose_model(words, self.ids, self.contents.symbols, settings["pieces"], coverage)
+        size, own_scores, new = choose_model(
+            words, self.ids, self.contents.symbols, settings["pieces"], coverage
+        )
         if not new:
-            raise VocapError(f"{text}: every piece of its vocabulary is in the tokenizer already; nothing to add")
-        ordered = sorted(new, key=lambda piece: (len(piece) > 1, -new[piece], piece))  # characters first
+            raise VocapError(
+                f"{text}: every piece of its vocabulary is in the tokenizer already; nothing to add"
+            )
+        # characters first
+        ordered = sorted(new, key=lambda piece: (len(piece) > 1, -new[piece], piece))
         new = {piece: new[piece] for piece in ordered[: self.reachable(len(new), text, settings)]}
         # the tokenizer with them
         proto = append(self.proto, layout.score_additions(self.contents, new, share))
@@ -136,8 +160,10 @@ class UnigramTokenizer(Adaptable):
             proto=proto,
             ids=_ids(proto),
             languages=languages,
-            scores=f"old pieces as they were; new ones log({share} p(x)), p of the model of {size} ids that "
-            "the language's text gives, not below the lowest old score, and raised above their best split",
+            scores=f"old pieces as they were; new ones log({share} p(x)), p of the model of "
+            f"{size} ids that "
+            "the language's text gives, not below the lowest old score, and raised above their "
+            "best split",
             rounding="old scores as they were, new ones to multiples of 2^-10",
         )
         # old pieces behind each new one
@@ -152,14 +178,18 @@ class UnigramTokenizer(Adaptable):
                 own_scores[entry.piece],
                 " ".join(self.names[old] for old in origin),
             )
-            for number, (entry, origin) in enumerate(zip(entries, origins, strict=True), start=self.total)
+            for number, (entry, origin) in enumerate(
+                zip(entries, origins, strict=True), start=self.total
+            )
         ]
         facts = {"added": len(rows), "size": size}
         return Extension(after, f"a model of {size:,} of {language}", origins, rows, facts)
 
     def write(self, folder: Path, out: Path, kind: str, settings: Mapping, facts: Mapping) -> str:
         more = {"scores": self.scores, "rounding": self.rounding, **facts}
-        description = layout.write_as_trained(folder, kind, self.proto, settings, self.languages, **more)
+        description = layout.write_as_trained(
+            folder, kind, self.proto, settings, self.languages, **more
+        )
         chat = find_template(self.path, ("", "huggingface"))
         write_export(self.proto, str(out), folder / "huggingface", self.layout, chat)
         if chat is not None:
@@ -172,14 +202,16 @@ def _ids(proto) -> dict[str, int]:
 
 
 def load_unigram(path: Path) -> UnigramTokenizer:
-    """The tokenizer of a .model or of a folder with one: results/tokenizers/NAME, or XLM-R's files.
+    """The tokenizer of a .model or of a folder with one: results/tokenizers/NAME, or
+    XLM-R's files.
 
     Raises VocapError for anything else, naming the remedy.
     """
     model = find_model(path)
     if encoders.is_json(model):
         raise VocapError(
-            f"{model}: not a SentencePiece model, nor byte-pair encoding; name the .model that it was made from"
+            f"{model}: not a SentencePiece model, nor byte-pair encoding; name the .model that it "
+            "was made from"
         )
     proto = read_model(model)
     ids = _ids(proto)
@@ -197,10 +229,13 @@ def load_unigram(path: Path) -> UnigramTokenizer:
 def _layout(path: Path, proto) -> IdLayout:
     """The model's own, with the settings of the export beside it; XLM-R's for a stock model.
 
-    A stock model names tokens of roles that it lacks, such as <pad>; one that was laid out does not.
+    A stock model names tokens of roles that it lacks, such as <pad>; one that was laid
+    out does not.
     """
     own = layout_of(proto)
-    if any(getattr(proto.trainer_spec, f"{role}_piece") and own.token(role) is None for role in ROLES):
+    if any(
+        getattr(proto.trainer_spec, f"{role}_piece") and own.token(role) is None for role in ROLES
+    ):
         return XLM_R_LAYOUT
     definition, config = (path.parent / "huggingface" / name for name in EXPORTED[:2])
     if not (definition.is_file() and config.is_file()):
@@ -208,19 +243,29 @@ def _layout(path: Path, proto) -> IdLayout:
     template = (read_object(definition).get("post_processor") or {}).get("single", ())
     around = {part["SpecialToken"]["id"] for part in template if "SpecialToken" in part}
     bos, eos = (own.token(role) in around for role in ("bos", "eos"))
-    found: dict[str, Any] = {"bos_eos": "both" if bos and eos else "bos" if bos else "eos" if eos else "none"}
+    found: dict[str, Any] = {
+        "bos_eos": "both" if bos and eos else "bos" if bos else "eos" if eos else "none"
+    }
     length = read_object(config).get("model_max_length")
-    return own.model_copy(update=found | ({"model_max_length": length} if isinstance(length, int) else {}))
+    return own.model_copy(
+        update=found | ({"model_max_length": length} if isinstance(length, int) else {})
+    )
 
 
 def _read_words(source: UnigramTokenizer, path: Path, coverage: float):
-    """The word types of a text, as `source` normalises it. Raises VocapError for no text."""
+    """The word types of a text, as `source` normalises it. Raises VocapError for no
+    text.
+    """
     from vocap.unigram.ladder import specifications  # numba: seconds, which trim need not take
     from vocap.unigram.word_types import load_word_types
 
     def alike(settings: TextSettings) -> bool:
-        """Whether the tokenizer normalises text by the same table as the models that the ladder gives."""
-        own = sentencepiece_model_pb2.ModelProto.FromString(specifications(coverage, 4, settings=settings))
+        """Whether the tokenizer normalises text by the same table as the models that
+        the ladder gives.
+        """
+        own = sentencepiece_model_pb2.ModelProto.FromString(
+            specifications(coverage, 4, settings=settings)
+        )
         spec = source.proto.normalizer_spec
         return own.normalizer_spec.precompiled_charsmap == spec.precompiled_charsmap
 
@@ -228,11 +273,14 @@ def _read_words(source: UnigramTokenizer, path: Path, coverage: float):
     composing = replace(trained_with, normalization=NFC)  # a table, which the file does not name
     if alike(composing):
         trained_with = composing
-    words = load_word_types({"train": lambda: read_blocks(path)}, coverage=coverage, settings=trained_with)
+    words = load_word_types(
+        {"train": lambda: read_blocks(path)}, coverage=coverage, settings=trained_with
+    )
     log.info("%s: %d lines, %d word types", path, words.sentences["train"], words.trained)
     if not alike(trained_with):
         log.warning(
-            "%s: another normaliser than this SentencePiece trains with; some new pieces may never be used",
+            "%s: another normaliser than this SentencePiece trains with; some new pieces may "
+            "never be used",
             source.path,
         )
     if not words.required:
@@ -243,12 +291,14 @@ def _read_words(source: UnigramTokenizer, path: Path, coverage: float):
 def choose_model(
     words, taken: Collection[str], symbols: Sequence[str], count: int, coverage: float = COVERAGE
 ) -> tuple[int, dict[str, float], dict[str, float]]:
-    """The smallest model of a language with `count` new pieces: size, scores of all pieces and of the new ones.
+    """The smallest model of a language with `count` new pieces: size, scores of all
+    pieces and of the new ones.
 
-    New pieces are not `taken`, and hold no user-defined symbol.
-    Sizes are 2^(n/12) rounded up, or the smallest or largest that the text gives; one descent trains all of them.
-    Where the text cannot give as many pieces, the largest model that it gives. `words` as `load_word_types` gives
-    them. Raises VocapError where the text gives none.
+    New pieces are not `taken`, and hold no user-defined symbol. Sizes are 2^(n/12)
+    rounded up, or the smallest or largest that the text gives; one descent trains all
+    of them. Where the text cannot give as many pieces, the largest model that it gives.
+    `words` as `load_word_types` gives them. Raises VocapError where the text gives
+    none.
     """
     from vocap.unigram.ladder import train_sizes  # numba, as above
 
@@ -284,7 +334,9 @@ def choose_model(
 
 
 def append(proto, scores: Mapping[str, float]):
-    """A copy of the `ModelProto` with these pieces behind all others, by score descending, then by string."""
+    """A copy of the `ModelProto` with these pieces behind all others, by score
+    descending, then by string.
+    """
     longer = type(proto)()
     longer.CopyFrom(proto)
     for score, piece in sorted((-score, piece) for piece, score in scores.items()):

@@ -1,7 +1,8 @@
-"""Algorithm 1 of Zheng et al. (2021): the problem, its choice on the curves' hulls, and a bound of any choice.
+"""Algorithm 1 of Zheng et al. (2021): the problem, its choice on the curves' hulls, and
+a bound of any choice.
 
-Vocabularies of all languages and sizes have values and weighted gains (Equation 2); their pieces have numbers that
-the languages share.
+Vocabularies of all languages and sizes have values and weighted gains (Equation 2);
+their pieces have numbers that the languages share.
 """
 
 from collections.abc import Sequence
@@ -16,16 +17,20 @@ ROUNDS = 60  # of the bound's subgradient method
 
 @dataclass(frozen=True)
 class LanguageCurve:
-    """One language: S sizes, their value and weighted gains, and the intervals of sizes in which it holds a piece.
+    """One language: S sizes, their value and weighted gains, and the intervals of sizes
+    in which it holds a piece.
 
-    `ids` [P] is the shared number of each of its pieces; `entry`, `start`, `stop` [I] say that piece
-    `ids[entry[k]]` is in the vocabularies of rank `start[k]` to `stop[k] - 1`; `piece` is `ids[entry]`.
+    `ids` [P] is the shared number of each of its pieces; `entry`, `start`, `stop` [I]
+    say that piece `ids[entry[k]]` is in the vocabularies of rank `start[k]` to
+    `stop[k] - 1`; `piece` is `ids[entry]`.
     """
 
     language: str
     weight: float
     sizes: np.ndarray  # int64 [S]
-    value: np.ndarray  # float64 [S]: value of each size in nats a line: ALP, or with fairness `fair_values`
+    # float64 [S]: value of each size in nats a line: ALP, or with fairness
+    # `fair_values`
+    value: np.ndarray
     gains: np.ndarray  # float64 [S - 1]: weight x gain in value per 1K of the step to the next size
     ids: np.ndarray
     entry: np.ndarray
@@ -42,7 +47,9 @@ class LanguageCurve:
 
 @dataclass(frozen=True)
 class Problem:
-    """All languages, sorted by code, the required pieces, and the capacity of the union."""
+    """All languages, sorted by code, the required pieces, and the capacity of the
+    union.
+    """
 
     curves: list[LanguageCurve]
     number: int  # of distinct pieces
@@ -50,8 +57,12 @@ class Problem:
     capacity: int  # T - 5
 
     def objective(self, ranks: Sequence[int]) -> float:
-        """F = sum of w_i ALP_i (Equation 2), or of its fair values, on the curves as measured."""
-        return float(sum(own.weight * own.value[rank] for own, rank in zip(self.curves, ranks, strict=True)))
+        """F = sum of w_i ALP_i (Equation 2), or of its fair values, on the curves as
+        measured.
+        """
+        return float(
+            sum(own.weight * own.value[rank] for own, rank in zip(self.curves, ranks, strict=True))
+        )
 
     def weighed(self, weights: Sequence[float], values: Sequence[np.ndarray]) -> "Problem":
         """This problem with other weights and values; arguments as those of `merge`."""
@@ -62,12 +73,16 @@ class Problem:
         return replace(self, curves=curves)
 
     def start(self) -> "Union":
-        """Every language at its smallest size: Algorithm 1 reads a_{i,0} as minus infinity."""
+        """Every language at its smallest size: Algorithm 1 reads a_{i,0} as minus
+        infinity.
+        """
         return Union(self, [0] * len(self.curves))
 
 
 class Union:
-    """A size for each language, and how many of them hold each piece; a step costs as much as it changes."""
+    """A size for each language, and how many of them hold each piece; a step costs as
+    much as it changes.
+    """
 
     def __init__(self, problem: Problem, ranks: Sequence[int]):
         self.problem = problem
@@ -100,7 +115,8 @@ def merge(
 ) -> Problem:
     """Number the pieces of all languages by their hashes, and sort them into steps.
 
-    `values[k]` [S] is the curve at `indexes[k].sizes`. `required`: the characters that every union holds.
+    `values[k]` [S] is the curve at `indexes[k].sizes`. `required`: the characters that
+    every union holds.
     """
     hashes = [index.hashes for index in indexes] + [hash_pieces(required)]
     _, numbers = np.unique(np.concatenate(hashes), return_inverse=True)
@@ -141,7 +157,8 @@ def _by_rank(piece: np.ndarray, rank: np.ndarray, sizes: int) -> list[np.ndarray
 def upper_hull(sizes: np.ndarray, alp: np.ndarray) -> np.ndarray:
     """The least concave function above the curve, at every size [S].
 
-    `sizes` [S] rise, `alp` [S] in nats a line. The published code's repair of a curve equals this hull.
+    `sizes` [S] rise, `alp` [S] in nats a line. The published code's repair of a curve
+    equals this hull.
 
     >>> upper_hull(np.array([1, 2, 3]), np.array([0.0, 0.0, 4.0])).tolist()
     [0.0, 2.0, 4.0]
@@ -163,7 +180,8 @@ def upper_hull(sizes: np.ndarray, alp: np.ndarray) -> np.ndarray:
 
 
 def hull_gains(sizes: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """The gain of each step to the next size on the curve's hull, per 1,000 pieces [S - 1]; it never rises.
+    """The gain of each step to the next size on the curve's hull, per 1,000 pieces [S -
+    1]; it never rises.
 
     A size that could not be trained makes a longer step, not a better one.
     """
@@ -171,17 +189,21 @@ def hull_gains(sizes: np.ndarray, values: np.ndarray) -> np.ndarray:
 
 
 def fair_values(alp: np.ndarray, fairness: float) -> np.ndarray:
-    """The value of every size of one language [S] in nats a line, with more weight far from its best ALP.
+    """The value of every size of one language [S] in nats a line, with more weight far
+    from its best ALP.
 
-    `alp` [S] is its ALP, best its largest. A size then costs x = ALP / best times the nats of the language's best
-    vocabulary, x >= 1, independent of the length of its lines. The value is
+    `alp` [S] is its ALP, best its largest. A size then costs x = ALP / best times the
+    nats of the language's best vocabulary, x >= 1, independent of the length of its
+    lines. The value is
 
         best (x^(1 + fairness) + fairness) / (1 + fairness):
 
-    its ALP where `fairness` is 0; else still best at its best, and one nat counts x^fairness times. This is
-    the power family of fair objectives (Atkinson 1970; Mo and Walrand 2000 call it alpha-fairness): the larger
-    `fairness`, the more the language of the largest x decides, and in the limit that one alone (max-min). The
-    objective stays a sum over languages, so Algorithm 1 and the bound apply. Where the best is 0 the value is ALP.
+    its ALP where `fairness` is 0; else still best at its best, and one nat counts
+    x^fairness times. This is the power family of fair objectives (Atkinson 1970; Mo and
+    Walrand 2000 call it alpha-fairness): the larger `fairness`, the more the language
+    of the largest x decides, and in the limit that one alone (max-min). The objective
+    stays a sum over languages, so Algorithm 1 and the bound apply. Where the best is 0
+    the value is ALP.
 
     >>> fair_values(np.array([-15.0, -10.0]), 1.0).tolist()
     [-16.25, -10.0]
@@ -197,9 +219,10 @@ def fair_values(alp: np.ndarray, fairness: float) -> np.ndarray:
 class Choice:
     """A size for each language (its rank), with and without the step that overshoots.
 
-    `fitting` has a union of at most the capacity, where the objective is compared with the bound; None when the
-    smallest sizes alone are too many. `ranks` gives the vocabulary: its union reaches the capacity
-    (and is then clipped), unless every curve is `exhausted`.
+    `fitting` has a union of at most the capacity, where the objective is compared with
+    the bound; None when the smallest sizes alone are too many. `ranks` gives the
+    vocabulary: its union reaches the capacity (and is then clipped), unless every curve
+    is `exhausted`.
     """
 
     ranks: tuple[int, ...]
@@ -210,7 +233,9 @@ class Choice:
 
 
 def next_gain(union: Union, language: int) -> float:
-    """Weighted gain per 1K of the language's next step; minus infinity where no step has a positive gain."""
+    """Weighted gain per 1K of the language's next step; minus infinity where no step
+    has a positive gain.
+    """
     own, rank = union.problem.curves[language], union.ranks[language]
     if rank + 1 >= len(own.sizes) or not own.gains[rank] > 0:
         return -np.inf
@@ -218,11 +243,13 @@ def next_gain(union: Union, language: int) -> float:
 
 
 def allocate_greedy(problem: Problem) -> Choice:
-    """Take the step of the largest weighted gain per 1K until the union holds the capacity: Algorithm 1.
+    """Take the step of the largest weighted gain per 1K until the union holds the
+    capacity: Algorithm 1.
 
-    Of equal gains the first language in the order of `problem.curves` moves. The gains along a hull never rise,
-    so a language without a positive gain takes no further step. The start is every language at its smallest size.
-    Returns the last ranks whose union fits, and those of the step beyond.
+    Of equal gains the first language in the order of `problem.curves` moves. The gains
+    along a hull never rise, so a language without a positive gain takes no further
+    step. The start is every language at its smallest size. Returns the last ranks whose
+    union fits, and those of the step beyond.
     """
     union = problem.start()
     fitting, fitting_union, last = None, None, None
@@ -244,17 +271,19 @@ def allocate_greedy(problem: Problem) -> Choice:
 def upper_bound(problem: Problem, rounds: int = ROUNDS) -> float:
     """A number that no allocation's objective exceeds while its union is within the capacity.
 
-    In the unit of `Problem.objective`. `rounds` of the subgradient method: more give a lower bound, in
-    proportional time. Split the price of a piece among the languages whose ladder ever holds it: shares y_ip >=
-    0, their sum over i at most 1. For any choice, of nested vocabularies or not, the union has at least sum_i
-    c_i(t_i) pieces, c_i(t) the sum of y_ip over the pieces of V_i(t). So for every lambda >= 0
+    In the unit of `Problem.objective`. `rounds` of the subgradient method: more give a
+    lower bound, in proportional time. Split the price of a piece among the languages
+    whose ladder ever holds it: shares y_ip >= 0, their sum over i at most 1. For any
+    choice, of nested vocabularies or not, the union has at least sum_i c_i(t_i) pieces,
+    c_i(t) the sum of y_ip over the pieces of V_i(t). So for every lambda >= 0
 
         max F <= lambda T + sum_i max_t [w_i ALP_i(t) - lambda c_i(t)].
 
-    Each language is maximised alone, the best lambda found by bisection; then the shares move toward the languages
-    that hold a piece at their present best size. Every round gives a bound; the smallest is returned.
-    ALP as measured, not its hull. Pieces that every choice holds (required characters, and those that a language
-    has at all its sizes) count once and cost no language anything.
+    Each language is maximised alone, the best lambda found by bisection; then the
+    shares move toward the languages that hold a piece at their present best size. Every
+    round gives a bound; the smallest is returned. ALP as measured, not its hull. Pieces
+    that every choice holds (required characters, and those that a language has at all
+    its sizes) count once and cost no language anything.
     """
     shares = _PriceShares(problem)
     best = np.inf
@@ -267,7 +296,9 @@ def upper_bound(problem: Problem, rounds: int = ROUNDS) -> float:
 
 
 class _PriceShares:
-    """The arrays of all languages end to end, without the pieces that every choice holds."""
+    """The arrays of all languages end to end, without the pieces that every choice
+    holds.
+    """
 
     def __init__(self, problem: Problem):
         curves = problem.curves
@@ -287,7 +318,8 @@ class _PriceShares:
         for own in curves:
             owners[own.ids] += 1
         alone = owners == 1
-        self.fixed = np.zeros((len(curves), self.slots))  # edges of c_i from pieces of a single language
+        # edges of c_i from pieces of a single language
+        self.fixed = np.zeros((len(curves), self.slots))
         shared_piece, pair, start, stop, language = [], [], [], [], []
         pairs = 0
         for which, own in enumerate(curves):
@@ -319,7 +351,9 @@ class _PriceShares:
         return np.cumsum(self.fixed + edges.reshape(self.fixed.shape), axis=1)[:, :-1]
 
     def minimise(self, costs: np.ndarray) -> tuple[float, np.ndarray]:
-        """The smallest bound over lambda (the bound is convex in it), and the best ranks there."""
+        """The smallest bound over lambda (the bound is convex in it), and the best
+        ranks there.
+        """
         rows = np.arange(len(costs))
 
         def at(multiplier: float) -> tuple[float, float, np.ndarray]:
@@ -347,7 +381,9 @@ class _PriceShares:
         return best[0], at(high)[2]
 
     def share(self, ranks: np.ndarray, step: float) -> None:
-        """Move the shares of a piece toward the languages that hold it at these ranks."""
+        """Move the shares of a piece toward the languages that hold it at these
+        ranks.
+        """
         rank = ranks[self.language]
         holds = np.zeros(len(self.shares))
         holds[self.pair[(self.start <= rank) & (rank < self.stop)]] = 1

@@ -26,9 +26,12 @@ FILE = click.Path(path_type=Path)
 
 
 def _setting(name: str) -> Callable:
-    """The option of a field of `Allocation`, with its values, default and description."""
+    """The option of a field of `Allocation`, with its values, default and
+    description.
+    """
     field = Allocation.model_fields[name]
-    values = get_args(field.annotation) or [field.annotation]  # of a Literal; the types of one that may be None
+    # of a Literal; the types of one that may be None
+    values = get_args(field.annotation) or [field.annotation]
     return click.option(
         f"--{name.replace('_', '-')}",
         type=values[0] if isinstance(values[0], type) else click.Choice(values),
@@ -46,7 +49,8 @@ def _shared(command: Callable) -> Callable:
             type=FILE,
             required=True,
             metavar="DIR",
-            help="Holds LANG/curve.tsv, characters.tsv, models/SIZE.model; LANG/pieces.npz, an index, is made if "
+            help="Holds LANG/curve.tsv, characters.tsv, models/SIZE.model; LANG/pieces.npz, an "
+            "index, is made if "
             "missing.",
         ),
         click.option(
@@ -56,17 +60,30 @@ def _shared(command: Callable) -> Callable:
             metavar="FILE.tsv",
             help="Columns language and n (lines of text, or any other weight).",
         ),
-        click.option("--corpora", type=FILE, metavar="DIR", help="Holds LANG/train.txt: rule pieces reads it."),
+        click.option(
+            "--corpora",
+            type=FILE,
+            metavar="DIR",
+            help="Holds LANG/train.txt: rule pieces reads it.",
+        ),
         # settings
         *map(_setting, ("alpha", "beta", "per")),
-        options.coverage(COVERAGE, "Share of the multilingual sample's characters that must be pieces."),
+        options.coverage(
+            COVERAGE, "Share of the multilingual sample's characters that must be pieces."
+        ),
         click.option(
-            "--without", default="", metavar="LANG,LANG", show_default=False, help="Languages to leave out."
+            "--without",
+            default="",
+            metavar="LANG,LANG",
+            show_default=False,
+            help="Languages to leave out.",
         ),
         options.threads("Languages at a time, of rule pieces; the results do not depend on it."),
         options.text_options,
     )
-    for decorate in reversed(decorators):  # as if written above the command one by one: --help shows this order
+    for decorate in reversed(
+        decorators
+    ):  # as if written above the command one by one: --help shows this order
         command = decorate(command)
     return command
 
@@ -80,15 +97,23 @@ def _shared(command: Callable) -> Callable:
     required=True,
     multiple=True,
     metavar="T",
-    help="Rows of the tokenizer, special tokens included; may be repeated, then -o must hold {total}.",
+    help="Rows of the tokenizer, special tokens included; may be repeated, then -o must hold "
+    "{total}.",
 )
 @_setting("rule")
 @_setting("fairness")
-@click.option("--trunk", type=FILE, metavar="FILE", help="Of rule pieces: the file of vocap trunk, used again.")
+@click.option(
+    "--trunk",
+    type=FILE,
+    metavar="FILE",
+    help="Of rule pieces: the file of vocap trunk, used again.",
+)
 @_setting("core")
 @_setting("token_fairness")
 @click.option(
-    "--development", metavar="PATTERN", help="Parallel text for --token-fairness: aligned files with {lang}."
+    "--development",
+    metavar="PATTERN",
+    help="Parallel text for --token-fairness: aligned files with {lang}.",
 )
 @click.option(
     "--other-rows",
@@ -105,13 +130,24 @@ def _shared(command: Callable) -> Callable:
     help="Folder to write; {total} stands for T.",
 )
 def allocate(
-    vocabularies, weights, corpora, coverage, without, threads, settings, totals, trunk, output, **fields
+    vocabularies,
+    weights,
+    corpora,
+    coverage,
+    without,
+    threads,
+    settings,
+    totals,
+    trunk,
+    output,
+    **fields,
 ):
     """Allocate a vocabulary of T to languages (Algorithm 1, or another rule).
 
-    Writes OUT/allocation.tsv (the size of each language), OUT/vocabulary.tsv (the merged pieces) and
-    OUT/summary.json, and prints the optimality gap: the distance from a bound on all unions of whole lists. Rule
-    pieces also writes OUT/vocabularies, each language's model on the pieces it holds, as vocap fit reads them.
+    Writes OUT/allocation.tsv (the size of each language), OUT/vocabulary.tsv (the
+    merged pieces) and OUT/summary.json, and prints the optimality gap: the distance
+    from a bound on all unions of whole lists. Rule pieces also writes OUT/vocabularies,
+    each language's model on the pieces it holds, as vocap fit reads them.
     """
     if fields["other_rows"] is None:
         fields["other_rows"] = rows_beside_pieces(settings, fields["rule"])
@@ -124,14 +160,19 @@ def allocate(
     if not rule.needs_text and (corpora or trunk):
         raise UsageError(f"--rule {rule.name} reads no text; leave out --corpora and --trunk")
     if bool(fields["token_fairness"]) != bool(development):
-        raise UsageError("--token-fairness follows the parallel text of --development PATTERN; give both, or none")
+        raise UsageError(
+            "--token-fairness follows the parallel text of --development PATTERN; give both, or "
+            "none"
+        )
     # the solver of the rule, for all totals
     inputs = gather(vocabularies, read_weights(weights), entries[0].without)
     if rule.needs_text:
         from vocap.allocation.pieces import Source
 
         parallel = (
-            read_development(development, [entry.language for entry in inputs.languages]) if development else {}
+            read_development(development, [entry.language for entry in inputs.languages])
+            if development
+            else {}
         )
         source = Source(inputs, corpora, coverage, Path(str(output)), threads, settings, parallel)
         module, function = rule.solver.split(":")
@@ -156,10 +197,17 @@ def allocate(
     help="The largest T that it is for: more tokens of byte-pair encoding take longer.",
 )
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), required=True, help="File to write."
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    required=True,
+    help="File to write.",
 )
-def trunk(vocabularies, weights, corpora, coverage, without, threads, settings, largest, output, **fields):
-    """Descend from all pieces of all languages to the characters: the part of rule pieces that all T share.
+def trunk(
+    vocabularies, weights, corpora, coverage, without, threads, settings, largest, output, **fields
+):
+    """Descend from all pieces of all languages to the characters: the part of rule
+    pieces that all T share.
 
     OUTPUT is for vocap allocate --rule pieces --trunk OUTPUT.
     """
@@ -169,7 +217,9 @@ def trunk(vocabularies, weights, corpora, coverage, without, threads, settings, 
         raise UsageError("a trunk is made from the languages' text; add --corpora DIR")
     entry = _entry(total=SPECIALS + 1, rule="pieces", without=without, **fields)
     inputs = gather(vocabularies, read_weights(weights), entry.without)
-    grown = make_trunk(Source(inputs, corpora, coverage, output, threads, settings), entry, largest=largest)
+    grown = make_trunk(
+        Source(inputs, corpora, coverage, output, threads, settings), entry, largest=largest
+    )
     write_trunk(output, grown, weights_of(inputs, entry))
 
 
@@ -182,4 +232,6 @@ def _entry(without: str, **fields):
         detail = error.errors()[0]
         if not detail["loc"]:
             raise UsageError(detail["msg"].removeprefix("Value error, ")) from None
-        raise UsageError(f"--{detail['loc'][0]} {detail['input']}: {detail['msg'].lower()}") from None
+        raise UsageError(
+            f"--{detail['loc'][0]} {detail['input']}: {detail['msg'].lower()}"
+        ) from None

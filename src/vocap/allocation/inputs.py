@@ -1,4 +1,6 @@
-"""The inputs of an allocation: weights, curves, pieces and characters by language, and the lengths of lines."""
+"""The inputs of an allocation: weights, curves, pieces and characters by language, and
+the lengths of lines.
+"""
 
 import statistics
 from collections.abc import Mapping, Sequence
@@ -12,9 +14,13 @@ from vocap.errors import UsageError, VocapError, listed
 from vocap.tables.curve import read_characters, read_points
 from vocap.tables.piece_index import NAME, PieceIndex, load_or_build
 
-FACTOR = 2.0  # a line this much longer or shorter than the median is reported; measured in docs/allocation.md
+# a line this much longer or shorter than the median is reported; measured in
+# docs/allocation.md
+FACTOR = 2.0
 NAMED = 5  # languages in the message, on each side
-UNEVEN = "lines differ in length between languages"  # begins it; the report's first page looks for it
+UNEVEN = (
+    "lines differ in length between languages"  # begins it; the report's first page looks for it
+)
 
 
 @dataclass(frozen=True)
@@ -30,19 +36,25 @@ class LanguageInput:
 
 @dataclass(frozen=True)
 class Inputs:
-    """The languages that take part, sorted by code, and those that do not, with the reason."""
+    """The languages that take part, sorted by code, and those that do not, with the
+    reason.
+    """
 
     languages: list[LanguageInput]
     left_out: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
 
 
-def gather(directory: str | Path, weights: Mapping[str, float], without: Sequence[str] = ()) -> Inputs:
-    """Read the files of `directory/{lang}/` for every language of the weights, except those `without`.
+def gather(
+    directory: str | Path, weights: Mapping[str, float], without: Sequence[str] = ()
+) -> Inputs:
+    """Read the files of `directory/{lang}/` for every language of the weights, except
+    those `without`.
 
-    A language whose n is 0, or none of whose sizes is ok, is left out with a warning. The order of the weights
-    does not matter. Raises UsageError where `without` names an unknown language, or where none is left. VocapError
-    names a file that is missing or damaged.
+    A language whose n is 0, or none of whose sizes is ok, is left out with a warning.
+    The order of the weights does not matter. Raises UsageError where `without` names an
+    unknown language, or where none is left. VocapError names a file that is missing or
+    damaged.
     """
     if unknown := [language for language in without if language not in weights]:
         raise UsageError(
@@ -59,8 +71,10 @@ def gather(directory: str | Path, weights: Mapping[str, float], without: Sequenc
         folder = Path(directory, language)
         if n and not (folder / "curve.tsv").exists():
             raise VocapError(
-                f"{folder / 'curve.tsv'}: no such file, but the weights have language {language!r}; make its "
-                f"curve (vocap curve), remove its row from the weights, or pass --without {language}"
+                f"{folder / 'curve.tsv'}: no such file, but the weights have language "
+                f"{language!r}; make its "
+                "curve (vocap curve), remove its row from the weights, or pass --without "
+                f"{language}"
             )
         points = [point for point in read_points(folder / "curve.tsv") if point.ok] if n else []
         if not points:
@@ -75,23 +89,29 @@ def gather(directory: str | Path, weights: Mapping[str, float], without: Sequenc
     # what is missing
     if not languages:
         raise UsageError(
-            f"{directory}: no language is left to allocate to: each is left out, has n = 0 or no size"
+            f"{directory}: no language is left to allocate to: each is left out, has n = 0 or no "
+            "size"
         )
     if missing := [entry.language for entry in languages if entry.characters is None]:
-        warnings.append(f"no characters.tsv for {listed(missing)}: none of their characters are required")
+        warnings.append(
+            f"no characters.tsv for {listed(missing)}: none of their characters are required"
+        )
     return Inputs(languages, left_out, warnings)
 
 
 def uneven_lines(inputs: Inputs, settings: Allocation) -> list[str]:
-    """A warning where lines of some language hold `FACTOR` times the nats of the median language's, or 1/`FACTOR`.
+    """A warning where lines of some language hold `FACTOR` times the nats of the median
+    language's, or 1/`FACTOR`.
 
-    Nats of a line are -ALP under a language's smallest vocabulary. Characters are no measure: of parallel
-    sentences Chinese has a third of the characters of German, and as many nats. With `per: character` there is
-    none.
+    Nats of a line are -ALP under a language's smallest vocabulary. Characters are no
+    measure: of parallel sentences Chinese has a third of the characters of German, and
+    as many nats. With `per: character` there is none.
     """
     if settings.per == "character" or len(inputs.languages) < 2:
         return []
-    return uneven_lengths({entry.language: -float(entry.alp[0]) for entry in inputs.languages}, "nats")
+    return uneven_lengths(
+        {entry.language: -float(entry.alp[0]) for entry in inputs.languages}, "nats"
+    )
 
 
 def uneven_lengths(lengths: Mapping[str, float], unit: str) -> list[str]:
@@ -103,7 +123,8 @@ def uneven_lengths(lengths: Mapping[str, float], unit: str) -> list[str]:
     longer = [language for language in order if lengths[language] >= FACTOR * middle]
     shorter = [language for language in reversed(order) if lengths[language] * FACTOR <= middle]
     said = [
-        f"too {amount} for {listed([f'{code} ({lengths[code] / middle:.2g} times)' for code in languages], NAMED)}"
+        f"too {amount} for "
+        f"{listed([f'{code} ({lengths[code] / middle:.2g} times)' for code in languages], NAMED)}"
         for amount, languages in (("many", longer), ("few", shorter))
         if languages
     ]
@@ -111,6 +132,7 @@ def uneven_lengths(lengths: Mapping[str, float], unit: str) -> list[str]:
         return []
     return [
         f"{UNEVEN}, and a language with longer lines gets more pieces for it: "
-        f"{'; '.join(said)} ({unit} of its mean line over those of the median language). Cut paragraphs into "
+        f"{'; '.join(said)} ({unit} of its mean line over those of the median language). Cut "
+        "paragraphs into "
         "sentences (split_sentences: true of the source of the text), or take per: character"
     ]

@@ -1,4 +1,6 @@
-"""The languages of a common descent: their states, EM, losses and models, with pieces in a common numbering."""
+"""The languages of a common descent: their states, EM, losses and models, with pieces
+in a common numbering.
+"""
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,9 +31,10 @@ expect = partial(expected_counts, arithmetic="fast")
 class Language:
     """A state of the descent in one language.
 
-    `corpus` and `state`: those of the ladder. `numbers` int32 [P]: the common number of each piece of `corpus`.
-    `counts` int64 [texts, types]: occurrences of the word types as `encode` sees them, in the training text and,
-    where there is one, the held-out text; `lines` int64 [texts].
+    `corpus` and `state`: those of the ladder. `numbers` int32 [P]: the common number of
+    each piece of `corpus`. `counts` int64 [texts, types]: occurrences of the word types
+    as `encode` sees them, in the training text and, where there is one, the held-out
+    text; `lines` int64 [texts].
     """
 
     corpus: descent.Corpus
@@ -66,7 +69,8 @@ def only(language: Language, kept: np.ndarray) -> Language:
 def estimate(language: Language, rounds: int, dropping: bool = True) -> Language:
     """The language after so many rounds of EM.
 
-    Pieces that are expected less than 0.5 times in it are dropped (`Trainer::RunMStep`), or else count as 0.5.
+    Pieces that are expected less than 0.5 times in it are dropped
+    (`Trainer::RunMStep`), or else count as 0.5.
     """
     corpus, state = language.corpus, language.state
     for _ in range(rounds):
@@ -79,19 +83,23 @@ def estimate(language: Language, rounds: int, dropping: bool = True) -> Language
 
 
 def losses(language: Language) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The pieces in use, int32 common numbers; the loss of likelihood without each, float64, nats a line;
-    scores.
+    """The pieces in use, int32 common numbers; the loss of likelihood without each,
+    float64, nats a line; scores.
     """
     verdict, loss, total = descent.losses(language.corpus, language.state)
     used = verdict != DROP
-    nats = np.where(verdict == CANDIDATE, np.maximum(loss, 0) * (float(total) / int(language.lines[0])), 0.0)
+    nats = np.where(
+        verdict == CANDIDATE, np.maximum(loss, 0) * (float(total) / int(language.lines[0])), 0.0
+    )
     return language.alive[used], nats[used], language.state.scores[used]
 
 
 @dataclass(frozen=True)
 class Offer:
-    """P pieces for every language, numbered from 0: `scores` float32 [P], first log probabilities; `length` int32
-    [P] in characters; `alphabetical` int32 [P], their ranks by text."""
+    """P pieces for every language, numbered from 0: `scores` float32 [P], first log
+    probabilities; `length` int32 [P] in characters; `alphabetical` int32 [P], their
+    ranks by text.
+    """
 
     pieces: Sequence[str]
     scores: np.ndarray
@@ -103,7 +111,9 @@ class Offer:
 def make_offer(pieces: Sequence[str], scores: np.ndarray) -> Offer:
     """The offer of distinct pieces with these scores."""
     alphabetical = np.empty(len(pieces), np.int32)
-    alphabetical[sorted(range(len(pieces)), key=pieces.__getitem__)] = np.arange(len(pieces), dtype=np.int32)
+    alphabetical[sorted(range(len(pieces)), key=pieces.__getitem__)] = np.arange(
+        len(pieces), dtype=np.int32
+    )
     length = np.fromiter(map(len, pieces), np.int32, len(pieces))
     return Offer(pieces, scores, build_trie(pieces), length, alphabetical)
 
@@ -111,7 +121,8 @@ def make_offer(pieces: Sequence[str], scores: np.ndarray) -> Offer:
 def with_pieces(words: WordTypes, offer: Offer) -> Language:
     """A language with the pieces on offer that occur in its text, in new lattices.
 
-    Their common numbers are those of the offer. A token costs `TOKEN_PRICE` more until `offer_again`.
+    Their common numbers are those of the offer. A token costs `TOKEN_PRICE` more until
+    `offer_again`.
     """
     types = words.text, words.start, words.length, words.frequencies
     corpus, state, numbers = _offered(*types, offer, TOKEN_PRICE)
@@ -119,9 +130,13 @@ def with_pieces(words: WordTypes, offer: Offer) -> Language:
 
 
 def offer_again(language: Language, offer: Offer) -> Language:
-    """The language with the pieces on offer that occur in its text, as `with_pieces`, without a token price."""
+    """The language with the pieces on offer that occur in its text, as `with_pieces`,
+    without a token price.
+    """
     corpus = language.corpus
-    corpus, state, numbers = _offered(corpus.text, corpus.start, corpus.length, corpus.frequency, offer)
+    corpus, state, numbers = _offered(
+        corpus.text, corpus.start, corpus.length, corpus.frequency, offer
+    )
     return replace(language, corpus=corpus, state=state, numbers=numbers)
 
 
@@ -133,12 +148,16 @@ def _offered(
     offer: Offer,
     token_price: float = 0.0,
 ) -> tuple[descent.Corpus, descent.State, np.ndarray]:
-    """The corpus and the first state of the types `text[start[t]:start[t] + length[t]]`, and the pieces' numbers.
+    """The corpus and the first state of the types
+    `text[start[t]:start[t] + length[t]]`, and the pieces' numbers.
 
-    Single characters come first, as the required ones of a `Corpus`: types hold no others that are pieces.
+    Single characters come first, as the required ones of a `Corpus`: types hold no
+    others that are pieces.
     """
     bordered = text.copy()
-    bordered[start + length] = bordered[start - 1] = BORDER  # one character or two lie between types
+    bordered[start + length] = bordered[start - 1] = (
+        BORDER  # one character or two lie between types
+    )
     unknown = len(offer.pieces) + 1
     first, found, edge_length = fill_lattice(bordered, np.int32(unknown), *offer.trie.arrays)
     occurring = np.zeros(unknown + 1, bool)
@@ -168,10 +187,12 @@ def _offered(
 
 @dataclass(frozen=True)
 class Unigram:
-    """A language's model on the common pieces: `numbers` int32 of those that it holds, best first.
+    """A language's model on the common pieces: `numbers` int32 of those that it holds,
+    best first.
 
-    `size`: ids of the model, the meta pieces included; `model`: the SentencePiece file; `alp`: nats a line, of the
-    training text and of the held-out text, if there is one; `tokens_per_sentence`, `lines`: of the training text.
+    `size`: ids of the model, the meta pieces included; `model`: the SentencePiece file;
+    `alp`: nats a line, of the training text and of the held-out text, if there is one;
+    `tokens_per_sentence`, `lines`: of the training text.
     """
 
     numbers: np.ndarray
@@ -182,13 +203,19 @@ class Unigram:
     lines: int
 
 
-def make_model(language: Language, coverage: float, forced: np.ndarray, settings: TextSettings) -> Unigram:
-    """The unigram model of the language; the `forced` common numbers are pieces of it too, at the lowest score.
+def make_model(
+    language: Language, coverage: float, forced: np.ndarray, settings: TextSettings
+) -> Unigram:
+    """The unigram model of the language; the `forced` common numbers are pieces of it
+    too, at the lowest score.
 
-    ALP counts characters without a piece as <unk>, and no line with a user-defined symbol.
+    ALP counts characters without a piece as <unk>, and no line with a user-defined
+    symbol.
     """
     corpus, state = language.corpus, language.state
-    extra = np.flatnonzero(np.isin(language.numbers, np.setdiff1d(forced, language.alive))).astype(np.int32)
+    extra = np.flatnonzero(np.isin(language.numbers, np.setdiff1d(forced, language.alive))).astype(
+        np.int32
+    )
     ids = np.concatenate([state.ids, extra])
     scores = np.concatenate([state.scores, np.full(len(extra), state.scores.min(), np.float32)])
     most = len(corpus.piece_place) + META_COUNT
@@ -200,7 +227,10 @@ def make_model(language: Language, coverage: float, forced: np.ndarray, settings
         language.numbers[final.ids],
         len(final.ids) + len(settings.metas),
         model_bytes(corpus.text, place, length, final.scores, coverage, settings=settings),
-        [average_log_probability(counted, size) for counted, size in zip(counts, lines, strict=True)],
+        [
+            average_log_probability(counted, size)
+            for counted, size in zip(counts, lines, strict=True)
+        ],
         int(counts[0].sum()) / lines[0],
         lines[0],
     )
@@ -209,7 +239,8 @@ def make_model(language: Language, coverage: float, forced: np.ndarray, settings
 class LanguageStore:
     """Languages by code, in the order in which they were put.
 
-    `budget` bytes of arrays stay in memory; each language beyond them lies in a file of `folder`, which exists.
+    `budget` bytes of arrays stay in memory; each language beyond them lies in a file of
+    `folder`, which exists.
     """
 
     def __init__(self, folder: Path, budget: int):
@@ -241,15 +272,20 @@ class LanguageStore:
     ) -> Iterator[tuple[str, Any]]:
         """Take every language one step further: `function` gives its new state and a result.
 
-        Yields code and result in the order of the languages, whatever the number of `threads`.
+        Yields code and result in the order of the languages, whatever the number of
+        `threads`.
         """
         codes = {code: code for code in self._held}
-        for code, (language, result) in in_order(codes, lambda code: function(code, self.get(code)), threads):
+        for code, (language, result) in in_order(
+            codes, lambda code: function(code, self.get(code)), threads
+        ):
             self.put(code, language)
             yield code, result
 
 
-def in_order(items: Mapping[str, object], function: Callable, threads: int) -> Iterator[tuple[str, object]]:
+def in_order(
+    items: Mapping[str, object], function: Callable, threads: int
+) -> Iterator[tuple[str, object]]:
     """Key and `function(value)` in the order of the items, so many at a time."""
     with ThreadPoolExecutor(threads) as pool:
         waiting = deque()
@@ -266,7 +302,9 @@ def _flatten(value: Any, name: str = "") -> dict[str, Any]:
     """The arrays and numbers in nested dataclasses, by their path."""
     if not is_dataclass(value):
         return {name: value}
-    parts = (_flatten(getattr(value, field.name), f"{name}.{field.name}") for field in fields(value))
+    parts = (
+        _flatten(getattr(value, field.name), f"{name}.{field.name}") for field in fields(value)
+    )
     return {path: part for own in parts for path, part in own.items()}
 
 
@@ -281,7 +319,8 @@ def _restore(kind: type, held: Mapping[str, np.ndarray], name: str = "") -> Any:
 class Round:
     """All languages after a round of EM, added up: arrays of [pieces].
 
-    `used` bool; `loss` float64, weighted nats a line; `scores` float32, the best log probability in any language.
+    `used` bool; `loss` float64, weighted nats a line; `scores` float32, the best log
+    probability in any language.
     """
 
     used: np.ndarray
@@ -293,7 +332,9 @@ class Round:
         return int(np.count_nonzero(self.used))
 
     def best(self, required: np.ndarray, size: int) -> np.ndarray:
-        """The required pieces, and of the others in use those with the largest losses, `size` in all: bool."""
+        """The required pieces, and of the others in use those with the largest losses,
+        `size` in all: bool.
+        """
         kept = required.copy()
         others = np.flatnonzero(self.used & ~kept)
         order = others[np.argsort(-self.loss[others], kind="stable")]
@@ -308,7 +349,9 @@ def play_round(
     step: Callable[[Language], Language],
     threads: int,
 ) -> Round:
-    """`step` takes every language to its next state, whose losses are added up in the order of the languages."""
+    """`step` takes every language to its next state, whose losses are added up in the
+    order of the languages.
+    """
 
     def advance(code: str, language: Language):
         language = step(language)
@@ -320,7 +363,9 @@ def play_round(
         used[numbers] = True
         loss[numbers] += weights[code] * nats  # the numbers of one language are distinct
         np.maximum.at(best, numbers, scores)
-    best[used & np.isneginf(best)] = best[np.isfinite(best)].min()  # characters that EM has dropped everywhere
+    best[used & np.isneginf(best)] = best[
+        np.isfinite(best)
+    ].min()  # characters that EM has dropped everywhere
     return Round(used, loss, best)
 
 

@@ -1,15 +1,19 @@
-"""The rule `pieces`, from curves, texts and a trunk to a `Solution`, and the languages' models on its pieces.
+"""The rule `pieces`, from curves, texts and a trunk to a `Solution`, and the languages'
+models on its pieces.
 
-The rule maximises Equation 2, sum_i q_i^beta ALP_i(V), over one set V of T - 5 pieces that all languages share.
+The rule maximises Equation 2, sum_i q_i^beta ALP_i(V), over one set V of T - 5 pieces
+that all languages share.
 
-    trunk:  for every T: one text of the word types of all languages, each line as often as its language weighs.
-            `pool`: rungs of one descent over it, as JOINT descends; `tokens`: of byte-pair encoding, in the order
-            of merges
-    branch: the lowest rung of the pool with T - 5 pieces and 1.5 times as many tokens, offered to every language
-            whose text holds them; EM; rounds that prune a tenth, and end at exactly T - 5 pieces
+    trunk:  for every T: one text of the word types of all languages, each line as
+            often as its language weighs. `pool`: rungs of one descent over it, as
+            JOINT descends; `tokens`: of byte-pair encoding, in the order of merges
+    branch: the lowest rung of the pool with T - 5 pieces and 1.5 times as many tokens,
+            offered to every language whose text holds them; EM; rounds that prune a
+            tenth, and end at exactly T - 5 pieces
 
-Byte-pair encoding takes fewer tokens on text of another domain, and the pool has the likelihood: from both the
-branch makes a list that is better than either (docs/allocation.md).
+Byte-pair encoding takes fewer tokens on text of another domain, and the pool has the
+likelihood: from both the branch makes a list that is better than either
+(docs/allocation.md).
 """
 
 import math
@@ -36,7 +40,12 @@ from vocap.tokenizer_files.encoders import SentencePieceEncoder
 from vocap.unigram import descent
 from vocap.unigram.alp import corpus_alp
 from vocap.unigram.text_settings import XLM_R, TextSettings
-from vocap.unigram.word_types import WordTypes, join_word_types, load_word_types, most_frequent_types
+from vocap.unigram.word_types import (
+    WordTypes,
+    join_word_types,
+    load_word_types,
+    most_frequent_types,
+)
 
 POOL_RATE = 0.5  # of a rung of the pool to the one above
 CHARACTERS = 50_000_000  # of distinct words of all languages in the common text, at most
@@ -53,13 +62,17 @@ Texts = Mapping[str, Callable[[], WordTypes]]
 
 @dataclass(frozen=True)
 class Rungs:
-    """Nested lists of pieces: rung r holds the first `len(scores[r])` of `pieces`, float32 log probabilities."""
+    """Nested lists of pieces: rung r holds the first `len(scores[r])` of `pieces`,
+    float32 log probabilities.
+    """
 
     pieces: list[str]
     scores: list[np.ndarray]
 
     def lowest_with(self, size: int) -> tuple[list[str], np.ndarray]:
-        """The pieces and scores of the lowest rung that has `size` pieces, or of the first rung."""
+        """The pieces and scores of the lowest rung that has `size` pieces, or of the
+        first rung.
+        """
         enough = [scores for scores in self.scores if len(scores) >= size]
         scores = enough[-1] if enough else self.scores[0]
         return self.pieces[: len(scores)], scores
@@ -69,8 +82,9 @@ class Rungs:
 class Trunk:
     """The part of a descent that does not depend on T.
 
-    `pool`: rungs of the texts of all languages together; `tokens`: of byte-pair encoding on them, in the order of
-    merges, enough for every T up to `largest`; `required`: characters that are always pieces.
+    `pool`: rungs of the texts of all languages together; `tokens`: of byte-pair
+    encoding on them, in the order of merges, enough for every T up to `largest`;
+    `required`: characters that are always pieces.
     """
 
     pool: Rungs
@@ -81,8 +95,8 @@ class Trunk:
     def offer_for(self, capacity: int) -> tuple[list[str], np.ndarray]:
         """The pieces with which the branch to `capacity` pieces begins, and their scores float32.
 
-        A token that is not in the pool begins with the lower quartile of the pool's scores, a character with the
-        least of them.
+        A token that is not in the pool begins with the lower quartile of the pool's
+        scores, a character with the least of them.
         """
         pool, scores = self.pool.lowest_with(capacity)
         known = dict.fromkeys(pool)
@@ -94,16 +108,22 @@ class Trunk:
 
 
 def grow_trunk(
-    texts: Texts, weights: Mapping[str, float], required: Iterable[str], threads: int = 1, largest: int = LARGEST
+    texts: Texts,
+    weights: Mapping[str, float],
+    required: Iterable[str],
+    threads: int = 1,
+    largest: int = LARGEST,
 ) -> Trunk:
     """The trunk of all languages, for every T up to `largest`.
 
-    `texts`: word types by language; `required`: characters that are always pieces, beside those of the
-    languages.
+    `texts`: word types by language; `required`: characters that are always pieces,
+    beside those of the languages.
     """
     most, parts, always = CHARACTERS // len(texts), [], set(required)
     with Steps("trunk", len(texts) + 2) as steps:
-        for _, words in states.in_order(texts, lambda count: most_frequent_types(count(), most), threads):
+        for _, words in states.in_order(
+            texts, lambda count: most_frequent_types(count(), most), threads
+        ):
             parts.append(words)
             always.update(words.required)
             steps.advance()
@@ -115,7 +135,9 @@ def grow_trunk(
 
 
 def _pool(parts: Sequence[WordTypes], weights: Sequence[float]) -> Rungs:
-    """Rungs of one descent over the word types of all languages, each with the share of its weight."""
+    """Rungs of one descent over the word types of all languages, each with the share of
+    its weight.
+    """
     lines = [words.sentences["train"] for words in parts]
     times = line_weights(weights, lines).tolist()
     corpus, state = descent.seed(join_word_types(zip(parts, times, strict=True)))
@@ -141,7 +163,9 @@ def _pool(parts: Sequence[WordTypes], weights: Sequence[float]) -> Rungs:
 
 
 def write_trunk(path: str | Path, trunk: Trunk, weights: Mapping[str, float]) -> None:
-    """Write a trunk and the `weights` of its languages, whole or not at all; each T can be a job of its own."""
+    """Write a trunk and the `weights` of its languages, whole or not at all; each T can
+    be a job of its own.
+    """
     with replacing(path, "wb") as file:
         np.savez(
             file,
@@ -157,7 +181,9 @@ def write_trunk(path: str | Path, trunk: Trunk, weights: Mapping[str, float]) ->
 
 
 def read_trunk(path: str | Path, weights: Mapping[str, float]) -> Trunk:
-    """Read a trunk; raises VocapError for another kind of file, or a trunk of other languages or weights."""
+    """Read a trunk; raises VocapError for another kind of file, or a trunk of other
+    languages or weights.
+    """
     try:
         with np.load(Path(path), allow_pickle=False) as held:
             made_for = dict(zip(held["languages"].tolist(), held["weights"].tolist(), strict=True))
@@ -168,10 +194,13 @@ def read_trunk(path: str | Path, weights: Mapping[str, float]) -> Trunk:
     except FileNotFoundError:
         raise VocapError(f"{path}: no such file; make it (vocap trunk)") from None
     except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
-        raise VocapError(f"{path}: not the trunk of a descent ({error}); make it again (vocap trunk)") from None
+        raise VocapError(
+            f"{path}: not the trunk of a descent ({error}); make it again (vocap trunk)"
+        ) from None
     if made_for != dict(weights):
         raise VocapError(
-            f"{path}: a trunk of other languages or weights than this allocation; make it again (vocap trunk)"
+            f"{path}: a trunk of other languages or weights than this allocation; make it again "
+            "(vocap trunk)"
         )
     return trunk
 
@@ -190,9 +219,10 @@ def _strings(points: np.ndarray) -> list[str]:
 class Source:
     """The texts and tables of a descent.
 
-    `corpora` holds {language}/train.txt, and heldout.txt where there is one; `scratch`: a path beside which a
-    temporary folder is made; `text`: the settings with which the languages' models were trained; `parallel`:
-    aligned development lines by language, empty where one has no translation.
+    `corpora` holds {language}/train.txt, and heldout.txt where there is one; `scratch`:
+    a path beside which a temporary folder is made; `text`: the settings with which the
+    languages' models were trained; `parallel`: aligned development lines by language,
+    empty where one has no translation.
     """
 
     inputs: Inputs
@@ -211,9 +241,13 @@ def weights_of(inputs: Inputs, settings: Allocation) -> dict[str, float]:
 
 
 def make_trunk(
-    source: Source, settings: Allocation, weights: Mapping[str, float] | None = None, largest: int = LARGEST
+    source: Source,
+    settings: Allocation,
+    weights: Mapping[str, float] | None = None,
+    largest: int = LARGEST,
 ) -> Trunk:
-    """The part of the descent that T up to `largest` share; of the settings, alpha, beta, per and without count.
+    """The part of the descent that T up to `largest` share; of the settings, alpha,
+    beta, per and without count.
 
     `weights`: of a nat a line of each language, if not those of the settings.
     """
@@ -226,16 +260,21 @@ def make_trunk(
 def solver(
     source: Source, trunk_file: Path | None = None
 ) -> Callable[[Allocation], tuple[solutions.Solution, dict[str, states.Unigram]]]:
-    """A function that solves for each settings; all share one trunk, read from a file or made at the first."""
+    """A function that solves for each settings; all share one trunk, read from a file
+    or made at the first.
+    """
     trunks: list[Trunk] = []
 
     def solve_one(settings: Allocation) -> tuple[solutions.Solution, dict[str, states.Unigram]]:
         if not trunks:
             weights = weights_of(source.inputs, settings)
-            trunks.append(read_trunk(trunk_file, weights) if trunk_file else make_trunk(source, settings))
+            trunks.append(
+                read_trunk(trunk_file, weights) if trunk_file else make_trunk(source, settings)
+            )
         if settings.total > trunks[0].largest:
             raise UsageError(
-                f"{trunk_file}: a trunk for totals up to {trunks[0].largest}, not {settings.total}; "
+                f"{trunk_file}: a trunk for totals up to {trunks[0].largest}, not "
+                f"{settings.total}; "
                 f"make it again with: vocap trunk --largest {settings.total}"
             )
         return solve(source, settings, trunks[0])
@@ -248,9 +287,10 @@ def solve(
 ) -> tuple[solutions.Solution, dict[str, states.Unigram]]:
     """Allocate by pieces: exactly T - 5 of them, or all that occur in best segmentations.
 
-    With `token_fairness` P, `ROUNDS` more descents with trunks of their own, each with the weights of the one
-    before times (tokens of its models on parallel text / mean)^P. Raises UsageError for a total below the
-    characters that must be pieces, and for P without parallel text.
+    With `token_fairness` P, `ROUNDS` more descents with trunks of their own, each with
+    the weights of the one before times (tokens of its models on parallel text /
+    mean)^P. Raises UsageError for a total below the characters that must be pieces, and
+    for P without parallel text.
     """
     weights = weights_of(source.inputs, settings)
     power, warnings = settings.token_fairness, []
@@ -258,9 +298,13 @@ def solve(
         parallel = {code: reference_lines(source.parallel, code) for code in weights}
         absent = [code for code, (lines, _) in parallel.items() if not lines]
         if len(absent) == len(weights):
-            raise UsageError("token_fairness follows parallel text, and no language has any; give its files")
+            raise UsageError(
+                "token_fairness follows parallel text, and no language has any; give its files"
+            )
         if absent:
-            warnings.append(f"no parallel text, so no change of weight by token_fairness: {', '.join(absent)}")
+            warnings.append(
+                f"no parallel text, so no change of weight by token_fairness: {', '.join(absent)}"
+            )
     price, pieces, models = _descend(source, settings, trunk, weights)
     for number in range(1, ROUNDS + 1 if power else 1):
         weights = follow(weights, models, parallel, power)
@@ -279,17 +323,21 @@ def follow(
     parallel: Mapping[str, tuple[Sequence[str], int]],
     power: float,
 ) -> dict[str, float]:
-    """The weights times (x / mean of x)^power, x = tokens of a language's own model a byte of the reference.
+    """The weights times (x / mean of x)^power, x = tokens of a language's own model a
+    byte of the reference.
 
-    `parallel`: a language's lines, and the bytes of those of the reference language; without lines it keeps its
-    weight.
+    `parallel`: a language's lines, and the bytes of those of the reference language;
+    without lines it keeps its weight.
     """
     tokens = []
     for code in weights:
         encode = SentencePieceProcessor(model_proto=models[code].model).encode
         tokens.append(sum(map(len, encode(list(parallel[code][0])))))
     factors = fair_factors(tokens, [parallel[code][1] for code in weights], power)
-    return {code: weight * float(factor) for (code, weight), factor in zip(weights.items(), factors, strict=True)}
+    return {
+        code: weight * float(factor)
+        for (code, weight), factor in zip(weights.items(), factors, strict=True)
+    }
 
 
 def _descend(
@@ -299,7 +347,8 @@ def _descend(
     capacity, required = settings.capacity, len(trunk.required)
     if required > capacity:
         raise UsageError(
-            f"a total of {settings.total} holds {capacity} pieces beside {settings.reserved} special tokens and "
+            f"a total of {settings.total} holds {capacity} pieces beside {settings.reserved} "
+            "special tokens and "
             f"other rows, but {required} characters must be pieces; use a total of at least "
             f"{required + settings.reserved}, or leave out languages"
         )
@@ -313,7 +362,9 @@ def _descend(
 
 
 def _measured(folder: Path, model: states.Unigram) -> states.Unigram:
-    """The model with its ALP on all lines: the descent knows no bytes, and no lines with user-defined symbols."""
+    """The model with its ALP on all lines: the descent knows no bytes, and no lines
+    with user-defined symbols.
+    """
     encoder = SentencePieceEncoder(SentencePieceProcessor(model_proto=model.model))
     files = (folder / f"{name}.txt" for name in states.TEXTS)
     found = [corpus_alp(encoder, read_blocks(file)) for file in files if file.is_file()]
@@ -329,7 +380,9 @@ def _solution(
     pieces: list[str],
     models: Mapping[str, states.Unigram],
 ) -> solutions.Solution:
-    """The content of the files: rows, vocabulary, and the comparison with the bound and the rules of sizes."""
+    """The content of the files: rows, vocabulary, and the comparison with the bound and
+    the rules of sizes.
+    """
     # the problem of the rules that choose sizes, with the same weights
     problem, q, required = solutions.pose(source.inputs, settings, source.coverage)
     problem = problem.weighed(list(weights.values()), [own.value for own in problem.curves])
@@ -349,11 +402,15 @@ def _solution(
     warnings = [*source.inputs.warnings, *uneven_lines(source.inputs, settings)]
     if short:
         warnings.append(
-            f"a total of {settings.total} is above all that the texts can use: {len(pieces)} pieces and "
-            f"{settings.reserved} other rows; the vocabulary stays {short} short (more text fills it)"
+            f"a total of {settings.total} is above all that the texts can use: {len(pieces)} "
+            "pieces and "
+            f"{settings.reserved} other rows; the vocabulary stays {short} short (more text fills "
+            "it)"
         )
     return solutions.Solution(
-        rows=solutions.make_rows(source.inputs, problem, q, vocabulary, sizes, [price] * len(sizes)),
+        rows=solutions.make_rows(
+            source.inputs, problem, q, vocabulary, sizes, [price] * len(sizes)
+        ),
         vocabulary=vocabulary,
         capacity=problem.capacity,
         required=len(required),
@@ -372,19 +429,24 @@ def _solution(
 
 
 def texts_of_corpora(source: Source, heldout: bool = False) -> dict[str, Callable[[], WordTypes]]:
-    """For each language a function that counts `corpora/{language}/train.txt`, and `heldout.txt` if asked for.
+    """For each language a function that counts `corpora/{language}/train.txt`, and
+    `heldout.txt` if asked for.
 
-    Raises VocapError, naming the file, where a training text is missing; the functions raise it for a text that
-    has no character, and for one that is not that of the language's `characters.tsv`.
+    Raises VocapError, naming the file, where a training text is missing; the functions
+    raise it for a text that has no character, and for one that is not that of the
+    language's `characters.tsv`.
     """
     for entry in source.inputs.languages:
         path = source.corpora / entry.language / "train.txt"
         if not path.is_file():
             raise VocapError(
-                f"{path}: no such file, but {entry.language} has a curve; put the training text there, or leave "
+                f"{path}: no such file, but {entry.language} has a curve; put the training text "
+                "there, or leave "
                 f"the language out (--without {entry.language})"
             )
-    return {entry.language: partial(_count, source, entry, heldout) for entry in source.inputs.languages}
+    return {
+        entry.language: partial(_count, source, entry, heldout) for entry in source.inputs.languages
+    }
 
 
 def _count(source: Source, entry: LanguageInput, heldout: bool) -> WordTypes:
@@ -395,13 +457,17 @@ def _count(source: Source, entry: LanguageInput, heldout: bool) -> WordTypes:
     texts = {name: partial(read_blocks, path) for name, path in files.items()}
     words = load_word_types(texts, source.coverage, source.text)
     if not words.required:
-        raise VocapError(f"{files['train']}: no text; put some there, or leave out {entry.language}")
-    # the languages' tables tell whether they come from this text, read with these settings
+        raise VocapError(
+            f"{files['train']}: no text; put some there, or leave out {entry.language}"
+        )
+    # the languages' tables tell whether they come from this text, read with these
+    # settings
     for character, count in words.required.items() if entry.characters else ():
         expected = entry.characters.get(character, 0.0) * words.sentences["train"]
         if not math.isclose(count, expected, rel_tol=1e-9):
             raise VocapError(
-                f"{files['train']}: not the text of the language's vocabularies: it holds {character!r} "
+                f"{files['train']}: not the text of the language's vocabularies: it holds "
+                f"{character!r} "
                 f"{count:,} times, characters.tsv {expected:,.0f}; train them again, or give "
                 "the text options of their training"
             )
@@ -410,7 +476,9 @@ def _count(source: Source, entry: LanguageInput, heldout: bool) -> WordTypes:
 
 @dataclass(frozen=True)
 class Chosen:
-    """The result of a branch: `kept` bool of its `pieces`, `required` bool, and the last round that was pruned."""
+    """The result of a branch: `kept` bool of its `pieces`, `required` bool, and the
+    last round that was pruned.
+    """
 
     pieces: list[str]
     required: np.ndarray
@@ -419,7 +487,9 @@ class Chosen:
 
     @property
     def price(self) -> float:
-        """Weighted loss of likelihood, nats a line, of the 1,000 kept pieces of the smallest losses."""
+        """Weighted loss of likelihood, nats a line, of the 1,000 kept pieces of the
+        smallest losses.
+        """
         losses = np.sort(self.last.loss[self.kept & ~self.required])
         return float(losses[:1000].sum() * (1000 / max(1, min(1000, len(losses)))))
 
@@ -433,18 +503,26 @@ def branch(
     languages: states.LanguageStore,
     threads: int = 1,
 ) -> Chosen:
-    """The `capacity` pieces of one T, or all that the texts can use; `languages` holds the states meanwhile.
+    """The `capacity` pieces of one T, or all that the texts can use; `languages` holds
+    the states meanwhile.
 
-    Of the first `core` x `capacity` tokens of byte-pair encoding, or as many as fit beside the required pieces (at
-    most `capacity`), pruning keeps all that EM uses in some language.
+    Of the first `core` x `capacity` tokens of byte-pair encoding, or as many as fit
+    beside the required pieces (at most `capacity`), pruning keeps all that EM uses in
+    some language.
     """
     pieces, scores = trunk.offer_for(capacity)
     required = np.array([piece in trunk.required for piece in pieces])
     offer = states.make_offer(pieces, scores)
-    for code, language in states.in_order(texts, lambda count: states.with_pieces(count(), offer), threads):
+    for code, language in states.in_order(
+        texts, lambda count: states.with_pieces(count(), offer), threads
+    ):
         languages.put(code, language)
     now = last = states.play_round(
-        languages, weights, required, lambda language: states.estimate(language, OFFER_ROUNDS), threads
+        languages,
+        weights,
+        required,
+        lambda language: states.estimate(language, OFFER_ROUNDS),
+        threads,
     )
     first = set(trunk.tokens[: min(int(core * capacity), capacity - np.count_nonzero(required))])
     required = required | (now.used & np.array([piece in first for piece in pieces]))
@@ -452,13 +530,17 @@ def branch(
         last, size = now, max(capacity, int(BRANCH_RATE * now.size))
         if size == capacity:
             break
-        # a piece stays in a language until all lose it, so that each chosen one is a piece of some model
+        # a piece stays in a language until all lose it, so that each chosen one is a
+        # piece of some model
         kept = last.best(required, size)
         now = states.play_round(
             languages, weights, required, partial(states.prune, kept=kept, dropping=False), threads
         )
-    # Where best paths no longer use some of the pieces, the best of the pruned ones take their place.
-    return Chosen(pieces, required, last.best(required if now is last else now.used, capacity), last)
+    # Where best paths no longer use some of the pieces, the best of the pruned ones
+    # take their place.
+    return Chosen(
+        pieces, required, last.best(required if now is last else now.used, capacity), last
+    )
 
 
 def settle(
@@ -468,19 +550,27 @@ def settle(
     threads: int = 1,
     settings: TextSettings = XLM_R,
 ) -> tuple[list[str], dict[str, states.Unigram]]:
-    """The chosen pieces, and the unigram model of each language on them, from the states that `branch` has left.
+    """The chosen pieces, and the unigram model of each language on them, from the
+    states that `branch` has left.
 
-    All are offered to every language once more, as the tokenizer will have them all. A piece that EM then drops
-    everywhere stays one of the languages that had it before.
+    All are offered to every language once more, as the tokenizer will have them all. A
+    piece that EM then drops everywhere stays one of the languages that had it before.
     """
     numbers = np.flatnonzero(chosen.kept)
-    offer = states.make_offer([chosen.pieces[number] for number in numbers.tolist()], chosen.last.scores[numbers])
+    offer = states.make_offer(
+        [chosen.pieces[number] for number in numbers.tolist()], chosen.last.scores[numbers]
+    )
 
     def again(code: str, language: states.Language):
         had = np.searchsorted(numbers, states.only(language, chosen.kept).alive)
-        language = states.estimate(states.offer_again(language, offer), OFFER_ROUNDS - 1, dropping=False)
-        # lattices keep the pieces that EM drops here, since some of them are forced into the model
-        state = descent.expectation_maximisation(language.corpus, language.state, states.expect, last=True)
+        language = states.estimate(
+            states.offer_again(language, offer), OFFER_ROUNDS - 1, dropping=False
+        )
+        # lattices keep the pieces that EM drops here, since some of them are forced
+        # into the model
+        state = descent.expectation_maximisation(
+            language.corpus, language.state, states.expect, last=True
+        )
         language = replace(language, state=state)
         return language, (had, language.alive)
 
@@ -490,6 +580,8 @@ def settle(
         had[code] = before
 
     def finish(code: str, language: states.Language):
-        return language, states.make_model(language, coverage, had[code][~held[had[code]]], settings)
+        return language, states.make_model(
+            language, coverage, had[code][~held[had[code]]], settings
+        )
 
     return list(offer.pieces), dict(languages.step(finish, threads))

@@ -1,9 +1,11 @@
-"""The rules of allocation, one entry each: command, configuration, report and plan read this table.
+"""The rules of allocation, one entry each: command, configuration, report and plan read
+this table.
 
-A rule that chooses sizes is a function from a `Problem` and the settings to a `Choice`; its vocabulary is the
-union of the languages' lists of those sizes. A rule that chooses pieces reads the text. Implementations are
-imported when they are called, since every job of a workflow reads this table. A rule of one's own is one more
-entry of `RULES`, added before the settings, `vocap.config` or a command are imported.
+A rule that chooses sizes is a function from a `Problem` and the settings to a `Choice`;
+its vocabulary is the union of the languages' lists of those sizes. A rule that chooses
+pieces reads the text. Implementations are imported when they are called, since every
+job of a workflow reads this table. A rule of one's own is one more entry of `RULES`,
+added before the settings, `vocap.config` or a command are imported.
 """
 
 from collections.abc import Callable
@@ -14,11 +16,13 @@ from dataclasses import dataclass
 class Rule:
     """A rule of allocation, with either `choose` or `solver`.
 
-    `label`: a noun phrase for tables; `description`: one line for help and documentation; `options`: the settings
-    that the rule reads besides total, alpha, beta, per and without. `choose`: a function from a `Problem` and an
-    `Allocation` to the size of each language. `solver`, of a rule that reads the text of every language: the
-    "module:function" that makes, from a `Source` and the path of option --trunk, a function from an `Allocation`
-    to a `Solution` and the models of the languages.
+    `label`: a noun phrase for tables; `description`: one line for help and
+    documentation; `options`: the settings that the rule reads besides total, alpha,
+    beta, per and without. `choose`: a function from a `Problem` and an `Allocation` to
+    the size of each language. `solver`, of a rule that reads the text of every
+    language: the "module:function" that makes, from a `Source` and the path of option
+    --trunk, a function from an `Allocation` to a `Solution` and the models of the
+    languages.
 
     >>> RULES["paper"].needs_text
     False

@@ -10,37 +10,52 @@ from vocap.unigram.text_settings import TextSettings
 
 
 class Allocation(BaseModel):
-    """One allocation of a merged vocabulary; the fields are the options of `vocap allocate`."""
+    """One allocation of a merged vocabulary; the fields are the options of `vocap
+    allocate`.
+    """
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    total: int = Field(ge=2, description="rows of the final tokenizer (T), its special tokens included")
+    total: int = Field(
+        ge=2, description="rows of the final tokenizer (T), its special tokens included"
+    )
     alpha: float = Field(
-        0.7, ge=0, le=10, allow_inf_nan=False, description="exponent of q_i = n_i^alpha / sum (Equation 3)"
+        0.7,
+        ge=0,
+        le=10,
+        allow_inf_nan=False,
+        description="exponent of q_i = n_i^alpha / sum (Equation 3)",
     )
     beta: float = Field(
-        0.7, ge=0, le=10, allow_inf_nan=False, description="weight of a language: q_i^beta (Equation 2)"
+        0.7,
+        ge=0,
+        le=10,
+        allow_inf_nan=False,
+        description="weight of a language: q_i^beta (Equation 2)",
     )
     fairness: float = Field(
         0.0,
         ge=0,
         le=50,
         allow_inf_nan=False,
-        description="how much more a nat counts in a language far from its best ALP: (ALP / best) to this power",
+        description="how much more a nat counts in a language far from its best ALP: (ALP / "
+        "best) to this power",
     )
     token_fairness: float = Field(
         0.0,
         ge=0,
         le=16,
         allow_inf_nan=False,
-        description="of rule pieces: multiply weights by (tokens on development parallel text / mean) to this "
+        description="of rule pieces: multiply weights by (tokens on development parallel text / "
+        "mean) to this "
         "power, and descend again, twice",
     )
     core: float | None = Field(
         None,
         ge=0,
         le=1,
-        description="of rule pieces: share of the pieces that are the first tokens of byte-pair encoding; more of "
+        description="of rule pieces: share of the pieces that are the first tokens of byte-pair "
+        "encoding; more of "
         "them take fewer tokens on text of other domains, and lose likelihood (0.25 unless given)",
     )
     rule: Literal[tuple(RULES)] = Field(
@@ -50,26 +65,33 @@ class Allocation(BaseModel):
     )
     per: Literal["line", "character"] = Field(
         "line",
-        description="unit of a nat: a line of each language, or a character, as lines differ in length; weights "
+        description="unit of a nat: a line of each language, or a character, as lines differ in "
+        "length; weights "
         "are then multiplied by mean characters a line of all languages / of this one",
     )
-    without: list[Annotated[str, Field(min_length=1)]] = Field([], description="codes of languages to leave out")
+    without: list[Annotated[str, Field(min_length=1)]] = Field(
+        [], description="codes of languages to leave out"
+    )
     other_rows: int = Field(
         0,
         ge=0,
-        description="rows of T that byte fallback, user-defined and control symbols of the tokenizer take; in a "
+        description="rows of T that byte fallback, user-defined and control symbols of the "
+        "tokenizer take; in a "
         "configuration those of section text, unless given",
     )
     special_tokens: int = Field(
         SPECIALS,
         ge=1,
-        description="rows of T that special tokens, reserved ids and the mask take; in a configuration those of "
+        description="rows of T that special tokens, reserved ids and the mask take; in a "
+        "configuration those of "
         "section layout",
     )
 
     @property
     def capacity(self) -> int:
-        """The pieces of the merged vocabulary: T without special tokens and other rows."""
+        """The pieces of the merged vocabulary: T without special tokens and other
+        rows.
+        """
         return self.total - self.reserved
 
     @property
@@ -79,12 +101,16 @@ class Allocation(BaseModel):
 
     @property
     def needs_text(self) -> bool:
-        """Whether the rule reads the languages' text, and so makes models of its own."""
+        """Whether the rule reads the languages' text, and so makes models of its
+        own.
+        """
         return RULES[self.rule].needs_text
 
     @property
     def trunk(self) -> str:
-        """File name of the trunk of a rule that reads text: the settings that do not depend on T."""
+        """File name of the trunk of a rule that reads text: the settings that do not
+        depend on T.
+        """
         without = [f"no.{code}" for code in self.without]
         return "-".join([f"alpha{self.alpha:g}", f"beta{self.beta:g}", self.per, *without])
 
@@ -92,18 +118,23 @@ class Allocation(BaseModel):
     def _options_of_the_rule(self) -> "Allocation":
         if self.capacity < 1:
             raise ValueError(
-                f"total {self.total} has no row for pieces: special tokens take {self.special_tokens}, bytes and "
+                f"total {self.total} has no row for pieces: special tokens take "
+                f"{self.special_tokens}, bytes and "
                 f"symbols {self.other_rows}; raise total"
             )
         for name in sorted({"core", "fairness", "token_fairness"} - RULES[self.rule].options):
             if getattr(self, name):
-                raise ValueError(f"rule {self.rule} does not use {name}; remove it, or take another rule")
+                raise ValueError(
+                    f"rule {self.rule} does not use {name}; remove it, or take another rule"
+                )
         return self
 
 
 def rows_beside_pieces(text: TextSettings, rule: str) -> int:
-    """The rows of a tokenizer of this text that are neither special tokens nor pieces of the rule's vocabulary.
+    """The rows of a tokenizer of this text that are neither special tokens nor pieces
+    of the rule's vocabulary.
 
-    The languages' models hold user-defined symbols as pieces, and so does the union of their lists.
+    The languages' models hold user-defined symbols as pieces, and so does the union of
+    their lists.
     """
     return text.other_rows - (0 if RULES[rule].needs_text else len(text.user_defined_symbols))

@@ -1,4 +1,6 @@
-"""One allocation: the choice of sizes, the bound and the other rules, clipping to capacity, files."""
+"""One allocation: the choice of sizes, the bound and the other rules, clipping to
+capacity, files.
+"""
 
 import json
 import math
@@ -11,7 +13,15 @@ from pathlib import Path
 
 import numpy as np
 
-from vocap.allocation.algorithm_1 import Choice, Problem, Union, fair_values, merge, next_gain, upper_bound
+from vocap.allocation.algorithm_1 import (
+    Choice,
+    Problem,
+    Union,
+    fair_values,
+    merge,
+    next_gain,
+    upper_bound,
+)
 from vocap.allocation.inputs import Inputs, uneven_lines
 from vocap.allocation.rules import RULES
 from vocap.allocation.settings import Allocation
@@ -42,7 +52,8 @@ class Row:
 
 @dataclass(frozen=True)
 class Assessment:
-    """A rule's choice at its last union that fits: its objective F and `way_percent`, 100 less the optimality gap.
+    """A rule's choice at its last union that fits: its objective F and `way_percent`,
+    100 less the optimality gap.
 
     Both are None when the smallest sizes alone do not fit.
     """
@@ -82,9 +93,10 @@ def solve(
 ) -> Solution:
     """Allocate a merged vocabulary by a rule that chooses a size for each language.
 
-    `scores` gives piece to score of a language's model of a size, for clipping; `coverage`: the share of the
-    multilingual sample's characters that must be pieces. The solution has at most T - 5 pieces, the sizes, the
-    bound and the optimality of each rule. Raises UsageError for a total below the single characters, which are
+    `scores` gives piece to score of a language's model of a size, for clipping;
+    `coverage`: the share of the multilingual sample's characters that must be pieces.
+    The solution has at most T - 5 pieces, the sizes, the bound and the optimality of
+    each rule. Raises UsageError for a total below the single characters, which are
     never clipped.
     """
     problem, q, required = pose(inputs, settings, coverage)
@@ -113,7 +125,9 @@ def solve(
         bound=bound,
         chosen=chosen,
         others=list(assessments.values()),
-        exhausted=[own.language for k, own in enumerate(problem.curves) if next_gain(union, k) == -np.inf],
+        exhausted=[
+            own.language for k, own in enumerate(problem.curves) if next_gain(union, k) == -np.inf
+        ],
         warnings=[
             *inputs.warnings,
             *uneven_lines(inputs, settings),
@@ -122,24 +136,35 @@ def solve(
     )
 
 
-def _warnings(problem: Problem, settings: Allocation, choice: Choice, union: int, pieces: int) -> Iterator[str]:
-    """Why the vocabulary is short of T, or clipped below the languages' smallest sizes."""
+def _warnings(
+    problem: Problem, settings: Allocation, choice: Choice, union: int, pieces: int
+) -> Iterator[str]:
+    """Why the vocabulary is short of T, or clipped below the languages' smallest
+    sizes.
+    """
     short, curves = problem.capacity - pieces, problem.curves
-    stopped = [own.language for own, rank in zip(curves, choice.ranks, strict=True) if rank + 1 < len(own.sizes)]
+    stopped = [
+        own.language
+        for own, rank in zip(curves, choice.ranks, strict=True)
+        if rank + 1 < len(own.sizes)
+    ]
     if short and stopped:
         yield (
-            f"the vocabulary stays {short} short of a total of {settings.total}: the next size gains nothing for "
+            f"the vocabulary stays {short} short of a total of {settings.total}: the next size "
+            "gains nothing for "
             f"{', '.join(stopped)}, though there are larger ones"
         )
     elif short:
         yield (
-            f"a total of {settings.total} is above the union of all sizes: the vocabulary stays {short} short "
+            f"a total of {settings.total} is above the union of all sizes: the vocabulary stays "
+            f"{short} short "
             "(larger sizes or more text fill it)"
         )
     if choice.fitting is None:
         yield (
             f"a total of {settings.total} is below the smallest sizes of all languages, "
-            f"{union + settings.reserved} together; their lowest-scored pieces are clipped (leave out languages, "
+            f"{union + settings.reserved} together; their lowest-scored pieces are clipped (leave "
+            "out languages, "
             "or train smaller sizes)"
         )
 
@@ -147,11 +172,15 @@ def _warnings(problem: Problem, settings: Allocation, choice: Choice, union: int
 def pose(
     inputs: Inputs, settings: Allocation, coverage: float = COVERAGE
 ) -> tuple[Problem, np.ndarray, list[str]]:
-    """The problem of these inputs and settings, q of each language (Equation 3), and the required characters."""
+    """The problem of these inputs and settings, q of each language (Equation 3), and
+    the required characters.
+    """
     languages = inputs.languages
     q, weights = weigh(inputs, settings)
     known = [which for which, entry in enumerate(languages) if entry.characters is not None]
-    required = required_in_sample([languages[k].characters for k in known], [float(q[k]) for k in known], coverage)
+    required = required_in_sample(
+        [languages[k].characters for k in known], [float(q[k]) for k in known], coverage
+    )
     problem = merge(
         [entry.language for entry in languages],
         [entry.index for entry in languages],
@@ -164,10 +193,12 @@ def pose(
 
 
 def weigh(inputs: Inputs, settings: Allocation) -> tuple[np.ndarray, np.ndarray]:
-    """q_i (Equation 3) and the weight of a nat a line of each language, q_i^beta (Equation 2), float64 both.
+    """q_i (Equation 3) and the weight of a nat a line of each language, q_i^beta
+    (Equation 2), float64 both.
 
-    `per: character`: times mean characters a line of all languages / of this one, so that weight x nats a line is
-    proportional to q_i^beta x nats a character. Raises UsageError for a language whose characters are not known.
+    `per: character`: times mean characters a line of all languages / of this one, so
+    that weight x nats a line is proportional to q_i^beta x nats a character. Raises
+    UsageError for a language whose characters are not known.
     """
     languages = inputs.languages
     q = sampling_probabilities([entry.n for entry in languages], settings.alpha)
@@ -177,8 +208,10 @@ def weigh(inputs: Inputs, settings: Allocation) -> tuple[np.ndarray, np.ndarray]
     unknown = [entry.language for entry in languages if not entry.characters]
     if unknown:
         raise UsageError(
-            f"per: character needs the characters of every language, and {', '.join(unknown)} has no "
-            "characters.tsv with a character; make it (vocap curve), leave the language out, or take per: line"
+            f"per: character needs the characters of every language, and {', '.join(unknown)} has "
+            "no "
+            "characters.tsv with a character; make it (vocap curve), leave the language out, or "
+            "take per: line"
         )
     lengths = np.array([math.fsum(entry.characters.values()) for entry in languages])
     return q, weights * (lengths.mean() / lengths)
@@ -191,25 +224,32 @@ def assess(
 
     The bound is None where the smallest sizes alone do not fit.
     """
-    choices = {rule.name: rule.choose(problem, settings) for rule in RULES.values() if not rule.needs_text}
+    choices = {
+        rule.name: rule.choose(problem, settings) for rule in RULES.values() if not rule.needs_text
+    }
     if any(choice.fitting is None for choice in choices.values()):
         return choices, None, {rule: Assessment(rule, None, None, None) for rule in choices}
     bound, smallest, found = upper_bound(problem), problem.objective([0] * len(problem.curves)), {}
     for rule, choice in choices.items():
         objective = problem.objective(choice.fitting)
-        found[rule] = Assessment(rule, choice.fitting_union, objective, way_percent(objective, smallest, bound))
+        found[rule] = Assessment(
+            rule, choice.fitting_union, objective, way_percent(objective, smallest, bound)
+        )
     return choices, bound, found
 
 
 def way_percent(objective: float, smallest: float, bound: float) -> float:
-    """The share of the distance from `smallest` (F_min) to the bound that an objective covers, in percent.
+    """The share of the distance from `smallest` (F_min) to the bound that an objective
+    covers, in percent.
 
-    100 at the bound, to 12 digits, and above it only for pieces that are no union of whole lists. Below `smallest`
-    it is 0: steps along the hull of a curve that falls as measured lead there.
+    100 at the bound, to 12 digits, and above it only for pieces that are no union of
+    whole lists. Below `smallest` it is 0: steps along the hull of a curve that falls as
+    measured lead there.
 
     >>> way_percent(-3.0, -4.0, -2.0), way_percent(-5.0, -4.0, -3.99), way_percent(-4.0, -4.0, -4.0)
     (50.0, 0.0, 100.0)
-    >>> way_percent(-36.02506820641912, -49040109064.640144, -36.02506792010601), way_percent(-1.0, -4.0, -2.0)
+    >>> far = way_percent(-36.02506820641912, -49040109064.640144, -36.02506792010601)
+    >>> far, way_percent(-1.0, -4.0, -2.0)
     (100.0, 150.0)
     """
     slack = ROUNDING * abs(bound)
@@ -229,31 +269,52 @@ def make_rows(
     sizes: Sequence[int],
     gains: Sequence[float | None],
 ) -> list[Row]:
-    """The lines of allocation.tsv; `vocabulary` before clipping, sizes and gains in the order of the languages."""
+    """The lines of allocation.tsv; `vocabulary` before clipping, sizes and gains in the
+    order of the languages.
+    """
     own = Counter(held[0] for held in vocabulary.values() if len(held) == 1)
     return [
-        Row(entry.language, entry.n, float(share), float(curve.weight), size, gain, own[entry.language])
-        for entry, curve, share, size, gain in zip(inputs.languages, problem.curves, q, sizes, gains, strict=True)
+        Row(
+            entry.language,
+            entry.n,
+            float(share),
+            float(curve.weight),
+            size,
+            gain,
+            own[entry.language],
+        )
+        for entry, curve, share, size, gain in zip(
+            inputs.languages, problem.curves, q, sizes, gains, strict=True
+        )
     ]
 
 
-def _pieces(inputs: Inputs, problem: Problem, ranks: Sequence[int], required: list[str]) -> dict[str, list[str]]:
-    """The union before clipping, each piece with the languages that hold it, sorted by piece."""
+def _pieces(
+    inputs: Inputs, problem: Problem, ranks: Sequence[int], required: list[str]
+) -> dict[str, list[str]]:
+    """The union before clipping, each piece with the languages that hold it, sorted by
+    piece.
+    """
     holders: dict[str, list[str]] = {character: [] for character in required}
     number: dict[int, str] = {}
     for entry, own, rank in zip(inputs.languages, problem.curves, ranks, strict=True):
         members = np.sort(own.entry[(own.start <= rank) & (rank < own.stop)])
-        for piece, shared in zip(entry.index.strings(members), own.ids[members].tolist(), strict=True):
+        for piece, shared in zip(
+            entry.index.strings(members), own.ids[members].tolist(), strict=True
+        ):
             if number.setdefault(shared, piece) != piece:
                 raise VocapError(
-                    f"the pieces {piece!r} and {number[shared]!r} have one hash; leave a language out"
+                    f"the pieces {piece!r} and {number[shared]!r} have one hash; leave a language "
+                    "out"
                 )
             holders.setdefault(piece, []).append(entry.language)
     return dict(sorted(holders.items()))
 
 
 def _slices(inputs, problem: Problem, choice: Choice, vocabulary: dict[str, list[str]], scores):
-    """Candidates for clipping: the new pieces of the last step, then every piece by its best score."""
+    """Candidates for clipping: the new pieces of the last step, then every piece by its
+    best score.
+    """
     if choice.last is not None:
         own, index = problem.curves[choice.last], inputs.languages[choice.last].index
         rank = choice.ranks[choice.last]
@@ -270,8 +331,12 @@ def _slices(inputs, problem: Problem, choice: Choice, vocabulary: dict[str, list
     yield best
 
 
-def solver(inputs: Inputs, vocabularies: Path, coverage: float) -> Callable[[Allocation], tuple[Solution, None]]:
-    """A function that solves by the models below `vocabularies`, for settings whose rule chooses sizes."""
+def solver(
+    inputs: Inputs, vocabularies: Path, coverage: float
+) -> Callable[[Allocation], tuple[Solution, None]]:
+    """A function that solves by the models below `vocabularies`, for settings whose
+    rule chooses sizes.
+    """
 
     def scores(language: str, size: int) -> dict[str, float]:
         model = read_pieces(vocabularies / language / "models" / f"{size}.model")
@@ -287,13 +352,15 @@ def clip(
     required: Collection[str] = (),
     reserved: int = SPECIALS,
 ) -> tuple[list[str], list[str]]:
-    """The pieces kept, in the order of `union`, and the pieces dropped, in the order of dropping.
+    """The pieces kept, in the order of `union`, and the pieces dropped, in the order of
+    dropping.
 
-    `slices` gives candidates, piece to score (natural log), one mapping after the other as long as more must be
-    dropped: first the new pieces of the last step, then all pieces by their best score. Within a mapping the
-    lowest score is dropped first, then the first by code point; a single character never, `required` or not.
-    `reserved`: rows of T besides the pieces, for the message.
-    Raises UsageError where the capacity is below the single characters alone.
+    `slices` gives candidates, piece to score (natural log), one mapping after the other
+    as long as more must be dropped: first the new pieces of the last step, then all
+    pieces by their best score. Within a mapping the lowest score is dropped first, then
+    the first by code point; a single character never, `required` or not. `reserved`:
+    rows of T besides the pieces, for the message. Raises UsageError where the capacity
+    is below the single characters alone.
     """
     union = list(union)
     excess = len(union) - capacity
@@ -302,16 +369,23 @@ def clip(
     characters = sum(len(piece) == 1 for piece in union)
     if characters > capacity:
         raise UsageError(
-            f"a total of {capacity + reserved} holds {capacity} pieces beside {reserved} special tokens and other "
-            f"rows, but the chosen vocabularies hold {characters} single characters ({len(required)} of them "
-            f"required), which are never clipped; use a total of at least {characters + reserved}, or leave out "
+            f"a total of {capacity + reserved} holds {capacity} pieces beside {reserved} special "
+            "tokens and other "
+            f"rows, but the chosen vocabularies hold {characters} single characters "
+            f"({len(required)} of them "
+            "required), which are never clipped; use a total of at least "
+            f"{characters + reserved}, or leave out "
             "languages"
         )
     present = set(union)
     dropped: dict[str, None] = {}
     while len(dropped) < excess:
         scores = next(slices)
-        candidates = [piece for piece in scores if len(piece) > 1 and piece in present and piece not in dropped]
+        candidates = [
+            piece
+            for piece in scores
+            if len(piece) > 1 and piece in present and piece not in dropped
+        ]
         candidates.sort(key=lambda piece: (scores[piece], piece))
         dropped.update(dict.fromkeys(candidates[: excess - len(dropped)]))
     return [piece for piece in union if piece not in dropped], list(dropped)
@@ -325,10 +399,11 @@ def write_allocation(
     solution: Solution,
     models: Mapping | None = None,
 ) -> None:
-    """Write `allocation.tsv`, `vocabulary.tsv` and `summary.json` into `output`; other files there stay.
+    """Write `allocation.tsv`, `vocabulary.tsv` and `summary.json` into `output`; other
+    files there stay.
 
-    `models`: each language's own model on the pieces, of a rule that reads text; written to the folder
-    `vocabularies` with a curve of one size for each language.
+    `models`: each language's own model on the pieces, of a rule that reads text;
+    written to the folder `vocabularies` with a curve of one size for each language.
     """
     output = Path(output)
     # the contents of the files
@@ -354,9 +429,12 @@ def write_allocation(
         "warnings": solution.warnings,
     }
     texts = {
-        "allocation.tsv": table_lines([field.name for field in fields(Row)], map(astuple, solution.rows)),
+        "allocation.tsv": table_lines(
+            [field.name for field in fields(Row)], map(astuple, solution.rows)
+        ),
         "vocabulary.tsv": table_lines(
-            ("piece", "languages"), ((piece, ",".join(held)) for piece, held in solution.vocabulary.items())
+            ("piece", "languages"),
+            ((piece, ",".join(held)) for piece, held in solution.vocabulary.items()),
         ),
         "summary.json": [json.dumps(summary, ensure_ascii=False, indent=2) + "\n"],
     }
@@ -377,7 +455,9 @@ def write_allocation(
 
 
 def describe(settings: Allocation, solution: Solution) -> Iterator[str]:
-    """The lines that the command prints: the languages by falling size, and the quality of the choice."""
+    """The lines that the command prints: the languages by falling size, and the quality
+    of the choice.
+    """
     yield f"{'language':<10}{'q':>9}{'size':>8}{'own pieces':>12}{'gain':>12}"
     for row in sorted(solution.rows, key=lambda row: (-row.size, row.language)):
         gain = "" if row.gain is None else f"{row.gain:.5g}"
@@ -385,11 +465,15 @@ def describe(settings: Allocation, solution: Solution) -> Iterator[str]:
     sizes = sum(row.size for row in solution.rows)
     yield ""
     yield (
-        f"{len(solution.rows)} languages, {sizes:,} pieces by size, {solution.union:,} in the union; "
+        f"{len(solution.rows)} languages, {sizes:,} pieces by size, {solution.union:,} in the "
+        "union; "
         f"{len(solution.vocabulary):,} kept of a capacity of {solution.capacity:,} "
         f"({solution.clipped:,} clipped, {solution.short:,} short)"
     )
-    yield f"{solution.required:,} required characters; {solution.required_added:,} were in no chosen vocabulary"
+    yield (
+        f"{solution.required:,} required characters; {solution.required_added:,} were in no "
+        "chosen vocabulary"
+    )
     yield f"{settings.rule}: {_gap(solution.chosen)}"
     for other in solution.others:
         yield f"rule {other.rule} instead: {_gap(other)}"
@@ -398,9 +482,15 @@ def describe(settings: Allocation, solution: Solution) -> Iterator[str]:
 
 
 def _gap(of: Assessment) -> str:
-    """The optimality gap in words: the part of the distance from F_min to the bound that is left, in percent."""
+    """The optimality gap in words: the part of the distance from F_min to the bound
+    that is left, in percent.
+    """
     if of.way_percent is None:
         return "the smallest sizes do not fit, so there is no bound to compare with"
     gap = 100 - of.way_percent
-    said = f"optimality gap {gap:.2f} %" if gap >= 0 else f"{-gap:.2f} % above the bound on unions of whole lists"
+    said = (
+        f"optimality gap {gap:.2f} %"
+        if gap >= 0
+        else f"{-gap:.2f} % above the bound on unions of whole lists"
+    )
     return f"{said}, F = {of.objective:.6g} nats at the last union that fits, {of.union:,}"

@@ -1,4 +1,6 @@
-"""Training continued behind the merges of a tokenizer.json: the tokens that a further language adds."""
+"""Training continued behind the merges of a tokenizer.json: the tokens that a further
+language adds.
+"""
 
 import re
 from collections import Counter
@@ -19,7 +21,8 @@ from vocap.unigram.training_text import required_characters
 class Additions:
     """New `characters` first, then the tokens of `merges` (int32 [M, 3]), numbered as `names`.
 
-    `base` symbols of `names` are characters, old and new; the first `known` names are those before the merges.
+    `base` symbols of `names` are characters, old and new; the first `known` names are
+    those before the merges.
     """
 
     characters: list[str]
@@ -32,16 +35,24 @@ class Additions:
         return len(self.characters) + len(self.names) - self.known
 
     def first(self, count: int) -> tuple[list[str], list[tuple[str, str]]]:
-        """The first `count` new tokens and the merges that a training for as many ends with."""
+        """The first `count` new tokens and the merges that a training for as many ends
+        with.
+        """
         characters = self.characters[:count]
         wanted = self.known + count - len(characters)
-        merges = merges_for(self.merges, wanted, self.known) if len(characters) == len(self.characters) else ()
+        merges = (
+            merges_for(self.merges, wanted, self.known)
+            if len(characters) == len(self.characters)
+            else ()
+        )
         pairs = [(self.names[a], self.names[b]) for a, b, _ in np.asarray(merges).tolist()]
         return [*characters, *self.names[self.known : wanted]], pairs
 
 
 def count_words(read: BpeFile, tokenizer: Tokenizer, blocks: Iterable[list[str]]) -> Counter[str]:
-    """The words of a text, as the tokenizer normalises and cuts it, and their counts; added tokens are borders."""
+    """The words of a text, as the tokenizer normalises and cuts it, and their counts;
+    added tokens are borders.
+    """
     added = sorted((read.tokens[number] for number in read.added), key=len, reverse=True)
     borders = re.compile("|".join(map(re.escape, added))) if added else None
     normalizer, cutter = tokenizer.normalizer, tokenizer.pre_tokenizer
@@ -50,16 +61,22 @@ def count_words(read: BpeFile, tokenizer: Tokenizer, blocks: Iterable[list[str]]
         for part in borders.split(line) if borders else (line,):
             text = normalizer.normalize_str(part) if normalizer and part else part
             if text:
-                words.update([word for word, _ in cutter.pre_tokenize_str(text)] if cutter else [text])
+                words.update(
+                    [word for word, _ in cutter.pre_tokenize_str(text)] if cutter else [text]
+                )
     return words
 
 
-def continue_training(read: BpeFile, words: Mapping[str, int], count: int, coverage: float) -> Additions:
-    """Up to `count` tokens more: each merge that of the most frequent pair of the words, after all old merges.
+def continue_training(
+    read: BpeFile, words: Mapping[str, int], count: int, coverage: float
+) -> Additions:
+    """Up to `count` tokens more: each merge that of the most frequent pair of the
+    words, after all old merges.
 
-    Characters that are no tokens and belong to the most frequent ones that make up `coverage` of the text are
-    tokens before all merges; others are borders. Words that are whole tokens stay so (`ignore_merges`). A merge
-    that gives an old token from other parts adds no token.
+    Characters that are no tokens and belong to the most frequent ones that make up
+    `coverage` of the text are tokens before all merges; others are borders. Words that
+    are whole tokens stay so (`ignore_merges`). A merge that gives an old token from
+    other parts adds no token.
     """
     vocabulary = read.definition["model"]["vocab"]
     if read.definition["model"].get("ignore_merges"):
@@ -102,7 +119,9 @@ def continue_training(read: BpeFile, words: Mapping[str, int], count: int, cover
 def _symbols(
     words: Mapping[str, int], number: Mapping[str, int]
 ) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray]:
-    """The words, cut at unknown characters, as `Alphabet.symbols` gives them, and their counts, int64 [K, 2]."""
+    """The words, cut at unknown characters, as `Alphabet.symbols` gives them, and their
+    counts, int64 [K, 2].
+    """
     parts: Counter[str] = Counter()
     unknown = {character for word in words for character in word if character not in number}
     borders = re.compile("[" + "".join(map(re.escape, sorted(unknown))) + "]") if unknown else None

@@ -1,13 +1,15 @@
-r"""Where text is cut into words before merging: by a regular expression, under a name or of the user's own.
+r"""Where text is cut into words before merging: by a regular expression, under a name
+or of the user's own.
 
-`words`: letters with their marks, numbers, other characters, line ends, and runs of spaces are words of their own;
-one space goes with the word after it. Unlike in the expression of GPT-2, whose `\p{L}+` ends at every vowel sign,
-a mark stays with the letter before it, and so do the joiners U+200C and U+200D. `spaces`: a run of spaces
-and the text up to the next one are a word. The others are those of `PUBLISHED`.
+`words`: letters with their marks, numbers, other characters, line ends, and runs of
+spaces are words of their own; one space goes with the word after it. Unlike in the
+expression of GPT-2, whose `\p{L}+` ends at every vowel sign, a mark stays with the
+letter before it, and so do the joiners U+200C and U+200D. `spaces`: a run of spaces and
+the text up to the next one are a word. The others are those of `PUBLISHED`.
 
-No word of any named cut holds a space behind a character that is no white space. So the words of a line are those
-of its stretches between such places, which are counted first. Nothing is known of a user's expression: it is
-applied to each line.
+No word of any named cut holds a space behind a character that is no white space. So the
+words of a line are those of its stretches between such places, which are counted first.
+Nothing is known of a user's expression: it is applied to each line.
 """
 
 import re
@@ -25,30 +27,50 @@ from vocap.unigram.text_settings import TextSettings
 from vocap.unigram.training_text import Borders, code_points, trainer_normalizer
 
 SPACE = "\u2581"
-KEPT = "\ud800"  # stands for a U+2581 of text that is not normalised, where it is no space: UTF-8 has no surrogate
+# stands for a U+2581 of text that is not normalised, where it is no space: UTF-8 has no
+# surrogate
+KEPT = "\ud800"
 _WHITE = [point for point in range(0x3001) if chr(point).isspace() and chr(point) != " "]
-HIDDEN = 0x110000  # no code point: stands for a space behind other white space, where no word need begin
-# One character for each class that the expression of words tells apart; of several that match, the last.
+HIDDEN = (
+    0x110000  # no code point: stands for a space behind other white space, where no word need begin
+)
+# One character for each class that the expression of words tells apart; of several that
+# match, the last.
 LETTERS = {r"\p{L}": "a", r"\p{M}": "m", r"\p{N}": "1", r"\x{200c}": "j", r"\x{200d}": "j"}
 CLASSES = {r"\s": "\t", **LETTERS, r"[\r\n]": "\n"}
 OTHER, END = "!", 0  # END stands behind each stretch of classes
 
 ENGLISH = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"  # contractions
-_LLAMA = ENGLISH + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-_LOWER = r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+" + ENGLISH + "?"
-_UPPER = r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*" + ENGLISH + "?"
+_LLAMA = (
+    ENGLISH
+    + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+_LOWER = (
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+" + ENGLISH + "?"
+)
+_UPPER = (
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*" + ENGLISH + "?"
+)
 PUBLISHED = {
-    # encoder.py of openai/gpt-2; gpt2 of tiktoken_ext/openai_public.py has another that cuts alike
+    # encoder.py of openai/gpt-2; gpt2 of tiktoken_ext/openai_public.py has another that
+    # cuts alike
     "gpt2": r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
     # o200k_base of tiktoken_ext/openai_public.py
-    "o200k": rf"{_LOWER}|{_UPPER}|\p{{N}}{{1,3}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
+    "o200k": (
+        rf"{_LOWER}|{_UPPER}|\p{{N}}{{1,3}}"
+        r"| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+    ),
     # llama/tokenizer.py of meta-llama/llama3
     "llama-3": _LLAMA,
     # PRETOKENIZE_REGEX of transformers/models/qwen2/tokenization_qwen2.py
     "qwen": _LLAMA.replace(r"|\p{N}{1,3}|", r"|\p{N}|"),
 }
 NUMBERS = dict(
-    zip(DIGITS, (r"\p{N}", r"\p{N}{1,3}", r"\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))", r"\p{N}+"), strict=True)
+    zip(
+        DIGITS,
+        (r"\p{N}", r"\p{N}{1,3}", r"\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))", r"\p{N}+"),
+        strict=True,
+    )
 )
 _SPACED = ("words", "gpt2")  # a space goes with a number that is not cut
 
@@ -57,9 +79,10 @@ _SPACED = ("words", "gpt2")  # a space goes with a number that is not cut
 class Cut:
     r"""A cut before merging: `split` of `SPLITS`, or `REGEX` with a `regex` of Oniguruma.
 
-    `digits` of `DIGITS`: numbers are cut into single digits, into threes from the left or from the right, or not;
-    `contractions`: whether `ENGLISH` ones are words of their own. None: as the split has it. Raises UsageError
-    for an expression that does not compile or drops text, and for what a split has no place for.
+    `digits` of `DIGITS`: numbers are cut into single digits, into threes from the left
+    or from the right, or not; `contractions`: whether `ENGLISH` ones are words of their
+    own. None: as the split has it. Raises UsageError for an expression that does not
+    compile or drops text, and for what a split has no place for.
 
     >>> Cut("qwen", digits="3").expression() == PUBLISHED["llama-3"]
     True
@@ -73,10 +96,15 @@ class Cut:
     def __post_init__(self) -> None:
         if self.split == REGEX:
             if self.digits or self.contractions is not None:
-                raise UsageError("digits and contractions: a regex says itself where they are cut; leave them out")
+                raise UsageError(
+                    "digits and contractions: a regex says itself where they are cut; leave them "
+                    "out"
+                )
             check_expression(self.regex or "")
         elif self.split == "spaces" and self.contractions:
-            raise UsageError("contractions: split spaces cuts no words; take split words, or leave them out")
+            raise UsageError(
+                "contractions: split spaces cuts no words; take split words, or leave them out"
+            )
 
     @property
     def by_class(self) -> bool:
@@ -94,7 +122,9 @@ class Cut:
         return self.by_class or self.by_spaces
 
     def expression(self, space: str = " ") -> str:
-        """The regular expression whose matches are the words; `space`: that of the text, if `marked`."""
+        """The regular expression whose matches are the words; `space`: that of the
+        text, if `marked`.
+        """
         if self.split == REGEX:
             return self.regex
         optional = f"{space}?" if self.split in _SPACED else ""
@@ -106,7 +136,8 @@ class Cut:
             return rf"{space}*[^{space}]+|{space}+"
         if self.split == "spaces":
             return rf"{space}*[^{space}\p{{N}}]+|{numbers}|{space}+"
-        behind = rf"[{space}\s]" if space != " " else r"\s"  # a run keeps its last space for a word after it
+        # a run keeps its last space for a word after it
+        behind = rf"[{space}\s]" if space != " " else r"\s"
         letters = rf"{space}?[\p{{L}}\p{{M}}][\p{{L}}\p{{M}}\x{{200c}}\x{{200d}}]*"
         first, further = rf"[^\s{space}\p{{L}}\p{{M}}\p{{N}}]", rf"[^\s{space}\p{{L}}\p{{N}}]"
         others = rf"{space}?{first}{further}*[\r\n]*"
@@ -116,32 +147,44 @@ class Cut:
 
     def _changed(self, published: str, numbers: str) -> str:
         if self.digits is not None:
-            published = re.sub(r"\|( \?)?\\p\{N\}(\{1,3\}|\+)?\|", lambda _: f"|{numbers}|", published, count=1)
+            published = re.sub(
+                r"\|( \?)?\\p\{N\}(\{1,3\}|\+)?\|", lambda _: f"|{numbers}|", published, count=1
+            )
         if self.contractions is False:
             first = published.partition(r"| ?\p{L}+")[0] if self.split == "gpt2" else ENGLISH
             published = published.removeprefix(f"{first}|").replace(f"{ENGLISH}?", "")
         return published
 
     def pre_tokenizer(self, unit: str) -> pre_tokenizers.PreTokenizer:
-        """The step of tokenizer.json: with the byte-level alphabet (unit bytes), or with U+2581 for spaces."""
+        """The step of tokenizer.json: with the byte-level alphabet (unit bytes), or
+        with U+2581 for spaces.
+        """
         space = SPACE if unit == "characters" and self.marked else " "
         cut = pre_tokenizers.Split(Regex(self.expression(space)), "isolated")
         if space == SPACE:
             return cut
         if unit == "characters":
-            return pre_tokenizers.Sequence([cut, pre_tokenizers.Metaspace(SPACE, "never", split=False)])
-        return pre_tokenizers.Sequence([cut, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
+            return pre_tokenizers.Sequence(
+                [cut, pre_tokenizers.Metaspace(SPACE, "never", split=False)]
+            )
+        return pre_tokenizers.Sequence(
+            [cut, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
+        )
 
     @cached_property
     def matches(self) -> pre_tokenizers.PreTokenizer:
         """The step that gives the matches alone."""
         return _matches(self.expression())
 
-    def places(self, store: np.ndarray, bounds: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The words of stretches of normalised text: where each begins, its length, the number of its stretch.
+    def places(
+        self, store: np.ndarray, bounds: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The words of stretches of normalised text: where each begins, its length, the
+        number of its stretch.
 
-        Stretch k is `store[bounds[k]:bounds[k + 1]]`; code points int32, in which HIDDEN becomes U+2581. Raises
-        VocapError for text that an expression of the user does not match.
+        Stretch k is `store[bounds[k]:bounds[k + 1]]`; code points int32, in which
+        HIDDEN becomes U+2581. Raises VocapError for text that an expression of the user
+        does not match.
         """
         store[store == HIDDEN] = ord(SPACE)
         if self.by_class:
@@ -169,7 +212,9 @@ def _matches(expression: str) -> pre_tokenizers.PreTokenizer:
 
 @contextmanager
 def _refusals(expression: str) -> Iterator[None]:
-    """Raise every error of Oniguruma as a UsageError: some are panics of Rust code, which are no `Exception`."""
+    """Raise every error of Oniguruma as a UsageError: some are panics of Rust code,
+    which are no `Exception`.
+    """
     try:
         yield
     except (KeyboardInterrupt, MemoryError):
@@ -182,26 +227,34 @@ def _refusals(expression: str) -> Iterator[None]:
 def _refuse(expression: str, text: str) -> None:
     """Raise UsageError if the expression's matches are not all of the text."""
     with _refusals(expression):
-        found = {at for _, place in _matches(expression).pre_tokenize_str(text) for at in range(*place)}
+        found = {
+            at for _, place in _matches(expression).pre_tokenize_str(text) for at in range(*place)
+        }
     if lost := [one for at, one in enumerate(text) if at not in found]:
         raise UsageError(
-            f"regex {expression!r} drops text: {lost[0]!r} (U+{ord(lost[0]):04X}) is in no match; put "
+            f"regex {expression!r} drops text: {lost[0]!r} (U+{ord(lost[0]):04X}) is in no match; "
+            "put "
             r"|[\s\S] at its end"
         )
 
 
 @cache
 def check_expression(expression: str) -> None:
-    """Raise UsageError for an expression that does not compile, or does not match some characters.
+    """Raise UsageError for an expression that does not compile, or does not match some
+    characters.
 
     Tried are those of ASCII, and one of each 97 code points.
     """
-    points = [one for one in (*range(1, 128), *range(128, 0x110000, 97)) if not 0xD800 <= one < 0xE000]
+    points = [
+        one for one in (*range(1, 128), *range(128, 0x110000, 97)) if not 0xD800 <= one < 0xE000
+    ]
     _refuse(expression, "".join(map(chr, points)))
 
 
 def hide_spaces(points: np.ndarray) -> None:
-    """Replace, in place, the spaces (U+2581) of each run behind other white space by HIDDEN."""
+    """Replace, in place, the spaces (U+2581) of each run behind other white space by
+    HIDDEN.
+    """
     space = np.concatenate([[False], points == ord(SPACE), [False]])
     begin, end = np.flatnonzero(space[1:] & ~space[:-1]), np.flatnonzero(~space[1:] & space[:-1])
     behind = np.isin(points[begin - 1], _WHITE) & (begin > 0)
@@ -210,11 +263,14 @@ def hide_spaces(points: np.ndarray) -> None:
 
 
 def _classes(points: np.ndarray) -> np.ndarray:
-    """The `CLASSES` of code points of normalised text, uint8: U+2581 is a space, all that have none are OTHER."""
+    """The `CLASSES` of code points of normalised text, uint8: U+2581 is a space, all
+    that have none are OTHER.
+    """
     known = np.setdiff1d(np.flatnonzero(np.bincount(points)), ord(KEPT))
     text, table = "".join(map(chr, known.tolist())), np.full(0x110000, ord(OTHER), np.uint8)
     for query, letter in CLASSES.items():
-        found = normalizers.Replace(Regex(query), "\ue000").normalize_str(text)  # of private use: it has no class
+        # of private use: it has no class
+        found = normalizers.Replace(Regex(query), "\ue000").normalize_str(text)
         table[known[np.frombuffer(found.encode("utf-32-le"), np.uint32) != known]] = ord(letter)
     table[[ord(SPACE), ord(KEPT)]] = ord(" "), ord(OTHER)
     return table[points]
@@ -239,9 +295,11 @@ def _places_by_class(
 
 @dataclass(frozen=True)
 class Pretokenization:
-    """How text becomes words of symbols: `unit` of `UNITS`, the settings of the text, and those of `Cut`.
+    """How text becomes words of symbols: `unit` of `UNITS`, the settings of the text,
+    and those of `Cut`.
 
-    Raises UsageError as `Cut`, and for settings that byte-pair encoding has no counterpart of.
+    Raises UsageError as `Cut`, and for settings that byte-pair encoding has no
+    counterpart of.
     """
 
     unit: str
@@ -255,25 +313,34 @@ class Pretokenization:
         _ = self.cut  # raises
         if self.settings.user_defined_symbols and self.settings.add_dummy_prefix:
             raise UsageError(
-                "user_defined_symbols: byte-pair encoding takes them without add_dummy_prefix alone; give "
+                "user_defined_symbols: byte-pair encoding takes them without add_dummy_prefix "
+                "alone; give "
                 "--no-add-dummy-prefix, or --preset lossless"
             )
 
     @cached_property
     def cut(self) -> Cut:
-        """The cut; of `words`, digits are single with `split_digits` of the text's settings, unless given."""
+        """The cut; of `words`, digits are single with `split_digits` of the text's
+        settings, unless given.
+        """
         single = "1" if self.settings.split_digits and self.split == "words" else None
         return Cut(self.split, self.digits or single, self.contractions, self.regex)
 
     @property
     def keeps_text(self) -> bool:
-        """Whether the text is not normalised at all: then U+2581 is a character like the others."""
+        """Whether the text is not normalised at all: then U+2581 is a character like
+        the others.
+        """
         own = self.settings
-        plain = own.normalization == "identity" and not (own.remove_extra_whitespaces or own.add_dummy_prefix)
+        plain = own.normalization == "identity" and not (
+            own.remove_extra_whitespaces or own.add_dummy_prefix
+        )
         return plain and self.unit == "bytes"
 
     def normalized(self, blocks: Iterable[list[str]]) -> Iterator[bytearray]:
-        """`code_points` of the normalised lines of each block, with a line end at every user-defined symbol."""
+        """`code_points` of the normalised lines of each block, with a line end at every
+        user-defined symbol.
+        """
         symbols = self.settings.user_defined_symbols
         borders = Borders(symbols).pattern if symbols else None
         normalize = None if self.keeps_text else trainer_normalizer(self.settings).normalize

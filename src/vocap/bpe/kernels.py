@@ -1,8 +1,9 @@
-"""Kernels of training: pairs of neighbours with their places, heaps that order them, one merge after another.
+"""Kernels of training: pairs of neighbours with their places, heaps that order them,
+one merge after another.
 
-The arrays of a training in progress are one value that kernels take (`State`). Functions that run for every
-neighbour take the arrays that they need: each field that is read of a `State` costs two operations on the counter
-of its references.
+The arrays of a training in progress are one value that kernels take (`State`).
+Functions that run for every neighbour take the arrays that they need: each field that
+is read of a `State` costs two operations on the counter of its references.
 """
 
 from typing import NamedTuple
@@ -14,26 +15,32 @@ from vocap.unigram.kernels import kernel
 from vocap.unigram.word_types import find_word
 
 NONE = -1
-NEVER = -1  # the count of a pair that is not to be merged; a merged one has -2 less the number of its merge
+# the count of a pair that is not to be merged; a merged one has -2 less the number of
+# its merge
+NEVER = -1
 ENDED, PAUSED, FULL = 0, 1, 2  # results of `advance`
 SHARES = 2  # of the recent choices, that a group may have
 LOWER = 4  # the factor between two floors of a heap
-# Entries of `number`: tokens of all kinds, symbols, texts that no merge may give, the first symbol that merges,
-# pairs, places, nodes and the first unused of the latter two, merges applied, the next of the given ones, pairs
-# that wait to be merged again, the pair chosen last, the tie rule, the places that the next merge needs, and the
-# choices of a group.
+# Entries of `number`: tokens of all kinds, symbols, texts that no merge may give, the
+# first symbol that merges, pairs, places, nodes and the first unused of the latter two,
+# merges applied, the next of the given ones, pairs that wait to be merged again, the
+# pair chosen last, the tie rule, the places that the next merge needs, and the choices
+# of a group.
 TOKENS, BASE, RESERVED, SINGLE, PAIRS, PLACES, FREE_PLACE, NODES, FREE_NODE = range(9)
 APPLIED, GIVEN, WAITING, CHOSEN, BY_TEXT, NEEDED, CHOICES, LAST = range(9, 17)
 MAX_SYMBOLS, MAX_GROUPS = 1 << 28, 255  # that a key holds; the last group is for merges of any
 
 
 class State(NamedTuple):
-    """S symbols linked inside W words, the pairs of neighbours, the heaps that order them, and the merges so far.
+    """S symbols linked inside W words, the pairs of neighbours, the heaps that order
+    them, and the merges so far.
 
-    Pair p has the key `keys[p]` and the weight `count[p]`; below 0 it is NEVER to be merged, or -2 less the number
-    of its merge. `head[p]` begins the list (`place`, `further`) of its places; one that another merge has changed
-    is passed over. `sibling[p]` is the next pair of the group, whose first is `first`. The heap of a group, a skew
-    heap of nodes, holds the pairs of at least `floor`: most pairs of a large text never come near their turn.
+    Pair p has the key `keys[p]` and the weight `count[p]`; below 0 it is NEVER to be
+    merged, or -2 less the number of its merge. `head[p]` begins the list (`place`,
+    `further`) of its places; one that another merge has changed is passed over.
+    `sibling[p]` is the next pair of the group, whose first is `first`. The heap of a
+    group, a skew heap of nodes, holds the pairs of at least `floor`: most pairs of a
+    large text never come near their turn.
     """
 
     symbol: np.ndarray  # int32 [S]; NONE where it went into the one before
@@ -77,12 +84,19 @@ _KINDS = {
     "spent": boolean[::1],
     "hashes": uint64[::1],
     "applied": int32[:, ::1],
-    **dict.fromkeys(("count", "floor", "length", "divisor", "weight", "bounds", "waiting", "number"), int64[::1]),
+    **dict.fromkeys(
+        ("count", "floor", "length", "divisor", "weight", "bounds", "waiting", "number"), int64[::1]
+    ),
 }
 STATE = types.NamedTuple([_KINDS.get(name, int32[::1]) for name in State._fields], State)
 
 
-FIRST, SECOND, BITS = np.uint64(36), np.uint64(8), (1 << 28) - 1  # of a key: both symbols' places, their mask
+# of a key: both symbols' places, their mask
+FIRST, SECOND, BITS = (
+    np.uint64(36),
+    np.uint64(8),
+    (1 << 28) - 1,
+)
 REGISTER = 255  # the group of keys that say which pairs were merged, in whichever group
 
 
@@ -103,7 +117,10 @@ def slot_of(key, keys, slots):
     return slot
 
 
-_PAIRS = "uint64[::1], int64[::1], int32[::1], int32[::1], boolean[::1], int32[::1], int32[::1], int64[::1]"
+_PAIRS = (
+    "uint64[::1], int64[::1], int32[::1], int32[::1], boolean[::1], int32[::1], int32[::1], "
+    "int64[::1]"
+)
 _PLACES = "int32[::1], int32[::1], int32[::1], int64[::1]"
 
 
@@ -115,7 +132,9 @@ def find_pair(key, keys, slots):
 
 @kernel(f"int64(int64, int64, int64, {_PAIRS})", inner=True)
 def add_pair(a, b, group, keys, count, head, sibling, raised, slots, first, number):
-    """The number of a pair, a new one where there was none; the arrays have space for it."""
+    """The number of a pair, a new one where there was none; the arrays have space for
+    it.
+    """
     key = key_of(a, b, group)
     slot = slot_of(key, keys, slots)
     if slots[slot]:
@@ -155,7 +174,9 @@ def fill_slots(state):
 
 @kernel(types.void(STATE, int64[::1], int64))
 def link_words(state, starts, base):
-    """Link the symbols of each word, count the tokens of each group, and number the texts of symbols."""
+    """Link the symbols of each word, count the tokens of each group, and number the
+    texts of symbols.
+    """
     text = np.empty(1, np.int32)
     for symbol in range(base):
         text[0] = symbol
@@ -172,7 +193,9 @@ def link_words(state, starts, base):
 
 @kernel(types.void(STATE, int32[::1], int64[::1]))
 def reserve_texts(state, texts, bounds):
-    """Number texts that no token may have, each a sequence of symbols, after those of the symbols."""
+    """Number texts that no token may have, each a sequence of symbols, after those of
+    the symbols.
+    """
     number = state.number
     for other in range(bounds.size - 1):
         known = number[BASE] + number[RESERVED]
@@ -185,7 +208,8 @@ def reserve_texts(state, texts, bounds):
 
 @kernel(int64(STATE, int64[::1], int64))
 def add_words(state, starts, last):
-    """Add the pairs of the words from the one before `last` down to 0; where it stopped, as the arrays were full.
+    """Add the pairs of the words from the one before `last` down to 0; where it
+    stopped, as the arrays were full.
 
     From behind, so that a list begins with its first place.
     """
@@ -202,7 +226,17 @@ def add_words(state, starts, last):
             a, b = np.int64(symbol[at]), np.int64(symbol[at + 1])
             if a >= single and b >= single:
                 pair = add_pair(
-                    a, b, np.int64(groups[word]), keys, count, head, sibling, raised, slots, first, number
+                    a,
+                    b,
+                    np.int64(groups[word]),
+                    keys,
+                    count,
+                    head,
+                    sibling,
+                    raised,
+                    slots,
+                    first,
+                    number,
                 )
                 count[pair] += counts[word, 0]
                 add_place(pair, at, place, further, head, number)
@@ -239,15 +273,17 @@ def compare_texts(a, b, number, store, bounds):
 def comes_first(one, other, weight, node, keys, number, store, bounds):
     """Whether node `one` leaves the heap before `other`: by weight, then by its pair.
 
-    First is the pair of the lower symbols, as in `BpeTrainer` of `tokenizers`; by text, that of the tokens that
-    sort last, as in its `ParityBpeTrainer`.
+    First is the pair of the lower symbols, as in `BpeTrainer` of `tokenizers`; by text,
+    that of the tokens that sort last, as in its `ParityBpeTrainer`.
     """
     if weight[one] != weight[other]:
         return weight[one] > weight[other]
     key, against = keys[node[one]], keys[node[other]]
     if not number[BY_TEXT]:
         return key < against
-    difference = compare_texts(np.int64(key >> FIRST), np.int64(against >> FIRST), number, store, bounds)
+    difference = compare_texts(
+        np.int64(key >> FIRST), np.int64(against >> FIRST), number, store, bounds
+    )
     if not difference:
         second, other_second = np.int64(key >> SECOND) & BITS, np.int64(against >> SECOND) & BITS
         difference = compare_texts(second, other_second, number, store, bounds)
@@ -293,8 +329,16 @@ def push(state, group, pair):
 
 @kernel(int64(STATE, int64), inner=True)
 def heaviest(state, group):
-    """The heaviest pair of a group, taken from its heap; NONE where none occurs in the training text."""
-    count, left, right, weight, node = state.count, state.left, state.right, state.weight, state.node
+    """The heaviest pair of a group, taken from its heap; NONE where none occurs in the
+    training text.
+    """
+    count, left, right, weight, node = (
+        state.count,
+        state.left,
+        state.right,
+        state.weight,
+        state.node,
+    )
     while True:
         top = np.int64(state.root[group])
         if top < 0:
@@ -323,16 +367,22 @@ def heaviest(state, group):
 
 @kernel(boolean(STATE, int64, int64), inner=True)
 def is_longer(state, one, other):
-    """Whether group `one` has the higher length / divisor; every group is longer than NONE."""
-    return other < 0 or state.length[one] * state.divisor[other] > state.length[other] * state.divisor[one]
+    """Whether group `one` has the higher length / divisor; every group is longer than
+    NONE.
+    """
+    return (
+        other < 0
+        or state.length[one] * state.divisor[other] > state.length[other] * state.divisor[one]
+    )
 
 
 @kernel(int64(STATE), inner=True)
 def longest_group(state):
-    """The group of the highest length / divisor among those with pairs, of equal ones the first; NONE for none.
+    """The group of the highest length / divisor among those with pairs, of equal ones
+    the first; NONE for none.
 
-    Groups that have had more than SHARES times their share of the `recent` choices are left out while others are
-    left.
+    Groups that have had more than SHARES times their share of the `recent` choices are
+    left out while others are left.
     """
     best = free = np.int64(NONE)
     for group in range(state.length.size):
@@ -343,7 +393,9 @@ def longest_group(state):
             times += chosen == group
         if is_longer(state, group, best):
             best = np.int64(group)
-        if times * state.length.size <= SHARES * state.recent.size and is_longer(state, group, free):
+        if times * state.length.size <= SHARES * state.recent.size and is_longer(
+            state, group, free
+        ):
             free = np.int64(group)
     return free if free >= 0 else best
 
@@ -366,14 +418,16 @@ def take_places(pair, place, further, head, number):
 
 
 @kernel(
-    f"int64(int64, int64, int64, int64, int64, int64, int64, int32[::1], int64, {_PAIRS}, int32[::1], int32[::1])",
+    f"int64(int64, int64, int64, int64, int64, int64, int64, int32[::1], int64, {_PAIRS}, "
+    "int32[::1], int32[::1])",
     inner=True,
 )
 def replace_pair(
     old_a, old_b, new_a, new_b, group, weight, at, touched, touches,
     keys, count, head, sibling, raised, slots, first, number, place, further,
 ):  # fmt: skip
-    """One neighbour of a merged pair: the pair that it stood in becomes another, at place `at`.
+    """One neighbour of a merged pair: the pair that it stood in becomes another, at
+    place `at`.
 
     Returns how many pairs have been `touched`, each once.
     """
@@ -393,7 +447,9 @@ def replace_pair(
 
 @kernel(types.void(STATE, int64, int32[::1]), inner=True)
 def push_touched(state, group, touched):
-    """Put pairs whose counts have changed into the heap; those merged before wait to be merged again."""
+    """Put pairs whose counts have changed into the heap; those merged before wait to be
+    merged again.
+    """
     count, number, floor = state.count, state.number, state.floor[group]
     for changed in touched:
         pair = np.int64(changed)
@@ -407,14 +463,26 @@ def push_touched(state, group, touched):
 
 @kernel(types.void(STATE, int64, int64), inner=True)
 def merge_in_group(state, pair, row):
-    """Merge a pair wherever it stands in the words of its group, from left to right; row `row` of `applied`."""
+    """Merge a pair wherever it stands in the words of its group, from left to right;
+    row `row` of `applied`.
+    """
     keys, count, head, sibling, raised, slots = (
         state.keys, state.count, state.head, state.sibling, state.raised, state.slots
     )  # fmt: skip
     first, number, place, further = state.first, state.number, state.place, state.further
-    symbol, after, before, word, counts = state.symbol, state.after, state.before, state.word, state.counts
+    symbol, after, before, word, counts = (
+        state.symbol,
+        state.after,
+        state.before,
+        state.word,
+        state.counts,
+    )
     key, new, single = keys[pair], np.int64(state.applied[row, 2]), number[SINGLE]
-    a, b, group = np.int64(key >> FIRST), np.int64(key >> SECOND) & BITS, np.int64(key & np.uint64(255))
+    a, b, group = (
+        np.int64(key >> FIRST),
+        np.int64(key >> SECOND) & BITS,
+        np.int64(key & np.uint64(255)),
+    )
     # Its places, from left to right where they may overlap
     places = take_places(pair, place, further, head, number)
     if a == b:
@@ -481,7 +549,9 @@ def has_space(state, needed, a, b):
 
 @kernel(int64(STATE, int64, int64), inner=True)
 def token_of(state, a, b):
-    """The token of a merge, a new one where none has its text; NONE where no token may have it."""
+    """The token of a merge, a new one where none has its text; NONE where no token may
+    have it.
+    """
     number, store, bounds = state.number, state.store, state.bounds
     a += number[RESERVED] * (a >= number[BASE])
     b += number[RESERVED] * (b >= number[BASE])
@@ -496,7 +566,9 @@ def token_of(state, a, b):
 
 @kernel(boolean(STATE, int64, int64, int64), inner=True)
 def register(state, a, b, row):
-    """Write the merge of a pair into `row` of `applied`; False where no token may have its text."""
+    """Write the merge of a pair into `row` of `applied`; False where no token may have
+    its text.
+    """
     number, new = state.number, token_of(state, a, b)
     count = np.int64(NEVER) if new < 0 else -2 - row
     registered = add_pair(
@@ -517,7 +589,8 @@ def register(state, a, b, row):
 
 @kernel(int64(STATE, int32[:, ::1], int64, int64))
 def advance(state, given, wanted, merges):
-    """Apply up to `merges` merges: those that wait, the `given` ones, then chosen ones up to `wanted` tokens.
+    """Apply up to `merges` merges: those that wait, the `given` ones, then chosen ones
+    up to `wanted` tokens.
 
     Returns ENDED, PAUSED, or FULL where the arrays must grow before the next merge.
     """

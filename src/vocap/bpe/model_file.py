@@ -1,9 +1,11 @@
-"""A tokenizer.json of byte-pair encoding: read and checked, exported, cut to some tokens or continued.
+"""A tokenizer.json of byte-pair encoding: read and checked, exported, cut to some
+tokens or continued.
 
-The merges behind a token are those that are applied where text is encoded as it. No merge that is applied reaches
-over the borders of a token of the result, and merges are applied by rank, of equal rank from the left. So those
-inside a token are the ones that its characters alone lead to, whatever stands beside it: each token has one
-derivation. Merges in no derivation of a text's tokens are not applied in it.
+The merges behind a token are those that are applied where text is encoded as it. No
+merge that is applied reaches over the borders of a token of the result, and merges are
+applied by rank, of equal rank from the left. So those inside a token are the ones that
+its characters alone lead to, whatever stands beside it: each token has one derivation.
+Merges in no derivation of a text's tokens are not applied in it.
 """
 
 import json
@@ -24,15 +26,19 @@ from vocap.tokenizer_files.export import About, configuration, find_template, te
 from vocap.tokenizer_files.id_layout import IdLayout
 from vocap.tokenizer_files.model_file import BYTES
 
-LONGEST = 1000  # characters of a token whose derivation is looked up: the time grows with their square
+LONGEST = (
+    1000  # characters of a token whose derivation is looked up: the time grows with their square
+)
 
 
 @dataclass(frozen=True)
 class BpeFile:
-    """`definition`: the content of the file. `tokens` by id, V of them; `merges` int32 [M, 3] as ids.
+    """`definition`: the content of the file. `tokens` by id, V of them; `merges` int32
+    [M, 3] as ids.
 
-    `special`: ids of special tokens, which text is not encoded as; `added`: those of other added tokens, whose
-    text always is. `roles`: the special token of each role that there is.
+    `special`: ids of special tokens, which text is not encoded as; `added`: those of
+    other added tokens, whose text always is. `roles`: the special token of each role
+    that there is.
     """
 
     path: Path
@@ -44,7 +50,9 @@ class BpeFile:
     roles: dict[str, str]
 
     def tokenizer(self) -> Tokenizer:
-        """The tokenizer of the definition. Raises VocapError, naming the file, where the library refuses it."""
+        """The tokenizer of the definition. Raises VocapError, naming the file, where
+        the library refuses it.
+        """
         with refusals(self.path):
             check_charsmaps(self.definition)
             return Tokenizer.from_str(json.dumps(self.definition, ensure_ascii=False))
@@ -53,8 +61,9 @@ class BpeFile:
 def read_bpe(path: str | Path) -> BpeFile:
     """Read a tokenizer.json, or that of a folder.
 
-    Raises VocapError, naming the file and the merge or token, for another model than BPE, ids with gaps, merges
-    whose parts or result are no tokens, and values of another type.
+    Raises VocapError, naming the file and the merge or token, for another model than
+    BPE, ids with gaps, merges whose parts or result are no tokens, and values of
+    another type.
     """
     path = Path(path)
     path = path / "tokenizer.json" if path.is_dir() else path
@@ -65,9 +74,13 @@ def read_bpe(path: str | Path) -> BpeFile:
     vocabulary = model.get("vocab") if isinstance(model, dict) else None
     if not isinstance(vocabulary, dict) or not isinstance(model.get("merges"), list):
         kind = model.get("type", "unknown") if isinstance(model, dict) else "unknown"
-        raise VocapError(f"{path}: a model of type {kind}, not BPE with vocab and merges; give one of those")
+        raise VocapError(
+            f"{path}: a model of type {kind}, not BPE with vocab and merges; give one of those"
+        )
     if model.get("continuing_subword_prefix") or model.get("end_of_word_suffix"):
-        raise VocapError(f"{path}: pieces with a prefix or suffix for words are not known here; use another form")
+        raise VocapError(
+            f"{path}: pieces with a prefix or suffix for words are not known here; use another form"
+        )
     with refusals(path):
         # Ids
         ids: dict[str, int] = dict(vocabulary)
@@ -77,7 +90,9 @@ def read_bpe(path: str | Path) -> BpeFile:
             (special if entry.get("special") else added).add(entry["id"])
         by_id = {number: token for token, number in ids.items()}
         if sorted(by_id) != list(range(len(ids))):
-            raise VocapError(f"{path}: {len(ids)} tokens, whose ids are not 0 to {len(ids) - 1}; save it again")
+            raise VocapError(
+                f"{path}: {len(ids)} tokens, whose ids are not 0 to {len(ids) - 1}; save it again"
+            )
         # Merges, as ids
         merges = np.empty((len(model["merges"]), 3), np.int32)
         for rank, pair in enumerate(model["merges"]):
@@ -87,16 +102,28 @@ def read_bpe(path: str | Path) -> BpeFile:
             for token in (*parts, "".join(map(str, parts))):
                 if token not in vocabulary:
                     raise VocapError(
-                        f"{path}: merge {rank}, {' '.join(map(str, parts))!r}: {token!r} is no token of the "
-                        "vocabulary; a merge needs its parts and its result: take it out, or put the token back"
+                        f"{path}: merge {rank}, {' '.join(map(str, parts))!r}: {token!r} is no "
+                        "token of the "
+                        "vocabulary; a merge needs its parts and its result: take it out, or put "
+                        "the token back"
                     )
             merges[rank] = *(ids[part] for part in parts), ids["".join(parts)]
         tokens = [by_id[number] for number in range(len(by_id))]
-        return BpeFile(path, definition, tokens, merges, frozenset(special), frozenset(added), roles_of(path, ids))
+        return BpeFile(
+            path,
+            definition,
+            tokens,
+            merges,
+            frozenset(special),
+            frozenset(added),
+            roles_of(path, ids),
+        )
 
 
 def is_bpe(path: Path) -> bool:
-    """Whether a file, or tokenizer.json of a folder without a SentencePiece model, is byte-pair encoding."""
+    """Whether a file, or tokenizer.json of a folder without a SentencePiece model, is
+    byte-pair encoding.
+    """
     file = path / "tokenizer.json" if path.is_dir() else path
     if not file.is_file() or (path.is_dir() and any(path.glob("*.model"))) or not is_json(file):
         return False
@@ -104,18 +131,23 @@ def is_bpe(path: Path) -> bool:
     return isinstance(model, dict) and model.get("type", "BPE") == "BPE" and "merges" in model
 
 
-def write_definition(folder: Path, tokenizer: Tokenizer, roles: Mapping[str, str], length: int) -> None:
-    """Write `tokenizer.json` and `tokenizer_config.json`: `roles` to their special tokens, the longest input."""
+def write_definition(
+    folder: Path, tokenizer: Tokenizer, roles: Mapping[str, str], length: int
+) -> None:
+    """Write `tokenizer.json` and `tokenizer_config.json`: `roles` to their special
+    tokens, the longest input.
+    """
     config = configuration(tokenizer, roles, length)
     write_text(folder / "tokenizer.json", tokenizer.to_str(pretty=False))
     write_json(folder / "tokenizer_config.json", config)
 
 
 def export(path: str | Path, output: str | Path, layout: IdLayout | None = None) -> int:
-    """Write `output` from a tokenizer.json, with the special tokens around a text that `layout` asks for.
+    """Write `output` from a tokenizer.json, with the special tokens around a text that
+    `layout` asks for.
 
-    Returns the number of ids. Without a layout these and the longest input are those of the files. Raises
-    VocapError as `read_bpe`, and for a layout with other tokens.
+    Returns the number of ids. Without a layout these and the longest input are those of
+    the files. Raises VocapError as `read_bpe`, and for a layout with other tokens.
     """
     read = read_bpe(path)
     write_export(read, output, layout, find_template(read.path))
@@ -131,7 +163,8 @@ def write_export(
     if layout is not None:
         if lacking := [name for name in layout.names if name not in ids]:
             raise VocapError(
-                f"{read.path}: no special token {lacking[0]!r}; give the layout that the tokenizer was made with"
+                f"{read.path}: no special token {lacking[0]!r}; give the layout that the "
+                "tokenizer was made with"
             )
         tokenizer.post_processor = template(layout, ids)
         roles = layout.roles
@@ -141,17 +174,25 @@ def write_export(
 
 
 def longest_input(definition: Path) -> int:
-    """The longest input of the tokenizer_config.json beside a tokenizer.json, or that of a layout."""
+    """The longest input of the tokenizer_config.json beside a tokenizer.json, or that
+    of a layout.
+    """
     beside = definition.with_name("tokenizer_config.json")
     length = read_object(beside).get("model_max_length") if beside.is_file() else None
-    return length if isinstance(length, int) and 0 < length < 1 << 40 else IdLayout().model_max_length
+    return (
+        length if isinstance(length, int) and 0 < length < 1 << 40 else IdLayout().model_max_length
+    )
 
 
 def about(read: BpeFile) -> About:
     """The facts for the model card."""
     special = sorted(read.special)
     leading = [number for place, number in enumerate(special) if place == number]
-    others = f", {len(special) - len(leading)} more special tokens" if len(special) > len(leading) else ""
+    others = (
+        f", {len(special) - len(leading)} more special tokens"
+        if len(special) > len(leading)
+        else ""
+    )
     others += f", {len(read.added)} user-defined symbols" if read.added else ""
     others += f", pieces of {len(read.merges):,} merges"
     if read.definition.get("normalizer"):
@@ -176,14 +217,17 @@ class Derivations:
         self._apart.update(model["vocab"][name] for name in names if name in model["vocab"])
 
     def encode(self, text: str) -> tuple[list[int], list[int]]:
-        """The ids of a word, and the merges (rows of the file) that lead to them, in the order of application.
+        """The ids of a word, and the merges (rows of the file) that lead to them, in
+        the order of application.
 
         Raises KeyError for a character that is no token.
         """
         ids, rows = [self.single[character] for character in text], []
         none = len(self.merges)
         while len(ids) > 1:
-            rank, place = min((self.ranks.get(pair, none), place) for place, pair in enumerate(pairwise(ids)))
+            rank, place = min(
+                (self.ranks.get(pair, none), place) for place, pair in enumerate(pairwise(ids))
+            )
             if rank == none:
                 break
             ids[place : place + 2] = [self.merges[rank][2]]
@@ -199,10 +243,12 @@ class Derivations:
         return rows if ids == [token] else None
 
     def closure(self, tokens: Iterable[int]) -> list[int]:
-        """The merges, ascending, with which all texts of these tokens are encoded as with all merges.
+        """The merges, ascending, with which all texts of these tokens are encoded as
+        with all merges.
 
-        For a token of text that its characters do not lead to (bytes that merge), all that give it or its parts;
-        where whole words are tokens without merges (`ignore_merges`), none.
+        For a token of text that its characters do not lead to (bytes that merge), all
+        that give it or its parts; where whole words are tokens without merges
+        (`ignore_merges`), none.
         """
         makers: dict[int, list[int]] = {}
         kept: set[int] = set()
@@ -222,23 +268,31 @@ class Derivations:
         return sorted(kept)
 
     def unreachable(self) -> list[int]:
-        """The tokens that no text is encoded as, by id; none are known where whole words are taken as tokens."""
+        """The tokens that no text is encoded as, by id; none are known where whole
+        words are taken as tokens.
+        """
         if self.whole_words:
             return []
         return [
-            number for number in range(len(self.tokens)) if number not in self._apart and self.of(number) is None
+            number
+            for number in range(len(self.tokens))
+            if number not in self._apart and self.of(number) is None
         ]
 
 
 def keep_tokens(read: BpeFile, tokens: Sequence[int], rows: Sequence[int]) -> dict[str, Any]:
-    """The definition with these tokens (ascending ids) and merges (ascending rows) alone; ids are places in it.
+    """The definition with these tokens (ascending ids) and merges (ascending rows)
+    alone; ids are places in it.
 
-    Normaliser, pre-tokeniser and decoder stay as they are. Raises VocapError for a post-processor that is not of
-    `tokenizers`, and for special or added tokens that are not among `tokens`.
+    Normaliser, pre-tokeniser and decoder stay as they are. Raises VocapError for a
+    post-processor that is not of `tokenizers`, and for special or added tokens that are
+    not among `tokens`.
     """
     number = {old: new for new, old in enumerate(tokens)}
     if lost := sorted((read.special | read.added) - number.keys()):
-        raise VocapError(f"{read.path}: the added token {read.tokens[lost[0]]!r} must stay; keep it")
+        raise VocapError(
+            f"{read.path}: the added token {read.tokens[lost[0]]!r} must stay; keep it"
+        )
     changed = _copy(read)
     model = changed["model"]
     model["vocab"] = {token: number[old] for token, old in model["vocab"].items() if old in number}
@@ -252,17 +306,23 @@ def keep_tokens(read: BpeFile, tokens: Sequence[int], rows: Sequence[int]) -> di
     return changed
 
 
-def append_tokens(read: BpeFile, tokens: Sequence[str], merges: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """The definition with these tokens behind all others, and with these merges after all others.
+def append_tokens(
+    read: BpeFile, tokens: Sequence[str], merges: Sequence[tuple[str, str]]
+) -> dict[str, Any]:
+    """The definition with these tokens behind all others, and with these merges after
+    all others.
 
-    Added tokens become rows of the vocabulary too: without one, a library would give them ids behind the new ones.
+    Added tokens become rows of the vocabulary too: without one, a library would give
+    them ids behind the new ones.
     """
     changed = _copy(read)
     model = changed["model"]
     for entry in changed.get("added_tokens") or ():
         model["vocab"].setdefault(entry["content"], entry["id"])
     model["vocab"] |= {token: number for number, token in enumerate(tokens, start=len(read.tokens))}
-    model["merges"] = [_names(read, row) for row in range(len(read.merges))] + [list(pair) for pair in merges]
+    model["merges"] = [_names(read, row) for row in range(len(read.merges))] + [
+        list(pair) for pair in merges
+    ]
     return changed
 
 
@@ -293,8 +353,11 @@ def _renumber(step: dict[str, Any], number: Mapping[int, int], read: BpeFile) ->
             for side in ("sep", "cls"):
                 step[side] = [step[side][0], number[step[side][1]]]
         elif kind != "ByteLevel":
-            raise VocapError(f"{read.path}: a post-processor of type {kind} is not known here; leave it out")
+            raise VocapError(
+                f"{read.path}: a post-processor of type {kind} is not known here; leave it out"
+            )
     except KeyError as error:
         raise VocapError(
-            f"{read.path}: its post-processor names {error}, which is no id of a special token; correct it"
+            f"{read.path}: its post-processor names {error}, which is no id of a special token; "
+            "correct it"
         ) from None

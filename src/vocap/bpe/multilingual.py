@@ -1,7 +1,9 @@
-"""The words of many languages, one training with their weights, and weights that follow parallel text.
+"""The words of many languages, one training with their weights, and weights that follow
+parallel text.
 
-A pair counts the words of all languages, each as often as the lines of its language count: no sample is drawn, and
-weights are integers, so sums and ties are the same on every machine.
+A pair counts the words of all languages, each as often as the lines of its language
+count: no sample is drawn, and weights are integers, so sums and ties are the same on
+every machine.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +20,9 @@ from vocap.tables.sampling_probabilities import fair_factors, reference_lines
 from vocap.text_files.lines import read_blocks
 from vocap.unigram.training_text import required_characters
 
-FINE = 1 << 10  # factor of the weights before those of parallel text are applied: they are rounded afterwards
+# factor of the weights before those of parallel text are applied: they are rounded
+# afterwards
+FINE = 1 << 10
 TRAIN, PARALLEL = 0, 1  # the texts of a language's words
 
 
@@ -26,8 +30,9 @@ TRAIN, PARALLEL = 0, 1  # the texts of a language's words
 class Language:
     """A language's words in its training lines and in its development lines of parallel text.
 
-    `weight`: the number of times that a training line counts. `reference`: bytes of UTF-8 of the lines of the
-    reference language that the development lines translate; 0 without any.
+    `weight`: the number of times that a training line counts. `reference`: bytes of
+    UTF-8 of the lines of the reference language that the development lines translate; 0
+    without any.
     """
 
     code: str
@@ -44,13 +49,15 @@ def read_languages(
 ) -> list[Language]:
     """The languages of `paths` (training text) with the weight of their lines.
 
-    `parallel`: aligned lines of each language that has some, empty where it has no translation. Raises as
-    `read_blocks`.
+    `parallel`: aligned lines of each language that has some, empty where it has no
+    translation. Raises as `read_blocks`.
     """
     languages = []
     for (code, path), weight in zip(paths.items(), weights, strict=True):
         shared, size = reference_lines(parallel, code)
-        words = counting.count_words([partial(read_blocks, path), lambda shared=shared: iter([shared])], how)
+        words = counting.count_words(
+            [partial(read_blocks, path), lambda shared=shared: iter([shared])], how
+        )
         languages.append(Language(code, words, weight, size))
         log.info("%s: %d distinct words, %d parallel lines", code, len(words), len(shared))
     return languages
@@ -59,7 +66,9 @@ def read_languages(
 def common_alphabet(
     languages: Sequence[Language], unit: str, coverage: float | None, required: str = ""
 ) -> counting.Alphabet:
-    """The alphabet that holds, of unit characters, those which make up `coverage` of each language's text."""
+    """The alphabet that holds, of unit characters, those which make up `coverage` of
+    each language's text.
+    """
     if unit == "bytes":
         return counting.byte_alphabet()
     totals, chosen = {}, {*required, counting.SPACE}
@@ -78,9 +87,13 @@ def train_weighted(
     weights: Sequence[int] | None = None,
     **options,
 ) -> np.ndarray:
-    """The merges of one training on all languages, each line counting as often as its language weighs."""
+    """The merges of one training on all languages, each line counting as often as its
+    language weighs.
+    """
     parts = []
-    for language, weight in zip(languages, weights or [one.weight for one in languages], strict=True):
+    for language, weight in zip(
+        languages, weights or [one.weight for one in languages], strict=True
+    ):
         counts = language.words.counts[:, TRAIN : TRAIN + 1]
         check_weight(float(counts.max(initial=0)) * weight)
         parts.append((language.words, slice(None), counts * weight))
@@ -89,7 +102,9 @@ def train_weighted(
     return train(alphabet, words, wanted, reserved, **options)
 
 
-def parallel_tokens(languages: Sequence[Language], alphabet: counting.Alphabet, merges: np.ndarray) -> list[int]:
+def parallel_tokens(
+    languages: Sequence[Language], alphabet: counting.Alphabet, merges: np.ndarray
+) -> list[int]:
     """Tokens of each language's development lines, by `merges` (int32 [M, 3])."""
     words = [language.words for language in languages]
     return next(count_tokens(alphabet, words, PARALLEL, merges, [len(merges)])).sum(axis=1).tolist()
@@ -98,15 +113,18 @@ def parallel_tokens(languages: Sequence[Language], alphabet: counting.Alphabet, 
 def fair_weights(
     languages: Sequence[Language], weights: Sequence[int], tokens: Sequence[int], fairness: float
 ) -> list[int]:
-    """The weights times (x / mean of x)^fairness, x = tokens a byte of the reference; the others keep theirs.
+    """The weights times (x / mean of x)^fairness, x = tokens a byte of the reference;
+    the others keep theirs.
 
     >>> from types import SimpleNamespace as Entry
-    >>> fair_weights([Entry(reference=10), Entry(reference=10), Entry(reference=0)], [8, 8, 8], [2, 6, 0], 1)
+    >>> entries = [Entry(reference=10), Entry(reference=10), Entry(reference=0)]
+    >>> fair_weights(entries, [8, 8, 8], [2, 6, 0], 1)
     [4, 12, 8]
     """
     factors = fair_factors(tokens, [language.reference for language in languages], fairness)
     return [
-        max(1, int((weight * factor).to_integral_value())) for weight, factor in zip(weights, factors, strict=True)
+        max(1, int((weight * factor).to_integral_value()))
+        for weight, factor in zip(weights, factors, strict=True)
     ]
 
 
@@ -119,13 +137,16 @@ def train_fair(
     rounds: int,
     **options,
 ) -> tuple[np.ndarray, list[int]]:
-    """`train_weighted`, then `rounds` times again with `fair_weights`; the last merges, and their weights.
+    """`train_weighted`, then `rounds` times again with `fair_weights`; the last merges,
+    and their weights.
 
     Raises UsageError where no language has parallel text.
     """
     weights = [language.weight for language in languages]
     if fairness and not any(language.reference for language in languages):
-        raise UsageError("fairness follows parallel text, and no language has any; give --development PATTERN")
+        raise UsageError(
+            "fairness follows parallel text, and no language has any; give --development PATTERN"
+        )
     trained = train_weighted(languages, alphabet, wanted, reserved, **options)
     if not fairness:
         return trained, weights
@@ -149,16 +170,19 @@ def train_parity(
     window: int = 0,
     progress: Callable[[int], None] = lambda tokens: None,
 ) -> np.ndarray:
-    """Parity-aware merges: each is the most frequent pair of the language with the longest parallel text.
+    """Parity-aware merges: each is the most frequent pair of the language with the
+    longest parallel text.
 
-    `given`: merges before all others. With a `window`, no language has more than twice its share of the last
-    `window` merges while others have pairs. Of equal pairs the one of the last tokens is merged, and length is
-    counted in tokens a byte of the reference, of equal ones the first language's: on parallel text without gaps
-    the rule of `ParityBpeTrainer`. Raises VocapError for a language without parallel text.
+    `given`: merges before all others. With a `window`, no language has more than twice
+    its share of the last `window` merges while others have pairs. Of equal pairs the
+    one of the last tokens is merged, and length is counted in tokens a byte of the
+    reference, of equal ones the first language's: on parallel text without gaps the
+    rule of `ParityBpeTrainer`. Raises VocapError for a language without parallel text.
     """
     if without := [language.code for language in languages if not language.reference]:
         raise VocapError(
-            f"parity needs parallel text of every language, and there is none of {', '.join(without)}; leave "
+            "parity needs parallel text of every language, and there is none of "
+            f"{', '.join(without)}; leave "
             "these languages out, or give their text (corpora.development)"
         )
     words = [language.words for language in languages]

@@ -1,10 +1,13 @@
-r"""A tokenizer of byte-pair encoding in the form of tiktoken: ranks, and the arguments of `tiktoken.Encoding`.
+r"""A tokenizer of byte-pair encoding in the form of tiktoken: ranks, and the arguments
+of `tiktoken.Encoding`.
 
-tiktoken has no merges: it joins the two neighbours whose joint bytes are the token of the lowest rank, its id. The
-ids are those of tokenizer.json if each merge gives a new token, in the order of the ids, from parts of lower ids,
-and if the bytes of each token lead to it. For let two neighbours be the bytes of a token t, with all merges before
-that of t applied. None of these reaches over their ends, so the bytes between are in the state that they are in
-alone: the neighbours are the parts of the merge of t. With the merge of t applied, they are t.
+tiktoken has no merges: it joins the two neighbours whose joint bytes are the token of
+the lowest rank, its id. The ids are those of tokenizer.json if each merge gives a new
+token, in the order of the ids, from parts of lower ids, and if the bytes of each token
+lead to it. For let two neighbours be the bytes of a token t, with all merges before
+that of t applied. None of these reaches over their ends, so the bytes between are in
+the state that they are in alone: the neighbours are the parts of the merge of t. With
+the merge of t applied, they are t.
 """
 
 import base64
@@ -21,28 +24,35 @@ from vocap.tokenizer_files.encoders import byte_characters
 FILES = RANKS, SETTINGS = ("ranks.tiktoken", "encoding.json")
 _BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False}
 _SPLIT = {"type": "Split", "behavior": "Isolated", "invert": False}
-# What means the same to Oniguruma and to tiktoken's engine: \w, \d, \h, anchors and possessive quantifiers do not.
+# What means the same to Oniguruma and to tiktoken's engine: \w, \d, \h, anchors and
+# possessive quantifiers do not.
 _INNER = r"\\[pP]\{\w+\}|\\x\{[0-9A-Fa-f]+\}|\\[sSrntf]|\\[^\w\s]"
 _SHARED = re.compile(
-    rf"(?:(?:{_INNER}|\[\^?(?:{_INNER}|[^\[\]\\&])+\]|[^\[\]\\^$?*+{{}}()|])(?:(?:[?*+]|\{{\d+(?:,\d*)?\}})(?![?+*{{]))?"
+    rf"(?:(?:{_INNER}|\[\^?(?:{_INNER}|[^\[\]\\&])+\]|[^\[\]\\^$?*+{{}}()|])"
+    r"(?:(?:[?*+]|\{\d+(?:,\d*)?\})(?![?+*{]))?"
     r"|\((?:\?(?:[:=!]|i:|<[=!]))?|\)(?:[?*+](?![?+*{]))?|\||\\z)*"
 )
 
 
 def export_tiktoken(path: str | Path, output: str | Path) -> int:
-    """Write `ranks.tiktoken` and `encoding.json` of a tokenizer.json as the folder `output`; returns the ids.
+    """Write `ranks.tiktoken` and `encoding.json` of a tokenizer.json as the folder
+    `output`; returns the ids.
 
-    The latter holds arguments of `tiktoken.Encoding`: name, pat_str, special_tokens, explicit_n_vocab. Raises
-    VocapError, naming the file and the reason, for a tokenizer that tiktoken cannot hold with the same ids.
+    The latter holds arguments of `tiktoken.Encoding`: name, pat_str, special_tokens,
+    explicit_n_vocab. Raises VocapError, naming the file and the reason, for a tokenizer
+    that tiktoken cannot hold with the same ids.
     """
     path = Path(path)
     if path.exists() and not is_bpe(path):
         raise VocapError(
-            f"{path}: no byte-pair encoding, and tiktoken holds nothing else; export it without --format"
+            f"{path}: no byte-pair encoding, and tiktoken holds nothing else; export it without "
+            "--format"
         )
     read = read_bpe(path)
     if reason := _unlike(read):
-        raise VocapError(f"{read.path}: {reason}: tiktoken would give other ids; export it without --format")
+        raise VocapError(
+            f"{read.path}: {reason}: tiktoken would give other ids; export it without --format"
+        )
     value = byte_characters()
     ranks, special = [], {}
     for number, token in enumerate(read.tokens):
@@ -59,12 +69,16 @@ def export_tiktoken(path: str | Path, output: str | Path) -> int:
     }
     with replacing_directory(output, owned=FILES) as folder:
         (folder / RANKS).write_text("".join(ranks), encoding="ascii")
-        (folder / SETTINGS).write_text(json.dumps(settings, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+        (folder / SETTINGS).write_text(
+            json.dumps(settings, ensure_ascii=False, indent=2) + "\n", encoding="utf-8"
+        )
     return len(read.tokens)
 
 
 def _expression(read: BpeFile) -> str | None:
-    """The regular expression that cuts text, if the pre-tokenizer consists of it and the byte-level alphabet."""
+    """The regular expression that cuts text, if the pre-tokenizer consists of it and
+    the byte-level alphabet.
+    """
     step = read.definition.get("pre_tokenizer") or {}
     steps = step.get("pretokenizers") if step.get("type") == "Sequence" else ()
     if len(steps or ()) != 2 or not (
@@ -80,14 +94,22 @@ def _unlike(read: BpeFile) -> str:
     single = {token for token in model["vocab"] if len(token) == 1}
     # text and words
     if read.definition.get("normalizer"):
-        return "its text is normalised, or its units are not bytes (train with --preset lossless --unit bytes)"
+        return (
+            "its text is normalised, or its units are not bytes (train with --preset lossless "
+            "--unit bytes)"
+        )
     if expression is None or not single >= byte_characters().keys() or model.get("byte_fallback"):
         return "its units are not bytes, cut by one expression (train with --unit bytes)"
     if not _SHARED.fullmatch(expression):
-        return f"its expression {expression!r} has parts that the engine of tiktoken reads otherwise"
+        return (
+            f"its expression {expression!r} has parts that the engine of tiktoken reads otherwise"
+        )
     check_expression(expression)
     if read.added:
-        return f"{read.tokens[min(read.added)]!r} is one token wherever it occurs (train without symbols)"
+        return (
+            f"{read.tokens[min(read.added)]!r} is one token wherever it occurs (train without "
+            "symbols)"
+        )
     if model.get("ignore_merges") or model.get("dropout"):
         return "it has ignore_merges or dropout"
     # tokens and merges

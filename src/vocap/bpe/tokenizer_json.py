@@ -1,4 +1,6 @@
-"""The tokenizer of merges and its folder: ids in the layout of all tokenizers, text read as in training."""
+"""The tokenizer of merges and its folder: ids in the layout of all tokenizers, text
+read as in training.
+"""
 
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -27,8 +29,8 @@ from vocap.unigram.text_settings import COVERAGE
 class Rows:
     """The ids of a tokenizer of byte-pair encoding besides its pieces of text.
 
-    Special tokens, control symbols, reserved ids, the bytes of unit characters and user-defined symbols come
-    before the pieces, and the mask after them.
+    Special tokens, control symbols, reserved ids, the bytes of unit characters and
+    user-defined symbols come before the pieces, and the mask after them.
     """
 
     def __init__(self, how: Pretokenization, layout: IdLayout):
@@ -48,21 +50,25 @@ class Rows:
     def tokens(self, total: int, alphabet: Alphabet, exact: bool = True) -> int:
         """The number of tokens, symbols among them, of a tokenizer of `total` ids.
 
-        Raises UsageError for a total that does not hold the alphabet, naming the smallest that does, and, if
-        `exact`, for one that is no multiple of the layout's.
+        Raises UsageError for a total that does not hold the alphabet, naming the
+        smallest that does, and, if `exact`, for one that is no multiple of the
+        layout's.
         """
         if exact:
             self.layout.check_total(total)
         apart = len(self.controls) + len(self.symbols) + len(self.last)
         if total - apart < len(alphabet.names):
             raise UsageError(
-                f"T = {total} does not hold the {len(alphabet.names)} {alphabet.unit} of the alphabet, special "
+                f"T = {total} does not hold the {len(alphabet.names)} {alphabet.unit} of the "
+                "alphabet, special "
                 f"tokens and symbols; the smallest possible T is {apart + len(alphabet.names)}"
             )
         return total - apart
 
     def ids(self, names: Sequence[str]) -> list[str]:
-        """All tokens by id; `names`: the symbols and the tokens of merges, bytes of unit characters first."""
+        """All tokens by id; `names`: the symbols and the tokens of merges, bytes of
+        unit characters first.
+        """
         pieces = list(names)[len(self.bytes) :]
         return [*self.controls, *self.bytes, *self.symbols, *pieces, *self.last]
 
@@ -73,18 +79,31 @@ def build(alphabet: Alphabet, merges: np.ndarray, rows: Rows) -> Tokenizer:
     names = token_names(alphabet, merges)
     by_id = rows.ids(names)
     pairs = [(names[a], names[b]) for a, b, _ in merges.tolist()]
-    options = {"unk_token": layout.token("unk"), "byte_fallback": True} if how.unit == "characters" else {}
-    tokenizer = Tokenizer(models.BPE({token: number for number, token in enumerate(by_id)}, pairs, **options))
+    options = (
+        {"unk_token": layout.token("unk"), "byte_fallback": True}
+        if how.unit == "characters"
+        else {}
+    )
+    tokenizer = Tokenizer(
+        models.BPE({token: number for number, token in enumerate(by_id)}, pairs, **options)
+    )
     if not how.keeps_text:
         tokenizer.normalizer = _normalizer(how)
     tokenizer.pre_tokenizer = how.cut.pre_tokenizer(how.unit)
     tokenizer.decoder = _decoder(how)
-    tokenizer.post_processor = template(layout, {token: number for number, token in enumerate(by_id)})
+    tokenizer.post_processor = template(
+        layout, {token: number for number, token in enumerate(by_id)}
+    )
     controls = [*rows.controls, *rows.last]
     tokenizer.add_special_tokens(
-        [AddedToken(token, lstrip=token == MASK, normalized=False, special=True) for token in controls]
+        [
+            AddedToken(token, lstrip=token == MASK, normalized=False, special=True)
+            for token in controls
+        ]
     )
-    tokenizer.add_tokens([AddedToken(symbol, normalized=False, special=False) for symbol in rows.symbols])
+    tokenizer.add_tokens(
+        [AddedToken(symbol, normalized=False, special=False) for symbol in rows.symbols]
+    )
     return tokenizer
 
 
@@ -94,7 +113,9 @@ def _normalizer(how: Pretokenization) -> normalizers.Normalizer:
 
     from vocap.unigram.ladder import template
 
-    spec = sentencepiece_model_pb2.ModelProto.FromString(template(COVERAGE, how.settings)[1]).normalizer_spec
+    spec = sentencepiece_model_pb2.ModelProto.FromString(
+        template(COVERAGE, how.settings)[1]
+    ).normalizer_spec
     rules = read_charsmap(spec.precompiled_charsmap)
     step = build_normalizer(
         rules, spec.precompiled_charsmap, (), spec.add_dummy_prefix, spec.remove_extra_whitespaces
@@ -113,12 +134,19 @@ def _decoder(how: Pretokenization) -> decoders.Decoder:
 
 
 def write_tokenizer(
-    out: str | Path, alphabet: Alphabet, merges: np.ndarray, rows: Rows, description: Mapping, total: int
+    out: str | Path,
+    alphabet: Alphabet,
+    merges: np.ndarray,
+    rows: Rows,
+    description: Mapping,
+    total: int,
 ) -> int:
-    """Write `tokenizer.json`, its configuration, `pieces.tsv` and, last, `description.json`; returns the ids.
+    """Write `tokenizer.json`, its configuration, `pieces.tsv` and, last,
+    `description.json`; returns the ids.
 
-    `merges` int32 [M, 3]; `description`: kind, settings and more; `total`: the ids that were asked for. A piece's
-    score is less the number of merges before its own, 0 for the alphabet.
+    `merges` int32 [M, 3]; `description`: kind, settings and more; `total`: the ids that
+    were asked for. A piece's score is less the number of merges before its own, 0 for
+    the alphabet.
     """
     out = Path(out)
     names = token_names(alphabet, merges)
@@ -132,7 +160,11 @@ def write_tokenizer(
     table, first = [], len(rows.controls) + len(rows.bytes)
     for number, name in enumerate(by_id[first : len(by_id) - len(rows.last)], start=first):
         symbol = number < first + len(rows.symbols)
-        piece, status = (name, "symbol") if symbol else (alphabet.text(name), "dead" if number in dead else "ok")
+        piece, status = (
+            (name, "symbol")
+            if symbol
+            else (alphabet.text(name), "dead" if number in dead else "ok")
+        )
         table.append((piece, number, 0 if symbol else ranks.get(name, 0), "", status, ""))
     write_tsv(out / "pieces.tsv", PIECE_COLUMNS, table)
     content = {

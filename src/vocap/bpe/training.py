@@ -1,6 +1,8 @@
-"""The merges of byte-pair encoding, chosen by weighted counts or by the language that is worst off.
+"""The merges of byte-pair encoding, chosen by weighted counts or by the language that
+is worst off.
 
-A training for T tokens is the beginning of one for more, so one training gives every size.
+A training for T tokens is the beginning of one for more, so one training gives every
+size.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -33,27 +35,47 @@ def apply(
     window: int = 0,
     progress: Callable[[int], None] = lambda tokens: None,
 ) -> np.ndarray:
-    """Apply `given` merges (int32 [M, 2] or more columns), then choose others until there are `wanted` tokens.
+    """Apply `given` merges (int32 [M, 2] or more columns), then choose others until
+    there are `wanted` tokens.
 
     Returns all merges in their order, int32 [M, 3]: both symbols, the new one.
 
-    `symbols` as of `Alphabet.symbols`; `counts` int64 [K, 2]: of each word its weight, and its occurrences in a
-    second text. Chosen is the heaviest pair; of equal ones the first (`BpeTrainer` of `tokenizers`). With `group`
-    int32 [K] and `divisor` int64 [groups], chosen is the heaviest pair of the group whose second text has the most
-    tokens over `divisor`; groups of divisor 0 never choose, and none has more than twice its share of the last
-    `window` merges; `by_text`: of equal pairs that of the last tokens (`ParityBpeTrainer`). `reserved`: names
-    that no merge may give. `progress` gets the number of tokens, now and then. Raises VocapError for weights whose
-    sums 64 bits do not hold.
+    `symbols` as of `Alphabet.symbols`; `counts` int64 [K, 2]: of each word its weight,
+    and its occurrences in a second text. Chosen is the heaviest pair; of equal ones the
+    first (`BpeTrainer` of `tokenizers`). With `group` int32 [K] and `divisor` int64
+    [groups], chosen is the heaviest pair of the group whose second text has the most
+    tokens over `divisor`; groups of divisor 0 never choose, and none has more than
+    twice its share of the last `window` merges; `by_text`: of equal pairs that of the
+    last tokens (`ParityBpeTrainer`). `reserved`: names that no merge may give.
+    `progress` gets the number of tokens, now and then. Raises VocapError for weights
+    whose sums 64 bits do not hold.
     """
     text, starts = symbols
     check_weight(float(np.dot(counts[:, 0].astype(np.float64), np.diff(starts))))
-    given = np.empty((0, 2), np.int32) if given is None else np.ascontiguousarray(given[:, :2], np.int32)
-    state = _begin(alphabet, text, starts, counts, wanted + len(given), reserved, group, divisor, by_text, window)
+    given = (
+        np.empty((0, 2), np.int32)
+        if given is None
+        else np.ascontiguousarray(given[:, :2], np.int32)
+    )
+    state = _begin(
+        alphabet,
+        text,
+        starts,
+        counts,
+        wanted + len(given),
+        reserved,
+        group,
+        divisor,
+        by_text,
+        window,
+    )
     state = _advance(state, given, wanted, progress)
     return state.applied[: state.number[kernels.APPLIED]].copy()
 
 
-def _advance(state: State, given: np.ndarray, wanted: int, progress: Callable[[int], None]) -> State:
+def _advance(
+    state: State, given: np.ndarray, wanted: int, progress: Callable[[int], None]
+) -> State:
     """The state after all `given` merges and those up to `wanted` tokens."""
     while (result := kernels.advance(state, given, wanted, MERGES)) != kernels.ENDED:
         if result == kernels.FULL:
@@ -65,10 +87,12 @@ def _advance(state: State, given: np.ndarray, wanted: int, progress: Callable[[i
 def count_tokens(
     alphabet: Alphabet, words: Sequence[Words], text: int, merges: np.ndarray, ranks: Sequence[int]
 ) -> Iterator[np.ndarray]:
-    """Occurrences of every token in the text of that number of each of `words`, int64 [words, V].
+    """Occurrences of every token in the text of that number of each of `words`, int64
+    [words, V].
 
-    Once for each r of the ascending `ranks`, by the first r of `merges` (int32 [M, 3]). A text is encoded by the
-    merges of lowest rank first, so its tokens are those after the last merge.
+    Once for each r of the ascending `ranks`, by the first r of `merges` (int32 [M, 3]).
+    A text is encoded by the merges of lowest rank first, so its tokens are those after
+    the last merge.
     """
     own = [part.of(text) for part in words]
     counts = np.concatenate([part.counts for part in own])
@@ -88,17 +112,30 @@ def concatenate(alphabet: Alphabet, words: Sequence[Words]) -> tuple[np.ndarray,
     """`alphabet.symbols` of the words of several texts, one text after another."""
     parts = [alphabet.symbols(part) for part in words]
     sizes = np.concatenate([np.diff(starts) for _, starts in parts])
-    return np.concatenate([symbols for symbols, _ in parts]), np.concatenate([[0], np.cumsum(sizes)])
+    return np.concatenate([symbols for symbols, _ in parts]), np.concatenate(
+        [[0], np.cumsum(sizes)]
+    )
 
 
 def check_weight(total: float) -> None:
     """Raise VocapError for a sum of weighted counts that 64 bits do not hold."""
     if total >= MAX_WEIGHT:
-        raise VocapError(f"weighted counts add up to {total:.3g}, beyond 64 bits; give smaller weights")
+        raise VocapError(
+            f"weighted counts add up to {total:.3g}, beyond 64 bits; give smaller weights"
+        )
 
 
 def _begin(
-    alphabet, symbols, starts, counts, tokens, reserved=(), group=None, divisor=None, by_text=False, window=0
+    alphabet,
+    symbols,
+    starts,
+    counts,
+    tokens,
+    reserved=(),
+    group=None,
+    divisor=None,
+    by_text=False,
+    window=0,
 ) -> State:
     """The state before the first merge."""
     words, base = len(starts) - 1, len(alphabet.names)
@@ -106,9 +143,13 @@ def _begin(
     divisor = np.ones(1, np.int64) if divisor is None else divisor
     groups = len(divisor)
     if base + tokens >= MAX_SYMBOLS or groups > MAX_GROUPS or len(symbols) >= 1 << 31:
-        raise VocapError(f"{len(symbols)} symbols of words, {tokens} tokens and {groups} languages are too many")
+        raise VocapError(
+            f"{len(symbols)} symbols of words, {tokens} tokens and {groups} languages are too many"
+        )
     number = {name: symbol for symbol, name in enumerate(alphabet.names)}
-    kept = [[number[one] for one in name] for name in reserved if name and number.keys() >= set(name)]
+    kept = [
+        [number[one] for one in name] for name in reserved if name and number.keys() >= set(name)
+    ]
     texts = base + tokens + len(kept) + 2
     # Arrays, those of pairs short to begin with
     capacity = 1 << 12
@@ -158,7 +199,9 @@ def _begin(
 
 
 def _grown(state: State) -> State:
-    """The state with longer arrays where one is short; `number[kernels.NEEDED]` places change next."""
+    """The state with longer arrays where one is short; `number[kernels.NEEDED]` places
+    change next.
+    """
     number = state.number
     needed = 4 * int(number[kernels.NEEDED]) + MAX_GROUPS
     pairs, places = number[kernels.PAIRS] + needed + 2, number[kernels.PLACES] + needed + 1
@@ -177,17 +220,23 @@ def _grown(state: State) -> State:
     for name, size in wanted.items():
         array = getattr(state, name)
         if len(array) < size:
-            larger[name] = np.zeros((max(int(size), len(array) * 3 // 2), *array.shape[1:]), array.dtype)
+            larger[name] = np.zeros(
+                (max(int(size), len(array) * 3 // 2), *array.shape[1:]), array.dtype
+            )
             larger[name][: len(array)] = array
     state = state._replace(**larger)
     if 2 * len(state.keys) > len(state.slots):
-        state = state._replace(slots=np.zeros(1 << (2 * len(state.keys) - 1).bit_length(), np.int32))
+        state = state._replace(
+            slots=np.zeros(1 << (2 * len(state.keys) - 1).bit_length(), np.int32)
+        )
         kernels.fill_slots(state)
     return state
 
 
 def token_names(alphabet: Alphabet, merges: np.ndarray) -> list[str]:
-    """The tokens by number: the symbols, and those that `merges` (int32 [M, 3]) give."""
+    """The tokens by number: the symbols, and those that `merges` (int32 [M, 3])
+    give.
+    """
     names = list(alphabet.names)
     for a, b, new in merges.tolist():
         if new == len(names):
@@ -196,12 +245,16 @@ def token_names(alphabet: Alphabet, merges: np.ndarray) -> list[str]:
 
 
 def merges_for(merges: np.ndarray, tokens: int, base: int) -> np.ndarray:
-    """The first merges, those that a training for `tokens` tokens ends with; `base` is the number of symbols."""
+    """The first merges, those that a training for `tokens` tokens ends with; `base` is
+    the number of symbols.
+    """
     before = np.maximum.accumulate(np.concatenate([[base - 1], merges[:, 2]]))[:-1] + 1
     return merges[before < tokens]
 
 
-def train(alphabet: Alphabet, words: Words, wanted: int, reserved: Sequence[str] = (), **options) -> np.ndarray:
+def train(
+    alphabet: Alphabet, words: Words, wanted: int, reserved: Sequence[str] = (), **options
+) -> np.ndarray:
     """`apply` for the words of one or several texts."""
     counts = np.zeros((len(words), 2), np.int64)
     counts[:, 0] = words.counts.sum(1)
@@ -209,12 +262,15 @@ def train(alphabet: Alphabet, words: Words, wanted: int, reserved: Sequence[str]
 
 
 def piece_candidates(parts: Sequence[WordTypes], weights: Sequence[float], total: int) -> list[str]:
-    """The first `total` tokens of one training on the trained types of several texts, in the order of merges.
+    """The first `total` tokens of one training on the trained types of several texts,
+    in the order of merges.
 
-    The lines of part k have the share `weights[k]` of the text. Types are cut wherever two neighbours cannot stand
-    in one piece, so all tokens are valid pieces of `settings` of the parts, of two characters or more; only
-    characters that their text requires are in them. The first tokens are those of a training for fewer. There are
-    fewer than `total` where the text gives no more, and where more than a fiftieth are longer than a piece may be.
+    The lines of part k have the share `weights[k]` of the text. Types are cut wherever
+    two neighbours cannot stand in one piece, so all tokens are valid pieces of
+    `settings` of the parts, of two characters or more; only characters that their text
+    requires are in them. The first tokens are those of a training for fewer. There are
+    fewer than `total` where the text gives no more, and where more than a fiftieth are
+    longer than a piece may be.
     """
     lines = [next(iter(part.sentences.values())) for part in parts]
     table = WordTable(0)

@@ -1,8 +1,9 @@
-"""A text as words of symbols: the input of training, counted once for every setting of weights.
+"""A text as words of symbols: the input of training, counted once for every setting of
+weights.
 
-Text is cut into words as `cutting` says. A symbol is a byte in the order of the byte-level alphabet of
-`tokenizers` (unit bytes), or (unit characters) a character that has a token, or one of the bytes of another, which
-never merge.
+Text is cut into words as `cutting` says. A symbol is a byte in the order of the
+byte-level alphabet of `tokenizers` (unit bytes), or (unit characters) a character that
+has a token, or one of the bytes of another, which never merge.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,7 +23,8 @@ BYTES = 256
 
 @dataclass(frozen=True)
 class Words:
-    """K distinct words of one or several texts: word k is `store[bounds[k]:bounds[k + 1]]`, code points int32.
+    """K distinct words of one or several texts: word k is
+    `store[bounds[k]:bounds[k + 1]]`, code points int32.
 
     `counts` int64 [K, texts].
     """
@@ -62,10 +64,11 @@ def count_words(texts: Sequence[Callable[[], Iterable[list[str]]]], how: Pretoke
 def _stretches(
     texts: Sequence[Callable[[], Iterable[list[str]]]], how: Pretokenization, words: WordTable
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
-    """Stretches of text that are cut one by one: code points, where each begins, counts int64 [stretches, texts].
+    """Stretches of text that are cut one by one: code points, where each begins, counts
+    int64 [stretches, texts].
 
-    Lines for an expression of the user; else the distinct stretches between runs of spaces, all at once; none
-    where these are the words, which are counted in `words`.
+    Lines for an expression of the user; else the distinct stretches between runs of
+    spaces, all at once; none where these are the words, which are counted in `words`.
     """
     table = words if how.cut.by_spaces else WordTable(len(texts))
     for number, blocks in enumerate(texts):
@@ -87,18 +90,24 @@ def _stretches(
 
 
 def join(parts: Iterable[tuple[Words, np.ndarray | slice, np.ndarray]]) -> Words:
-    """The words of several parts as those of one: of each part, some of its words and their counts [words, 1]."""
+    """The words of several parts as those of one: of each part, some of its words and
+    their counts [words, 1].
+    """
     table = WordTable(0)
     for words, chosen, counts in parts:
         _check(words.store)
         start = words.bounds[:-1][chosen].astype(np.int32)
-        table.add_counted(words.store, start, words.lengths[chosen].copy(), np.ascontiguousarray(counts))
+        table.add_counted(
+            words.store, start, words.lengths[chosen].copy(), np.ascontiguousarray(counts)
+        )
     return _as_words(table, slice(0, 1))
 
 
 def _check(store: np.ndarray) -> None:
     if len(store) >= 1 << 31:
-        raise VocapError(f"{len(store)} characters in distinct words are too many; train on fewer lines")
+        raise VocapError(
+            f"{len(store)} characters in distinct words are too many; train on fewer lines"
+        )
 
 
 def _as_words(table: WordTable, columns: slice) -> Words:
@@ -111,8 +120,9 @@ def _as_words(table: WordTable, columns: slice) -> Words:
 class Alphabet:
     """The symbols before any merge, by number: `names` as tokenizer.json has them.
 
-    Unit bytes: the 256 bytes by their character of the byte-level alphabet. Unit characters: `<0x00>` to `<0xFF>`,
-    then the characters by code point. Symbols below `single` never merge.
+    Unit bytes: the 256 bytes by their character of the byte-level alphabet. Unit
+    characters: `<0x00>` to `<0xFF>`, then the characters by code point. Symbols below
+    `single` never merge.
     """
 
     unit: str
@@ -130,7 +140,9 @@ class Alphabet:
 
     @cached_property
     def symbol_of_character(self) -> np.ndarray:
-        """The symbol of each code point, int32 [0x110000]; -1 for one that is written in bytes."""
+        """The symbol of each code point, int32 [0x110000]; -1 for one that is written
+        in bytes.
+        """
         symbols = np.full(0x110000, -1, np.int32)
         if self.unit == "characters":
             points = [ord(name) for name in self.names[BYTES:]]
@@ -138,10 +150,14 @@ class Alphabet:
         return symbols
 
     def symbols(self, words: Words) -> tuple[np.ndarray, np.ndarray]:
-        """The symbols of all words, int32 [S], and where each word begins among them, int64 [K + 1]."""
+        """The symbols of all words, int32 [S], and where each word begins among them,
+        int64 [K + 1].
+        """
         symbols = self.symbol_of_character[words.store]
         spelled = words.store[symbols < 0]  # in bytes: U+2581 as a space, KEPT as U+2581
-        spelled = np.select([spelled == ord(SPACE), spelled == ord(KEPT)], [ord(" "), ord(SPACE)], spelled)
+        spelled = np.select(
+            [spelled == ord(SPACE), spelled == ord(KEPT)], [ord(" "), ord(SPACE)], spelled
+        )
         further = (spelled >= 0x80).astype(np.int8) + (spelled >= 0x800) + (spelled >= 0x10000)
         sizes = np.ones(len(symbols), np.int8)
         sizes[symbols < 0] += further
@@ -151,11 +167,15 @@ class Alphabet:
         return symbols, np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])[words.bounds]
 
     def text(self, token: str) -> str:
-        """A token to be read: bytes that are no whole characters of UTF-8 as escapes, U+2581 for spaces."""
+        """A token to be read: bytes that are no whole characters of UTF-8 as escapes,
+        U+2581 for spaces.
+        """
         if self.unit == "characters":
             return token
         return (
-            bytes(map(byte_characters().get, token)).decode("utf-8", errors="backslashreplace").replace(" ", SPACE)
+            bytes(map(byte_characters().get, token))
+            .decode("utf-8", errors="backslashreplace")
+            .replace(" ", SPACE)
         )
 
 
@@ -167,7 +187,9 @@ def byte_alphabet() -> Alphabet:
 def character_alphabet(
     counts: Mapping[str, float], coverage: float | None, required: Iterable[str] = ()
 ) -> Alphabet:
-    """The alphabet of unit characters: the most frequent ones that make up `coverage`, and the `required` ones."""
+    """The alphabet of unit characters: the most frequent ones that make up `coverage`,
+    and the `required` ones.
+    """
     chosen = sorted(required_characters(counts, coverage, required))
     return Alphabet("characters", (*(f"<0x{byte:02X}>" for byte in range(BYTES)), *chosen), BYTES)
 

@@ -1,4 +1,6 @@
-"""Downloads over http and https that resume after an interruption, in the same call or in a later one."""
+"""Downloads over http and https that resume after an interruption, in the same call or
+in a later one.
+"""
 
 import json
 import re
@@ -20,31 +22,49 @@ RETRIES = 6  # in a row without new bytes; with waits of 1, 2, 4, ... s about a 
 BACKOFF_S = 1.0
 LONGEST_WAIT_S = 300  # that a server may ask for
 _CHUNK = 1 << 16
-_CUT = (requests.ConnectionError, HTTPError)  # HTTPError: of the body, which requests leaves to urllib3
+# HTTPError: of the body, which requests leaves to urllib3
+_CUT = (
+    requests.ConnectionError,
+    HTTPError,
+)
 
 
 def download(
-    url: str, output: Path, sha256: str | None = None, limit_bytes: int | None = None, timeout_s: float = 60
+    url: str,
+    output: Path,
+    sha256: str | None = None,
+    limit_bytes: int | None = None,
+    timeout_s: float = 60,
 ) -> dict:
-    """Fetch `url` to `output`, all of it or its first `limit_bytes`; returns the content of `{output}.json`.
+    """Fetch `url` to `output`, all of it or its first `limit_bytes`; returns the
+    content of `{output}.json`.
 
-    The bytes received are kept in `{output}.part` and resumed with If-Range, so that two versions of a file never
-    mix. `sha256`: expected, in hexadecimal; `timeout_s`: without an answer or a byte, after which an attempt has
-    failed. The returned dict has `url`, `etag`, `total_bytes` (None where the server does not name it),
-    `fetched_bytes` and `complete` (whether the file was fetched to its end). Raises UsageError for an address or
-    a hash that is none, VocapError, naming the address, where the server refuses (404) or stays unreachable, or
-    the SHA-256 differs.
+    The bytes received are kept in `{output}.part` and resumed with If-Range, so that
+    two versions of a file never mix. `sha256`: expected, in hexadecimal; `timeout_s`:
+    without an answer or a byte, after which an attempt has failed. The returned dict
+    has `url`, `etag`, `total_bytes` (None where the server does not name it),
+    `fetched_bytes` and `complete` (whether the file was fetched to its end). Raises
+    UsageError for an address or a hash that is none, VocapError, naming the address,
+    where the server refuses (404) or stays unreachable, or the SHA-256 differs.
     """
     if not re.match(r"https?://[^/]", url, re.IGNORECASE):
-        raise UsageError(f"{url}: only http:// and https:// addresses are fetched; give a file here as path")
+        raise UsageError(
+            f"{url}: only http:// and https:// addresses are fetched; give a file here as path"
+        )
     if sha256 is not None and not re.fullmatch(r"[0-9a-fA-F]{64}", sha256):
         raise UsageError(f"--sha256 {sha256}: not 64 hexadecimal digits")
     output.parent.mkdir(parents=True, exist_ok=True)
     part = _Part(output, url)
     try:
         part.fetch(limit_bytes, timeout_s)
-    except (requests.exceptions.InvalidURL, requests.exceptions.InvalidSchema, UnicodeError) as error:
-        raise UsageError(f"{url}: no address of the web, or it leads to none ({error}); correct it") from None
+    except (
+        requests.exceptions.InvalidURL,
+        requests.exceptions.InvalidSchema,
+        UnicodeError,
+    ) as error:
+        raise UsageError(
+            f"{url}: no address of the web, or it leads to none ({error}); correct it"
+        ) from None
     except (requests.RequestException, HTTPError) as error:
         raise VocapError(
             f"{url}: {_reason(error)}; {part.size:,} bytes are kept in {part.path}: "
@@ -53,7 +73,9 @@ def download(
     found = file_sha256(part.path) if sha256 else None
     if sha256 and found != sha256.lower():
         part.remove()
-        raise VocapError(f"{url}: its SHA-256 is {found}, not {sha256.lower()}; check the address and the hash")
+        raise VocapError(
+            f"{url}: its SHA-256 is {found}, not {sha256.lower()}; check the address and the hash"
+        )
     complete = part.size == part.total if part.total is not None else part.size != limit_bytes
     note = {"url": url, "etag": part.version, "total_bytes": part.size if complete else part.total}
     note |= {"fetched_bytes": part.size, "complete": complete}
@@ -64,9 +86,11 @@ def download(
 
 
 class _Part:
-    """The bytes received so far, `{output}.part`, and which file they are of, `{output}.part.json`.
+    """The bytes received so far, `{output}.part`, and which file they are of,
+    `{output}.part.json`.
 
-    `version`: its ETag, else its date; without either nothing can be resumed safely. `total`: its length, or None.
+    `version`: its ETag, else its date; without either nothing can be resumed safely.
+    `total`: its length, or None.
     """
 
     def __init__(self, output: Path, url: str) -> None:
@@ -91,7 +115,9 @@ class _Part:
         self.remove()
         self.version, self.total = version, total
         if version:
-            write_text(self._note, json.dumps({"url": self.url, "version": version, "total": total}) + "\n")
+            write_text(
+                self._note, json.dumps({"url": self.url, "version": version, "total": total}) + "\n"
+            )
 
     def remove(self) -> None:
         """Remove both files."""
@@ -99,36 +125,52 @@ class _Part:
         self._note.unlink(missing_ok=True)
 
     def fetch(self, limit_bytes: int | None, timeout_s: float) -> None:
-        """Fetch what is not there yet; raises errors of requests and urllib3 once attempts bring nothing more."""
+        """Fetch what is not there yet; raises errors of requests and urllib3 once
+        attempts bring nothing more.
+        """
         passing = (408, 429, 500, 502, 503, 504)  # states that may pass
-        retry = Retry(RETRIES, status_forcelist=passing, backoff_factor=BACKOFF_S, retry_after_max=LONGEST_WAIT_S)
+        retry = Retry(
+            RETRIES,
+            status_forcelist=passing,
+            backoff_factor=BACKOFF_S,
+            retry_after_max=LONGEST_WAIT_S,
+        )
         failures, best = 0, self.size
         with (
             requests.Session() as session,
             tqdm(desc=self.path.stem, unit="B", unit_scale=True, disable=None) as bar,
         ):
-            session.headers.update({"User-Agent": f"vocap/{__version__}", "Accept-Encoding": "identity"})
+            session.headers.update(
+                {"User-Agent": f"vocap/{__version__}", "Accept-Encoding": "identity"}
+            )
             for scheme in ("http://", "https://"):
                 session.mount(scheme, HTTPAdapter(max_retries=retry))
             while True:
                 try:
                     return self._attempt(session, limit_bytes, timeout_s, bar)
                 except _CUT as error:
-                    # a connection that is cut after it brought bytes is no reason to stop
+                    # a connection that is cut after it brought bytes is no reason to
+                    # stop
                     failures = 0 if self.size > best else failures + 1
                     best = max(best, self.size)
                     if failures > RETRIES or isinstance(error.args[0], MaxRetryError):
                         raise
-                    log.warning("%s: %s; again from byte %s", self.url, _reason(error), f"{self.size:,}")
+                    log.warning(
+                        "%s: %s; again from byte %s", self.url, _reason(error), f"{self.size:,}"
+                    )
                     time.sleep(BACKOFF_S * 2**failures)
 
-    def _attempt(self, session: requests.Session, limit_bytes: int | None, timeout_s: float, bar: tqdm) -> None:
+    def _attempt(
+        self, session: requests.Session, limit_bytes: int | None, timeout_s: float, bar: tqdm
+    ) -> None:
         """One request from the end of the file on."""
         if not self.version:
             self.restart(None, None)
         start, headers = self.size, {}
         if start or limit_bytes is not None:
-            headers["Range"] = f"bytes={start}-" + (str(limit_bytes - 1) if limit_bytes is not None else "")
+            headers["Range"] = f"bytes={start}-" + (
+                str(limit_bytes - 1) if limit_bytes is not None else ""
+            )
         if start:
             headers["If-Range"] = self.version
         with session.get(self.url, headers=headers, stream=True, timeout=timeout_s) as response:
@@ -142,9 +184,13 @@ class _Part:
                         return
 
     def _position(self, response: requests.Response, start: int) -> None:
-        """Bring the file to the start of the response's body: its end, or an empty file."""
+        """Bring the file to the start of the response's body: its end, or an empty
+        file.
+        """
         etag = response.headers.get("ETag", "")
-        version = etag if etag and not etag.startswith("W/") else response.headers.get("Last-Modified")
+        version = (
+            etag if etag and not etag.startswith("W/") else response.headers.get("Last-Modified")
+        )
         place = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", response.headers.get("Content-Range", ""))
         if response.status_code == 200:  # Range ignored, or another version than the one begun
             length = response.headers.get("Content-Length", "")
@@ -154,10 +200,15 @@ class _Part:
         elif response.status_code == 416 or (response.status_code == 206 and place):
             if not place or int(place[1]) != start or (version and version != self.version):
                 self.restart(None, None)
-                raise requests.ConnectionError("the file changed while it was fetched; starting over")
+                raise requests.ConnectionError(
+                    "the file changed while it was fetched; starting over"
+                )
         else:
             answer = f"{response.status_code} {response.reason}"
-            remedy = "check the address and the code of the language in it; dated dumps go away after some weeks"
+            remedy = (
+                "check the address and the code of the language in it; dated dumps go away "
+                "after some weeks"
+            )
             raise VocapError(f"{self.url}: {answer}; {remedy}")
 
 

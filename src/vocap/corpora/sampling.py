@@ -1,4 +1,6 @@
-"""Random samples of lines: of one language's text with its counts, and of all languages in their shares."""
+"""Random samples of lines: of one language's text with its counts, and of all languages
+in their shares.
+"""
 
 import math
 import mmap
@@ -26,9 +28,11 @@ _LIMIT = f"longer than {MAX_LINE_BYTES:,} bytes, SentencePiece's limit"
 
 
 class Reservoir:
-    """Selection of a uniform sample of `size` items of a stream: Algorithm L (Li 1994), skipping most of them.
+    """Selection of a uniform sample of `size` items of a stream: Algorithm L (Li 1994),
+    skipping most of them.
 
-    Draws depend on the position in the stream alone, so cutting the stream into other blocks changes nothing.
+    Draws depend on the position in the stream alone, so cutting the stream into other
+    blocks changes nothing.
     """
 
     def __init__(self, size: int, seed: int) -> None:
@@ -44,7 +48,9 @@ class Reservoir:
         self._next += int(min(gap, 2.0**62)) + 1
 
     def offer(self, count: int) -> tuple[list[int], list[int]]:
-        """Take `count` items; gives the indices of those kept, rising, and the slot that each is put into."""
+        """Take `count` items; gives the indices of those kept, rising, and the slot
+        that each is put into.
+        """
         end = self.seen + count
         filled = min(end, self.size)
         indices = list(range(filled - self.seen))
@@ -58,12 +64,16 @@ class Reservoir:
 
 
 def heldout_count(kept: int) -> int:
-    """Lines held out of `kept`: max(1 %, min(500, 10 %)), at most 10,000, and never the only line."""
+    """Lines held out of `kept`: max(1 %, min(500, 10 %)), at most 10,000, and never the
+    only line.
+    """
     return min(10_000, max(-(-kept // 100), min(500, kept // 10)), kept // 2)
 
 
 def limit_characters(lines: list[bytes], limit: int | None, seed: int) -> list[bytes]:
-    """Draw as many lines at random as hold no more than `limit` characters, in their order; None: all."""
+    """Draw as many lines at random as hold no more than `limit` characters, in their
+    order; None: all.
+    """
     if limit is None or sum(map(len, lines)) <= limit:  # a character has a byte at least
         return lines
     characters = np.fromiter((len(line.decode()) for line in lines), np.int64, len(lines))
@@ -84,12 +94,14 @@ class Sample:
 def draw_sample(
     files: Iterable[TextFile], max_sentences: int, seed: int, max_characters: int | None = None
 ) -> Sample:
-    """A uniform sample of the valid lines of `files`, read once, cut into train and held-out lines by content.
+    """A uniform sample of the valid lines of `files`, read once, cut into train and
+    held-out lines by content.
 
-    Memory: `max_sentences` times (line length + 200 bytes): 350 MB for a million lines of 140 bytes, never more
-    than 4.5 GB for a million; the files may be of any size. Of equal lines in the sample the first stays, so no
-    line is in both parts. Where the lines hold more than `max_characters`, a uniform sample of them does not.
-    Raises VocapError for a file in which more than a tenth of the lines are not UTF-8.
+    Memory: `max_sentences` times (line length + 200 bytes): 350 MB for a million lines
+    of 140 bytes, never more than 4.5 GB for a million; the files may be of any size. Of
+    equal lines in the sample the first stays, so no line is in both parts. Where the
+    lines hold more than `max_characters`, a uniform sample of them does not. Raises
+    VocapError for a file in which more than a tenth of the lines are not UTF-8.
     """
     lines, counts = _read(files, Reservoir(max_sentences, seed))
     distinct = list(dict.fromkeys(lines))
@@ -135,25 +147,32 @@ def _read(files: Iterable[TextFile], reservoir: Reservoir) -> tuple[list[bytes],
 
 
 def _check_encoding(path: str, counts: Mapping[str, int]) -> None:
-    """Raise VocapError for a file of which more than a tenth of the lines are invalid."""
+    """Raise VocapError for a file of which more than a tenth of the lines are
+    invalid.
+    """
     read, invalid, with_nul = counts["read"], counts["invalid_utf8"], counts["with_nul"]
     if invalid <= 0.1 * read:
         return
     if with_nul > invalid / 2:
         said, why = f"{with_nul:,} of {read:,} lines hold NUL bytes", "it is UTF-16, or no text"
     else:
-        said, why = f"not UTF-8: {invalid:,} of {read:,} lines cannot be decoded", "check that it is text"
+        said, why = (
+            f"not UTF-8: {invalid:,} of {read:,} lines cannot be decoded",
+            "check that it is text",
+        )
     raise VocapError(f"{path}: {said}; convert the file (iconv -f ENCODING -t UTF-8): {why}")
 
 
 def check_dropped(path: str, layout: Layout, counts: Mapping[str, int]) -> list[str]:
     """Warnings on the counts of a sample, for a text whose first file is `path`.
 
-    Raises VocapError where no line is left, and where most are too long to be learnt from and nothing cut them
-    into sentences yet.
+    Raises VocapError where no line is left, and where most are too long to be learnt
+    from and nothing cut them into sentences yet.
     """
     if not counts["kept"]:
-        found = ", ".join(f"{counts[name]:,} {name}" for name in ("read", "empty", "overlong", "no_field"))
+        found = ", ".join(
+            f"{counts[name]:,} {name}" for name in ("read", "empty", "overlong", "no_field")
+        )
         raise VocapError(f"{path}: no usable line ({found}); check the file and its format")
     overlong, lines = counts["overlong"], counts["read"] - counts["empty"]
     said = f"{overlong:,} of {lines:,} lines are {_LIMIT}"
@@ -161,25 +180,33 @@ def check_dropped(path: str, layout: Layout, counts: Mapping[str, int]) -> list[
         remedy = "cut them at shorter distances: they have little punctuation"
     else:
         remedy = (
-            "if they are whole documents, cut them into sentences: split_sentences: true (vocap sample "
+            "if they are whole documents, cut them into sentences: split_sentences: true (vocap "
+            "sample "
             "--split-sentences)"
         )
         if overlong > REFUSED * lines:
             raise VocapError(f"{path}: {said}, and would be dropped; {remedy}")
     warnings = []
     if layout.kind == "text" and kind_of(path) == "tsv":
-        warnings.append(f'{path} is a table by its name, read as text; write format: "{detect_file(path).format}"')
+        warnings.append(
+            f"{path} is a table by its name, read as text; write format: "
+            f'"{detect_file(path).format}"'
+        )
     if overlong > WARNED * lines:
         warnings.append(f"{said}, and were dropped; {remedy}")
     if (lacking := counts["no_field"]) > (valid := counts["valid"]):
-        warnings.append(f"{lacking:,} records do not have the field; the others gave {valid:,} lines")
+        warnings.append(
+            f"{lacking:,} records do not have the field; the others gave {valid:,} lines"
+        )
     if counts["left_out"]:
         warnings.append(f"{counts['left_out']:,} lines left out: more than --max-characters")
     return warnings
 
 
 def overlong_languages(stats: Iterable[Mapping[str, Any]]) -> str:
-    """One warning for all languages of which a share of lines above `WARNED` is overlong; empty for none."""
+    """One warning for all languages of which a share of lines above `WARNED` is
+    overlong; empty for none.
+    """
     shares = {}
     for entry in stats:
         overlong, lines = entry.get("overlong", 0), entry.get("read", 0) - entry.get("empty", 0)
@@ -188,35 +215,49 @@ def overlong_languages(stats: Iterable[Mapping[str, Any]]) -> str:
     if not shares:
         return ""
     named = ", ".join(f"{language} {share:.0%}" for language, share in shares.items())
-    return f"lines {_LIMIT}, were dropped: {named}; cut documents into sentences with split_sentences: true"
+    return (
+        f"lines {_LIMIT}, were dropped: {named}; cut documents into sentences with "
+        "split_sentences: true"
+    )
 
 
 def chosen_lines(lines: int, quota: int, generator: np.random.Generator) -> np.ndarray:
-    """Indices, rising, of `quota` out of `lines` lines: each floor(quota / lines) times or once more."""
+    """Indices, rising, of `quota` out of `lines` lines: each floor(quota / lines) times
+    or once more.
+    """
     passes, remainder = divmod(quota, lines)
     extra = np.sort(generator.choice(lines, remainder, replace=False))
     return np.sort(np.concatenate([np.repeat(np.arange(lines), passes), extra]))
 
 
 def line_bounds(data: mmap.mmap | bytes) -> np.ndarray:
-    r"""The starts of the lines and, last, the length, int64: line i is `data[bounds[i]:bounds[i + 1]]`."""
+    r"""The starts of the lines and, last, the length, int64: line i is
+    `data[bounds[i]:bounds[i + 1]]`.
+    """
     stops = [np.zeros(1, np.int64)]
     for start in range(0, len(data), _SEARCH):
         block = np.frombuffer(data[start : start + _SEARCH], np.uint8)
         stops.append(np.flatnonzero(block == 10) + (start + 1))
     bounds = np.concatenate(stops)
-    return bounds if bounds[-1] == len(data) else np.append(bounds, len(data))  # a last line without its line end
+    # a last line without its line end
+    return bounds if bounds[-1] == len(data) else np.append(bounds, len(data))
 
 
 def write_mix(
-    path: str | Path, files: Sequence[tuple[str, str | Path]], q: np.ndarray, sentences: int, seed: int
+    path: str | Path,
+    files: Sequence[tuple[str, str | Path]],
+    q: np.ndarray,
+    sentences: int,
+    seed: int,
 ) -> np.ndarray:
-    """Write `sentences` lines of `files` (language, path), shuffled, in shares by `q`; returns the shares.
+    """Write `sentences` lines of `files` (language, path), shuffled, in shares by `q`;
+    returns the shares.
 
-    Where a share is larger than the file, lines are taken several times. Each line gets a random 63-bit key, and
-    lines are written in the order of their keys; the lines and keys of a language depend on its own share alone.
-    Memory: 50 bytes for each line of the mix, 8 for each line of a file, and the pages of the files that the
-    system keeps. Raises VocapError for a file without lines whose share is not 0.
+    Where a share is larger than the file, lines are taken several times. Each line gets
+    a random 63-bit key, and lines are written in the order of their keys; the lines and
+    keys of a language depend on its own share alone. Memory: 50 bytes for each line of
+    the mix, 8 for each line of a file, and the pages of the files that the system
+    keeps. Raises VocapError for a file without lines whose share is not 0.
     """
     counts = quotas(sentences, q)
     texts: list[mmap.mmap] = []
@@ -228,9 +269,12 @@ def write_mix(
                 continue
             if not Path(file).stat().st_size:
                 raise VocapError(
-                    f"{file}: no line to take {quota:,} from; give {language} n = 0 in the weights, or some text"
+                    f"{file}: no line to take {quota:,} from; give {language} n = 0 in the "
+                    "weights, or some text"
                 )
-            generator = np.random.Generator(np.random.PCG64([seed, int.from_bytes(language.encode(), "big")]))
+            generator = np.random.Generator(
+                np.random.PCG64([seed, int.from_bytes(language.encode(), "big")])
+            )
             text = opened.enter_context(open(file, "rb"))
             texts.append(opened.enter_context(mmap.mmap(text.fileno(), 0, access=mmap.ACCESS_READ)))
             bounds = line_bounds(texts[-1])
@@ -242,6 +286,10 @@ def write_mix(
         order = np.argsort(keys, kind="stable")
         for first in range(0, len(order), _BATCH):
             batch = order[first : first + _BATCH]
-            rows = zip(sources[batch].tolist(), starts[batch].tolist(), ends[batch].tolist(), strict=True)
-            output.writelines(texts[source][start:end].removesuffix(b"\n") + b"\n" for source, start, end in rows)
+            rows = zip(
+                sources[batch].tolist(), starts[batch].tolist(), ends[batch].tolist(), strict=True
+            )
+            output.writelines(
+                texts[source][start:end].removesuffix(b"\n") + b"\n" for source, start, end in rows
+            )
     return counts

@@ -1,7 +1,9 @@
-"""The section `corpora` of the configuration: kinds of sources, a class for each, and the text of each language.
+"""The section `corpora` of the configuration: kinds of sources, a class for each, and
+the text of each language.
 
-An entry of `corpora: sources` is of the kind whose own key it has (`url`, `path`, `starter`). Configuration,
-rules, plan and model cards use the class alone, so that a new kind is written in one place:
+An entry of `corpora: sources` is of the kind whose own key it has (`url`, `path`,
+`starter`). Configuration, rules, plan and model cards use the class alone, so that a
+new kind is written in one place:
 
 >>> @register_source
 ... class Nothing(Source):
@@ -35,11 +37,13 @@ from vocap.languages import Language, default_table
 from vocap.text_files import Layout
 
 PACKAGES = ("mediawiki", "homeassistant", "gramps", "weblate", "plone.app.locales", "django")
-VARIABLE = "VOCAP_DATA"  # of the environment: a folder with NTREX-128 (Federmann et al. 2022), among other data
+# of the environment: a folder with NTREX-128 (Federmann et al. 2022), among other data
+VARIABLE = "VOCAP_DATA"
 NTREX = "text/ntrex/{lang}.txt.xz"
 
 MB = 1_000_000
-PROBE_BYTES = 1 << 20  # of a language's first file as stored: enough lines for a mean length, in milliseconds
+# of a language's first file as stored: enough lines for a mean length, in milliseconds
+PROBE_BYTES = 1 << 20
 STORED_SHARE = 0.27  # compressed over plain: CC-100's English, 82 GB of .xz for 300.8 GB of text
 PARAGRAPH = 4  # length of the web's lines, in lengths of a program's messages: a guess
 UNKNOWN_GB = 1.0  # of a language without a number in the table
@@ -54,8 +58,9 @@ Basis = Literal["earlier run", "files", "starter table", "guess"]
 class Volume:
     """The amount of text of one language, all its files: known, or estimated.
 
-    `stored_mb`: millions of bytes as stored; `growth`: bytes of plain text for a stored byte; `line_bytes`,
-    `line_characters`: mean length of a line, its end included; `reach`: the largest vocabulary of all its lines.
+    `stored_mb`: millions of bytes as stored; `growth`: bytes of plain text for a stored
+    byte; `line_bytes`, `line_characters`: mean length of a line, its end included;
+    `reach`: the largest vocabulary of all its lines.
     """
 
     basis: Basis
@@ -68,17 +73,25 @@ class Volume:
 
 
 def check_pattern(value: str, known: Collection[str] = ("{lang}",)) -> str:
-    """A path or an address with no placeholders but those known; raises ValueError for another one."""
+    """A path or an address with no placeholders but those known; raises ValueError for
+    another one.
+    """
     for placeholder in re.findall(r"\{[^{}]*\}", value):
         if placeholder not in known:
-            raise ValueError(f"{placeholder} has no meaning here; the code of the language is written {{lang}}")
+            raise ValueError(
+                f"{placeholder} has no meaning here; the code of the language is written {{lang}}"
+            )
     return value
 
 
 def check_url(value: str) -> str:
-    """An address of the web, with `{lang}` and `{date}` alone; raises ValueError for anything else."""
+    """An address of the web, with `{lang}` and `{date}` alone; raises ValueError for
+    anything else.
+    """
     if not re.match(r"https?://[^/]", value):
-        raise ValueError("an address starts with http:// or https://; for a file on this machine use path")
+        raise ValueError(
+            "an address starts with http:// or https://; for a file on this machine use path"
+        )
     return check_pattern(value, ("{lang}", DATE))
 
 
@@ -91,7 +104,9 @@ def check_path_pattern(value: str) -> str:
 def check_varies(value: str) -> str:
     """Raises ValueError for a pattern that is one file for all languages."""
     if "{lang}" not in value:
-        raise ValueError("write {lang} where the code of the language stands; each has a file of its own")
+        raise ValueError(
+            "write {lang} where the code of the language stands; each has a file of its own"
+        )
     return value
 
 
@@ -105,9 +120,9 @@ class Source(BaseModel):
 
     Attributes
     ----------
-    key : the setting that tells the kind
-    options : further words of `vocap sample`
-    folder : below the results, made by the run, with {lang}.txt of every language; None for text from elsewhere
+    key : the setting that tells the kind options : further words of `vocap sample`
+    folder : below the results, made by the run, with {lang}.txt of every language; None
+    for text from elsewhere
     """
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -117,23 +132,36 @@ class Source(BaseModel):
     folder: ClassVar[str | None] = None
 
     codes: dict[str, str] = Field({}, description="our code: theirs, where they differ")
-    licence: str | None = Field(None, min_length=1, description="of the text, for the model cards of tokenizers")
-    code_column: str | None = Field(None, description="column of the table of languages that holds their codes")
+    licence: str | None = Field(
+        None, min_length=1, description="of the text, for the model cards of tokenizers"
+    )
+    code_column: str | None = Field(
+        None, description="column of the table of languages that holds their codes"
+    )
     missing: list[str] = Field([], description="codes of languages that this source lacks")
-    format: str = Field("text", description="text (a sentence a line), jsonl:FIELD, tsv:COLUMN, or parquet:COLUMN")
-    split_sentences: bool = Field(False, description="cut each line into sentences: for whole articles")
-    escaped_newlines: bool = Field(False, description=r"a backslash and an n in the text stand for a line end")
+    format: str = Field(
+        "text", description="text (a sentence a line), jsonl:FIELD, tsv:COLUMN, or parquet:COLUMN"
+    )
+    split_sentences: bool = Field(
+        False, description="cut each line into sentences: for whole articles"
+    )
+    escaped_newlines: bool = Field(
+        False, description=r"a backslash and an n in the text stand for a line end"
+    )
 
     documents: bool = Field(
         False,
-        description="records of jsonl or parquet keep their line ends, so that these are learnt too; parts of up "
+        description="records of jsonl or parquet keep their line ends, so that these are learnt "
+        "too; parts of up "
         "to 4,192 bytes take the place of lines",
     )
 
     @property
     def layout(self) -> Layout:
         """How the text is stored in its files."""
-        return Layout.parse(self.format, self.split_sentences, self.escaped_newlines, self.documents)
+        return Layout.parse(
+            self.format, self.split_sentences, self.escaped_newlines, self.documents
+        )
 
     @pydantic.model_validator(mode="after")
     def _readable(self) -> "Source":
@@ -144,7 +172,9 @@ class Source(BaseModel):
         return self
 
     def url_of(self, code: str) -> str | None:
-        """The address of a language's text, by the source's own code; None for text that is not downloaded."""
+        """The address of a language's text, by the source's own code; None for text
+        that is not downloaded.
+        """
         return None
 
     def paths_of(self, code: str) -> list[str]:
@@ -152,13 +182,17 @@ class Source(BaseModel):
         return []
 
     def terms(self, packages: str) -> str:
-        """The licence, for a model card; `packages`: those of the starter corpus, with theirs."""
+        """The licence, for a model card; `packages`: those of the starter corpus, with
+        theirs.
+        """
         return self.licence or UNLICENSED
 
     def volume(self, found: "Resolved", language: Language, packages: Sequence[str]) -> Volume:
-        """The amount of text; `packages`: those of the starter corpus. Raises OSError and VocapError.
+        """The amount of text; `packages`: those of the starter corpus. Raises OSError
+        and VocapError.
 
-        From the sizes of the files, and the lines and the compression at the beginning of the first.
+        From the sizes of the files, and the lines and the compression at the beginning
+        of the first.
         """
         from vocap.text_files.records import TextFile  # numpy, which the configuration does without
 
@@ -189,7 +223,9 @@ class UrlSource(Source):
     """One file of each language, downloaded over http or https."""
 
     url: Address = Field(description="address of one file, with {lang} for the source's own code")
-    date: str | None = Field(None, pattern=r"^[0-9A-Za-z.-]+$", description="replaces {date} in url")
+    date: str | None = Field(
+        None, pattern=r"^[0-9A-Za-z.-]+$", description="replaces {date} in url"
+    )
     key: ClassVar[str] = "url"
 
     @pydantic.model_validator(mode="after")
@@ -202,9 +238,13 @@ class UrlSource(Source):
         return self.url.replace("{lang}", code).replace(DATE, self.date or "")
 
     def volume(self, found, language, packages):
-        """From the sizes of the paper's corpora in the table of languages, without a request to a server."""
+        """From the sizes of the paper's corpora in the table of languages, without a
+        request to a server.
+        """
         facts = language.facts
-        gigabytes = number(facts.get("paper_wikipedia_gb" if "wiki" in self.url else "paper_cc_gb", ""))
+        gigabytes = number(
+            facts.get("paper_wikipedia_gb" if "wiki" in self.url else "paper_cc_gb", "")
+        )
         plain = (UNKNOWN_GB if math.isnan(gigabytes) else gigabytes) * 1000
         share = STORED_SHARE if found.url.endswith(COMPRESSED) else 1.0
         row = starter_table().get(language.code)
@@ -221,7 +261,10 @@ class PathSource(Source):
         list[PathPattern],
         pydantic.BeforeValidator(lambda value: [value] if isinstance(value, str) else value),
         Field(min_length=1),
-    ] = Field(description="files, folders (all files in them) or patterns (`/data/{lang}/*.gz`), with {lang}")
+    ] = Field(
+        description="files, folders (all files in them) or patterns (`/data/{lang}/*.gz`), with "
+        "{lang}"
+    )
     key: ClassVar[str] = "path"
 
     def paths_of(self, code):
@@ -234,21 +277,33 @@ class StarterSource(Source):
 
     starter: Literal[True] = Field(description="the starter corpus; it has no other settings here")
     key: ClassVar[str] = "starter"
-    options: ClassVar[tuple[str, ...]] = ("--allow-empty",)  # it lacks some languages: the run continues
+    # it lacks some languages: the run continues
+    options: ClassVar[tuple[str, ...]] = ("--allow-empty",)
     folder: ClassVar[str] = "corpora/starter/text"
 
     @pydantic.model_validator(mode="after")
     def _alone(self) -> "StarterSource":
         if self.model_fields_set != {"starter"}:
-            raise ValueError("starter: true stands alone; the starter corpus has no other settings here")
+            raise ValueError(
+                "starter: true stands alone; the starter corpus has no other settings here"
+            )
         return self
 
     def terms(self, packages):
-        return f"the interface texts of {packages}; the tokenizer holds words and word parts of them"
+        return (
+            f"the interface texts of {packages}; the tokenizer holds words and word parts of them"
+        )
 
     def volume(self, found, language, packages):
-        """Lines of the chosen packages; equal lines of two count twice, up to those of all six together."""
-        row = starter_table().get(language.code) or {"lines": 0, "bytes": 0, "characters": 0, "reach": 0}
+        """Lines of the chosen packages; equal lines of two count twice, up to those of
+        all six together.
+        """
+        row = starter_table().get(language.code) or {
+            "lines": 0,
+            "bytes": 0,
+            "characters": 0,
+            "reach": 0,
+        }
         lines = min(row["lines"], sum(row.get(package, 0) for package in packages))
         means = [row[unit] / max(row["lines"], 1) for unit in ("bytes", "characters")]
         reach = row["reach"] if lines == row["lines"] else None
@@ -266,7 +321,8 @@ def starter_table() -> dict[str, dict[str, int]]:
 def parse_source(value: Any) -> Source:
     """The settings of a source from keys and values; settings as they are.
 
-    Raises ValueError unless exactly one key tells the kind, and pydantic's ValidationError for wrong values.
+    Raises ValueError unless exactly one key tells the kind, and pydantic's
+    ValidationError for wrong values.
     """
     if isinstance(value, Source):
         return value
@@ -280,12 +336,15 @@ def parse_source(value: Any) -> Source:
     return SOURCE_KINDS[given[0]].model_validate(value)
 
 
-# a field of any registered kind: a union of pydantic holds those that are registered before its declaration
+# a field of any registered kind: a union of pydantic holds those that are registered
+# before its declaration
 AnySource = Annotated[
     Source,
     pydantic.GetPydanticSchema(
         lambda *_: pydantic_core.core_schema.no_info_plain_validator_function(parse_source),
-        lambda _, handler: handler(pydantic.TypeAdapter(Union[tuple(SOURCE_KINDS.values())]).core_schema),  # noqa: UP007
+        lambda _, handler: handler(
+            pydantic.TypeAdapter(Union[tuple(SOURCE_KINDS.values())]).core_schema
+        ),  # noqa: UP007
     ),
 ]
 
@@ -307,7 +366,9 @@ class Resolved:
         return [path for path in self.paths if not expand(path)]
 
     def files(self) -> list[str]:
-        """The files of the paths; raises UsageError for one whose name a workflow cannot take."""
+        """The files of the paths; raises UsageError for one whose name a workflow
+        cannot take.
+        """
         files = [file for path in self.paths for file in expand(path)]
         for file in files:
             try:
@@ -317,14 +378,24 @@ class Resolved:
         return files
 
     def inputs(self, results: str, stage: str = "corpora") -> list[str]:
-        """The files and folders below `results` or of the user's that a job of `stage` reads."""
+        """The files and folders below `results` or of the user's that a job of `stage`
+        reads.
+        """
         if self.source.folder:
             return [f"{results}/{self.source.folder}"]
-        return [f"{results}/{stage}/downloads/{self.name}/{self.language}"] if self.url else self.files()
+        return (
+            [f"{results}/{stage}/downloads/{self.name}/{self.language}"]
+            if self.url
+            else self.files()
+        )
 
     def texts(self, inputs: list[str]) -> list[str]:
         """These inputs as arguments of a command; patterns as they are written."""
-        return [f"{inputs[0]}/{self.language}.txt"] if self.source.folder else self.paths or list(inputs)
+        return (
+            [f"{inputs[0]}/{self.language}.txt"]
+            if self.source.folder
+            else self.paths or list(inputs)
+        )
 
     def sample_options(self) -> list[str]:
         """The options of `vocap sample` for this source, as words of a command line."""
@@ -338,10 +409,13 @@ class Resolved:
 def resolve(name: str, source: Source, language: Language) -> Resolved:
     """The text of `language` in `source`, called `name` in the configuration.
 
-    Raises UsageError where it has none, or where the table lacks the column that holds its codes.
+    Raises UsageError where it has none, or where the table lacks the column that holds
+    its codes.
     """
     key = f"corpora.sources.{name}"
-    remedy = f"give {language.code} another source under corpora.languages, or leave it out of languages"
+    remedy = (
+        f"give {language.code} another source under corpora.languages, or leave it out of languages"
+    )
     if language.code in source.missing:
         raise UsageError(f"{key}: it has no text in {language.name} ({language.code}): {remedy}")
     if language.code in source.codes:
@@ -352,11 +426,14 @@ def resolve(name: str, source: Source, language: Language) -> Resolved:
         code = language.facts.get(source.code_column, "")
         if not code:
             raise UsageError(
-                f"{key}.code_column: the table of languages has no {source.code_column!r} for {language.code}; "
+                f"{key}.code_column: the table of languages has no {source.code_column!r} for "
+                f"{language.code}; "
                 f"fill it in, or write the source's code under {key}.codes"
             )
     if not code or re.search(r"[/{}<>\x00-\x1f]", code) or code in (".", ".."):
-        raise UsageError(f"{key}.codes.{language.code}: {code!r} cannot be a code; it becomes part of a path")
+        raise UsageError(
+            f"{key}.codes.{language.code}: {code!r} cannot be a code; it becomes part of a path"
+        )
     return Resolved(name, language.code, code, source, source.url_of(code), source.paths_of(code))
 
 
@@ -367,7 +444,8 @@ class Download(BaseModel):
 
     url: Address = Field(description="its address; the last part names the file")
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = Field(
-        None, description="refuse the file unless this is its SHA-256; null: not known, and not checked"
+        None,
+        description="refuse the file unless this is its SHA-256; null: not known, and not checked",
     )
     bytes: Annotated[int, Field(ge=1)] | None = Field(None, description="its length, for the plan")
 
@@ -390,7 +468,8 @@ class Mix(BaseModel):
 
     sentences: Literal["all"] | Annotated[int, Field(ge=1)] = Field(
         "all",
-        description="all: every training line, counted so often that its language has the share q_i of Equation "
+        description="all: every training line, counted so often that its language has the share "
+        "q_i of Equation "
         "3; or how many lines are drawn, of all languages together",
     )
 
@@ -401,17 +480,24 @@ class Starter(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     packages: Annotated[list[Literal[PACKAGES]], Field(min_length=1)] = Field(
-        list(PACKAGES), description="whose translated messages it is made of, the preferred one first"
+        list(PACKAGES),
+        description="whose translated messages it is made of, the preferred one first",
     )
 
 
 class Corpora(BaseModel):
-    """Where text comes from, how much of it is kept, and how much each language weighs."""
+    """Where text comes from, how much of it is kept, and how much each language
+    weighs.
+    """
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    table: PlainPath = Field("config/languages.tsv", description="the languages: names, scripts, resource groups")
-    source: str = Field("starter", description="name of the source of every language that `languages` leaves out")
+    table: PlainPath = Field(
+        "config/languages.tsv", description="the languages: names, scripts, resource groups"
+    )
+    source: str = Field(
+        "starter", description="name of the source of every language that `languages` leaves out"
+    )
     languages: dict[str, str] = Field({}, description="language: name of its source")
     sources: dict[str, AnySource | None] = Field({}, description="the sources, by name")
     max_sentences: int = Field(1_000_000, ge=20, description="valid lines sampled of each language")
@@ -423,15 +509,19 @@ class Corpora(BaseModel):
     scan_bytes: int | None = Field(
         None,
         ge=1,
-        description="bytes of a language's files, as stored, to read; counts are extrapolated to the whole",
+        description="bytes of a language's files, as stored, to read; counts are extrapolated to "
+        "the whole",
     )
     weights: str = Field(
-        "lines", min_length=1, description="n_i of Equation 3: lines, bytes, or a numeric column of the table"
+        "lines",
+        min_length=1,
+        description="n_i of Equation 3: lines, bytes, or a numeric column of the table",
     )
     mix: Mix = Mix()
     parallel: AlignedPattern | None = Field(
         None,
-        description="path, with {lang}, of line-aligned files that tokenizers are evaluated on; an empty line: no "
+        description="path, with {lang}, of line-aligned files that tokenizers are evaluated on; "
+        "an empty line: no "
         "translation; null: those of the starter corpus, if all text comes from it",
     )
     development: AlignedPattern | None = Field(
@@ -441,7 +531,9 @@ class Corpora(BaseModel):
 
     @pydantic.model_validator(mode="after")
     def _packaged_table(self) -> "Corpora":
-        """Elsewhere than in the project's folder, the table that ships with the package."""
+        """Elsewhere than in the project's folder, the table that ships with the
+        package.
+        """
         if "table" not in self.model_fields_set and not Path(self.table).exists():
             self.table = str(default_table())
         return self
@@ -450,7 +542,8 @@ class Corpora(BaseModel):
 def resolve_all(corpora: Corpora, languages: Iterable[Language]) -> dict[str, Resolved]:
     """The source of every language, by code, in the order of `languages`.
 
-    Raises one UsageError with a line for each language that has none, or that would read another one's file.
+    Raises one UsageError with a line for each language that has none, or that would
+    read another one's file.
     """
     resolved: dict[str, Resolved] = {}
     owners: dict[str, str] = {}
@@ -459,8 +552,13 @@ def resolve_all(corpora: Corpora, languages: Iterable[Language]) -> dict[str, Re
         name = corpora.languages.get(language.code, corpora.source)
         source = corpora.sources.get(name)
         if source is None:
-            known = ", ".join(known for known, entry in corpora.sources.items() if entry is not None) or "none"
-            mistakes.append(f"corpora: {language.code} takes its text from {name!r}, no such source ({known})")
+            known = (
+                ", ".join(known for known, entry in corpora.sources.items() if entry is not None)
+                or "none"
+            )
+            mistakes.append(
+                f"corpora: {language.code} takes its text from {name!r}, no such source ({known})"
+            )
             continue
         try:
             found = resolve(name, source, language)
@@ -472,7 +570,8 @@ def resolve_all(corpora: Corpora, languages: Iterable[Language]) -> dict[str, Re
         for place in places:
             if place in owners:
                 mistakes.append(
-                    f"corpora.sources.{name}: {owners[place]} and {language.code} would both read {place}; "
+                    f"corpora.sources.{name}: {owners[place]} and {language.code} would both read "
+                    f"{place}; "
                     "write {lang} in it, or give each its own source under corpora.languages"
                 )
             owners[place] = language.code
@@ -483,9 +582,11 @@ def resolve_all(corpora: Corpora, languages: Iterable[Language]) -> dict[str, Re
 
 @dataclass(frozen=True)
 class ParallelText:
-    """Line-aligned files, one a language: their `pattern`, which holds {lang}, and their `name` in messages.
+    """Line-aligned files, one a language: their `pattern`, which holds {lang}, and
+    their `name` in messages.
 
-    `folder`: the starter corpus's, where they are its own; Snakemake makes them with it.
+    `folder`: the starter corpus's, where they are its own; Snakemake makes them with
+    it.
     """
 
     pattern: str
@@ -506,12 +607,16 @@ class ParallelText:
 
 
 def evaluation_text(
-    corpora: Corpora, languages: Collection[str], starter: str | None, environment: Mapping[str, str]
+    corpora: Corpora,
+    languages: Collection[str],
+    starter: str | None,
+    environment: Mapping[str, str],
 ) -> ParallelText | None:
     """The text that tokenizers are evaluated on; None for none.
 
-    Without `corpora.parallel` NTREX-128 in the folder of `VARIABLE`, if that has any of the languages, else the
-    starter corpus's test text; both only where `starter` names its folder, as all text of the run comes from it.
+    Without `corpora.parallel` NTREX-128 in the folder of `VARIABLE`, if that has any of
+    the languages, else the starter corpus's test text; both only where `starter` names
+    its folder, as all text of the run comes from it.
     """
     if starter and not corpora.parallel and (folder := environment.get(VARIABLE)):
         pattern = f"{folder}/{NTREX}"
@@ -521,7 +626,8 @@ def evaluation_text(
 
 
 def development_text(corpora: Corpora, starter: str | None) -> ParallelText | None:
-    """The text that trainers may look at: `corpora.development`, else the starter corpus's own as above.
+    """The text that trainers may look at: `corpora.development`, else the starter
+    corpus's own as above.
 
     It depends on no environment variable, so neither do tokenizers.
     """
@@ -529,7 +635,11 @@ def development_text(corpora: Corpora, starter: str | None) -> ParallelText | No
 
 
 def _parallel_text(own: str | None, starter: str | None, name: str) -> ParallelText | None:
-    """The user's `own`, else the set `name` that the starter corpus holds out, else none."""
+    """The user's `own`, else the set `name` that the starter corpus holds out, else
+    none.
+    """
     if own or not starter:
         return ParallelText(own, own) if own else None
-    return ParallelText(f"{starter}/parallel/{name}/{{lang}}.txt", f"the starter corpus, parallel/{name}", starter)
+    return ParallelText(
+        f"{starter}/parallel/{name}/{{lang}}.txt", f"the starter corpus, parallel/{name}", starter
+    )

@@ -1,4 +1,6 @@
-"""The correlation study: its settings, the part that can run, points and coefficients, and `vocap correlate`."""
+"""The correlation study: its settings, the part that can run, points and coefficients,
+and `vocap correlate`.
+"""
 
 import json
 import statistics
@@ -27,25 +29,37 @@ def _unweighted(model: Recipe) -> Recipe:
     if model.weights == "corpora":
         raise ValueError("weights: a model of one language has none to weigh; leave it out")
     if model.causal:
-        raise ValueError("objective: the study fine-tunes its models, which must be masked; leave it out")
+        raise ValueError(
+            "objective: the study fine-tunes its models, which must be masked; leave it out"
+        )
     return model
 
 
 class Correlation(BaseModel):
-    """Section 2.1: a model for each of a language's vocabularies, and its scores in that language."""
+    """Section 2.1: a model for each of a language's vocabularies, and its scores in
+    that language.
+    """
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    languages: Distinct[str] = Field([], description="the paper's: [hi, fa, it, ru]; none: nothing runs")
+    languages: Distinct[str] = Field(
+        [], description="the paper's: [hi, fa, it, ru]; none: nothing runs"
+    )
     sizes: Annotated[list[int], BeforeValidator(parse_sizes)] = Field(
-        list(range(1000, 31000, 1000)), description="of vocabularies.sizes; the default is the paper's"
+        list(range(1000, 31000, 1000)),
+        description="of vocabularies.sizes; the default is the paper's",
     )
     tasks: Distinct[TaskName] = Field(
-        ["udpos", "panx"], min_length=1, description="that a model is fine-tuned on, with finetuning.recipes"
+        ["udpos", "panx"],
+        min_length=1,
+        description="that a model is fine-tuned on, with finetuning.recipes",
     )
-    seeds: Distinct[Seed] = Field([1], min_length=1, description="of fine-tuning; scores are their mean")
+    seeds: Distinct[Seed] = Field(
+        [1], min_length=1, description="of fine-tuning; scores are their mean"
+    )
     model: Annotated[Recipe, AfterValidator(_unweighted)] = Field(
-        Recipe(loss=Full()), description="how each is pre-trained, on its language alone: as pretraining: models"
+        Recipe(loss=Full()),
+        description="how each is pre-trained, on its language alone: as pretraining: models",
     )
 
 
@@ -53,7 +67,8 @@ class Correlation(BaseModel):
 class Study:
     """The runnable part of the study: models of `languages`, and the tasks of each.
 
-    `files`: of each language those present or to be fetched (`supply`). `left_out`: (part, reason).
+    `files`: of each language those present or to be fetched (`supply`). `left_out`:
+    (part, reason).
     """
 
     languages: list[str] = field(default_factory=list)
@@ -66,10 +81,11 @@ class Study:
 def plan_study(
     settings: Correlation, finetuning: Finetuning, languages: Iterable[str], assume: bool = False
 ) -> Study:
-    """The runnable part of the study, by the files of the XTREME folder and the languages with text.
+    """The runnable part of the study, by the files of the XTREME folder and the
+    languages with text.
 
-    Models are pre-trained without these files. With `assume`, a task without its folder is planned as if its
-    files existed.
+    Models are pre-trained without these files. With `assume`, a task without its folder
+    is planned as if its files existed.
     """
     # the languages with text
     chosen = [language for language in settings.languages if language in set(languages)]
@@ -101,8 +117,12 @@ def plan_study(
     return study
 
 
-def unreached(vocabularies: Path, languages: Iterable[str], sizes: Sequence[int]) -> dict[str, list[int]]:
-    """The sizes that a language's text does not reach, by its curve; a language without one is left out."""
+def unreached(
+    vocabularies: Path, languages: Iterable[str], sizes: Sequence[int]
+) -> dict[str, list[int]]:
+    """The sizes that a language's text does not reach, by its curve; a language without
+    one is left out.
+    """
     paths = {language: vocabularies / language / "curve.tsv" for language in languages}
     curves = {language: read_points(path) for language, path in paths.items() if path.exists()}
     return {
@@ -126,7 +146,9 @@ class Measured(NamedTuple):
 
 
 class Coefficients(NamedTuple):
-    """Pearson's coefficients over the sizes of one language and task; None where they are not defined."""
+    """Pearson's coefficients over the sizes of one language and task; None where they
+    are not defined.
+    """
 
     language: str
     task: str
@@ -136,7 +158,9 @@ class Coefficients(NamedTuple):
     rho_size: float | None  # of the vocabulary's size with F1
 
 
-def correlations(points: Iterable[Measured], holes: Mapping[str, Sequence[int]]) -> list[Coefficients]:
+def correlations(
+    points: Iterable[Measured], holes: Mapping[str, Sequence[int]]
+) -> list[Coefficients]:
     """A row for each language and task, in order of first appearance.
 
     `holes`: the requested sizes of a language without a vocabulary.
@@ -146,14 +170,17 @@ def correlations(points: Iterable[Measured], holes: Mapping[str, Sequence[int]])
         groups.setdefault((point.language, point.task), []).append(point)
     found = []
     for key, group in groups.items():
-        f1, alps, sizes = ([float(getattr(one, name)) for one in group] for name in ("f1", "alp", "size"))
+        f1, alps, sizes = (
+            [float(getattr(one, name)) for one in group] for name in ("f1", "alp", "size")
+        )
         counts = (len(group), len(holes.get(key[0], ())))
         found.append(Coefficients(*key, *counts, pearson(alps, f1), pearson(sizes, f1)))
     return found
 
 
 def pearson(x: Sequence[float], y: Sequence[float]) -> float | None:
-    """Pearson's correlation; None for fewer than three pairs, or where all of one side are equal.
+    """Pearson's correlation; None for fewer than three pairs, or where all of one side
+    are equal.
 
     >>> pearson([1, 2, 3], [2, 4, 6]), pearson([1, 1, 1], [1, 2, 3])
     (1.0, None)
@@ -164,19 +191,31 @@ def pearson(x: Sequence[float], y: Sequence[float]) -> float | None:
 
 
 def measure(folder: Path, vocabularies: Path) -> Measured:
-    """The point of a folder LANGUAGE/SIZE/TASK that `vocap score` wrote, with LANGUAGE/SIZE/pretrained beside it.
+    """The point of a folder LANGUAGE/SIZE/TASK that `vocap score` wrote, with
+    LANGUAGE/SIZE/pretrained beside it.
 
-    F1 is that of the chosen setting on the test file, or on the development file where the test labels are
-    withheld; ALP is that of LANGUAGE/curve.tsv under `vocabularies`. Raises VocapError for a folder without a
-    score, and for one of a size that has no ALP.
+    F1 is that of the chosen setting on the test file, or on the development file where
+    the test labels are withheld; ALP is that of LANGUAGE/curve.tsv under
+    `vocabularies`. Raises VocapError for a folder without a score, and for one of a
+    size that has no ALP.
     """
-    from vocap.finetuning.scores import chosen_scores, read_selection  # pandas, which rules do without
+    # pandas, which rules do without
+    from vocap.finetuning.scores import (
+        chosen_scores,
+        read_selection,
+    )
 
     language, size, task = ("", "", "", *folder.absolute().parts)[-3:]
     curve = vocabularies / language / "curve.tsv"
-    alps = {str(point.size): point.alp for point in read_points(curve)} if language and curve.exists() else {}
+    alps = (
+        {str(point.size): point.alp for point in read_points(curve)}
+        if language and curve.exists()
+        else {}
+    )
     if alps.get(size) is None:
-        raise VocapError(f"{folder}: not LANGUAGE/SIZE/TASK, of a size that has an ALP; leave the folder out")
+        raise VocapError(
+            f"{folder}: not LANGUAGE/SIZE/TASK, of a size that has an ALP; leave the folder out"
+        )
     scores = chosen_scores(folder, read_selection(folder)).query("metric == 'f1'")
     splits = scores.groupby("split")["value"].apply(list)
     split = next((split for split in ("test", "dev") if split in splits), None)
@@ -186,9 +225,13 @@ def measure(folder: Path, vocabularies: Path) -> Measured:
     try:
         steps = int(json.loads(metrics.read_text("utf-8").splitlines()[-1])["step"])
     except (LookupError, TypeError, ValueError):
-        raise VocapError(f"{metrics}: its last line names no step; delete it and train the model again") from None
+        raise VocapError(
+            f"{metrics}: its last line names no step; delete it and train the model again"
+        ) from None
     values = splits[split]
-    return Measured(language, int(size), alps[size], task, split, sum(values) / len(values), len(values), steps)
+    return Measured(
+        language, int(size), alps[size], task, split, sum(values) / len(values), len(values), steps
+    )
 
 
 FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
@@ -196,24 +239,38 @@ FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 
 @click.command()
 @click.option("--vocabularies", required=True, type=FOLDER, help="Holds LANGUAGE/curve.tsv.")
-@click.option("--size", "sizes", required=True, multiple=True, type=int, help="Of the study; may be repeated.")
 @click.option(
-    "-o", "--output", "out", required=True, type=click.Path(path_type=Path), help="Folder of both tables."
+    "--size", "sizes", required=True, multiple=True, type=int, help="Of the study; may be repeated."
+)
+@click.option(
+    "-o",
+    "--output",
+    "out",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="Folder of both tables.",
 )
 @click.argument("scored", nargs=-1, type=FOLDER)
-def correlate(vocabularies: Path, sizes: tuple[int, ...], out: Path, scored: tuple[Path, ...]) -> None:
+def correlate(
+    vocabularies: Path, sizes: tuple[int, ...], out: Path, scored: tuple[Path, ...]
+) -> None:
     """Correlate F1 with ALP and with the vocabulary's size (section 2.1).
 
-    SCORED are folders LANGUAGE/SIZE/TASK that vocap score wrote, with LANGUAGE/SIZE/pretrained beside them.
-    Writes points.tsv and correlations.tsv.
+    SCORED are folders LANGUAGE/SIZE/TASK that vocap score wrote, with
+    LANGUAGE/SIZE/pretrained beside them. Writes points.tsv and correlations.tsv.
     """
     points = sorted(
-        (measure(folder, vocabularies) for folder in scored), key=lambda one: (one[0], one.task, one.size)
+        (measure(folder, vocabularies) for folder in scored),
+        key=lambda one: (one[0], one.task, one.size),
     )
-    found = correlations(points, unreached(vocabularies, {point.language for point in points}, sizes))
+    found = correlations(
+        points, unreached(vocabularies, {point.language for point in points}, sizes)
+    )
     write_tsv(out / "points.tsv", Measured._fields, points)
     write_tsv(out / "correlations.tsv", Coefficients._fields, found)
     for one in found:
         values = ["none" if rho is None else f"{rho:.3f}" for rho in (one.rho_alp, one.rho_size)]
         described = (one.language, one.task, one.sizes, one.holes)
-        log.info("%s %s, %d sizes, %d not reached: F1 with ALP %s, with |V| %s", *described, *values)
+        log.info(
+            "%s %s, %d sizes, %d not reached: F1 with ALP %s, with |V| %s", *described, *values
+        )

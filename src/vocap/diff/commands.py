@@ -1,4 +1,6 @@
-"""`vocap diff`: two tokenizers on the user's text, counted line by line; as text, JSON and tables."""
+"""`vocap diff`: two tokenizers on the user's text, counted line by line; as text, JSON
+and tables.
+"""
 
 import json
 from collections import Counter
@@ -38,7 +40,9 @@ STEADY = 0.005  # percent: smaller changes count as none
 
 
 class WordChange(NamedTuple):
-    """A word, or a part of a long one, `count` times in the text, and its tokens in each tokenizer."""
+    """A word, or a part of a long one, `count` times in the text, and its tokens in
+    each tokenizer.
+    """
 
     word: str
     count: int
@@ -47,7 +51,9 @@ class WordChange(NamedTuple):
 
 
 class Example(NamedTuple):
-    """A line with all pieces of both; `kind`: `fewer`, `more` or the `same` number of tokens in B."""
+    """A line with all pieces of both; `kind`: `fewer`, `more` or the `same` number of
+    tokens in B.
+    """
 
     kind: str
     line: str
@@ -57,11 +63,13 @@ class Example(NamedTuple):
 
 @dataclass
 class Change:
-    """One language. `counts`: int64 [V] by id, and `unknown`: the id of the unknown token, of either side.
+    """One language. `counts`: int64 [V] by id, and `unknown`: the id of the unknown
+    token, of either side.
 
     Words are separated by white space; a word counts as often as it occurs in the text.
-    `words_changed` are segmented differently; `characters_changed`, of `characters` in words, are those inside the
-    parts that are segmented differently: a measure for scripts without spaces too.
+    `words_changed` are segmented differently; `characters_changed`, of `characters` in
+    words, are those inside the parts that are segmented differently: a measure for
+    scripts without spaces too.
     """
 
     counts: Mapping[str, np.ndarray]
@@ -77,37 +85,59 @@ class Change:
     examples: list[Example] = field(default_factory=list)
 
     def row(self, language: str) -> dict[str, Any]:
-        """The cells of languages.tsv by column; None where there is nothing to average."""
-        lines, tokens = self.lines, {side: int(counts.sum()) for side, counts in self.counts.items()}
-        unknown = {side: 0 if one is None else int(self.counts[side][one]) for side, one in self.unknown.items()}
+        """The cells of languages.tsv by column; None where there is nothing to
+        average.
+        """
+        lines, tokens = (
+            self.lines,
+            {side: int(counts.sum()) for side, counts in self.counts.items()},
+        )
+        unknown = {
+            side: 0 if one is None else int(self.counts[side][one])
+            for side, one in self.unknown.items()
+        }
         return {
             "language": language,
             "lines": lines,
             "lines_changed": self.lines_changed,
             **{f"tokens_{side}": count for side, count in tokens.items()},
-            **{f"tokens_per_sentence_{side}": count / lines if lines else None for side, count in tokens.items()},
-            "change_percent": 100 * (tokens["b"] - tokens["a"]) / tokens["a"] if tokens["a"] else None,
+            **{
+                f"tokens_per_sentence_{side}": count / lines if lines else None
+                for side, count in tokens.items()
+            },
+            "change_percent": 100 * (tokens["b"] - tokens["a"]) / tokens["a"]
+            if tokens["a"]
+            else None,
             **{
                 f"alp_{side}": average_log_probability(counts, lines) if lines else None
                 for side, counts in self.counts.items()
             },
-            **{f"unk_rate_{side}": unknown[side] / count if count else 0.0 for side, count in tokens.items()},
+            **{
+                f"unk_rate_{side}": unknown[side] / count if count else 0.0
+                for side, count in tokens.items()
+            },
             "words": self.words,
             "words_changed": self.words_changed,
             "words_changed_percent": 100 * self.words_changed / self.words if self.words else 0.0,
             "distinct_changed": self.distinct_changed,
-            "characters_changed_percent": 100 * self.characters_changed / self.characters if self.words else 0.0,
+            "characters_changed_percent": 100 * self.characters_changed / self.characters
+            if self.words
+            else 0.0,
         }
 
 
 def compare_text(a: Splitter, b: Splitter, blocks: Iterable[list[str]]) -> Change:
-    """Encode every line with both tokenizers, and every distinct word, all of which are held in memory."""
+    """Encode every line with both tokenizers, and every distinct word, all of which are
+    held in memory.
+    """
     sides = {"a": a, "b": b}
     counts = {name: np.zeros(side.encoder.size, np.int64) for name, side in sides.items()}
     change = Change(counts, {name: side.encoder.unk_id for name, side in sides.items()})
     to_b = _ids_in_b(a, b)
     words: Counter[str] = Counter()
-    best: dict[str, tuple[float, str]] = {}  # the changed line of the largest relative difference of each kind
+    best: dict[
+        str, tuple[float, str]
+    ] = {}  # the changed line of the largest relative difference of each kind
     for lines in blocks:
         # tokens of each line
         rows = [side.encoder.encode_batch(lines) for side in (a, b)]
@@ -118,13 +148,22 @@ def compare_text(a: Splitter, b: Splitter, blocks: Iterable[list[str]]) -> Chang
         for line, one, other in zip(lines, *rows, strict=True):
             if len(one) != len(other) or [to_b[number] for number in one] != other:
                 change.lines_changed += 1
-                kind = "fewer" if len(other) < len(one) else "more" if len(other) > len(one) else "same"
-                size = abs(len(other) - len(one)) / max(len(one), len(other), 8)  # short lines count little
+                kind = (
+                    "fewer"
+                    if len(other) < len(one)
+                    else "more"
+                    if len(other) > len(one)
+                    else "same"
+                )
+                # short lines count little
+                size = abs(len(other) - len(one)) / max(len(one), len(other), 8)
                 if len(line) <= EXAMPLE and (kind not in best or size > best[kind][0]):
                     best[kind] = size, line
         words.update(chain.from_iterable(map(str.split, lines)))
     change.examples = [
-        Example(kind, line, *(tuple(chain.from_iterable(side.split(line.split()))) for side in (a, b)))
+        Example(
+            kind, line, *(tuple(chain.from_iterable(side.split(line.split()))) for side in (a, b))
+        )
         for kind, (_, line) in sorted(best.items())
     ]
     _compare_words(a, b, words, change)
@@ -174,8 +213,11 @@ def surface(split: Sequence[str]) -> str:
     return "".join(piece[1:-1] if is_bracketed(piece) else piece for piece in split)
 
 
-def changed_parts(one: Sequence[str], other: Sequence[str]) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
-    """The differences of two splits of a text: the shortest parts between borders that both have.
+def changed_parts(
+    one: Sequence[str], other: Sequence[str]
+) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """The differences of two splits of a text: the shortest parts between borders that
+    both have.
 
     Where the texts differ (other normalisation), the whole is one part.
 
@@ -185,7 +227,12 @@ def changed_parts(one: Sequence[str], other: Sequence[str]) -> list[tuple[tuple[
     if surface(one) != surface(other):
         return [(tuple(one), tuple(other))]
     parts = []
-    starts, at, done = [0, 0], [0, 0], [0, 0]  # of each side: first piece of the part, pieces taken, characters
+    # of each side: first piece of the part, pieces taken, characters
+    starts, at, done = (
+        [0, 0],
+        [0, 0],
+        [0, 0],
+    )
     lengths = [[len(surface((piece,))) for piece in split] for split in (one, other)]
     while at[0] < len(one):
         done[0] += lengths[0][at[0]]
@@ -202,7 +249,9 @@ def changed_parts(one: Sequence[str], other: Sequence[str]) -> list[tuple[tuple[
 
 
 class PieceChange(NamedTuple):
-    """A row of pieces.tsv: a piece, its id in each, and its count in each tokenizer's segmentation of the text."""
+    """A row of pieces.tsv: a piece, its id in each, and its count in each tokenizer's
+    segmentation of the text.
+    """
 
     piece: str
     status: str  # ONLY_A, ONLY_B or MOVED
@@ -212,18 +261,25 @@ class PieceChange(NamedTuple):
     uses_b: int
 
 
-def compare_ids(a: Splitter, b: Splitter, counts_a: np.ndarray, counts_b: np.ndarray) -> list[PieceChange]:
+def compare_ids(
+    a: Splitter, b: Splitter, counts_a: np.ndarray, counts_b: np.ndarray
+) -> list[PieceChange]:
     """Every piece whose id is not the same in both, the most used first, then by piece.
 
-    `counts` int64 [V]: counts of each id in the text. Pieces are compared in the common notation; of two ids
-    with one notation (a byte and a character), the last counts.
+    `counts` int64 [V]: counts of each id in the text. Pieces are compared in the common
+    notation; of two ids with one notation (a byte and a character), the last counts.
     """
-    ids_a, ids_b = ({piece: n for n, piece in enumerate(side.pieces) if piece is not None} for side in (a, b))
+    ids_a, ids_b = (
+        {piece: n for n, piece in enumerate(side.pieces) if piece is not None} for side in (a, b)
+    )
     changes = []
     for piece in {**ids_a, **ids_b}:
         one, other = ids_a.get(piece), ids_b.get(piece)
         if one != other:
-            uses = (0 if n is None else int(counts[n]) for n, counts in ((one, counts_a), (other, counts_b)))
+            uses = (
+                0 if n is None else int(counts[n])
+                for n, counts in ((one, counts_a), (other, counts_b))
+            )
             status = ONLY_A if other is None else ONLY_B if one is None else MOVED
             changes.append(PieceChange(piece, status, one, other, *uses))
     return sorted(changes, key=lambda change: (-max(change.uses_a, change.uses_b), change.piece))
@@ -238,17 +294,22 @@ def describe(
 ) -> dict:
     """The content of `summary.json` and of --json: everything but the long lists.
 
-    `beyond`: a message for each of the `limits` that a language exceeds, and for each language without a line.
+    `beyond`: a message for each of the `limits` that a language exceeds, and for each
+    language without a line.
     """
     rows = [change.row(code) for code, change in found.items()]
-    beyond = [f"{row['language']}: no line in its text" for row in rows if limits and not row["lines"]]
+    beyond = [
+        f"{row['language']}: no line in its text" for row in rows if limits and not row["lines"]
+    ]
     for name, (column, words) in MEASURES.items():
         for row in rows if name in limits else ():
             value = row[column]
             if value is None:  # no token in A
                 value = float("inf") if row["tokens_b"] else 0.0
             if abs(value) > limits[name]:
-                beyond.append(f"{row['language']}: {words} {abs(value):.3g} %, more than {limits[name]:g} %")
+                beyond.append(
+                    f"{row['language']}: {words} {abs(value):.3g} %, more than {limits[name]:g} %"
+                )
     status = Counter(piece.status for piece in pieces)
     same = sizes[0] - status[ONLY_A] - status[MOVED]
     return {
@@ -263,7 +324,9 @@ def describe(
     }
 
 
-def write_tables(out: Path, summary: Mapping, found: Mapping[str, Change], pieces: Sequence[PieceChange]) -> None:
+def write_tables(
+    out: Path, summary: Mapping, found: Mapping[str, Change], pieces: Sequence[PieceChange]
+) -> None:
     """Write `FILES` as the folder `out`, whole or not at all."""
 
     def with_splits(code: str, one) -> tuple:
@@ -282,19 +345,30 @@ def write_tables(out: Path, summary: Mapping, found: Mapping[str, Change], piece
 
 
 def as_text(
-    summary: Mapping, found: Mapping[str, Change], pieces: Sequence[PieceChange], words: int, examples: int
+    summary: Mapping,
+    found: Mapping[str, Change],
+    pieces: Sequence[PieceChange],
+    words: int,
+    examples: int,
 ) -> str:
-    """The comparison as text for a terminal, with `words` and `examples` of them at most."""
+    """The comparison as text for a terminal, with `words` and `examples` of them at
+    most.
+    """
     counts = summary["pieces"]
     head = (
-        f"A  {summary['a']}  ({summary['ids_a']:,} ids)\nB  {summary['b']}  ({summary['ids_b']:,} ids)\n"
+        f"A  {summary['a']}  ({summary['ids_a']:,} ids)\nB  {summary['b']}  ({summary['ids_b']:,} "
+        "ids)\n"
         f"{counts['same']:,} ids hold the same piece; {counts['moved']:,} pieces have another id, "
         f"{counts['only_a']:,} are only in A, {counts['only_b']:,} only in B"
     )
     # the largest changes first
     rows = sorted(
         summary["languages"],
-        key=lambda row: (-abs(row["change_percent"] or 0.0), -row["words_changed"], row["language"]),
+        key=lambda row: (
+            -abs(row["change_percent"] or 0.0),
+            -row["words_changed"],
+            row["language"],
+        ),
     )
     parts = [head, _languages(rows)]
     # words
@@ -307,7 +381,9 @@ def as_text(
             for code, one in changed[:words]
         ]
         shown = "\n".join(aligned(table, left=range(1, 5)))
-        parts.append(f"Words segmented differently, the most frequent of {len(changed):,}:\n{shown}")
+        parts.append(
+            f"Words segmented differently, the most frequent of {len(changed):,}:\n{shown}"
+        )
     # sentences
     lines = []
     for code in [row["language"] for row in rows[:examples]]:
@@ -320,7 +396,9 @@ def as_text(
     # pieces, limits
     lines = []
     for kind, title in ((ONLY_A, "Only in A"), (ONLY_B, "Only in B")):
-        names = [f"{one.piece} ({max(one.uses_a, one.uses_b):,})" for one in pieces if one.status == kind]
+        names = [
+            f"{one.piece} ({max(one.uses_a, one.uses_b):,})" for one in pieces if one.status == kind
+        ]
         if names and words:
             lines.append(f"{title}, with uses in this text: {'  '.join(names[:words])}")
     lines += [f"BEYOND THE LIMIT: {reason}" for reason in summary["beyond"]]
@@ -344,7 +422,8 @@ def _languages(rows: Sequence[Mapping]) -> str:
     }
     table = [[head for head, _ in forms.values()]]
     table += [
-        ["-" if row[key] is None else form.format(row[key]) for key, (_, form) in forms.items()] for row in rows
+        ["-" if row[key] is None else form.format(row[key]) for key, (_, form) in forms.items()]
+        for row in rows
     ]
     moves = [row["change_percent"] or 0.0 for row in rows]
     fewer, more = sum(move < -STEADY for move in moves), sum(move > STEADY for move in moves)
@@ -355,12 +434,28 @@ def _languages(rows: Sequence[Mapping]) -> str:
 @click.command()
 @click.argument("a", type=PATH)
 @click.argument("b", type=PATH)
-@click.option("--text", "texts", multiple=True, metavar="LANG=FILE", help="Text of a language; may be repeated.")
-@click.option("--corpora", type=PATH, help="Folder with {language}/heldout.txt, such as results/corpora.")
-@click.option("--languages", metavar="CODES", help="Comma-separated; all that have text unless given.")
-@click.option("--max-change", type=LIMIT, metavar="PERCENT", help="Limit on the change of tokens a line.")
-@click.option("--max-words", type=LIMIT, metavar="PERCENT", help="Limit on words segmented differently.")
-@click.option("--max-characters", type=LIMIT, metavar="PERCENT", help="Limit on text segmented differently.")
+@click.option(
+    "--text",
+    "texts",
+    multiple=True,
+    metavar="LANG=FILE",
+    help="Text of a language; may be repeated.",
+)
+@click.option(
+    "--corpora", type=PATH, help="Folder with {language}/heldout.txt, such as results/corpora."
+)
+@click.option(
+    "--languages", metavar="CODES", help="Comma-separated; all that have text unless given."
+)
+@click.option(
+    "--max-change", type=LIMIT, metavar="PERCENT", help="Limit on the change of tokens a line."
+)
+@click.option(
+    "--max-words", type=LIMIT, metavar="PERCENT", help="Limit on words segmented differently."
+)
+@click.option(
+    "--max-characters", type=LIMIT, metavar="PERCENT", help="Limit on text segmented differently."
+)
 @click.option("--words", default=20, type=click.IntRange(0), help="Changed words to print.")
 @click.option("--examples", default=3, type=click.IntRange(0), help="Languages with examples.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as one JSON object.")
@@ -369,31 +464,42 @@ def _languages(rows: Sequence[Mapping]) -> str:
 def diff(context, a, b, texts, corpora, languages, as_json, out, words, examples, **limits) -> None:
     """Compare two tokenizers on text: tokens, words, sentences, pieces.
 
-    A and B are each a SentencePiece .model, a tokenizer.json, or a folder with one (results/tokenizers/NAME, or
-    any Hugging Face tokenizer). The limits apply to every language separately. Exit status: 0; 1 where a limit is
-    exceeded, for a check in CI; 2 for a wrong call and for unusable files.
+    A and B are each a SentencePiece .model, a tokenizer.json, or a folder with one
+    (results/tokenizers/NAME, or any Hugging Face tokenizer). The limits apply to every
+    language separately. Exit status: 0; 1 where a limit is exceeded, for a check in CI;
+    2 for a wrong call and for unusable files.
     """
     limits = {name: value for name, value in limits.items() if value is not None}
     try:
         files = find_texts(texts, corpora, parse_languages(languages), ["heldout"])
         one, other = (Splitter(load_encoder(name)) for name in (a, b))
         found = {
-            code: compare_text(one, other, (block for path in parts.values() for block in read_sentences(path)))
+            code: compare_text(
+                one, other, (block for path in parts.values() for block in read_sentences(path))
+            )
             for code, parts in files.items()
         }
         if not any(change.lines for change in found.values()):
             raise VocapError("no line in any text; give text with a sentence a line")
         uses = (sum(change.counts[side] for change in found.values()) for side in "ab")
         pieces = compare_ids(one, other, *uses)
-        summary = describe((str(a), str(b)), (one.encoder.size, other.encoder.size), found, pieces, limits)
+        summary = describe(
+            (str(a), str(b)), (one.encoder.size, other.encoder.size), found, pieces, limits
+        )
         if out is not None:
             write_tables(out, summary, found, pieces)
     except Exception as error:
         system = system_error(error)
         if system is None and not isinstance(error, VocapError):
             raise
-        raise UsageError(explain(system) if system else str(error)) from None  # 1 means that the tokenizers differ
-    text = json.dumps(summary, ensure_ascii=False) if as_json else as_text(summary, found, pieces, words, examples)
+        raise UsageError(
+            explain(system) if system else str(error)
+        ) from None  # 1 means that the tokenizers differ
+    text = (
+        json.dumps(summary, ensure_ascii=False)
+        if as_json
+        else as_text(summary, found, pieces, words, examples)
+    )
     click.echo(text)
     if summary["beyond"]:
         context.exit(1)

@@ -1,7 +1,8 @@
-r"""Whole files or none: output is written beside its target and renamed when complete; locks, tables, JSON, YAML.
+r"""Whole files or none: output is written beside its target and renamed when complete;
+locks, tables, JSON, YAML.
 
-Tables have a header, columns between tabs, UTF-8, `\n`, no quoting: a tab, newline, carriage return or backslash
-inside a cell is written `\t`, `\n`, `\r`, `\\`.
+Tables have a header, columns between tabs, UTF-8, `\n`, no quoting: a tab, newline,
+carriage return or backslash inside a cell is written `\t`, `\n`, `\r`, `\\`.
 """
 
 import fcntl
@@ -36,10 +37,12 @@ def file_sha256(path: str | Path) -> str:
 
 @contextmanager
 def naming(path: str | Path, temporary: Path | None = None) -> Iterator[None]:
-    """Give the system's errors in the block the name of a file: an error of `read` or `write` has none.
+    """Give the system's errors in the block the name of a file: an error of `read` or
+    `write` has none.
 
-    That is `path`, unless another file is named; what lies in `temporary` is named as if it lay in `path`. An
-    error that a library reports as text (`system_error`) is raised as the OSError that it was.
+    That is `path`, unless another file is named; what lies in `temporary` is named as
+    if it lay in `path`. An error that a library reports as text (`system_error`) is
+    raised as the OSError that it was.
     """
     try:
         yield
@@ -55,14 +58,18 @@ def naming(path: str | Path, temporary: Path | None = None) -> Iterator[None]:
 
 @contextmanager
 def replacing(path: str | Path, mode: str = "w") -> Iterator[IO]:
-    """Open a temporary file beside `path` that becomes `path` when the block ends without an error.
+    """Open a temporary file beside `path` that becomes `path` when the block ends
+    without an error.
 
-    Text is UTF-8 with `\\n` line ends. On an error the temporary file is removed and an older `path` stays.
-    Raises OSError (no space, no permission) as the system gives it, VocapError where `path` is a folder.
+    Text is UTF-8 with `\\n` line ends. On an error the temporary file is removed and an
+    older `path` stays. Raises OSError (no space, no permission) as the system gives it,
+    VocapError where `path` is a folder.
     """
     target = Path(path)
     if target.is_dir():
-        raise VocapError(f"{target}: a folder, where a file is to be written; move it away, or name another path")
+        raise VocapError(
+            f"{target}: a folder, where a file is to be written; move it away, or name another path"
+        )
     temporary = _beside(target)
     text = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
     try:
@@ -79,10 +86,12 @@ def replacing(path: str | Path, mode: str = "w") -> Iterator[IO]:
 
 @contextmanager
 def replacing_directory(path: str | Path, owned: Collection[str] | None = None) -> Iterator[Path]:
-    """Give an empty directory beside `path` that takes the place of `path` when the block ends well.
+    """Give an empty directory beside `path` that takes the place of `path` when the
+    block ends well.
 
-    With `owned`, the names of the files that the writer makes (`name/` of folders), a `path` that holds anything
-    else stays as it is: raises UsageError, as for a `path` that is no directory.
+    With `owned`, the names of the files that the writer makes (`name/` of folders), a
+    `path` that holds anything else stays as it is: raises UsageError, as for a `path`
+    that is no directory.
     """
     target = Path(path)
     if target.exists():
@@ -98,9 +107,13 @@ def replacing_directory(path: str | Path, owned: Collection[str] | None = None) 
 
 @contextmanager
 def scratch_directory(path: str | Path) -> Iterator[Path]:
-    """Give an empty directory beside `path`, this process's own, that is removed when the block ends."""
+    """Give an empty directory beside `path`, this process's own, that is removed when
+    the block ends.
+    """
     target = Path(path)
-    with _temporary_folder(target, _beside(target.with_name(f"{target.name}.scratch"))) as temporary:
+    with _temporary_folder(
+        target, _beside(target.with_name(f"{target.name}.scratch"))
+    ) as temporary:
         yield temporary
 
 
@@ -123,13 +136,16 @@ def _check_owned(target: Path, names: Collection[str] | None) -> None:
     if names is not None and (foreign := sorted(found - {*names, *MARKS})):
         held = listed([repr(name) for name in foreign], most=1)
         raise UsageError(
-            f"{target}: would be replaced as a whole, but holds {held}, which this command did not make; name "
+            f"{target}: would be replaced as a whole, but holds {held}, which this command did "
+            "not make; name "
             "another folder, or move that away"
         )
 
 
 def _beside(target: Path) -> Path:
-    """A path of this process's own beside `target`; those of this machine's killed processes are removed."""
+    """A path of this process's own beside `target`; those of this machine's killed
+    processes are removed.
+    """
     target.parent.mkdir(parents=True, exist_ok=True)
     stem = f".{target.name}.{platform.node()}."
     for stale in target.parent.glob(f"{glob.escape(stem)}*.part"):
@@ -144,7 +160,9 @@ def _beside(target: Path) -> Path:
 
 
 def _remove(path: Path) -> None:
-    """Remove a file or a folder, if it is there; errors are left, as the first one is raised."""
+    """Remove a file or a folder, if it is there; errors are left, as the first one is
+    raised.
+    """
     if os.path.isdir(path):
         shutil.rmtree(path, ignore_errors=True)
     else:
@@ -159,7 +177,9 @@ def write_text(path: str | Path, text: str) -> None:
 
 
 def write_json(path: str | Path, content: object) -> None:
-    """Write plain data to `path`, whole or not at all: indented, in UTF-8, with a line end."""
+    """Write plain data to `path`, whole or not at all: indented, in UTF-8, with a line
+    end.
+    """
     write_text(path, json.dumps(content, ensure_ascii=False, indent=2) + "\n")
 
 
@@ -167,8 +187,8 @@ def write_json(path: str | Path, content: object) -> None:
 def locked(path: Path) -> Iterator[None]:
     """Hold the lock file `path`, which names its holder, for the folder that it lies in.
 
-    The system releases it when the process ends. Raises VocapError where another process holds it; errors of the
-    system that name no file get the name of the folder.
+    The system releases it when the process ends. Raises VocapError where another
+    process holds it; errors of the system that name no file get the name of the folder.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with naming(path.parent), open(path, "a+", encoding="utf-8") as file:
@@ -213,14 +233,18 @@ def number(cell: str) -> float:
 
 
 def whole_number(where: str, column: str, cell: str) -> int:
-    """The number in a cell. Raises VocapError, naming its place, unless it is a whole one above 0."""
+    """The number in a cell. Raises VocapError, naming its place, unless it is a whole
+    one above 0.
+    """
     if not (cell.isascii() and cell.isdigit() and 0 < len(cell) < 16 and int(cell) > 0):
         raise VocapError(f"{where}: {column} {cell!r} is not a whole number above 0; correct it")
     return int(cell)
 
 
 def format_cell(value: object) -> str:
-    """One cell: None is empty, floats keep all the digits that matter (`repr`), text is escaped."""
+    """One cell: None is empty, floats keep all the digits that matter (`repr`), text is
+    escaped.
+    """
     if type(value) is str:  # the most frequent kinds first
         return escape(value)
     if type(value) is int:
@@ -256,14 +280,17 @@ def table_lines(columns: Sequence[str], rows: Iterable[Sequence]) -> Iterator[st
 def read_tsv(path: str | Path, required: Sequence[str] = ()) -> Iterator[dict[str, str]]:
     """Yield each line as a dict, column to cell.
 
-    Raises VocapError, naming file and line, for a missing file or column, a folder, invalid UTF-8, a short line.
+    Raises VocapError, naming file and line, for a missing file or column, a folder,
+    invalid UTF-8, a short line.
     """
     try:
         with open(path, encoding="utf-8", newline="\n") as file:
             header = file.readline().rstrip("\r\n").split("\t")
             missing = [column for column in required if column not in header]
             if missing:
-                raise VocapError(f"{path}, line 1: no column {', '.join(missing)}; it has: {', '.join(header)}")
+                raise VocapError(
+                    f"{path}, line 1: no column {', '.join(missing)}; it has: {', '.join(header)}"
+                )
             for number, line in enumerate(file, start=2):
                 cells = line.rstrip("\r\n").split("\t")
                 if len(cells) != len(header):
@@ -283,7 +310,8 @@ def read_tsv(path: str | Path, required: Sequence[str] = ()) -> Iterator[dict[st
 
 
 def aligned(rows: Sequence[Sequence[str]], left: Container[int] = ()) -> list[str]:
-    """A table as lines for a terminal: columns `left` begin below each other, the others end so.
+    """A table as lines for a terminal: columns `left` begin below each other, the
+    others end so.
 
     >>> aligned([["a", "12"], ["bcd", "3"]], left=[0])
     ['a    12', 'bcd   3']
@@ -303,8 +331,9 @@ def read_object(
 ) -> dict[str, Any]:
     """The object that a file holds.
 
-    Raises VocapError, naming file, line and `remedy`, for a file that is not UTF-8, no JSON or another value, and
-    for one with a key twice; for one that is not there with the remedy `absent`, where that is another.
+    Raises VocapError, naming file, line and `remedy`, for a file that is not UTF-8, no
+    JSON or another value, and for one with a key twice; for one that is not there with
+    the remedy `absent`, where that is another.
     """
     path = Path(path)
 
@@ -320,10 +349,15 @@ def read_object(
     except FileNotFoundError:
         raise VocapError(f"{path}: no such file; {absent or remedy}") from None
     except UnicodeDecodeError as error:
-        raise VocapError(f"{path}: not UTF-8 ({error.reason} at byte {error.start}); {remedy}") from None
+        raise VocapError(
+            f"{path}: not UTF-8 ({error.reason} at byte {error.start}); {remedy}"
+        ) from None
     except json.JSONDecodeError as error:
         raise VocapError(f"{path}, line {error.lineno}: not JSON ({error.msg}); {remedy}") from None
-    except (ValueError, RecursionError) as error:  # a number of thousands of digits, thousands of brackets
+    except (
+        ValueError,
+        RecursionError,
+    ) as error:  # a number of thousands of digits, thousands of brackets
         raise VocapError(f"{path}: not JSON ({error}); {remedy}") from None
     if not isinstance(value, dict):
         raise VocapError(f"{path}: a {type(value).__name__}, not an object; {remedy}")
@@ -343,7 +377,10 @@ def _loader() -> type:
                 if isinstance(key, yaml.ScalarNode) and key.tag != _MERGE:
                     line, name = key.start_mark.line + 1, (key.tag, key.value)
                     if name in first:
-                        said = f"the key {key.value[:80]!r} is given twice, first in line {first[name]}; keep one"
+                        said = (
+                            f"the key {key.value[:80]!r} is given twice, first in line "
+                            f"{first[name]}; keep one"
+                        )
                         raise UsageError(f"line {line}: {said}")
                     first[name] = line
             return node
@@ -352,10 +389,11 @@ def _loader() -> type:
 
 
 def read_yaml(path: str | Path, remedy: str = "name a file of YAML") -> Any:
-    """The content of a YAML file, or of a JSON one named `.json`: dicts, lists, texts, numbers, dates.
+    """The content of a YAML file, or of a JSON one named `.json`: dicts, lists, texts,
+    numbers, dates.
 
-    Raises UsageError, naming file and line, for a file that is not there or not UTF-8, for what is no YAML, and
-    for a key that is given twice.
+    Raises UsageError, naming file and line, for a file that is not there or not UTF-8,
+    for what is no YAML, and for a key that is given twice.
     """
     path = Path(path)
     try:
@@ -365,7 +403,9 @@ def read_yaml(path: str | Path, remedy: str = "name a file of YAML") -> Any:
     except UsageError:
         raise
     except UnicodeDecodeError as error:
-        raise UsageError(f"{path}: not UTF-8 ({error.reason} at byte {error.start}); {remedy}") from None
+        raise UsageError(
+            f"{path}: not UTF-8 ({error.reason} at byte {error.start}); {remedy}"
+        ) from None
     except OSError as error:
         raise UsageError(f"{explain(error)}; {remedy}") from None
     except VocapError as error:  # of JSON
@@ -389,12 +429,16 @@ def parse_yaml(text: str, where: object) -> Any:
         line = f", line {mark.line + 1}" if mark else ""
         words = " ".join(filter(None, (error.context, error.problem)))
         raise UsageError(f"{where}{line}: not YAML: {' '.join(words.split())[:300]}") from None
-    except Exception as error:  # of the reader, which knows no line, and of numbers and dates that are none
+    except (
+        Exception
+    ) as error:  # of the reader, which knows no line, and of numbers and dates that are none
         raise UsageError(f"{where}: not YAML: {' '.join(str(error).split())[:300]}") from None
 
 
 def key_lines(path: str | Path) -> Iterator[tuple[str, int]]:
-    """Every key of a YAML file without errors, behind those that it lies in (`a.b`, `a.0` in a list); its line."""
+    """Every key of a YAML file without errors, behind those that it lies in (`a.b`,
+    `a.0` in a list); its line.
+    """
     import yaml
 
     def walk(node: Any, before: str) -> Iterator[tuple[str, int]]:

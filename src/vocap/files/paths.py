@@ -1,4 +1,6 @@
-"""Paths: those that a workflow can take as they are, and the files of a path, a folder or a pattern."""
+"""Paths: those that a workflow can take as they are, and the files of a path, a folder
+or a pattern.
+"""
 
 import glob
 import os
@@ -11,19 +13,24 @@ REMOTE = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 
 
 def check_path(value: str) -> str:
-    """The path itself; raises ValueError for one that Snakemake or a command line would read as something else.
+    """The path itself; raises ValueError for one that Snakemake or a command line would
+    read as something else.
 
-    Snakemake replaces `{name}` and `<name>` in every input file, with no way to quote them.
+    Snakemake replaces `{name}` and `<name>` in every input file, with no way to quote
+    them.
 
     >>> check_path("my text/it's $HOME.txt")
     "my text/it's $HOME.txt"
     """
     if brace := re.search(r"[{}]", value):
         raise ValueError(
-            f"Snakemake takes {brace[0]} in a path for the start or end of a wildcard; rename the file or folder"
+            f"Snakemake takes {brace[0]} in a path for the start or end of a wildcard; rename the "
+            "file or folder"
         )
     if variable := PATHVAR.search(value):
-        raise ValueError(f"Snakemake takes {variable[0]} in a path for a variable; rename the file or folder")
+        raise ValueError(
+            f"Snakemake takes {variable[0]} in a path for a variable; rename the file or folder"
+        )
     if control := re.search(r"[\x00-\x1f\x7f]", value):
         raise ValueError(f"{control[0]!r} is a control character; rename the file or folder")
     if value.startswith("-"):
@@ -32,20 +39,27 @@ def check_path(value: str) -> str:
 
 
 class PlainPath(str):
-    """A path in the configuration, as a type of pydantic's; the value is a str that `check_path` takes."""
+    """A path in the configuration, as a type of pydantic's; the value is a str that
+    `check_path` takes.
+    """
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: type, handler: Callable) -> dict:
         from pydantic_core import core_schema  # commands that only read text do without
 
-        return core_schema.no_info_after_validator_function(check_path, core_schema.str_schema(min_length=1))
+        return core_schema.no_info_after_validator_function(
+            check_path, core_schema.str_schema(min_length=1)
+        )
 
 
 def check_local(path: str) -> str:
-    """The path itself; raises ValueError for an address of another machine, with the remedy."""
+    """The path itself; raises ValueError for an address of another machine, with the
+    remedy.
+    """
     if scheme := REMOTE.match(path):
         raise ValueError(
-            f"{scheme[0]} paths are not read: download the files first and give their folder as path, or give one "
+            f"{scheme[0]} paths are not read: download the files first and give their folder as "
+            "path, or give one "
             "file's http or https address as url"
         )
     return path
@@ -54,9 +68,10 @@ def check_local(path: str) -> str:
 def expand(path: str) -> list[str]:
     """The files of `path`, in sorted order; empty where there is none.
 
-    A folder gives all files in it and in its folders, a pattern (`* ? [...]`, `**` for folders) those that match.
-    Hidden files, and those that `vocap fetch` keeps beside a file, are left out. The order is that of the
-    characters' code points, the same on every machine.
+    A folder gives all files in it and in its folders, a pattern (`* ? [...]`, `**` for
+    folders) those that match. Hidden files, and those that `vocap fetch` keeps beside a
+    file, are left out. The order is that of the characters' code points, the same on
+    every machine.
     """
     if os.path.isdir(path):
         path = os.path.join(glob.escape(path), "**")
@@ -67,10 +82,13 @@ def expand(path: str) -> list[str]:
     return sorted(
         name
         for name in found
-        if not name.endswith((".part", ".part.json")) and name.removesuffix(".json") not in known - {name}
+        if not name.endswith((".part", ".part.json"))
+        and name.removesuffix(".json") not in known - {name}
     )
 
 
 def expand_all(paths: Iterable[str]) -> list[str]:
-    """The files of each of `paths`, in their order; a path without files stays as it is."""
+    """The files of each of `paths`, in their order; a path without files stays as it
+    is.
+    """
     return [file for path in paths for file in expand(path) or [path]]

@@ -1,6 +1,7 @@
 """Commands of fine-tuning: files of XTREME, inputs, runs, scores.
 
-Modules that import torch, transformers or pandas are imported in the commands that need them: seconds.
+Modules that import torch, transformers or pandas are imported in the commands that need
+them: seconds.
 """
 
 import os
@@ -20,7 +21,9 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 
 
-XTREME = click.option("--xtreme", required=True, type=FOLDER, help="XTREME's download folder, or xTune's.")
+XTREME = click.option(
+    "--xtreme", required=True, type=FOLDER, help="XTREME's download folder, or xTune's."
+)
 TRAINING = click.option("--training", required=True, help=f"One of {', '.join(TRAININGS)}.")
 SETTINGS = click.option(
     "--settings-json", metavar="TEXT", default="{}", help="Keys of finetuning: recipes: TRAINING."
@@ -31,13 +34,23 @@ SETTINGS = click.option(
 @click.argument("collection")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @click.option(
-    "--archive", "archives", multiple=True, required=True, type=FILE, help="Published; repeated, in order."
+    "--archive",
+    "archives",
+    multiple=True,
+    required=True,
+    type=FILE,
+    help="Published; repeated, in order.",
 )
-@click.option("-o", "--output", required=True, type=PATH, help="XTREME's folder; other files in it stay.")
-def unpack(collection: str, paths: tuple[str, ...], archives: tuple[Path, ...], output: Path) -> None:
+@click.option(
+    "-o", "--output", required=True, type=PATH, help="XTREME's folder; other files in it stay."
+)
+def unpack(
+    collection: str, paths: tuple[str, ...], archives: tuple[Path, ...], output: Path
+) -> None:
     """Extract XTREME's files of COLLECTION, a folder such as xnli, from its authors' archives.
 
-    PATHs are those to write, under the folder: xnli/dev-de.tsv. Labels of test files are kept.
+    PATHs are those to write, under the folder: xnli/dev-de.tsv. Labels of test files
+    are kept.
     """
     extract(collection, archives, output, paths)
     log.info("%s: %d files of %s", output, len(paths), collection)
@@ -46,16 +59,22 @@ def unpack(collection: str, paths: tuple[str, ...], archives: tuple[Path, ...], 
 @click.command
 @XTREME
 @TRAINING
-@click.option("--tokenizer", required=True, type=PATH, help="A Hugging Face folder with tokenizer.json.")
-@click.option("--max-length", type=click.IntRange(min=16), help="Ids of an input, instead of the settings'.")
+@click.option(
+    "--tokenizer", required=True, type=PATH, help="A Hugging Face folder with tokenizer.json."
+)
+@click.option(
+    "--max-length", type=click.IntRange(min=16), help="Ids of an input, instead of the settings'."
+)
 @SETTINGS
-@click.option("-o", "--output", "out", required=True, type=PATH, help="Folder for the inputs, replaced whole.")
+@click.option(
+    "-o", "--output", "out", required=True, type=PATH, help="Folder for the inputs, replaced whole."
+)
 def encode(xtreme, training, tokenizer, max_length, settings_json, out) -> None:
     """Encode the XTREME files of one training as inputs for models with one tokenizer.
 
-    Long sentences and contexts become several inputs, without loss. A development or test file that is missing
-    is reported and left out; a damaged one (columns, labels, offsets, unequal rows of translations) ends with
-    exit status 1 and no inputs.
+    Long sentences and contexts become several inputs, without loss. A development or
+    test file that is missing is reported and left out; a damaged one (columns, labels,
+    offsets, unequal rows of translations) ends with exit status 1 and no inputs.
     """
     from vocap.finetuning.encoding import encode_training
 
@@ -66,16 +85,27 @@ def encode(xtreme, training, tokenizer, max_length, settings_json, out) -> None:
 
 
 @click.command
-@click.option("--model", required=True, type=PATH, help="A Hugging Face folder of any masked language model.")
+@click.option(
+    "--model", required=True, type=PATH, help="A Hugging Face folder of any masked language model."
+)
 @click.option("--random-weights", is_flag=True, help="The same shape, untrained.")
 @XTREME
-@click.option("--inputs", required=True, type=PATH, help="Output of vocap encode for the same XTREME folder.")
+@click.option(
+    "--inputs", required=True, type=PATH, help="Output of vocap encode for the same XTREME folder."
+)
 @TRAINING
 @click.option(
-    "--learning-rate", required=True, type=options.Real(min=0, min_open=True), help="Peak of the schedule."
+    "--learning-rate",
+    required=True,
+    type=options.Real(min=0, min_open=True),
+    help="Peak of the schedule.",
 )
-@click.option("--epochs", required=True, type=click.IntRange(min=1), help="Passes over the training file.")
-@click.option("--seed", required=True, type=options.SEED, help="Of the head's weights, the order, dropout.")
+@click.option(
+    "--epochs", required=True, type=click.IntRange(min=1), help="Passes over the training file."
+)
+@click.option(
+    "--seed", required=True, type=options.SEED, help="Of the head's weights, the order, dropout."
+)
 @click.option(
     "--selection",
     "rule",
@@ -89,15 +119,24 @@ def encode(xtreme, training, tokenizer, max_length, settings_json, out) -> None:
 @click.option("--keep-checkpoints", "keep", is_flag=True, help="Keep them after a complete run.")
 @click.option("-o", "--output", required=True, type=PATH, help="Gets predictions/, run.json.")
 def finetune(
-    random_weights, learning_rate, epochs, seed, settings_json, threads, checkpoint_every, keep, **named
+    random_weights,
+    learning_rate,
+    epochs,
+    seed,
+    settings_json,
+    threads,
+    checkpoint_every,
+    keep,
+    **named,
 ) -> None:
     """Fine-tune one model on one training, and predict every file of its tasks.
 
-    Resumes from checkpoints of the same command, if any. SIGTERM, SIGURG and Ctrl-C leave a
-    checkpoint and end with status 75.
+    Resumes from checkpoints of the same command, if any. SIGTERM, SIGURG and Ctrl-C
+    leave a checkpoint and end with status 75.
     """
     recipe = read_recipe(named["training"], settings_json)
-    os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), str(threads))  # before torch starts
+    # before torch starts
+    os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), str(threads))
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as in vocap pretrain
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     from vocap.finetuning import run
@@ -115,10 +154,11 @@ def finetune(
 def score(xtreme: Path, task: str, out: Path, runs: tuple[Path, ...]) -> None:
     """Score one model's RUNS on one task, and choose among their settings.
 
-    Writes scores.tsv (every run, split and language), selection.json (the chosen setting and its development
-    files), summary.tsv (test scores of that setting: mean and standard deviation over seeds) and the chosen runs'
-    predictions/. Only kept predictions are read, no model. Files with withheld labels are never scored: they are
-    reported.
+    Writes scores.tsv (every run, split and language), selection.json (the chosen
+    setting and its development files), summary.tsv (test scores of that setting: mean
+    and standard deviation over seeds) and the chosen runs' predictions/. Only kept
+    predictions are read, no model. Files with withheld labels are never scored: they
+    are reported.
     """
     from vocap.finetuning.scores import ALL, conclude, write_outcome
 
@@ -127,11 +167,18 @@ def score(xtreme: Path, task: str, out: Path, runs: tuple[Path, ...]) -> None:
     outcome = conclude(xtreme, TASKS[task], runs)
     write_outcome(outcome, out)
     said = outcome.selection
-    for key, reason in (("absent", "no file or no predictions"), ("blank", "labels withheld, not scored")):
+    for key, reason in (
+        ("absent", "no file or no predictions"),
+        ("blank", "labels withheld, not scored"),
+    ):
         if said[key]:
             log.warning("%s: %s: %s", task, reason, ", ".join(said[key]))
     chosen = (task, said["learning_rate"], said["epochs"], said["label"])
-    log.info("%s: learning rate %r, %d epochs, %s (%s)", *chosen, ", ".join(said["development"]["languages"]))
+    log.info(
+        "%s: learning rate %r, %d epochs, %s (%s)",
+        *chosen,
+        ", ".join(said["development"]["languages"]),
+    )
     for language, metric, mean, deviation, seeds in outcome.summary:
         if language == ALL:
             spread = "" if deviation is None else f", standard deviation {deviation:.2f}"
@@ -143,9 +190,11 @@ def score(xtreme: Path, task: str, out: Path, runs: tuple[Path, ...]) -> None:
 @click.option("-o", "--output", required=True, type=FILE, help="JSON to write.")
 @click.argument("tasks", nargs=-1, required=True, type=FOLDER)
 def average(output: Path, tasks: tuple[Path, ...]) -> None:
-    """Average one model's TASKS as the paper's Table 1 does: folders that vocap score wrote, one a task.
+    """Average one model's TASKS as the paper's Table 1 does: folders that vocap score
+    wrote, one a task.
 
-    Tasks without scores are named; the average is then of the others, and compares with no printed number.
+    Tasks without scores are named; the average is then of the others, and compares with
+    no printed number.
     """
     from vocap.finetuning.scores import average as over_tasks
 
@@ -168,8 +217,9 @@ def average(output: Path, tasks: tuple[Path, ...]) -> None:
 def compare(xtreme: Path, samples: int, seed: int, output: Path, first: Path, second: Path) -> None:
     """Compare two models on one task by a paired bootstrap over its test examples.
 
-    FIRST and SECOND are folders that vocap score wrote. Writes, for each language and for the mean over them, both
-    measures (means over seeds), their difference, the interval that holds 95 % of the samples' differences, and p.
+    FIRST and SECOND are folders that vocap score wrote. Writes, for each language and
+    for the mean over them, both measures (means over seeds), their difference, the
+    interval that holds 95 % of the samples' differences, and p.
     """
     from vocap.finetuning.scores import ALL, COLUMNS, compare_models
 

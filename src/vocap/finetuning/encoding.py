@@ -1,4 +1,6 @@
-"""Examples to inputs of models, predictions back to tags and answers, and the inputs of a training on the disk."""
+"""Examples to inputs of models, predictions back to tags and answers, and the inputs of
+a training on the disk.
+"""
 
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,20 +16,36 @@ from vocap.files.io import file_sha256, read_object, replacing_directory, write_
 from vocap.finetuning import tasks
 from vocap.finetuning.features import IGNORED, Features, load_features, save_features
 from vocap.finetuning.settings import Recipe
-from vocap.finetuning.tasks import ENGLISH, TASKS, TRAININGS, Answer, DataSet, Example, Pair, Question, Sentence
+from vocap.finetuning.tasks import (
+    ENGLISH,
+    TASKS,
+    TRAININGS,
+    Answer,
+    DataSet,
+    Example,
+    Pair,
+    Question,
+    Sentence,
+)
 from vocap.tokenizer_files.encoders import refusals
 
 DEFINITION, DESCRIPTION = "tokenizer.json", "description.json"
-AT_ONCE = 500  # texts that are encoded together: an encoding takes some 100 bytes a token until it is read
+# texts that are encoded together: an encoding takes some 100 bytes a token until it is
+# read
+AT_ONCE = 500
 N_BEST = 20  # best starts and ends of a window that are combined
 MAX_ANSWER = 30  # subwords
 
 
 def load_tokenizer(folder: Path):
-    """The fast tokenizer of a Hugging Face folder; nothing there is run. Raises VocapError without one."""
+    """The fast tokenizer of a Hugging Face folder; nothing there is run. Raises
+    VocapError without one.
+    """
     from transformers import AutoTokenizer  # seconds, which a wrong call need not take
 
-    remedy = f"name a folder with {DEFINITION}; save_pretrained of a model's fast tokenizer makes one"
+    remedy = (
+        f"name a folder with {DEFINITION}; save_pretrained of a model's fast tokenizer makes one"
+    )
     if not (folder / DEFINITION).is_file():
         raise VocapError(f"{folder}: no {DEFINITION} there; {remedy}")
     with refusals(folder):
@@ -35,17 +53,19 @@ def load_tokenizer(folder: Path):
 
 
 class InputEncoder:
-    """Text to ids and offsets, by a fast tokenizer, whose truncation and padding it switches off.
+    """Text to ids and offsets, by a fast tokenizer, whose truncation and padding it
+    switches off.
 
-    A literal "<s>" in a text is text. Special tokens stand as the tokenizer itself places them: `before` the first
-    text, `between` two, `after` the second, each a list of ids; a lone text ends like the first of two
-    (`<s> words </s></s>`, as in xTune).
+    A literal "<s>" in a text is text. Special tokens stand as the tokenizer itself
+    places them: `before` the first text, `between` two, `after` the second, each a list
+    of ids; a lone text ends like the first of two (`<s> words </s></s>`, as in xTune).
     """
 
     def __init__(self, tokenizer) -> None:
         """`tokenizer`: a `PreTrainedTokenizerFast`.
 
-        Raises VocapError for a tokenizer without an unknown token or a frame of special tokens.
+        Raises VocapError for a tokenizer without an unknown token or a frame of special
+        tokens.
         """
         self.backend = tokenizer.backend_tokenizer
         self.backend.no_truncation()
@@ -53,36 +73,47 @@ class InputEncoder:
         self.backend.encode_special_tokens = True
         name = getattr(tokenizer, "name_or_path", "") or "the tokenizer"
         if tokenizer.unk_token_id is None:
-            raise VocapError(f"{name}: no unknown token; take a tokenizer of a masked language model")
+            raise VocapError(
+                f"{name}: no unknown token; take a tokenizer of a masked language model"
+            )
         self.unk_id: int = tokenizer.unk_token_id
         self.space_id: int | None = self.backend.token_to_id("▁")
 
-        # the special tokens before the first of two texts, between them, and after the second
+        # the special tokens before the first of two texts, between them, and after the
+        # second
         pair = self.backend.encode("a", "a")
         of_text = pair.sequence_ids
         starts = [of_text.index(text) for text in (0, 1) if text in of_text]
         ends = [len(of_text) - of_text[::-1].index(text) for text in (0, 1) if text in of_text]
-        frame = [pair.ids[end:start] for end, start in zip([0, *ends], [*starts, len(of_text)], strict=True)]
+        frame = [
+            pair.ids[end:start]
+            for end, start in zip([0, *ends], [*starts, len(of_text)], strict=True)
+        ]
         if len(frame) < 3 or not (frame[0] and frame[1]):
             raise VocapError(
                 f"{name}: its post-processor puts no special tokens around a pair of texts; "
-                "save the tokenizer with the one of its model (<s> A </s></s> B </s> or [CLS] A [SEP] B [SEP])"
+                "save the tokenizer with the one of its model (<s> A </s></s> B </s> or [CLS] A "
+                "[SEP] B [SEP])"
             )
         self.before, self.between, self.after = frame
 
     def ids(self, texts: Sequence[str]) -> Iterator[list[int]]:
         """The ids of every text, without special tokens."""
-        return (encoding.ids for _, encoding in self._encodings(texts, self.backend.encode_batch_fast))
+        return (
+            encoding.ids for _, encoding in self._encodings(texts, self.backend.encode_batch_fast)
+        )
 
     def ids_and_offsets(self, texts: Sequence[str]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """int32 [tokens] ids and int32 [tokens, 2] offsets in code points of every text, in the original text.
+        """int32 [tokens] ids and int32 [tokens, 2] offsets in code points of every
+        text, in the original text.
 
         Spaces are no part of a token: that of `▁cat` is `cat`, and `▁` alone is empty.
         """
         for text, encoding in self._encodings(texts, self.backend.encode_batch):
             ids = np.array(encoding.ids, dtype=np.int32)
             offsets = np.array(encoding.offsets, dtype=np.int32).reshape(-1, 2)
-            # also before a text without a space at its start, whose first character it would be
+            # also before a text without a space at its start, whose first character it
+            # would be
             offsets[ids == self.space_id, 1] = offsets[ids == self.space_id, 0]
             yield ids, trimmed(text, offsets)
 
@@ -96,12 +127,14 @@ _SEEN, _SPACE, _FORMAT = 0, 1, 2
 
 
 def trimmed(text: str, offsets: np.ndarray) -> np.ndarray:
-    """`offsets` (int32 [tokens, 2]) from the first seen character of each token to the last that is its own.
+    """`offsets` (int32 [tokens, 2]) from the first seen character of each token to the
+    last that is its own.
 
-    Spaces, controls and format characters are unseen. Its own are also characters up to the next token or space
-    that no token holds (of `a` and a combining mark, tokenizers that compose them keep the place of `a`), and
-    format characters that follow (joiners, zero-width spaces): annotators marked them with
-    the word: 13 of XTREME's answers end so, and none ends before one.
+    Spaces, controls and format characters are unseen. Its own are also characters up to
+    the next token or space that no token holds (of `a` and a combining mark, tokenizers
+    that compose them keep the place of `a`), and format characters that follow
+    (joiners, zero-width spaces): annotators marked them with the word: 13 of XTREME's
+    answers end so, and none ends before one.
     """
 
     def next_of(places: np.ndarray) -> np.ndarray:
@@ -125,9 +158,14 @@ def trimmed(text: str, offsets: np.ndarray) -> np.ndarray:
 
 @cache
 def _kinds() -> np.ndarray:
-    """int8 [code points]: which characters are seen, which are spaces or controls, which give a format."""
+    """int8 [code points]: which characters are seen, which are spaces or controls,
+    which give a format.
+    """
     kinds = dict.fromkeys(("Zs", "Zl", "Zp", "Cc"), _SPACE) | {"Cf": _FORMAT}
-    return np.array([kinds.get(unicodedata.category(chr(code)), _SEEN) for code in range(0x110000)], dtype=np.int8)
+    return np.array(
+        [kinds.get(unicodedata.category(chr(code)), _SEEN) for code in range(0x110000)],
+        dtype=np.int8,
+    )
 
 
 def encode_pairs(
@@ -144,15 +182,20 @@ def encode_pairs(
     ids, second = [], []
     for left, right in zip(firsts, seconds, strict=True):
         kept, other = longest_first(len(left), len(right), budget)
-        ids.append(np.array([*before, *left[:kept], *between, *right[:other], *after], dtype=np.int32))
+        ids.append(
+            np.array([*before, *left[:kept], *between, *right[:other], *after], dtype=np.int32)
+        )
         second.append(len(before) + kept + len(between))
     numbers = {label: number for number, label in enumerate(labels)} | {None: IGNORED}
     label = [numbers[example.label] for example in examples]
-    return Features.of({"example": range(len(examples)), "second": second, "label": label}, {"ids": ids})
+    return Features.of(
+        {"example": range(len(examples)), "second": second, "label": label}, {"ids": ids}
+    )
 
 
 def longest_first(first: int, second: int, budget: int) -> tuple[int, int]:
-    """Two lengths after the longer (of equals: the second) has lost its last tokens until both fit.
+    """Two lengths after the longer (of equals: the second) has lost its last tokens
+    until both fit.
 
     >>> longest_first(10, 3, 8), longest_first(10, 9, 7)
     ((5, 3), (4, 3))
@@ -163,12 +206,17 @@ def longest_first(first: int, second: int, budget: int) -> tuple[int, int]:
 
 
 def encode_sentences(
-    examples: Sequence[Sentence], encoder: InputEncoder, labels: Sequence[str], max_length: int = 128
+    examples: Sequence[Sentence],
+    encoder: InputEncoder,
+    labels: Sequence[str],
+    max_length: int = 128,
 ) -> Features:
-    """Every word encoded alone; a sentence that is too long is cut between words, greedily, into several inputs.
+    """Every word encoded alone; a sentence that is too long is cut between words,
+    greedily, into several inputs.
 
-    `labels`: the task's, by number. A word without any piece, or with more than an input holds, is the unknown
-    token: no word is lost. Raises KeyError for a tag that is no label.
+    `labels`: the task's, by number. A word without any piece, or with more than an
+    input holds, is the unknown token: no word is lost. Raises KeyError for a tag that
+    is no label.
     """
     before, after = encoder.before, encoder.between
     budget = max_length - len(before) - len(after)
@@ -192,11 +240,14 @@ def encode_sentences(
             label.append(np.repeat([IGNORED, *targets[start:end], IGNORED], lengths))
             example.append(number)
     second = [len(row) for row in ids]
-    return Features.of({"example": example, "second": second}, {"ids": ids, "word": word, "label": label})
+    return Features.of(
+        {"example": example, "second": second}, {"ids": ids, "word": word, "label": label}
+    )
 
 
 def cuts(lengths: Sequence[int], budget: int) -> list[tuple[int, int]]:
-    """The first word and one past the last of each part of at most `budget` ids; at least one part.
+    """The first word and one past the last of each part of at most `budget` ids; at
+    least one part.
 
     >>> cuts([3, 2, 4, 1], 5)
     [(0, 2), (2, 4)]
@@ -210,8 +261,12 @@ def cuts(lengths: Sequence[int], budget: int) -> list[tuple[int, int]]:
     return [*parts, (start, len(lengths))]
 
 
-def join_tags(features: Features, predicted: Sequence[np.ndarray], labels: Sequence[str]) -> list[list[str]]:
-    """The tags of every sentence, one a word, from the label numbers of each input's words."""
+def join_tags(
+    features: Features, predicted: Sequence[np.ndarray], labels: Sequence[str]
+) -> list[list[str]]:
+    """The tags of every sentence, one a word, from the label numbers of each input's
+    words.
+    """
     sentences: list[list[str]] = [[] for _ in range(features.examples)]
     for example, numbers in zip(features.inputs["example"], predicted, strict=True):
         sentences[example].extend(labels[number] for number in numbers)
@@ -225,10 +280,12 @@ def encode_questions(
     stride: int = 128,
     max_question: int = 64,
 ) -> Features:
-    """One input a window; every question has at least one, and every token of its context is in one.
+    """One input a window; every question has at least one, and every token of its
+    context is in one.
 
-    `stride` is the number of tokens from the start of one window to that of the next (`doc_stride` of the original
-    BERT code, not an overlap); questions are cut to `max_question` tokens.
+    `stride` is the number of tokens from the start of one window to that of the next
+    (`doc_stride` of the original BERT code, not an overlap); questions are cut to
+    `max_question` tokens.
     """
     before, between, after = encoder.before, encoder.between, encoder.after
     texts = list(dict.fromkeys(example.context for example in examples))
@@ -246,7 +303,10 @@ def encode_questions(
         for part, (first, last) in enumerate(parts):
             ids = np.concatenate([head, context[first:last], after]).astype(np.int32)
             inner = slice(len(head), len(head) + last - first)
-            offsets, best = np.full((len(ids), 2), -1, dtype=np.int32), np.zeros(len(ids), dtype=bool)
+            offsets, best = (
+                np.full((len(ids), 2), -1, dtype=np.int32),
+                np.zeros(len(ids), dtype=bool),
+            )
             offsets[inner], best[inner] = places[first:last], most[first:last] == part
             inside = target is not None and first <= target[0] and target[1] < last
             start, end = (len(head) + place - first for place in target) if inside else (0, 0)
@@ -258,7 +318,8 @@ def encode_questions(
 
 
 def windows(length: int, budget: int, stride: int) -> list[tuple[int, int]]:
-    """Start and end of each window of at most `budget` tokens, until one reaches the end; at least one.
+    """Start and end of each window of at most `budget` tokens, until one reaches the
+    end; at least one.
 
     >>> windows(10, 4, 3)
     [(0, 4), (3, 7), (6, 10)]
@@ -270,8 +331,8 @@ def windows(length: int, budget: int, stride: int) -> list[tuple[int, int]]:
 def most_context(length: int, parts: Sequence[tuple[int, int]]) -> np.ndarray:
     """int [length]: the window that gives each token most context, the smaller side counting.
 
-    Of equals, the longer window has a hundredth of its length in advance; then the first (`_check_is_max_context`
-    of the original BERT code).
+    Of equals, the longer window has a hundredth of its length in advance; then the
+    first (`_check_is_max_context` of the original BERT code).
     """
     most, highest = np.zeros(length, dtype=np.int32), np.full(length, -1.0)
     for part, (start, end) in enumerate(parts):
@@ -284,7 +345,8 @@ def most_context(length: int, parts: Sequence[tuple[int, int]]) -> np.ndarray:
 
 
 def find_tokens(offsets: np.ndarray, answer: Answer) -> tuple[int, int] | None:
-    """The first and last token (its index) that share a character with the answer; None where none does.
+    """The first and last token (its index) that share a character with the answer; None
+    where none does.
 
     `offsets`: int32 [tokens, 2].
     """
@@ -299,12 +361,15 @@ def best_answers(
     start_scores: Sequence[np.ndarray],
     end_scores: Sequence[np.ndarray],
 ) -> list[str]:
-    """The answer of every question: the highest start + end of all its windows, of at most MAX_ANSWER subwords.
+    """The answer of every question: the highest start + end of all its windows, of at
+    most MAX_ANSWER subwords.
 
-    `start_scores`, `end_scores`: float [length] of each input. The N_BEST starts and ends of each window are
-    combined (xTune's `compute_predictions_logits`); without a valid pair in any window, all of them are. A start
-    counts in the window that gives it the most context. The answer is the text of the original context from the
-    first token's first character to the last one's last. Empty only where the context has no token.
+    `start_scores`, `end_scores`: float [length] of each input. The N_BEST starts and
+    ends of each window are combined (xTune's `compute_predictions_logits`); without a
+    valid pair in any window, all of them are. A start counts in the window that gives
+    it the most context. The answer is the text of the original context from the first
+    token's first character to the last one's last. Empty only where the context has no
+    token.
     """
     numbers: list[list[int]] = [[] for _ in examples]
     for number, example in enumerate(features.inputs["example"]):
@@ -328,12 +393,19 @@ def best_answers(
 
 
 def best_span(
-    starts: np.ndarray, ends: np.ndarray, inside: np.ndarray, best: np.ndarray, n_best: int | None, max_answer: int
+    starts: np.ndarray,
+    ends: np.ndarray,
+    inside: np.ndarray,
+    best: np.ndarray,
+    n_best: int | None,
+    max_answer: int,
 ) -> tuple[float, int, int] | None:
-    """The highest score of one window, and its first and last position; None where no pair is allowed.
+    """The highest score of one window, and its first and last position; None where no
+    pair is allowed.
 
-    `starts`, `ends`: float [length]; `inside`, `best`: bool [length], where an answer may lie and may begin;
-    `n_best`: number of starts and ends that are combined, None for all.
+    `starts`, `ends`: float [length]; `inside`, `best`: bool [length], where an answer
+    may lie and may begin; `n_best`: number of starts and ends that are combined, None
+    for all.
     """
     firsts, lasts = (np.argsort(-scores, kind="stable")[:n_best] for scores in (starts, ends))
     firsts, lasts = firsts[inside[firsts] & best[firsts]], lasts[inside[lasts]]
@@ -346,21 +418,30 @@ def best_span(
     return float(highest), int(firsts[first]), int(lasts[last])
 
 
-def encode_training(xtreme: Path, training: str, tokenizer: Path, recipe: Recipe, output: Path) -> dict[str, Any]:
-    """Encode the files of a training with the tokenizer of a Hugging Face folder; returns the description.
+def encode_training(
+    xtreme: Path, training: str, tokenizer: Path, recipe: Recipe, output: Path
+) -> dict[str, Any]:
+    """Encode the files of a training with the tokenizer of a Hugging Face folder;
+    returns the description.
 
-    A development or test file that is missing is named and left out, the others go on. Raises VocapError for a
-    training file that is missing, for files that cannot be read or whose translations have other numbers of rows,
-    UsageError for an `output` that holds anything else.
+    A development or test file that is missing is named and left out, the others go on.
+    Raises VocapError for a training file that is missing, for files that cannot be read
+    or whose translations have other numbers of rows, UsageError for an `output` that
+    holds anything else.
     """
     learnt = tasks.training_set(training)
     held_out = tasks.development(training, "english-dev").split == tasks.HELD_OUT
-    parts = [DataSet(learnt.task, split, ENGLISH) for split in (tasks.KEPT, tasks.HELD_OUT) if held_out]
+    parts = [
+        DataSet(learnt.task, split, ENGLISH) for split in (tasks.KEPT, tasks.HELD_OUT) if held_out
+    ]
     encoder, absent, counts = InputEncoder(load_tokenizer(tokenizer)), [], {}
-    translations: dict[tuple[str, str], tuple[int, Path]] = {}  # rows of the first file of each task and split
+    translations: dict[
+        tuple[str, str], tuple[int, Path]
+    ] = {}  # rows of the first file of each task and split
     owned = [DESCRIPTION, *(f"{name}/" for name in (*TASKS, *TRAININGS))]
     with replacing_directory(output, owned=owned) as folder:
-        # the training file, its parts where a rule holds one out, every development and test file
+        # the training file, its parts where a rule holds one out, every development and
+        # test file
         for found in [learnt, *parts, *tasks.predicted_sets(training)]:
             path = found.file(xtreme)
             if path is None and found != learnt:
@@ -371,7 +452,8 @@ def encode_training(xtreme: Path, training: str, tokenizer: Path, recipe: Recipe
             usual, model = translations.setdefault(place, (len(examples), path))
             if found.task.parallel and len(examples) != usual:
                 raise VocapError(
-                    f"{path}: {len(examples)} rows, {model} has {usual}, and they are translations of one "
+                    f"{path}: {len(examples)} rows, {model} has {usual}, and they are "
+                    "translations of one "
                     "another; download the one that was cut again"
                 )
             features = encode(found, examples, encoder, recipe)
@@ -384,7 +466,9 @@ def encode_training(xtreme: Path, training: str, tokenizer: Path, recipe: Recipe
             }
             known = found.task.rows.get(found.split, {}).get(found.language, len(examples))
             published = "" if known == len(examples) else f" ({known} in the published file)"
-            log.info("%s: %d examples%s, %d inputs", found.name, len(examples), published, len(features))
+            log.info(
+                "%s: %d examples%s, %d inputs", found.name, len(examples), published, len(features)
+            )
 
         # what they were made of
         description = {
@@ -399,7 +483,9 @@ def encode_training(xtreme: Path, training: str, tokenizer: Path, recipe: Recipe
     return description
 
 
-def encode(found: DataSet, examples: Sequence[Example], encoder: InputEncoder, recipe: Recipe) -> Features:
+def encode(
+    found: DataSet, examples: Sequence[Example], encoder: InputEncoder, recipe: Recipe
+) -> Features:
     """The inputs of a set's examples, by the kind of its task."""
     task = found.task
     if task.kind == "spans":
@@ -411,7 +497,9 @@ def encode(found: DataSet, examples: Sequence[Example], encoder: InputEncoder, r
 
 @dataclass(frozen=True)
 class Inputs:
-    """Encoded inputs of a training, in a folder; `sets`: facts of every present set, by name."""
+    """Encoded inputs of a training, in a folder; `sets`: facts of every present set, by
+    name.
+    """
 
     folder: Path
     description: Mapping[str, Any]
@@ -424,12 +512,16 @@ class Inputs:
         return load_features(self.folder / found.name)
 
     def read_examples(self, xtreme: Path, found: DataSet) -> list[Example]:
-        """The examples that a set's inputs were made of. Raises VocapError as `check_source`."""
+        """The examples that a set's inputs were made of. Raises VocapError as
+        `check_source`.
+        """
         self.check_source(xtreme, found)
         return found.read(xtreme)
 
     def check_source(self, xtreme: Path, found: DataSet) -> None:
-        """Raise VocapError where a set's file has changed since its inputs were made."""
+        """Raise VocapError where a set's file has changed since its inputs were
+        made.
+        """
         path = found.file(xtreme)
         if path is None or file_sha256(path) != self.sets[found.name]["sha256"]:
             made = f"changed since {self.folder} was made of it"
@@ -441,5 +533,7 @@ def open_inputs(folder: Path, training: str) -> Inputs:
     path = folder / DESCRIPTION
     description = read_object(path, "make it with: vocap encode")
     if description.get("training") != training:
-        raise VocapError(f"{path}: inputs of {description.get('training')}, not of {training}; see --inputs")
+        raise VocapError(
+            f"{path}: inputs of {description.get('training')}, not of {training}; see --inputs"
+        )
     return Inputs(folder, description)

@@ -1,4 +1,6 @@
-"""Encoded inputs of one data set as flat arrays, in memory or memory-mapped, and batches of them."""
+"""Encoded inputs of one data set as flat arrays, in memory or memory-mapped, and
+batches of them.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,21 +13,25 @@ from vocap.errors import VocapError
 from vocap.training.randomness import ORDER, generator
 
 IGNORED = -100  # a label that is not trained on: of a blank file, or no word's
-POOL = 64  # batches whose inputs are sorted together: their lengths are near each other, their order stays random
+# batches whose inputs are sorted together: their lengths are near each other, their
+# order stays random
+POOL = 64
 
 
 @dataclass(frozen=True)
 class Features:
     """Inputs in the order of their examples; an example may have several.
 
-    `starts`: int64 [inputs + 1]; input i has the tokens from starts[i] to starts[i + 1], special ones included.
-    `inputs`: int32 [inputs] by name. `example`, the number of its example; `second`, where the second text begins
-    (after the special tokens before it), the input's length where there is none; of pairs `label`; of spans
-    `start` and `end`, the first answer's first and last subword, both 0 where the window lacks some of it.
-    `tokens`: [tokens] by name. `ids` int32; of tags int32 `word`, the number of its word in the input (-1 outside
-    words), and that word's `label`; of spans `offsets` int32 [tokens, 2], the code points of the original context
-    that it stands for (-1 outside), and `best` bool, whether of all windows this one gives it the most context.
-    Labels are numbers of the task's, or IGNORED.
+    `starts`: int64 [inputs + 1]; input i has the tokens from starts[i] to starts[i +
+    1], special ones included. `inputs`: int32 [inputs] by name. `example`, the number
+    of its example; `second`, where the second text begins (after the special tokens
+    before it), the input's length where there is none; of pairs `label`; of spans
+    `start` and `end`, the first answer's first and last subword, both 0 where the
+    window lacks some of it. `tokens`: [tokens] by name. `ids` int32; of tags int32
+    `word`, the number of its word in the input (-1 outside words), and that word's
+    `label`; of spans `offsets` int32 [tokens, 2], the code points of the original
+    context that it stands for (-1 outside), and `best` bool, whether of all windows
+    this one gives it the most context. Labels are numbers of the task's, or IGNORED.
     """
 
     starts: np.ndarray
@@ -33,7 +39,9 @@ class Features:
     tokens: Mapping[str, np.ndarray]
 
     @classmethod
-    def of(cls, inputs: Mapping[str, Sequence[int]], tokens: Mapping[str, Sequence[Sequence]]) -> "Features":
+    def of(
+        cls, inputs: Mapping[str, Sequence[int]], tokens: Mapping[str, Sequence[Sequence]]
+    ) -> "Features":
         """From numbers of each input, and rows of its tokens."""
         starts = np.zeros(len(tokens["ids"]) + 1, np.int64)
         np.cumsum([len(row) for row in tokens["ids"]], out=starts[1:])
@@ -41,7 +49,10 @@ class Features:
         return cls(
             starts,
             {name: np.array(values, np.int32) for name, values in inputs.items()},
-            {name: rows if rows.dtype == bool else rows.astype(np.int32) for name, rows in columns.items()},
+            {
+                name: rows if rows.dtype == bool else rows.astype(np.int32)
+                for name, rows in columns.items()
+            },
         )
 
     def __len__(self) -> int:
@@ -80,13 +91,19 @@ def save_features(folder: Path, features: Features) -> None:
         (folder / part).mkdir(parents=True)
         arrays |= {f"{part}/{name}": values for name, values in getattr(features, part).items()}
     for name, values in arrays.items():
-        with open(folder / f"{name}.npy", "wb") as file:  # as np.save, whose errors do not say why a write failed
-            np.lib.format.write_array_header_1_0(file, np.lib.format.header_data_from_array_1_0(values))
+        with open(
+            folder / f"{name}.npy", "wb"
+        ) as file:  # as np.save, whose errors do not say why a write failed
+            np.lib.format.write_array_header_1_0(
+                file, np.lib.format.header_data_from_array_1_0(values)
+            )
             file.write(np.ascontiguousarray(values).data)
 
 
 def load_features(folder: Path) -> Features:
-    """The features in a folder of `save_features`, memory-mapped. Raises VocapError for another folder."""
+    """The features in a folder of `save_features`, memory-mapped. Raises VocapError for
+    another folder.
+    """
     try:
         starts, parts = np.load(folder / "starts.npy"), {}
         for part in ("inputs", "tokens"):
@@ -103,10 +120,10 @@ def load_features(folder: Path) -> Features:
 class Batch:
     """A batch of b inputs of t ids.
 
-    `input_ids` int64 [b, t], padded to the longest; `attention` bool [b, t];
-    `segments` int64 [b, t], 1 in the second text. `targets`, int64: of pairs `label` [b]; of tags `label` [w], and
-    for the p subwords of the w words `place` [p] in the flattened [b * t] and `word` [p]; of spans `start` and
-    `end` [b].
+    `input_ids` int64 [b, t], padded to the longest; `attention` bool [b, t]; `segments`
+    int64 [b, t], 1 in the second text. `targets`, int64: of pairs `label` [b]; of tags
+    `label` [w], and for the p subwords of the w words `place` [p] in the flattened [b *
+    t] and `word` [p]; of spans `start` and `end` [b].
     """
 
     input_ids: np.ndarray
@@ -121,7 +138,9 @@ class Batch:
 
 
 def assemble(features: Features, numbers: np.ndarray, pad: int, width: int | None = None) -> Batch:
-    """The inputs `numbers`, padded with the id `pad` to the longest of them, or to `width`."""
+    """The inputs `numbers`, padded with the id `pad` to the longest of them, or to
+    `width`.
+    """
     lengths = features.starts[numbers + 1] - features.starts[numbers]
     attention = np.arange(width or int(lengths.max())) < lengths[:, None]
 
@@ -149,8 +168,9 @@ def assemble(features: Features, numbers: np.ndarray, pad: int, width: int | Non
 class LengthBatches:
     """The batches of a training, with each input once in an epoch.
 
-    An epoch is a random order, cut into pools of `POOL` batches; a pool is sorted by length and cut into batches,
-    and all batches of the epoch come in a random order. The last batch of the last pool may be smaller.
+    An epoch is a random order, cut into pools of `POOL` batches; a pool is sorted by
+    length and cut into batches, and all batches of the epoch come in a random order.
+    The last batch of the last pool may be smaller.
     """
 
     def __init__(self, features: Features, batch: int, seed: int, pad: int) -> None:
@@ -167,7 +187,9 @@ class LengthBatches:
         for start in range(0, len(order), POOL * self.batch):
             pool = order[start : start + POOL * self.batch]
             pool = pool[np.argsort(self.lengths[pool], kind="stable")]
-            batches += [pool[place : place + self.batch] for place in range(0, len(pool), self.batch)]
+            batches += [
+                pool[place : place + self.batch] for place in range(0, len(pool), self.batch)
+            ]
         return [batches[place] for place in random.permutation(len(batches))]
 
     def members(self, step: int) -> np.ndarray:
@@ -180,7 +202,8 @@ class LengthBatches:
 
 
 def evaluation_batches(lengths: np.ndarray, most: int) -> Iterator[np.ndarray]:
-    """Every input once, by length, longest first, in batches of at most `most` ids with their padding.
+    """Every input once, by length, longest first, in batches of at most `most` ids with
+    their padding.
 
     `lengths` int64 [inputs]; an input of more than `most` ids has a batch of its own.
     """

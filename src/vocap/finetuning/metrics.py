@@ -1,8 +1,9 @@
 """XTREME's measures, in percent, as the official scripts compute them.
 
-Sources: `evaluate.py` of google-research/xtreme (accuracy; which script scores which task), `evaluate-v1.1.py` of
-SQuAD (XQuAD and TyDiQA), `mlqa_evaluation_v1.py` of facebookresearch/MLQA, and seqeval 0.0.12, the version that
-xTune pins, for tags. Case, word bounds, whitespace and punctuation follow Python's own Unicode tables, as theirs.
+Sources: `evaluate.py` of google-research/xtreme (accuracy; which script scores which
+task), `evaluate-v1.1.py` of SQuAD (XQuAD and TyDiQA), `mlqa_evaluation_v1.py` of
+facebookresearch/MLQA, and seqeval 0.0.12, the version that xTune pins, for tags. Case,
+word bounds, whitespace and punctuation follow Python's own Unicode tables, as theirs.
 """
 
 import re
@@ -23,7 +24,9 @@ _ARTICLES = {  # of MLQA's script, by the language of the answer
     "es": r"\b(un|una|unos|unas|el|la|los|las)\b",
     "de": r"\b(ein|eine|einen|einem|eines|einer|der|die|das|den|dem|des)\b",
     "vi": r"\b(của|là|cái|chiếc|những)\b",
-    "ar": "ال",  # wherever the letters stand; its other alternative asks for a text's start after a space
+    # wherever the letters stand; its other alternative asks for a text's start after a
+    # space
+    "ar": "ال",
     "hi": None,
     "zh": None,
 }
@@ -39,13 +42,16 @@ _HAN = re.compile("([\u4e00-\u9fa5])")
 
 
 class ScoringError(VocapError, ValueError):
-    """Gold and predictions that no official script would score, or would score without meaning."""
+    """Gold and predictions that no official script would score, or would score without
+    meaning.
+    """
 
 
 def accuracy(gold: Sequence, pred: Sequence) -> float:
     """Percent of equal labels at equal places.
 
-    Raises ScoringError for lists of unequal length (XTREME asserts that, too) and for empty ones.
+    Raises ScoringError for lists of unequal length (XTREME asserts that, too) and for
+    empty ones.
     """
     return float(np.mean(label_hits(gold, pred))) * 100
 
@@ -53,19 +59,26 @@ def accuracy(gold: Sequence, pred: Sequence) -> float:
 def label_hits(gold: Sequence, pred: Sequence) -> np.ndarray:
     """Which labels are right: bool [examples]. Raises ScoringError as `accuracy`."""
     if len(gold) != len(pred):
-        raise ScoringError(f"{len(gold)} gold labels, {len(pred)} predicted ones; predict one label an example")
+        raise ScoringError(
+            f"{len(gold)} gold labels, {len(pred)} predicted ones; predict one label an example"
+        )
     if not len(gold):
         raise ScoringError("no labels: there is nothing to score")
-    return np.fromiter((one == other for one, other in zip(gold, pred, strict=True)), bool, len(gold))
+    return np.fromiter(
+        (one == other for one, other in zip(gold, pred, strict=True)), bool, len(gold)
+    )
 
 
 def chunk_f1(gold: Sequence[Sequence[str]], pred: Sequence[Sequence[str]]) -> dict[str, float]:
-    """Precision, recall and F1 over (type, start, end) of all sentences' chunks together (seqeval 0.0.12).
+    """Precision, recall and F1 over (type, start, end) of all sentences' chunks
+    together (seqeval 0.0.12).
 
-    A tag's first character is its prefix, the text after its last hyphen its type: tags without prefixes, as UPOS,
-    form chunks of equal neighbours. `gold` and `pred` are lists of sentences, or both one sentence's tags. Where
-    nothing is predicted, expected or shared, the measure is 0. Raises ScoringError for sentences of unequal length
-    (seqeval 1.2.2 does; 0.0.12 would shift all chunks that follow) and for an empty tag.
+    A tag's first character is its prefix, the text after its last hyphen its type: tags
+    without prefixes, as UPOS, form chunks of equal neighbours. `gold` and `pred` are
+    lists of sentences, or both one sentence's tags. Where nothing is predicted,
+    expected or shared, the measure is 0. Raises ScoringError for sentences of unequal
+    length (seqeval 1.2.2 does; 0.0.12 would shift all chunks that follow) and for an
+    empty tag.
     """
     correct, predicted, expected = (int(total) for total in chunk_counts(gold, pred).sum(axis=0))
     precision = correct / predicted if predicted else 0.0
@@ -75,20 +88,27 @@ def chunk_f1(gold: Sequence[Sequence[str]], pred: Sequence[Sequence[str]]) -> di
 
 
 def chunk_counts(gold: Sequence[Sequence[str]], pred: Sequence[Sequence[str]]) -> np.ndarray:
-    """Chunks that are correct, predicted and expected: int64 [sentences, 3], a chunk counted where it ends.
+    """Chunks that are correct, predicted and expected: int64 [sentences, 3], a chunk
+    counted where it ends.
 
     Raises ScoringError as `chunk_f1`.
     """
     # a single sentence's tags are a list of one sentence, as seqeval reads them
-    gold, pred = ([tags] if len(tags) and isinstance(tags[0], str) else tags for tags in (gold, pred))
+    gold, pred = (
+        [tags] if len(tags) and isinstance(tags[0], str) else tags for tags in (gold, pred)
+    )
     if len(gold) != len(pred):
-        raise ScoringError(f"{len(gold)} gold sentences, {len(pred)} predicted ones; predict every sentence")
+        raise ScoringError(
+            f"{len(gold)} gold sentences, {len(pred)} predicted ones; predict every sentence"
+        )
     for number, (one, other) in enumerate(zip(gold, pred, strict=True), start=1):
         if len(one) != len(other):
             raise ScoringError(
-                f"sentence {number}: {len(one)} gold tags, {len(other)} predicted ones; predict one tag a word"
+                f"sentence {number}: {len(one)} gold tags, {len(other)} predicted ones; predict "
+                "one tag a word"
             )
-    lengths = np.fromiter((len(tags) + 1 for tags in gold), np.int64, len(gold))  # with the O that joins sentences
+    # with the O that joins sentences
+    lengths = np.fromiter((len(tags) + 1 for tags in gold), np.int64, len(gold))
     ends = np.cumsum(lengths)
     expected, predicted = _chunks(gold), _chunks(pred)
     counts = np.zeros((len(gold), 3), np.int64)
@@ -99,10 +119,12 @@ def chunk_counts(gold: Sequence[Sequence[str]], pred: Sequence[Sequence[str]]) -
 
 
 def _chunks(sentences: Iterable[Sequence[str]]) -> set[tuple[str, int, int]]:
-    """Type, first and last place of every chunk, places counted over all sentences with an O after each.
+    """Type, first and last place of every chunk, places counted over all sentences with
+    an O after each.
 
-    The rules are seqeval's own, unusual tags included: a chunk may end that never began and then starts where the
-    last one did, so the state passes from sentence to sentence.
+    The rules are seqeval's own, unusual tags included: a chunk may end that never began
+    and then starts where the last one did, so the state passes from sentence to
+    sentence.
     """
     chunks = set()
     prefix_before, type_before, begin = "O", "", 0
@@ -110,7 +132,9 @@ def _chunks(sentences: Iterable[Sequence[str]]) -> set[tuple[str, int, int]]:
     for sentence in sentences:
         for tag in (*sentence, "O"):
             if not tag:
-                raise ScoringError(f"an empty tag after {place} others; write O for a word outside all chunks")
+                raise ScoringError(
+                    f"an empty tag after {place} others; write O for a word outside all chunks"
+                )
             prefix, kind = tag[0], tag.rsplit("-", 1)[-1]
             changed = kind != type_before
             if (
@@ -119,7 +143,11 @@ def _chunks(sentences: Iterable[Sequence[str]]) -> set[tuple[str, int, int]]:
                 or (changed and prefix_before not in "O.")
             ):
                 chunks.add((type_before, begin, place - 1))
-            if prefix in "BS" or (prefix_before in "ESO" and prefix in "EI") or (changed and prefix not in "O."):
+            if (
+                prefix in "BS"
+                or (prefix_before in "ESO" and prefix in "EI")
+                or (changed and prefix not in "O.")
+            ):
                 begin = place
             prefix_before, type_before = prefix, kind
             place += 1
@@ -131,20 +159,25 @@ def span_score(
 ) -> dict[str, float]:
     """Exact match and F1, the mean over `references`; an id without prediction counts 0.
 
-    `words` cuts an answer into the words that are compared. Each measure is the best over an id's reference
-    answers; predictions of other ids are left out. Raises ScoringError where there are no references, or no answer
-    to compare a prediction with.
+    `words` cuts an answer into the words that are compared. Each measure is the best
+    over an id's reference answers; predictions of other ids are left out. Raises
+    ScoringError where there are no references, or no answer to compare a prediction
+    with.
     """
     scores = answer_scores(predictions, references, words)
     # summed one by one as the scripts do: other orders round differently
     exact_match, f1 = np.cumsum(scores, axis=0)[-1]
-    return {"exact_match": float(100.0 * exact_match / len(scores)), "f1": float(100.0 * f1 / len(scores))}
+    return {
+        "exact_match": float(100.0 * exact_match / len(scores)),
+        "f1": float(100.0 * f1 / len(scores)),
+    }
 
 
 def answer_scores(
     predictions: Mapping[str, str], references: Mapping[str, Sequence[str]], words: Words
 ) -> np.ndarray:
-    """Exact match and F1 of every question in the order of `references`: float64 [questions, 2], from 0 to 1.
+    """Exact match and F1 of every question in the order of `references`: float64
+    [questions, 2], from 0 to 1.
 
     Raises ScoringError as `span_score`.
     """
@@ -155,10 +188,15 @@ def answer_scores(
         if question not in predictions:
             continue
         if not answers:
-            raise ScoringError(f"question {question}: no reference answer; leave out questions without answers")
+            raise ScoringError(
+                f"question {question}: no reference answer; leave out questions without answers"
+            )
         given = words(predictions[question])
         expected = [words(answer) for answer in answers]
-        row[:] = max(given == one for one in expected), max(_word_f1(given, one) for one in expected)
+        row[:] = (
+            max(given == one for one in expected),
+            max(_word_f1(given, one) for one in expected),
+        )
     return scores
 
 
@@ -171,7 +209,8 @@ def _word_f1(given: list[str], expected: list[str]) -> float:
 
 
 def squad_words(answer: str) -> list[str]:
-    """Lower-case words without ASCII punctuation and English articles (`normalize_answer` of SQuAD v1.1).
+    """Lower-case words without ASCII punctuation and English articles
+    (`normalize_answer` of SQuAD v1.1).
 
     >>> squad_words("The U.S.  Army")
     ['us', 'army']
@@ -180,7 +219,8 @@ def squad_words(answer: str) -> list[str]:
 
 
 def mlqa_words(language: str) -> Words:
-    """MLQA's `normalize_answer` for one language: without any script's punctuation, its own articles.
+    """MLQA's `normalize_answer` for one language: without any script's punctuation, its
+    own articles.
 
     Chinese characters (U+4E00 to U+9FA5) are words of their own.
 
@@ -206,16 +246,21 @@ def mlqa_words(language: str) -> Words:
 
 @cache
 def _punctuation() -> dict[int, None]:
-    """All of Unicode's categories P* in this Python's tables, and ASCII's symbols, to be deleted."""
-    return _ASCII | {code: None for code in range(0x10FFFF) if unicodedata.category(chr(code)).startswith("P")}
+    """All of Unicode's categories P* in this Python's tables, and ASCII's symbols, to
+    be deleted.
+    """
+    return _ASCII | {
+        code: None for code in range(0x10FFFF) if unicodedata.category(chr(code)).startswith("P")
+    }
 
 
 def paper_average(scores: Mapping[str, Mapping[str, float]]) -> float:
-    """The Avg column of the paper's Table 1: the mean over tasks, (F1 + exact match) / 2 for questions.
+    """The Avg column of the paper's Table 1: the mean over tasks, (F1 + exact match) /
+    2 for questions.
 
-    `scores`: task to measures in percent; other measures are ignored. Over fewer than the
-    seven tasks it is the mean of those, which compares with no printed number. Raises ScoringError for no task,
-    an unknown one, or one without its measures.
+    `scores`: task to measures in percent; other measures are ignored. Over fewer than
+    the seven tasks it is the mean of those, which compares with no printed number.
+    Raises ScoringError for no task, an unknown one, or one without its measures.
     """
     if not scores:
         raise ScoringError("no task: there is nothing to average")
@@ -223,11 +268,15 @@ def paper_average(scores: Mapping[str, Mapping[str, float]]) -> float:
 
 
 def task_score(task: str, measures: Mapping[str, float]) -> float:
-    """The one number of a task in that average. Raises ScoringError as `paper_average`."""
+    """The one number of a task in that average. Raises ScoringError as
+    `paper_average`.
+    """
     if task not in AVERAGED:
         raise ScoringError(f"{task}: none of XTREME's tasks: {', '.join(AVERAGED)}")
     metrics = AVERAGED[task]
     missing = [name for name in metrics if name not in measures]
     if missing:
-        raise ScoringError(f"{task}: no {' and no '.join(missing)} among {', '.join(measures) or 'no measures'}")
+        raise ScoringError(
+            f"{task}: no {' and no '.join(missing)} among {', '.join(measures) or 'no measures'}"
+        )
     return sum(measures[name] for name in metrics) / len(metrics)

@@ -1,7 +1,9 @@
-"""XTREME's files from the archives that the data sets' authors publish, as XTREME's script would leave them.
+"""XTREME's files from the archives that the data sets' authors publish, as XTREME's
+script would leave them.
 
-Unlike that script this keeps the labels of test files. A collection is a folder of XTREME's; `downloads` of the
-configuration has its archives. PAN-X is none: XTREME's script asks for an archive that is fetched by hand.
+Unlike that script this keeps the labels of test files. A collection is a folder of
+XTREME's; `downloads` of the configuration has its archives. PAN-X is none: XTREME's
+script asks for an archive that is fetched by hand.
 """
 
 import csv
@@ -24,7 +26,8 @@ FORM, UPOS, HEAD, DEPS = 1, 3, 6, 8
 NO_FORM = "_"  # of treebanks without the text, which is sold separately
 ZERO_WIDTH_NON_JOINER = "\u200c"
 
-# Of the words of a span that are equally near to the root, the tag that comes first here (conllu_to_conll.py).
+# Of the words of a span that are equally near to the root, the tag that comes first
+# here (conllu_to_conll.py).
 _ORDER = "VERB NOUN PROPN PRON ADJ NUM ADV INTJ AUX ADP DET PART CCONJ SCONJ X PUNCT"
 _ORDERS = {
     "es": "VERB AUX PRON ADP DET",
@@ -51,15 +54,18 @@ ARCHIVES = {
 
 
 def tagged_sentences(lines: Iterable[str], language: str) -> Iterator[list[tuple[str, str]]]:
-    """The sentences of a CoNLL-U file as (word, UPOS tag), without those whose words are not distributed.
+    """The sentences of a CoNLL-U file as (word, UPOS tag), without those whose words
+    are not distributed.
 
-    Multiword tokens replace their syntactic words, with the tag of the word nearest to the root; spaces
-    and zero-width non-joiners within a word are removed. Raises ValueError or KeyError for anything else than
-    CoNLL-U.
+    Multiword tokens replace their syntactic words, with the tag of the word nearest to
+    the root; spaces and zero-width non-joiners within a word are removed. Raises
+    ValueError or KeyError for anything else than CoNLL-U.
     """
     stripped = (line.rstrip("\r\n") for line in lines)
     order = _ORDERS.get(language, _ORDER).split()
-    for is_sentence, group in groupby((line for line in stripped if not line.startswith("#")), bool):
+    for is_sentence, group in groupby(
+        (line for line in stripped if not line.startswith("#")), bool
+    ):
         if not is_sentence:
             continue
         rows = [line.split("\t") for line in group]
@@ -68,20 +74,26 @@ def tagged_sentences(lines: Iterable[str], language: str) -> Iterator[list[tuple
         words = list(_written_words(rows, order))
         absent = sum(form == NO_FORM for form, _ in words)
         if not absent or absent < len(words) - 1:
-            yield [(form.replace(ZERO_WIDTH_NON_JOINER, "").replace(" ", ""), tag) for form, tag in words]
+            yield [
+                (form.replace(ZERO_WIDTH_NON_JOINER, "").replace(" ", ""), tag)
+                for form, tag in words
+            ]
 
 
 def _written_words(rows: list[list[str]], order: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Form and tag of each written word of one sentence."""
     words = {int(row[0]): row for row in rows if row[0].isdecimal()}
-    # heads of a word: of the basic tree, and of the enhanced graph but for its empty nodes
+    # heads of a word: of the basic tree, and of the enhanced graph but for its empty
+    # nodes
     heads = {}
     for number, row in words.items():
         enhanced = [pair.split(":")[0] for pair in row[DEPS].split("|")]
         heads[number] = {int(row[HEAD]), *(int(head) for head in enhanced if head.isdecimal())}
 
     def rank(number: int) -> tuple[int, int]:
-        """The order in which a word stands for its multiword token: fewest ancestors, then the order of tags."""
+        """The order in which a word stands for its multiword token: fewest ancestors,
+        then the order of tags.
+        """
         ancestors: set[int] = set()
         waiting = [number]
         while waiting:
@@ -102,16 +114,20 @@ def _written_words(rows: list[list[str]], order: Sequence[str]) -> Iterator[tupl
 
 
 def collection_of(path: str) -> str | None:
-    """The collection that a path under the folder belongs to; None for an unpublished file."""
+    """The collection that a path under the folder belongs to; None for an unpublished
+    file.
+    """
     folder = PurePosixPath(path).parts[0]
     return folder if folder in ARCHIVES else None
 
 
 def unpack(collection: str, archives: Sequence[Path], folder: Path, paths: Collection[str]) -> None:
-    """Write these files of a collection, `paths` under `folder`; `archives` are in the order of ARCHIVES.
+    """Write these files of a collection, `paths` under `folder`; `archives` are in the
+    order of ARCHIVES.
 
-    Raises UsageError for a collection that is none or another number of archives, VocapError for an archive that
-    is damaged or holds something else. Files that are not named are neither written nor touched.
+    Raises UsageError for a collection that is none or another number of archives,
+    VocapError for an archive that is damaged or holds something else. Files that are
+    not named are neither written nor touched.
     """
     if collection not in ARCHIVES:
         raise UsageError(f"no collection {collection!r}; there are {', '.join(ARCHIVES)}")
@@ -128,7 +144,9 @@ def unpack(collection: str, archives: Sequence[Path], folder: Path, paths: Colle
             contents = {path: _content(path, scratch) for path in paths}
         except _DAMAGED as error:
             reason = " ".join(str(error).split())
-            raise VocapError(f"{where}: damaged ({reason}); delete it and run again, to fetch it anew") from None
+            raise VocapError(
+                f"{where}: damaged ({reason}); delete it and run again, to fetch it anew"
+            ) from None
     if missing := sorted(path for path, content in contents.items() if not content):
         raise VocapError(f"{where}: no {missing[0]} in it; bring it to {folder} by hand")
     for path, content in contents.items():
@@ -137,7 +155,9 @@ def unpack(collection: str, archives: Sequence[Path], folder: Path, paths: Colle
 
 
 def _content(path: str, folder: Path) -> bytes:
-    """The content of one of XTREME's files, from extracted archives in `folder`; empty where they lack it."""
+    """The content of one of XTREME's files, from extracted archives in `folder`; empty
+    where they lack it.
+    """
     collection, name = path.split("/")[0], PurePosixPath(path).name
     split, _, language = name.removesuffix(".tsv").partition("-")
 
@@ -145,17 +165,26 @@ def _content(path: str, folder: Path) -> bytes:
         return sorted(folder.rglob(pattern), key=lambda found: found.name)
 
     def rows(pattern: str, *columns: int) -> list[list[str]]:
-        """These columns of tables with a header, without white space around their cells."""
-        lines = [line.strip() for file in find(pattern) for line in file.read_text("utf-8").split("\n")[1:]]
+        """These columns of tables with a header, without white space around their
+        cells.
+        """
+        lines = [
+            line.strip()
+            for file in find(pattern)
+            for line in file.read_text("utf-8").split("\n")[1:]
+        ]
         cells = [[cell.strip() for cell in line.split("\t")] for line in lines if line]
         return [[row[column] for column in columns] for row in cells]
 
     if collection == "xnli" and split == "train":
         return _table(
-            [*pair, ALIASES.get(label, label)] for *pair, label in rows("multinli.train.en.tsv", 0, 1, 2)
+            [*pair, ALIASES.get(label, label)]
+            for *pair, label in rows("multinli.train.en.tsv", 0, 1, 2)
         )
     if collection == "xnli":
-        return _table(row for code, *row in rows(f"xnli.{split}.tsv", 0, 6, 7, 1) if code == language)
+        return _table(
+            row for code, *row in rows(f"xnli.{split}.tsv", 0, 6, 7, 1) if code == language
+        )
     if collection == "pawsx":
         return _table(rows(f"{language}/{split}*.tsv", 1, 2, 3))
     if collection == "udpos":
@@ -170,7 +199,9 @@ def _content(path: str, folder: Path) -> bytes:
 
 
 def _table(rows: Iterable[Sequence[str]]) -> bytes:
-    """The bytes that Python's csv writes: the form of XTREME's files, which reading takes back to the text."""
+    """The bytes that Python's csv writes: the form of XTREME's files, which reading
+    takes back to the text.
+    """
     text = io.StringIO(newline="")
     csv.writer(text, delimiter="\t").writerows(rows)
     return text.getvalue().encode("utf-8")
@@ -182,18 +213,32 @@ def _treebanks(paths: Iterable[Path], language: str) -> bytes:
     for path in paths:
         with open(path, encoding="utf-8", newline="\n") as file:
             sentences = tagged_sentences(file, language)
-            texts.append("\n".join("".join(f"{word}\t{tag}\n" for word, tag in one) for one in sentences))
+            texts.append(
+                "\n".join("".join(f"{word}\t{tag}\n" for word, tag in one) for one in sentences)
+            )
     return "\n".join(filter(None, texts)).encode("utf-8")
 
 
 def _tydiqa(content: dict, language: str) -> bytes:
-    """The questions of one language; the published file has all languages, and ids that begin with theirs."""
+    """The questions of one language; the published file has all languages, and ids that
+    begin with theirs.
+    """
     entries = []
     for document in content["data"]:
         for paragraph in document["paragraphs"]:
             for question in paragraph["qas"]:
                 own, *_, number = question["id"].split("-")
                 if own == language:
-                    kept = {"answers": question["answers"], "question": question["question"], "id": number}
-                    entries.append({"paragraphs": [{"context": paragraph["context"], "qas": [kept]}]})
-    return json.dumps({"data": entries, "version": content["version"]}).encode("utf-8") if entries else b""
+                    kept = {
+                        "answers": question["answers"],
+                        "question": question["question"],
+                        "id": number,
+                    }
+                    entries.append(
+                        {"paragraphs": [{"context": paragraph["context"], "qas": [kept]}]}
+                    )
+    return (
+        json.dumps({"data": entries, "version": content["version"]}).encode("utf-8")
+        if entries
+        else b""
+    )

@@ -1,4 +1,6 @@
-"""One fine-tuning run: models with a head for each kind of task, steps and the selected state, predictions."""
+"""One fine-tuning run: models with a head for each kind of task, steps and the selected
+state, predictions.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,7 +17,14 @@ from vocap.errors import UsageError, VocapError, log
 from vocap.files.io import file_sha256, locked, replacing_directory, write_json
 from vocap.finetuning import tasks
 from vocap.finetuning.encoding import DEFINITION, Inputs, best_answers, join_tags, open_inputs
-from vocap.finetuning.features import IGNORED, Batch, Features, LengthBatches, assemble, evaluation_batches
+from vocap.finetuning.features import (
+    IGNORED,
+    Batch,
+    Features,
+    LengthBatches,
+    assemble,
+    evaluation_batches,
+)
 from vocap.finetuning.scores import DESCRIPTION, PREDICTIONS, Predictions, score, write_predictions
 from vocap.finetuning.settings import Recipe, Setting
 from vocap.finetuning.tasks import DataSet, Example, Selection, Task
@@ -37,11 +46,13 @@ TOKENS = {"cpu": 8_192, "cuda": 131_072}  # ids of a batch, padding included
 def build_model(
     folder: Path, kind: str, labels: int, seed: int, pretrained: bool = True
 ) -> transformers.PreTrainedModel:
-    """The model of `folder` with the head of a kind of task; `seed` decides the head's weights.
+    """The model of `folder` with the head of a kind of task; `seed` decides the head's
+    weights.
 
-    `labels`: size of the head (not used by spans); a head of another size is replaced by a new one.
-    Without `pretrained` every weight is random. Raises VocapError for a folder without a model, whose weights are
-    no safetensors (others may run code), are damaged or another model's, and for a model with custom code.
+    `labels`: size of the head (not used by spans); a head of another size is replaced
+    by a new one. Without `pretrained` every weight is random. Raises VocapError for a
+    folder without a model, whose weights are no safetensors (others may run code), are
+    damaged or another model's, and for a model with custom code.
     """
     transformers.utils.logging.set_verbosity_error()  # on the new head, and the unused one
     refuse_causal(folder, read_config(folder))
@@ -63,32 +74,41 @@ def build_model(
         raise
     except Exception as error:  # the library raises exceptions of any class for a foreign folder
         reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise VocapError(f"{folder}: no model for {kind}: {reason}; copy the folder again, or {SAVE}") from None
+        raise VocapError(
+            f"{folder}: no model for {kind}: {reason}; copy the folder again, or {SAVE}"
+        ) from None
 
-    # weights that the file lacks are drawn at random: of a head and its pooler, without which models are saved
+    # weights that the file lacks are drawn at random: of a head and its pooler, without
+    # which models are saved
     made_up = {*loaded["missing_keys"], *(name for name, *_ in loaded["mismatched_keys"])}
     prefix = f"{model.base_model_prefix}."
     own = [name for name in made_up if name.startswith(prefix) and "pooler" not in name.split(".")]
     own = [name for name, _ in model.named_parameters() if name in own]
     if own:
         raise VocapError(
-            f"{folder}: the weights lack {own[0]} in the shape that config.json says (one of {len(own)}); "
+            f"{folder}: the weights lack {own[0]} in the shape that config.json says (one of "
+            f"{len(own)}); "
             f"bring the files of one model, or {SAVE}"
         )
     return model
 
 
 class Tuner(nn.Module):
-    """A model whose logits are those of a task's units: pairs, words, or ends of answers."""
+    """A model whose logits are those of a task's units: pairs, words, or ends of
+    answers.
+    """
 
-    def __init__(self, model: transformers.PreTrainedModel, kind: str, pooling: str = "first") -> None:
+    def __init__(
+        self, model: transformers.PreTrainedModel, kind: str, pooling: str = "first"
+    ) -> None:
         super().__init__()
         self.model, self.kind, self.pooling = model, kind, pooling
         self.pad = model.config.pad_token_id or 0
         self.has_segments = (getattr(model.config, "type_vocab_size", 0) or 0) > 1
 
     def forward(self, batch: Batch) -> tuple[Tensor, ...]:
-        """Logits of pairs [b, labels], of tags [words, labels], of spans two [b, t] (starts, ends).
+        """Logits of pairs [b, labels], of tags [words, labels], of spans two [b, t]
+        (starts, ends).
 
         Logits of padding are -inf.
         """
@@ -111,16 +131,22 @@ class Tuner(nn.Module):
         place, word = batch.targets["place"], batch.targets["word"]
         count = len(batch.targets["label"])
         if self.pooling == "first":
-            begins = torch.from_numpy(place[np.flatnonzero(np.diff(word, prepend=-1))]).to(logits.device)
+            begins = torch.from_numpy(place[np.flatnonzero(np.diff(word, prepend=-1))]).to(
+                logits.device
+            )
             return logits.index_select(0, begins)
         places, words = (torch.from_numpy(array).to(logits.device) for array in (place, word))
-        sums = logits.new_zeros(count, logits.shape[1]).index_add(0, words, logits.index_select(0, places))
+        sums = logits.new_zeros(count, logits.shape[1]).index_add(
+            0, words, logits.index_select(0, places)
+        )
         if self.pooling == "sum":
             return sums
         return sums / torch.bincount(words, minlength=count)[:, None]
 
     def loss(self, batch: Batch) -> Tensor:
-        """The mean cross-entropy of the batch's units, in nats; of spans, the mean of start's and end's."""
+        """The mean cross-entropy of the batch's units, in nats; of spans, the mean of
+        start's and end's.
+        """
         logits = self(batch)
         names = ("start", "end") if self.kind == "spans" else ("label",)
         targets = [torch.from_numpy(batch.targets[name]).to(self.model.device) for name in names]
@@ -132,9 +158,14 @@ class Tuner(nn.Module):
 
 
 def predict(
-    tuner: Tuner, features: Features, examples: Sequence[Example], task: Task, dtype: torch.dtype = torch.float32
+    tuner: Tuner,
+    features: Features,
+    examples: Sequence[Example],
+    task: Task,
+    dtype: torch.dtype = torch.float32,
 ) -> Predictions:
-    """The label of each pair, the tags of each sentence, or the answer of each question by its id.
+    """The label of each pair, the tags of each sentence, or the answer of each question
+    by its id.
 
     `dtype`: of the layers' products. The model's mode (training or not) stays.
     """
@@ -156,7 +187,9 @@ def predict(
 
 @torch.inference_mode()
 def _outputs(tuner: Tuner, features: Features, dtype: torch.dtype) -> list[tuple[np.ndarray, ...]]:
-    """The logits of each input, without those of padding: [1 or words, labels], or two [length] of spans."""
+    """The logits of each input, without those of padding: [1 or words, labels], or two
+    [length] of spans.
+    """
     device = tuner.model.device
     found: list[tuple[np.ndarray, ...]] = [()] * len(features)
     for numbers in evaluation_batches(features.lengths, TOKENS[device.type]):
@@ -165,7 +198,10 @@ def _outputs(tuner: Tuner, features: Features, dtype: torch.dtype) -> list[tuple
             outputs = [logits.cpu().numpy() for logits in tuner(batch)]
         if tuner.kind == "spans":
             lengths = batch.attention.sum(1)
-            parts = [[row[:length] for row, length in zip(logits, lengths, strict=True)] for logits in outputs]
+            parts = [
+                [row[:length] for row, length in zip(logits, lengths, strict=True)]
+                for logits in outputs
+            ]
         else:
             counts = [1] * len(numbers)
             if tuner.kind == "tags":
@@ -178,7 +214,9 @@ def _outputs(tuner: Tuner, features: Features, dtype: torch.dtype) -> list[tuple
 
 @dataclass(frozen=True)
 class Job:
-    """Model, training, hyper-parameters and folders of a run; `pretrained`: False for random weights."""
+    """Model, training, hyper-parameters and folders of a run; `pretrained`: False for
+    random weights.
+    """
 
     model: Path
     training: str
@@ -197,7 +235,9 @@ class Job:
 
 @dataclass
 class TuningProgress(loop.Progress):
-    """`best_score` is in percent; `nats`, `recent_steps` and `recent_tokens` since the last line of metrics."""
+    """`best_score` is in percent; `nats`, `recent_steps` and `recent_tokens` since the
+    last line of metrics.
+    """
 
     best_score: float = 0.0
     best_step: int = 0
@@ -207,7 +247,9 @@ class TuningProgress(loop.Progress):
 
 
 class FineTuning(loop.Loop):
-    """One run, from a checkpoint of `folder` or from the start; keeps the state with the best mean score."""
+    """One run, from a checkpoint of `folder` or from the start; keeps the state with
+    the best mean score.
+    """
 
     progress: TuningProgress
     batches: LengthBatches
@@ -221,10 +263,14 @@ class FineTuning(loop.Loop):
         made_of: dict[str, Any],
         checkpoint_every: int,
     ) -> None:
-        """`choosing`: at least one development file, encoded and read; `made_of` identifies model and data."""
+        """`choosing`: at least one development file, encoded and read; `made_of`
+        identifies model and data.
+        """
         self.recipe, self.setting = recipe, setting = job.recipe, job.setting
         self.batches = LengthBatches(train, recipe.batch, setting.seed, tuner.pad)
-        super().__init__(job.checkpoints, setting.epochs * self.batches.steps_per_epoch, checkpoint_every)
+        super().__init__(
+            job.checkpoints, setting.epochs * self.batches.steps_per_epoch, checkpoint_every
+        )
         self.model, self.choosing, self.made_of = tuner, choosing, made_of
         self.set_precision(recipe.precision, tuner.model.device)
         adam = {"betas": recipe.betas, "eps": recipe.epsilon, "weight_decay": recipe.weight_decay}
@@ -234,7 +280,12 @@ class FineTuning(loop.Loop):
         self.best: dict[str, Tensor] = {}
 
     def fingerprint(self) -> dict[str, Any]:
-        return {**self.recipe.of_a_run(), "run": self.setting.name, "precision": str(self.dtype), **self.made_of}
+        return {
+            **self.recipe.of_a_run(),
+            "run": self.setting.name,
+            "precision": str(self.dtype),
+            **self.made_of,
+        }
 
     def further_tensors(self) -> dict[str, dict[str, Tensor]]:
         return {BEST: self.best}
@@ -243,12 +294,18 @@ class FineTuning(loop.Loop):
         self.best = load(BEST)
 
     def run(self, stop: StopRequest) -> loop.Metrics:
-        """Train to the end and leave the best state in the model; the lines of metrics. Raises as `Loop.train`."""
+        """Train to the end and leave the best state in the model; the lines of metrics.
+        Raises as `Loop.train`.
+        """
         metrics = loop.Metrics(self.folder, self.progress.step)
 
         def after_step(last: bool) -> None:
             step, every = self.progress.step, self.recipe.evaluate_every
-            if last or step % self.batches.steps_per_epoch == 0 or (every is not None and step % every == 0):
+            if (
+                last
+                or step % self.batches.steps_per_epoch == 0
+                or (every is not None and step % every == 0)
+            ):
                 metrics.add(self._evaluate())
 
         self.train(stop, after_step)
@@ -257,10 +314,14 @@ class FineTuning(loop.Loop):
 
     def take_step(self, batch: Batch, stop: bool) -> tuple[float, bool]:
         progress = self.progress
-        rate = loop.learning_rate(progress.step, self.setting.learning_rate, self.warmup, self.steps)
+        rate = loop.learning_rate(
+            progress.step, self.setting.learning_rate, self.warmup, self.steps
+        )
         for group in self.optimizer.param_groups:
             group["lr"] = rate
-        torch.manual_seed(int(generator(self.setting.seed, DROPOUT, progress.step).integers(1 << 63)))
+        torch.manual_seed(
+            int(generator(self.setting.seed, DROPOUT, progress.step).integers(1 << 63))
+        )
         with torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32):
             loss = self.model.loss(batch)
         self.scaler.scale(loss).backward()
@@ -274,10 +335,15 @@ class FineTuning(loop.Loop):
 
     def batch_named(self, step: int) -> str:
         numbers = self.batches.features.inputs["example"][self.batches.members(step)]
-        return f"training examples {', '.join(map(str, sorted(set(numbers.tolist()))))}, counted from 0"
+        return (
+            f"training examples {', '.join(map(str, sorted(set(numbers.tolist()))))}, counted "
+            "from 0"
+        )
 
     def _evaluate(self) -> dict[str, Any]:
-        """Evaluate, keep the state if it is the best so far, and return the next line of metrics."""
+        """Evaluate, keep the state if it is the best so far, and return the next line
+        of metrics.
+        """
         progress = self.progress
         scores = {}
         for found, features, examples in self.choosing:
@@ -288,7 +354,8 @@ class FineTuning(loop.Loop):
         if not progress.best_step or mean > progress.best_score:
             progress.best_step, progress.best_score = progress.step, mean
             self.best = {
-                name: value.cpu().clone() for name, value in checkpoints.module_tensors(self.model).items()
+                name: value.cpu().clone()
+                for name, value in checkpoints.module_tensors(self.model).items()
             }
         row = {
             "step": progress.step,
@@ -311,8 +378,8 @@ class FineTuning(loop.Loop):
 def finetune(job: Job, threads: int, checkpoint_every: int, keep: bool = False) -> None:
     """Fine-tune one model and write `predictions/`, `metrics.jsonl` and `run.json`.
 
-    `keep`: checkpoints too. Raises UsageError and VocapError, before anything is trained where that can be known,
-    and Stopped.
+    `keep`: checkpoints too. Raises UsageError and VocapError, before anything is
+    trained where that can be known, and Stopped.
     """
     torch.set_num_threads(threads)
     transformers.utils.logging.disable_progress_bar()  # of transformers, inside our own
@@ -321,7 +388,9 @@ def finetune(job: Job, threads: int, checkpoint_every: int, keep: bool = False) 
     with own_device() as device, StopRequest() as stop, locked(job.checkpoints / "lock"):
         checkpoints.clean(job.checkpoints)
         task = tasks.training_set(job.training).task
-        model = build_model(job.model, task.kind, len(task.labels), job.setting.seed, job.pretrained)
+        model = build_model(
+            job.model, task.kind, len(task.labels), job.setting.seed, job.pretrained
+        )
         tuner = Tuner(model.to(device), task.kind, job.recipe.pooling)
         log.info("%s parameters on %s", f"{sum(p.numel() for p in tuner.parameters()):,}", device)
         training = start(job, inputs, tuner, checkpoint_every)
@@ -336,7 +405,9 @@ def finetune(job: Job, threads: int, checkpoint_every: int, keep: bool = False) 
 
 
 def check_inputs(job: Job, inputs: Inputs) -> None:
-    """Raise UsageError for inputs of another tokenizer, and for those that the model cannot read."""
+    """Raise UsageError for inputs of another tokenizer, and for those that the model
+    cannot read.
+    """
     again = f"run vocap encode again with --tokenizer {job.model}"
     config = refuse_causal(job.model, read_config(job.model))
     longest, length = longest_input(config), inputs.description["max_length"]
@@ -351,7 +422,8 @@ def check_inputs(job: Job, inputs: Inputs) -> None:
     learnt, rows = tasks.training_set(job.training, job.rule), config.get("vocab_size")
     if rows is not None and (highest := int(inputs.load(learnt).tokens["ids"].max())) >= rows:
         raise UsageError(
-            f"{inputs.folder}: {learnt.name} holds the id {highest}, the model has {rows} embeddings; {again}"
+            f"{inputs.folder}: {learnt.name} holds the id {highest}, the model has {rows} "
+            f"embeddings; {again}"
         )
 
 
@@ -363,7 +435,8 @@ def start(job: Job, inputs: Inputs, tuner: Tuner, checkpoint_every: int) -> Fine
     if unusable or not sets:
         reason = f"{unusable[0]} has no labels" if unusable else "there is no such file"
         raise VocapError(
-            f"{job.training}: the state that is kept is {chosen.label}, and {reason}; bring the file that xTune's "
+            f"{job.training}: the state that is kept is {chosen.label}, and {reason}; bring the "
+            "file that xTune's "
             "scripts make, or write finetuning: selection: english-dev"
         )
     limit = job.recipe.dev_examples
@@ -380,24 +453,35 @@ def start(job: Job, inputs: Inputs, tuner: Tuner, checkpoint_every: int) -> Fine
     model = "random " + file_sha256(job.model / CONFIG)
     if job.pretrained:
         model = " ".join(file_sha256(path) for path in sorted(job.model.glob("*.safetensors")))
-    made_of = {"model": model, "inputs": dict(inputs.description), "rule": job.rule, "training": job.training}
+    made_of = {
+        "model": model,
+        "inputs": dict(inputs.description),
+        "rule": job.rule,
+        "training": job.training,
+    }
     return FineTuning(job, tuner, train, looked_at, made_of, checkpoint_every)
 
 
 def write_all_predictions(training: FineTuning, job: Job, inputs: Inputs) -> None:
-    """Predict every file of the training's tasks, and the held-out part of the training file."""
+    """Predict every file of the training's tasks, and the held-out part of the training
+    file.
+    """
     held = tasks.choosing_sets(job.training, job.rule, inputs.sets)
     sets = dict.fromkeys([*tasks.predicted_sets(job.training), *held])
     with replacing_directory(job.output / PREDICTIONS) as folder:
         for found in [found for found in sets if found.name in inputs.sets]:
             examples = inputs.read_examples(job.xtreme, found)
-            predictions = predict(training.model, inputs.load(found), examples, found.task, training.dtype)
+            predictions = predict(
+                training.model, inputs.load(found), examples, found.task, training.dtype
+            )
             write_predictions(folder / found.task.name, found, predictions)
             log.info("%s: %s predicted", found.name, f"{len(examples):,}")
 
 
 def description(training: FineTuning, job: Job, inputs: Inputs) -> dict[str, Any]:
-    """The content of run.json: settings, data and the selected state; no times and no memory."""
+    """The content of run.json: settings, data and the selected state; no times and no
+    memory.
+    """
     progress, device = training.progress, training.device
     return {
         "training": job.training,
@@ -421,5 +505,9 @@ def description(training: FineTuning, job: Job, inputs: Inputs) -> dict[str, Any
         "tokenizer_sha256": inputs.description["tokenizer"],
         "precision": str(training.dtype).removeprefix("torch."),
         "device": torch.cuda.get_device_name(device) if device.type == "cuda" else "CPU",
-        "versions": {"vocap": __version__, "torch": torch.__version__, "transformers": transformers.__version__},
+        "versions": {
+            "vocap": __version__,
+            "torch": torch.__version__,
+            "transformers": transformers.__version__,
+        },
     }

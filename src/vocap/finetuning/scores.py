@@ -1,7 +1,9 @@
-"""From predictions to scores: of runs, of the setting that they choose, their average, two models compared.
+"""From predictions to scores: of runs, of the setting that they choose, their average,
+two models compared.
 
-Predictions have the form of an XTREME submission: `{split}-{language}.tsv` holds a label a line for pairs, for
-sentences a tag a line and a blank line after each; `{split}-{language}.json` an object of question id to answer.
+Predictions have the form of an XTREME submission: `{split}-{language}.tsv` holds a
+label a line for pairs, for sentences a tag a line and a blank line after each;
+`{split}-{language}.json` an object of question id to answer.
 """
 
 import csv
@@ -20,10 +22,20 @@ from vocap.errors import UsageError, VocapError
 from vocap.files.io import read_object, replacing, replacing_directory, write_json, write_tsv
 from vocap.finetuning import metrics
 from vocap.finetuning.settings import Setting
-from vocap.finetuning.tasks import ENGLISH, HELD_OUT, TASKS, DataSet, Example, Task, development, is_labelled
+from vocap.finetuning.tasks import (
+    ENGLISH,
+    HELD_OUT,
+    TASKS,
+    DataSet,
+    Example,
+    Task,
+    development,
+    is_labelled,
+)
 from vocap.languages import read_languages
 
-Predictions = list[str] | list[list[str]] | dict[str, str]  # labels, tags of each sentence, question id to answer
+# labels, tags of each sentence, question id to answer
+Predictions = list[str] | list[list[str]] | dict[str, str]
 
 # files of a run, and of a model's folder of one task
 DESCRIPTION, PREDICTIONS = "run.json", "predictions"
@@ -33,24 +45,38 @@ SUMMARY_COLUMNS = ("language", "metric", "mean", "std", "seeds")
 ALL = "mean"  # the language of a summary's rows of the mean over languages
 
 ALIKE = ("training", "model", "weights", "tokenizer_sha256", "max_length", "settings", "selection")
-CHOSEN = {"task", "learning_rate", "epochs", "seeds", "languages"}  # of selection.json, that are read
+# of selection.json, that are read
+CHOSEN = {
+    "task",
+    "learning_rate",
+    "epochs",
+    "seeds",
+    "languages",
+}
 AGAIN = "delete the file and run its command again"
 
 
 def prediction_path(folder: Path, found: DataSet) -> Path:
     """The path of a set's predictions in the folder of its task."""
-    return folder / f"{found.split}-{found.language}.{'json' if found.task.kind == 'spans' else 'tsv'}"
+    return (
+        folder / f"{found.split}-{found.language}.{'json' if found.task.kind == 'spans' else 'tsv'}"
+    )
 
 
 def write_predictions(folder: Path, found: DataSet, predictions: Predictions) -> Path:
-    """Write one file, whole or not at all: labels, tags of each sentence, or id to answer by the task's kind."""
+    """Write one file, whole or not at all: labels, tags of each sentence, or id to
+    answer by the task's kind.
+    """
     path = prediction_path(folder, found)
     with replacing(path) as file:
         if found.task.kind == "spans":
-            json.dump(predictions, file, indent=1)  # in ASCII: an answer may hold half a surrogate pair
+            # in ASCII: an answer may hold half a surrogate pair
+            json.dump(predictions, file, indent=1)
             file.write("\n")
         elif found.task.kind == "tags":
-            file.writelines("".join(f"{tag}\n" for tag in sentence) + "\n" for sentence in predictions)
+            file.writelines(
+                "".join(f"{tag}\n" for tag in sentence) + "\n" for sentence in predictions
+            )
         else:
             file.writelines(f"{label}\n" for label in predictions)
     return path
@@ -59,15 +85,17 @@ def write_predictions(folder: Path, found: DataSet, predictions: Predictions) ->
 def read_predictions(folder: Path, found: DataSet, examples: Sequence[Example]) -> Predictions:
     """Read a file of `write_predictions`, or a foreign submission, for exactly these examples.
 
-    Raises VocapError naming file, line and remedy for a file that is missing or malformed, a label that
-    the task does not have, and for examples left out, or predictions of others.
+    Raises VocapError naming file, line and remedy for a file that is missing or
+    malformed, a label that the task does not have, and for examples left out, or
+    predictions of others.
     """
     path, kind = prediction_path(folder, found), found.task.kind
     if kind == "spans":
         answers = read_object(path, AGAIN)
         if wrong := {example.id for example in examples} ^ answers.keys():
             raise VocapError(
-                f"{path}: {len(wrong)} questions without an answer or not asked: {min(wrong)}; {AGAIN}"
+                f"{path}: {len(wrong)} questions without an answer or not asked: {min(wrong)}; "
+                f"{AGAIN}"
             )
         if not all(isinstance(answer, str) for answer in answers.values()):
             raise VocapError(f"{path}: not an object of question id to text; {AGAIN}")
@@ -75,17 +103,24 @@ def read_predictions(folder: Path, found: DataSet, examples: Sequence[Example]) 
     try:
         labels = path.read_text("utf-8").splitlines()
     except FileNotFoundError:
-        raise VocapError(f"{path}: no such file; predict {found.split} of {found.language} first") from None
+        raise VocapError(
+            f"{path}: no such file; predict {found.split} of {found.language} first"
+        ) from None
     except UnicodeDecodeError as error:
-        raise VocapError(f"{path}: not UTF-8 ({error.reason} at byte {error.start}); {AGAIN}") from None
+        raise VocapError(
+            f"{path}: not UTF-8 ({error.reason} at byte {error.start}); {AGAIN}"
+        ) from None
+    # O is one of every tagging task, as of xTune's
     known = {
         *found.task.labels,
         *(("", "O") if kind == "tags" else ()),
-    }  # O is one of every tagging task, as of xTune's
+    }
     for number, label in enumerate(labels, 1):
         if label not in known:
             expected = ", ".join(found.task.labels)
-            raise VocapError(f"{path}, line {number}: {label!r} is no label of {found.task.name}: {expected}")
+            raise VocapError(
+                f"{path}, line {number}: {label!r} is no label of {found.task.name}: {expected}"
+            )
     if kind == "pairs":
         if len(labels) != len(examples):
             raise VocapError(f"{path}: {len(labels)} labels for {len(examples)} pairs; {AGAIN}")
@@ -100,15 +135,19 @@ def read_predictions(folder: Path, found: DataSet, examples: Sequence[Example]) 
         raise VocapError(f"{path}: tags of {len(sentences)} sentences for {len(examples)}; {AGAIN}")
     for end, tags, example in zip(ends, sentences, examples, strict=True):
         if len(tags) != len(example.words):
-            raise VocapError(f"{path}, line {end}: {len(tags)} tags for {len(example.words)} words; {AGAIN}")
+            raise VocapError(
+                f"{path}, line {end}: {len(tags)} tags for {len(example.words)} words; {AGAIN}"
+            )
     return sentences
 
 
-def score(task: Task, language: str, examples: Sequence[Example], predictions: Predictions) -> dict[str, float]:
+def score(
+    task: Task, language: str, examples: Sequence[Example], predictions: Predictions
+) -> dict[str, float]:
     """All measures of one language in percent, by their names in scores.tsv.
 
-    Pairs: acc. Tags: precision, recall, f1. Spans: exact_match, f1. Raises ScoringError where an example has no
-    label, or predictions do not fit.
+    Pairs: acc. Tags: precision, recall, f1. Spans: exact_match, f1. Raises ScoringError
+    where an example has no label, or predictions do not fit.
     """
     gold = _gold(task, examples)
     if task.kind == "pairs":
@@ -121,10 +160,11 @@ def score(task: Task, language: str, examples: Sequence[Example], predictions: P
 def parts(
     task: Task, language: str, examples: Sequence[Example], predictions: Predictions
 ) -> dict[str, np.ndarray]:
-    """Contribution of each example to the measures: float64 [examples, 2], numerators and denominators.
+    """Contribution of each example to the measures: float64 [examples, 2], numerators
+    and denominators.
 
-    The measure of any multiset of examples is 100 times the ratio of the two sums, 0 where both are 0. Raises
-    ScoringError as `score`.
+    The measure of any multiset of examples is 100 times the ratio of the two sums, 0
+    where both are 0. Raises ScoringError as `score`.
     """
     gold = _gold(task, examples)
     if task.kind == "tags":
@@ -135,42 +175,53 @@ def parts(
     else:
         exact_match, f1 = metrics.answer_scores(predictions, gold, task.words(language)).T
         columns = {"exact_match": exact_match, "f1": f1}
-    return {name: np.stack([values, np.ones(len(values))], axis=1) for name, values in columns.items()}
+    return {
+        name: np.stack([values, np.ones(len(values))], axis=1) for name, values in columns.items()
+    }
 
 
 def ratio(sums: np.ndarray) -> np.ndarray:
     """Percent from summed `parts`: float64 [..., 2] to [...]."""
     numerator, denominator = sums[..., 0], sums[..., 1]
-    return 100 * np.divide(numerator, denominator, out=np.zeros_like(numerator), where=denominator > 0)
+    return 100 * np.divide(
+        numerator, denominator, out=np.zeros_like(numerator), where=denominator > 0
+    )
 
 
 def _gold(task: Task, examples: Sequence[Example]) -> list | dict[str, list[str]]:
-    """The label of each pair, the tags of each sentence, or the answers to each question by its id."""
+    """The label of each pair, the tags of each sentence, or the answers to each
+    question by its id.
+    """
     blank = sum(not is_labelled(example) for example in examples)
     if blank or not examples:
         raise metrics.ScoringError(
-            f"{blank} of {len(examples)} examples have no label: XTREME withholds those of its test files; "
+            f"{blank} of {len(examples)} examples have no label: XTREME withholds those of its "
+            "test files; "
             "score files with all labels (as of xTune's scripts)"
         )
     if task.kind != "spans":
         return [example[-1] for example in examples]
     answers = {example.id: [answer.text for answer in example.answers] for example in examples}
     if twice := len(examples) - len(answers):
-        raise metrics.ScoringError(f"{twice} questions share an id with another; answers need distinct ids")
+        raise metrics.ScoringError(
+            f"{twice} questions share an id with another; answers need distinct ids"
+        )
     return answers
 
 
 def read_runs(folders: Sequence[Path]) -> tuple[dict[Setting, Path], dict[str, Any]]:
     """The runs in these folders by setting, in its order, and the run.json of the first.
 
-    Raises VocapError for a run without its description, two of one setting, and runs that differ in
-    model, inputs, recipe, rule.
+    Raises VocapError for a run without its description, two of one setting, and runs
+    that differ in model, inputs, recipe, rule.
     """
     found: dict[Setting, Path] = {}
     first: dict[str, Any] = {}
     for folder in folders:
         path = folder / DESCRIPTION
-        described = read_object(path, "fine-tune again", "the run is not finished, or the folder is no run's")
+        described = read_object(
+            path, "fine-tune again", "the run is not finished, or the folder is no run's"
+        )
         if lacking := {*Setting._fields, *ALIKE} - described.keys():
             raise VocapError(f"{path}: no {min(lacking)}; delete it and fine-tune again")
         first, setting = first or described, Setting(*(described[key] for key in Setting._fields))
@@ -200,8 +251,9 @@ def score_runs(
 ) -> tuple[list[Score], list[str], list[str]]:
     """Score every prediction that the runs hold of these sets, on the files of `folder`.
 
-    Besides scores, returns the test languages without any: no file, or no labels in it. Raises VocapError for
-    files that cannot be read, and predictions that do not fit or only some runs have.
+    Besides scores, returns the test languages without any: no file, or no labels in it.
+    Raises VocapError for files that cannot be read, and predictions that do not fit or
+    only some runs have.
     """
     scores, absent, blank = [], [], []
     for found in sets:
@@ -222,7 +274,9 @@ def score_runs(
 
 
 class Choice(NamedTuple):
-    """The setting with the highest mean over seeds and languages, and the mean of each setting."""
+    """The setting with the highest mean over seeds and languages, and the mean of each
+    setting.
+    """
 
     learning_rate: float
     epochs: int
@@ -231,28 +285,38 @@ class Choice(NamedTuple):
 
 
 def choose(scores: Sequence[Score]) -> Choice:
-    """Choose learning rate and epochs by the mean of these scores, one of each run and selecting language.
+    """Choose learning rate and epochs by the mean of these scores, one of each run and
+    selecting language.
 
-    Of equals the first in order of learning rate and epochs. Raises VocapError where settings differ in seeds.
+    Of equals the first in order of learning rate and epochs. Raises VocapError where
+    settings differ in seeds.
     """
-    table: dict[tuple[float, int], dict[tuple[int, str], float]] = {}  # by setting, by seed and language
+    table: dict[
+        tuple[float, int], dict[tuple[int, str], float]
+    ] = {}  # by setting, by seed and language
     for row in sorted(scores):
         table.setdefault(row[:2], {})[row.seed, row.language] = row.value
     wanted = sorted({key for values in table.values() for key in values})
     for (rate, epochs), values in table.items():
         if lacking := [seed for seed, language in wanted if (seed, language) not in values]:
             raise VocapError(
-                f"no run of learning rate {rate!r}, {epochs} epochs and seed {lacking[0]}, which others of that "
+                f"no run of learning rate {rate!r}, {epochs} epochs and seed {lacking[0]}, which "
+                "others of that "
                 "seed have; run it too: settings are compared over the same seeds"
             )
-    means = {setting: float(np.mean([values[key] for key in wanted])) for setting, values in table.items()}
+    means = {
+        setting: float(np.mean([values[key] for key in wanted]))
+        for setting, values in table.items()
+    }
     best = max(table, key=means.__getitem__)
     return Choice(*best, tuple(dict.fromkeys(seed for seed, _ in wanted)), means)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """The results of a model on a task: scores.tsv, the rows of summary.tsv, the content of selection.json."""
+    """The results of a model on a task: scores.tsv, the rows of summary.tsv, the
+    content of selection.json.
+    """
 
     runs: dict[Setting, Path]
     scores: list[Score]
@@ -261,15 +325,17 @@ class Outcome:
 
 
 def conclude(folder: Path, task: Task, folders: Sequence[Path]) -> Outcome:
-    """Score the runs in these folders on the files of the XTREME folder, and choose among them by their rule.
+    """Score the runs in these folders on the files of the XTREME folder, and choose
+    among them by their rule.
 
-    Raises VocapError as `read_runs`, `score_runs` and `choose` do, and without development scores;
-    UsageError for runs of another training.
+    Raises VocapError as `read_runs`, `score_runs` and `choose` do, and without
+    development scores; UsageError for runs of another training.
     """
     runs, run = read_runs(folders)
     if run["training"] != task.training:
         raise UsageError(
-            f"{folders[0]}: these are runs of {run['training']}; --task {task.name} is scored on runs "
+            f"{folders[0]}: these are runs of {run['training']}; --task {task.name} is scored on "
+            "runs "
             f"of {task.training}"
         )
 
@@ -284,7 +350,8 @@ def conclude(folder: Path, task: Task, folders: Sequence[Path]) -> Outcome:
     by = [row for row in by if (row.split, row.language, row.metric) in places]
     if not by:
         raise VocapError(
-            f"{task.name}: no scores of {files.task} {files.split} ({', '.join(files.languages)}), by which the "
+            f"{task.name}: no scores of {files.task} {files.split} "
+            f"({', '.join(files.languages)}), by which the "
             f"rule {run['selection']!r} chooses; bring these files, labelled, and fine-tune again"
         )
 
@@ -318,11 +385,14 @@ def conclude(folder: Path, task: Task, folders: Sequence[Path]) -> Outcome:
     return Outcome(runs, scores, summarise(scores, choice), selection)
 
 
-def summarise(scores: Sequence[Score], choice: Choice) -> list[tuple[str, str, float, float | None, int]]:
-    """Rows of summary.tsv: the chosen setting on the test files, languages first, then the mean over them.
+def summarise(
+    scores: Sequence[Score], choice: Choice
+) -> list[tuple[str, str, float, float | None, int]]:
+    """Rows of summary.tsv: the chosen setting on the test files, languages first, then
+    the mean over them.
 
-    Mean over seeds, and sample standard deviation (none for a single seed); that of the mean over languages is the
-    deviation of the seeds' means.
+    Mean over seeds, and sample standard deviation (none for a single seed); that of the
+    mean over languages is the deviation of the seeds' means.
     """
     table: dict[tuple[str, str], list[float]] = {}  # values in the order of seeds, as `scores` are
     for row in scores:
@@ -331,7 +401,10 @@ def summarise(scores: Sequence[Score], choice: Choice) -> list[tuple[str, str, f
     for metric in sorted({metric for _, metric in table}):
         languages = [values for (_, name), values in table.items() if name == metric]
         table[ALL, metric] = np.mean(languages, axis=0).tolist()
-    return [(*key, float(np.mean(values)), deviation(values), len(values)) for key, values in table.items()]
+    return [
+        (*key, float(np.mean(values)), deviation(values), len(values))
+        for key, values in table.items()
+    ]
 
 
 def deviation(values: Sequence[float]) -> float | None:
@@ -340,7 +413,9 @@ def deviation(values: Sequence[float]) -> float | None:
 
 
 def write_outcome(outcome: Outcome, out: Path) -> None:
-    """Write scores.tsv, summary.tsv, selection.json and the chosen runs' predictions, by seed, under `out`."""
+    """Write scores.tsv, summary.tsv, selection.json and the chosen runs' predictions,
+    by seed, under `out`.
+    """
     said = outcome.selection
     with replacing_directory(out / PREDICTIONS) as folder:
         for (rate, epochs, seed), run in outcome.runs.items():
@@ -358,14 +433,18 @@ def read_selection(folder: Path) -> dict[str, Any]:
     Raises VocapError for a folder without one, or one that does not say what it must.
     """
     path = folder / SELECTION
-    found = read_object(path, AGAIN, "the folder of one model's task is wanted, made by vocap score")
+    found = read_object(
+        path, AGAIN, "the folder of one model's task is wanted, made by vocap score"
+    )
     if not found.keys() >= CHOSEN or found["task"] not in TASKS:
         raise VocapError(f"{path}: no choice that vocap score wrote; {AGAIN}")
     return found
 
 
 def read_table(path: Path, columns: Sequence[str]) -> pandas.DataFrame:
-    """A table of `vocap score`. Raises VocapError for one without these columns, or with text for a number."""
+    """A table of `vocap score`. Raises VocapError for one without these columns, or
+    with text for a number.
+    """
     texts = dict.fromkeys({"language", "split", "metric"}.intersection(columns), str)
     numbers = dict.fromkeys(set(columns) - texts.keys(), float)
     layout = {"sep": "\t", "quoting": csv.QUOTE_NONE, "keep_default_na": False}
@@ -377,20 +456,24 @@ def read_table(path: Path, columns: Sequence[str]) -> pandas.DataFrame:
 
 
 def chosen_scores(folder: Path, selection: Mapping[str, Any]) -> pandas.DataFrame:
-    """The scores of the chosen setting in one model's folder of one task. Raises VocapError as `read_table`."""
+    """The scores of the chosen setting in one model's folder of one task. Raises
+    VocapError as `read_table`.
+    """
     scores = read_table(folder / SCORES, SCORE_COLUMNS)
     return scores[
-        (scores["learning_rate"] == selection["learning_rate"]) & (scores["epochs"] == selection["epochs"])
+        (scores["learning_rate"] == selection["learning_rate"])
+        & (scores["epochs"] == selection["epochs"])
     ]
 
 
 def average(folders: Sequence[Path]) -> dict[str, Any]:
     """The content of average.json for one model's folders, one a task.
 
-    `average` is over `tasks`, and the paper's only where `missing` is empty: the tasks without a score; null
-    where no task has one. `std` is the sample standard deviation of the seeds' averages, null where tasks differ
-    in seeds or there is only one. `languages` counts those of each task that were scored.
-    Raises VocapError as `read_selection` and `read_table` do, and for two folders of one task.
+    `average` is over `tasks`, and the paper's only where `missing` is empty: the tasks
+    without a score; null where no task has one. `std` is the sample standard deviation
+    of the seeds' averages, null where tasks differ in seeds or there is only one.
+    `languages` counts those of each task that were scored. Raises VocapError as
+    `read_selection` and `read_table` do, and for two folders of one task.
     """
     # measures of each task, over seeds and by seed
     selections: dict[str, dict[str, Any]] = {}
@@ -408,7 +491,9 @@ def average(folders: Sequence[Path]) -> dict[str, Any]:
             means[task] = reached
             scores = chosen_scores(folder, selection)
             test = scores[scores["split"] == "test"].groupby(["seed", "metric"])["value"]
-            by_seed[task] = test.agg(lambda values: sum(values) / len(values)).unstack().to_dict("index")
+            by_seed[task] = (
+                test.agg(lambda values: sum(values) / len(values)).unstack().to_dict("index")
+            )
 
     # their average, in the order of the paper
     tasks = [task for task in metrics.AVERAGED if task in means]
@@ -427,10 +512,12 @@ def average(folders: Sequence[Path]) -> dict[str, Any]:
 
 
 class Difference(NamedTuple):
-    """The first model's measure over the second's: percent, their difference and its interval, and p.
+    """The first model's measure over the second's: percent, their difference and its
+    interval, and p.
 
-    `low` and `high` hold the middle 95 % of the samples' differences; `p` is the two-sided share of samples whose
-    difference has the opposite sign, at least 2 / (samples + 1).
+    `low` and `high` hold the middle 95 % of the samples' differences; `p` is the
+    two-sided share of samples whose difference has the opposite sign, at least 2 /
+    (samples + 1).
     """
 
     first: float
@@ -451,16 +538,20 @@ def paired_bootstrap(
     seed: int,
     parallel: bool = False,
 ) -> dict[str, Difference]:
-    """Compare two models on one measure of each language, and on the mean over languages, under the key "".
+    """Compare two models on one measure of each language, and on the mean over
+    languages, under the key "".
 
     Parameters
     ----------
-    first, second : language to the `parts` of its examples, float64 [seeds, examples, 2], for the same examples in
+    first, second : language to the `parts` of its examples, float64 [seeds, examples,
+    2], for the same examples in
         the same order
-    samples : number of samples; each draws as many examples as there are, with replacement, the same ones for both
+    samples : number of samples; each draws as many examples as there are, with
+    replacement, the same ones for both
         models and all their seeds
-    seed : of the samples; equal seeds give equal numbers
-    parallel : whether the languages' examples are translations of each other: a sample then takes the same ones
+    seed : of the samples; equal seeds give equal numbers parallel : whether the
+    languages' examples are translations of each other: a sample then takes the same
+    ones
 
     Returns
     -------
@@ -469,16 +560,21 @@ def paired_bootstrap(
     whole, sampled = {}, {}  # percent of both models: [2], [samples, 2]
     for number, language in enumerate(first):
         split, examples, _ = first[language].shape
-        both = np.concatenate([first[language], second[language]]).swapaxes(0, 1)  # [examples, seeds of both, 2]
+        # [examples, seeds of both, 2]
+        both = np.concatenate([first[language], second[language]]).swapaxes(0, 1)
         random = np.random.default_rng([seed, examples if parallel else number])
         draws = (random.integers(examples, size=examples) for _ in range(samples))
         sums = [np.tensordot(np.bincount(drawn, minlength=examples), both, 1) for drawn in draws]
         measures = ratio(np.array([both.sum(axis=0), *sums]))  # [1 + samples, seeds of both]
-        means = np.stack([measures[:, :split].mean(axis=1), measures[:, split:].mean(axis=1)], axis=1)
+        means = np.stack(
+            [measures[:, :split].mean(axis=1), measures[:, split:].mean(axis=1)], axis=1
+        )
         whole[language], sampled[language] = means[0], means[1:]
     whole[""], sampled[""] = (np.mean(list(found.values()), axis=0) for found in (whole, sampled))
     found = {}
-    for language, differences in ((name, both[:, 0] - both[:, 1]) for name, both in sampled.items()):
+    for language, differences in (
+        (name, both[:, 0] - both[:, 1]) for name, both in sampled.items()
+    ):
         low, high = np.quantile(differences, [0.025, 0.975])
         side = min(np.count_nonzero(differences <= 0), np.count_nonzero(differences >= 0))
         p = min(1.0, 2 * (side + 1) / (samples + 1))
@@ -488,10 +584,11 @@ def paired_bootstrap(
 
 
 def compare_models(folder: Path, first: Path, second: Path, samples: int, seed: int) -> list[tuple]:
-    """Rows of `COLUMNS`: two models, in folders of `vocap score`, on the test languages that both have scores of.
+    """Rows of `COLUMNS`: two models, in folders of `vocap score`, on the test languages
+    that both have scores of.
 
-    Raises VocapError for folders of different tasks, without a language in common, or whose files
-    cannot be read.
+    Raises VocapError for folders of different tasks, without a language in common, or
+    whose files cannot be read.
     """
     models = {path: read_selection(path) for path in (first, second)}
     said = models[first]
@@ -500,10 +597,15 @@ def compare_models(folder: Path, first: Path, second: Path, samples: int, seed: 
     task = TASKS[said["task"]]
     languages = [code for code in said["languages"] if code in models[second]["languages"]]
     if not languages:
-        raise VocapError(f"{first}, {second}: no test language has scores of both; score them on the same files")
+        raise VocapError(
+            f"{first}, {second}: no test language has scores of both; score them on the same files"
+        )
 
     # parts of every example, by model, measure and language, an array a seed
-    tables = {path: {metric: {code: [] for code in languages} for metric in task.metrics} for path in models}
+    tables = {
+        path: {metric: {code: [] for code in languages} for metric in task.metrics}
+        for path in models
+    }
     for found in (DataSet(task, "test", code) for code in languages):
         examples = found.read(folder)
         for path, selection in models.items():
@@ -514,8 +616,11 @@ def compare_models(folder: Path, first: Path, second: Path, samples: int, seed: 
     rows = []
     for metric in task.metrics:
         stacked = [
-            {code: np.stack(runs) for code, runs in tables[path][metric].items()} for path in (first, second)
+            {code: np.stack(runs) for code, runs in tables[path][metric].items()}
+            for path in (first, second)
         ]
         differences = paired_bootstrap(*stacked, samples=samples, seed=seed, parallel=task.parallel)
-        rows += [(language or ALL, metric, *difference) for language, difference in differences.items()]
+        rows += [
+            (language or ALL, metric, *difference) for language, difference in differences.items()
+        ]
     return rows

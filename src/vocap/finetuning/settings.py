@@ -1,4 +1,6 @@
-"""The `finetuning` section of the configuration, and its models, trainings and tasks that can run."""
+"""The `finetuning` section of the configuration, and its models, trainings and tasks
+that can run.
+"""
 
 import json
 from collections.abc import Collection, Iterable, Mapping
@@ -32,39 +34,58 @@ OF_INPUTS = {"max_length", "question_length", "stride"}
 
 
 class Recipe(BaseModel):
-    """How one model is fine-tuned on one training; every rate is tried with every number of epochs and seed."""
+    """How one model is fine-tuned on one training; every rate is tried with every
+    number of epochs and seed.
+    """
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    learning_rates: Distinct[Rate] = Field(min_length=1, description="peaks of the schedule, each tried")
-    epochs: Distinct[Number] = Field(min_length=1, description="passes over the training file, each tried")
+    learning_rates: Distinct[Rate] = Field(
+        min_length=1, description="peaks of the schedule, each tried"
+    )
+    epochs: Distinct[Number] = Field(
+        min_length=1, description="passes over the training file, each tried"
+    )
     batch: Number = Field(32, description="inputs of an update")
     warmup: float = Field(
-        0.0, ge=0, lt=1, description="share of the steps in which the rate rises; after them it falls to 0"
+        0.0,
+        ge=0,
+        lt=1,
+        description="share of the steps in which the rate rises; after them it falls to 0",
     )
     max_length: int = Field(ge=16, description="ids of an input; fewer where the model reads fewer")
-    question_length: Number = Field(64, description="ids of a question; at most a third of max_length")
+    question_length: Number = Field(
+        64, description="ids of a question; at most a third of max_length"
+    )
     stride: Number = Field(
-        128, description="ids from the start of one window of a context to the next; at most a third of max_length"
+        128,
+        description="ids from the start of one window of a context to the next; at most a third "
+        "of max_length",
     )
     pooling: Literal["mean", "first", "sum"] = Field(
         "first", description="representation of a word of several subwords, where words are tagged"
     )
     evaluate_every: Number | None = Field(
-        None, description="steps between evaluations of the development sets, besides that after each epoch"
+        None,
+        description="steps between evaluations of the development sets, besides that after each "
+        "epoch",
     )
     train_examples: Number | None = Field(
         None, description="number of examples of the training file, from its start; null: all"
     )
     dev_examples: Number | None = Field(
-        None, description="number of examples of each selecting development file, from its start; null: all"
+        None,
+        description="number of examples of each selecting development file, from its start; "
+        "null: all",
     )
     betas: Betas = Field((0.9, 0.999), description="of Adam")
     epsilon: float = Field(1e-8, gt=0, description="of Adam")
     weight_decay: float = Field(0.0, ge=0, description="decoupled, on every parameter")
     clip: float = Field(1.0, gt=0, description="highest norm of the gradient")
     precision: Precision = Field(
-        "auto", description="of the layers' products; auto: bf16 on a GPU, fp16 on one without it; else fp32"
+        "auto",
+        description="of the layers' products; auto: bf16 on a GPU, fp16 on one without it; else "
+        "fp32",
     )
 
     def of_inputs(self) -> dict[str, Any]:
@@ -83,12 +104,15 @@ class Recipe(BaseModel):
 
 
 def _over_the_paper(values: Any) -> Any:
-    """The recipe of each training; keys that a configuration gives replace the paper's."""
+    """The recipe of each training; keys that a configuration gives replace the
+    paper's.
+    """
     if not isinstance(values, dict):
         return values
     if unknown := [name for name in values if name not in TRAININGS]:
         raise ValueError(f"no training {unknown[0]!r}; there are {', '.join(TRAININGS)}")
-    given = {training: values.get(training, {}) for training in TRAININGS}  # those that are registered by now
+    # those that are registered by now
+    given = {training: values.get(training, {}) for training in TRAININGS}
     return {
         training: {**first_task(training).recipe, **keys} if isinstance(keys, dict) else keys
         for training, keys in given.items()
@@ -104,26 +128,37 @@ def make_recipes(values: dict[str, Any]) -> dict[str, Recipe]:
 
 
 class Tuned(BaseModel):
-    """One entry of `finetuning: models`; an empty one is the model of `pretraining` of the same name."""
+    """One entry of `finetuning: models`; an empty one is the model of `pretraining` of
+    the same name.
+    """
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    model: str | None = Field(None, min_length=1, description="name of an entry of pretraining: models")
-    step: Number | None = Field(None, description="one of its export_steps; null: the trained model")
+    model: str | None = Field(
+        None, min_length=1, description="name of an entry of pretraining: models"
+    )
+    step: Number | None = Field(
+        None, description="one of its export_steps; null: the trained model"
+    )
     path: PlainPath | None = Field(
         None, description="folder of any Hugging Face masked language model, with its tokenizer"
     )
     weights: Literal["pretrained", "random"] = Field(
-        "pretrained", description="random: the same model, untrained, to measure the benefit of pre-training"
+        "pretrained",
+        description="random: the same model, untrained, to measure the benefit of pre-training",
     )
     tasks: list[TaskName] | None = Field(
-        None, min_length=1, description="those of finetuning.tasks that it is fine-tuned on; null: all of them"
+        None,
+        min_length=1,
+        description="those of finetuning.tasks that it is fine-tuned on; null: all of them",
     )
 
     @pydantic.model_validator(mode="after")
     def _one_origin(self) -> "Tuned":
         if self.path is not None and (self.model is not None or self.step is not None):
-            raise ValueError("path names a model from elsewhere; model and step one of pretraining; keep one")
+            raise ValueError(
+                "path names a model from elsewhere; model and step one of pretraining; keep one"
+            )
         return self
 
 
@@ -140,7 +175,9 @@ class Finetuning(BaseModel):
         None, description="the download/ folder of XTREME's scripts, or xTune's; null: nothing runs"
     )
     download: bool = Field(
-        False, description="fetch the files of that folder that are not there and are free (docs/finetuning.md)"
+        False,
+        description="fetch the files of that folder that are not there and are free "
+        "(docs/finetuning.md)",
     )
     models: Annotated[dict[str, Tuned] | None, BeforeValidator(_all_is_none)] = Field(
         None, description="the models, by name; null or all: every model of pretraining"
@@ -148,18 +185,26 @@ class Finetuning(BaseModel):
     tasks: Annotated[Distinct[TaskName] | None, BeforeValidator(_all_is_none)] = Field(
         None, min_length=1, description=f"of {', '.join(TASKS)}; null or all: all of them"
     )
-    seeds: Distinct[Seed] = Field([1, 2, 3, 4, 5], min_length=1, description="one run each; scores are their mean")
+    seeds: Distinct[Seed] = Field(
+        [1, 2, 3, 4, 5], min_length=1, description="one run each; scores are their mean"
+    )
     selection: Selection = Field(
         "paper",
-        description="selects checkpoint, rate and epochs: paper, the mean over all languages' development "
-        "sets (of tydiqa, the English test file); english-dev, English alone, and never a test file",
+        description="selects checkpoint, rate and epochs: paper, the mean over all languages' "
+        "development "
+        "sets (of tydiqa, the English test file); english-dev, English alone, and never a test "
+        "file",
     )
-    threads: Number = Field(2, description="of one job on a CPU; another number gives slightly other sums")
+    threads: Number = Field(
+        2, description="of one job on a CPU; another number gives slightly other sums"
+    )
     checkpoint_every: Number = Field(500, description="steps from one checkpoint to the next")
     recipes: Recipes = Field({}, validate_default=True)
 
     def folder_lacks(self, assume: bool) -> str | None:
-        """Why nothing can be read from the XTREME folder, if so; with `assume`, one that is not there will be."""
+        """Why nothing can be read from the XTREME folder, if so; with `assume`, one
+        that is not there will be.
+        """
         if self.xtreme is None:
             return "no finetuning.xtreme"
         there = self.download or assume or Path(self.xtreme).is_dir()
@@ -181,7 +226,8 @@ class Finetuning(BaseModel):
 def read_recipe(training: str, text: str) -> Recipe:
     """The paper's recipe of a training with the keys of a JSON text over it.
 
-    Raises UsageError, naming the key, for a training that is none, and for settings that cannot be used.
+    Raises UsageError, naming the key, for a training that is none, and for settings
+    that cannot be used.
     """
     if training not in TRAININGS:
         raise UsageError(f"--training: no training {training!r}; there are {', '.join(TRAININGS)}")
@@ -190,7 +236,9 @@ def read_recipe(training: str, text: str) -> Recipe:
     except pydantic.ValidationError as error:
         first = error.errors()[0]
         key = ".".join(map(str, first["loc"][1:])) or "settings"
-        raise UsageError(f"--settings-json: {key}: {first['msg'].removeprefix('Value error, ')}") from None
+        raise UsageError(
+            f"--settings-json: {key}: {first['msg'].removeprefix('Value error, ')}"
+        ) from None
     except (ValueError, RecursionError) as error:
         raise UsageError(f"--settings-json: not JSON: {error}") from None
 
@@ -199,7 +247,8 @@ def read_recipe(training: str, text: str) -> Recipe:
 class Supply:
     """The files of one XTREME folder; missing files are recorded, as paths under the folder.
 
-    `download`: free files are fetched. `fetched`: files to fetch; `assumed`: files that a plan assumes.
+    `download`: free files are fetched. `fetched`: files to fetch; `assumed`: files that
+    a plan assumes.
     """
 
     xtreme: Path
@@ -256,7 +305,10 @@ def settings_of(recipe: Recipe, seeds: Collection[int]) -> list[Setting]:
     20
     """
     return [
-        Setting(rate, epochs, seed) for rate in recipe.learning_rates for epochs in recipe.epochs for seed in seeds
+        Setting(rate, epochs, seed)
+        for rate in recipe.learning_rates
+        for epochs in recipe.epochs
+        for seed in seeds
     ]
 
 
@@ -264,8 +316,9 @@ def settings_of(recipe: Recipe, seeds: Collection[int]) -> list[Setting]:
 class Grid:
     """The runnable part of a configuration: models, trainings, and tasks with files.
 
-    `files`: of each training, the files of the XTREME folder that it reads, those that are fetched too; `planned`:
-    missing sets that are fetched or assumed (see `supply`). `left_out`: (part, reason).
+    `files`: of each training, the files of the XTREME folder that it reads, those that
+    are fetched too; `planned`: missing sets that are fetched or assumed (see `supply`).
+    `left_out`: (part, reason).
     """
 
     xtreme: Path | None
@@ -285,8 +338,8 @@ class Grid:
 def make_grid(settings: Finetuning, own: Collection[str], assume: bool = False) -> Grid:
     """The runnable part of a configuration; `own`: the models of the pretraining stage.
 
-    With `assume`, the plan of a run: a training without its training file is planned from the table of tasks, as
-    if all its files existed.
+    With `assume`, the plan of a run: a training without its training file is planned
+    from the table of tasks, as if all its files existed.
     """
     wanted = settings.tuned(own)
     if not wanted:
@@ -321,7 +374,9 @@ def make_grid(settings: Finetuning, own: Collection[str], assume: bool = False) 
         for task in [task for task in TRAININGS[training] if task in settings.chosen()]:
             if task in tested:
                 grid.tasks.append(task)
-                grid.files[training] = sorted({path for path in found.values() if grid.supply.is_made(path)})
+                grid.files[training] = sorted(
+                    {path for path in found.values() if grid.supply.is_made(path)}
+                )
             else:
                 grid.left_out.append((f"task {task}", f"no test file in {xtreme}"))
         grid.planned.update(each for each, path in found.items() if not path.exists())
@@ -337,20 +392,28 @@ def make_grid(settings: Finetuning, own: Collection[str], assume: bool = False) 
     return grid
 
 
-def _untrainable(supply: Supply, training: str, settings: Finetuning, found: Mapping[DataSet, Path]) -> str | None:
-    """Why a training cannot run, if it cannot: no file to learn from, or none that can choose."""
+def _untrainable(
+    supply: Supply, training: str, settings: Finetuning, found: Mapping[DataSet, Path]
+) -> str | None:
+    """Why a training cannot run, if it cannot: no file to learn from, or none that can
+    choose.
+    """
     learnt = DataSet(first_task(training), "train", ENGLISH)
     if learnt not in found:
         return f"no file {learnt.name} in {supply.xtreme}; bring it"
     names = {each.name for each in [*found, DataSet(learnt.task, tasks.HELD_OUT, ENGLISH)]}
     choosing = tasks.choosing_sets(training, settings.selection, names)
     if not choosing:
-        return f"no development file to choose by in {supply.xtreme}; bring one, or change finetuning.selection"
+        return (
+            f"no development file to choose by in {supply.xtreme}; bring one, or change "
+            "finetuning.selection"
+        )
     for each in [each for each in choosing if each.split == "test" and each in found]:
         with suppress(VocapError):  # of an unreadable file, which the job of its inputs reports
             if not all(map(tasks.is_labelled, each.read(supply.xtreme))):
                 return (
-                    f"{each.name}, on which the paper's rule selects, lacks its labels in {supply.xtreme}; bring "
+                    f"{each.name}, on which the paper's rule selects, lacks its labels in "
+                    f"{supply.xtreme}; bring "
                     "xTune's files, or write finetuning: selection: english-dev"
                 )
     return None

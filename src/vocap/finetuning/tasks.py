@@ -1,8 +1,10 @@
-"""Fine-tuning tasks, one entry each: files, labels, measures, settings, known rows; their data sets and examples.
+"""Fine-tuning tasks, one entry each: files, labels, measures, settings, known rows;
+their data sets and examples.
 
-The seven tasks of Table 1 are registered here; everything else (reading, training, scoring, plan, report) asks the
-entry. Kinds of tasks are pairs of texts, tagged words, and questions with answers in a context; a task of one of
-these kinds is written in one place:
+The seven tasks of Table 1 are registered here; everything else (reading, training,
+scoring, plan, report) asks the entry. Kinds of tasks are pairs of texts, tagged words,
+and questions with answers in a context; a task of one of these kinds is written in one
+place:
 
 >>> task = register_task(Task("mine", "tags", ("en",), labels=("A", "O")))
 >>> TRAININGS["mine"], task.files["test"]
@@ -36,7 +38,8 @@ TABLE = ("{task}/{split}-{language}.tsv",)
 METRICS = {"pairs": ("acc",), "tags": ("f1",), "spans": ("f1", "exact_match")}  # by kind
 AGAIN = "download the file again"
 ALIASES = {"contradictory": "contradiction"}  # MultiNLI's training file of XNLI
-RAW = re.compile(r"[a-z-]{2,12}:.")  # before each word of PAN-X, until XTREME's script takes it away
+# before each word of PAN-X, until XTREME's script takes it away
+RAW = re.compile(r"[a-z-]{2,12}:.")
 
 
 @dataclass(frozen=True)
@@ -45,21 +48,22 @@ class Task:
 
     Parameters
     ----------
-    name : of its folder and in the configuration
-    kind : pairs (two texts and a label), tags (words with labels) or spans (questions with answers in a context)
-    languages : those with a test file
-    dev_languages : those with a development file; of xquad, that is the English development set of SQuAD
-    labels : in the order of their numbers; none for spans
-    training : name of the training that serves the task, with all tasks of the same name; default: `name`
-    recipe : settings of that training (`vocap.finetuning.settings.Recipe`), given with its first task
-    label : name in the report; default: `name`
-    files : split to the paths of a file under the XTREME folder, with {task}, {split} and {language}; the first
+    name : of its folder and in the configuration kind : pairs (two texts and a label),
+    tags (words with labels) or spans (questions with answers in a context) languages :
+    those with a test file dev_languages : those with a development file; of xquad, that
+    is the English development set of SQuAD labels : in the order of their numbers; none
+    for spans training : name of the training that serves the task, with all tasks of
+    the same name; default: `name` recipe : settings of that training
+    (`vocap.finetuning.settings.Recipe`), given with its first task label : name in the
+    report; default: `name` files : split to the paths of a file under the XTREME
+    folder, with {task}, {split} and {language}; the first
         that exists is read
-    words : of spans, language to the function that cuts an answer into the words that are compared
-    rows : known numbers of rows: split to language to pairs, sentences or questions
-    parallel : whether the rows of a split are the same in every language
-    chooses : whether its development files choose the state and the settings of its training
-    bytes_per_row : mean size of a row of the training file, for the forecast of `vocap plan`
+    words : of spans, language to the function that cuts an answer into the words that
+    are compared rows : known numbers of rows: split to language to pairs, sentences or
+    questions parallel : whether the rows of a split are the same in every language
+    chooses : whether its development files choose the state and the settings of its
+    training bytes_per_row : mean size of a row of the training file, for the forecast
+    of `vocap plan`
     """
 
     name: str
@@ -73,7 +77,9 @@ class Task:
     files: Mapping[Split, tuple[str, ...]] = field(
         default_factory=lambda: dict.fromkeys(SPLITS, TABLE), repr=False, compare=False
     )
-    words: Callable[[str], Words] = field(default=lambda language: squad_words, repr=False, compare=False)
+    words: Callable[[str], Words] = field(
+        default=lambda language: squad_words, repr=False, compare=False
+    )
     rows: Mapping[Split, Mapping[str, int]] = field(default_factory=dict, repr=False, compare=False)
     parallel: bool = False
     chooses: bool = True
@@ -90,7 +96,9 @@ class Task:
 
     def languages_of(self, split: Split) -> tuple[str, ...]:
         """The languages that have this split."""
-        return {"train": (ENGLISH,), "dev": self.dev_languages, "test": self.languages}.get(split, ())
+        return {"train": (ENGLISH,), "dev": self.dev_languages, "test": self.languages}.get(
+            split, ()
+        )
 
 
 TASKS: dict[str, Task] = {}
@@ -105,12 +113,16 @@ def register_task(task: Task) -> Task:
 
 
 def first_task(training: str) -> Task:
-    """The task that a training was registered with: its kind, labels, training file and recipe."""
+    """The task that a training was registered with: its kind, labels, training file and
+    recipe.
+    """
     return TASKS[TRAININGS[training][0]]
 
 
 def _known_rows() -> dict[str, dict[Split, dict[str, int]]]:
-    """The rows of the published files by task, split and language: pairs, sentences or questions."""
+    """The rows of the published files by task, split and language: pairs, sentences or
+    questions.
+    """
     rows: dict[str, dict[Split, dict[str, int]]] = {}
     for line in Path(__file__).with_name("rows.tsv").read_text("utf-8").splitlines()[1:]:
         task, split, language, count = line.split("\t")
@@ -124,10 +136,13 @@ _ROWS = _known_rows()
 def _published(name: str, kind: Literal["pairs", "tags", "spans"], **more: Any) -> None:
     """Register a task of Table 1, in the languages of its published files."""
     rows = _ROWS[name]
-    register_task(Task(name, kind, tuple(rows["test"]), tuple(rows.get("dev", ())), rows=rows, **more))
+    register_task(
+        Task(name, kind, tuple(rows["test"]), tuple(rows.get("dev", ())), rows=rows, **more)
+    )
 
 
-# The recipes are the paper's grid; settings that it does not name are from the scripts of xTune, its code base.
+# The recipes are the paper's grid; settings that it does not name are from the scripts
+# of xTune, its code base.
 _PAIRS = {"learning_rates": [7e-6, 1e-5], "epochs": [10], "max_length": 256}
 _TAGS = {"learning_rates": [1e-5, 2e-5], "epochs": [10], "max_length": 128, "warmup": 0.1}
 _SPANS = {"learning_rates": [2e-5, 3e-5], "max_length": 384, "warmup": 0.1}
@@ -159,7 +174,12 @@ _published(
     bytes_per_row=180,
 )
 _published(
-    "panx", "tags", labels=ENTITIES, recipe={**_TAGS, "evaluate_every": 1000}, label="NER", bytes_per_row=75
+    "panx",
+    "tags",
+    labels=ENTITIES,
+    recipe={**_TAGS, "evaluate_every": 1000},
+    label="NER",
+    bytes_per_row=75,
 )
 
 _SQUAD = ("squad/{split}-v1.1.json",)
@@ -208,7 +228,9 @@ class Pair(NamedTuple):
 
 
 class Sentence(NamedTuple):
-    """Words and their tags, one for each; `tags` is None where the file withholds them."""
+    """Words and their tags, one for each; `tags` is None where the file withholds
+    them.
+    """
 
     words: tuple[str, ...]
     tags: tuple[str, ...] | None
@@ -224,7 +246,8 @@ class Answer(NamedTuple):
 class Question(NamedTuple):
     """A question on a context; no `answers` where the file withholds them.
 
-    Questions of one paragraph share the `context` object. Ids are unique in a dev or test file, not in train.
+    Questions of one paragraph share the `context` object. Ids are unique in a dev or
+    test file, not in train.
     """
 
     id: str
@@ -237,7 +260,9 @@ Example = Pair | Sentence | Question
 
 
 def is_labelled(example: Example) -> bool:
-    """Whether the example has its labels; only such examples may be scored or trained on."""
+    """Whether the example has its labels; only such examples may be scored or trained
+    on.
+    """
     return bool(example.answers) if isinstance(example, Question) else example[-1] is not None
 
 
@@ -250,7 +275,9 @@ KEPT = "kept"  # split: a training file without its held-out part
 
 @dataclass(frozen=True)
 class DataSet:
-    """One file of one task, or a part of it; `split` is train, dev, test, kept or heldout."""
+    """One file of one task, or a part of it; `split` is train, dev, test, kept or
+    heldout.
+    """
 
     task: Task
     split: str
@@ -267,14 +294,17 @@ class DataSet:
     def candidates(self) -> list[str]:
         """The possible paths of this file under the folder; none where the task has no such file.
 
-        Parts of a training file are in that file. Training files of tagging tasks have a place in every language
-        of the task, for the correlation study.
+        Parts of a training file are in that file. Training files of tagging tasks have
+        a place in every language of the task, for the correlation study.
         """
         task, split = self.task, "train" if self.split in (KEPT, HELD_OUT) else self.split
         own = split == "train" and task.kind == "tags" and self.language in task.languages
         if not own and self.language not in task.languages_of(split):
             return []
-        paths = [one.format(task=task.name, split=split, language=self.language) for one in task.files[split]]
+        paths = [
+            one.format(task=task.name, split=split, language=self.language)
+            for one in task.files[split]
+        ]
         return [path + packed for path in paths for packed in ("", ".xz")]
 
     def file(self, xtreme: Path) -> Path | None:
@@ -282,24 +312,34 @@ class DataSet:
         return next(filter(Path.is_file, map(xtreme.joinpath, self.candidates())), None)
 
     def read(self, xtreme: Path) -> list[Example]:
-        """Its examples, in the order of the file: `Pair`, `Sentence` or `Question`, by the task's kind.
+        """Its examples, in the order of the file: `Pair`, `Sentence` or `Question`, by
+        the task's kind.
 
-        Only examples of `test` may lack labels, and then all of a file do. Raises VocapError, naming the file, the
-        line and the remedy, for a file that is missing or not as it should be.
+        Only examples of `test` may lack labels, and then all of a file do. Raises
+        VocapError, naming the file, the line and the remedy, for a file that is missing
+        or not as it should be.
         """
         path, blank = self.file(xtreme), self.split == "test"
         if path is None:
             name = next(iter(self.candidates()), self.name)
-            raise VocapError(f"{xtreme / name}: no such file, nor one with .xz; download it into this folder")
+            raise VocapError(
+                f"{xtreme / name}: no such file, nor one with .xz; download it into this folder"
+            )
         if self.task.kind != "spans":
             read = read_pairs if self.task.kind == "pairs" else read_sentences
             return read(path, self.task.labels, blank)
         questions = read_questions(path, blank, unique=self.split in ("dev", "test"))
-        return held_out(questions)[self.split == HELD_OUT] if self.split in (KEPT, HELD_OUT) else questions
+        return (
+            held_out(questions)[self.split == HELD_OUT]
+            if self.split in (KEPT, HELD_OUT)
+            else questions
+        )
 
 
 def read_lines(path: Path) -> list[str]:
-    r"""The lines of a file, without their `\n` or `\r\n`; U+2028 and the like are text."""
+    r"""The lines of a file, without their `\n` or `\r\n`; U+2028 and the like are
+    text.
+    """
     return [line.removesuffix("\r") for line in read_text(path).removesuffix("\n").split("\n")]
 
 
@@ -325,9 +365,10 @@ def read_text(path: Path) -> str:
 def read_pairs(path: Path, labels: Sequence[str], blank: bool = False) -> list[Pair]:
     """The rows `first, second, label` of a file, or `first, second` where labels are withheld.
 
-    `labels`: those that may occur; `blank`: whether the whole file may lack them. Quoted fields (XTREME writes
-    them) give the same text as raw ones (xTune). Raises VocapError, naming the line, for another number of
-    columns, an unknown label, or labels of some rows only.
+    `labels`: those that may occur; `blank`: whether the whole file may lack them.
+    Quoted fields (XTREME writes them) give the same text as raw ones (xTune). Raises
+    VocapError, naming the line, for another number of columns, an unknown label, or
+    labels of some rows only.
     """
     rows = [line.split("\t") for line in read_lines(path)]
     columns = 2 if blank and len(rows[0]) == 2 else 3
@@ -335,21 +376,27 @@ def read_pairs(path: Path, labels: Sequence[str], blank: bool = False) -> list[P
         if len(row) != columns:
             wanted = "sentence, sentence, label" if columns == 3 else "two sentences, as in line 1"
             raise VocapError(
-                f"{path}, line {number}: {len(row)} columns, not {wanted}, parted by tabs, no header; {AGAIN}"
+                f"{path}, line {number}: {len(row)} columns, not {wanted}, parted by tabs, no "
+                f"header; {AGAIN}"
             )
     if is_quoted(rows):  # fields without a quote stay
         rows = [
-            [field[1:-1].replace('""', '"') if field.startswith('"') else field for field in row] for row in rows
+            [field[1:-1].replace('""', '"') if field.startswith('"') else field for field in row]
+            for row in rows
         ]
-    tags = _labels(path, [(number, "".join(row[2:])) for number, row in enumerate(rows, 1)], labels, blank)
+    tags = _labels(
+        path, [(number, "".join(row[2:])) for number, row in enumerate(rows, 1)], labels, blank
+    )
     return [Pair(row[0], row[1], tag) for row, tag in zip(rows, tags, strict=True)]
 
 
 def is_quoted(rows: Sequence[Sequence[str]]) -> bool:
-    r"""Whether the fields of a file were written by Python's csv module with its default quoting.
+    r"""Whether the fields of a file were written by Python's csv module with its
+    default quoting.
 
-    That is so if every field with a `"` begins and ends with one, those inside come in pairs, and there is such a
-    pair at least: no file of raw text happened to look like this.
+    That is so if every field with a `"` begins and ends with one, those inside come in
+    pairs, and there is such a pair at least: no file of raw text happened to look like
+    this.
 
     >>> is_quoted([['"He said ""no""."', "b"]]), is_quoted([['"No."', "b"]])
     (True, False)
@@ -360,21 +407,25 @@ def is_quoted(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def read_sentences(path: Path, labels: Sequence[str], blank: bool = False) -> list[Sentence]:
-    """The lines `word, tag` of a file, or `word` where tags are withheld; blank lines separate the sentences.
+    """The lines `word, tag` of a file, or `word` where tags are withheld; blank lines
+    separate the sentences.
 
-    `labels`: the tags that may occur; `blank`: whether the whole file may lack them. Raises VocapError, naming
-    the line, as `read_pairs` does, and for a file as PAN-X has it, where each word has its language before it.
+    `labels`: the tags that may occur; `blank`: whether the whole file may lack them.
+    Raises VocapError, naming the line, as `read_pairs` does, and for a file as PAN-X
+    has it, where each word has its language before it.
     """
     lines = read_lines(path)
     rows = [(number, *line.split("\t")) for number, line in enumerate(lines, 1) if line]
     for number, *cells in rows:
         if len(cells) > 2 or len(cells) < 2 - blank:
             raise VocapError(
-                f"{path}, line {number}: {len(cells)} columns, not word and tag with a tab between; {AGAIN}"
+                f"{path}, line {number}: {len(cells)} columns, not word and tag with a tab "
+                f"between; {AGAIN}"
             )
     if all(RAW.match(word) for _, word, *_ in rows):
         raise VocapError(
-            f"{path}, line {rows[0][0]}: {rows[0][1]!r} has its language before it, as all words here; "
+            f"{path}, line {rows[0][0]}: {rows[0][1]!r} has its language before it, as all words "
+            "here; "
             "run XTREME's script on this raw file"
         )
     tags = iter(_labels(path, [(number, "".join(tag)) for number, _, *tag in rows], labels, blank))
@@ -387,28 +438,44 @@ def read_sentences(path: Path, labels: Sequence[str], blank: bool = False) -> li
     return sentences
 
 
-def _labels(path: Path, cells: Sequence[tuple[int, str]], known: Sequence[str], blank: bool) -> list[str | None]:
-    """The labels in cells of a file, of which each has the number of its line; None for empty ones."""
+def _labels(
+    path: Path, cells: Sequence[tuple[int, str]], known: Sequence[str], blank: bool
+) -> list[str | None]:
+    """The labels in cells of a file, of which each has the number of its line; None for
+    empty ones.
+    """
     found = [ALIASES.get(text, text) or None for _, text in cells]
     for (number, _), label in zip(cells, found, strict=True):
         if label not in (None, *known):
             known_ones = ", ".join(known)
-            raise VocapError(f"{path}, line {number}: {label!r} is none of {known_ones}; correct it, or {AGAIN}")
-    _check_blanks([label is None for label in found], blank, lambda row: f"{path}, line {cells[row][0]}")
+            raise VocapError(
+                f"{path}, line {number}: {label!r} is none of {known_ones}; correct it, or {AGAIN}"
+            )
+    _check_blanks(
+        [label is None for label in found], blank, lambda row: f"{path}, line {cells[row][0]}"
+    )
     return found
 
 
-def _check_blanks(blanks: Sequence[bool], allowed: bool, place: Callable[[int], str], noun: str = "label") -> None:
-    """Raise VocapError unless none of the labels is missing, or all are and that is `allowed`."""
+def _check_blanks(
+    blanks: Sequence[bool], allowed: bool, place: Callable[[int], str], noun: str = "label"
+) -> None:
+    """Raise VocapError unless none of the labels is missing, or all are and that is
+    `allowed`.
+    """
     if any(blanks) and not (allowed and all(blanks)):
-        why = "others have one" if not all(blanks) else f"only test files may withhold their {noun}s"
+        why = (
+            "others have one" if not all(blanks) else f"only test files may withhold their {noun}s"
+        )
         raise VocapError(f"{place(blanks.index(True))}: no {noun}, but {why}; {AGAIN}")
 
 
 # the objects of SQuAD's JSON, with the keys that are read
 _STRICT = {"__config__": ConfigDict(strict=True)}
 _Answer = create_model("_Answer", text=(str, ...), answer_start=(int, ...), **_STRICT)
-_Question = create_model("_Question", id=(str, ...), question=(str, ...), answers=(list[_Answer], ...), **_STRICT)
+_Question = create_model(
+    "_Question", id=(str, ...), question=(str, ...), answers=(list[_Answer], ...), **_STRICT
+)
 _Paragraph = create_model("_Paragraph", context=(str, ...), qas=(list[_Question], ...), **_STRICT)
 _Article = create_model("_Article", paragraphs=(list[_Paragraph], ...), **_STRICT)
 _Squad = create_model("_Squad", data=(list[_Article], ...), **_STRICT)
@@ -417,9 +484,10 @@ _Squad = create_model("_Squad", data=(list[_Article], ...), **_STRICT)
 def read_questions(path: Path, blank: bool = False, unique: bool = True) -> list[Question]:
     """The questions of a file in its order.
 
-    `blank`: whether the whole file may lack answers (none, or an empty text); `unique`: whether ids must be.
-    Raises VocapError, naming the place in the file, for anything else than such JSON, for an answer that does not
-    stand where the file says, and for answers of some questions only.
+    `blank`: whether the whole file may lack answers (none, or an empty text); `unique`:
+    whether ids must be. Raises VocapError, naming the place in the file, for anything
+    else than such JSON, for an answer that does not stand where the file says, and for
+    answers of some questions only.
     """
     try:
         content = _Squad.model_validate_json(read_text(path))
@@ -438,8 +506,10 @@ def read_questions(path: Path, blank: bool = False, unique: bool = True) -> list
                 there = paragraph.context[start : start + len(text)] if start >= 0 else ""
                 if there != text:
                     raise VocapError(
-                        f"{place}: the answer {text[:40]!r} is not at answer_start {start} of the context, which "
-                        f"has {there[:40]!r} there; offsets count Unicode code points: correct them, or {AGAIN}"
+                        f"{place}: the answer {text[:40]!r} is not at answer_start {start} of the "
+                        "context, which "
+                        f"has {there[:40]!r} there; offsets count Unicode code points: correct "
+                        f"them, or {AGAIN}"
                     )
             if unique and entry.id in places:
                 raise VocapError(f"{place}: the id is that of {places[entry.id]} too; {AGAIN}")
@@ -454,7 +524,8 @@ def read_questions(path: Path, blank: bool = False, unique: bool = True) -> list
 
 @dataclass(frozen=True)
 class Development:
-    """The selecting files: one split of one task in some languages, and the measure whose mean over them counts.
+    """The selecting files: one split of one task in some languages, and the measure
+    whose mean over them counts.
 
     `label`: the name of the choice in outputs.
     """
@@ -469,19 +540,24 @@ class Development:
 def development(training: str, rule: Selection) -> Development:
     """The development files of a training under a selection rule.
 
-    `paper` (appendix C): the mean over all languages' development files; XQuAD by MLQA's; TyDiQA, which has none,
-    by its English test file. `english-dev`, XTREME's own rule: the English development file, and never a test
-    file: for SQuAD that of MLQA, as SQuAD's own holds the paragraphs that XQuAD tests on; for TyDiQA questions
+    `paper` (appendix C): the mean over all languages' development files; XQuAD by
+    MLQA's; TyDiQA, which has none, by its English test file. `english-dev`, XTREME's
+    own rule: the English development file, and never a test file: for SQuAD that of
+    MLQA, as SQuAD's own holds the paragraphs that XQuAD tests on; for TyDiQA questions
     held out of its English training file. Raises UsageError for other names.
     """
     if training not in TRAININGS or rule not in SELECTIONS:
         raise UsageError(
-            f"{training}, {rule}: the trainings are {', '.join(TRAININGS)}, the rules {', '.join(SELECTIONS)}"
+            f"{training}, {rule}: the trainings are {', '.join(TRAININGS)}, the rules "
+            f"{', '.join(SELECTIONS)}"
         )
     task = next(TASKS[name] for name in TRAININGS[training] if TASKS[name].chooses)
     split, languages = "dev", (ENGLISH,)
     if task.dev_languages and rule == "paper":
-        languages, files = task.dev_languages, f"the development files of all languages of {task.name}"
+        languages, files = (
+            task.dev_languages,
+            f"the development files of all languages of {task.name}",
+        )
     elif task.dev_languages:
         files = f"the English development file of {task.name}"
     elif rule == "paper":
@@ -492,11 +568,12 @@ def development(training: str, rule: Selection) -> Development:
 
 
 def held_out(questions: Sequence[Question]) -> tuple[list[Question], list[Question]]:
-    """Split questions into training and held-out ones (a tenth of the contexts), both in their order.
+    """Split questions into training and held-out ones (a tenth of the contexts), both
+    in their order.
 
-    A context's questions stay together; the contexts with the lowest hashes are held out, independent of order.
-    Held-out questions get new ids, as those of XTREME's training files repeat. Raises VocapError for fewer than
-    two contexts.
+    A context's questions stay together; the contexts with the lowest hashes are held
+    out, independent of order. Held-out questions get new ids, as those of XTREME's
+    training files repeat. Raises VocapError for fewer than two contexts.
     """
     contexts = sorted(
         {question.context for question in questions},
@@ -504,7 +581,8 @@ def held_out(questions: Sequence[Question]) -> tuple[list[Question], list[Questi
     )
     if len(contexts) < 2:
         raise VocapError(
-            f"{len(contexts)} contexts are too few to hold one out of training; give more, or choose by the "
+            f"{len(contexts)} contexts are too few to hold one out of training; give more, or "
+            "choose by the "
             "paper's rule (finetuning: selection: paper)"
         )
     chosen = set(contexts[: max(1, round(HELD_OUT_SHARE * len(contexts)))])
@@ -534,7 +612,9 @@ def predicted_sets(training: str) -> list[DataSet]:
 
 
 def choosing_sets(training: str, rule: Selection, present: Collection[str]) -> list[DataSet]:
-    """The sets whose mean score chooses a run's state, of those that are `present` (by name)."""
+    """The sets whose mean score chooses a run's state, of those that are `present` (by
+    name).
+    """
     chosen = development(training, rule)
     sets = [DataSet(TASKS[chosen.task], chosen.split, language) for language in chosen.languages]
     return [found for found in sets if found.name in present]

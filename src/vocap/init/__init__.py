@@ -1,1 +1,3 @@
-"""A first configuration for a folder of text; above all stages, as `vocap.config` is."""
+"""A first configuration for a folder of text; above all stages, as `vocap.config`
+is.
+"""

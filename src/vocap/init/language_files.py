@@ -1,7 +1,9 @@
-"""The text of a folder: its language files by name, their lines, parallel text, and the sources that they make.
+"""The text of a folder: its language files by name, their lines, parallel text, and the
+sources that they make.
 
-Lines are compared by their bytes under bzip2. In these the longest mean line of the 80 languages of NTREX-128 is
-1.4 times the shortest (85 of FLORES-200: 1.5), in plain bytes 3.6 (3.8).
+Lines are compared by their bytes under bzip2. In these the longest mean line of the 80
+languages of NTREX-128 is 1.4 times the shortest (85 of FLORES-200: 1.5), in plain bytes
+3.6 (3.8).
 """
 
 import bz2
@@ -22,7 +24,8 @@ from vocap.text_files.records import TextFile, detect_file
 
 OWN = {"results", "config.yaml"}  # files of this command and of a run
 SCRIPT = re.compile(r"[A-Z][a-z]{3}")  # ISO 15924
-# Two-letter codes that are English words too: taken only alone, or as the last part of a name (corpus.it.txt).
+# Two-letter codes that are English words too: taken only alone, or as the last part of
+# a name (corpus.it.txt).
 WORDS = {"am", "as", "be", "he", "id", "is", "it", "la", "my", "no", "or"}
 # Codes that are in use and in no column of the table.
 OTHERS = {
@@ -44,7 +47,8 @@ OTHERS = {
     "arb": "ar",
 }
 
-PARALLEL = re.compile(r"(?i)(?<![a-z])(parallel|aligned|ntrex|flores|dev|development)(?![a-z])")  # in a path
+# in a path
+PARALLEL = re.compile(r"(?i)(?<![a-z])(parallel|aligned|ntrex|flores|dev|development)(?![a-z])")
 DEVELOPMENT = re.compile(r"(?i)(?<![a-z])(dev|development)(?![a-z])")  # that trainers may look at
 SAMPLE_BYTES = 1 << 18  # of a language's text, from the beginning of each file
 UNEVEN = 2  # longest mean line over the shortest, from which lines are cut or characters counted
@@ -53,7 +57,9 @@ PARAGRAPH = 2  # sentences of a mean line, from which it is a paragraph
 
 @dataclass(frozen=True)
 class LanguageFile:
-    """A file of one language; `said`: the part of its relative path that names the language."""
+    """A file of one language; `said`: the part of its relative path that names the
+    language.
+    """
 
     path: Path
     relative: PurePath
@@ -72,11 +78,14 @@ class LanguageFile:
 
 @dataclass
 class Source:
-    """An entry of `corpora.sources`: patterns of paths, format, and the languages that it is the source of."""
+    """An entry of `corpora.sources`: patterns of paths, format, and the languages that
+    it is the source of.
+    """
 
     paths: tuple[str, ...]
     layout: Layout
-    codes: dict[str, str] = field(default_factory=dict)  # language to the text in the place of {lang}
+    # language to the text in the place of {lang}
+    codes: dict[str, str] = field(default_factory=dict)
 
     def entry(self) -> dict:
         """Its keys in a configuration."""
@@ -85,13 +94,19 @@ class Source:
             "path": self.paths[0] if len(self.paths) == 1 else list(self.paths),
             **({"codes": codes} if codes else {}),
             **({"format": self.layout.format} if self.layout.kind != "text" else {}),
-            **{flag: True for flag in ("split_sentences", "documents") if getattr(self.layout, flag)},
+            **{
+                flag: True
+                for flag in ("split_sentences", "documents")
+                if getattr(self.layout, flag)
+            },
         }
 
 
 @dataclass(frozen=True)
 class Lines:
-    """Means of the lines of a language's sample: characters, bytes under bzip2, sentences; and its characters."""
+    """Means of the lines of a language's sample: characters, bytes under bzip2,
+    sentences; and its characters.
+    """
 
     characters: float
     compressed: float
@@ -100,7 +115,9 @@ class Lines:
 
     @classmethod
     def of(cls, files: Sequence[LanguageFile]) -> "Lines":
-        """Measure the beginning of each file, so much of it that all together hold about `SAMPLE_BYTES`."""
+        """Measure the beginning of each file, so much of it that all together hold
+        about `SAMPLE_BYTES`.
+        """
         share = max(SAMPLE_BYTES // len(files), 1 << 14)
         blocks = []
         for file in files:
@@ -117,12 +134,16 @@ class Lines:
 
 
 def is_uneven(lines: Collection[Lines]) -> bool:
-    """Whether the longest mean line is `UNEVEN` times as long as the shortest, or more."""
+    """Whether the longest mean line is `UNEVEN` times as long as the shortest, or
+    more.
+    """
     lengths = [one.compressed for one in lines]
     return max(lengths) >= UNEVEN * min(lengths)
 
 
-def find_files(folder: Path, table: Mapping[str, Language]) -> tuple[list[LanguageFile], dict[str, str]]:
+def find_files(
+    folder: Path, table: Mapping[str, Language]
+) -> tuple[list[LanguageFile], dict[str, str]]:
     """The files of text in `folder` and its folders, and those left out, with the reason.
 
     Hidden files, `results` and `config.yaml` are skipped.
@@ -146,19 +167,28 @@ def find_files(folder: Path, table: Mapping[str, Language]) -> tuple[list[Langua
                 found.append(LanguageFile(path, relative, *language, detect_file(path)))
         except (OSError, ValueError, VocapError) as error:
             system = system_error(error)
-            left_out[str(relative)] = system.strerror if system else str(error).removeprefix(f"{path}: ")
+            left_out[str(relative)] = (
+                system.strerror if system else str(error).removeprefix(f"{path}: ")
+            )
     return found, left_out
 
 
-def take_parallel(files: Sequence[LanguageFile]) -> tuple[list[LanguageFile], dict[str, str], dict[str, str]]:
-    """Files of text, the paths of parallel text by key of `corpora`, and the files left out, with the reason.
+def take_parallel(
+    files: Sequence[LanguageFile],
+) -> tuple[list[LanguageFile], dict[str, str], dict[str, str]]:
+    """Files of text, the paths of parallel text by key of `corpora`, and the files left
+    out, with the reason.
 
-    Parallel text has one of `PARALLEL` in its path, a file of lines for each of several languages, named by code,
-    with equal numbers of lines, and is not all text of them.
+    Parallel text has one of `PARALLEL` in its path, a file of lines for each of several
+    languages, named by code, with equal numbers of lines, and is not all text of them.
     """
     sets: dict[str, list[LanguageFile]] = {}
     for file in files:
-        if file.layout.kind == "text" and "{lang}" in file.pattern and PARALLEL.search(str(file.relative)):
+        if (
+            file.layout.kind == "text"
+            and "{lang}" in file.pattern
+            and PARALLEL.search(str(file.relative))
+        ):
             sets.setdefault(file.pattern, []).append(file)
     found: dict[str, str] = {}
     left_out: dict[str, str] = {}
@@ -171,9 +201,13 @@ def take_parallel(files: Sequence[LanguageFile]) -> tuple[list[LanguageFile], di
         counts = [count_lines(file.path) for file in own]
         for file, lines in zip(own, counts, strict=True):
             if lines != counts[0]:
-                reason = f"parallel text has equal numbers of lines, not {lines:,} and {counts[0]:,}"
+                reason = (
+                    f"parallel text has equal numbers of lines, not {lines:,} and {counts[0]:,}"
+                )
             elif file.said != file.language:
-                reason = f"parallel text is found by code: {file.language} in the place of {file.said}"
+                reason = (
+                    f"parallel text is found by code: {file.language} in the place of {file.said}"
+                )
             elif found.setdefault(key, pattern) != pattern:
                 reason = f"{found[key]} is the {key} text"
             else:
@@ -183,7 +217,9 @@ def take_parallel(files: Sequence[LanguageFile]) -> tuple[list[LanguageFile], di
     return texts, found, left_out
 
 
-def by_language(files: Iterable[LanguageFile]) -> tuple[dict[str, list[LanguageFile]], dict[str, str]]:
+def by_language(
+    files: Iterable[LanguageFile],
+) -> tuple[dict[str, list[LanguageFile]], dict[str, str]]:
     """The files of every language, all of one format, and those left out, with the reason.
 
     A language whose files have several formats keeps the one with most bytes.
@@ -193,7 +229,9 @@ def by_language(files: Iterable[LanguageFile]) -> tuple[dict[str, list[LanguageF
         kinds.setdefault(file.language, {}).setdefault(file.layout, []).append(file)
     chosen, left_out = {}, {}
     for language, layouts in kinds.items():
-        most = max(layouts, key=lambda layout: sum(file.path.stat().st_size for file in layouts[layout]))
+        most = max(
+            layouts, key=lambda layout: sum(file.path.stat().st_size for file in layouts[layout])
+        )
         chosen[language] = layouts.pop(most)
         reason = f"{language} has more text as {most.format}; one format a language"
         left_out |= {str(file.relative): reason for others in layouts.values() for file in others}
@@ -203,7 +241,8 @@ def by_language(files: Iterable[LanguageFile]) -> tuple[dict[str, list[LanguageF
 def measure(
     chosen: dict[str, list[LanguageFile]], code: Collection[str]
 ) -> tuple[dict[str, Lines], dict[str, Lines]]:
-    """The lines of every language as they are and as they will be read; where uneven, `chosen` cuts paragraphs.
+    """The lines of every language as they are and as they will be read; where uneven,
+    `chosen` cuts paragraphs.
 
     Records of the languages `code` become documents.
     """
@@ -238,16 +277,24 @@ def group(chosen: Mapping[str, Sequence[LanguageFile]]) -> list[Source]:
 
 
 def _paths(files: Sequence[LanguageFile], varying: bool) -> tuple[str, ...]:
-    """The paths of one language's files, with `{lang}` if `varying`; the folder where it holds no other file."""
+    """The paths of one language's files, with `{lang}` if `varying`; the folder where
+    it holds no other file.
+    """
     in_folder: dict[Path, list[LanguageFile]] = {}
     for file in files:
         in_folder.setdefault(file.path.parent, []).append(file)
     paths = []
     for folder, own in in_folder.items():
         patterns = [file.pattern if varying else str(file.path) for file in own]
-        parents = {str(Path(pattern).parent) for pattern in patterns if "{lang}" not in Path(pattern).name}
+        parents = {
+            str(Path(pattern).parent) for pattern in patterns if "{lang}" not in Path(pattern).name
+        }
         whole = len(own) > 1 and len(own[0].relative.parts) > 1
-        if whole and len(parents) == 1 and set(expand(str(folder))) == {str(file.path) for file in own}:
+        if (
+            whole
+            and len(parents) == 1
+            and set(expand(str(folder))) == {str(file.path) for file in own}
+        ):
             patterns = [*parents]
         paths += patterns
     return tuple(paths)
@@ -267,16 +314,18 @@ class Names:
         self.known |= {code.casefold(): code for code in table}
 
     def of(self, path: PurePath) -> tuple[str, str] | None:
-        """The code and the part of the path that names it: of the file's name, or of the nearest folder's.
+        """The code and the part of the path that names it: of the file's name, or of
+        the nearest folder's.
 
-        `path` is relative to the folder of all text. Raises ValueError where names contradict each other, or
-        name a script other than the table's.
+        `path` is relative to the folder of all text. Raises ValueError where names
+        contradict each other, or name a script other than the table's.
 
         Files in a folder of code have names of their own: python/it/de.py is Python.
 
         >>> from vocap.languages import read_languages
         >>> names = Names(read_languages())
-        >>> [names.of(PurePath(path)) for path in ("german.txt", "eng_Latn.jsonl.xz", "hi/1.txt", "notes.txt")]
+        >>> paths = ("german.txt", "eng_Latn.jsonl.xz", "hi/1.txt", "notes.txt")
+        >>> [names.of(PurePath(path)) for path in paths]
         [('de', 'german'), ('en', 'eng_Latn'), ('hi', 'hi'), None]
         """
         for part in path.parts[:-1]:
@@ -302,8 +351,12 @@ class Names:
             said = word
             if not last and SCRIPT.fullmatch(script := words[number + 1][0]):
                 own = self.table[code].script
-                if script in self.scripts and script != own:  # other words of this form are no scripts
-                    raise ValueError(f"its name says script {script}; {code} has {own} in the table")
+                if (
+                    script in self.scripts and script != own
+                ):  # other words of this form are no scripts
+                    raise ValueError(
+                        f"its name says script {script}; {code} has {own} in the table"
+                    )
                 said = part[match.start() : words[number + 1].end()]
             found.setdefault(code, said)
         if len(found) > 1:

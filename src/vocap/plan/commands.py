@@ -36,18 +36,29 @@ BASES = {
     help="Configuration; of several, the later over the earlier.  [default: config/config.yaml]",
 )
 @click.option(
-    "--cores", type=click.IntRange(min=1), help="Of the machine that runs it.  [default: this machine's]"
+    "--cores",
+    type=click.IntRange(min=1),
+    help="Of the machine that runs it.  [default: this machine's]",
 )
-@click.option("--profile", type=click.Choice(["slurm"]), help="Forecast a run through SLURM instead.")
-@click.option("--jobs", "places", type=click.IntRange(min=1), default=100, help="At once, on SLURM.")
+@click.option(
+    "--profile", type=click.Choice(["slurm"]), help="Forecast a run through SLURM instead."
+)
+@click.option(
+    "--jobs", "places", type=click.IntRange(min=1), default=100, help="At once, on SLURM."
+)
 @click.option(
     "--gpu/--no-gpu",
     default=None,
     help="Train models on a GPU.  [default: on SLURM, and where this machine has one]",
 )
-@click.option("--compare", is_flag=True, help="Compare the forecast with the finished run in this folder.")
 @click.option(
-    "--costs", "costs_file", type=click.Path(path_type=Path), help="Coefficients other than the package's."
+    "--compare", is_flag=True, help="Compare the forecast with the finished run in this folder."
+)
+@click.option(
+    "--costs",
+    "costs_file",
+    type=click.Path(path_type=Path),
+    help="Coefficients other than the package's.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def plan(configfiles, cores, profile, places, gpu, compare, costs_file, as_json):
@@ -84,7 +95,9 @@ def plan(configfiles, cores, profile, places, gpu, compare, costs_file, as_json)
 
 
 def _gpus_of(profile: Path) -> dict[str, int]:
-    """GPUs of a job of each rule that a SLURM profile gives some: those of all its nodes."""
+    """GPUs of a job of each rule that a SLURM profile gives some: those of all its
+    nodes.
+    """
     rules = read_yaml(profile, "call from the project's root").get("set-resources", {})
     found = {}
     for rule, requested in rules.items():
@@ -95,14 +108,20 @@ def _gpus_of(profile: Path) -> dict[str, int]:
 
 
 def forecast_text(plain: dict[str, Any], cores: int, places: int | None) -> str:
-    """The forecast of `as_plain`, for a terminal: on `cores` of one machine, or on `places` of a cluster."""
+    """The forecast of `as_plain`, for a terminal: on `cores` of one machine, or on
+    `places` of a cluster.
+    """
     # the table of stages
     rows = [*plain["stages"].items(), ("total", plain["total"])]
     gpu = bool(plain["total"]["gpu_s"])
     times = ["cpu_s", "gpu_s"] if gpu else ["cpu_s"]
     lines = [["stage", "jobs", *(["CPU", "GPU"] if gpu else ["CPU"]), "largest job", "disk"]]
     for name, row in rows:
-        cells = [*(duration(row[time]) for time in times), size(row["memory_mb"]), size(row["disk_mb"])]
+        cells = [
+            *(duration(row[time]) for time in times),
+            size(row["memory_mb"]),
+            size(row["disk_mb"]),
+        ]
         lines.append([name, f"{row['jobs']:,}", *cells])
     lines = [*aligned(lines, left=[0]), ""]
     # time by the clock
@@ -123,20 +142,25 @@ def forecast_text(plain: dict[str, Any], cores: int, places: int | None) -> str:
         lines.append(f"On a GPU at most {size(memory_mb)}, of {name}.")
     # what it rests on
     counted = Counter(text["basis"] for text in plain["texts"].values())
+    bases = [f"{count} languages {BASES[basis]}" for basis, count in counted.items()]
     return "\n".join(
         [
             *lines,
             "",
-            f"Text: {'; '.join(f'{count} languages {BASES[basis]}' for basis, count in counted.items())}.",
+            f"Text: {'; '.join(bases)}.",
             f"Cost model: fitted on {len(plain['fitted_on'])} runs; its errors: docs/cluster.md.",
         ]
     )
 
 
 def comparison_text(comparison: dict[str, Any]) -> str:
-    """Forecast, measured and their ratio, by rule, by stage and in all, from `forecast.compare`."""
+    """Forecast, measured and their ratio, by rule, by stage and in all, from
+    `forecast.compare`.
+    """
     header = ["", "jobs", "CPU", "measured", "factor", "largest job", "measured", "factor"]
-    rows = [_compared(name, row) for name, row in comparison["rules"].items()] + [[""] * len(header)]
+    rows = [_compared(name, row) for name, row in comparison["rules"].items()] + [
+        [""] * len(header)
+    ]
     rows += [_compared(name, row) for name, row in comparison["stages"].items()]
     rows.append(_compared("total", comparison["total"]))
     clock = comparison["clock"]
@@ -147,13 +171,16 @@ def comparison_text(comparison: dict[str, Any]) -> str:
         f"By the clock: forecast for {clock['cores']} cores {duration(forecast_s)}, measured "
         f"{duration(measured_s)} from the first job's start to the last one's end (factor "
         f"{forecast_s / measured_s:.2f}; it means something only for one run without a break).",
-        "Factor: forecast over measured. Forecasts use only information from before the run. Memory is that of "
+        "Factor: forecast over measured. Forecasts use only information from before the run. "
+        "Memory is that of "
         "jobs of a second and more; shorter ones end unseen.",
     ]
     if names := comparison["missing"]:
         lines.append(f"{len(names)} jobs have no benchmark: {listed(names, 3)}.")
     if names := comparison["foreign"]:
-        lines.append(f"{len(names)} benchmarks are of no job of this configuration: {listed(names, 3)}.")
+        lines.append(
+            f"{len(names)} benchmarks are of no job of this configuration: {listed(names, 3)}."
+        )
     return "\n".join(lines)
 
 

@@ -1,7 +1,8 @@
-"""The jobs of the workflow, from Snakemake's own dry run (`rules/dry_run.smk` writes them), and their features.
+"""The jobs of the workflow, from Snakemake's own dry run (`rules/dry_run.smk` writes
+them), and their features.
 
-Features decide the cost of a job: one function for each rule. A new rule needs a function here, and coefficients
-in `costs.yaml`.
+Features decide the cost of a job: one function for each rule. A new rule needs a
+function here, and coefficients in `costs.yaml`.
 """
 
 import json
@@ -22,7 +23,15 @@ from vocap.corpora.settings import resolve_all
 from vocap.errors import UsageError, VocapError
 from vocap.finetuning.published import ARCHIVES
 from vocap.finetuning.settings import Grid, input_length, settings_of
-from vocap.finetuning.tasks import ENGLISH, SPLITS, TASKS, DataSet, choosing_sets, first_task, predicted_sets
+from vocap.finetuning.tasks import (
+    ENGLISH,
+    SPLITS,
+    TASKS,
+    DataSet,
+    choosing_sets,
+    first_task,
+    predicted_sets,
+)
 from vocap.plan.texts import MB, Text
 from vocap.pretraining.settings import Recipe, count_parameters, encoder_operations, estimate_memory
 from vocap.tokenizers.evaluate import lines_of_each
@@ -33,20 +42,27 @@ VARIABLE = "VOCAP_JOBS"  # names the file that the dry run writes, one line of J
 CORES = 1_000_000  # Snakemake limits a job's threads to the cores that it is given
 SHOWN_LINES = 20  # of Snakemake's output, where the dry run fails
 PFLOP = 1e15
-UNPACKED = 4.0  # bytes of a file whose name ends in .xz, for each byte stored (measured on XTREME's files)
+UNPACKED = (
+    4.0  # bytes of a file whose name ends in .xz, for each byte stored (measured on XTREME's files)
+)
 BYTES_PER_TOKEN = 4.0
 CODED_LINES = 500  # of a file, whose code length is measured
-WINDOWED = 2.0  # of question answering: a context is read with each of its questions, and in several windows
-TRAIN_ROWS = 20_000  # of a training file in another language than English, if it is not there: PAN-X of many
+# of question answering: a context is read with each of its questions, and in several
+# windows
+WINDOWED = 2.0
+TRAIN_ROWS = (
+    20_000  # of a training file in another language than English, if it is not there: PAN-X of many
+)
 
 
 @dataclass(frozen=True)
 class Job:
-    """One job: `name` is the path of its benchmark file under the folder of benchmarks, without `.tsv`.
+    """One job: `name` is the path of its benchmark file under the folder of benchmarks,
+    without `.tsv`.
 
-    `after`: names of the jobs whose outputs it reads; `local`: it runs beside Snakemake, on a cluster
-    too. `with_features` adds the rest: `features` multiply the coefficients of
-    `costs.yaml` of the rule `priced_as`; `gpus` share it.
+    `after`: names of the jobs whose outputs it reads; `local`: it runs beside
+    Snakemake, on a cluster too. `with_features` adds the rest: `features` multiply the
+    coefficients of `costs.yaml` of the rule `priced_as`; `gpus` share it.
     """
 
     rule: str
@@ -65,10 +81,11 @@ class Job:
 
 
 def read_jobs(configfiles: Sequence[Path]) -> list[Job]:
-    """Every job of the workflow in the current folder, done or not, each after those that it waits for.
+    """Every job of the workflow in the current folder, done or not, each after those
+    that it waits for.
 
-    `configfiles`: those of `--configfile`; none for the default configuration. Raises VocapError where the
-    dry run fails, and ModuleNotFoundError without Snakemake.
+    `configfiles`: those of `--configfile`; none for the default configuration. Raises
+    VocapError where the dry run fails, and ModuleNotFoundError without Snakemake.
     """
     if find_spec("snakemake") is None:
         raise ModuleNotFoundError("No module named 'snakemake'", name="snakemake")
@@ -79,7 +96,9 @@ def read_jobs(configfiles: Sequence[Path]) -> list[Job]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "jobs.jsonl")
         streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-        run = subprocess.run(command, env={**os.environ, VARIABLE: str(path)}, check=False, **streams)
+        run = subprocess.run(
+            command, env={**os.environ, VARIABLE: str(path)}, check=False, **streams
+        )
         if run.returncode or not path.exists():
             shown = "\n".join(run.stdout.strip().splitlines()[-SHOWN_LINES:])
             raise VocapError(f"Snakemake's dry run failed; correct its cause:\n{shown}")
@@ -90,7 +109,9 @@ def read_jobs(configfiles: Sequence[Path]) -> list[Job]:
 
 
 def longest_chain(jobs: Sequence[Job], seconds: Mapping[str, float]) -> float:
-    """Seconds of the longest chain of jobs that wait for each other, each after those that it waits for."""
+    """Seconds of the longest chain of jobs that wait for each other, each after those
+    that it waits for.
+    """
     ends: dict[str, float] = {}
     for job in jobs:
         ends[job.name] = seconds[job.name] + max((ends[name] for name in job.after), default=0.0)
@@ -101,8 +122,8 @@ def longest_chain(jobs: Sequence[Job], seconds: Mapping[str, float]) -> float:
 class Inputs:
     """The data that features are computed from.
 
-    `texts`: of the run's languages; `read`: those of pre-training; `reached`: the sizes that each language's text
-    is expected to give; `gpu`: models are trained on a GPU.
+    `texts`: of the run's languages; `read`: those of pre-training; `reached`: the sizes
+    that each language's text is expected to give; `gpu`: models are trained on a GPU.
     """
 
     settings: Settings
@@ -111,12 +132,16 @@ class Inputs:
     reached: Mapping[str, Sequence[int]]
     grid: Grid
     gpu: bool
-    sizes: dict[tuple, dict] = field(default_factory=dict)  # of XTREME's files, computed at their first use
+    # of XTREME's files, computed at their first use
+    sizes: dict[tuple, dict] = field(default_factory=dict)
 
     @cached_property
     def compared_klines(self) -> float:
         """Thousands of lines that parity compares."""
-        return sum(min(text.kept, lines_of_each(len(self.texts))) for text in self.texts.values()) / 1000
+        return (
+            sum(min(text.kept, lines_of_each(len(self.texts))) for text in self.texts.values())
+            / 1000
+        )
 
     @cached_property
     def heldout_mb(self) -> float:
@@ -128,11 +153,15 @@ class Inputs:
 
     @cached_property
     def mix_mb(self) -> float:
-        """Megabytes of the multilingual text: all training lines, or a sample of lines of mean length."""
+        """Megabytes of the multilingual text: all training lines, or a sample of lines
+        of mean length.
+        """
         sentences = self.settings.corpora.mix.sentences
         if sentences == "all" or not self.texts:
             return self.train_mb
-        return sentences * sum(text.line_bytes for text in self.texts.values()) / len(self.texts) / MB
+        return (
+            sentences * sum(text.line_bytes for text in self.texts.values()) / len(self.texts) / MB
+        )
 
 
 Function = Callable[[Job, Inputs], dict[str, float]]
@@ -141,7 +170,9 @@ PRICED_AS: dict[str, str] = {}  # rule: the rule whose coefficients it shares
 
 
 def features(*rules: str, like: str = "") -> Callable[[Function], Function]:
-    """Register the function of some rules; `like`: the rule whose coefficients they share, if not their own."""
+    """Register the function of some rules; `like`: the rule whose coefficients they
+    share, if not their own.
+    """
 
     def register(function: Function) -> Function:
         FEATURES.update(dict.fromkeys(rules, function))
@@ -152,12 +183,15 @@ def features(*rules: str, like: str = "") -> Callable[[Function], Function]:
 
 
 def with_features(job: Job, inputs: Inputs, gpus: Mapping[str, int]) -> Job:
-    """The job with its features; one that trains on GPUs has one thread, and the GPUs that `gpus` gives its rule.
+    """The job with its features; one that trains on GPUs has one thread, and the GPUs
+    that `gpus` gives its rule.
 
     Raises UsageError for a rule that has no function.
     """
     if job.rule not in FEATURES:
-        raise UsageError(f"vocap plan has no features of the rule {job.rule!r}; add them to vocap.plan.jobs")
+        raise UsageError(
+            f"vocap plan has no features of the rule {job.rule!r}; add them to vocap.plan.jobs"
+        )
     job = replace(job, features=FEATURES[job.rule](job, inputs), priced_as=PRICED_AS[job.rule])
     return replace(job, threads=1, gpus=gpus.get(job.rule, 1)) if job.features.get("gpu") else job
 
@@ -165,7 +199,10 @@ def with_features(job: Job, inputs: Inputs, gpus: Mapping[str, int]) -> Job:
 @features("fetch_starter", "extract_starter", "merge_starter")
 def _packages(job: Job, inputs: Inputs) -> dict[str, float]:
     one = job.wildcards.get("package")
-    return {f"package {name}": 1.0 for name in ([one] if one else inputs.settings.corpora.starter.packages)}
+    return {
+        f"package {name}": 1.0
+        for name in ([one] if one else inputs.settings.corpora.starter.packages)
+    }
 
 
 @features("fetch_file", like="download")
@@ -175,7 +212,9 @@ def _fetch_file(job: Job, inputs: Inputs) -> dict[str, float]:
 
 @features("download", "sample", "ladder", "curve", "train")
 def _language(job: Job, inputs: Inputs) -> dict[str, float]:
-    """One language's text, the sizes asked for, and the pieces of those that its text gives."""
+    """One language's text, the sizes asked for, and the pieces of those that its text
+    gives.
+    """
     text, reached = inputs.texts[job.wildcards["lang"]], inputs.reached[job.wildcards["lang"]]
     size = int(job.wildcards.get("size", 0))
     return {
@@ -208,11 +247,15 @@ def _all_languages(job: Job, inputs: Inputs) -> dict[str, float]:
 
 
 def _trained_totals(job: Job, settings: Settings) -> int:
-    """T of the tokenizers that one job trains: the sum of a descent, or the largest of byte-pair encoding."""
+    """T of the tokenizers that one job trains: the sum of a descent, or the largest of
+    byte-pair encoding.
+    """
     alpha = job.wildcards.get("descent", "").partition("-")[0]
     kind = job.wildcards.get("training", "").rpartition("-")[0]
     entries = settings.tokenizers.values()
-    joint = {entry.total for entry in entries if isinstance(entry, Joint) and str(entry.alpha) == alpha}
+    joint = {
+        entry.total for entry in entries if isinstance(entry, Joint) and str(entry.alpha) == alpha
+    }
     return sum(joint) or max((entry.total for entry in entries if entry.kind == kind), default=0)
 
 
@@ -258,7 +301,9 @@ def _download(job: Job, inputs: Inputs) -> dict[str, float]:
 
 
 def _rows(job: Job, inputs: Inputs) -> int:
-    """Rows of the tokenizer of a job: a configured one, or one of the correlation study."""
+    """Rows of the tokenizer of a job: a configured one, or one of the correlation
+    study.
+    """
     return (
         int(job.wildcards["size"]) + 2
         if "size" in job.wildcards
@@ -274,7 +319,10 @@ def _adopt(job: Job, inputs: Inputs) -> dict[str, float]:
 @features("tokenize", "studied_text", like="tokenize")
 def _tokenize(job: Job, inputs: Inputs) -> dict[str, float]:
     lang = job.wildcards["lang"]
-    return {**_adopt(job, inputs), "read_mb": inputs.read[lang].read_mb + inputs.texts[lang].heldout_mb}
+    return {
+        **_adopt(job, inputs),
+        "read_mb": inputs.read[lang].read_mb + inputs.texts[lang].heldout_mb,
+    }
 
 
 @features("sample_starter", "ladder_starter", "tokenize_starter")
@@ -308,19 +356,26 @@ def _studied_model(job: Job, inputs: Inputs) -> dict[str, float]:
 def _code_length(job: Job, inputs: Inputs) -> dict[str, float]:
     model = inputs.settings.pretraining.models[job.wildcards["name"]]
     vocabulary = inputs.settings.rows(model.tokenizer)
-    lines = 2 * sum(min(text.heldout, CODED_LINES) for text in inputs.texts.values())  # held-out and parallel ones
+    # held-out and parallel ones
+    lines = 2 * sum(min(text.heldout, CODED_LINES) for text in inputs.texts.values())
     size = sum(text.line_bytes for text in inputs.texts.values()) / max(1, len(inputs.texts))
     operation = encoder_operations(model.shape, 1, True) / 3 + 2 * model.shape.width * vocabulary
     parameters = count_parameters(model.shape, vocabulary, True)
-    return {"validation_pflop": lines * size / BYTES_PER_TOKEN * operation / PFLOP, "held_mb": 4 * parameters / MB}
+    return {
+        "validation_pflop": lines * size / BYTES_PER_TOKEN * operation / PFLOP,
+        "held_mb": 4 * parameters / MB,
+    }
 
 
-def training_features(model: Recipe, vocabulary: int, block: int, languages: int, gpu: bool) -> dict[str, float]:
+def training_features(
+    model: Recipe, vocabulary: int, block: int, languages: int, gpu: bool
+) -> dict[str, float]:
     """The features of one pre-training."""
     work = operations(model, vocabulary, block, languages)
     prefix = "gpu_" if gpu else ""
     parameters = count_parameters(model.shape, vocabulary, model.causal)
-    half = model.precision in ("bf16", "fp16") or (gpu and model.precision == "auto")  # both take the same memory
+    # both take the same memory
+    half = model.precision in ("bf16", "fp16") or (gpu and model.precision == "auto")
     held = estimate_memory(model, vocabulary, block, half)
     return {
         **{f"{prefix}{part}": value for part, value in work.items()},
@@ -334,11 +389,13 @@ def training_features(model: Recipe, vocabulary: int, block: int, languages: int
 
 
 def operations(model: Recipe, vocabulary: int, block: int, languages: int) -> dict[str, float]:
-    """Work of a training: 10^15 floating-point operations by part, 10^9 parameters updated, 10^3 passes.
+    """Work of a training: 10^15 floating-point operations by part, 10^9 parameters
+    updated, 10^3 passes.
 
-    Forward and backward take 6 for each weight and token, and 12 x layers x length x width for attention
-    (Kaplan et al. 2020, 2.1); the head takes 6 for each predicted token and word that takes part; an index of
-    neighbours 2 V^2 d. Validation is forward only: a third, with the whole vocabulary.
+    Forward and backward take 6 for each weight and token, and 12 x layers x length x
+    width for attention (Kaplan et al. 2020, 2.1); the head takes 6 for each predicted
+    token and word that takes part; an index of neighbours 2 V^2 d. Validation is
+    forward only: a third, with the whole vocabulary.
     """
     shape = model.shape
     tokens = model.steps * model.batch * block
@@ -349,10 +406,14 @@ def operations(model: Recipe, vocabulary: int, block: int, languages: int) -> di
     return {
         "encoder_pflop": tokens * encoder / PFLOP,
         "head_pflop": tokens * head / PFLOP,
-        "validation_pflop": checked * (encoder / 3 + 2 * model.predicted * shape.width * vocabulary) / PFLOP,
+        "validation_pflop": checked
+        * (encoder / 3 + 2 * model.predicted * shape.width * vocabulary)
+        / PFLOP,
         "index_pflop": model.loss.index_operations(vocabulary, shape.width, model.steps) / PFLOP,
         "kpasses": model.steps * -(-model.batch // model.micro_batch) / 1000,
-        "updated_gparameters": model.steps * count_parameters(shape, vocabulary, model.causal) / 1e9,
+        "updated_gparameters": model.steps
+        * count_parameters(shape, vocabulary, model.causal)
+        / 1e9,
     }
 
 
@@ -373,7 +434,9 @@ def _light(job: Job, inputs: Inputs) -> dict[str, float]:
 
 
 def _studied(job: Job) -> str | None:
-    """The language of a model, or of inputs, of the correlation study; None for others."""
+    """The language of a model, or of inputs, of the correlation study; None for
+    others.
+    """
     stage, language, *_ = job.wildcards.get("tuned", job.wildcards.get("inputs", "")).split("/")
     return language if stage == "correlation" else None
 
@@ -391,16 +454,28 @@ def _score(job: Job, inputs: Inputs) -> dict[str, float]:
     seeds = settings.correlation.seeds if _studied(job) else settings.finetuning.seeds
     runs = settings_of(settings.finetuning.recipes[task.training], seeds)
     sizes = sizes_of(inputs, task.training, _studied(job))
-    predicted = [size for found, size in sizes.items() if found.task.name == task.name and found.split != "train"]
+    predicted = [
+        size
+        for found, size in sizes.items()
+        if found.task.name == task.name and found.split != "train"
+    ]
     return {"scored_mb": sum(predicted) * len(runs) / MB}
 
 
 @features("finetune")
 def _finetune(job: Job, inputs: Inputs) -> dict[str, float]:
-    own, training, epochs = inputs.settings.finetuning, job.wildcards["training"], int(job.wildcards["epochs"])
+    own, training, epochs = (
+        inputs.settings.finetuning,
+        job.wildcards["training"],
+        int(job.wildcards["epochs"]),
+    )
     recipe = own.recipes[training]
     _, name, *size = job.wildcards["tuned"].split("/")
-    model = studied_model(inputs.settings, name, int(*size)) if size else tuned_model(inputs.settings, name)
+    model = (
+        studied_model(inputs.settings, name, int(*size))
+        if size
+        else tuned_model(inputs.settings, name)
+    )
     # tokens of its training file, of each evaluation, and of the predictions at its end
     sizes = sizes_of(inputs, training, _studied(job))
     learnt = sum(size for found, size in sizes.items() if found.split == "train")
@@ -415,7 +490,9 @@ def _finetune(job: Job, inputs: Inputs) -> dict[str, float]:
     share = min(1.0, (recipe.train_examples or examples) / max(examples, 1.0))
     steps = max(1.0, epochs * share * examples / recipe.batch)
     looks = epochs + (steps // recipe.evaluate_every if recipe.evaluate_every else 0)
-    operation = tokens * encoder_operations(model.shape, input_length(recipe, model.longest)) / PFLOP
+    operation = (
+        tokens * encoder_operations(model.shape, input_length(recipe, model.longest)) / PFLOP
+    )
     prefix = "gpu_" if inputs.gpu else ""
     return {
         f"{prefix}tuned_pflop": epochs * share * learnt * operation,

@@ -1,4 +1,6 @@
-"""The expected amount of text of each language: from an earlier run, the files themselves, a table, or a guess."""
+"""The expected amount of text of each language: from an earlier run, the files
+themselves, a table, or a guess.
+"""
 
 import json
 import statistics
@@ -27,9 +29,10 @@ SHOWN = 10  # missing files in a message
 class Text:
     """The text of one language; megabytes are millions of bytes.
 
-    `stored_mb` and `read_mb`: the part of its files that is read, as stored and as plain text; `lines`: number of
-    lines of the whole text, read or not; `kept`: number of sampled lines; `line_bytes`, `line_characters`: their
-    mean length, line end included; `reach`: the largest vocabulary that the text can give, None if unknown.
+    `stored_mb` and `read_mb`: the part of its files that is read, as stored and as
+    plain text; `lines`: number of lines of the whole text, read or not; `kept`: number
+    of sampled lines; `line_bytes`, `line_characters`: their mean length, line end
+    included; `reach`: the largest vocabulary that the text can give, None if unknown.
     """
 
     language: str
@@ -62,7 +65,9 @@ class Text:
 
 
 def check_files(settings: Settings) -> None:
-    """Raise VocapError, as a run does, where files of a language's text are not there, to pre-train on too."""
+    """Raise VocapError, as a run does, where files of a language's text are not there,
+    to pre-train on too.
+    """
     further, missing = settings.pretraining_sources(), []
     for code, source in resolve_all(settings.corpora, settings.selected()).items():
         absent = source.absent + (further[code].absent if further else [])
@@ -70,15 +75,18 @@ def check_files(settings: Settings) -> None:
     if missing:
         shown = listed(missing, SHOWN, separator="\n  ")
         raise VocapError(
-            "corpus files are missing; put them there, correct corpora.sources, or leave the language out of "
+            "corpus files are missing; put them there, correct corpora.sources, or leave the "
+            "language out of "
             f"`languages`:\n  {shown}"
         )
 
 
 def check_totals(settings: Settings, texts: Mapping[str, Text]) -> None:
-    """Raise VocapError, as a run does, where T holds fewer pieces than characters that must be pieces.
+    """Raise VocapError, as a run does, where T holds fewer pieces than characters that
+    must be pieces.
 
-    Only of files that are there: characters are counted at their beginning, so that a run may find some more.
+    Only of files that are there: characters are counted at their beginning, so that a
+    run may find some more.
     """
     sources = resolve_all(settings.corpora, settings.selected())
     if not all(isinstance(found.source, PathSource) for found in sources.values()):
@@ -93,7 +101,10 @@ def check_totals(settings: Settings, texts: Mapping[str, Text]) -> None:
         counts, lines = Counter(text), max(1, text.count("\n"))
         per_line[code] = {one: count / lines for one, count in counts.items() if not one.isspace()}
     # what each T leaves for pieces
-    totals = {f"allocation.{name}": (one, one.capacity, one.without) for name, one in settings.allocation.items()}
+    totals = {
+        f"allocation.{name}": (one, one.capacity, one.without)
+        for name, one in settings.allocation.items()
+    }
     for name, entry in settings.tokenizers.items():
         if isinstance(entry, Joint):
             totals[f"tokenizers.{name}"] = entry, entry.total - settings.layout.rows, []
@@ -104,33 +115,44 @@ def check_totals(settings: Settings, texts: Mapping[str, Text]) -> None:
         required = len(required_in_sample([per_line[code] for code in taking], q, coverage))
         if required > capacity:
             raise VocapError(
-                f"{name}: a total of {entry.total:,} holds {capacity:,} pieces, but {required:,} characters at "
+                f"{name}: a total of {entry.total:,} holds {capacity:,} pieces, but {required:,} "
+                "characters at "
                 "the beginning of the texts must be pieces; raise total, or leave out languages"
             )
 
 
 def warn_of_lines(settings: Settings, texts: Mapping[str, Text]) -> list[str]:
-    """The warning of an allocation on lines of uneven length, where the texts have been looked at.
+    """The warning of an allocation on lines of uneven length, where the texts have been
+    looked at.
 
-    Before there are models, the lesser of the distances in bytes and in characters from the median language
-    counts: scripts differ in one or the other for the same sentence.
+    Before there are models, the lesser of the distances in bytes and in characters from
+    the median language counts: scripts differ in one or the other for the same
+    sentence.
     """
     entries = [*settings.allocation.values(), *settings.tokenizers.values()]
     per_line = any(getattr(entry, "per", "character") != "character" for entry in entries)
     if not per_line or any(text.basis not in ("files", "earlier run") for text in texts.values()):
         return []
-    lengths = {code: (text.line_bytes, text.line_characters) for code, text in texts.items() if text.line_bytes}
+    lengths = {
+        code: (text.line_bytes, text.line_characters)
+        for code, text in texts.items()
+        if text.line_bytes
+    }
     if not lengths:
         return []
     middle = [statistics.median(one) for one in zip(*lengths.values(), strict=True)]
-    distances = {code: sorted([1.0, one / middle[0], two / middle[1]])[1] for code, (one, two) in lengths.items()}
+    distances = {
+        code: sorted([1.0, one / middle[0], two / middle[1]])[1]
+        for code, (one, two) in lengths.items()
+    }
     return uneven_lengths(distances, "length")
 
 
 def estimate_texts(settings: Settings, results: Path | None = None) -> dict[str, Text]:
     """The text of every language of a run, in the order of the configuration.
 
-    With `results`, the folder of an earlier run, its counts take precedence. Raises UsageError as `resolve_all`.
+    With `results`, the folder of an earlier run, its counts take precedence. Raises
+    UsageError as `resolve_all`.
     """
     languages = {language.code: language for language in settings.selected()}
     texts = {}
@@ -146,7 +168,9 @@ def estimate_pretraining_texts(settings: Settings, languages: Iterable[str]) -> 
     whole = settings.model_copy(update={"corpora": settings.corpora.model_copy(update=unlimited)})
     table = {language.code: language for language in settings.selected()}
     sources = settings.pretraining_sources() or resolve_all(settings.corpora, table.values())
-    return {lang: _estimate(whole, table[lang], sources[lang]) for lang in languages if lang in sources}
+    return {
+        lang: _estimate(whole, table[lang], sources[lang]) for lang in languages if lang in sources
+    }
 
 
 def _estimate(settings: Settings, language: Language, found: Resolved) -> Text:
@@ -178,7 +202,9 @@ def _kept(settings: Settings, lines: float, line_characters: float) -> float:
 
 
 def _counted(settings: Settings, guess: Text, results: Path) -> Text | None:
-    """The counts in `stats.json` of an earlier run, if it read this source and kept enough lines."""
+    """The counts in `stats.json` of an earlier run, if it read this source and kept
+    enough lines.
+    """
     path = results / "corpora" / guess.language / "stats.json"
     try:
         stats = json.loads(path.read_bytes())

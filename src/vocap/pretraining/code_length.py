@@ -1,10 +1,12 @@
-"""`vocap code-length`: the bits of lines of text under any causal language model, each line by itself.
+"""`vocap code-length`: the bits of lines of text under any causal language model, each
+line by itself.
 
-A line is the start token (the begin token, or the end token where a tokenizer has none), its tokens and the end
-token. Its bits are the sum of -log2 p of every token behind the first, the end token's too, and 8 for each UTF-8
-byte of its unknown characters, beside `<unk>`. p is the softmax over the ids that a text can have: special tokens
-but the end and `<unk>` are left out. It is a code length of the line if the tokenizer is lossless, else of the
-normalised line.
+A line is the start token (the begin token, or the end token where a tokenizer has
+none), its tokens and the end token. Its bits are the sum of -log2 p of every token
+behind the first, the end token's too, and 8 for each UTF-8 byte of its unknown
+characters, beside `<unk>`. p is the softmax over the ids that a text can have: special
+tokens but the end and `<unk>` are left out. It is a code length of the line if the
+tokenizer is lossless, else of the normalised line.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -43,35 +45,44 @@ class CausalModel:
 
 
 def load_causal(folder: Path, device: torch.device) -> CausalModel:
-    """A causal model of a Hugging Face folder, float32, with its tokenizer.json; no code there is run.
+    """A causal model of a Hugging Face folder, float32, with its tokenizer.json; no
+    code there is run.
 
-    Raises VocapError for a folder without either, for another kind of model, and for weights that are damaged or
-    no safetensors.
+    Raises VocapError for a folder without either, for another kind of model, and for
+    weights that are damaged or no safetensors.
     """
     config, definition = read_config(folder), folder / EXPORTED[0]
     if not is_causal(config):
-        raise VocapError(f"{folder}: no causal model, which alone has a code length; name the folder of one")
+        raise VocapError(
+            f"{folder}: no causal model, which alone has a code length; name the folder of one"
+        )
     if not definition.is_file() or not any((folder / name).exists() for name in WEIGHTS):
         raise VocapError(f"{folder}: no {EXPORTED[0]} or no {WEIGHTS[0]}; {REMEDY}")
     encoder, special = load_tokenizer(definition, file_sha256(definition))
     transformers.utils.logging.disable_progress_bar()  # of the weights, in the middle of ours
     try:
         safe = {"local_files_only": True, "trust_remote_code": False, "use_safetensors": True}
-        model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, **safe)
+        model = transformers.AutoModelForCausalLM.from_pretrained(
+            folder, dtype=torch.float32, **safe
+        )
     except (MemoryError, torch.OutOfMemoryError):
         raise
     except Exception as error:  # the library raises exceptions of any class for a foreign folder
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise VocapError(f"{folder}: no usable model ({reason:.300}); {REMEDY}") from None
     if (rows := model.get_input_embeddings().weight.shape[0]) < encoder.size:
-        raise VocapError(f"{folder}: a model of {rows} rows for a tokenizer of {encoder.size} ids; take its own")
+        raise VocapError(
+            f"{folder}: a model of {rows} rows for a tokenizer of {encoder.size} ids; take its own"
+        )
     return CausalModel(model.eval().to(device), encoder, special, longest_input(config) or LONGEST)
 
 
 def windows(length: int, longest: int) -> Iterator[tuple[int, int, int]]:
-    """(start, end, first) of the inputs of `length` ids: of each the ids from `first` on are predicted.
+    """(start, end, first) of the inputs of `length` ids: of each the ids from `first`
+    on are predicted.
 
-    One where it fits; else windows of `longest` ids, so that every id has half of them or more before it.
+    One where it fits; else windows of `longest` ids, so that every id has half of them
+    or more before it.
 
     >>> list(windows(5, 8)), list(windows(11, 8))
     ([(0, 5, 1)], [(0, 8, 1), (3, 11, 8)])
@@ -87,9 +98,13 @@ def windows(length: int, longest: int) -> Iterator[tuple[int, int, int]]:
 def token_bits(found: CausalModel, lines: Sequence[Sequence[int]]) -> np.ndarray:
     """-log2 p summed over the ids of each line but its first, float64 [lines]."""
     model, bits = found.model, np.zeros(len(lines))
-    inputs = [(row, *span) for row, ids in enumerate(lines) for span in windows(len(ids), found.longest)]
+    inputs = [
+        (row, *span) for row, ids in enumerate(lines) for span in windows(len(ids), found.longest)
+    ]
     inputs.sort(key=lambda one: one[2] - one[1], reverse=True)  # the longest first: little padding
-    never = torch.tensor(found.special.never_predicted(causal=True), dtype=torch.int64, device=model.device)
+    never = torch.tensor(
+        found.special.never_predicted(causal=True), dtype=torch.int64, device=model.device
+    )
     while inputs:
         # inputs side by side, padded behind, which no position before it sees
         width = inputs[0][2] - inputs[0][1]
@@ -100,7 +115,10 @@ def token_bits(found: CausalModel, lines: Sequence[Sequence[int]]) -> np.ndarray
         for place, (row, start, end, begin) in enumerate(batch):
             ids[place, : end - start] = lines[row][start:end]
             predicted[place, begin - start : end - start] = True
-        given, asked = torch.from_numpy(ids).to(model.device), torch.from_numpy(predicted).to(model.device)
+        given, asked = (
+            torch.from_numpy(ids).to(model.device),
+            torch.from_numpy(predicted).to(model.device),
+        )
         # the bits of the predicted ones
         logits = model(input_ids=given, use_cache=False).logits[:, :-1][asked[:, 1:]].float()
         logits[:, never] = -torch.inf
@@ -112,7 +130,9 @@ def token_bits(found: CausalModel, lines: Sequence[Sequence[int]]) -> np.ndarray
 
 
 def code_lines(found: CausalModel, lines: Sequence[str]) -> tuple[np.ndarray, int, int]:
-    """Bits and UTF-8 bytes of each line, float64 [2, lines]; tokens predicted, and bytes of unknown characters."""
+    """Bits and UTF-8 bytes of each line, float64 [2, lines]; tokens predicted, and
+    bytes of unknown characters.
+    """
     ids, special = found.encoder.encode_batch(list(lines)), found.special
     unknown = np.array(
         [
@@ -121,13 +141,17 @@ def code_lines(found: CausalModel, lines: Sequence[str]) -> tuple[np.ndarray, in
         ],
         np.int64,
     )
-    bits = token_bits(found, [[special.start, *row, special.eos] for row in ids]) + BITS_OF_A_BYTE * unknown
+    bits = (
+        token_bits(found, [[special.start, *row, special.eos] for row in ids])
+        + BITS_OF_A_BYTE * unknown
+    )
     size = np.array([len(line.encode()) for line in lines], float)
     return np.stack([bits, size]), sum(map(len, ids)) + len(ids), int(unknown.sum())
 
 
 def spread_lines(path: Path, most: int) -> list[str]:
-    """Lines spread evenly over a file, at most `most`, without empty ones: the same for every model.
+    """Lines spread evenly over a file, at most `most`, without empty ones: the same for
+    every model.
 
     Of parallel files they have the same numbers. Documents have their line ends.
     """
@@ -142,8 +166,9 @@ def measure(
 ) -> tuple[str, dict[str, float]]:
     """Write the table `output`, and beside it the bits and bytes of each line (`.npz`).
 
-    `texts`: files by part ("heldout", "parallel") and language, of which `most` lines each are measured. Returns
-    the name of the measure, and bits per byte of each part as a whole.
+    `texts`: files by part ("heldout", "parallel") and language, of which `most` lines
+    each are measured. Returns the name of the measure, and bits per byte of each part
+    as a whole.
     """
     torch.set_num_threads(threads)
     rows, lengths, sums = [], {}, {part: np.zeros(2) for part, _ in texts}

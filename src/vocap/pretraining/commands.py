@@ -1,4 +1,5 @@
-"""`vocap tokenize`, `vocap pretrain`, `vocap code-length`: blocks of a language, a model, its bits per byte.
+"""`vocap tokenize`, `vocap pretrain`, `vocap code-length`: blocks of a language, a
+model, its bits per byte.
 
 Imports in functions keep torch away until its environment is set.
 """
@@ -29,22 +30,38 @@ PATH = click.Path(path_type=Path)
     help="Of vocap fit, joint or mono: sentencepiece.model; of vocap bpe: tokenizer.json.",
 )
 @click.option("--language", required=True, type=options.Code(), help="Its code.")
-@click.option("--heldout", required=True, type=PATH, help="Lines to measure on; they are left out of FILEs.")
+@click.option(
+    "--heldout", required=True, type=PATH, help="Lines to measure on; they are left out of FILEs."
+)
 @options.layout
 @click.option("--length", type=click.IntRange(8, 1 << 16), default=512, help="Ids of a block.")
 @click.option("-o", "--output", "out", required=True, type=PATH, help="Folder for the blocks.")
 def tokenize(
-    files, tokenizer, language, heldout, layout, split_sentences, escaped_newlines, documents, length, out
+    files,
+    tokenizer,
+    language,
+    heldout,
+    layout,
+    split_sentences,
+    escaped_newlines,
+    documents,
+    length,
+    out,
 ) -> None:
     """Turn one language's text into blocks of token ids, for pre-training.
 
-    FILEs are files, folders (all files in them) or quoted patterns; plain, gzip, xz, zstd or bzip2, one sentence
-    a line, read once, in bounded memory, without a limit. A block is whole sentences, each ended by the
-    tokenizer's end token (</s>), behind its start token (<s>).
+    FILEs are files, folders (all files in them) or quoted patterns; plain, gzip, xz,
+    zstd or bzip2, one sentence a line, read once, in bounded memory, without a limit. A
+    block is whole sentences, each ended by the tokenizer's end token (</s>), behind its
+    start token (<s>).
     """
     parsed = Layout.parse(layout, split_sentences, escaped_newlines, documents)
     # an empty file stands for a language that its source lacks
-    files = [path for path in expand_all(files) if not (Path(path).is_file() and not Path(path).stat().st_size)]
+    files = [
+        path
+        for path in expand_all(files)
+        if not (Path(path).is_file() and not Path(path).stat().st_size)
+    ]
     check_present(language, files)
     if not heldout.exists():
         raise VocapError(f"{heldout}: no such file; make it with: vocap sample")
@@ -61,17 +78,37 @@ def tokenize(
 
 
 @click.command
-@click.option("--tokenizer", required=True, type=PATH, help="Folder of a tokenizer: its file, and huggingface/.")
+@click.option(
+    "--tokenizer",
+    required=True,
+    type=PATH,
+    help="Folder of a tokenizer: its file, and huggingface/.",
+)
 @click.option("--tokens", required=True, type=PATH, help="Holds {language}/ of vocap tokenize.")
 @click.option("--languages", metavar="CODES", help="Comma-separated; default: all of --tokens.")
-@click.option("--weights", type=PATH, help="Table with language and n, where the settings weigh by corpora.")
-@click.option("--settings", "file", type=PATH, help="YAML or JSON: the keys of pretraining: models: NAME.")
+@click.option(
+    "--weights", type=PATH, help="Table with language and n, where the settings weigh by corpora."
+)
+@click.option(
+    "--settings", "file", type=PATH, help="YAML or JSON: the keys of pretraining: models: NAME."
+)
 @click.option("--settings-json", metavar="TEXT", help="The same as JSON text.")
 @click.option("--seed", type=options.SEED, default=1, help="Where the settings have none.")
 @options.threads("On a CPU.", default=2)
-@click.option("--checkpoint-every", type=click.IntRange(min=1), help="Instead of the settings' number of steps.")
+@click.option(
+    "--checkpoint-every",
+    type=click.IntRange(min=1),
+    help="Instead of the settings' number of steps.",
+)
 @click.option("--keep-checkpoints", is_flag=True, help="Keep them when the run has ended well.")
-@click.option("-o", "--output", "out", required=True, type=PATH, help="Gets model/, metrics.jsonl, checkpoints/.")
+@click.option(
+    "-o",
+    "--output",
+    "out",
+    required=True,
+    type=PATH,
+    help="Gets model/, metrics.jsonl, checkpoints/.",
+)
 def pretrain(
     tokenizer,
     tokens,
@@ -87,8 +124,9 @@ def pretrain(
 ) -> None:
     """Pre-train one language model.
 
-    Resumes from checkpoints of the same command, if any. SIGTERM, SIGURG and Ctrl-C leave a
-    checkpoint and end with status 75. Start it with torchrun for several processes.
+    Resumes from checkpoints of the same command, if any. SIGTERM, SIGURG and Ctrl-C
+    leave a checkpoint and end with status 75. Start it with torchrun for several
+    processes.
     """
     recipe = read_recipe(file, settings_json)
     if checkpoint_every:
@@ -109,29 +147,46 @@ def _prepare_torch(threads: int) -> None:
     """Set threads and memory, before torch starts."""
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = str(threads)
-    # waiting threads that spin take the cores of other jobs: with ten times as many threads as cores a step took
-    # 14 s, with this 3 s
+    # waiting threads that spin take the cores of other jobs: with ten times as many
+    # threads as cores a step took 14 s, with this 3 s
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    # the first touch of fresh memory is a tenth of a k-NN head's time on a CPU; of huge pages there are fewer
+    # the first touch of fresh memory is a tenth of a k-NN head's time on a CPU; of huge
+    # pages there are fewer
     os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
 
 
 @click.command("code-length")
 @click.option(
-    "--model", required=True, type=PATH, help="Folder of a causal Hugging Face model with its tokenizer."
+    "--model",
+    required=True,
+    type=PATH,
+    help="Folder of a causal Hugging Face model with its tokenizer.",
 )
 @click.option("--corpora", type=PATH, help="Folder with {language}/heldout.txt, to measure on.")
-@click.option("--text", "texts", multiple=True, metavar="LANG=FILE", help="Or a file, may be repeated.")
-@click.option("--parallel", metavar="PATTERN", help="Line-aligned text to measure on, as text/{lang}.txt.")
-@click.option("--languages", metavar="CODES", help="Comma-separated; all that have text unless given.")
+@click.option(
+    "--text", "texts", multiple=True, metavar="LANG=FILE", help="Or a file, may be repeated."
+)
+@click.option(
+    "--parallel", metavar="PATTERN", help="Line-aligned text to measure on, as text/{lang}.txt."
+)
+@click.option(
+    "--languages", metavar="CODES", help="Comma-separated; all that have text unless given."
+)
 @click.option("--lines", type=click.IntRange(1), default=500, help="Of each file, at most.")
 @options.threads("On a CPU.", default=2)
-@click.option("-o", "--output", required=True, type=PATH, help="Table to write; .npz beside it has every line.")
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=PATH,
+    help="Table to write; .npz beside it has every line.",
+)
 def code_length(model, corpora, texts, parallel, languages, lines, threads, output) -> None:
     """Measure the bits per byte of text under a causal language model, line by line.
 
-    The sum of -log2 p over all tokens of a line and its end token, behind the start token, and 8 bits for each
-    byte of an unknown character, over the UTF-8 bytes of the raw line.
+    The sum of -log2 p over all tokens of a line and its end token, behind the start
+    token, and 8 bits for each byte of an unknown character, over the UTF-8 bytes of the
+    raw line.
     """
     codes, found = parse_languages(languages), {}
     if corpora or texts or not parallel:

@@ -1,11 +1,13 @@
-"""The data of a run: blocks of every language, read through memory maps, their shares, and batches.
+"""The data of a run: blocks of every language, read through memory maps, their shares,
+and batches.
 
 A batch is a pure function of seed, step and place: order, masks, arrays.
 
-The folder of a language holds two parts, `train` and `heldout`, each of four arrays in NumPy's own format:
-`{part}.npy` uint32, the ids of all blocks of up to 512, concatenated; `{part}-ends.npy` int64, the end of each
-block; `{part}-bytes.npy` and `{part}-unknown.npy` uint32, the UTF-8 bytes of the text in each block, and those of
-its unknown characters. `description.json` names their tokenizer and settings.
+The folder of a language holds two parts, `train` and `heldout`, each of four arrays in
+NumPy's own format: `{part}.npy` uint32, the ids of all blocks of up to 512,
+concatenated; `{part}-ends.npy` int64, the end of each block; `{part}-bytes.npy` and
+`{part}-unknown.npy` uint32, the UTF-8 bytes of the text in each block, and those of its
+unknown characters. `description.json` names their tokenizer and settings.
 """
 
 import hashlib
@@ -30,18 +32,29 @@ PIECES = 16  # parts that they are counted in
 SHORTEST = 8  # ids of a block: the two around it and a few to learn from
 FORMAT = 1
 SHARE = 0.15  # of a block's tokens
-AS_MASK, AS_RANDOM = 0.8, 0.9  # below the first: <mask>; below the second: a random id; else as it is
+# below the first: <mask>; below the second: a random id; else as it is
+AS_MASK, AS_RANDOM = (
+    0.8,
+    0.9,
+)
 DECK = 1 << 18  # slots divided among the languages at a time; the rarest of the paper's 86 gets 120
 HELDOUT_SEED = 0  # held-out blocks have the same masks for every model and seed
 DESCRIPTION = "description.json"
-COLUMNS = {"": np.dtype("<u4"), "-ends": np.dtype("<i8"), "-bytes": np.dtype("<u4"), "-unknown": np.dtype("<u4")}
+COLUMNS = {
+    "": np.dtype("<u4"),
+    "-ends": np.dtype("<i8"),
+    "-bytes": np.dtype("<u4"),
+    "-unknown": np.dtype("<u4"),
+}
 PARTS = ("train", "heldout")
 _REMEDY = "delete the folder and run: vocap tokenize"
 
 
 @dataclass(frozen=True)
 class SpecialIds:
-    """Ids of a tokenizer that are no words: those with a role, None if absent, and `others`, as reserved ones."""
+    """Ids of a tokenizer that are no words: those with a role, None if absent, and
+    `others`, as reserved ones.
+    """
 
     bos: int | None
     pad: int | None
@@ -57,27 +70,37 @@ class SpecialIds:
 
     @property
     def all(self) -> list[int]:
-        """The ids that are never masked, drawn or predicted by a masked model, rising."""
+        """The ids that are never masked, drawn or predicted by a masked model,
+        rising.
+        """
         return sorted({self.bos, self.pad, self.eos, self.unk, self.mask, *self.others} - {None})
 
     def never_predicted(self, causal: bool) -> list[int]:
-        """The ids that are no target, rising: a causal model predicts the end of a sentence and `<unk>`, too."""
+        """The ids that are no target, rising: a causal model predicts the end of a
+        sentence and `<unk>`, too.
+        """
         return [number for number in self.all if not (causal and number in (self.eos, self.unk))]
 
     @property
     def start(self) -> int:
-        """The first id of a block: the begin token, or the end token where there is none."""
+        """The first id of a block: the begin token, or the end token where there is
+        none.
+        """
         return self.eos if self.bos is None else self.bos
 
     @property
     def padding(self) -> int:
-        """The id behind a block that is shorter than others beside it, which no model sees."""
+        """The id behind a block that is shorter than others beside it, which no model
+        sees.
+        """
         return self.eos if self.pad is None else self.pad
 
 
 @dataclass(frozen=True)
 class Blocks:
-    """The blocks of one part of one language, memory-mapped arrays; `unknown_bytes` is None in an old folder."""
+    """The blocks of one part of one language, memory-mapped arrays; `unknown_bytes` is
+    None in an old folder.
+    """
 
     tokens: np.ndarray
     ends: np.ndarray
@@ -112,8 +135,9 @@ class TokenizedLanguage:
 def open_language(folder: str | Path, tokenizer: str | None = None) -> TokenizedLanguage:
     """The blocks of one language.
 
-    `tokenizer` is the SHA-256 of the model that must have made them. Raises VocapError, naming the file, for
-    blocks of another tokenizer, and for arrays that are absent, cut short or not as described.
+    `tokenizer` is the SHA-256 of the model that must have made them. Raises VocapError,
+    naming the file, for blocks of another tokenizer, and for arrays that are absent,
+    cut short or not as described.
     """
     folder = Path(folder)
     path = folder / DESCRIPTION
@@ -130,7 +154,9 @@ def _open_part(folder: Path, part: str, counts: Mapping[str, int]) -> Blocks:
     arrays = []
     for suffix, dtype in COLUMNS.items():
         path = folder / f"{part}{suffix}.npy"
-        if suffix == "-unknown" and not path.exists():  # blocks of earlier versions, which serve masked models
+        if (
+            suffix == "-unknown" and not path.exists()
+        ):  # blocks of earlier versions, which serve masked models
             continue
         length = counts["blocks" if suffix else "tokens"]
         try:
@@ -138,14 +164,18 @@ def _open_part(folder: Path, part: str, counts: Mapping[str, int]) -> Blocks:
         except (ValueError, OSError) as error:
             raise VocapError(f"{path}: cannot be read ({error}); {_REMEDY}") from None
         if array.dtype != dtype or array.shape != (length,):
-            raise VocapError(f"{path}: {array.dtype} {array.shape} where {dtype} ({length},) belongs; {_REMEDY}")
+            raise VocapError(
+                f"{path}: {array.dtype} {array.shape} where {dtype} ({length},) belongs; {_REMEDY}"
+            )
         arrays.append(array)
     return Blocks(*arrays)
 
 
 @dataclass(frozen=True)
 class Data:
-    """`q` float64 [languages] are the shares of Equation 3; `fingerprint` identifies the data, for checkpoints."""
+    """`q` float64 [languages] are the shares of Equation 3; `fingerprint` identifies
+    the data, for checkpoints.
+    """
 
     languages: list[str]
     train: list[Blocks]
@@ -158,27 +188,39 @@ class Data:
 
 
 def load_data(
-    tokens: Path, languages: Sequence[str], tokenizer: Path, alpha: float, by: str, weights: Path | None = None
+    tokens: Path,
+    languages: Sequence[str],
+    tokenizer: Path,
+    alpha: float,
+    by: str,
+    weights: Path | None = None,
 ) -> Data:
-    """Open `tokens`/{language} of each language, made with the tokenizer of the folder `tokenizer`.
+    """Open `tokens`/{language} of each language, made with the tokenizer of the folder
+    `tokenizer`.
 
-    `by`: n_i is the lines or the bytes of the text, or (corpora) that of the table `weights`. Languages without
-    text are left out with a warning. Raises VocapError for blocks of another tokenizer or of different lengths,
-    and where no language has text.
+    `by`: n_i is the lines or the bytes of the text, or (corpora) that of the table
+    `weights`. Languages without text are left out with a warning. Raises VocapError for
+    blocks of another tokenizer or of different lengths, and where no language has text.
     """
     # the blocks of each language, all of this tokenizer
     model = next((tokenizer / name for name in MODELS if (tokenizer / name).exists()), None)
     if model is None:
         named = " or ".join(MODELS)
-        raise VocapError(f"{tokenizer}: no {named}; name the folder of a tokenizer, which holds {EXPORT}/ too")
+        raise VocapError(
+            f"{tokenizer}: no {named}; name the folder of a tokenizer, which holds {EXPORT}/ too"
+        )
     digest = file_sha256(model)
     opened = [open_language(tokens / language, digest) for language in languages]
     if len(lengths := {found.description["length"] for found in opened}) > 1:
-        raise VocapError(f"{tokens}: blocks of different lengths, {sorted(lengths)}; tokenize all alike")
+        raise VocapError(
+            f"{tokens}: blocks of different lengths, {sorted(lengths)}; tokenize all alike"
+        )
     # the languages with text
     if empty := [found.language for found in opened if not len(found.train)]:
         log.warning("no text to pre-train on, left out: %s", " ".join(empty))
-    if unmeasured := [found.language for found in opened if len(found.train) and not len(found.heldout)]:
+    if unmeasured := [
+        found.language for found in opened if len(found.train) and not len(found.heldout)
+    ]:
         log.warning("no held-out text, so no exact loss: %s", " ".join(unmeasured))
     used = [found for found in opened if len(found.train)]
     if not used:
@@ -186,8 +228,12 @@ def load_data(
     # their shares, and a digest of all for checkpoints
     n = _sizes(used, by, weights)
     first = used[0].description
-    described = {found.language: json.dumps(found.description, sort_keys=True).encode() for found in used}
-    digests = {language: hashlib.sha256(text).hexdigest()[:16] for language, text in described.items()}
+    described = {
+        found.language: json.dumps(found.description, sort_keys=True).encode() for found in used
+    }
+    digests = {
+        language: hashlib.sha256(text).hexdigest()[:16] for language, text in described.items()
+    }
     return Data(
         [found.language for found in used],
         [found.train for found in used],
@@ -204,17 +250,21 @@ def _sizes(used: Sequence, by: str, weights: Path | None) -> list[float]:
     if by in ("lines", "bytes"):
         return [found.description["train"][by] for found in used]
     if weights is None:
-        raise UsageError("weights: corpora needs the table of the corpora stage; give --weights weights.tsv")
+        raise UsageError(
+            "weights: corpora needs the table of the corpora stage; give --weights weights.tsv"
+        )
     table = read_weights(weights)
     if missing := [found.language for found in used if not table.get(found.language)]:
         raise VocapError(
-            f"{weights}: no n above 0 for {', '.join(missing)}, which have text; weigh by lines or bytes"
+            f"{weights}: no n above 0 for {', '.join(missing)}, which have text; weigh by lines "
+            "or bytes"
         )
     return [table[found.language] for found in used]
 
 
 def unigram_counts(data: Data) -> np.ndarray:
-    """Frequency of each id in a stream of the languages' shares, int64 [V], scaled to the tokens counted.
+    """Frequency of each id in a stream of the languages' shares, int64 [V], scaled to
+    the tokens counted.
 
     At most `COUNTED` tokens of a language are counted, in evenly spread parts.
     """
@@ -234,7 +284,9 @@ def unigram_counts(data: Data) -> np.ndarray:
 
 
 class Vocabulary:
-    """The ids of a tokenizer as masking sees them: T = `size`, `special`, and `words`, int64, the others."""
+    """The ids of a tokenizer as masking sees them: T = `size`, `special`, and `words`,
+    int64, the others.
+    """
 
     def __init__(self, size: int, special: SpecialIds) -> None:
         self.size, self.special = size, special
@@ -252,9 +304,9 @@ def mask_tokens(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Mask a block: the input ids, the positions to predict, and their ids.
 
-    `ids` int64 [n]; gives int64 [n], [m], [m], places rising. m = floor(0.15 e + u) of the e tokens that are not
-    special, u uniform in [0, 1); 80 % of them become <mask>, 10 % an id drawn uniformly from those that are not
-    special, 10 % stay.
+    `ids` int64 [n]; gives int64 [n], [m], [m], places rising. m = floor(0.15 e + u) of
+    the e tokens that are not special, u uniform in [0, 1); 80 % of them become <mask>,
+    10 % an id drawn uniformly from those that are not special, 10 % stay.
     """
     eligible = np.flatnonzero(vocabulary.ordinary(ids))
     count = int(SHARE * len(eligible) + random.random())
@@ -263,22 +315,28 @@ def mask_tokens(
     drawn = vocabulary.words[random.integers(0, len(vocabulary.words), count)]
     targets = ids[places]
     seen = ids.copy()
-    seen[places] = np.where(draws < AS_MASK, vocabulary.special.mask, np.where(draws < AS_RANDOM, drawn, targets))
+    seen[places] = np.where(
+        draws < AS_MASK, vocabulary.special.mask, np.where(draws < AS_RANDOM, drawn, targets)
+    )
     return seen, places, targets
 
 
 class Order:
-    """The endless sequence of slots of a run; slot `step * batch + place` fills one place of a batch.
+    """The endless sequence of slots of a run; slot `step * batch + place` fills one
+    place of a batch.
 
-    Of every deck of `DECK` slots each language has its share (`quotas`; at least one), in a random order. A
-    language's blocks follow in a random order, a new one in each epoch of that language. `blocks`: number of each
-    language's blocks; `q`: shares, 0 for languages without blocks.
+    Of every deck of `DECK` slots each language has its share (`quotas`; at least one),
+    in a random order. A language's blocks follow in a random order, a new one in each
+    epoch of that language. `blocks`: number of each language's blocks; `q`: shares, 0
+    for languages without blocks.
     """
 
     def __init__(self, blocks: Sequence[int], q: np.ndarray, seed: int, deck: int = DECK) -> None:
         self.blocks, self.seed = np.asarray(blocks, np.int64), seed
         self.counts = quotas(deck, q).copy()
-        for place in np.flatnonzero((np.asarray(q) > 0) & (self.counts == 0)):  # one of those with the most
+        for place in np.flatnonzero(
+            (np.asarray(q) > 0) & (self.counts == 0)
+        ):  # one of those with the most
             self.counts[place] += 1
             self.counts[np.argmax(self.counts)] -= 1
         self.deck = deck
@@ -287,16 +345,22 @@ class Order:
         self._dealt = lru_cache(2)(self._deal)  # its last two decks
 
     def _deal(self, number: int) -> tuple[np.ndarray, np.ndarray]:
-        """The languages of one deck, int64 [deck], and for each the number of earlier slots of its language."""
+        """The languages of one deck, int64 [deck], and for each the number of earlier
+        slots of its language.
+        """
         languages = np.repeat(np.arange(len(self.counts)), self.counts)
         generator(self.seed, ORDER, number).shuffle(languages)
         ordinals = np.empty(self.deck, np.int64)
         starts = np.cumsum(self.counts) - self.counts
-        ordinals[np.argsort(languages, kind="stable")] = np.arange(self.deck) - np.repeat(starts, self.counts)
+        ordinals[np.argsort(languages, kind="stable")] = np.arange(self.deck) - np.repeat(
+            starts, self.counts
+        )
         return languages, ordinals + number * self.counts[languages]
 
     def slots(self, first: int, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """The languages (places in `blocks`) and block numbers of `count` slots from `first` on, int64 [count]."""
+        """The languages (places in `blocks`) and block numbers of `count` slots from
+        `first` on, int64 [count].
+        """
         languages, ordinals = [], []
         slot = first
         while slot < first + count:
@@ -309,7 +373,10 @@ class Order:
         language, ordinal = np.concatenate(languages), np.concatenate(ordinals)
         sizes = self.blocks[language]
         rounds, positions = np.divmod(ordinal, sizes)
-        keys = mixed(mixed(mixed(np.uint64(self.seed) + language.astype(np.uint64))) + rounds.astype(np.uint64))
+        keys = mixed(
+            mixed(mixed(np.uint64(self.seed) + language.astype(np.uint64)))
+            + rounds.astype(np.uint64)
+        )
         return language, permuted(positions, sizes, keys)
 
 
@@ -317,10 +384,11 @@ class Order:
 class Batch:
     """A few blocks side by side.
 
-    `input_ids` int64 [b, t], padded to the longest; `attention` bool [b, t]; `positions` int64 [m], the places in
-    the flattened [b * t] to predict from, masked ones or all but the last of a block; `targets` int64 [m], the ids
-    before masking, or the next ones; `rows` int64 [m], the block of each; `tokens`, the number of ids without
-    padding.
+    `input_ids` int64 [b, t], padded to the longest; `attention` bool [b, t];
+    `positions` int64 [m], the places in the flattened [b * t] to predict from, masked
+    ones or all but the last of a block; `targets` int64 [m], the ids before masking, or
+    the next ones; `rows` int64 [m], the block of each; `tokens`, the number of ids
+    without padding.
     """
 
     input_ids: np.ndarray
@@ -332,11 +400,14 @@ class Batch:
 
 
 def assemble(
-    blocks: Sequence[np.ndarray], vocabulary: Vocabulary, randoms: Iterable[np.random.Generator] | None
+    blocks: Sequence[np.ndarray],
+    vocabulary: Vocabulary,
+    randoms: Iterable[np.random.Generator] | None,
 ) -> Batch:
     """Put blocks (int64 [n]) side by side, each masked with its own generator.
 
-    Without generators nothing is masked, and each token but the first of a block is predicted from those before.
+    Without generators nothing is masked, and each token but the first of a block is
+    predicted from those before.
     """
     width = max(map(len, blocks))
     input_ids = np.full((len(blocks), width), vocabulary.special.padding, np.int64)
@@ -364,7 +435,8 @@ def assemble(
 class TrainingBatches:
     """The batches of a run; this process makes the micro-batches `rank`, `rank + ranks`, ...
 
-    The blocks of a micro-batch and their masks do not depend on the number of ranks. `causal`: without masks.
+    The blocks of a micro-batch and their masks do not depend on the number of ranks.
+    `causal`: without masks.
     """
 
     def __init__(
@@ -379,7 +451,12 @@ class TrainingBatches:
         ranks: int = 1,
         causal: bool = False,
     ) -> None:
-        self.languages, self.vocabulary, self.seed, self.causal = languages, vocabulary, seed, causal
+        self.languages, self.vocabulary, self.seed, self.causal = (
+            languages,
+            vocabulary,
+            seed,
+            causal,
+        )
         self.batch, self.micro_batch, self.rank, self.ranks = batch, micro_batch, rank, ranks
         self.order = Order([len(blocks) for blocks in languages], q, seed)
 
@@ -399,7 +476,9 @@ class TrainingBatches:
         languages, blocks = self.order.slots(step * self.batch + first, len(places))
         pairs = zip(languages.tolist(), blocks.tolist(), strict=True)
         ids = [self.languages[language][block] for language, block in pairs]
-        randoms = None if self.causal else [generator(self.seed, MASKS, step, place) for place in places]
+        randoms = (
+            None if self.causal else [generator(self.seed, MASKS, step, place) for place in places]
+        )
         return assemble(ids, self.vocabulary, randoms)
 
     def step(self, step: int) -> list[Batch]:
@@ -409,7 +488,9 @@ class TrainingBatches:
 
 @dataclass(frozen=True)
 class HeldoutBlock:
-    """One held-out block: index of its language, ids int64 [n], its number, bytes of its text and unknown ones."""
+    """One held-out block: index of its language, ids int64 [n], its number, bytes of
+    its text and unknown ones.
+    """
 
     language: int
     ids: np.ndarray
@@ -425,11 +506,17 @@ def heldout_blocks(languages: Sequence[Blocks], count: int) -> list[HeldoutBlock
         take = min(count, len(blocks))
         for number in (len(blocks) * np.arange(take) // max(take, 1)).tolist():
             unknown = 0 if blocks.unknown_bytes is None else int(blocks.unknown_bytes[number])
-            chosen.append(HeldoutBlock(place, blocks[number], number, int(blocks.size_bytes[number]), unknown))
+            chosen.append(
+                HeldoutBlock(place, blocks[number], number, int(blocks.size_bytes[number]), unknown)
+            )
     return chosen
 
 
-def heldout_batch(blocks: Sequence[HeldoutBlock], vocabulary: Vocabulary, causal: bool = False) -> Batch:
-    """These blocks with their fixed masks, a function of the language's index and the block's number, or none."""
+def heldout_batch(
+    blocks: Sequence[HeldoutBlock], vocabulary: Vocabulary, causal: bool = False
+) -> Batch:
+    """These blocks with their fixed masks, a function of the language's index and the
+    block's number, or none.
+    """
     randoms = [generator(HELDOUT_SEED, MASKS, block.number, block.language) for block in blocks]
     return assemble([block.ids for block in blocks], vocabulary, None if causal else randoms)

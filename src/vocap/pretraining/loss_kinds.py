@@ -1,8 +1,10 @@
-"""The losses: one class each, with its settings, its candidate words, its memory and its label.
+"""The losses: one class each, with its settings, its candidate words, its memory and
+its label.
 
-A loss is an entry of `pretraining: models: NAME: loss`, distinguished by `kind`; `loss: knn` is `{kind: knn}`.
-This module imports no torch: `build` imports the computation. Configuration, training, memory, plan and report use
-the class of a loss alone, so that a new loss is written in one place.
+A loss is an entry of `pretraining: models: NAME: loss`, distinguished by `kind`;
+`loss: knn` is `{kind: knn}`. This module imports no torch: `build` imports the
+computation. Configuration, training, memory, plan and report use the class of a loss
+alone, so that a new loss is written in one place.
 """
 
 from abc import abstractmethod
@@ -14,7 +16,12 @@ from pydantic import BaseModel, ConfigDict, Field, GetPydanticSchema, TypeAdapte
 from pydantic_core import core_schema
 
 FullSoftmaxFraction = Annotated[
-    float, Field(ge=0, le=1, description="share of the steps, the last ones, that train with the full softmax")
+    float,
+    Field(
+        ge=0,
+        le=1,
+        description="share of the steps, the last ones, that train with the full softmax",
+    ),
 ]
 
 LOGITS = 2**28  # logits that a loss over V' holds at once, at most
@@ -25,10 +32,11 @@ class LossSettings(BaseModel):
 
     Attributes
     ----------
-    label : name of the loss in the tables of the report
-    computation : module and class below `vocap.pretraining.losses`, imported by `build`
-    weighed : whether it draws words by their frequency in the data, which is then counted before training
-    restricted : whether it normalises over the words of V' alone, so that other words are never pushed down
+    label : name of the loss in the tables of the report computation : module and class
+    below `vocap.pretraining.losses`, imported by `build` weighed : whether it draws
+    words by their frequency in the data, which is then counted before training
+    restricted : whether it normalises over the words of V' alone, so that other words
+    are never pushed down
     """
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -41,7 +49,9 @@ class LossSettings(BaseModel):
 
     @property
     def full_softmax_fraction(self) -> float:
-        """Share of the steps, the last ones, that train with the full softmax (key `finish`)."""
+        """Share of the steps, the last ones, that train with the full softmax (key
+        `finish`).
+        """
         return getattr(self, "finish", 0.0)
 
     @abstractmethod
@@ -53,11 +63,17 @@ class LossSettings(BaseModel):
         return self.candidates(vocabulary, targets)
 
     def build(self, vocabulary: int, excluded: Sequence[int], *, counts: Any, **common: Any) -> Any:
-        """The computation (a `Loss`), without the last part by the full softmax; arguments as in `build_loss`."""
+        """The computation (a `Loss`), without the last part by the full softmax;
+        arguments as in `build_loss`.
+        """
         module, _, name = self.computation.partition(".")
         loss = getattr(import_module(f"vocap.pretraining.losses.{module}"), name)
         return loss(
-            vocabulary, excluded, **({"counts": counts} if self.weighed else {}), **self.options(), **common
+            vocabulary,
+            excluded,
+            **({"counts": counts} if self.weighed else {}),
+            **self.options(),
+            **common,
         )
 
     def options(self) -> dict[str, Any]:
@@ -65,13 +81,18 @@ class LossSettings(BaseModel):
         return self.model_dump(exclude={"kind", "finish"})
 
     def check(self, words: int) -> str | None:
-        """The reason why the loss does not fit a vocabulary of so many words (special tokens left out), if any."""
+        """The reason why the loss does not fit a vocabulary of so many words (special
+        tokens left out), if any.
+        """
         return None
 
     def head_bytes(self, vocabulary: int, width: int, targets: int, half: bool) -> int:
-        """Bytes of logits held at once and of copied rows of W, with gradients; `half`: products of 16 bits."""
+        """Bytes of logits held at once and of copied rows of W, with gradients; `half`:
+        products of 16 bits.
+        """
         candidates, size = self.candidates(vocabulary, targets), 2 if half else 4
-        chunk = getattr(self, "chunk", None)  # of the full softmax, which copies W for 16 bits alone
+        # of the full softmax, which copies W for 16 bits alone
+        chunk = getattr(self, "chunk", None)
         held = min(targets, chunk or max(1, LOGITS // candidates))
         copied = candidates * width if half or chunk is None else 0
         return held * candidates * (2 * size + 2 * 4) + copied * (size + 4)
@@ -116,13 +137,15 @@ class Knn(LossSettings):
     every: int = Field(
         1000,
         ge=1,
-        description="n: steps from one refresh of the index to the next: of all rows on a GPU, of each row at its "
+        description="n: steps from one refresh of the index to the next: of all rows on a GPU, "
+        "of each row at its "
         "next use on a CPU",
     )
     group: int | None = Field(
         None,
         ge=1,
-        description="targets that share a V'; null: those of one micro-batch of one device. The paper's speeds "
+        description="targets that share a V'; null: those of one micro-batch of one device. The "
+        "paper's speeds "
         "fit 2458",
     )
     uniform: int = Field(0, ge=0, description="uniform negatives that are mixed into every V'")
@@ -135,13 +158,18 @@ class Knn(LossSettings):
         return min(vocabulary, (self.k + 1) * targets + self.uniform)
 
     def mean_candidates(self, vocabulary, targets):
-        """About 2 D k^0.75 for D distinct targets, as the paper's table over k reads (10K at k = 5, 88K at 100, if
-        1,543 of 2,458 are distinct); D is taken as 0.63 of the targets.
+        """About 2 D k^0.75 for D distinct targets, as the paper's table over k reads
+        (10K at k = 5, 88K at 100, if 1,543 of 2,458 are distinct); D is taken as 0.63
+        of the targets.
         """
         return min(float(vocabulary), 2 * 0.63 * targets * self.k**0.75 + self.uniform)
 
     def check(self, words):
-        return f"k is {self.k}, the vocabulary has {words} words; take a smaller k" if self.k > words else None
+        return (
+            f"k is {self.k}, the vocabulary has {words} words; take a smaller k"
+            if self.k > words
+            else None
+        )
 
     def index_bytes(self, vocabulary):
         return 4 * vocabulary * self.k
@@ -170,7 +198,9 @@ class Target(LossSettings):
 class Negative(LossSettings):
     """A loss with negatives that are drawn anew for every batch."""
 
-    negatives: int = Field(50_000, ge=1, description="words drawn anew for every batch, shared by all its targets")
+    negatives: int = Field(
+        50_000, ge=1, description="words drawn anew for every batch, shared by all its targets"
+    )
     finish: FullSoftmaxFraction = 0.0
 
     def candidates(self, vocabulary, targets):
@@ -190,7 +220,9 @@ class Uniform(Negative):
 class Weighed(Negative):
     """A loss with negatives that are drawn by their frequency."""
 
-    power: float = Field(1.0, ge=0, le=1, description="negatives are drawn by frequency to this power")
+    power: float = Field(
+        1.0, ge=0, le=1, description="negatives are drawn by frequency to this power"
+    )
     weighed: ClassVar[bool] = True
 
 
@@ -217,13 +249,16 @@ class Neg(Weighed):
     """Negative sampling, as in word2vec."""
 
     kind: Literal["neg"] = "neg"
-    power: float = Field(0.75, ge=0, le=1, description="negatives are drawn by frequency to this power")
+    power: float = Field(
+        0.75, ge=0, le=1, description="negatives are drawn by frequency to this power"
+    )
     label: ClassVar[str] = "NEG"
     computation: ClassVar[str] = "candidates.NegativeSampling"
 
 
 def parse_loss(value: Any) -> LossSettings:
-    """The settings of a loss from its kind, or from keys and values with a `kind`; settings as they are.
+    """The settings of a loss from its kind, or from keys and values with a `kind`;
+    settings as they are.
 
     Raises pydantic's ValidationError, located below the kind.
     """
@@ -234,10 +269,12 @@ def parse_loss(value: Any) -> LossSettings:
 
 def _adapter() -> TypeAdapter:
     """All losses that are registered now, distinguished by `kind`."""
-    return TypeAdapter(Annotated[Union[tuple(LOSSES.values())], Field(discriminator="kind")])  # noqa: UP007
+    losses = Union[tuple(LOSSES.values())]  # noqa: UP007
+    return TypeAdapter(Annotated[losses, Field(discriminator="kind")])
 
 
-# a field of any registered loss: a union of pydantic holds those that are registered before its declaration
+# a field of any registered loss: a union of pydantic holds those that are registered
+# before its declaration
 AnyLoss = Annotated[
     LossSettings,
     GetPydanticSchema(

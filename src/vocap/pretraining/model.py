@@ -1,8 +1,10 @@
-"""The language models: transformer layers of Hugging Face, and h at the positions to predict from.
+"""The language models: transformer layers of Hugging Face, and h at the positions to
+predict from.
 
-A masked model of full width is `XLMRobertaForMaskedLM`. With an embedding table of another width (half embeddings,
-section 3.2) it is `ElectraForMaskedLM`: positions and LayerNorm at the table's width, then one projection into the
-layers and one out of them. A causal model is `LlamaForCausalLM`: rotary positions, SwiGLU, RMS norms, no biases.
+A masked model of full width is `XLMRobertaForMaskedLM`. With an embedding table of
+another width (half embeddings, section 3.2) it is `ElectraForMaskedLM`: positions and
+LayerNorm at the table's width, then one projection into the layers and one out of them.
+A causal model is `LlamaForCausalLM`: rotary positions, SwiGLU, RMS norms, no biases.
 All tie the table W [V, d] to the output layer.
 """
 
@@ -24,16 +26,24 @@ TOKENIZER = "tokenizer.json"
 
 
 class MaskedLanguageModel(nn.Module):
-    """A Hugging Face masked language model (`transformer`), cut before its output layer."""
+    """A Hugging Face masked language model (`transformer`), cut before its output
+    layer.
+    """
 
-    def __init__(self, transformer: transformers.XLMRobertaForMaskedLM | transformers.ElectraForMaskedLM):
+    def __init__(
+        self, transformer: transformers.XLMRobertaForMaskedLM | transformers.ElectraForMaskedLM
+    ):
         super().__init__()
         self.transformer = transformer
 
-    def forward(self, input_ids: Tensor, attention_mask: Tensor | None, positions: Tensor) -> Tensor:
-        """h [N, d] after the head's transform, at `positions` [N] of the flattened `input_ids` [B, T].
+    def forward(
+        self, input_ids: Tensor, attention_mask: Tensor | None, positions: Tensor
+    ) -> Tensor:
+        """h [N, d] after the head's transform, at `positions` [N] of the flattened
+        `input_ids` [B, T].
 
-        `attention_mask` [B, T] is 1 where a token is; None where every position holds one (faster attention).
+        `attention_mask` [B, T] is 1 where a token is; None where every position holds
+        one (faster attention).
         """
         outputs = self.transformer.base_model(input_ids=input_ids, attention_mask=attention_mask)
         rows = outputs.last_hidden_state.flatten(0, 1).index_select(0, positions)
@@ -58,10 +68,11 @@ class MaskedLanguageModel(nn.Module):
 
 
 class CausalLanguageModel(nn.Module):
-    """Llama's layers below a table of `shape.width`, and its projections into and out of the layers, if any.
+    """Llama's layers below a table of `shape.width`, and its projections into and out
+    of the layers, if any.
 
-    Scores are h W^T + b, where b is one constant that no training changes: NCE depends on it, probabilities do
-    not. The exported model is without it.
+    Scores are h W^T + b, where b is one constant that no training changes: NCE depends
+    on it, probabilities do not. The exported model is without it.
     """
 
     def __init__(self, shape: Shape, vocabulary: int, special: SpecialIds):
@@ -96,10 +107,13 @@ class CausalLanguageModel(nn.Module):
             tie_word_embeddings=tied,
         )
 
-    def forward(self, input_ids: Tensor, attention_mask: Tensor | None, positions: Tensor) -> Tensor:
+    def forward(
+        self, input_ids: Tensor, attention_mask: Tensor | None, positions: Tensor
+    ) -> Tensor:
         """h [N, d] at `positions` [N] of the flattened `input_ids` [B, T].
 
-        `attention_mask` is not needed: what is behind a position, padding too, is not seen from it.
+        `attention_mask` is not needed: what is behind a position, padding too, is not
+        seen from it.
         """
         embedded = self.inwards(self.layers.embed_tokens(input_ids))
         outputs = self.layers(inputs_embeds=embedded, use_cache=False)
@@ -114,8 +128,9 @@ class CausalLanguageModel(nn.Module):
     def exported(self) -> transformers.LlamaForCausalLM:
         """The model to save.
 
-        A table of another width than the layers' becomes two of theirs, its products with both projections, which
-        Llama's form lacks. Scores are the same but for rounding.
+        A table of another width than the layers' becomes two of theirs, its products
+        with both projections, which Llama's form lacks. Scores are the same but for
+        rounding.
         """
         state = {f"model.{name}": weight for name, weight in self.layers.state_dict().items()}
         table, half = self.decoder_weight, self.shape.width != self.shape.hidden
@@ -134,9 +149,11 @@ LanguageModel = MaskedLanguageModel | CausalLanguageModel
 def build_model(
     shape: Shape, vocabulary: int, special: SpecialIds | None = None, causal: bool = False
 ) -> LanguageModel:
-    """A new model of `vocabulary` rows: weights N(0, `shape.deviation`) by torch's seed, biases 0, pad row 0.
+    """A new model of `vocabulary` rows: weights N(0, `shape.deviation`) by torch's
+    seed, biases 0, pad row 0.
 
-    `special`: XLM-R's layout unless given. A causal model has no biases, and a row for `<pad>` as for any id.
+    `special`: XLM-R's layout unless given. A causal model has no biases, and a row for
+    `<pad>` as for any id.
     """
     special = special or SpecialIds.of_xlm_r(vocabulary)
     if causal:
@@ -173,22 +190,32 @@ def build_model(
 
 
 def export_model(model: LanguageModel, tokenizer: Path, output: Path) -> None:
-    """Write config.json, model.safetensors and the exported files of the folder `tokenizer` to `output`.
+    """Write config.json, model.safetensors and the exported files of the folder
+    `tokenizer` to `output`.
 
-    `AutoModelForMaskedLM`, of a causal model `AutoModelForCausalLM`, gives the same logits as `model`. Whole or
-    not at all; an older `output` is replaced. Raises VocapError where the tokenizer is missing or has another
-    number of ids than the model has rows.
+    `AutoModelForMaskedLM`, of a causal model `AutoModelForCausalLM`, gives the same
+    logits as `model`. Whole or not at all; an older `output` is replaced. Raises
+    VocapError where the tokenizer is missing or has another number of ids than the
+    model has rows.
     """
     if not (tokenizer / TOKENIZER).is_file():
-        raise VocapError(f"{tokenizer}: no {TOKENIZER} there; name the huggingface/ folder of the tokenizer")
+        raise VocapError(
+            f"{tokenizer}: no {TOKENIZER} there; name the huggingface/ folder of the tokenizer"
+        )
     ids = len(load_encoder(tokenizer / TOKENIZER).ids)
     rows = model.decoder_weight.shape[0]
     if ids != rows:
-        raise VocapError(f"{tokenizer}: a tokenizer of {ids} ids for a model of {rows} rows; export with its own")
+        raise VocapError(
+            f"{tokenizer}: a tokenizer of {ids} ids for a model of {rows} rows; export with its own"
+        )
     with replacing_directory(output) as directory:
         model.exported().save_pretrained(directory)
-        for name in (*EXPORTED, CHAT_TEMPLATE):  # the card is the tokenizer's, and its rule may be writing it now
+        for name in (
+            *EXPORTED,
+            CHAT_TEMPLATE,
+        ):  # the card is the tokenizer's, and its rule may be writing it now
             if (tokenizer / name).is_file():
                 shutil.copyfile(tokenizer / name, directory / name)
         for file in directory.iterdir():
-            file.chmod(directory.stat().st_mode & 0o666)  # safetensors writes files that only their owner may read
+            # safetensors writes files that only their owner may read
+            file.chmod(directory.stat().st_mode & 0o666)

@@ -1,4 +1,6 @@
-"""The `pretraining` section of the configuration, and the parameters and memory of its models."""
+"""The `pretraining` section of the configuration, and the parameters and memory of its
+models.
+"""
 
 import json
 from pathlib import Path
@@ -13,12 +15,16 @@ from vocap.pretraining.loss_kinds import AnyLoss, Full, Knn
 from vocap.training import Betas, Precision, Seed
 
 FLOAT = 4  # bytes
-ACTIVATIONS = 34  # bytes a token, layer and unit of the hidden width in 16 bits (Korthikanti et al. 2022, 4.1)
+# bytes a token, layer and unit of the hidden width in 16 bits (Korthikanti et al. 2022,
+# 4.1)
+ACTIVATIONS = 34
 Steps = Annotated[int, Field(ge=1)]
 
 
 class Shape(BaseModel):
-    """A language model; the defaults are XLM-R base. A causal one has Llama's layers."""
+    """A language model; the defaults are XLM-R base. A causal one has Llama's
+    layers.
+    """
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -26,16 +32,22 @@ class Shape(BaseModel):
     hidden: int = Field(768, ge=1, description="width of the transformer layers")
     heads: int = Field(12, ge=1, description="attention heads; they divide hidden")
     kv_heads: int | None = Field(
-        None, ge=1, description="of a causal model: heads of keys and values; they divide heads; null: heads"
+        None,
+        ge=1,
+        description="of a causal model: heads of keys and values; they divide heads; null: heads",
     )
     intermediate: int = Field(3072, ge=1, description="width of the feed-forward layers")
     embedding_size: int | None = Field(
         None,
         ge=1,
-        description="width of the tied embedding table; null: hidden. Another width (384 at hidden 768: the half "
-        "embeddings of section 3.2) makes a masked model in ELECTRA's layout; a causal one is exported at hidden",
+        description="width of the tied embedding table; null: hidden. Another width (384 at "
+        "hidden 768: the half "
+        "embeddings of section 3.2) makes a masked model in ELECTRA's layout; a causal one is "
+        "exported at hidden",
     )
-    positions: int = Field(512, ge=8, description="the longest block that the model reads, in tokens")
+    positions: int = Field(
+        512, ge=8, description="the longest block that the model reads, in tokens"
+    )
     deviation: float = Field(
         0.02,
         gt=0,
@@ -46,17 +58,21 @@ class Shape(BaseModel):
         0.1,
         ge=0,
         lt=1,
-        description="dropout of hidden states and of attention; of a causal model of attention alone, and unless "
+        description="dropout of hidden states and of attention; of a causal model of attention "
+        "alone, and unless "
         "given 0",
     )
 
     @model_validator(mode="after")
     def _check(self):
         if self.hidden % self.heads:
-            raise ValueError(f"hidden {self.hidden} is not a multiple of heads {self.heads}; change one of them")
+            raise ValueError(
+                f"hidden {self.hidden} is not a multiple of heads {self.heads}; change one of them"
+            )
         if self.heads % self.key_heads:
             raise ValueError(
-                f"heads {self.heads} is not a multiple of kv_heads {self.kv_heads}; change one of them"
+                f"heads {self.heads} is not a multiple of kv_heads {self.kv_heads}; change one of "
+                "them"
             )
         return self
 
@@ -67,18 +83,23 @@ class Shape(BaseModel):
 
     @property
     def width(self) -> int:
-        """d: the width of the embedding table and of the rows that the output layer takes."""
+        """d: the width of the embedding table and of the rows that the output layer
+        takes.
+        """
         return self.embedding_size or self.hidden
 
 
 class Recipe(BaseModel):
-    """The training of one model; the defaults are the paper's, and InfoXLM's where the paper refers to it."""
+    """The training of one model; the defaults are the paper's, and InfoXLM's where the
+    paper refers to it.
+    """
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
     objective: Literal["masked", "causal"] = Field(
         "masked",
-        description="masked: tokens are predicted from both sides (an encoder); causal: each from those before it "
+        description="masked: tokens are predicted from both sides (an encoder); causal: each "
+        "from those before it "
         "(a model that writes, in Llama's form)",
     )
     loss: AnyLoss = Field(Knn(), description="of the output layer: a kind, or its settings")
@@ -86,13 +107,17 @@ class Recipe(BaseModel):
     steps: Steps = Field(1_000_000, description="updates")
     batch: Steps = Field(256, description="blocks of an update, of all processes together")
     micro_batch: Steps = Field(
-        32, description="blocks that a device works on at a time; k-NN's V' is that of one micro-batch"
+        32,
+        description="blocks that a device works on at a time; k-NN's V' is that of one micro-batch",
     )
-    learning_rate: float = Field(1e-4, gt=0, allow_inf_nan=False, description="peak of the schedule")
+    learning_rate: float = Field(
+        1e-4, gt=0, allow_inf_nan=False, description="peak of the schedule"
+    )
     warmup: int = Field(
         10_000,
         ge=0,
-        description="steps in which the rate rises to it; after them it falls to 0, both linearly. Unless given, "
+        description="steps in which the rate rises to it; after them it falls to 0, both "
+        "linearly. Unless given, "
         "a tenth of the steps where these are 10,000 or fewer",
     )
     betas: Betas = Field((0.9, 0.98), description="of Adam")
@@ -101,48 +126,68 @@ class Recipe(BaseModel):
     clip: float = Field(1.0, gt=0, description="highest norm of the gradient")
     output_bias: Literal["constant", "unigram"] = Field(
         "constant",
-        description="initial output bias: 0 (nce: minus the log of the number of words), or the log "
-        "of the words' frequencies, which saves a short run the steps for learning them (masked models alone: "
+        description="initial output bias: 0 (nce: minus the log of the number of words), or the "
+        "log "
+        "of the words' frequencies, which saves a short run the steps for learning them (masked "
+        "models alone: "
         "Llama's form has no such bias)",
     )
     precision: Precision = Field(
-        "auto", description="of the layers' products; auto: bf16 on a GPU, fp16 on a GPU without it, fp32 on a CPU"
+        "auto",
+        description="of the layers' products; auto: bf16 on a GPU, fp16 on a GPU without it, "
+        "fp32 on a CPU",
     )
     seed: Seed | None = Field(
         None, description="of weights, order, masks, dropout, negatives; null: the configuration's"
     )
-    alpha: float = Field(0.7, ge=0, le=10, allow_inf_nan=False, description="q_i = n_i^alpha / sum (Equation 3)")
+    alpha: float = Field(
+        0.7, ge=0, le=10, allow_inf_nan=False, description="q_i = n_i^alpha / sum (Equation 3)"
+    )
     weights: Literal["lines", "bytes", "corpora"] = Field(
-        "lines", description="n_i: lines or bytes of the pre-training text, or those of corpora.weights"
+        "lines",
+        description="n_i: lines or bytes of the pre-training text, or those of corpora.weights",
     )
     log_every: Steps = Field(1000, description="steps from one line of metrics.jsonl to the next")
-    heldout_blocks: Steps = Field(4, description="held-out blocks of each language, for the exact loss")
+    heldout_blocks: Steps = Field(
+        4, description="held-out blocks of each language, for the exact loss"
+    )
     checkpoint_every: Steps = Field(1000, description="steps from one checkpoint to the next")
-    export_steps: list[Steps] = Field([], description="steps after which the model is exported, as model-STEP")
+    export_steps: list[Steps] = Field(
+        [], description="steps after which the model is exported, as model-STEP"
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> "Recipe":
         if self.warmup >= self.steps and "warmup" not in self.model_fields_set:
             self.warmup = self.steps // 10
         if self.warmup >= self.steps:
-            raise ValueError(f"warmup {self.warmup} leaves none of {self.steps} steps; make it smaller")
+            raise ValueError(
+                f"warmup {self.warmup} leaves none of {self.steps} steps; make it smaller"
+            )
         if self.micro_batch > self.batch:
-            raise ValueError(f"micro_batch {self.micro_batch} is above batch {self.batch}; make it smaller")
+            raise ValueError(
+                f"micro_batch {self.micro_batch} is above batch {self.batch}; make it smaller"
+            )
         if late := [step for step in self.export_steps if step > self.steps]:
             raise ValueError(f"export_steps has {late[0]}, but steps is {self.steps}")
         if self.causal:
             self._check_causal()
         elif self.shape.kv_heads:
-            raise ValueError("shape.kv_heads is of causal models; leave it out, or write objective: causal")
+            raise ValueError(
+                "shape.kv_heads is of causal models; leave it out, or write objective: causal"
+            )
         return self
 
     def _check_causal(self) -> None:
-        """Raise ValueError for what Llama's form cannot hold; without a dropout of its own it has none."""
+        """Raise ValueError for what Llama's form cannot hold; without a dropout of its
+        own it has none.
+        """
         if self.output_bias == "unigram":
             raise ValueError("output_bias: a causal model has no output bias; leave it out")
         if self.shape.hidden // self.shape.heads % 2:
             raise ValueError(
-                f"shape.heads: {self.shape.hidden} units in {self.shape.heads} heads are an odd number in each, "
+                f"shape.heads: {self.shape.hidden} units in {self.shape.heads} heads are an odd "
+                "number in each, "
                 "which rotary positions cannot turn; change one of them"
             )
         if "dropout" not in self.shape.model_fields_set:
@@ -172,13 +217,19 @@ class Pretraining(BaseModel):
 
     corpus: str | None = Field(
         None,
-        description="name of the source of the pre-training text, which is read to its end; null: the files of "
+        description="name of the source of the pre-training text, which is read to its end; "
+        "null: the files of "
         "the vocabularies' text",
     )
-    languages: dict[str, str] = Field({}, description="language: name of its source, where corpus is another")
+    languages: dict[str, str] = Field(
+        {}, description="language: name of its source, where corpus is another"
+    )
     block: int = Field(512, ge=SHORTEST, le=1 << 16, description="tokens of a block, at most")
     threads: int = Field(
-        2, ge=1, description="of one job on a CPU; a setting, since another number gives slightly other sums"
+        2,
+        ge=1,
+        description="of one job on a CPU; a setting, since another number gives slightly other "
+        "sums",
     )
     models: dict[str, Model] = Field({}, description="the models, by name")
 
@@ -190,17 +241,21 @@ class Pretraining(BaseModel):
     @model_validator(mode="after")
     def _consistent(self) -> "Pretraining":
         if self.languages and self.corpus is None:
-            raise ValueError("languages needs corpus: the source of the languages that it leaves out")
+            raise ValueError(
+                "languages needs corpus: the source of the languages that it leaves out"
+            )
         for name, model in self.models.items():
             if model.shape.positions < self.block:
                 raise ValueError(
-                    f"models.{name}: shape.positions {model.shape.positions} is below block {self.block}"
+                    f"models.{name}: shape.positions {model.shape.positions} is below block "
+                    f"{self.block}"
                 )
         return self
 
 
 def read_recipe(path: Path | None, text: str | None) -> Recipe:
-    """The keys of an entry of `pretraining: models` as YAML or JSON; a tokenizer among them is skipped.
+    """The keys of an entry of `pretraining: models` as YAML or JSON; a tokenizer among
+    them is skipped.
 
     Raises UsageError, naming the key, for settings that cannot be used.
     """
@@ -209,23 +264,29 @@ def read_recipe(path: Path | None, text: str | None) -> Recipe:
     where = "--settings-json" if path is None else str(path)
     try:
         values = json.loads(text) if path is None else read_yaml(path)
-        return Recipe.model_validate({key: value for key, value in values.items() if key != "tokenizer"})
+        return Recipe.model_validate(
+            {key: value for key, value in values.items() if key != "tokenizer"}
+        )
     except ValidationError as error:
         first = error.errors()[0]
         # without the kind of a loss, which pydantic adds
-        keys = [key for place, key in enumerate(first["loc"]) if place != 1 or first["loc"][0] != "loss"]
+        keys = [
+            key for place, key in enumerate(first["loc"]) if place != 1 or first["loc"][0] != "loss"
+        ]
         key = ".".join(map(str, keys)) or "settings"
         raise UsageError(f"{where}: {key}: {first['msg'].removeprefix('Value error, ')}") from None
     except (ValueError, AttributeError) as error:
         raise UsageError(f"{where}: no keys and values: {' '.join(str(error).split())}") from None
 
 
-def estimate_memory(recipe: Recipe, vocabulary: int, length: int, half: bool = False) -> dict[str, int]:
+def estimate_memory(
+    recipe: Recipe, vocabulary: int, length: int, half: bool = False
+) -> dict[str, int]:
     """Bytes by part, of one device: weights, gradients, moments, activations, head, index.
 
-    `length`: tokens of a block; `half`: products run in 16 bits. Weights, gradients and both moments of Adam are
-    float32. The head's share is its logits and the rows of W that it copies, with a finish the larger of both
-    losses'. A rough figure.
+    `length`: tokens of a block; `half`: products run in 16 bits. Weights, gradients and
+    both moments of Adam are float32. The head's share is its logits and the rows of W
+    that it copies, with a finish the larger of both losses'. A rough figure.
     """
     shape, loss, blocks = recipe.shape, recipe.loss, recipe.micro_batch
     parameters = count_parameters(shape, vocabulary, recipe.causal)
@@ -243,24 +304,38 @@ def estimate_memory(recipe: Recipe, vocabulary: int, length: int, half: bool = F
 
 
 def count_parameters(shape: Shape, vocabulary: int, causal: bool = False) -> int:
-    """Parameters of `build_model(shape, vocabulary)`, tied ones once; `causal`: of a causal one."""
+    """Parameters of `build_model(shape, vocabulary)`, tied ones once; `causal`: of a
+    causal one.
+    """
     hidden, width = shape.hidden, shape.width
     if causal:
         projections = 2 * width * hidden if width != hidden else 0
-        layer = 2 * hidden * (hidden + _key_width(shape)) + 3 * hidden * shape.intermediate + 2 * hidden
+        layer = (
+            2 * hidden * (hidden + _key_width(shape)) + 3 * hidden * shape.intermediate + 2 * hidden
+        )
         return vocabulary * width + projections + shape.layers * layer + hidden
     if width == hidden:
         positions, projections = shape.positions + 2, 0
     else:
         positions, projections = shape.positions, (width + 1) * hidden
     head = (hidden + 1) * width + 2 * width
-    return vocabulary * (width + 1) + (positions + 1 + 2) * width + projections + layer_parameters(shape) + head
+    return (
+        vocabulary * (width + 1)
+        + (positions + 1 + 2) * width
+        + projections
+        + layer_parameters(shape)
+        + head
+    )
 
 
 def layer_parameters(shape: Shape) -> int:
-    """Parameters of all transformer layers: products with their biases, two LayerNorms each."""
+    """Parameters of all transformer layers: products with their biases, two LayerNorms
+    each.
+    """
     hidden, wide = shape.hidden, shape.intermediate
-    return shape.layers * (4 * (hidden + 1) * hidden + 2 * 2 * hidden + 2 * hidden * wide + wide + hidden)
+    return shape.layers * (
+        4 * (hidden + 1) * hidden + 2 * 2 * hidden + 2 * hidden * wide + wide + hidden
+    )
 
 
 def _key_width(shape: Shape) -> int:
@@ -269,17 +344,23 @@ def _key_width(shape: Shape) -> int:
 
 
 def paper_parameters(shape: Shape, vocabulary: int, causal: bool = False) -> int:
-    """Parameters without the row of token types, which Hugging Face adds to XLM-R; "265M" is 265 * 2**20."""
+    """Parameters without the row of token types, which Hugging Face adds to XLM-R;
+    "265M" is 265 * 2**20.
+    """
     return count_parameters(shape, vocabulary, causal) - (0 if causal else shape.width)
 
 
 def encoder_operations(shape: Shape, block: int, causal: bool = False) -> float:
     """Operations of one token, forward and backward, without embeddings and head.
 
-    >>> round(encoder_operations(Shape(), 512) / 1e6)  # XLM-R base: 510 for its weights, 57 for attention
+    >>> # XLM-R base: 510 for its weights, 57 for attention
+    >>> round(encoder_operations(Shape(), 512) / 1e6)
     567
     """
     layer = 4 * shape.hidden**2 + 2 * shape.hidden * shape.intermediate
     if causal:
-        layer = 2 * shape.hidden * (shape.hidden + _key_width(shape)) + 3 * shape.hidden * shape.intermediate
+        layer = (
+            2 * shape.hidden * (shape.hidden + _key_width(shape))
+            + 3 * shape.hidden * shape.intermediate
+        )
     return 6 * shape.layers * layer + 12 * shape.layers * block * shape.hidden

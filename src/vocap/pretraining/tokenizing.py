@@ -18,14 +18,16 @@ from vocap.text_files.records import Corpus
 from vocap.tokenizer_files.encoders import Encoder, load_encoder, special_ids, unknown_characters
 
 OWNED = {DESCRIPTION, *(f"{part}{suffix}.npy" for part in PARTS for suffix in COLUMNS)}
-Block = tuple[list[int], int, int]  # ids, the UTF-8 bytes of their text, and those of its unknown characters
+# ids, the UTF-8 bytes of their text, and those of its unknown characters
+Block = tuple[list[int], int, int]
 
 
 class Packer:
-    """Fills blocks of at most `length` ids with sentences in their order; no sentence is cut that fits in a block.
+    """Fills blocks of at most `length` ids with sentences in their order; no sentence
+    is cut that fits in a block.
 
-    A longer one is cut into blocks of its own, each opened by `bos` and ended by `eos`; its bytes are divided in
-    proportion to the ids.
+    A longer one is cut into blocks of its own, each opened by `bos` and ended by `eos`;
+    its bytes are divided in proportion to the ids.
 
     >>> packer = Packer(8, bos=0, eos=2)
     >>> packer.add([[10, 11, 12], [13, 14], [15]], [6, 4, 2], [0, 1, 0])
@@ -41,8 +43,12 @@ class Packer:
         self.cut = 0  # sentences longer than a block
         self.ids, self.size, self.unknown = [bos], 0, 0  # the unfinished block
 
-    def add(self, sentences: Sequence[list[int]], sizes: Sequence[int], unknown: Sequence[int]) -> list[Block]:
-        """The blocks that these sentences (ids, bytes, unknown bytes) close; those without ids are skipped."""
+    def add(
+        self, sentences: Sequence[list[int]], sizes: Sequence[int], unknown: Sequence[int]
+    ) -> list[Block]:
+        """The blocks that these sentences (ids, bytes, unknown bytes) close; those
+        without ids are skipped.
+        """
         closed: list[Block] = []
         room = self.length - 2
         for sentence, count, lost in zip(sentences, sizes, unknown, strict=True):
@@ -76,11 +82,13 @@ def tokenize_language(
     folder: str | Path,
     length: int = 512,
 ) -> dict[str, Any]:
-    """Write the blocks of `files` and of `heldout` to `folder`, whole or not at all; returns the description.
+    """Write the blocks of `files` and of `heldout` to `folder`, whole or not at all;
+    returns the description.
 
-    `model` is a SentencePiece model, or a tokenizer.json, with an end token. Lines of `files` equal
-    to a held-out line are dropped and counted. Memory: one MiB of text and the held-out lines. Raises VocapError
-    for unusable input, and UsageError for a `folder` that holds other files.
+    `model` is a SentencePiece model, or a tokenizer.json, with an end token. Lines of
+    `files` equal to a held-out line are dropped and counted. Memory: one MiB of text
+    and the held-out lines. Raises VocapError for unusable input, and UsageError for a
+    `folder` that holds other files.
     """
     encoder, special = load_tokenizer(model, Path(model).is_file() and file_sha256(model))
     held = _heldout_lines(Path(heldout))
@@ -105,7 +113,8 @@ def tokenize_language(
 
 @lru_cache(maxsize=1)
 def load_tokenizer(model: str | Path, sha256: str | bool) -> tuple[Encoder, SpecialIds]:
-    """The tokenizer in the file `model` of that content, and its special ids; kept, for `vocap each`.
+    """The tokenizer in the file `model` of that content, and its special ids; kept, for
+    `vocap each`.
 
     Raises VocapError for one without an end token.
     """
@@ -113,8 +122,10 @@ def load_tokenizer(model: str | Path, sha256: str | bool) -> tuple[Encoder, Spec
     ids, others = special_ids(model, encoder)
     if "eos" not in ids:
         raise VocapError(
-            f"{model}: no special token of role eos, which ends each sentence in a block; make it with vocap "
-            "fit, joint, bpe or mono (mono takes any SentencePiece model), with a --layout that has it"
+            f"{model}: no special token of role eos, which ends each sentence in a block; make it "
+            "with vocap "
+            "fit, joint, bpe or mono (mono takes any SentencePiece model), with a --layout that "
+            "has it"
         )
     return encoder, SpecialIds(
         **{role: ids.get(role) for role in ("bos", "pad", "eos", "unk", "mask")}, others=others
@@ -134,27 +145,40 @@ def _heldout_lines(path: Path) -> list[bytes]:
         text.decode("utf-8")
     except UnicodeDecodeError as error:
         number = text.count(b"\n", 0, error.start) + 1
-        raise VocapError(f"{path}:{number}: not UTF-8 ({error.reason}); make it with: vocap sample") from None
+        raise VocapError(
+            f"{path}:{number}: not UTF-8 ({error.reason}); make it with: vocap sample"
+        ) from None
     lines = text.split(b"\n")
     return lines if lines[-1] else lines[:-1]
 
 
 class _Part:
-    """One part as it is written: its arrays, whose headers get the lengths at the end, and counts of its text."""
+    """One part as it is written: its arrays, whose headers get the lengths at the end,
+    and counts of its text.
+    """
 
     def __init__(self, folder: Path, part: str, encoder, special: SpecialIds, length: int) -> None:
         self.encoder, self.unk = encoder, special.unk
         self.packer = Packer(length, special.start, special.eos)
-        self.files = {suffix: open(folder / f"{part}{suffix}.npy", "wb") for suffix in COLUMNS}  # noqa: SIM115
+        self.files = {
+            suffix: open(folder / f"{part}{suffix}.npy", "wb")  # noqa: SIM115
+            for suffix in COLUMNS
+        }
         self.lengths = dict.fromkeys(COLUMNS, 0)
         self.counts = {"lines": 0, "bytes": 0, "text_tokens": 0, "unknown": 0}
         self._write_headers()
 
     def _write_headers(self) -> None:
-        """Write the headers for the lengths so far; NumPy pads them to one size for every length."""
+        """Write the headers for the lengths so far; NumPy pads them to one size for
+        every length.
+        """
         for suffix, file in self.files.items():
             file.seek(0)
-            header = {"descr": COLUMNS[suffix].str, "fortran_order": False, "shape": (self.lengths[suffix],)}
+            header = {
+                "descr": COLUMNS[suffix].str,
+                "fortran_order": False,
+                "shape": (self.lengths[suffix],),
+            }
             np.lib.format.write_array_header_1_0(file, header)
 
     def _write(self, blocks: Sequence[Block]) -> None:
@@ -184,12 +208,21 @@ class _Part:
         self._write_headers()
         for file in self.files.values():
             file.close()
-        return {**self.counts, "tokens": self.lengths[""], "blocks": self.lengths["-ends"], "cut": self.packer.cut}
+        return {
+            **self.counts,
+            "tokens": self.lengths[""],
+            "blocks": self.lengths["-ends"],
+            "cut": self.packer.cut,
+        }
 
 
-def _add_text(part: _Part, corpus: Corpus, heldout: frozenset[bytes], documents: bool) -> Counter[str]:
+def _add_text(
+    part: _Part, corpus: Corpus, heldout: frozenset[bytes], documents: bool
+) -> Counter[str]:
     """Add the usable lines that are not held out; the numbers of others, by reason."""
-    left_out = Counter(dict.fromkeys(("heldout_lines", "empty", "overlong", "invalid_utf8", "no_field"), 0))
+    left_out = Counter(
+        dict.fromkeys(("heldout_lines", "empty", "overlong", "invalid_utf8", "no_field"), 0)
+    )
     for file in corpus:
         for block in file:
             found = survey(block)

@@ -1,4 +1,6 @@
-"""Pre-training of one model: the run with its lock and exported models, its steps, validation and metrics."""
+"""Pre-training of one model: the run with its lock and exported models, its steps,
+validation and metrics.
+"""
 
 import json
 import math
@@ -26,13 +28,23 @@ from vocap.tables.line_bits import BITS_OF_A_BYTE, CODE_LENGTH
 from vocap.tokenizer_files.encoders import is_lossless, load_encoder
 from vocap.training import checkpoints, distributed
 from vocap.training.distributed import rank, summed, world_size
-from vocap.training.loop import FILE, Loop, Metrics, Progress, build_optimizer, learning_rate, peak_memory_mb
+from vocap.training.loop import (
+    FILE,
+    Loop,
+    Metrics,
+    Progress,
+    build_optimizer,
+    learning_rate,
+    peak_memory_mb,
+)
 from vocap.training.randomness import DROPOUT, generator
 
 
 @dataclass
 class PretrainingProgress(Progress):
-    """Fields below `tokens` count the steps since the last line of metrics; `masked`: tokens predicted."""
+    """Fields below `tokens` count the steps since the last line of metrics; `masked`:
+    tokens predicted.
+    """
 
     tokens: int = 0
     nats: float = 0.0
@@ -49,18 +61,27 @@ class PretrainingProgress(Progress):
 
 
 class Training(Loop):
-    """One run: model, loss, optimizer and data, from a checkpoint of `folder` or from the start."""
+    """One run: model, loss, optimizer and data, from a checkpoint of `folder` or from
+    the start.
+    """
 
     progress: PretrainingProgress
 
-    def __init__(self, recipe: Recipe, seed: int, data: text.Data, folder: Path, device: torch.device) -> None:
+    def __init__(
+        self, recipe: Recipe, seed: int, data: text.Data, folder: Path, device: torch.device
+    ) -> None:
         super().__init__(folder, recipe.steps, recipe.checkpoint_every)
         self.recipe, self.seed, self.data = recipe, seed, data
         self.set_precision(recipe.precision, device)
         torch.manual_seed(seed)
-        self.model = build_model(recipe.shape, data.vocabulary, data.special, recipe.causal).to(device)
+        self.model = build_model(recipe.shape, data.vocabulary, data.special, recipe.causal).to(
+            device
+        )
         # the loss, and the output bias that it starts from
-        special, unigram = data.special.never_predicted(recipe.causal), recipe.output_bias == "unigram"
+        special, unigram = (
+            data.special.never_predicted(recipe.causal),
+            recipe.output_bias == "unigram",
+        )
         counts = text.unigram_counts(data) if recipe.loss.weighed or unigram else None
         common = {"counts": counts, "seed": seed, "steps": recipe.steps, "device": device}
         self.loss = build_loss(recipe.loss, data.vocabulary, special, **common)
@@ -74,7 +95,15 @@ class Training(Loop):
         self.optimizer = build_optimizer(self.model, recipe.learning_rate, **adam)
         ids = text.Vocabulary(data.vocabulary, data.special)
         self.batches = text.TrainingBatches(
-            data.train, data.q, ids, seed, recipe.batch, recipe.micro_batch, rank(), world_size(), recipe.causal
+            data.train,
+            data.q,
+            ids,
+            seed,
+            recipe.batch,
+            recipe.micro_batch,
+            rank(),
+            world_size(),
+            recipe.causal,
         )
         self.validation = Validation(data, recipe.heldout_blocks, recipe.micro_batch, recipe.causal)
         self.progress = PretrainingProgress()
@@ -83,11 +112,23 @@ class Training(Loop):
         """Settings and data that a checkpoint must match to resume."""
         settings = self.recipe.model_dump(
             mode="json",
-            exclude={"tokenizer", "log_every", "heldout_blocks", "checkpoint_every", "export_steps", "seed"},
+            exclude={
+                "tokenizer",
+                "log_every",
+                "heldout_blocks",
+                "checkpoint_every",
+                "export_steps",
+                "seed",
+            },
         )
         if not self.recipe.causal:  # as in checkpoints of versions that knew no causal models
             del settings["objective"], settings["shape"]["kv_heads"]
-        return {**settings, **self.data.fingerprint, "seed": self.seed, "precision": str(self.dtype)}
+        return {
+            **settings,
+            **self.data.fingerprint,
+            "seed": self.seed,
+            "precision": str(self.dtype),
+        }
 
     def further_tensors(self):
         return {"loss": self.loss.state_dict()}
@@ -103,8 +144,8 @@ class Training(Loop):
     ) -> Metrics | None:
         """Train to the end; the lines of metrics, on the first rank.
 
-        `export` is called on the first rank after each of `export_steps`, `watch` with each line of metrics.
-        Raises as `Loop.train`.
+        `export` is called on the first rank after each of `export_steps`, `watch` with
+        each line of metrics. Raises as `Loop.train`.
         """
         recipe, progress = self.recipe, self.progress
         metrics = Metrics(self.folder, progress.step) if rank() == 0 else None
@@ -116,7 +157,8 @@ class Training(Loop):
                 if metrics is not None:
                     metrics.add(row)
             if progress.step in recipe.export_steps and rank() == 0:
-                export(progress.step)  # before the checkpoint: a resumed run exports later steps only
+                # before the checkpoint: a resumed run exports later steps only
+                export(progress.step)
 
         self.train(stop, after_step)
         return metrics
@@ -125,7 +167,11 @@ class Training(Loop):
         """The loss is that of the predicted tokens, in nats."""
         recipe, progress = self.recipe, self.progress
         masked, tokens, stopping = summed(
-            [sum(len(batch.targets) for batch in batches), sum(batch.tokens for batch in batches), stop],
+            [
+                sum(len(batch.targets) for batch in batches),
+                sum(batch.tokens for batch in batches),
+                stop,
+            ],
             self.device,
         )
         rate = learning_rate(progress.step, recipe.learning_rate, recipe.warmup, recipe.steps)
@@ -141,7 +187,8 @@ class Training(Loop):
         return nats / max(1.0, masked), bool(stopping)
 
     def gradients(self, batches: list[text.Batch], step: int, masked: float) -> float:
-        """Leave in every parameter the gradient of the mean loss over the `masked` tokens of all ranks' batches.
+        """Leave in every parameter the gradient of the mean loss over the `masked`
+        tokens of all ranks' batches.
 
         Returns the sum of their losses in nats.
         """
@@ -153,7 +200,9 @@ class Training(Loop):
             with torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32):
                 hidden = encode(self.model, batch, self.device)
                 targets = torch.from_numpy(batch.targets).to(self.device)
-                output = self.loss(hidden, self.model.decoder_weight, self.model.decoder_bias, targets)
+                output = self.loss(
+                    hidden, self.model.decoder_weight, self.model.decoder_bias, targets
+                )
             self.scaler.scale(output.loss / max(1.0, masked)).backward()
             nats += output.loss.item()
             candidates += output.candidates
@@ -167,7 +216,9 @@ class Training(Loop):
 
     def batch_named(self, step: int) -> str:
         pairs = zip(*self.batches.members(step), strict=True)
-        return listed([f"{self.data.languages[language]} block {block}" for language, block in pairs], 8)
+        return listed(
+            [f"{self.data.languages[language]} block {block}" for language, block in pairs], 8
+        )
 
     def _row(self) -> dict[str, Any]:
         """The next line of metrics, on every rank."""
@@ -193,33 +244,44 @@ class Training(Loop):
 
 
 def log_frequencies(counts: np.ndarray, special: Sequence[int]) -> torch.Tensor:
-    """ln of (count + 1) / sum for `counts` [V], float32; the ids `special`, never a target, as if never seen."""
+    """ln of (count + 1) / sum for `counts` [V], float32; the ids `special`, never a
+    target, as if never seen.
+    """
     smoothed = np.asarray(counts, np.float64) + 1
     smoothed[special] = 1
     return torch.from_numpy(np.log(smoothed / smoothed.sum())).float()
 
 
 class Validation:
-    """The fixed held-out batch of a run; this process measures the batches `rank`, `rank + ranks`, ..."""
+    """The fixed held-out batch of a run; this process measures the batches `rank`,
+    `rank + ranks`, ...
+    """
 
     def __init__(self, data: text.Data, blocks: int, micro_batch: int, causal: bool) -> None:
         chosen = text.heldout_blocks(data.heldout, blocks)
-        parts = [chosen[start : start + micro_batch] for start in range(0, len(chosen), micro_batch)]
+        parts = [
+            chosen[start : start + micro_batch] for start in range(0, len(chosen), micro_batch)
+        ]
         self.languages, self.special = data.languages, data.special.never_predicted(causal)
         ids = text.Vocabulary(data.vocabulary, data.special)
         self._batches = []  # with the language of each masked token
         for part in parts[rank() :: world_size()]:
             batch = text.heldout_batch(part, ids, causal)
             self._batches.append((batch, np.array([block.language for block in part])[batch.rows]))
-        self._text = np.zeros((3, len(data.languages)))  # tokens, bytes, and bits paid beside tokens
+        # tokens, bytes, and bits paid beside tokens
+        self._text = np.zeros((3, len(data.languages)))
         for block in chosen:
             tokens = len(block.ids) - 1 if causal else ids.ordinary(block.ids).sum()
             paid = BITS_OF_A_BYTE * block.unknown_bytes if causal else 0
             self._text[:, block.language] += tokens, block.size_bytes, paid
 
     @torch.no_grad()
-    def measure(self, model: LanguageModel, device: torch.device, dtype: torch.dtype) -> dict[str, Any]:
-        """Validation entries of a line of metrics.jsonl; a collective call with equal results on every rank."""
+    def measure(
+        self, model: LanguageModel, device: torch.device, dtype: torch.dtype
+    ) -> dict[str, Any]:
+        """Validation entries of a line of metrics.jsonl; a collective call with equal
+        results on every rank.
+        """
         sums = np.zeros((4, len(self.languages)))
         model.eval()
         for batch, languages in self._batches:
@@ -248,13 +310,16 @@ def encode(model: LanguageModel, batch: text.Batch, device: torch.device) -> tor
 
 
 def scores(languages: np.ndarray) -> dict[str, float | None]:
-    """Nats per predicted token, accuracy, mean reciprocal rank and bits per byte of some languages together.
+    """Nats per predicted token, accuracy, mean reciprocal rank and bits per byte of
+    some languages together.
 
-    `languages` [n, 7]: sums over the predicted tokens of a language (nats, count, correct, reciprocal ranks), then
-    the tokens of its held-out text that can be predicted, its bytes, and the bits of its unknown characters. Bits
-    per byte: the mean loss of a predicted token, in bits, times the tokens of the text, and the bits of its
-    unknown characters, over its UTF-8 bytes; of a causal model a code length, since it predicts every token. None
-    where nothing was predicted, or no finite number.
+    `languages` [n, 7]: sums over the predicted tokens of a language (nats, count,
+    correct, reciprocal ranks), then the tokens of its held-out text that can be
+    predicted, its bytes, and the bits of its unknown characters. Bits per byte: the
+    mean loss of a predicted token, in bits, times the tokens of the text, and the bits
+    of its unknown characters, over its UTF-8 bytes; of a causal model a code length,
+    since it predicts every token. None where nothing was predicted, or no finite
+    number.
     """
     nats, count, correct, reciprocals, tokens, size, paid = languages[languages[:, 1] > 0].T
     names = ("exact_loss", "accuracy", "mrr", "bits_per_byte")
@@ -262,7 +327,10 @@ def scores(languages: np.ndarray) -> dict[str, float | None]:
         return dict.fromkeys(names)
     found = [sums.sum() / count.sum() for sums in (nats, correct, reciprocals)]
     found.append(((nats / count * tokens).sum() / math.log(2) + paid.sum()) / size.sum())
-    return {name: float(value) if math.isfinite(value) else None for name, value in zip(names, found, strict=True)}
+    return {
+        name: float(value) if math.isfinite(value) else None
+        for name, value in zip(names, found, strict=True)
+    }
 
 
 @dataclass(frozen=True)
@@ -280,17 +348,30 @@ class Folders:
 
 
 def train(
-    recipe: Recipe, seed: int, folders: Folders, languages: Sequence[str], threads: int, keep: bool = False
+    recipe: Recipe,
+    seed: int,
+    folders: Folders,
+    languages: Sequence[str],
+    threads: int,
+    keep: bool = False,
 ) -> None:
-    """Train one model and write `model/`, `model-{step}/`, `metrics.jsonl` and `description.json`.
+    """Train one model and write `model/`, `model-{step}/`, `metrics.jsonl` and
+    `description.json`.
 
-    Raises UsageError and VocapError, before anything is trained where that can be known, and Stopped.
+    Raises UsageError and VocapError, before anything is trained where that can be
+    known, and Stopped.
     """
     torch.set_num_threads(threads)
     disable_progress_bar()  # of transformers, in the middle of ours
     weights = folders.weights
-    data = text.load_data(folders.tokens, languages, folders.tokenizer, recipe.alpha, recipe.weights, weights)
-    with distributed.own_device() as device, distributed.StopRequest() as stop, distributed.joined(device):
+    data = text.load_data(
+        folders.tokens, languages, folders.tokenizer, recipe.alpha, recipe.weights, weights
+    )
+    with (
+        distributed.own_device() as device,
+        distributed.StopRequest() as stop,
+        distributed.joined(device),
+    ):
         check(recipe, data)
         with locked(folders.checkpoints / "lock") if rank() == 0 else nullcontext():
             if rank() == 0:
@@ -301,30 +382,41 @@ def train(
 
 
 def check(recipe: Recipe, data: text.Data) -> None:
-    """Raise UsageError for settings that do not fit the data, or the number of processes."""
-    special, words = data.special, data.vocabulary - len(data.special.never_predicted(recipe.causal))
-    lacking = [role for role in ("bos", "pad", "eos", "unk", "mask") if getattr(special, role) is None]
+    """Raise UsageError for settings that do not fit the data, or the number of
+    processes.
+    """
+    special, words = (
+        data.special,
+        data.vocabulary - len(data.special.never_predicted(recipe.causal)),
+    )
+    lacking = [
+        role for role in ("bos", "pad", "eos", "unk", "mask") if getattr(special, role) is None
+    ]
     if lacking and not recipe.causal:
         raise UsageError(
-            f"objective: masked needs special tokens of every role, and the tokenizer has none of role "
+            "objective: masked needs special tokens of every role, and the tokenizer has none of "
+            "role "
             f"{', '.join(lacking)}; make it with a layout that has them, or write objective: causal"
         )
     if recipe.causal and any(blocks.unknown_bytes is None for blocks in data.heldout):
         raise UsageError(
-            "objective: causal needs the bytes of unknown characters, which these blocks of an earlier version "
+            "objective: causal needs the bytes of unknown characters, which these blocks of an "
+            "earlier version "
             "lack; delete them and run: vocap tokenize"
         )
     if reason := recipe.loss.check(words):
         raise UsageError(f"loss.{reason}")
     if data.longest > recipe.shape.positions:
         raise UsageError(
-            f"shape.positions is {recipe.shape.positions}, but blocks have up to {data.longest} tokens; make it "
+            f"shape.positions is {recipe.shape.positions}, but blocks have up to {data.longest} "
+            "tokens; make it "
             "larger, or tokenize to shorter blocks"
         )
     micro_batches = -(-recipe.batch // recipe.micro_batch)
     if micro_batches % world_size():
         raise UsageError(
-            f"batch {recipe.batch} is {micro_batches} micro-batches of {recipe.micro_batch}, which {world_size()} "
+            f"batch {recipe.batch} is {micro_batches} micro-batches of {recipe.micro_batch}, "
+            f"which {world_size()} "
             "processes cannot share evenly; change micro_batch"
         )
 
@@ -341,17 +433,22 @@ def _run(training: Training, folders: Folders, stop: distributed.StopRequest, ke
             training.device, str(training.dtype).removeprefix("torch."), world_size(),
         )  # fmt: skip
         if not step:
-            for path in folders.output.glob("model-*"):  # of an earlier run, which no workflow declares
+            for path in folders.output.glob(
+                "model-*"
+            ):  # of an earlier run, which no workflow declares
                 if path.name.removeprefix("model-").isdigit():
                     shutil.rmtree(path)
         past = (at for at in recipe.export_steps if at <= step)
         if missing := [at for at in past if not (folders.output / f"model-{at}").exists()]:
             log.warning(
-                "export_steps: this run is at step %d already and will not export step %s; for these models too, "
+                "export_steps: this run is at step %d already and will not export step %s; for "
+                "these models too, "
                 "stop it and delete %s: it then trains from the start",
                 step, ", ".join(map(str, missing)), folders.checkpoints,
             )  # fmt: skip
-    metrics = training.run(stop, lambda at: export_model(training.model, exported, folders.output / f"model-{at}"))
+    metrics = training.run(
+        stop, lambda at: export_model(training.model, exported, folders.output / f"model-{at}")
+    )
     if metrics is None:
         return
     export_model(training.model, exported, folders.output / "model")
@@ -367,7 +464,10 @@ def description(training: Training, tokenizer: Path) -> dict[str, Any]:
     """The content of description.json: settings, size, device and versions."""
     recipe = training.recipe
     parameters = paper_parameters(recipe.shape, training.data.vocabulary, recipe.causal)
-    device, encoder = training.device, load_encoder(tokenizer / text.EXPORT) if recipe.causal else None
+    device, encoder = (
+        training.device,
+        load_encoder(tokenizer / text.EXPORT) if recipe.causal else None,
+    )
     return {
         "tokenizer": tokenizer.name,
         "tokenizer_sha256": training.data.fingerprint["tokenizer"],
@@ -381,5 +481,9 @@ def description(training: Training, tokenizer: Path) -> dict[str, Any]:
         **({"bits_per_byte": CODE_LENGTH[is_lossless(encoder)]} if encoder else {}),
         "device": torch.cuda.get_device_name(device) if device.type == "cuda" else "CPU",
         "processes": world_size(),
-        "versions": {"vocap": __version__, "torch": torch.__version__, "transformers": transformers.__version__},
+        "versions": {
+            "vocap": __version__,
+            "torch": torch.__version__,
+            "transformers": transformers.__version__,
+        },
     }

@@ -13,5 +13,6 @@ class Report(BaseModel):
     title: str | None = Field(
         None,
         min_length=1,
-        description="the page's heading and window title; without it made of the run's languages and T",
+        description="the page's heading and window title; without it made of the run's languages "
+        "and T",
     )

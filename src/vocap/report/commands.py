@@ -1,4 +1,6 @@
-"""`vocap report`: the page, its tables and its figures, of an extra that `vocap report --help` does without."""
+"""`vocap report`: the page, its tables and its figures, of an extra that
+`vocap report --help` does without.
+"""
 
 from pathlib import Path
 
@@ -6,27 +8,50 @@ import click
 
 from vocap.errors import UsageError, log
 
-STAGES = ("corpora", "vocabularies", "allocation", "tokenizers", "pretraining", "finetuning", "correlation")
+STAGES = (
+    "corpora",
+    "vocabularies",
+    "allocation",
+    "tokenizers",
+    "pretraining",
+    "finetuning",
+    "correlation",
+)
 PATH = click.Path(path_type=Path)
 
 
 @click.command()
 @click.option("--results", required=True, type=PATH, help="Folder that the stages wrote to.")
-@click.option("--languages-table", type=PATH, help="Table of languages [default: the one that ships with vocap]")
-@click.option("--title", help="Heading of the page [default: the configuration's, or one made of languages and T]")
 @click.option(
-    "--settings", "settings_file", type=PATH, help="The merged configuration, JSON or YAML, to be shown."
+    "--languages-table",
+    type=PATH,
+    help="Table of languages [default: the one that ships with vocap]",
+)
+@click.option(
+    "--title",
+    help="Heading of the page [default: the configuration's, or one made of languages and T]",
+)
+@click.option(
+    "--settings",
+    "settings_file",
+    type=PATH,
+    help="The merged configuration, JSON or YAML, to be shown.",
 )
 @click.option("--settings-json", metavar="TEXT", help="The same as JSON text.")
 @click.option(
-    "--parallel-text", metavar="TEXT", help="Name of the parallel text that was evaluated on, to be shown."
+    "--parallel-text",
+    metavar="TEXT",
+    help="Name of the parallel text that was evaluated on, to be shown.",
 )
 @click.option("-o", "--output", "out", required=True, type=PATH, help="Folder to write.")
-def report(results, languages_table, title, settings_file, settings_json, parallel_text, out) -> None:
+def report(
+    results, languages_table, title, settings_file, settings_json, parallel_text, out
+) -> None:
     """Write one self-contained page about the results of the stages.
 
-    Writes index.html, figures/ (SVG, PDF) and tables/ (TSV, LaTeX, Markdown). A stage without results is named at
-    the end, with the command that runs it. Same results, same bytes.
+    Writes index.html, figures/ (SVG, PDF) and tables/ (TSV, LaTeX, Markdown). A stage
+    without results is named at the end, with the command that runs it. Same results,
+    same bytes.
     """
     if settings_file is not None and settings_json is not None:
         raise UsageError("give --settings or --settings-json, not both")
@@ -35,7 +60,9 @@ def report(results, languages_table, title, settings_file, settings_json, parall
     from vocap.report.sections import build
 
     if not any((results / stage).is_dir() for stage in STAGES):
-        raise UsageError(f"{results}: no results of a stage; --results names the folder that the stages wrote to")
+        raise UsageError(
+            f"{results}: no results of a stage; --results names the folder that the stages wrote to"
+        )
     settings = load_settings(settings_file, settings_json)
     loaded = load_results(results, languages_table, title, settings, parallel_text or "")
     size = write_report(out, loaded.title, build(loaded))

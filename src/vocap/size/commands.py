@@ -20,39 +20,70 @@ COUNT = click.IntRange(1)
 @click.argument("tables", nargs=-1, required=True, type=PATH)
 @click.option("--layers", default=12, type=COUNT, help="L: transformer layers.")
 @click.option("--hidden", default=768, type=COUNT, help="H: width of layers and embeddings.")
-@click.option("--intermediate", type=COUNT, help="I: width of feed-forward layers.  [default: 4 H; SwiGLU 8/3 H]")
+@click.option(
+    "--intermediate",
+    type=COUNT,
+    help="I: width of feed-forward layers.  [default: 4 H; SwiGLU 8/3 H]",
+)
 @click.option("--length", default=512, type=click.IntRange(8), help="S: tokens of a block.")
 @click.option(
     "--causal",
     is_flag=True,
     help="A causal model (GPT-2's form, every token predicted); else a masked one (XLM-R's).",
 )
-@click.option("--swiglu", is_flag=True, help="A causal model in Llama's form: no biases, rotary positions.")
+@click.option(
+    "--swiglu", is_flag=True, help="A causal model in Llama's form: no biases, rotary positions."
+)
 @click.option("--heads", type=COUNT, help="With --kv-heads: attention heads.  [default: H / 64]")
-@click.option("--kv-heads", type=COUNT, help="Key and value heads (grouped attention).  [default: all]")
+@click.option(
+    "--kv-heads", type=COUNT, help="Key and value heads (grouped attention).  [default: all]"
+)
 @click.option("--untied", is_flag=True, help="The output layer has a table of its own.")
 @click.option("--micro-batch", default=32, type=COUNT, help="Blocks whose logits are held.")
-@click.option("--candidates", type=COUNT, metavar="K", help="Words in a sampled loss.  [default: all T]")
-@click.option("--weights", type=PATH, help="Table with the columns language, n: the mix of the training text.")
+@click.option(
+    "--candidates", type=COUNT, metavar="K", help="Words in a sampled loss.  [default: all T]"
+)
+@click.option(
+    "--weights", type=PATH, help="Table with the columns language, n: the mix of the training text."
+)
 @click.option("--alpha", default=0.7, type=options.Real(0, 10), help="With --weights (Equation 3).")
-@click.option("--bytes", "size", type=COUNT, help="UTF-8 bytes of the training text: adds the whole training.")
+@click.option(
+    "--bytes", "size", type=COUNT, help="UTF-8 bytes of the training text: adds the whole training."
+)
 @click.option("-o", "--output", "out", type=PATH, help="Table to write (one TABLE only).")
-def size(tables, weights, alpha, size, out, layers, hidden, intermediate, length, heads, kv_heads, **model):
+def size(
+    tables,
+    weights,
+    alpha,
+    size,
+    out,
+    layers,
+    hidden,
+    intermediate,
+    length,
+    heads,
+    kv_heads,
+    **model,
+):
     """How large should T be: tokens, ALP, and the cost of a model by T.
 
-    TABLE has the columns total, language, lines, bytes, tokens, alp: held-out text under the vocabulary of each T
-    (vocap joint --curve). Costs are per byte of text: tokens per byte x operations per token. These are, in
-    training, 6 L (4 H^2 + 2 H I) + 12 L S H + 6 p H K, p = 1 (--causal) or 0.15, K = T or --candidates, and
-    6 p H^2 for the head's own layer of a masked model; in inference a third of the layers' part, with 2 H T for
-    the head of a causal model. SwiGLU adds 6 L H I, grouped attention takes 12 L H^2 (1 - kv heads / heads) off in
-    training. Memory: 16 bytes a parameter in training, 2 in inference; 4 p S K bytes for the
-    logits of a block (docs/size.md).
+    TABLE has the columns total, language, lines, bytes, tokens, alp: held-out text
+    under the vocabulary of each T (vocap joint --curve). Costs are per byte of text:
+    tokens per byte x operations per token. These are, in training, 6 L (4 H^2 + 2 H I)
+    + 12 L S H + 6 p H K, p = 1 (--causal) or 0.15, K = T or --candidates, and 6 p H^2
+    for the head's own layer of a masked model; in inference a third of the layers'
+    part, with 2 H T for the head of a causal model. SwiGLU adds 6 L H I, grouped
+    attention takes 12 L H^2 (1 - kv heads / heads) off in training. Memory: 16 bytes a
+    parameter in training, 2 in inference; 4 p S K bytes for the logits of a block
+    (docs/size.md).
     """
     if out and len(tables) > 1:
         raise UsageError("-o is one table; give one TABLE, or leave -o out")
     heads = heads or max(1, hidden // 64)
     if heads % (kv_heads or heads):
-        raise UsageError(f"--kv-heads {kv_heads} does not divide {heads} heads; give --heads, or others of both")
+        raise UsageError(
+            f"--kv-heads {kv_heads} does not divide {heads} heads; give --heads, or others of both"
+        )
     model["causal"] |= model["swiglu"]
     wide = intermediate or (8 * hidden // 3 if model["swiglu"] else 4 * hidden)
     shape = Shape(layers=layers, hidden=hidden, heads=1, intermediate=wide, positions=length)
@@ -69,14 +100,26 @@ def size(tables, weights, alpha, size, out, layers, hidden, intermediate, length
         click.echo(reference(costs))
         if out:
             whole = {} if size is None else {"training_pflop": size / 1e9}
-            extra = [[row.training_mflop_per_byte * factor for factor in whole.values()] for row in rows]
+            extra = [
+                [row.training_mflop_per_byte * factor for factor in whole.values()] for row in rows
+            ]
             cells = [(*vars(row).values(), *more) for row, more in zip(rows, extra, strict=True)]
             write_tsv(out, (*COLUMNS, *whole), cells)
 
 
 def as_text(rows, size: int | None) -> str:
     """The rows as columns of text; changes are those from `compared_with`."""
-    heads = ["T", "ALP", "tokens/byte", "worst", "parameters", "embeddings", "share", "train GB", "logits GB"]
+    heads = [
+        "T",
+        "ALP",
+        "tokens/byte",
+        "worst",
+        "parameters",
+        "embeddings",
+        "share",
+        "train GB",
+        "logits GB",
+    ]
     heads += ["train MFLOP/byte", "use MFLOP/byte", "from T", "tokens", "training"]
     heads += [] if size is None else ["PFLOP in all"]
 

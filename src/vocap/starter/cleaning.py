@@ -1,4 +1,6 @@
-"""From an interface message to sentences: without markup, placeholders and code, tested for language."""
+"""From an interface message to sentences: without markup, placeholders and code, tested
+for language.
+"""
 
 import html
 import re
@@ -8,7 +10,12 @@ from hashlib import blake2b
 from vocap.text_files.lines import split_sentences
 
 # ISO 15924 codes that stand for several scripts of Unicode.
-_SCRIPTS = {"Jpan": ("Hira", "Kana", "Hani"), "Kore": ("Hang", "Hani"), "Hans": ("Hani",), "Hant": ("Hani",)}
+_SCRIPTS = {
+    "Jpan": ("Hira", "Kana", "Hani"),
+    "Kore": ("Hang", "Hani"),
+    "Hans": ("Hani",),
+    "Hant": ("Hani",),
+}
 
 _ICU = re.compile(r"\{\s*\w+\s*,\s*(?:plural|select|selectordinal)\b")
 
@@ -20,7 +27,8 @@ _EMPHASIS = re.compile(r"'{2,5}")
 _LIST_MARK = re.compile(r"^[*#:;=\s]+|\s*=+\s*$", re.MULTILINE)
 
 _BLOCK_TAG = re.compile(
-    r"</?(?:p|div|br|hr|li|ul|ol|dl|dt|dd|h[1-6]|table|tr|td|th|pre|blockquote|section|center)\b[^<>]*>",
+    r"</?(?:p|div|br|hr|li|ul|ol|dl|dt|dd|h[1-6]|table|tr|td|th|pre|blockquote|section|center)"
+    r"\b[^<>]*>",
     re.IGNORECASE,
 )
 _OTHER_TAG = re.compile(r"</?[A-Za-z][^<>]*>|<!--.*?-->", re.DOTALL)
@@ -35,9 +43,11 @@ _PLACEHOLDER = re.compile(
     r"|\b(?:https?|ftp|mailto|file)://?\S*|\bwww\.\S+"
     r"|[\w.+-]+@[\w-]+\.[\w.-]+"
 )
-_MAY_HOLD = re.compile(r"\$|%|\{|@|:/|www\.")  # a part of each, which takes a twentieth of the time to find
+# a part of each, which takes a twentieth of the time to find
+_MAY_HOLD = re.compile(r"\$|%|\{|@|:/|www\.")
 _EMPTIED = re.compile(
-    r"""\(\s*\)|\[\s*\]|（\s*）|【\s*】|"\s*"|“\s*”|„\s*[“”]|«\s*»|»\s*«|‘\s*’|‚\s*‘|「\s*」|『\s*』|'\s*'|`\s*`"""
+    r"""\(\s*\)|\[\s*\]|（\s*）|【\s*】|"\s*"|“\s*”|„\s*[“”]|«\s*»|»\s*«"""
+    r"""|‘\s*’|‚\s*‘|「\s*」|『\s*』|'\s*'|`\s*`"""
 )
 _SPACE_BEFORE = re.compile(r"\s+([.,])(?=\s|$)")
 
@@ -48,13 +58,18 @@ _CODE = re.compile(
     r"|(?:^|[\s(\"'])[~.]{0,2}/\w|\w/\w+/\w"  # paths
     r"|[A-Za-z]{2,}\w*\.[A-Za-z]{2,}"  # dotted names
 )
-_MAY_BE_CODE = re.compile(r"[{}<>|\\\x00-\x1f\x7f-\x9f\ufffd_$/]|==|::|--|\.[A-Za-z]")  # a part of each of them
-_INVISIBLE = dict.fromkeys([0xAD, 0xFEFF, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)])
+# a part of each of them
+_MAY_BE_CODE = re.compile(r"[{}<>|\\\x00-\x1f\x7f-\x9f\ufffd_$/]|==|::|--|\.[A-Za-z]")
+_INVISIBLE = dict.fromkeys(
+    [0xAD, 0xFEFF, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
+)
 _HAS_INVISIBLE = re.compile("[\u00ad\ufeff\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def without_wikitext(text: str) -> str:
-    """Take MediaWiki's markup out: the first form of a choice, the label of a link, nothing of other templates."""
+    """Take MediaWiki's markup out: the first form of a choice, the label of a link,
+    nothing of other templates.
+    """
     if "{{" in text:
         for _ in range(8):  # from the inside out; deeper nesting is left to the test for braces
             text, count = _TEMPLATE.subn(_first_form, text)
@@ -74,7 +89,9 @@ def _first_form(match: re.Match) -> str:
 
 
 def without_html(text: str) -> str:
-    """Block tags become line breaks, other tags spaces; entities become characters, then tags once more."""
+    """Block tags become line breaks, other tags spaces; entities become characters,
+    then tags once more.
+    """
     if "<" in text:
         text = _OTHER_TAG.sub(" ", _BLOCK_TAG.sub("\n", text))
     if "&" in text:
@@ -85,7 +102,9 @@ def without_html(text: str) -> str:
 
 
 def lines_of(message: str, wikitext: bool = False) -> list[str]:
-    """The lines of one message that read as prose: steps 1 (ICU) to 5 of docs/corpora.md."""
+    """The lines of one message that read as prose: steps 1 (ICU) to 5 of
+    docs/corpora.md.
+    """
     if "{" in message and _ICU.search(message):
         return []
     if wikitext:
@@ -114,7 +133,9 @@ def lines_of(message: str, wikitext: bool = False) -> list[str]:
 
 
 class _Classes(dict):
-    """For str.translate: i letter of the script, n of none, x of another, m mark, space, and . for others."""
+    """For str.translate: i letter of the script, n of none, x of another, m mark,
+    space, and . for others.
+    """
 
     def __init__(self, script: str) -> None:
         super().__init__()
@@ -150,9 +171,11 @@ _CLASSES: dict[str, _Classes] = {}
 
 
 def is_prose(sentence: str, script: str) -> bool:
-    """At least 3 letters or marks, 60 % of the characters without spaces; 60 % of the letters in the script.
+    """At least 3 letters or marks, 60 % of the characters without spaces; 60 % of the
+    letters in the script.
 
-    Letters that belong to no one script (Common, Inherited: the Japanese long vowel mark) are not asked.
+    Letters that belong to no one script (Common, Inherited: the Japanese long vowel
+    mark) are not asked.
     """
     if script not in _CLASSES:
         _CLASSES[script] = _Classes(script)
@@ -173,7 +196,9 @@ def letters_and_marks(sentence: str) -> str:
 
 
 def duplicate_key(sentence: str) -> str:
-    """16 hexadecimal digits (BLAKE2b) of `letters_and_marks`; 2 million lines collide once in 10 million runs."""
+    """16 hexadecimal digits (BLAKE2b) of `letters_and_marks`; 2 million lines collide
+    once in 10 million runs.
+    """
     return line_key(letters_and_marks(sentence))
 
 
@@ -183,7 +208,9 @@ def line_key(line: str) -> str:
 
 
 def sentences_of(message: str, script: str, wikitext: bool = False) -> list[str]:
-    """The sentences of one message that are prose in `script`: steps 1 to 7, `docs/corpora.md`."""
+    """The sentences of one message that are prose in `script`: steps 1 to 7,
+    `docs/corpora.md`.
+    """
     return [
         sentence
         for line in lines_of(message, wikitext)

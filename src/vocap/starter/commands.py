@@ -9,19 +9,25 @@ from vocap.starter import merging
 from vocap.starter.packages import fetch_package, package_named
 
 FILE, FOLDER = click.Path(dir_okay=False), click.Path(file_okay=False, path_type=Path)
-# Text below this supports at most about 1,500 pieces (measured: my 892 lines 1,530, ky 754 1,266, ur 414 633).
+# Text below this supports at most about 1,500 pieces (measured: my 892 lines 1,530, ky
+# 754 1,266, ur 414 633).
 FEW_LINES = 1000
-TABLE = click.option("--languages-table", "table", type=FILE, help="Table of languages, if not the usual.")
+TABLE = click.option(
+    "--languages-table", "table", type=FILE, help="Table of languages, if not the usual."
+)
 
 
 @click.command("starter-fetch")
 @click.argument("package")
-@click.option("-o", "--output", required=True, type=FILE, help="The archive; FILE.json goes beside.")
+@click.option(
+    "-o", "--output", required=True, type=FILE, help="The archive; FILE.json goes beside."
+)
 def starter_fetch(package: str, output: str) -> None:
     """Fetch one package of the starter corpus with pip or apt-get.
 
-    Where it is not available, FILE is empty, FILE.json has the reason, and the exit status is 0: the run continues
-    without it. An archive with a wrong sha256 is an error.
+    Where it is not available, FILE is empty, FILE.json has the reason, and the exit
+    status is 0: the run continues without it. An archive with a wrong sha256 is an
+    error.
     """
     fetch_package(package_named(package), Path(output))
 
@@ -29,7 +35,9 @@ def starter_fetch(package: str, output: str) -> None:
 @click.command("starter-extract")
 @click.argument("package")
 @click.argument("archive", type=click.Path(dir_okay=False, path_type=Path))
-@click.option("-o", "--output", required=True, type=FOLDER, help="Folder of {lang}.tsv: key, message, text.")
+@click.option(
+    "-o", "--output", required=True, type=FOLDER, help="Folder of {lang}.tsv: key, message, text."
+)
 @TABLE
 def starter_extract(package: str, archive: Path, output: Path, table: str | None) -> None:
     """Clean the messages of one fetched package."""
@@ -38,19 +46,28 @@ def starter_extract(package: str, archive: Path, output: Path, table: str | None
 
 @click.command("starter-merge")
 @click.argument("folders", nargs=-1, required=True, type=FOLDER, metavar="FOLDER...")
-@click.option("-o", "--output", required=True, type=FOLDER, help="Folder of {lang}.txt, parallel/, report.json.")
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=FOLDER,
+    help="Folder of {lang}.txt, parallel/, report.json.",
+)
 @TABLE
 def starter_merge(folders: tuple[Path, ...], output: Path, table: str | None) -> None:
-    """Merge the packages' messages, the preferred package first, into one text for each language.
+    """Merge the packages' messages, the preferred package first, into one text for each
+    language.
 
-    Messages that most languages have are held out: parallel/development/{lang}.txt and parallel/test/{lang}.txt
-    have one of them a line, empty where the language lacks it.
+    Messages that most languages have are held out: parallel/development/{lang}.txt and
+    parallel/test/{lang}.txt have one of them a line, empty where the language lacks it.
     """
     known = merging.read_languages(table)
     report = merging.write_texts(folders, output, known)
     languages, missing = report["languages"], report["missing_packages"]
     lines = sum(entry["lines"] for entry in languages.values())
-    log.info("%d lines in %d languages from %s", lines, len(languages), ", ".join(report["packages"]))
+    log.info(
+        "%d lines in %d languages from %s", lines, len(languages), ", ".join(report["packages"])
+    )
     for name, reason in missing.items():
         log.warning("without %s: %s", name, reason)
     if few := [code for code in merging.natural(known) if languages[code]["lines"] < FEW_LINES]:

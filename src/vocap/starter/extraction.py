@@ -1,4 +1,6 @@
-"""The clean sentences of one package, language by language: out of its archive and its translation catalogues."""
+"""The clean sentences of one package, language by language: out of its archive and its
+translation catalogues.
+"""
 
 import struct
 import subprocess
@@ -22,9 +24,11 @@ Row = tuple[str, str, str, str]  # language, duplicate key, message key or "", s
 
 
 def read_members(path: str | Path, wanted: Callable[[str], bool]) -> dict[str, bytes]:
-    """The content of every file of a wheel, Debian package or .tar.gz whose path is `wanted`, in order of path.
+    """The content of every file of a wheel, Debian package or .tar.gz whose path is
+    `wanted`, in order of path.
 
-    Nothing is unpacked to disk. Raises VocapError for an archive that is corrupt, or of another kind.
+    Nothing is unpacked to disk. Raises VocapError for an archive that is corrupt, or of
+    another kind.
     """
     path = Path(path)
     with path.open("rb") as file:
@@ -34,7 +38,9 @@ def read_members(path: str | Path, wanted: Callable[[str], bool]) -> dict[str, b
             with zipfile.ZipFile(path) as archive:
                 members = {name: archive.read(name) for name in archive.namelist() if wanted(name)}
         elif magic == b"!<arch>\n":
-            with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", path], stdout=subprocess.PIPE) as unpacking:
+            with subprocess.Popen(
+                ["dpkg-deb", "--fsys-tarfile", path], stdout=subprocess.PIPE
+            ) as unpacking:
                 members = _tar_members(wanted, fileobj=unpacking.stdout, mode="r|")
                 unpacking.stdout.read()  # what follows the archive's end
             if unpacking.returncode:
@@ -45,7 +51,8 @@ def read_members(path: str | Path, wanted: Callable[[str], bool]) -> dict[str, b
             raise ValueError("neither a wheel nor a Debian package nor a .tar.gz")
     except Exception as error:  # of many kinds, by format
         raise VocapError(
-            f"{path}: a corrupt archive ({error}); delete it and fetch it again with: vocap starter-fetch"
+            f"{path}: a corrupt archive ({error}); delete it and fetch it again with: vocap "
+            "starter-fetch"
         ) from None
     return dict(sorted(members.items()))
 
@@ -60,7 +67,8 @@ def _tar_members(wanted: Callable[[str], bool], **source) -> dict[str, bytes]:
 
 
 def messages(kind: str, content: bytes, path: str) -> list[Message]:
-    """All messages of a catalogue of `kind` (json, mo, po), in file order, without fuzzy and obsolete ones.
+    """All messages of a catalogue of `kind` (json, mo, po), in file order, without
+    fuzzy and obsolete ones.
 
     Raises VocapError, naming `path`, for one that is corrupt.
     """
@@ -79,7 +87,9 @@ def messages(kind: str, content: bytes, path: str) -> list[Message]:
 
 
 def _strings(entries: Iterable[tuple[str, object]], prefix: str = "") -> Iterator[Message]:
-    """Every string of nested JSON objects, its keys joined by dots; the metadata of MediaWiki's files left out."""
+    """Every string of nested JSON objects, its keys joined by dots; the metadata of
+    MediaWiki's files left out.
+    """
     for name, value in entries:
         if isinstance(value, str):
             yield prefix + name, value
@@ -88,47 +98,60 @@ def _strings(entries: Iterable[tuple[str, object]], prefix: str = "") -> Iterato
 
 
 def _forms(entry: polib.POEntry | polib.MOEntry) -> Iterator[Message]:
-    """Singular and plural sources with as many texts as the language has forms; the first is the singular's."""
+    """Singular and plural sources with as many texts as the language has forms; the
+    first is the singular's.
+    """
     if entry.obsolete or "fuzzy" in entry.flags:
         return
     if not entry.msgid_plural:
         yield entry.msgid, entry.msgstr
         return
     texts = [text for _, text in sorted(entry.msgstr_plural.items())]
-    yield from ((entry.msgid_plural if number else entry.msgid, text) for number, text in enumerate(texts))
+    yield from (
+        (entry.msgid_plural if number else entry.msgid, text) for number, text in enumerate(texts)
+    )
     yield from ((source, "") for source in (entry.msgid, entry.msgid_plural)[len(texts) :])
 
 
 def wanted_code(package: Package, path: str, scripts: Mapping[str, str]) -> str | None:
-    """The language, a key of `scripts`, of the catalogue or source code at `path`; None for any other file."""
+    """The language, a key of `scripts`, of the catalogue or source code at `path`; None
+    for any other file.
+    """
     match = package.match(path)
     code = paper_code(match["code"], scripts) if match else package.code_of(path)
     return code if code in scripts else None
 
 
 class Extraction:
-    """The clean sentences of one package, out of its `members` (path to content); `rows` once, then the counts.
+    """The clean sentences of one package, out of its `members` (path to content);
+    `rows` once, then the counts.
 
     `scripts` maps the languages to ISO 15924 codes.
 
     Attributes
     ----------
-    catalogues, messages, sentences : numbers of catalogues and source files read, their messages and sentences.
-    unreadable : messages on the catalogues that cannot be read.
+    catalogues, messages, sentences : numbers of catalogues and source files read, their
+    messages and sentences. unreadable : messages on the catalogues that cannot be read.
     """
 
-    def __init__(self, package: Package, members: Mapping[str, bytes], scripts: Mapping[str, str]) -> None:
+    def __init__(
+        self, package: Package, members: Mapping[str, bytes], scripts: Mapping[str, str]
+    ) -> None:
         self.package, self.members, self.scripts = package, members, scripts
         self.catalogues = self.messages = self.sentences = 0
         self.unreadable: list[str] = []
-        self._read: dict[str, list[Message]] = {}  # by path, of gettext's catalogues, which are needed twice
+        self._read: dict[
+            str, list[Message]
+        ] = {}  # by path, of gettext's catalogues, which are needed twice
 
     def rows(self) -> Iterator[Row]:
-        """Yield (language, duplicate key, message key, sentence) of every sentence: English first, then by code.
+        """Yield (language, duplicate key, message key, sentence) of every sentence:
+        English first, then by code.
 
-        The message key is empty unless the sentence is its message's only one, and that message has one text alone
-        in the language (no second plural form or context). Within a language no key is repeated, and none is one
-        of the package's English. Of source code, every distinct line that is not blank, as it is.
+        The message key is empty unless the sentence is its message's only one, and that
+        message has one text alone in the language (no second plural form or context).
+        Within a language no key is repeated, and none is one of the package's English.
+        Of source code, every distinct line that is not blank, as it is.
         """
         catalogues = self._by_language()
         english, by_id = self._english(catalogues)
@@ -148,7 +171,9 @@ class Extraction:
             yield from self._clean(code, texts, english_keys)
 
     def _by_language(self) -> dict[str, list[tuple[str, str]]]:
-        """(domain, path) of every catalogue, by language; a domain is the path with its language taken out."""
+        """(domain, path) of every catalogue, by language; a domain is the path with its
+        language taken out.
+        """
         catalogues = defaultdict(list)
         for path in self.members:
             code, match = wanted_code(self.package, path, self.scripts), self.package.match(path)
@@ -158,7 +183,9 @@ class Extraction:
         return catalogues
 
     def _messages(self, path: str) -> list[Message]:
-        """The messages of a catalogue; none of one that cannot be read, which is noted."""
+        """The messages of a catalogue; none of one that cannot be read, which is
+        noted.
+        """
         if path in self._read:
             return self._read[path]
         self.catalogues += 1
@@ -172,13 +199,19 @@ class Extraction:
         return found
 
     def _message_key(self, domain: str, identifier: str) -> str:
-        """16 hexadecimal digits, equal for the translations of one message: package, catalogue and id."""
+        """16 hexadecimal digits, equal for the translations of one message: package,
+        catalogue and id.
+        """
         return line_key(f"{self.package.name}\0{domain}\0{identifier}")
 
-    def _english(self, catalogues: Mapping[str, list]) -> tuple[list[Keyed], dict[str, dict[str, str]]]:
-        """The English texts; of JSON packages also by domain and id, to find untranslated messages.
+    def _english(
+        self, catalogues: Mapping[str, list]
+    ) -> tuple[list[Keyed], dict[str, dict[str, str]]]:
+        """The English texts; of JSON packages also by domain and id, to find
+        untranslated messages.
 
-        A gettext package keeps its English in the message ids: those of each domain's fullest catalogue.
+        A gettext package keeps its English in the message ids: those of each domain's
+        fullest catalogue.
         """
         texts, by_id = [], defaultdict(dict)
         for domain, path in catalogues[ENGLISH]:
@@ -190,15 +223,18 @@ class Extraction:
         fullest: dict[str, list[Message]] = {}
         for code in sorted(catalogues) if self.package.english_ids else ():
             for domain, path in catalogues[code]:
-                fullest[domain] = max(
-                    fullest.get(domain, []), self._messages(path), key=len
-                )  # the first of equals
+                # the first of equals
+                fullest[domain] = max(fullest.get(domain, []), self._messages(path), key=len)
         for domain in sorted(fullest):
             identifiers = dict.fromkeys(identifier for identifier, _ in fullest[domain])
-            texts += [(self._message_key(domain, identifier), identifier) for identifier in identifiers]
+            texts += [
+                (self._message_key(domain, identifier), identifier) for identifier in identifiers
+            ]
         return texts, {}
 
-    def _clean(self, code: str, texts: list[Keyed], english_keys: set[str]) -> Generator[Row, None, set[str]]:
+    def _clean(
+        self, code: str, texts: list[Keyed], english_keys: set[str]
+    ) -> Generator[Row, None, set[str]]:
         """Clean the texts of one language; returns its keys."""
         seen_texts, keys = set(), set()
         forms = Counter(message for message, text in dict.fromkeys(texts) if text)

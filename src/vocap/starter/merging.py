@@ -1,10 +1,13 @@
-"""One text for each language out of the messages of the packages, and parallel text that is held out of it.
+"""One text for each language out of the messages of the packages, and parallel text
+that is held out of it.
 
-`vocap starter-extract` writes the messages of a package into a folder of its name, a table `{lang}.tsv` for each
-language with columns `key message text`: the key that equal sentences share, the key of the message that is this
-sentence alone (else empty), the sentence. Messages of one key are translations of each other. A package that could
-not be had is a folder with the reason in `MISSING`. The two sets of parallel text, `SETS`, hold disjoint messages,
-and no sentence of them stays in the text of its language, from whatever package.
+`vocap starter-extract` writes the messages of a package into a folder of its name, a
+table `{lang}.tsv` for each language with columns `key message text`: the key that equal
+sentences share, the key of the message that is this sentence alone (else empty), the
+sentence. Messages of one key are translations of each other. A package that could not
+be had is a folder with the reason in `MISSING`. The two sets of parallel text, `SETS`,
+hold disjoint messages, and no sentence of them stays in the text of its language, from
+whatever package.
 """
 
 import json
@@ -16,7 +19,14 @@ from operator import itemgetter
 from pathlib import Path
 
 from vocap.errors import UsageError, VocapError, log
-from vocap.files.io import read_object, read_tsv, replacing_directory, table_lines, unescape, write_text
+from vocap.files.io import (
+    read_object,
+    read_tsv,
+    replacing_directory,
+    table_lines,
+    unescape,
+    write_text,
+)
 from vocap.languages import Language, natural, read_languages
 from vocap.starter.extraction import ENGLISH, Extraction, Row, read_members, wanted_code
 from vocap.starter.packages import package_named
@@ -26,7 +36,9 @@ MISSING = "missing.txt"
 Sentence = tuple[str, str, str]  # duplicate key, message key or "", the sentence
 
 SETS = ("development", "test")
-MESSAGES = 500  # in each set; of a language at most a tenth of its sentences (as held-out lines are 500, or 10 %)
+# in each set; of a language at most a tenth of its sentences (as held-out lines are
+# 500, or 10 %)
+MESSAGES = 500
 LEAST_PART = 15
 REPORT = "report.json"  # beside the merged texts, always
 PARALLEL = "parallel"  # the folder beside them, of text that is held out of them
@@ -35,7 +47,9 @@ PARALLEL = "parallel"  # the folder beside them, of text that is held out of the
 def write_messages(
     output: Path, rows: Iterable[Row], languages: Iterable[str], missing: str | None = None
 ) -> None:
-    """Write the folder of one package, whole or not at all; `rows`: those of a language together."""
+    """Write the folder of one package, whole or not at all; `rows`: those of a language
+    together.
+    """
     with replacing_directory(output, [MISSING, *(f"{code}.tsv" for code in languages)]) as folder:
         for language, found in groupby(rows, key=itemgetter(0)):
             lines = table_lines(COLUMNS, (row[1:] for row in found))
@@ -45,7 +59,9 @@ def write_messages(
 
 
 def extract(package: str, archive: Path, output: Path, table: str | None) -> None:
-    """Write the folder of one package from its archive; an empty one is a package that could not be had."""
+    """Write the folder of one package from its archive; an empty one is a package that
+    could not be had.
+    """
     known = package_named(package)
     scripts = {code: language.script for code, language in read_languages(table).items()}
     fetch = f"fetch it with: vocap starter-fetch {package} -o {archive}"
@@ -58,23 +74,30 @@ def extract(package: str, archive: Path, output: Path, table: str | None) -> Non
         return
     members = read_members(archive, lambda name: wanted_code(known, name, scripts) is not None)
     if not members:
-        raise VocapError(f"{archive}: holds no catalogue of {package}; is it another package's archive?")
+        raise VocapError(
+            f"{archive}: holds no catalogue of {package}; is it another package's archive?"
+        )
     found = Extraction(known, members, scripts)
     write_messages(output, found.rows(), scripts)
     for message in found.unreadable[:5]:
         log.warning("skipped: %s", message)
     log.info(
         "%s: %d sentences out of %d messages in %d catalogues (%d more could not be read)",
-        package, found.sentences, found.messages, found.catalogues - len(found.unreadable), len(found.unreadable),
+        package, found.sentences, found.messages, found.catalogues - len(found.unreadable),
+        len(found.unreadable),
     )  # fmt: skip
 
 
 def missing_reason(folder: Path) -> str | None:
-    """Why a package could not be had, None for one that was; VocapError for a folder of anything else."""
+    """Why a package could not be had, None for one that was; VocapError for a folder of
+    anything else.
+    """
     if (folder / MISSING).exists():
         return (folder / MISSING).read_text("utf-8")
     if not any(folder.glob("*.tsv")):
-        raise VocapError(f"{folder}: not the messages of a package; make them with: vocap starter-extract")
+        raise VocapError(
+            f"{folder}: not the messages of a package; make them with: vocap starter-extract"
+        )
     return None
 
 
@@ -83,19 +106,25 @@ def by_language(
 ) -> Iterator[tuple[str, dict[str, list[Sentence]]]]:
     """Yield every language with its sentences by package, in the order of `folders`.
 
-    English comes first (and is read even where `languages` lacks it), then the codes in order. Holds a language of
-    each package in memory.
+    English comes first (and is read even where `languages` lacks it), then the codes in
+    order. Holds a language of each package in memory.
     """
     for language in (ENGLISH, *sorted({*languages} - {ENGLISH})):
         yield language, {folder.name: _sentences(folder / f"{language}.tsv") for folder in folders}
 
 
 def _sentences(table: Path) -> list[Sentence]:
-    """The rows of one of the tables that `write_messages` writes, read in a quarter of the time of `read_tsv`."""
+    """The rows of one of the tables that `write_messages` writes, read in a quarter of
+    the time of `read_tsv`.
+    """
     lines = table.read_text("utf-8").removesuffix("\n").split("\n")[1:] if table.exists() else []
-    rows = [tuple(map(unescape, line.split("\t")) if "\\" in line else line.split("\t")) for line in lines]
+    rows = [
+        tuple(map(unescape, line.split("\t")) if "\\" in line else line.split("\t"))
+        for line in lines
+    ]
     if any(len(row) != len(COLUMNS) for row in rows):
-        return [tuple(row.values()) for row in read_tsv(table, COLUMNS)]  # raises the error, with its line
+        # raises the error, with its line
+        return [tuple(row.values()) for row in read_tsv(table, COLUMNS)]
     return rows
 
 
@@ -103,7 +132,8 @@ def _sentences(table: Path) -> list[Sentence]:
 class Text:
     """The merged sentences of one language, how many each package gave, and its parallel text.
 
-    `parallel`: for each of `SETS` the sentences of the chosen messages, in their order; "" where there is none.
+    `parallel`: for each of `SETS` the sentences of the chosen messages, in their order;
+    "" where there is none.
     """
 
     language: str
@@ -113,10 +143,12 @@ class Text:
 
 
 def choose_messages(folders: Sequence[Path], languages: Collection[str]) -> dict[str, list[str]]:
-    """The keys of the messages in each of `SETS`, those with a translation in most of `languages` first.
+    """The keys of the messages in each of `SETS`, those with a translation in most of
+    `languages` first.
 
-    A message takes part where its English is one sentence, that no earlier message has. Equally frequent ones are
-    in the order of their keys, which are hashes; the sets take turns. Reads the tables once.
+    A message takes part where its English is one sentence, that no earlier message has.
+    Equally frequent ones are in the order of their keys, which are hashes; the sets
+    take turns. Reads the tables once.
     """
     english: set[str] = set()
     found: Counter[str] = Counter()
@@ -128,7 +160,9 @@ def choose_messages(folders: Sequence[Path], languages: Collection[str]) -> dict
                     found[message] = 0
                 english.add(key)
         elif language in languages:
-            found.update(message for key, message, _ in rows if message in found and key not in english)
+            found.update(
+                message for key, message, _ in rows if message in found and key not in english
+            )
     ranked = sorted(found, key=lambda message: (-found[message], message))
     number = min(MESSAGES, len(english) // LEAST_PART, len(ranked) // len(SETS))
     return {name: ranked[place : number * len(SETS) : len(SETS)] for place, name in enumerate(SETS)}
@@ -139,10 +173,14 @@ def merge(
 ) -> Iterator[Text]:
     """Yield the text of every language: of equal keys the earliest package's sentence stays.
 
-    Sentences that are held out, and English text of any package in another language, are not in it. `chosen`: the
-    keys of the messages of each set, as of `choose_messages`. Holds one language and the English keys in memory.
+    Sentences that are held out, and English text of any package in another language,
+    are not in it. `chosen`: the keys of the messages of each set, as of
+    `choose_messages`. Holds one language and the English keys in memory.
     """
-    languages, messages = set(languages), {message for listed in chosen.values() for message in listed}
+    languages, messages = (
+        set(languages),
+        {message for listed in chosen.values() for message in listed},
+    )
     english: set[str] = set()
     for language, packages in by_language(folders, languages):
         keys = {key for rows in packages.values() for key, _, _ in rows} - english
@@ -171,10 +209,11 @@ def merge(
 def _hold_out(
     found: Mapping[str, tuple[str, str]], chosen: Mapping[str, Sequence[str]], most: int
 ) -> tuple[dict[str, list[str]], set[str]]:
-    """Each set's sentences in one language, "" where there is none, and the keys of all of them.
+    """Each set's sentences in one language, "" where there is none, and the keys of all
+    of them.
 
-    `found`: by message its key and sentence. The first `most` messages of a set are taken, and of messages with
-    equal sentences the first.
+    `found`: by message its key and sentence. The first `most` messages of a set are
+    taken, and of messages with equal sentences the first.
     """
     taken: set[str] = set()
     parallel = {}
@@ -192,7 +231,9 @@ def _hold_out(
 
 
 def write_texts(folders: Sequence[Path], output: Path, languages: Mapping[str, Language]) -> dict:
-    """Write the folder of all texts, whole or not at all; returns the content of its report.json."""
+    """Write the folder of all texts, whole or not at all; returns the content of its
+    report.json.
+    """
     # choose what is held out
     names = [folder.name for folder in folders]
     if repeated := [name for name in names if names.count(name) > 1]:
@@ -213,9 +254,13 @@ def write_texts(folders: Sequence[Path], output: Path, languages: Mapping[str, L
             if code in spoken:
                 for name, translations in text.parallel.items():
                     _write_lines(folder / PARALLEL / name / f"{code}.txt", translations)
-                entries[code][PARALLEL] = {name: sum(map(bool, found)) for name, found in text.parallel.items()}
+                entries[code][PARALLEL] = {
+                    name: sum(map(bool, found)) for name, found in text.parallel.items()
+                }
         report = {"packages": names, "missing_packages": missing, "languages": entries}
-        write_text(folder / REPORT, json.dumps(report, indent=1, ensure_ascii=False, sort_keys=True) + "\n")
+        write_text(
+            folder / REPORT, json.dumps(report, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+        )
     return report
 
 

@@ -1,8 +1,9 @@
-"""The programs whose translations make the starter corpus, and fetching them with the ordinary clients.
+"""The programs whose translations make the starter corpus, and fetching them with the
+ordinary clients.
 
-Wheels come by `pip download`, of a known sha256; MediaWiki by `apt-get download`, which checks its signature. A
-Debian mirror keeps the newest version only, so version and sha256 are recorded instead of checked. Nothing is
-installed.
+Wheels come by `pip download`, of a known sha256; MediaWiki by `apt-get download`, which
+checks its signature. A Debian mirror keeps the newest version only, so version and
+sha256 are recorded instead of checked. Nothing is installed.
 """
 
 import errno
@@ -22,13 +23,16 @@ from vocap.corpora.download import download
 from vocap.errors import UsageError, VocapError, log
 from vocap.files.io import file_sha256, write_text
 
-# Seconds for one call of a client; the largest package takes 3 s on a fast line, 43 MB at 1 Mbit/s take 6 minutes.
+# Seconds for one call of a client; the largest package takes 3 s on a fast line, 43 MB
+# at 1 Mbit/s take 6 minutes.
 TIMEOUT_S = 1200
 
 
 @dataclass(frozen=True)
 class Package:
-    """One program. `pattern` matches the paths of its catalogues and captures `code`, their language."""
+    """One program. `pattern` matches the paths of its catalogues and captures `code`,
+    their language.
+    """
 
     name: str
     kind: str  # "wheel", fetched by pip, or "deb", fetched by apt-get
@@ -38,7 +42,9 @@ class Package:
     pattern: str
     catalogue: str  # "json", "mo" or "po"
     wikitext: bool = False  # messages are in MediaWiki's markup
-    english_ids: bool = True  # the message ids of a gettext catalogue are English sentences, not keys
+    english_ids: bool = (
+        True  # the message ids of a gettext catalogue are English sentences, not keys
+    )
     # programming language to a pattern of the paths of its files, as a tuple of pairs
     code: tuple[tuple[str, str], ...] = ()
 
@@ -47,8 +53,12 @@ class Package:
         return re.fullmatch(self.pattern, path)
 
     def code_of(self, path: str) -> str | None:
-        """The programming language of a file of source code that belongs to the corpus; None for any other."""
-        return next((language for language, pattern in self.code if re.fullmatch(pattern, path)), None)
+        """The programming language of a file of source code that belongs to the corpus;
+        None for any other.
+        """
+        return next(
+            (language for language, pattern in self.code if re.fullmatch(pattern, path)), None
+        )
 
 
 # In the order in which their lines are taken: of equal lines the first package's stays.
@@ -110,7 +120,10 @@ _ALL = (
         "po",
         code=(
             ("python", r"django/(?:core|forms|http|template|utils|views)/(?:[^/]+/)*[^/]+\.py"),
-            ("javascript", r"django/(?!.*/vendor/)(?:[^/]+/)*[^/]+\.js"),  # vendor: of other projects
+            (
+                "javascript",
+                r"django/(?!.*/vendor/)(?:[^/]+/)*[^/]+\.js",
+            ),  # vendor: of other projects
         ),
     ),
 )
@@ -137,13 +150,19 @@ _SAME = {
     "pt-pt": "pt",
     "es-419": "es",
 }
-# Regions that add nothing to the language. Others are varieties (pt-br, de-at, zh-hk) and stay out.
+# Regions that add nothing to the language. Others are varieties (pt-br, de-at, zh-hk)
+# and stay out.
 _HOME = {
-    ("bn", "bd"), ("bg", "bg"), ("cs", "cz"), ("da", "dk"), ("el", "gr"), ("et", "ee"), ("fa", "ir"), ("fi", "fi"),
-    ("he", "il"), ("hi", "in"), ("hr", "hr"), ("hu", "hu"), ("hy", "am"), ("id", "id"), ("is", "is"), ("it", "it"),
-    ("ja", "jp"), ("ka", "ge"), ("km", "kh"), ("ko", "kr"), ("lo", "la"), ("lt", "lt"), ("lv", "lv"), ("mk", "mk"),
-    ("my", "mm"), ("ne", "np"), ("nn", "no"), ("pl", "pl"), ("ro", "ro"), ("ru", "ru"), ("si", "lk"), ("sk", "sk"),
-    ("sl", "si"), ("sq", "al"), ("sv", "se"), ("ta", "in"), ("te", "in"), ("th", "th"), ("tr", "tr"), ("uk", "ua"),
+    ("bn", "bd"), ("bg", "bg"), ("cs", "cz"), ("da", "dk"), ("el", "gr"), ("et", "ee"), ("fa",
+    "ir"), ("fi", "fi"),
+    ("he", "il"), ("hi", "in"), ("hr", "hr"), ("hu", "hu"), ("hy", "am"), ("id", "id"), ("is",
+    "is"), ("it", "it"),
+    ("ja", "jp"), ("ka", "ge"), ("km", "kh"), ("ko", "kr"), ("lo", "la"), ("lt", "lt"), ("lv",
+    "lv"), ("mk", "mk"),
+    ("my", "mm"), ("ne", "np"), ("nn", "no"), ("pl", "pl"), ("ro", "ro"), ("ru", "ru"), ("si",
+    "lk"), ("sk", "sk"),
+    ("sl", "si"), ("sq", "al"), ("sv", "se"), ("ta", "in"), ("te", "in"), ("th", "th"), ("tr",
+    "tr"), ("uk", "ua"),
     ("ur", "pk"), ("vi", "vn"),
 }  # fmt: skip
 
@@ -151,7 +170,9 @@ _HOME = {
 def package_named(name: str) -> Package:
     """The package called `name`; raises UsageError for one that is not in the table."""
     if name not in PACKAGES:
-        raise UsageError(f"unknown starter package {name!r}; the known ones are: {', '.join(PACKAGES)}")
+        raise UsageError(
+            f"unknown starter package {name!r}; the known ones are: {', '.join(PACKAGES)}"
+        )
     return PACKAGES[name]
 
 
@@ -180,8 +201,9 @@ class Unavailable(Exception):
 def fetch_package(package: Package, output: Path, archive_url: str = MEDIAWIKI_ARCHIVE) -> None:
     """Fetch `package` to `output` and describe it in `output` + ".json".
 
-    MediaWiki comes from `archive_url` where apt-get does not have it. Where no source answers, `output` is left
-    empty and the description has the reason under `missing`. Raises VocapError for a wrong sha256.
+    MediaWiki comes from `archive_url` where apt-get does not have it. Where no source
+    answers, `output` is left empty and the description has the reason under `missing`.
+    Raises VocapError for a wrong sha256.
     """
     output.parent.mkdir(parents=True, exist_ok=True)
     facts = {"package": package.name, "licence": package.licence, "missing": None}
@@ -198,7 +220,8 @@ def fetch_package(package: Package, output: Path, archive_url: str = MEDIAWIKI_A
             write_text(output, "")
             log.warning(
                 "%s is not available: %s\n"
-                "The run continues without its text. Once it is available: snakemake --cores all --forcerun %s",
+                "The run continues without its text. Once it is available: snakemake --cores all "
+                "--forcerun %s",
                 package.name, reason, output,
             )  # fmt: skip
         else:
@@ -206,19 +229,29 @@ def fetch_package(package: Package, output: Path, archive_url: str = MEDIAWIKI_A
             sha256 = file_sha256(archive)
             if package.kind == "wheel" and sha256 != package.sha256:
                 raise VocapError(
-                    f"{package.name} {version}: sha256 {sha256} instead of {package.sha256}. The package index "
-                    "served another file than the one pinned in src/vocap/starter/packages.py: check the index "
+                    f"{package.name} {version}: sha256 {sha256} instead of {package.sha256}. The "
+                    "package index "
+                    "served another file than the one pinned in src/vocap/starter/packages.py: "
+                    "check the index "
                     "(PIP_INDEX_URL, pip.conf) before trusting it"
                 )
             if origin == "apt" and sha256 != package.sha256:
                 log.warning(
-                    "%s %s (sha256 %s) is not the version known here, %s: the corpus will differ a little",
+                    "%s %s (sha256 %s) is not the version known here, %s: the corpus will differ "
+                    "a little",
                     package.name, version, sha256, package.version,
                 )  # fmt: skip
-            facts |= {"version": version, "origin": origin, "sha256": sha256, "bytes": archive.stat().st_size}
+            facts |= {
+                "version": version,
+                "origin": origin,
+                "sha256": sha256,
+                "bytes": archive.stat().st_size,
+            }
             os.replace(archive, output)
             log.info("%s %s from %s, sha256 %s", package.name, version, origin, sha256)
-    write_text(f"{output}.json", json.dumps(facts, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+    write_text(
+        f"{output}.json", json.dumps(facts, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+    )
 
 
 def _call(client: str, command: list[str], folder: Path) -> None:
@@ -241,8 +274,12 @@ def _call(client: str, command: list[str], folder: Path) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder.parent))
     if done.returncode:
         lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
-        errors = " ".join([line for line in lines if line.startswith(("ERROR:", "E:"))][-3:] or lines[-3:])[:600]
-        raise Unavailable(f"{client} failed (is this machine online?): {errors or f'status {done.returncode}'}")
+        errors = " ".join(
+            [line for line in lines if line.startswith(("ERROR:", "E:"))][-3:] or lines[-3:]
+        )[:600]
+        raise Unavailable(
+            f"{client} failed (is this machine online?): {errors or f'status {done.returncode}'}"
+        )
 
 
 def _only(found: Iterable[Path], client: str) -> Path:
@@ -258,19 +295,28 @@ def _wheel(package: Package, folder: Path) -> Path:
     # A wheel that is only read may ask for another Python than this one.
     command += ["--ignore-requires-python", "--no-input", "--disable-pip-version-check"]
     command += ["--progress-bar", "off", "--retries", "3", "--timeout", "30"]
-    _call("pip", [*command, "-d", str(folder / "wheels"), f"{package.name}=={package.version}"], folder)
+    _call(
+        "pip",
+        [*command, "-d", str(folder / "wheels"), f"{package.name}=={package.version}"],
+        folder,
+    )
     return _only((folder / "wheels").glob("*.whl"), "pip")
 
 
-def _mediawiki(package: Package, folder: Path, output: Path, archive_url: str) -> tuple[Path, str, str]:
-    """Archive, version and origin: Debian's package, or else MediaWiki's own archive."""
+def _mediawiki(
+    package: Package, folder: Path, output: Path, archive_url: str
+) -> tuple[Path, str, str]:
+    """Archive, version and origin: Debian's package, or else MediaWiki's own
+    archive.
+    """
     try:
         archive = _debian_package(package, folder)
         return archive, unquote(archive.name.split("_")[1]), "apt"
     except Unavailable as reason:
         by_apt = str(reason)
     log.info("%s: %s; trying %s", package.name, by_apt, archive_url)
-    # Beside the output, not in the temporary folder: the next call resumes a partial file.
+    # Beside the output, not in the temporary folder: the next call resumes a partial
+    # file.
     archive = output.with_name(f".{output.name}.tar.gz")
     try:
         download(archive_url, archive)
@@ -282,7 +328,9 @@ def _mediawiki(package: Package, folder: Path, output: Path, archive_url: str) -
 
 
 def _debian_package(package: Package, folder: Path) -> Path:
-    """`apt-get download` with folders of its own: no root is needed, the system's lists stay as they are."""
+    """`apt-get download` with folders of its own: no root is needed, the system's lists
+    stay as they are.
+    """
     apt = shutil.which("apt-get")
     if apt is None:
         raise Unavailable("there is no apt-get here")

@@ -1,1 +1,3 @@
-"""The tables that several stages read: curves, piece indexes, characters, weights of languages."""
+"""The tables that several stages read: curves, piece indexes, characters, weights of
+languages.
+"""

@@ -1,8 +1,10 @@
-"""Tables by size: of a language `curve.tsv`, its ALP with the knee, and `characters.tsv`; tokens and ALP by T.
+"""Tables by size: of a language `curve.tsv`, its ALP with the knee, and
+`characters.tsv`; tokens and ALP by T.
 
-The table by T, which `vocap size` reads, is of any kind of tokenizer and has a row for each T and language: the
-lines and UTF-8 bytes of its held-out text, their tokens under the vocabulary of T ids, and their ALP (Equation 1,
-p_uni counted on these lines). A text is the same for all T.
+The table by T, which `vocap size` reads, is of any kind of tokenizer and has a row for
+each T and language: the lines and UTF-8 bytes of its held-out text, their tokens under
+the vocabulary of T ids, and their ALP (Equation 1, p_uni counted on these lines). A
+text is the same for all T.
 """
 
 import itertools
@@ -31,9 +33,11 @@ POINTS = 8  # of a curve over T
 
 @dataclass(frozen=True)
 class Point:
-    """One row: a size, and the results of its model or, in `status`, the reason for its absence.
+    """One row: a size, and the results of its model or, in `status`, the reason for its
+    absence.
 
-    `pieces` counts all ids of the model; ALPs are in nats a line; `alp_heldout` is None without held-out text.
+    `pieces` counts all ids of the model; ALPs are in nats a line; `alp_heldout` is None
+    without held-out text.
     """
 
     size: int
@@ -54,13 +58,16 @@ def parse_sizes(value: object) -> object:
     >>> parse_sizes("1000:3000:1000")
     [1000, 2000, 3000]
 
-    Raises ValueError for sizes that are out of order, repeated, or too small to hold a piece.
+    Raises ValueError for sizes that are out of order, repeated, or too small to hold a
+    piece.
     """
     if isinstance(value, str):
         try:
             first, last, step = (int(number) for number in value.split(":"))
         except ValueError:
-            raise ValueError(f'write "first:last:step", as in "1000:50000:1000", not {value!r}') from None
+            raise ValueError(
+                f'write "first:last:step", as in "1000:50000:1000", not {value!r}'
+            ) from None
         if step < 1 or last < first:
             raise ValueError(f"{value!r} names no size: last below first, or step below 1")
         if (last - first) // step >= MOST_SIZES:
@@ -84,7 +91,9 @@ def parse_sizes(value: object) -> object:
 
 
 def parse_option(name: str, text: str, example: str) -> list[int]:
-    """The sizes of an option, as FIRST:LAST:STEP or with commas. Raises UsageError, with the `example`."""
+    """The sizes of an option, as FIRST:LAST:STEP or with commas. Raises UsageError,
+    with the `example`.
+    """
     try:
         return parse_sizes(text if ":" in text else [int(number) for number in text.split(",")])
     except ValueError as error:
@@ -99,9 +108,9 @@ def write_points(path: str | Path, points: Iterable[Point]) -> None:
 def read_points(path: str | Path) -> list[Point]:
     """The rows of a point's or a curve's file.
 
-    Any text may stand in `status`; `size`, `alp` and `status` must be there, the other columns may be missing.
-    Raises VocapError, naming file, line and column, for a cell that is no number, sizes that do not rise, or a row
-    that is `ok` and has no ALP.
+    Any text may stand in `status`; `size`, `alp` and `status` must be there, the other
+    columns may be missing. Raises VocapError, naming file, line and column, for a cell
+    that is no number, sizes that do not rise, or a row that is `ok` and has no ALP.
     """
     points: list[Point] = []
     for line, row in enumerate(read_tsv(path, required=("size", "alp", "status")), start=2):
@@ -113,12 +122,18 @@ def read_points(path: str | Path) -> list[Point]:
             row["status"],
         )
         if point.ok and point.alp is None:
-            raise VocapError(f"{where}: status ok, but no alp; write the ALP, or the reason in status")
+            raise VocapError(
+                f"{where}: status ok, but no alp; write the ALP, or the reason in status"
+            )
         for column in ("alp", "alp_heldout"):
             if (getattr(point, column) or 0) > 0:
-                raise VocapError(f"{where}: {column} {row[column]} is above 0, so no mean of log probabilities")
+                raise VocapError(
+                    f"{where}: {column} {row[column]} is above 0, so no mean of log probabilities"
+                )
         if points and point.size <= points[-1].size:
-            raise VocapError(f"{where}: size {point.size} after {points[-1].size}; sort the rows, one for a size")
+            raise VocapError(
+                f"{where}: size {point.size} after {points[-1].size}; sort the rows, one for a size"
+            )
         points.append(point)
     return points
 
@@ -128,15 +143,19 @@ def _real(where: str, column: str, cell: str | None) -> float | None:
         return None
     value = number(cell)
     if not math.isfinite(value):
-        raise VocapError(f"{where}: {column} {cell!r} is not a number; correct it, or leave the cell empty")
+        raise VocapError(
+            f"{where}: {column} {cell!r} is not a number; correct it, or leave the cell empty"
+        )
     return value
 
 
 @dataclass(frozen=True)
 class Outline:
-    """The first and last point with a model, the point at the bend (None: there is none), and the reasons.
+    """The first and last point with a model, the point at the bend (None: there is
+    none), and the reasons.
 
-    `best_heldout` is the point with the highest ALP on held-out lines, the smallest of equals; None without them.
+    `best_heldout` is the point with the highest ALP on held-out lines, the smallest of
+    equals; None without them.
     """
 
     start: Point
@@ -148,12 +167,15 @@ class Outline:
 
 
 def find_knee(size: np.ndarray, alp: np.ndarray) -> int | None:
-    """Index of the point that lies farthest above the straight line from a curve's first point to its last.
+    """Index of the point that lies farthest above the straight line from a curve's
+    first point to its last.
 
-    `size` [n] rises, `alp` [n]. Of equals the first. Up to there a piece brings more ALP than on average over the
-    curve, from there on less. As the point does not change when an axis is scaled, this is the knee of
-    Kneedle (Satopää et al. 2011) without smoothing. It depends on where the curve ends: knees of curves that end
-    at different sizes do not compare. None with fewer than three points, or where none lies above the line.
+    `size` [n] rises, `alp` [n]. Of equals the first. Up to there a piece brings more
+    ALP than on average over the curve, from there on less. As the point does not change
+    when an axis is scaled, this is the knee of Kneedle (Satopää et al. 2011) without
+    smoothing. It depends on where the curve ends: knees of curves that end at different
+    sizes do not compare. None with fewer than three points, or where none lies above
+    the line.
     """
     size, alp = np.asarray(size, float), np.asarray(alp, float)
     if len(size) < 3:
@@ -164,13 +186,17 @@ def find_knee(size: np.ndarray, alp: np.ndarray) -> int | None:
 
 
 def outline(points: Sequence[Point]) -> Outline | None:
-    """The outline of a curve of all sizes asked for, in rising order; None where no size has a model."""
+    """The outline of a curve of all sizes asked for, in rising order; None where no
+    size has a model.
+    """
     known = [index for index, point in enumerate(points) if point.ok]
     if not known:
         return None
     first, last = known[0], known[-1]
     reached = [points[index] for index in known]
-    knee = find_knee(np.array([point.size for point in reached]), np.array([point.alp for point in reached]))
+    knee = find_knee(
+        np.array([point.size for point in reached]), np.array([point.alp for point in reached])
+    )
     heldout = [point for point in reached if point.alp_heldout is not None]
     return Outline(
         start=points[first],
@@ -178,18 +204,26 @@ def outline(points: Sequence[Point]) -> Outline | None:
         end=points[last],
         best_heldout=max(heldout, key=lambda point: point.alp_heldout, default=None),
         start_reason=points[first - 1].status if first else "the smallest size asked for",
-        end_reason=points[last + 1].status if last + 1 < len(points) else "the largest size asked for",
+        end_reason=points[last + 1].status
+        if last + 1 < len(points)
+        else "the largest size asked for",
     )
 
 
 def write_characters(path: str | Path, counts: Mapping[str, int], lines: int) -> None:
-    """Write the counts of a text's characters, over `lines` lines, the most frequent first, then by code point."""
+    """Write the counts of a text's characters, over `lines` lines, the most frequent
+    first, then by code point.
+    """
     ordered = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
-    write_tsv(path, CHARACTER_COLUMNS, [(character, count, count / lines) for character, count in ordered])
+    write_tsv(
+        path, CHARACTER_COLUMNS, [(character, count, count / lines) for character, count in ordered]
+    )
 
 
 def read_characters(path: str | Path) -> dict[str, float]:
-    """The mean count of each character per line of the text (`per_line`), in the file's order."""
+    """The mean count of each character per line of the text (`per_line`), in the file's
+    order.
+    """
     return {character: per_line for character, _, per_line in _read(path)}
 
 
@@ -199,14 +233,22 @@ def count_lines(path: str | Path) -> int:
 
 
 def _read(path: str | Path) -> Iterator[tuple[str, int, float]]:
-    """The rows. Raises VocapError, naming file and line, for one that is not one new character and its numbers."""
+    """The rows. Raises VocapError, naming file and line, for one that is not one new
+    character and its numbers.
+    """
     seen = set()
     for line, row in enumerate(read_tsv(path, CHARACTER_COLUMNS), start=2):
         character, count, per_line = (row[column] for column in CHARACTER_COLUMNS)
         frequency = number(per_line)
-        if len(character) != 1 or character in seen or not count.isdecimal() or not 0 < frequency < math.inf:
+        if (
+            len(character) != 1
+            or character in seen
+            or not count.isdecimal()
+            or not 0 < frequency < math.inf
+        ):
             raise VocapError(
-                f"{path}, line {line}: {character!r} {count!r} {per_line!r} is not one new character, its count "
+                f"{path}, line {line}: {character!r} {count!r} {per_line!r} is not one new "
+                "character, its count "
                 "and its count per line; make the file again (vocap curve)"
             )
         seen.add(character)
@@ -242,7 +284,8 @@ def points_below(largest: int) -> list[int]:
 
 
 def measure_size(encoder: Encoder, total: int, texts: Mapping[str, Path]) -> list[Measured]:
-    """The rows of one vocabulary of `total` ids on the files of `texts`, a language after another.
+    """The rows of one vocabulary of `total` ids on the files of `texts`, a language
+    after another.
 
     Empty lines are left out, and so are languages that have no other.
     """
@@ -265,15 +308,18 @@ def _filled(path: Path, sizes: list[int]) -> Iterator[list[str]]:
 
 
 def write_sizes(path: str | Path, rows: Iterable[Measured]) -> None:
-    """Write rows by rising T, the languages of each in the order given; whole or not at all."""
+    """Write rows by rising T, the languages of each in the order given; whole or not at
+    all.
+    """
     write_tsv(path, SIZE_COLUMNS, map(astuple, sorted(rows, key=lambda row: row.total)))
 
 
 def read_sizes(path: str | Path) -> Sizes:
     """The rows by T, rising, and by language.
 
-    Raises VocapError, naming file and line, for a missing column, a cell that is no number in its range, a
-    duplicate row, and a T that was measured on another text than the first; and for fewer than two T.
+    Raises VocapError, naming file and line, for a missing column, a cell that is no
+    number in its range, a duplicate row, and a T that was measured on another text than
+    the first; and for fewer than two T.
     """
     sizes: dict[int, dict[str, Measured]] = {}
     for line, row in enumerate(read_tsv(path, SIZE_COLUMNS), start=2):
@@ -283,21 +329,30 @@ def read_sizes(path: str | Path) -> Sizes:
         )
         alp = number(row["alp"])
         if not alp <= 0 or alp == -float("inf"):
-            raise VocapError(f"{where}: alp is {row['alp']!r}, not a number of at most 0; measure the sizes again")
+            raise VocapError(
+                f"{where}: alp is {row['alp']!r}, not a number of at most 0; measure the sizes "
+                "again"
+            )
         found = sizes.setdefault(total, {})
         if row["language"] in found:
-            raise VocapError(f"{where}: duplicate row of T = {total}, {row['language']!r}; keep one of them")
+            raise VocapError(
+                f"{where}: duplicate row of T = {total}, {row['language']!r}; keep one of them"
+            )
         found[row["language"]] = Measured(total, row["language"], lines, size, tokens, alp)
     if len(sizes) < 2:
-        raise VocapError(f"{path}: {len(sizes)} T in it; a choice needs two or more (vocap joint --curve)")
+        raise VocapError(
+            f"{path}: {len(sizes)} T in it; a choice needs two or more (vocap joint --curve)"
+        )
     texts = {
-        total: {(row.language, row.lines, row.bytes) for row in found.values()} for total, found in sizes.items()
+        total: {(row.language, row.lines, row.bytes) for row in found.values()}
+        for total, found in sizes.items()
     }
     first = next(iter(texts))
     for total, text in texts.items():
         if text != texts[first]:
             named = min(text ^ texts[first])[0]
             raise VocapError(
-                f"{path}: T = {total} and T = {first} are of different text ({named}); measure all on one"
+                f"{path}: T = {total} and T = {first} are of different text ({named}); measure "
+                "all on one"
             )
     return dict(sorted(sizes.items()))

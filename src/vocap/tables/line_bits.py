@@ -1,4 +1,6 @@
-"""Bits and bytes of lines of text, from which bits per byte and their intervals follow: files and arithmetic."""
+"""Bits and bytes of lines of text, from which bits per byte and their intervals follow:
+files and arithmetic.
+"""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,49 +14,81 @@ from vocap.files.io import replacing
 BITS_OF_A_BYTE = 8  # of an unknown character, paid beside its token
 BITS_FILE = "bits.npz"  # the file of a tokenizer's lines
 PARTS = ("heldout", "parallel")  # of the text in a file
-CODE_LENGTH = {True: "code length of the text", False: "code length of the normalised text"}  # lossless or not
+# lossless or not
+CODE_LENGTH = {
+    True: "code length of the text",
+    False: "code length of the normalised text",
+}
 RESAMPLES, WITHIN = 1000, 0.95  # of the bootstrap, and the share of them that an interval holds
 PART = 1 << 22  # drawn numbers of lines that are held at a time
 
 
 def bits_per_byte(lengths: np.ndarray) -> float | None:
-    """Bits over bytes of lines, [2, lines]; None without a byte, or without bits (NaN)."""
+    """Bits over bytes of lines, [2, lines]; None without a byte, or without bits
+    (NaN).
+    """
     bits, size = lengths.sum(1).tolist()
     return bits / size if size and bits == bits else None
 
 
 def write_lengths(path: str | Path, lengths: Mapping[tuple[str, str], np.ndarray]) -> None:
-    """Write bits and bytes of lines, [2, lines], by part ("heldout", "parallel") and language."""
+    """Write bits and bytes of lines, [2, lines], by part ("heldout", "parallel") and
+    language.
+    """
     with replacing(Path(path), "wb") as file:
-        np.savez(file, **{f"{part}/{code}": found.astype(np.float32) for (part, code), found in lengths.items()})
+        np.savez(
+            file,
+            **{
+                f"{part}/{code}": found.astype(np.float32)
+                for (part, code), found in lengths.items()
+            },
+        )
 
 
 def read_lengths(path: str | Path, part: str) -> dict[str, np.ndarray]:
-    """The lines of a part that have bits, by language. Raises VocapError, naming the file, for another one."""
+    """The lines of a part that have bits, by language. Raises VocapError, naming the
+    file, for another one.
+    """
     try:
         with np.load(path) as file:
-            found = {name.split("/", 1)[1]: file[name] for name in file if name.startswith(f"{part}/")}
+            found = {
+                name.split("/", 1)[1]: file[name] for name in file if name.startswith(f"{part}/")
+            }
     except (OSError, ValueError, EOFError, BadZipFile) as error:
-        raise VocapError(f"{path}: not a file of bits ({error}); run vocap evaluate again") from None
-    return {code: lines for code, lines in found.items() if lines.size and not np.isnan(lines).any()}
+        raise VocapError(
+            f"{path}: not a file of bits ({error}); run vocap evaluate again"
+        ) from None
+    return {
+        code: lines for code, lines in found.items() if lines.size and not np.isnan(lines).any()
+    }
 
 
 def paired_differences(
     lengths: Mapping[str, Mapping[str, np.ndarray]], resamples: int = RESAMPLES, seed: int = 0
 ) -> dict[str, tuple[float, float, float]]:
-    """Bits per byte of each tokenizer, and the interval of its difference from the tokenizer with the fewest.
+    """Bits per byte of each tokenizer, and the interval of its difference from the
+    tokenizer with the fewest.
 
-    `lengths`: tokenizer to language to [2, lines], bits and bytes of each line. Bits per byte are the mean over
-    the languages that all have. Paired bootstrap: lines are drawn anew in each language, the same for all.
+    `lengths`: tokenizer to language to [2, lines], bits and bytes of each line. Bits
+    per byte are the mean over the languages that all have. Paired bootstrap: lines are
+    drawn anew in each language, the same for all.
     """
     names = list(lengths)
-    shared = [code for code in next(iter(lengths.values()), ()) if all(code in own for own in lengths.values())]
+    shared = [
+        code
+        for code in next(iter(lengths.values()), ())
+        if all(code in own for own in lengths.values())
+    ]
     if not shared:
         return {}
     random = np.random.default_rng(seed)
     means, drawn = np.zeros(len(names)), np.zeros((resamples, len(names)))
     for code in shared:
-        table = np.stack([*(lengths[name][code][0] for name in names), lengths[names[0]][code][1]], 1, dtype=float)
+        table = np.stack(
+            [*(lengths[name][code][0] for name in names), lengths[names[0]][code][1]],
+            1,
+            dtype=float,
+        )
         sums, count = table.sum(0), len(table)
         means += sums[:-1] / sums[-1] / len(shared)
         step = max(1, PART // count)
@@ -66,4 +100,6 @@ def paired_differences(
             drawn[start : start + rows] += sums[:, :-1] / sums[:, -1:] / len(shared)
     drawn -= drawn[:, [int(means.argmin())]]
     low, high = np.quantile(drawn, [(1 - WITHIN) / 2, (1 + WITHIN) / 2], axis=0)
-    return {name: tuple(map(float, found)) for name, *found in zip(names, means, low, high, strict=True)}
+    return {
+        name: tuple(map(float, found)) for name, *found in zip(names, means, low, high, strict=True)
+    }

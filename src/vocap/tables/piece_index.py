@@ -1,13 +1,17 @@
-"""The index of a language's pieces: every distinct piece of its models, and the sizes whose model holds it.
+"""The index of a language's pieces: every distinct piece of its models, and the sizes
+whose model holds it.
 
-Reading fifty models takes seconds, reading their index milliseconds. `pieces.npz` is an uncompressed zip of plain
-arrays, equal bytes for equal models:
+Reading fifty models takes seconds, reading their index milliseconds. `pieces.npz` is an
+uncompressed zip of plain arrays, equal bytes for equal models:
 
 - `sizes` int32 [S]: the sizes that are `ok` in the curve, rising
-- `text` uint8 [B], `offsets` int64 [P + 1]: the P pieces as one UTF-8 text, in the order of their first occurrence
-- `hashes` uint64 [P]: BLAKE2b of a piece's UTF-8, by which pieces of several languages are matched
-- `piece` int32 [I], `start`, `stop` uint16 [I]: piece `piece[k]` is in the models of `sizes[start[k]:stop[k]]`;
-  consecutive models are almost nested, so most pieces have a single interval
+- `text` uint8 [B], `offsets` int64 [P + 1]: the P pieces as one UTF-8 text, in the
+  order of their first occurrence
+- `hashes` uint64 [P]: BLAKE2b of a piece's UTF-8, by which pieces of several languages
+  are matched
+- `piece` int32 [I], `start`, `stop` uint16 [I]: piece `piece[k]` is in the models of
+  `sizes[start[k]:stop[k]]`; consecutive models are almost nested, so most pieces have a
+  single interval
 """
 
 import hashlib
@@ -53,22 +57,29 @@ class PieceIndex:
 
 
 def hash_pieces(pieces: Iterable[str]) -> np.ndarray:
-    """A 64-bit content hash of each piece [P]; two of five million different ones agree once in a million runs."""
+    """A 64-bit content hash of each piece [P]; two of five million different ones agree
+    once in a million runs.
+    """
     digests = b"".join(hashlib.blake2b(piece.encode(), digest_size=8).digest() for piece in pieces)
     return np.frombuffer(digests, "<u8").astype(np.uint64)
 
 
 def build(sizes: list[int], vocabularies: Iterable[Iterable[str]]) -> PieceIndex:
-    """The index of `vocabularies`, the pieces of the models of `sizes` (which rise), held one at a time."""
+    """The index of `vocabularies`, the pieces of the models of `sizes` (which rise),
+    held one at a time.
+    """
     number: dict[str, int] = {}
     members = []
     for pieces in vocabularies:
-        members.append(np.array([number.setdefault(piece, len(number)) for piece in pieces], np.int32))
+        members.append(
+            np.array([number.setdefault(piece, len(number)) for piece in pieces], np.int32)
+        )
     present = np.zeros((len(number), len(sizes) + 2), np.int8)
     for rank, ids in enumerate(members, start=1):
         present[ids, rank] = 1
     edges = np.diff(present, axis=1)
-    piece, start = np.nonzero(edges == 1)  # row by row, so the k-th start and the k-th stop belong together
+    # row by row, so the k-th start and the k-th stop belong together
+    piece, start = np.nonzero(edges == 1)
     stop = np.nonzero(edges == -1)[1]
     encoded = [text.encode() for text in number]
     arrays = {
@@ -80,25 +91,35 @@ def build(sizes: list[int], vocabularies: Iterable[Iterable[str]]) -> PieceIndex
         "start": start,
         "stop": stop,
     }
-    return PieceIndex(**{name: np.asarray(values, _DTYPES[name]) for name, values in arrays.items()})
+    return PieceIndex(
+        **{name: np.asarray(values, _DTYPES[name]) for name, values in arrays.items()}
+    )
 
 
 def read_index(path: str | Path) -> PieceIndex:
-    """Read an index file. Raises VocapError, naming the file, for one that is missing or damaged."""
+    """Read an index file. Raises VocapError, naming the file, for one that is missing
+    or damaged.
+    """
     try:
         with np.load(path, allow_pickle=False) as arrays:  # checks the sum of each array
-            return PieceIndex(**{name: arrays[name].astype(kind, casting="no") for name, kind in _DTYPES.items()})
+            return PieceIndex(
+                **{name: arrays[name].astype(kind, casting="no") for name, kind in _DTYPES.items()}
+            )
     except FileNotFoundError:
         raise VocapError(f"{path}: no such index") from None
     except Exception as error:  # numpy and zipfile raise many kinds
-        raise VocapError(f"{path}: not an index of pieces ({error}); delete it, it is made again") from None
+        raise VocapError(
+            f"{path}: not an index of pieces ({error}); delete it, it is made again"
+        ) from None
 
 
 def load_or_build(target: str | Path, models: str | Path, sizes: list[int]) -> PieceIndex:
-    """The index `target` of `models/{size}.model`; made, and kept there, when missing, damaged or out of date.
+    """The index `target` of `models/{size}.model`; made, and kept there, when missing,
+    damaged or out of date.
 
-    It is out of date where it has other sizes, or is older than a model. In a folder that cannot be written the
-    index is made in memory, and said so in the log. Raises VocapError for a model that is missing or damaged.
+    It is out of date where it has other sizes, or is older than a model. In a folder
+    that cannot be written the index is made in memory, and said so in the log. Raises
+    VocapError for a model that is missing or damaged.
     """
     target, paths = Path(target), [Path(models) / f"{size}.model" for size in sizes]
     for path, size in zip(paths, sizes, strict=True):
@@ -111,7 +132,9 @@ def load_or_build(target: str | Path, models: str | Path, sizes: list[int]) -> P
         try:
             index = read_index(target)
             age = target.stat().st_mtime_ns
-            if index.sizes.tolist() == sizes and all(path.stat().st_mtime_ns <= age for path in paths):
+            if index.sizes.tolist() == sizes and all(
+                path.stat().st_mtime_ns <= age for path in paths
+            ):
                 return index
             log.info("%s: made from other models; reading them again", target)
         except VocapError as error:
@@ -120,7 +143,11 @@ def load_or_build(target: str | Path, models: str | Path, sizes: list[int]) -> P
     try:
         save_index(index, target)
     except OSError as error:
-        log.warning("%s: cannot be written (%s); the models are read again next time", target, error.strerror)
+        log.warning(
+            "%s: cannot be written (%s); the models are read again next time",
+            target,
+            error.strerror,
+        )
     return index
 
 

@@ -1,4 +1,6 @@
-"""Weights of languages: n_i, q_i of Equation 3, whole numbers in proportion, factors that follow parallel text."""
+"""Weights of languages: n_i, q_i of Equation 3, whole numbers in proportion, factors
+that follow parallel text.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -18,7 +20,8 @@ EXACT = Context(prec=40)  # decimal powers are the same on every machine
 
 
 def sampling_probabilities(n: Sequence[float] | np.ndarray, alpha: float) -> np.ndarray:
-    """q_i = n_i^alpha / sum_j n_j^alpha (Equation 3), float64, in the order of `n`; 0 where n_i is 0.
+    """q_i = n_i^alpha / sum_j n_j^alpha (Equation 3), float64, in the order of `n`; 0
+    where n_i is 0.
 
     Raises ValueError for a negative or infinite n_i, or where all are 0.
 
@@ -37,7 +40,8 @@ def sampling_probabilities(n: Sequence[float] | np.ndarray, alpha: float) -> np.
 
 
 def quotas(sentences: int, q: Sequence[float] | np.ndarray) -> np.ndarray:
-    """Whole numbers near `sentences * q` that add up to `sentences`, by largest remainder (earlier ones first).
+    """Whole numbers near `sentences * q` that add up to `sentences`, by largest
+    remainder (earlier ones first).
 
     >>> quotas(10, [0.5, 0.25, 0.25, 0]).tolist()
     [5, 3, 2, 0]
@@ -52,11 +56,13 @@ def quotas(sentences: int, q: Sequence[float] | np.ndarray) -> np.ndarray:
 
 
 def line_weights(q: Sequence[float], lines: Sequence[int], step: int = STEP) -> np.ndarray:
-    """The weight of a line of each language, int64, so that its lines have about the share q_l of the text.
+    """The weight of a line of each language, int64, so that its lines have about the
+    share q_l of the text.
 
-    w_l = round(step r_l), r_l = (q_l / lines_l) / min_k (q_k / lines_k) over the languages with q above 0; 0 for
-    the others. The lines that count least count `step` times, so a weight is off by at most 1 / (2 step) of
-    itself, and a share by at most 2 / (2 step - 1). Raises ValueError for a language with a share and no line.
+    w_l = round(step r_l), r_l = (q_l / lines_l) / min_k (q_k / lines_k) over the
+    languages with q above 0; 0 for the others. The lines that count least count `step`
+    times, so a weight is off by at most 1 / (2 step) of itself, and a share by at most
+    2 / (2 step - 1). Raises ValueError for a language with a share and no line.
 
     >>> line_weights([0.5, 0.25, 0.25, 0], [10, 10, 2, 5], 4).tolist()
     [8, 4, 20, 0]
@@ -72,7 +78,9 @@ def line_weights(q: Sequence[float], lines: Sequence[int], step: int = STEP) -> 
 
 
 def share_error(q: Sequence[float], lines: Sequence[int], weights: Sequence[int]) -> float:
-    """The largest relative difference between a language's share of the weighted lines and its q_l."""
+    """The largest relative difference between a language's share of the weighted lines
+    and its q_l.
+    """
     shares = np.asarray(q, np.float64)
     given = np.asarray(lines, np.float64) * np.asarray(weights)
     present = shares > 0
@@ -80,14 +88,19 @@ def share_error(q: Sequence[float], lines: Sequence[int], weights: Sequence[int]
 
 
 def weigh_languages(
-    stats: Sequence[Mapping], by: str, table: Mapping[str, Language], where: str = "the table of languages"
+    stats: Sequence[Mapping],
+    by: str,
+    table: Mapping[str, Language],
+    where: str = "the table of languages",
 ) -> list[tuple[str, float, str]]:
     """Rows `language, n, source` from the contents of `stats.json` files, in their order.
 
-    `by`: `lines` or `bytes` of each corpus, or a numeric column of `table` (called `where` in messages);
-    `source` is that name; "extrapolated" where lines or bytes were left unread and n is scaled up to them;
-    "incomplete" where it is not, since the amount of text is unknown; "missing" (n = 0) where there is no text.
-    Raises VocapError for a column or a cell that has no number above 0, and for a language given twice.
+    `by`: `lines` or `bytes` of each corpus, or a numeric column of `table` (called
+    `where` in messages); `source` is that name; "extrapolated" where lines or bytes
+    were left unread and n is scaled up to them; "incomplete" where it is not, since the
+    amount of text is unknown; "missing" (n = 0) where there is no text. Raises
+    VocapError for a column or a cell that has no number above 0, and for a language
+    given twice.
     """
     rows: list[tuple[str, float, str]] = []
     named: set[str] = set()
@@ -108,40 +121,49 @@ def weigh_languages(
 
 
 def column_weight(table: Mapping[str, Language], language: str, column: str, where: str) -> float:
-    """The number above 0 of a language in a column of the table; raises VocapError where there is none."""
+    """The number above 0 of a language in a column of the table; raises VocapError
+    where there is none.
+    """
     if language not in table:
         raise UsageError(f"{where}: no row for {language!r}; add one, or weigh by lines")
     facts = table[language].facts
     if column not in facts:
         raise UsageError(
-            f"{where}: no column {column!r} to weigh by; it has: {', '.join(facts)}; or: lines, bytes"
+            f"{where}: no column {column!r} to weigh by; it has: {', '.join(facts)}; or: lines, "
+            "bytes"
         )
     text = facts[column].strip()
     n = number(text)
     if not (0 < n < math.inf):
         found = repr(text) if text else "nothing"
         raise VocapError(
-            f"{where}: column {column}, language {language}: {found} where a number above 0 is needed"
+            f"{where}: column {column}, language {language}: {found} where a number above 0 is "
+            "needed"
         )
     return int(n) if n == int(n) else n
 
 
 def read_weights(path: str | Path) -> dict[str, float]:
-    """n by language, in the order of a table with columns `language` and `n`; whole numbers are int.
+    """n by language, in the order of a table with columns `language` and `n`; whole
+    numbers are int.
 
-    Raises VocapError, naming file and line, for an invalid language code, a duplicate language, or an n that
-    is not a number of 0 or more.
+    Raises VocapError, naming file and line, for an invalid language code, a duplicate
+    language, or an n that is not a number of 0 or more.
     """
     weights: dict[str, float] = {}
     for line, row in enumerate(read_tsv(path, ("language", "n")), start=2):
         language, where = row["language"], f"{path}, line {line}"
         if not CODE.fullmatch(language):
-            raise VocapError(f"{where}: {language!r} is not a language code; use letters, digits, - and _")
+            raise VocapError(
+                f"{where}: {language!r} is not a language code; use letters, digits, - and _"
+            )
         if language in weights:
             raise VocapError(f"{where}: duplicate language {language!r}; keep one of the rows")
         n = number(row["n"])
         if not (0 <= n < math.inf):
-            raise VocapError(f"{where}: n of {language!r} is {row['n']!r}; give a number of 0 or more")
+            raise VocapError(
+                f"{where}: n of {language!r} is {row['n']!r}; give a number of 0 or more"
+            )
         weights[language] = int(n) if n.is_integer() and n < 2**53 else n
     if not weights:
         raise VocapError(f"{path}: no language in it; make it with: vocap weigh")
@@ -149,27 +171,34 @@ def read_weights(path: str | Path) -> dict[str, float]:
 
 
 def reference_language(parallel: Mapping[str, Sequence[str]]) -> str | None:
-    """The language that others are compared with: English, or the one with the most lines; None without any."""
+    """The language that others are compared with: English, or the one with the most
+    lines; None without any.
+    """
     if ENGLISH in parallel:
         return ENGLISH
     return max(sorted(parallel), key=lambda code: sum(map(bool, parallel[code])), default=None)
 
 
 def reference_lines(parallel: Mapping[str, Sequence[str]], language: str) -> tuple[list[str], int]:
-    """The lines of `language` that the reference language has too, and the bytes of UTF-8 of these in the latter.
+    """The lines of `language` that the reference language has too, and the bytes of
+    UTF-8 of these in the latter.
 
-    `parallel`: aligned lines by language, empty where one has no translation; none of `language` gives ([], 0).
+    `parallel`: aligned lines by language, empty where one has no translation; none of
+    `language` gives ([], 0).
 
     >>> reference_lines({"en": ["one", "two", ""], "de": ["eins", "", "drei"]}, "de")
     (['eins'], 3)
     """
-    pairs = zip(parallel.get(language, ()), parallel.get(reference_language(parallel), ()), strict=False)
+    pairs = zip(
+        parallel.get(language, ()), parallel.get(reference_language(parallel), ()), strict=False
+    )
     shared = [(own, other) for own, other in pairs if own and other]
     return [own for own, _ in shared], sum(len(other.encode("utf-8")) for _, other in shared)
 
 
 def fair_factors(tokens: Sequence[int], references: Sequence[int], power: float) -> list[Decimal]:
-    """(x / mean of x)^power of each language, x = tokens a byte of the reference; 1 for one without either.
+    """(x / mean of x)^power of each language, x = tokens a byte of the reference; 1 for
+    one without either.
 
     `tokens` of each language's lines of `reference_lines`, `references` their bytes.
 
@@ -183,4 +212,6 @@ def fair_factors(tokens: Sequence[int], references: Sequence[int], power: float)
     known = [rate for rate in rates if rate]
     mean = EXACT.divide(sum(known, Decimal(0)), Decimal(max(1, len(known))))
     exponent = Decimal(str(power))
-    return [EXACT.power(EXACT.divide(rate, mean), exponent) if rate else Decimal(1) for rate in rates]
+    return [
+        EXACT.power(EXACT.divide(rate, mean), exponent) if rate else Decimal(1) for rate in rates
+    ]

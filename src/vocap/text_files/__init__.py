@@ -1,4 +1,6 @@
-"""Text as it comes: plain, JSON Lines, TSV and Parquet, compressed or not, read in bounded memory."""
+"""Text as it comes: plain, JSON Lines, TSV and Parquet, compressed or not, read in
+bounded memory.
+"""
 
 import os
 from dataclasses import dataclass
@@ -9,13 +11,19 @@ from vocap.files.paths import COMPRESSED
 MAX_LINE_BYTES = 4192  # max_sentence_length, SentencePiece's default; it skips longer lines
 
 # kinds of format, and the endings of names that tell them
-KINDS = {"text": (), "jsonl": (".jsonl", ".ndjson", ".json"), "tsv": (".tsv",), "parquet": (".parquet",)}
+KINDS = {
+    "text": (),
+    "jsonl": (".jsonl", ".ndjson", ".json"),
+    "tsv": (".tsv",),
+    "parquet": (".parquet",),
+}
 RECORDS = ("jsonl", "parquet")  # kinds whose records may hold line ends
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How text is stored in a file: `kind` text, jsonl, tsv or parquet; `field` the field or column.
+    """How text is stored in a file: `kind` text, jsonl, tsv or parquet; `field` the
+    field or column.
 
     The name of a nested field is dotted: `doc.text`.
     """
@@ -28,18 +36,26 @@ class Layout:
 
     @classmethod
     def parse(
-        cls, text: str, split_sentences: bool = False, escaped_newlines: bool = False, documents: bool = False
+        cls,
+        text: str,
+        split_sentences: bool = False,
+        escaped_newlines: bool = False,
+        documents: bool = False,
     ) -> "Layout":
-        """From `text`, `jsonl:FIELD`, `tsv:COLUMN` or `parquet:COLUMN`; raises UsageError for anything else."""
+        """From `text`, `jsonl:FIELD`, `tsv:COLUMN` or `parquet:COLUMN`; raises
+        UsageError for anything else.
+        """
         kind, _, field = text.partition(":")
         if kind not in KINDS or (kind == "text") == bool(field) or (kind == "tsv" and field == "0"):
             raise UsageError(
-                f"format {text!r}: write text, jsonl:FIELD (as in jsonl:text), tsv:COLUMN (its number from 1, or "
+                f"format {text!r}: write text, jsonl:FIELD (as in jsonl:text), tsv:COLUMN (its "
+                "number from 1, or "
                 "its name) or parquet:COLUMN"
             )
         if documents and (kind not in RECORDS or split_sentences or escaped_newlines):
             raise UsageError(
-                f"documents: whole records of {' or '.join(RECORDS)}, neither of format {text!r} nor cut into "
+                f"documents: whole records of {' or '.join(RECORDS)}, neither of format {text!r} "
+                "nor cut into "
                 "sentences"
             )
         return cls(kind, field, split_sentences, escaped_newlines, documents)

@@ -1,8 +1,9 @@
-r"""Lines of text files, plain or compressed, in bounded memory; their validity, and cutting them into sentences.
+r"""Lines of text files, plain or compressed, in bounded memory; their validity, and
+cutting them into sentences.
 
-A line may stand for a document: a line end inside it is written as a backslash and an n, a backslash as two. Where
-the stats.json beside a train.txt or heldout.txt says so (`vocap sample --documents`), `read_blocks` gives the
-documents themselves.
+A line may stand for a document: a line end inside it is written as a backslash and an
+n, a backslash as two. Where the stats.json beside a train.txt or heldout.txt says so
+(`vocap sample --documents`), `read_blocks` gives the documents themselves.
 """
 
 import bz2
@@ -42,8 +43,9 @@ _ESCAPED = re.compile(r"\\([\\n])")
 
 _CLOSING = "\"'»”’)\\]」』）"
 _OPENING = "\"'«“‘„(\\[¿¡—–-"
-# Stops that end a sentence wherever they stand: the CJK full stops, the danda, and those of Ethiopic, Burmese (the
-# little section too), Khmer, Urdu and Armenian. The full stop of the Latin keyboard needs a space and a capital.
+# Stops that end a sentence wherever they stand: the CJK full stops, the danda, and
+# those of Ethiopic, Burmese (the little section too), Khmer, Urdu and Armenian. The
+# full stop of the Latin keyboard needs a space and a capital.
 _BREAK = re.compile(
     rf"[。！？｡।॥።፧၊။។៕۔։]+[{_CLOSING}]*"
     rf"|[.!?…؟][{_CLOSING}]*+(?=\s+[{_OPENING}]*(?P<letter>[^\W\d_]))"
@@ -74,11 +76,13 @@ def _open(path: str | Path, limit: int | None) -> _Stored:
 
 
 class LineFile:
-    r"""The lines of one file, as blocks of whole lines (bytes, each line ended by `\n`); iterate once.
+    r"""The lines of one file, as blocks of whole lines (bytes, each line ended by
+    `\n`); iterate once.
 
-    The file is plain, gzip, xz, zstd or bzip2. `limit_bytes` bounds the bytes read of it as it is stored; `cut`:
-    it is a prefix of a longer one. In both cases the last, partial line is dropped. Memory: a few blocks of 1 MiB,
-    or of the longest line. Raises VocapError for no file, a folder, damaged compressed data and a line of more
+    The file is plain, gzip, xz, zstd or bzip2. `limit_bytes` bounds the bytes read of
+    it as it is stored; `cut`: it is a prefix of a longer one. In both cases the last,
+    partial line is dropped. Memory: a few blocks of 1 MiB, or of the longest line.
+    Raises VocapError for no file, a folder, damaged compressed data and a line of more
     than 64 MiB, and OSError.
 
     Attributes
@@ -94,12 +98,16 @@ class LineFile:
         self.lines = self.before = 0
 
     def blocks(self) -> Iterator[bytes]:
-        """The text, decompressed, in blocks of 1 MiB, the last one shorter; what precedes an error is given."""
+        """The text, decompressed, in blocks of 1 MiB, the last one shorter; what
+        precedes an error is given.
+        """
         with naming(self.path), _open(self.path, self.limit_bytes) as stored:
             self.size = os.fstat(stored.fileno()).st_size
             buffered = io.BufferedReader(stored, 1 << 18)
             head = buffered.peek(6)
-            name, opener = next((entry for magic, entry in _OPENERS.items() if head.startswith(magic)), ("", None))
+            name, opener = next(
+                (entry for magic, entry in _OPENERS.items() if head.startswith(magic)), ("", None)
+            )
             file = opener(buffered) if opener else buffered
             parts, length, ended = [], 0, False
             while not ended:
@@ -116,7 +124,9 @@ class LineFile:
             self.ended = not (self.cut or at_limit)
 
     def _read(self, file: io.BufferedIOBase, most: int, name: str, stored: _Stored) -> bytes:
-        """The next bytes, none at the end; raises VocapError for damaged data of the format `name`."""
+        """The next bytes, none at the end; raises VocapError for damaged data of the
+        format `name`.
+        """
         try:
             return file.read1(min(most, 1 << 17))
         except EOFError:
@@ -124,10 +134,15 @@ class LineFile:
                 return b""
             reason = f"stop in the middle, at byte {stored.consumed}; the file was cut"
         except _DAMAGED as error:
-            if not name or (isinstance(error, OSError) and error.errno is not None):  # the system's own
+            if not name or (
+                isinstance(error, OSError) and error.errno is not None
+            ):  # the system's own
                 raise
             reason = f"cannot be decompressed, before byte {stored.consumed} ({error})"
-        raise VocapError(f"{self.path}: the {name} data {reason}; copy or download it again, or unpack it by hand")
+        raise VocapError(
+            f"{self.path}: the {name} data {reason}; copy or download it again, or unpack it by "
+            "hand"
+        )
 
     def __iter__(self) -> Iterator[bytes]:
         progress = Progress(self.path)
@@ -140,7 +155,8 @@ class LineFile:
             rest += block[end:]
             if len(rest) > LONGEST_LINE:
                 raise VocapError(
-                    f"{self.path}, line {self.lines + 1}: longer than {LONGEST_LINE >> 20} MiB; give one sentence "
+                    f"{self.path}, line {self.lines + 1}: longer than {LONGEST_LINE >> 20} MiB; "
+                    "give one sentence "
                     "or record a line"
                 )
         if self.ended and rest:
@@ -171,7 +187,8 @@ def unescape(line: str) -> str:
 def parts(text: str, most: int = MAX_LINE_BYTES) -> Iterator[str]:
     r"""The document as lines of at most `most` bytes: cut behind line ends, which stay.
 
-    Parts without text are left out. A longer line of the document stays whole, for the count of overlong lines.
+    Parts without text are left out. A longer line of the document stays whole, for the
+    count of overlong lines.
 
     >>> list(parts("one\ntwo\n\nthree", 9))
     ['one\\n', 'two\\n\\n', 'three']
@@ -202,16 +219,19 @@ def holds_documents(path: str | Path) -> bool:
 def read_blocks(path: str | Path) -> Iterator[list[str]]:
     r"""Yield the lines of a file without their `\n`, in lists of about 1 MiB.
 
-    The file is plain, gzip, xz, zstd or bzip2. Only `\n` ends a line (no U+2028, no `\r`); a last line needs none.
-    In a folder of documents (`holds_documents`) a line is given as the document that it stands for. A file that
-    takes more than 5 s is reported on. Raises VocapError as `LineFile`, and naming the line that is not UTF-8.
+    The file is plain, gzip, xz, zstd or bzip2. Only `\n` ends a line (no U+2028, no
+    `\r`); a last line needs none. In a folder of documents (`holds_documents`) a line
+    is given as the document that it stands for. A file that takes more than 5 s is
+    reported on. Raises VocapError as `LineFile`, and naming the line that is not UTF-8.
     """
     blocks = decoded(LineFile(path))
     return (list(map(unescape, lines)) for lines in blocks) if holds_documents(path) else blocks
 
 
 def decoded(file: LineFile) -> Iterator[list[str]]:
-    """The lines of each block as text; raises VocapError as `file`, and naming the line that is not UTF-8."""
+    """The lines of each block as text; raises VocapError as `file`, and naming the line
+    that is not UTF-8.
+    """
     for block in file:
         try:
             yield block[:-1].decode("utf-8").split("\n")
@@ -219,7 +239,8 @@ def decoded(file: LineFile) -> Iterator[list[str]]:
             number = file.before + 1 + block.count(b"\n", 0, error.start)
             place = error.start - (block.rfind(b"\n", 0, error.start) + 1)
             raise VocapError(
-                f"{file.path}, line {number}: not UTF-8 ({error.reason} at byte {place} of the line); "
+                f"{file.path}, line {number}: not UTF-8 ({error.reason} at byte {place} of the "
+                "line); "
                 "convert the file to UTF-8, or remove the line"
             ) from None
 
@@ -241,9 +262,10 @@ def count_lines(path: str | Path) -> int:
 def split_sentences(text: str) -> list[str]:
     """The sentences of `text`, stripped, none empty; lines of `text` are never joined.
 
-    Cuts after `. ! ? …` before a space and a letter that is not lower-case (a script without case counts as
-    capitals, else Georgian or Telugu would never be cut), and after the full stops of other scripts. Knows no
-    abbreviations: "Dr. Who" is cut, which costs a subword model nothing.
+    Cuts after `. ! ? …` before a space and a letter that is not lower-case (a script
+    without case counts as capitals, else Georgian or Telugu would never be cut), and
+    after the full stops of other scripts. Knows no abbreviations: "Dr. Who" is cut,
+    which costs a subword model nothing.
 
     >>> split_sentences("It rains. It pours, e.g. here. 雨だ。「降る。」")
     ['It rains.', 'It pours, e.g. here.', '雨だ。', '「降る。」']
@@ -253,7 +275,8 @@ def split_sentences(text: str) -> list[str]:
         start = 0
         for match in _BREAK.finditer(line):
             letter = match["letter"]
-            # Georgian's everyday letters are lower-case to Unicode, yet they start sentences.
+            # Georgian's everyday letters are lower-case to Unicode, yet they start
+            # sentences.
             if letter is None or not letter.islower() or "ა" <= letter <= "ჿ":
                 sentences.append(line[start : match.end()].strip())
                 start = match.end()
@@ -261,13 +284,16 @@ def split_sentences(text: str) -> list[str]:
     return [sentence for sentence in sentences if sentence]
 
 
-# Whether a line that starts with this byte may be white space alone; later ones begin characters beyond ASCII.
+# Whether a line that starts with this byte may be white space alone; later ones begin
+# characters beyond ASCII.
 _WHITE_STARTS = np.isin(np.arange(256), [*range(9, 14), *range(28, 33), 0xC2, 0xE1, 0xE2, 0xE3])
 
 
 @dataclass
 class Survey:
-    """The lines of one block: int64 arrays of the valid ones' first byte and of the byte after their last."""
+    """The lines of one block: int64 arrays of the valid ones' first byte and of the
+    byte after their last.
+    """
 
     starts: np.ndarray
     ends: np.ndarray
@@ -279,10 +305,12 @@ class Survey:
 
 
 def survey(block: bytes) -> Survey:
-    r"""Classify the lines of a block that ends with `\n`; a `\r` before `\n` belongs to neither line nor text.
+    r"""Classify the lines of a block that ends with `\n`; a `\r` before `\n` belongs to
+    neither line nor text.
 
-    A line of several kinds counts once, as the first of: overlong, invalid, empty (white space only). A line
-    with a NUL counts as invalid: SentencePiece refuses it, and text in UTF-16 looks like that.
+    A line of several kinds counts once, as the first of: overlong, invalid, empty
+    (white space only). A line with a NUL counts as invalid: SentencePiece refuses it,
+    and text in UTF-16 looks like that.
     """
     # find the lines
     data = np.frombuffer(block, np.uint8)

@@ -1,6 +1,8 @@
-"""Text named on the command line, language by language: files, their lines, and aligned text.
+"""Text named on the command line, language by language: files, their lines, and aligned
+text.
 
-Of aligned text line i of each language is the translation of line i of the others; an empty line is a gap.
+Of aligned text line i of each language is the translation of line i of the others; an
+empty line is a gap.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,12 +18,18 @@ Texts = dict[str, dict[str, Path]]  # language to part ("train", "heldout", "tex
 
 
 def read_named(path: str | Path) -> Iterator[list[str]]:
-    """The lines of `read_blocks`; of JSON Lines, a table or Parquet, by its name, those of the likeliest field."""
-    return read_blocks(path) if kind_of(path) == "text" else decoded(TextFile(path, detect_file(path)))
+    """The lines of `read_blocks`; of JSON Lines, a table or Parquet, by its name, those
+    of the likeliest field.
+    """
+    return (
+        read_blocks(path) if kind_of(path) == "text" else decoded(TextFile(path, detect_file(path)))
+    )
 
 
 def read_sentences(path: str | Path) -> Iterator[list[str]]:
-    """The lines of `read_named` without the empty ones, and without a byte order mark."""
+    """The lines of `read_named` without the empty ones, and without a byte order
+    mark.
+    """
     mark = "\ufeff"
     for lines in read_named(path):
         lines[0] = lines[0].removeprefix(mark)
@@ -30,7 +38,9 @@ def read_sentences(path: str | Path) -> Iterator[list[str]]:
 
 
 def parse_languages(codes: str | None) -> list[str] | None:
-    """The codes of a comma-separated list; None for None. Raises UsageError for none, or one given twice."""
+    """The codes of a comma-separated list; None for None. Raises UsageError for none,
+    or one given twice.
+    """
     if codes is None:
         return None
     chosen = [code.strip() for code in codes.split(",") if code.strip()]
@@ -42,7 +52,8 @@ def parse_languages(codes: str | None) -> list[str] | None:
 
 
 def parse_files(named: Sequence[str], option: str = "--text") -> dict[str, Path]:
-    """Language to file of options written LANG=FILE. Raises UsageError for another form, VocapError for no file.
+    """Language to file of options written LANG=FILE. Raises UsageError for another
+    form, VocapError for no file.
 
     >>> parse_files([])
     {}
@@ -53,26 +64,41 @@ def parse_files(named: Sequence[str], option: str = "--text") -> dict[str, Path]
         if not (equals and code.strip() and path):
             raise UsageError(f"{option} {entry}: write LANG=FILE, as in {option} de=german.txt")
         if code in files:
-            raise UsageError(f"{option} {entry}: {code} has {files[code]} already; join the files, or name one")
+            raise UsageError(
+                f"{option} {entry}: {code} has {files[code]} already; join the files, or name one"
+            )
         files[code] = Path(path)
         check_file(files[code])
     return files
 
 
 def find_texts(
-    named: Sequence[str], corpora: Path | None, languages: Sequence[str] | None, parts: Sequence[str]
+    named: Sequence[str],
+    corpora: Path | None,
+    languages: Sequence[str] | None,
+    parts: Sequence[str],
 ) -> Texts:
-    """The files of every language: the `parts` ("train", "heldout") of a folder of corpora, and those named.
+    """The files of every language: the `parts` ("train", "heldout") of a folder of
+    corpora, and those named.
 
-    A named file is the part `text`, in the place of the folder's. `languages` None takes all that have text.
-    Raises UsageError where nothing is named or a language has no text, VocapError for a missing file.
+    A named file is the part `text`, in the place of the folder's. `languages` None
+    takes all that have text. Raises UsageError where nothing is named or a language has
+    no text, VocapError for a missing file.
     """
     files = parse_files(named)
     if corpora is None and not files:
-        raise UsageError("no text: give --text LANG=FILE (as often as you like), or --corpora FOLDER")
+        raise UsageError(
+            "no text: give --text LANG=FILE (as often as you like), or --corpora FOLDER"
+        )
     if corpora is not None and not corpora.is_dir():
-        raise VocapError(f"{corpora}: no such folder; --corpora has {{language}}/train.txt and heldout.txt")
-    present = sorted(path.parent.name for path in corpora.glob("*/heldout.txt")) if corpora is not None else []
+        raise VocapError(
+            f"{corpora}: no such folder; --corpora has {{language}}/train.txt and heldout.txt"
+        )
+    present = (
+        sorted(path.parent.name for path in corpora.glob("*/heldout.txt"))
+        if corpora is not None
+        else []
+    )
     codes = list(languages) if languages is not None else list(dict.fromkeys([*files, *present]))
     if not codes:
         raise VocapError(f"{corpora}: no {{language}}/heldout.txt in it; run vocap sample first")
@@ -81,26 +107,33 @@ def find_texts(
         if code in files:
             texts[code] = {"text": files[code]}
         elif corpora is None:
-            raise UsageError(f"language {code} has no text; give --text {code}=FILE, or --corpora FOLDER")
+            raise UsageError(
+                f"language {code} has no text; give --text {code}=FILE, or --corpora FOLDER"
+            )
         else:
             texts[code] = {part: corpora / code / f"{part}.txt" for part in parts}
             for path in texts[code].values():
                 check_file(path)
     if unused := [code for code in files if code not in texts]:
-        raise UsageError(f"--text {unused[0]}={files[unused[0]]}: {unused[0]} is not among --languages")
+        raise UsageError(
+            f"--text {unused[0]}={files[unused[0]]}: {unused[0]} is not among --languages"
+        )
     return texts
 
 
 def check_file(path: Path) -> None:
     """Raise VocapError unless there is such a file."""
     if not path.is_file():
-        raise VocapError(f"{path}: {'a folder' if path.is_dir() else 'no such file'}; name a file of text")
+        raise VocapError(
+            f"{path}: {'a folder' if path.is_dir() else 'no such file'}; name a file of text"
+        )
 
 
 def find_aligned(pattern: str, languages: Sequence[str]) -> tuple[dict[str, Path], list[str]]:
     """Language to its file of `pattern`, which holds {lang}; and the languages that have none.
 
-    Raises UsageError for a pattern without {lang}, VocapError where no language has a file.
+    Raises UsageError for a pattern without {lang}, VocapError where no language has a
+    file.
     """
     if "{lang}" not in pattern:
         raise UsageError(f"{pattern}: no {{lang}} in it; put it in the place of the language code")
@@ -113,7 +146,9 @@ def find_aligned(pattern: str, languages: Sequence[str]) -> tuple[dict[str, Path
 
 
 def check_aligned(lines: Mapping[str, int], paths: Mapping[str, Path]) -> None:
-    """Raise VocapError, naming both files, unless all have as many lines as the first."""
+    """Raise VocapError, naming both files, unless all have as many lines as the
+    first.
+    """
     first = next(iter(lines), None)
     for language, count in lines.items():
         if count != lines[first]:
@@ -124,15 +159,19 @@ def check_aligned(lines: Mapping[str, int], paths: Mapping[str, Path]) -> None:
 
 
 def is_gap(line: str) -> bool:
-    """Whether a line of aligned text stands for no translation: it is empty, or white space alone."""
+    """Whether a line of aligned text stands for no translation: it is empty, or white
+    space alone.
+    """
     return not line or line.isspace()
 
 
 def read_aligned(pattern: str, languages: Sequence[str]) -> dict[str, list[str]]:
-    """The lines of every language that has a file of `pattern`, equally many for each; "" where one has a gap.
+    """The lines of every language that has a file of `pattern`, equally many for each;
+    "" where one has a gap.
 
-    Files are plain, gzip, xz, zstd or bzip2. Languages without a file are left out. Raises UsageError and
-    VocapError as `find_aligned`, and VocapError, naming two files and their counts, for unequal numbers of lines.
+    Files are plain, gzip, xz, zstd or bzip2. Languages without a file are left out.
+    Raises UsageError and VocapError as `find_aligned`, and VocapError, naming two files
+    and their counts, for unequal numbers of lines.
     """
     paths, _ = find_aligned(pattern, languages)
     texts: dict[str, list[str]] = {}
@@ -143,8 +182,15 @@ def read_aligned(pattern: str, languages: Sequence[str]) -> dict[str, list[str]]
 
 
 def read_development(pattern: str, languages: Sequence[str]) -> dict[str, list[str]]:
-    """`read_aligned` of text that weights follow, with a line on the log where the reference is not English."""
+    """`read_aligned` of text that weights follow, with a line on the log where the
+    reference is not English.
+    """
     texts = read_aligned(pattern, languages)
     if texts and (reference := reference_language(texts)) != ENGLISH:
-        log.warning("%s: no text in %s; the reference is %s, which has most lines", pattern, ENGLISH, reference)
+        log.warning(
+            "%s: no text in %s; the reference is %s, which has most lines",
+            pattern,
+            ENGLISH,
+            reference,
+        )
     return texts

@@ -1,4 +1,6 @@
-"""Lines of text out of plain, JSON Lines, tab-separated and Parquet files, and the files of one language."""
+"""Lines of text out of plain, JSON Lines, tab-separated and Parquet files, and the
+files of one language.
+"""
 
 import glob
 import json
@@ -16,7 +18,16 @@ from vocap.text_files.lines import LineFile, parts, split_sentences, survey
 
 PATIENCE = 10_000  # records without the field, from the first on, before the format is refused
 PARQUET_ROWS = 256  # read at a time
-NAMES = ("text", "sentence", "content", "body", "raw_content", "document", "article")  # usual for a field of text
+# usual for a field of text
+NAMES = (
+    "text",
+    "sentence",
+    "content",
+    "body",
+    "raw_content",
+    "document",
+    "article",
+)
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _HEAD = 200  # lines or records that tell the fields of a file
@@ -25,17 +36,23 @@ _LONG_SHARE = 0.1  # of overlong lines, from which the lines are whole documents
 
 
 class TextFile(LineFile):
-    r"""The text of one file by its layout, as blocks of whole lines (bytes, each ended by `\n`); iterate once.
+    r"""The text of one file by its layout, as blocks of whole lines (bytes, each ended
+    by `\n`); iterate once.
 
-    A field of a record may hold several lines; with `documents` in the layout it is cut into `parts`, and these
-    are the lines. What is no Unicode, half a surrogate pair too, becomes a line that is not UTF-8. `no_field`
-    counts records without the field (the index lines of Wikipedia's search dumps). Raises VocapError, naming file
-    and line, for a malformed record, a field or column that no record has, a damaged file, and one whose name
-    tells another format.
+    A field of a record may hold several lines; with `documents` in the layout it is cut
+    into `parts`, and these are the lines. What is no Unicode, half a surrogate pair
+    too, becomes a line that is not UTF-8. `no_field` counts records without the field
+    (the index lines of Wikipedia's search dumps). Raises VocapError, naming file and
+    line, for a malformed record, a field or column that no record has, a damaged file,
+    and one whose name tells another format.
     """
 
     def __init__(
-        self, path: str | os.PathLike, layout: Layout, limit_bytes: int | None = None, cut: bool = False
+        self,
+        path: str | os.PathLike,
+        layout: Layout,
+        limit_bytes: int | None = None,
+        cut: bool = False,
     ) -> None:
         super().__init__(path, limit_bytes, cut)
         self.layout, self.no_field = layout, 0
@@ -94,8 +111,13 @@ class TextFile(LineFile):
             else:
                 fields = text_fields([line])
                 raise VocapError(
-                    f"{self.path}, line {number}: field {field!r} is not text but {str(text)[:40]!r}; "
-                    + (_remedy(fields) if fields else "correct or remove this record: it holds no text")
+                    f"{self.path}, line {number}: field {field!r} is not text but "
+                    f"{str(text)[:40]!r}; "
+                    + (
+                        _remedy(fields)
+                        if fields
+                        else "correct or remove this record: it holds no text"
+                    )
                 )
         self._found += len(texts)
         if self.no_field >= PATIENCE:
@@ -103,14 +125,17 @@ class TextFile(LineFile):
         return self._joined(texts)
 
     def _odd_record(self, line: bytes, number: int) -> dict:
-        """A record as the standard library reads it, which takes NaN and what is no Unicode."""
+        """A record as the standard library reads it, which takes NaN and what is no
+        Unicode.
+        """
         try:
             record = json.loads(line.decode("utf-8", "surrogateescape"))
             if not isinstance(record, dict):
                 raise ValueError(f"it has no fields: {str(record)[:40]!r}")
         except (ValueError, RecursionError) as error:
             raise VocapError(
-                f"{self.path}, line {number}: not a JSON object ({error}); JSON Lines has one object a line "
+                f"{self.path}, line {number}: not a JSON object ({error}); JSON Lines has one "
+                "object a line "
                 "(of an array: jq -c '.[]' FILE > FILE.jsonl): correct or remove this line"
             ) from None
         return record
@@ -132,7 +157,8 @@ class TextFile(LineFile):
             first += 1
             if self.layout.field not in header:
                 raise VocapError(
-                    f"{self.path}, line 1: no column {self.layout.field!r}; it has: {', '.join(header)[:400]} "
+                    f"{self.path}, line 1: no column {self.layout.field!r}; it has: "
+                    f"{', '.join(header)[:400]} "
                     "(a file without a header: give the column's number)"
                 )
             self._column = header.index(self.layout.field) + 1
@@ -141,7 +167,8 @@ class TextFile(LineFile):
             row = line.split(b"\t", self._column)
             if len(row) < self._column and line.strip():
                 raise VocapError(
-                    f"{self.path}, line {number}: {len(row)} columns, column {self._column} was asked for; "
+                    f"{self.path}, line {number}: {len(row)} columns, column {self._column} was "
+                    "asked for; "
                     "columns are separated by single tabs"
                 )
             cells.append(row[self._column - 1] if len(row) >= self._column else b"")
@@ -156,16 +183,23 @@ class TextFile(LineFile):
             columns = _columns(file)
             if self.layout.field not in columns:
                 known = listed([name for name, is_text in columns.items() if is_text]) or "none"
-                raise VocapError(f"{self.path}: no column of text {self.layout.field!r}; columns of text: {known}")
+                raise VocapError(
+                    f"{self.path}: no column of text {self.layout.field!r}; columns of text: "
+                    f"{known}"
+                )
             self.size, rows = os.path.getsize(self.path), 0
-            for batch in file.iter_batches(PARQUET_ROWS, columns=[self.layout.field], use_threads=False):
+            for batch in file.iter_batches(
+                PARQUET_ROWS, columns=[self.layout.field], use_threads=False
+            ):
                 values = batch.column(0)
                 while pyarrow.types.is_struct(values.type):  # with the one field that was asked for
                     values = compute.struct_field(values, 0)
                 self.no_field += values.null_count
                 rows += len(values)
                 self.consumed = self.size * rows // file.metadata.num_rows
-                values = values.cast(pyarrow.large_binary()).drop_null()  # bytes, since they may not be UTF-8
+                values = values.cast(
+                    pyarrow.large_binary()
+                ).drop_null()  # bytes, since they may not be UTF-8
                 texts = [value.decode("utf-8", "surrogateescape") for value in values.to_pylist()]
                 if converted := self._joined(texts):
                     yield converted
@@ -180,9 +214,12 @@ def _parquet_file(path: str | os.PathLike) -> Iterator:
     try:
         from pyarrow.parquet import ParquetFile  # of the extra [workflow]
     except ModuleNotFoundError:
-        raise VocapError(f"{path}: a Parquet file, which takes pyarrow; {missing_extra('pyarrow')}") from None
+        raise VocapError(
+            f"{path}: a Parquet file, which takes pyarrow; {missing_extra('pyarrow')}"
+        ) from None
     try:
-        # a column's pages are read one after the other: else whole row groups are held, and several at once
+        # a column's pages are read one after the other: else whole row groups are held,
+        # and several at once
         with ParquetFile(path, memory_map=False, pre_buffer=False, buffer_size=1 << 20) as file:
             yield file
     except VocapError:
@@ -192,12 +229,15 @@ def _parquet_file(path: str | os.PathLike) -> Iterator:
             raise
         said = " ".join(str(error).split())[:300]
         raise VocapError(
-            f"{path}: a Parquet file that cannot be read ({said}); copy or download it again, or write it anew"
+            f"{path}: a Parquet file that cannot be read ({said}); copy or download it again, or "
+            "write it anew"
         ) from None
 
 
 def _columns(file) -> dict[str, bool]:
-    """The columns of a Parquet file that hold bytes and are no lists, by dotted name: whether they are text."""
+    """The columns of a Parquet file that hold bytes and are no lists, by dotted name:
+    whether they are text.
+    """
     leaves = (file.schema.column(number) for number in range(len(file.schema)))
     return {
         leaf.path: leaf.logical_type.type == "STRING"
@@ -207,14 +247,17 @@ def _columns(file) -> dict[str, bool]:
 
 
 def detect_file(path: str | os.PathLike) -> Layout:
-    """The format of a file by the ending of its name; its field of text and length of lines by its beginning.
+    """The format of a file by the ending of its name; its field of text and length of
+    lines by its beginning.
 
     Raises VocapError for a file without text, and as `TextFile`.
     """
     kind, fields = kind_of(path), [""]
     if kind == "parquet":
         with _parquet_file(path) as file:
-            fields = _likeliest_first({name: 0 for name, is_text in _columns(file).items() if is_text})
+            fields = _likeliest_first(
+                {name: 0 for name, is_text in _columns(file).items() if is_text}
+            )
     elif kind != "text":
         block = next(iter(LineFile(path, _PROBE_BYTES)), b"").removeprefix(_BYTE_ORDER_MARK)
         lines = block[:-1].split(b"\n")[:_HEAD]
@@ -223,7 +266,9 @@ def detect_file(path: str | os.PathLike) -> Layout:
         array = "; of an array: jq -c '.[]' FILE > FILE.jsonl" * (
             kind == "jsonl" and block.lstrip().startswith(b"[")
         )
-        raise VocapError(f"{path}: its {'records' if kind == 'jsonl' else 'columns'} hold no text{array}")
+        raise VocapError(
+            f"{path}: its {'records' if kind == 'jsonl' else 'columns'} hold no text{array}"
+        )
     layout = Layout(kind, fields[0])
     file = TextFile(path, layout, _PROBE_BYTES)
     block = next(iter(file), b"")
@@ -231,12 +276,16 @@ def detect_file(path: str | os.PathLike) -> Layout:
         return replace(layout, split_sentences=file.size > 0)
     found = survey(block)
     if found.invalid_utf8 > 0.1 * found.read:
-        raise VocapError(f"{path}: not UTF-8 text; unpack it, or convert it: iconv -f ENCODING -t UTF-8")
+        raise VocapError(
+            f"{path}: not UTF-8 text; unpack it, or convert it: iconv -f ENCODING -t UTF-8"
+        )
     return replace(layout, split_sentences=found.overlong > _LONG_SHARE * found.read)
 
 
 def field_of(record: dict, name: str) -> object:
-    """The value of a field, None where there is none; `doc.text` is the field of that name, or `text` in `doc`."""
+    """The value of a field, None where there is none; `doc.text` is the field of that
+    name, or `text` in `doc`.
+    """
     value = record.get(name)
     if value is None and "." in name:
         value = record
@@ -246,7 +295,8 @@ def field_of(record: dict, name: str) -> object:
 
 
 def text_fields(lines: Iterable[bytes]) -> list[str]:
-    """The fields of JSON records that hold text, nested ones dotted; usual names first, then by amount of text.
+    """The fields of JSON records that hold text, nested ones dotted; usual names first,
+    then by amount of text.
 
     >>> text_fields([b'{"id": 1, "url": "https://a.example", "doc": {"text": "Yes."}}'])
     ['doc.text', 'url']
@@ -258,15 +308,21 @@ def text_fields(lines: Iterable[bytes]) -> list[str]:
             while pending:
                 name, value = pending.pop(0)
                 if isinstance(value, dict):
-                    pending += [(f"{name}.{key}" if name else key, inner) for key, inner in value.items()]
+                    pending += [
+                        (f"{name}.{key}" if name else key, inner) for key, inner in value.items()
+                    ]
                 elif isinstance(value, str) and name:
                     amounts[name] += len(value)
     return _likeliest_first(amounts)
 
 
 def _text_cells(lines: Sequence[bytes]) -> list[str]:
-    """The columns of text of a table: by usual names in its first row, else the longest, by number from 1."""
-    rows = [line.decode(errors="replace").rstrip("\r").split("\t") for line in lines if line.strip()]
+    """The columns of text of a table: by usual names in its first row, else the
+    longest, by number from 1.
+    """
+    rows = [
+        line.decode(errors="replace").rstrip("\r").split("\t") for line in lines if line.strip()
+    ]
     columns = list(zip(*rows, strict=False))
     if usual := [column[0] for column in columns if column[0].strip().lower() in NAMES]:
         return usual
@@ -275,7 +331,9 @@ def _text_cells(lines: Sequence[bytes]) -> list[str]:
 
 
 def _likeliest_first(amounts: Mapping[str, int]) -> list[str]:
-    """Names of fields: usual ones of text, then those with the largest amounts, then in their order."""
+    """Names of fields: usual ones of text, then those with the largest amounts, then in
+    their order.
+    """
 
     def rank(name: str) -> tuple[int, int]:
         last = name.rpartition(".")[2].lower()
@@ -294,9 +352,9 @@ def _remedy(fields: Sequence[str]) -> str:
 class Corpus:
     """The files of one language, in order; iterate once, then read the attributes.
 
-    `scan_bytes` bounds the bytes read of all files together, as they are stored. `consumed`: bytes read; `total`:
-    bytes of the whole files, those not fetched or not opened too, None if unknown; `complete`:
-    whether everything was read.
+    `scan_bytes` bounds the bytes read of all files together, as they are stored.
+    `consumed`: bytes read; `total`: bytes of the whole files, those not fetched or not
+    opened too, None if unknown; `complete`: whether everything was read.
     """
 
     def __init__(self, paths: Sequence[str], layout: Layout, scan_bytes: int | None = None) -> None:
@@ -321,25 +379,38 @@ class Corpus:
             self.total = None if size is None or self.total is None else self.total + size
 
     def extrapolated(self, count: int) -> int:
-        """`count`, of the part that was read, for the whole: in proportion to the bytes of the files."""
+        """`count`, of the part that was read, for the whole: in proportion to the bytes
+        of the files.
+        """
         if self.complete or not self.consumed or self.total is None:
             return count
         return round(count * max(1.0, self.total / self.consumed))
 
 
 def _prefix_note(path: str | os.PathLike) -> dict | None:
-    """The note of `vocap fetch` beside a file that it fetched in part; None for a whole file."""
+    """The note of `vocap fetch` beside a file that it fetched in part; None for a whole
+    file.
+    """
     try:
         with open(f"{os.fspath(path)}.json", "rb") as file:
             note = orjson.loads(file.read(1 << 16))
     except (FileNotFoundError, NotADirectoryError, orjson.JSONDecodeError):
         return None
-    return note if isinstance(note, dict) and note.get("complete") is False and "fetched_bytes" in note else None
+    return (
+        note
+        if isinstance(note, dict) and note.get("complete") is False and "fetched_bytes" in note
+        else None
+    )
 
 
 def check_present(language: str, paths: Sequence[str]) -> None:
-    """Raises VocapError for a path that is not there or matches nothing, for a folder, and for an empty file."""
-    remedy = f"put text in {language} there, give {language} another source under corpora, or leave it out"
+    """Raises VocapError for a path that is not there or matches nothing, for a folder,
+    and for an empty file.
+    """
+    remedy = (
+        f"put text in {language} there, give {language} another source under corpora, or "
+        "leave it out"
+    )
     for path in paths:
         if not os.path.exists(path):
             problem = "no file matches this pattern" if glob.has_magic(path) else "no such file"

@@ -1,4 +1,6 @@
-"""Tokenizers as files: SentencePiece models, their normaliser and layout, the Hugging Face form, encoders."""
+"""Tokenizers as files: SentencePiece models, their normaliser and layout, the Hugging
+Face form, encoders.
+"""
 
 MASK = "<mask>"
 SPECIALS = 5  # rows of T that the special tokens of XLM-R take

@@ -1,9 +1,12 @@
-"""Any tokenizer as an encoder: text in, ids out. Tokenizers from elsewhere are parsed, never executed.
+"""Any tokenizer as an encoder: text in, ids out. Tokenizers from elsewhere are parsed,
+never executed.
 
-What tokenizer.json needs is imported in its functions: `vocap train`, a job a size, starts without it.
+What tokenizer.json needs is imported in its functions: `vocap train`, a job a size,
+starts without it.
 
-A `Splitter` gives the split of a word by any of them in one notation: the pieces' own text, U+2581 at the start of
-a word. Text without a piece is in brackets, `⟨text⟩`: a piece and <unk> for the same text differ.
+A `Splitter` gives the split of a word by any of them in one notation: the pieces' own
+text, U+2581 at the start of a word. Text without a piece is in brackets, `⟨text⟩`: a
+piece and <unk> for the same text differ.
 """
 
 import json
@@ -25,7 +28,8 @@ from vocap.tokenizer_files.model_file import NORMAL, find_model, load_processor
 
 SPACE = "\u2581"
 BYTE_PIECE = re.compile("<0x([0-9A-F]{2})>")
-# what normalisation changes: spaces, a line end, characters for others, a mark, and a character that is rare
+# what normalisation changes: spaces, a line end, characters for others, a mark, and a
+# character that is rare
 PROBE = "  two\ttabs, \u00bd \ufb01 e\u0301\n\u3000\U0001f9ff "
 REMEDY = "save it again with its own library, or use another tokenizer"
 
@@ -60,10 +64,14 @@ class HuggingFaceEncoder:
     """
 
     def __init__(self, tokenizer, unk_id: int | None, path: str | Path = "the tokenizer"):
-        os.environ["TOKENIZERS_PARALLELISM"] = "false"  # the workflow starts as many jobs as there are cores
+        os.environ["TOKENIZERS_PARALLELISM"] = (
+            "false"  # the workflow starts as many jobs as there are cores
+        )
         tokenizer.no_truncation()
         tokenizer.no_padding()
-        tokenizer.encode_special_tokens = True  # a literal "<s>" in the text is text, as SentencePiece has it
+        tokenizer.encode_special_tokens = (
+            True  # a literal "<s>" in the text is text, as SentencePiece has it
+        )
         self.tokenizer, self.unk_id, self.path = tokenizer, unk_id, path
         self.ids: dict[str, int] = tokenizer.get_vocab(with_added_tokens=True)
         self.size: int = max(self.ids.values(), default=-1) + 1
@@ -77,20 +85,26 @@ class HuggingFaceEncoder:
 
     def encode_batch(self, lines: list[str]) -> list[list[int]]:
         with refusals(self.path):
-            return [entry.ids for entry in self.tokenizer.encode_batch_fast(lines, add_special_tokens=False)]
+            return [
+                entry.ids
+                for entry in self.tokenizer.encode_batch_fast(lines, add_special_tokens=False)
+            ]
 
     def decode_batch(self, ids: list[list[int]]) -> list[str]:
         return self.tokenizer.decode_batch(ids, skip_special_tokens=False)
 
 
-Encoder = SentencePieceEncoder | HuggingFaceEncoder  # the interface of a tokenizer for all that measures text
+# the interface of a tokenizer for all that measures text
+Encoder = SentencePieceEncoder | HuggingFaceEncoder
 
 
 @contextmanager
 def refusals(path: str | Path) -> Iterator[None]:
-    """Raise every error of the library that reads or runs a tokenizer as a VocapError that names its file.
+    """Raise every error of the library that reads or runs a tokenizer as a VocapError
+    that names its file.
 
-    The library has no type of its own for them, and a panic of its Rust code is no `Exception`.
+    The library has no type of its own for them, and a panic of its Rust code is no
+    `Exception`.
     """
     try:
         yield
@@ -98,11 +112,14 @@ def refusals(path: str | Path) -> Iterator[None]:
         raise
     except BaseException as error:
         said = one_line(f"{type(error).__name__}: {error}")
-        raise VocapError(f"{path}: not a usable Hugging Face tokenizer ({said}); {REMEDY}") from None
+        raise VocapError(
+            f"{path}: not a usable Hugging Face tokenizer ({said}); {REMEDY}"
+        ) from None
 
 
 def load_encoder(path: str | Path) -> Encoder:
-    """The tokenizer of a SentencePiece model, a tokenizer.json, or a folder that holds either (the latter first).
+    """The tokenizer of a SentencePiece model, a tokenizer.json, or a folder that holds
+    either (the latter first).
 
     Raises VocapError, naming the file, for anything that is neither.
     """
@@ -114,18 +131,24 @@ def load_encoder(path: str | Path) -> Encoder:
 
 
 def check_charsmaps(definition: Mapping) -> None:
-    """Raise an error for a broken character map of a tokenizer.json: the library prints a panic besides."""
+    """Raise an error for a broken character map of a tokenizer.json: the library prints
+    a panic besides.
+    """
     from vocap.tokenizer_files.normalizer import read_charsmap
 
     steps = [definition.get("normalizer") or {}]
     for step in steps:
         steps += step.get("normalizers", ())
-        if step.get("type") == "Precompiled" and not read_charsmap(b64decode(step["precompiled_charsmap"])):
+        if step.get("type") == "Precompiled" and not read_charsmap(
+            b64decode(step["precompiled_charsmap"])
+        ):
             raise ValueError("a precompiled_charsmap without rules")
 
 
 def parse_encoder(definition: bytes, path: str | Path) -> HuggingFaceEncoder:
-    """The encoder of the bytes of a tokenizer.json. Raises VocapError, naming `path`, for one that is refused."""
+    """The encoder of the bytes of a tokenizer.json. Raises VocapError, naming `path`,
+    for one that is refused.
+    """
     from tokenizers import Tokenizer
 
     with refusals(path):
@@ -133,20 +156,26 @@ def parse_encoder(definition: bytes, path: str | Path) -> HuggingFaceEncoder:
         check_charsmaps(content)
         model, tokenizer = content["model"], Tokenizer.from_buffer(definition)
         token, number = model.get("unk_token"), model.get("unk_id")
-        return HuggingFaceEncoder(tokenizer, number if token is None else tokenizer.token_to_id(token), path)
+        return HuggingFaceEncoder(
+            tokenizer, number if token is None else tokenizer.token_to_id(token), path
+        )
 
 
 def is_json(path: Path) -> bool:
-    """Whether a file begins as a JSON object does, which no SentencePiece model does."""
+    """Whether a file begins as a JSON object does, which no SentencePiece model
+    does.
+    """
     with open(path, "rb") as file:
         return file.read(64).lstrip().startswith(b"{")
 
 
 def roles_of(definition: Path, ids: Mapping[str, int]) -> dict[str, str]:
-    """The special token of each role of a tokenizer.json with these ids: only those that are there.
+    """The special token of each role of a tokenizer.json with these ids: only those
+    that are there.
 
-    From the tokenizer_config.json beside it; without one, tokens whose names say it. Raises VocapError for a
-    configuration that is no JSON object, or names a token that has no id.
+    From the tokenizer_config.json beside it; without one, tokens whose names say it.
+    Raises VocapError for a configuration that is no JSON object, or names a token that
+    has no id.
     """
     from vocap.tokenizer_files.id_layout import NAMED, TOKEN_ROLES
 
@@ -160,33 +189,50 @@ def roles_of(definition: Path, ids: Mapping[str, int]) -> dict[str, str]:
         if token is None or role in found:
             continue
         if token not in ids:
-            raise VocapError(f"{beside}: {name} is {token!r}, which has no id in {definition.name}; correct it")
+            raise VocapError(
+                f"{beside}: {name} is {token!r}, which has no id in {definition.name}; correct it"
+            )
         found[role] = token
     return found
 
 
 def special_ids(path: str | Path, encoder: Encoder) -> tuple[dict[str, int], tuple[int, ...]]:
-    """The id of each role that a tokenizer has, the mask among them, and those of its other special tokens.
+    """The id of each role that a tokenizer has, the mask among them, and those of its
+    other special tokens.
 
-    `encoder` is that of the file `path`: a SentencePiece model, or a tokenizer.json, whose roles are those of the
-    configuration beside it. Raises VocapError as `roles_of`.
+    `encoder` is that of the file `path`: a SentencePiece model, or a tokenizer.json,
+    whose roles are those of the configuration beside it. Raises VocapError as
+    `roles_of`.
     """
     if isinstance(encoder, HuggingFaceEncoder):
         path = Path(path)
         ids = {role: encoder.ids[token] for role, token in roles_of(path, encoder.ids).items()}
-        special = {one["id"] for one in read_object(path).get("added_tokens") or () if one.get("special")}
+        special = {
+            one["id"] for one in read_object(path).get("added_tokens") or () if one.get("special")
+        }
     else:
         model = encoder.processor
-        ids = {"unk": model.unk_id(), "bos": model.bos_id(), "eos": model.eos_id(), "pad": model.pad_id()}
+        ids = {
+            "unk": model.unk_id(),
+            "bos": model.bos_id(),
+            "eos": model.eos_id(),
+            "pad": model.pad_id(),
+        }
         ids = {role: number for role, number in ids.items() if number >= 0}
-        special = {number for number, control in enumerate(model.is_control(list(range(encoder.size)))) if control}
+        special = {
+            number
+            for number, control in enumerate(model.is_control(list(range(encoder.size))))
+            if control
+        }
         if (mask := model.piece_to_id(MASK)) in special:
             ids["mask"] = mask
     return ids, tuple(sorted(special - set(ids.values())))
 
 
 def unknown_characters(encoder: Encoder, line: str) -> str:
-    """The characters of the line that `<unk>` stands for: normalised for SentencePiece, else as written."""
+    """The characters of the line that `<unk>` stands for: normalised for SentencePiece,
+    else as written.
+    """
     if hasattr(encoder, "processor"):
         proto = encoder.processor.encode(line, out_type="immutable_proto")
         return "".join(piece.piece for piece in proto.pieces if piece.id == encoder.unk_id)
@@ -199,7 +245,9 @@ def unknown_characters(encoder: Encoder, line: str) -> str:
 
 
 def is_lossless(encoder: Encoder) -> bool:
-    """Whether text comes back from its ids: that of `PROBE` does, of which every normalisation changes a part."""
+    """Whether text comes back from its ids: that of `PROBE` does, of which every
+    normalisation changes a part.
+    """
     return encoder.decode_batch(encoder.encode_batch([PROBE])) == [PROBE]
 
 
@@ -213,7 +261,9 @@ class Splitter:
         if isinstance(encoder, HuggingFaceEncoder):
             definition = json.loads(encoder.tokenizer.to_str())
             model = definition.get("model") or {}
-            if "ByteLevel" in step_types(definition.get("decoder"), definition.get("pre_tokenizer")):
+            if "ByteLevel" in step_types(
+                definition.get("decoder"), definition.get("pre_tokenizer")
+            ):
                 self._bytes = byte_characters()
             if model.get("type") == "WordPiece":
                 self.continued = model.get("continuing_subword_prefix") or ""
@@ -225,12 +275,16 @@ class Splitter:
         return [None if piece is None else self._write(piece) for piece in self.encoder.pieces]
 
     def split(self, words: Sequence[str]) -> list[tuple[str, ...]]:
-        """The pieces of each word (no spaces inside) after a space; unknown text in brackets."""
+        """The pieces of each word (no spaces inside) after a space; unknown text in
+        brackets.
+        """
         unknown = self.encoder.unk_id
         texts = [self.prefix + word for word in words]
         rows = self.encoder.encode_batch(texts)
         return [
-            self._with_unknown(text, row) if unknown in row else tuple(map(self.pieces.__getitem__, row))
+            self._with_unknown(text, row)
+            if unknown in row
+            else tuple(map(self.pieces.__getitem__, row))
             for text, row in zip(texts, rows, strict=True)
         ]
 
@@ -247,23 +301,32 @@ class Splitter:
             if byte := BYTE_PIECE.fullmatch(piece):
                 return int(byte[1], 16) >= 0x80
             values = [self._bytes.get(character) for character in piece] if self._bytes else [None]
-            return None not in values and bytes(values).decode("utf-8", "ignore").encode() != bytes(values)
+            return None not in values and bytes(values).decode("utf-8", "ignore").encode() != bytes(
+                values
+            )
 
-        return np.array([piece is not None and is_broken(piece) for piece in self.encoder.pieces], bool)
+        return np.array(
+            [piece is not None and is_broken(piece) for piece in self.encoder.pieces], bool
+        )
 
     def _with_unknown(self, text: str, ids: Sequence[int]) -> tuple[str, ...]:
         unknown = self.encoder.unk_id
         if isinstance(self.encoder, SentencePieceEncoder):
             pieces = self.encoder.processor.encode(text, out_type=str)  # unknown text is itself
             numbered = zip(pieces, ids, strict=True)
-            return tuple(bracketed(piece) if number == unknown else piece for piece, number in numbered)
+            return tuple(
+                bracketed(piece) if number == unknown else piece for piece, number in numbered
+            )
         encoding = self.encoder.tokenizer.encode(text, add_special_tokens=False)
-        named = self.encoder.pieces[unknown]  # of unigram models, the token is the unknown text itself
+        # of unigram models, the token is the unknown text itself
+        named = self.encoder.pieces[unknown]
         return tuple(
             self._write(token)
             if number != unknown
             else bracketed(text[slice(*place)] if token == named else token)
-            for token, number, place in zip(encoding.tokens, encoding.ids, encoding.offsets, strict=True)
+            for token, number, place in zip(
+                encoding.tokens, encoding.ids, encoding.offsets, strict=True
+            )
         )
 
     def _write(self, piece: str) -> str:
@@ -275,11 +338,17 @@ class Splitter:
         if self.continued:
             if piece.startswith(self.continued):
                 return piece.removeprefix(self.continued)
-            return piece if piece.startswith("[") and piece.endswith("]") and len(piece) > 2 else SPACE + piece
+            return (
+                piece
+                if piece.startswith("[") and piece.endswith("]") and len(piece) > 2
+                else SPACE + piece
+            )
         return piece
 
     def _find_prefix(self) -> str:
-        """The prefix that gives a word its segmentation inside a line: nothing, or a space."""
+        """The prefix that gives a word its segmentation inside a line: nothing, or a
+        space.
+        """
         one, other, both, after = self.encoder.encode_batch(["a", "b", "a b", " b"])
         tokens = both[len(one) :]
         return " " if tokens != other and tokens == after else ""
@@ -296,7 +365,9 @@ def is_bracketed(piece: str) -> bool:
 
 
 def step_types(*steps) -> set[str]:
-    """The kinds of some steps of tokenizer.json, which may be absent, and of all steps inside them."""
+    """The kinds of some steps of tokenizer.json, which may be absent, and of all steps
+    inside them.
+    """
     found: set[str] = set()
     for step in steps:
         if isinstance(step, dict):
@@ -307,7 +378,9 @@ def step_types(*steps) -> set[str]:
 
 @cache
 def byte_characters() -> dict[str, int]:
-    """The byte of each character in a byte-level vocabulary: printable ones their own, the others from 256 on."""
+    """The byte of each character in a byte-level vocabulary: printable ones their own,
+    the others from 256 on.
+    """
     from tokenizers.pre_tokenizers import ByteLevel
 
     characters = sorted(ByteLevel.alphabet())
@@ -317,7 +390,9 @@ def byte_characters() -> dict[str, int]:
 
 
 def texts_of(splitter: Splitter) -> Iterator[tuple[int, str]]:
-    """Ids of text, and their text: none are special tokens, added ones and single bytes."""
+    """Ids of text, and their text: none are special tokens, added ones and single
+    bytes.
+    """
     encoder = splitter.encoder
     if isinstance(encoder, HuggingFaceEncoder):
         apart = {*encoder.tokenizer.get_added_tokens_decoder(), encoder.unk_id}
@@ -338,12 +413,18 @@ def proto_of(encoder):
 
 
 def dead_ids(splitter: Splitter, texts: Mapping[int, str]) -> list[int]:
-    """Ids that no text is encoded as: the model takes others for their string, or text is never read as it."""
+    """Ids that no text is encoded as: the model takes others for their string, or text
+    is never read as it.
+    """
     encoder = splitter.encoder
     if not isinstance(encoder, HuggingFaceEncoder):
         from vocap.tokenizer_files.layout import dead_pieces
 
-        dead, read, pieces = dead_pieces(proto_of(encoder)), encoder.processor.normalize, encoder.pieces
+        dead, read, pieces = (
+            dead_pieces(proto_of(encoder)),
+            encoder.processor.normalize,
+            encoder.pieces,
+        )
         return [
             number
             for number, text in texts.items()
@@ -359,7 +440,8 @@ def dead_ids(splitter: Splitter, texts: Mapping[int, str]) -> list[int]:
     found = []
     for number, text in texts.items():
         piece = encoder.pieces[number]
-        continued = splitter.continued and piece.startswith(splitter.continued)  # of no word of its own
+        # of no word of its own
+        continued = splitter.continued and piece.startswith(splitter.continued)
         whole = continued or [token.id for token in model.tokenize(piece)] == [number]
         part = piece.removeprefix(splitter.continued) if continued else piece
         if not whole or not (splitter.broken[number] or is_read(words, text, part)):
@@ -368,5 +450,7 @@ def dead_ids(splitter: Splitter, texts: Mapping[int, str]) -> list[int]:
 
 
 def is_read(words: Callable[[str], str], text: str, piece: str) -> bool:
-    """Whether the normalised words of a text, alone or between letters, hold the string of a piece."""
+    """Whether the normalised words of a text, alone or between letters, hold the string
+    of a piece.
+    """
     return any(piece in words(one) for one in (text, f"a{text}a"))

@@ -1,4 +1,5 @@
-"""The Hugging Face form of a tokenizer: the same ids, `AutoTokenizer` loads it, no code comes with it.
+"""The Hugging Face form of a tokenizer: the same ids, `AutoTokenizer` loads it, no code
+comes with it.
 
 Its README.md is the model card.
 """
@@ -8,7 +9,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
+from tokenizers import (
+    AddedToken,
+    Regex,
+    Tokenizer,
+    decoders,
+    models,
+    normalizers,
+    pre_tokenizers,
+    processors,
+)
 
 from vocap.errors import VocapError, log
 from vocap.files.io import read_object, replacing_directory, write_json, write_text
@@ -16,15 +26,30 @@ from vocap.languages import DOMAINS
 from vocap.tokenizer_files import CARD, CHAT_TEMPLATE, EXPORTED
 from vocap.tokenizer_files.id_layout import MASK, TOKEN_ROLES, IdLayout, layout_of, role_ids
 from vocap.tokenizer_files.layout import STEP, check_unigram
-from vocap.tokenizer_files.model_file import BYTE, CONTROL, NORMAL, UNKNOWN, USER_DEFINED, read_model
-from vocap.tokenizer_files.normalizer import SPACE, build_normalizer, inert_characters, read_charsmap
+from vocap.tokenizer_files.model_file import (
+    BYTE,
+    CONTROL,
+    NORMAL,
+    UNKNOWN,
+    USER_DEFINED,
+    read_model,
+)
+from vocap.tokenizer_files.normalizer import (
+    SPACE,
+    build_normalizer,
+    inert_characters,
+    read_charsmap,
+)
 from vocap.tokenizer_files.normalizer import literal as literal_expression
 
-NEVER = -1e6  # the score of pieces that text must not match: `Unigram` would match them, SentencePiece does not
+# the score of pieces that text must not match: `Unigram` would match them,
+# SentencePiece does not
+NEVER = -1e6
 FLT_MIN = 2.0**-126  # where SentencePiece's search for the highest score starts
 
 METHODS = {  # besides those of the kinds in `vocap.tokenizers.settings`
-    "pieces": "PIECES: one descent over the pieces of all languages prunes those that the weighted log likelihood "
+    "pieces": "PIECES: one descent over the pieces of all languages prunes those that the "
+    "weighted log likelihood "
     "of all texts needs least, and the others get the scores of one unigram model",
     "trimmed": "cut down from another tokenizer to the pieces that some languages need",
     "extended": "another tokenizer with the pieces of one language more",
@@ -65,7 +90,8 @@ tokenizer = AutoTokenizer.from_pretrained("FOLDER")  # of this file
 - A language whose text was not used is cut into short pieces.
 """
 CARD_TABLE = """\
-On held-out lines: average log probability (ALP, nats a line, nearer to 0 is better) and tokens a line.
+On held-out lines: average log probability (ALP, nats a line, nearer to 0 is better) \
+and tokens a line.
 
 | language | ALP | tokens a line | unknown |
 |---|---|---|---|
@@ -73,26 +99,31 @@ On held-out lines: average log probability (ALP, nats a line, nearer to 0 is bet
 
 
 def build_tokenizer(proto, name: str = "the model", layout: IdLayout | None = None) -> Tokenizer:
-    """The `tokenizers.Tokenizer` that gives the ids of SentencePiece's model `proto`, id by id.
+    """The `tokenizers.Tokenizer` that gives the ids of SentencePiece's model `proto`,
+    id by id.
 
-    `proto` is a checked `ModelProto` of type unigram; `name` is said in errors; `layout` says which special tokens
-    stand around a text, by default those that the model has.
-    Raises VocapError for a model of another kind or with a setting that tokenizer.json cannot hold.
+    `proto` is a checked `ModelProto` of type unigram; `name` is said in errors;
+    `layout` says which special tokens stand around a text, by default those that the
+    model has. Raises VocapError for a model of another kind or with a setting that
+    tokenizer.json cannot hold.
     """
     _check(proto, name)
     text_pieces = [entry.piece for entry in proto.pieces if entry.type in (NORMAL, USER_DEFINED)]
     # pieces and scores
     tokenizer = Tokenizer(
         models.Unigram(
-            scores_of(proto), unk_id=role_ids(proto)["unk"], byte_fallback=bool(proto.trainer_spec.byte_fallback)
+            scores_of(proto),
+            unk_id=role_ids(proto)["unk"],
+            byte_fallback=bool(proto.trainer_spec.byte_fallback),
         )
     )
     # normaliser, and words apart
     normalizer = normalizer_of(proto, name)
     splits = []
     if SPACE in text_pieces and not any(SPACE in piece[1:] for piece in text_pieces):
-        # words apart: the best path of a line is that of its words, which `Unigram` remembers; but an unknown
-        # U+2581 is one token with the unknown characters before it
+        # words apart: the best path of a line is that of its words, which `Unigram`
+        # remembers; but an unknown U+2581 is one token with the unknown characters
+        # before it
         splits.append(pre_tokenizers.Split(SPACE, "merged_with_next"))
     if unknown := unknown_in_literals(proto):
         if proto.trainer_spec.byte_fallback:
@@ -100,7 +131,9 @@ def build_tokenizer(proto, name: str = "the model", layout: IdLayout | None = No
         else:  # another unknown character; runs of them still become one token
             known = set("".join(text_pieces))
             other = next(character for character in inert_characters() if character not in known)
-            normalizer = normalizers.Sequence([normalizer, normalizers.Replace(Regex(unknown), other)])
+            normalizer = normalizers.Sequence(
+                [normalizer, normalizers.Replace(Regex(unknown), other)]
+            )
     tokenizer.normalizer = normalizer
     if splits:
         tokenizer.pre_tokenizer = pre_tokenizers.Sequence(splits)
@@ -110,54 +143,78 @@ def build_tokenizer(proto, name: str = "the model", layout: IdLayout | None = No
     tokenizer.post_processor = template(layout or layout_of(proto), ids)
     controls = [entry.piece for entry in proto.pieces if entry.type in (CONTROL, UNKNOWN)]
     tokenizer.add_special_tokens(
-        [AddedToken(token, lstrip=token == MASK, normalized=False, special=True) for token in controls]
+        [
+            AddedToken(token, lstrip=token == MASK, normalized=False, special=True)
+            for token in controls
+        ]
     )
     given = tokenizer.get_vocab(with_added_tokens=True)
-    if wrong := [entry.piece for number, entry in enumerate(proto.pieces) if given.get(entry.piece) != number]:
-        raise VocapError(f"{name}: the piece {wrong[0]!r} has another id in the export; is it there twice?")
+    if wrong := [
+        entry.piece for number, entry in enumerate(proto.pieces) if given.get(entry.piece) != number
+    ]:
+        raise VocapError(
+            f"{name}: the piece {wrong[0]!r} has another id in the export; is it there twice?"
+        )
     return tokenizer
 
 
 def normalizer_of(proto, name: str = "the model") -> normalizers.Normalizer:
-    """The normaliser of `proto` as `tokenizers` has it. Raises VocapError where it cannot be expressed."""
+    """The normaliser of `proto` as `tokenizers` has it. Raises VocapError where it
+    cannot be expressed.
+    """
     spec = proto.normalizer_spec
     symbols = [entry.piece for entry in proto.pieces if entry.type == USER_DEFINED]
     rules = read_charsmap(spec.precompiled_charsmap)
     try:
         return build_normalizer(
-            rules, spec.precompiled_charsmap, symbols, spec.add_dummy_prefix, spec.remove_extra_whitespaces
+            rules,
+            spec.precompiled_charsmap,
+            symbols,
+            spec.add_dummy_prefix,
+            spec.remove_extra_whitespaces,
         )
     except VocapError as error:
         raise VocapError(f"{name}: {error}") from None
 
 
 def scores_of(proto) -> list[tuple[str, float]]:
-    """Piece and score by id, as `Unigram` must see them to choose what `Model::EncodeOptimized` chooses.
+    """Piece and score by id, as `Unigram` must see them to choose what
+    `Model::EncodeOptimized` chooses.
 
-    A user-defined symbol scores 0.1 below the highest piece score for each of its bytes (which is 0 where all
-    scores are negative). Control, unknown and byte pieces are `NEVER`.
+    A user-defined symbol scores 0.1 below the highest piece score for each of its bytes
+    (which is 0 where all scores are negative). Control, unknown and byte pieces are
+    `NEVER`.
     """
     bonus = max((entry.score for entry in proto.pieces if entry.type == NORMAL), default=0.0)
     bonus = max(bonus, FLT_MIN)
     return [
         (entry.piece, entry.score)
         if entry.type == NORMAL
-        else (entry.piece, len(entry.piece.encode()) * bonus - 0.1 if entry.type == USER_DEFINED else NEVER)
+        else (
+            entry.piece,
+            len(entry.piece.encode()) * bonus - 0.1 if entry.type == USER_DEFINED else NEVER,
+        )
         for entry in proto.pieces
     ]
 
 
 def unknown_in_literals(proto) -> str:
-    """A regular expression of the unknown character in a literal `<s>` of the text; empty where there is none.
+    """A regular expression of the unknown character in a literal `<s>` of the text;
+    empty where there is none.
 
-    Against a path with an unknown character, `Unigram` would prefer the piece `<s>`, whatever its score: the
-    penalty of the former is counted from the lowest score. One character of each such literal (special tokens,
-    byte pieces) that no piece can cover there is enough to tell it from the piece.
+    Against a path with an unknown character, `Unigram` would prefer the piece `<s>`,
+    whatever its score: the penalty of the former is counted from the lowest score. One
+    character of each such literal (special tokens, byte pieces) that no piece can cover
+    there is enough to tell it from the piece.
     """
     text_pieces = [entry.piece for entry in proto.pieces if entry.type in (NORMAL, USER_DEFINED)]
     holding: dict[str, list[str]] = {}
-    places: dict[tuple[str, str], list[str]] = {}  # the literal before a character, and it: what follows
-    for literal in (entry.piece for entry in proto.pieces if entry.type in (CONTROL, UNKNOWN, BYTE)):
+    places: dict[
+        tuple[str, str], list[str]
+    ] = {}  # the literal before a character, and it: what follows
+    for literal in (
+        entry.piece for entry in proto.pieces if entry.type in (CONTROL, UNKNOWN, BYTE)
+    ):
         for place in sorted(range(len(literal)), key=lambda place: literal[place].isalnum()):
             character = literal[place]
             if character not in holding:
@@ -173,7 +230,9 @@ def unknown_in_literals(proto) -> str:
 
 
 def _covers(piece: str, literal: str, place: int) -> bool:
-    """Whether the piece, laid over the literal in any way, may hold its character at `place`."""
+    """Whether the piece, laid over the literal in any way, may hold its character at
+    `place`.
+    """
     for own, character in enumerate(piece):
         if character == literal[place]:
             shift = place - own
@@ -184,7 +243,9 @@ def _covers(piece: str, literal: str, place: int) -> bool:
 
 
 def template(layout: IdLayout, ids: Mapping[str, int]) -> processors.TemplateProcessing:
-    """The special tokens around one text and around two, which an end token separates twice, as in XLM-R."""
+    """The special tokens around one text and around two, which an end token separates
+    twice, as in XLM-R.
+    """
     first, last = ([side] if side else [] for side in layout.around)
     between = [*last, *last] if first and last else [*last, *first]
     return processors.TemplateProcessing(
@@ -195,10 +256,12 @@ def template(layout: IdLayout, ids: Mapping[str, int]) -> processors.TemplatePro
 
 
 def export(model: str | Path, output: str | Path, layout: IdLayout | None = None) -> int:
-    """Write the files `EXPORTED` of `model` as the folder `output`, in the place of an older one and its card.
+    """Write the files `EXPORTED` of `model` as the folder `output`, in the place of an
+    older one and its card.
 
-    Without a chat template in the layout, one beside the model goes with it. Returns the number of ids. Raises
-    VocapError as `build_tokenizer` and `read_model` do, UsageError where `output` holds anything else.
+    Without a chat template in the layout, one beside the model goes with it. Returns
+    the number of ids. Raises VocapError as `build_tokenizer` and `read_model` do,
+    UsageError where `output` holds anything else.
     """
     return write_export(read_model(model), str(model), output, layout, find_template(Path(model)))
 
@@ -206,10 +269,11 @@ def export(model: str | Path, output: str | Path, layout: IdLayout | None = None
 def write_export(
     proto, name: str, output: str | Path, layout: IdLayout | None = None, chat: str | None = None
 ) -> int:
-    """Write the files of a checked `ModelProto`, as `export`; errors and warnings call it `name`.
+    """Write the files of a checked `ModelProto`, as `export`; errors and warnings call
+    it `name`.
 
-    `layout` gives the special tokens around a text, the longest input and the chat template; by default
-    `layout_of` the model, and the template `chat`.
+    `layout` gives the special tokens around a text, the longest input and the chat
+    template; by default `layout_of` the model, and the template `chat`.
     """
     own = layout_of(proto)
     layout = layout or own
@@ -221,12 +285,16 @@ def write_export(
     tokenizer = build_tokenizer(proto, name, layout)
     tokens = {role: proto.pieces[number].piece for role, number in role_ids(proto).items()}
     symbols = [entry.piece for entry in proto.pieces if entry.type in (CONTROL, USER_DEFINED)]
-    write_folder(output, tokenizer, tokens, layout.model_max_length, layout.read_template(symbols) or chat)
+    write_folder(
+        output, tokenizer, tokens, layout.model_max_length, layout.read_template(symbols) or chat
+    )
     return len(proto.pieces)
 
 
 def find_template(file: Path, folders: Sequence[str] = ("",)) -> str | None:
-    """The chat template in the folder of a tokenizer's file, or in the first of `folders` there that has one."""
+    """The chat template in the folder of a tokenizer's file, or in the first of
+    `folders` there that has one.
+    """
     for place in (file.parent / name for name in folders):
         if (place / CHAT_TEMPLATE).is_file():
             return (place / CHAT_TEMPLATE).read_text("utf-8")
@@ -238,21 +306,34 @@ def find_template(file: Path, folders: Sequence[str] = ("",)) -> str | None:
 
 
 def write_folder(
-    output: str | Path, tokenizer: Tokenizer, tokens: Mapping[str, str], max_length: int, chat: str | None = None
+    output: str | Path,
+    tokenizer: Tokenizer,
+    tokens: Mapping[str, str],
+    max_length: int,
+    chat: str | None = None,
 ) -> None:
-    """Write the files `EXPORTED` as the folder `output`, in the place of an older one and its card.
+    """Write the files `EXPORTED` as the folder `output`, in the place of an older one
+    and its card.
 
-    `tokens`: the token of each role that there is, the mask among them; `chat`: a chat template. Raises UsageError
-    where `output` holds anything else.
+    `tokens`: the token of each role that there is, the mask among them; `chat`: a chat
+    template. Raises UsageError where `output` holds anything else.
     """
     definition, config, special_tokens = EXPORTED
-    mask = {"content": MASK, "single_word": False, "lstrip": True, "rstrip": False, "normalized": False}
+    mask = {
+        "content": MASK,
+        "single_word": False,
+        "lstrip": True,
+        "rstrip": False,
+        "normalized": False,
+    }
     named = {name: tokens[role] for name, role in TOKEN_ROLES.items() if role in tokens}
     contents = {
         config: configuration(tokenizer, tokens, max_length),
         special_tokens: {name: mask if token == MASK else token for name, token in named.items()},
     }
-    with replacing_directory(output, owned=(*EXPORTED, CARD, CHAT_TEMPLATE, "golden.json")) as folder:  # once made
+    with replacing_directory(
+        output, owned=(*EXPORTED, CARD, CHAT_TEMPLATE, "golden.json")
+    ) as folder:  # once made
         tokenizer.save(str(folder / definition), pretty=False)
         for name, content in contents.items():
             write_json(folder / name, content)
@@ -261,7 +342,9 @@ def write_folder(
 
 
 def configuration(tokenizer: Tokenizer, tokens: Mapping[str, str], max_length: int) -> dict:
-    """The content of tokenizer_config.json; `tokens`: the special token of each role that there is."""
+    """The content of tokenizer_config.json; `tokens`: the special token of each role
+    that there is.
+    """
     named = {name: tokens[role] for name, role in TOKEN_ROLES.items() if role in tokens}
     keys = ("content", "lstrip", "normalized", "rstrip", "single_word", "special")
     added = {
@@ -269,7 +352,9 @@ def configuration(tokenizer: Tokenizer, tokens: Mapping[str, str], max_length: i
         for number, token in sorted(tokenizer.get_added_tokens_decoder().items())
     }
     further = [
-        token["content"] for token in added.values() if token["special"] and token["content"] not in named.values()
+        token["content"]
+        for token in added.values()
+        if token["special"] and token["content"] not in named.values()
     ]
     return {
         "added_tokens_decoder": added,
@@ -284,22 +369,27 @@ def configuration(tokenizer: Tokenizer, tokens: Mapping[str, str], max_length: i
 
 
 def _check(proto, name: str) -> None:
-    """Raise VocapError for a model that tokenizer.json cannot hold; warn of what may give other ids in it."""
+    """Raise VocapError for a model that tokenizer.json cannot hold; warn of what may
+    give other ids in it.
+    """
     check_unigram(proto, name)
     # sums of scores in float32 and in float64
     entries = [entry for entry in proto.pieces if entry.type == NORMAL]
     if rough := sum(entry.score % STEP != 0 for entry in entries):
         log.warning(
-            "%s: %d scores are no multiples of 2^-10: the two forms may choose different pieces of equal score; "
+            "%s: %d scores are no multiples of 2^-10: the two forms may choose different pieces "
+            "of equal score; "
             "vocap mono rounds them, parity.tsv says how often",
             name,
             rough,
         )
-    # the penalty of an unknown character depends on `NEVER`: without effect while each character is a piece
+    # the penalty of an unknown character depends on `NEVER`: without effect while each
+    # character is a piece
     known = {entry.piece for entry in proto.pieces if entry.type in (NORMAL, USER_DEFINED)}
     if without := sorted(set("".join(entry.piece for entry in entries)) - known):
         log.warning(
-            "%s: %d characters occur in pieces and are none themselves (%s): where they stand alone, "
+            "%s: %d characters occur in pieces and are none themselves (%s): where they stand "
+            "alone, "
             "SentencePiece and the export may differ; parity.tsv says how often",
             name,
             len(without),
@@ -319,9 +409,11 @@ def _decoder(proto) -> decoders.Decoder:
 
 @dataclass(frozen=True)
 class About:
-    """The facts of a tokenizer that its file holds: T, the special tokens by id, tokens besides pieces in words.
+    """The facts of a tokenizer that its file holds: T, the special tokens by id, tokens
+    besides pieces in words.
 
-    `losses`: the differences between a text and the text that comes back, an item of a list each.
+    `losses`: the differences between a text and the text that comes back, an item of a
+    list each.
     """
 
     method: str
@@ -335,8 +427,16 @@ class About:
     def of(cls, proto) -> "About":
         """The facts of a checked `ModelProto`."""
         layout = layout_of(proto)
-        own, spec, bytes_known = set(layout.names), proto.normalizer_spec, proto.trainer_spec.byte_fallback
-        controls = [entry.piece for entry in proto.pieces if entry.type == CONTROL and entry.piece not in own]
+        own, spec, bytes_known = (
+            set(layout.names),
+            proto.normalizer_spec,
+            proto.trainer_spec.byte_fallback,
+        )
+        controls = [
+            entry.piece
+            for entry in proto.pieces
+            if entry.type == CONTROL and entry.piece not in own
+        ]
         names = ", ".join(f"`{piece}`" for piece in controls)
         others = f", {len(controls)} control symbols ({names})" if controls else ""
         if layout.reserved:
@@ -365,19 +465,27 @@ def write_card(
 ) -> str:
     """The card of the tokenizer `name`.
 
-    `description`: of description.json, may be empty; `evaluation`: the rows of evaluation.tsv; `text`: where the
-    text comes from and its licences, in Markdown; `method`: of its kind. Parts that are unknown are said to be.
+    `description`: of description.json, may be empty; `evaluation`: the rows of
+    evaluation.tsv; `text`: where the text comes from and its licences, in Markdown;
+    `method`: of its kind. Parts that are unknown are said to be.
     """
     given = description.get("settings", {})
     settings = ", ".join(f"{key} {value}" for key, value in given.items() if value != [])
     method = METHODS.get(given.get("rule") or description.get("kind", ""), method)
     table = [
-        " | ".join([row["language"], *(f"{float(row[key]):.4g}" if row[key] else "" for key in COLUMNS[1:])])
+        " | ".join(
+            [
+                row["language"],
+                *(f"{float(row[key]):.4g}" if row[key] else "" for key in COLUMNS[1:]),
+            ]
+        )
         for row in evaluation or ()
     ]
     # the Hub's list has ISO codes alone: `sr` of `sr-Latn`, nothing of `python`
     natural = [row["language"] for row in evaluation or () if row.get("resource") not in DOMAINS]
-    codes = dict.fromkeys(code for code in (re.split("[-_]", one)[0] for one in natural) if ISO.fullmatch(code))
+    codes = dict.fromkeys(
+        code for code in (re.split("[-_]", one)[0] for one in natural) if ISO.fullmatch(code)
+    )
     return CARD_TEXT.format(
         tags=about.tags,
         languages="".join(["language:\n", *(f'- "{code}"\n' for code in codes)]) if codes else "",

@@ -1,7 +1,9 @@
-"""The ids of a tokenizer besides its pieces of text: section `layout` of the configuration.
+"""The ids of a tokenizer besides its pieces of text: section `layout` of the
+configuration.
 
-Special tokens have the ids from 0 in their order; control symbols, reserved ids, bytes, user-defined symbols and
-pieces follow (`tokenizer_files.layout`); `<mask>` is the last id. The default is XLM-R's.
+Special tokens have the ids from 0 in their order; control symbols, reserved ids, bytes,
+user-defined symbols and pieces follow (`tokenizer_files.layout`); `<mask>` is the last
+id. The default is XLM-R's.
 """
 
 import json
@@ -39,9 +41,17 @@ PRESETS = {  # special tokens without a role
     "tools": ["<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>"],  # Qwen3's
     "fim": ["<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>", "<|fim_pad|>"],  # Qwen2.5-Coder's
 }
-TEMPLATE_TOKEN = re.compile(r"<[|\uff5c][^<>\s]+[|\uff5c]>")  # a string of a template that must be one id
+# a string of a template that must be one id
+TEMPLATE_TOKEN = re.compile(r"<[|\uff5c][^<>\s]+[|\uff5c]>")
 TEMPLATE_ROLE = re.compile(r"\b((?:bos|eos|unk|pad|mask)_token)\b(?!\s+is\s)")  # its variables
-NAMED = {"<s>": "bos", "<bos>": "bos", "</s>": "eos", "<eos>": "eos", "<pad>": "pad", "<unk>": "unk"}
+NAMED = {
+    "<s>": "bos",
+    "<bos>": "bos",
+    "</s>": "eos",
+    "<eos>": "eos",
+    "<pad>": "pad",
+    "<unk>": "unk",
+}
 
 
 class Special(BaseModel):
@@ -50,7 +60,9 @@ class Special(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     token: str = Field(min_length=1, description="its text, which no other text is encoded as")
-    role: Literal[ROLES] | None = Field(None, description="use of the token by models and libraries, if any")
+    role: Literal[ROLES] | None = Field(
+        None, description="use of the token by models and libraries, if any"
+    )
 
 
 def _with_role(value):
@@ -63,9 +75,12 @@ class IdLayout(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
-    special: list[Annotated[Special, BeforeValidator(_with_role, json_schema_input_type=str | Special)]] = Field(
+    special: list[
+        Annotated[Special, BeforeValidator(_with_role, json_schema_input_type=str | Special)]
+    ] = Field(
         [Special(token=token, role=NAMED[token]) for token in ("<s>", "<pad>", "</s>", "<unk>")],
-        description=f"special tokens, by id from 0: a name or {{token, role}}; roles: {', '.join(ROLES)} (that of "
+        description=f"special tokens, by id from 0: a name or {{token, role}}; roles: "
+        f"{', '.join(ROLES)} (that of "
         f"{', '.join(NAMED)} is known)",
     )
     presets: list[Literal[tuple(PRESETS)]] = Field(
@@ -76,28 +91,48 @@ class IdLayout(BaseModel):
     chat_template: str | None = Field(
         None,
         min_length=1,
-        description="chat template of the export: chatml, or a file with one in Jinja, whose every <|name|> is a "
+        description="chat template of the export: chatml, or a file with one in Jinja, whose "
+        "every <|name|> is a "
         "special token or a symbol",
     )
-    mask: bool = Field(True, description="whether <mask> is the last id; masked language models need it")
-    reserved: int = Field(0, ge=0, le=100_000, description="ids without a use yet: <reserved_0> and so on")
-    multiple_of: int = Field(1, ge=1, le=1 << 20, description="T of every tokenizer is a multiple of this number")
-    bos_eos: Literal["both", "bos", "eos", "none"] | None = Field(
-        None, description="which of the two tokens the export puts around a text; unless given, those there are"
+    mask: bool = Field(
+        True, description="whether <mask> is the last id; masked language models need it"
     )
-    model_max_length: int = Field(512, ge=1, description="longest input in ids, which the export names")
+    reserved: int = Field(
+        0, ge=0, le=100_000, description="ids without a use yet: <reserved_0> and so on"
+    )
+    multiple_of: int = Field(
+        1, ge=1, le=1 << 20, description="T of every tokenizer is a multiple of this number"
+    )
+    bos_eos: Literal["both", "bos", "eos", "none"] | None = Field(
+        None,
+        description="which of the two tokens the export puts around a text; unless given, those "
+        "there are",
+    )
+    model_max_length: int = Field(
+        512, ge=1, description="longest input in ids, which the export names"
+    )
 
     @model_validator(mode="before")
     @classmethod
     def _with_presets(cls, values: Any) -> Any:
-        """The tokens of presets behind those of `special`; a token that has a role there keeps it."""
+        """The tokens of presets behind those of `special`; a token that has a role
+        there keeps it.
+        """
         if not isinstance(values, dict) or not isinstance(values.get("presets"), list):
             return values
         special = values.get("special", cls.model_fields["special"].default)
         if not isinstance(special, list):
             return values
-        given = {one.get("token") if isinstance(one, dict) else getattr(one, "token", one) for one in special}
-        tokens = [token for name in dict.fromkeys(map(str, values["presets"])) for token in PRESETS.get(name, ())]
+        given = {
+            one.get("token") if isinstance(one, dict) else getattr(one, "token", one)
+            for one in special
+        }
+        tokens = [
+            token
+            for name in dict.fromkeys(map(str, values["presets"]))
+            for token in PRESETS.get(name, ())
+        ]
         return {**values, "special": [*special, *(token for token in tokens if token not in given)]}
 
     @model_validator(mode="after")
@@ -110,15 +145,20 @@ class IdLayout(BaseModel):
                 raise ValueError(f"special: {name!r} is the name of a byte; take another")
             if counts[name] > 1:
                 raise ValueError(
-                    f"special: {name!r} is given {counts[name]} times (mask: true gives {MASK}, reserved: N "
+                    f"special: {name!r} is given {counts[name]} times (mask: true gives {MASK}, "
+                    "reserved: N "
                     f"{RESERVED.format(0)} and so on); keep one"
                 )
         for role in ROLES:
             if roles.count(role) > 1:
-                raise ValueError(f"special: {roles.count(role)} tokens have the role {role}; keep one")
+                raise ValueError(
+                    f"special: {roles.count(role)} tokens have the role {role}; keep one"
+                )
         for role in ("bos", "eos"):
             if self.bos_eos in ("both", role) and role not in roles:
-                raise ValueError(f"bos_eos: {self.bos_eos}: no special token has the role {role}; add one")
+                raise ValueError(
+                    f"bos_eos: {self.bos_eos}: no special token has the role {role}; add one"
+                )
         return self
 
     @property
@@ -148,13 +188,17 @@ class IdLayout(BaseModel):
     @property
     def around(self) -> tuple[str | None, str | None]:
         """The tokens before and behind a text in the export."""
-        sides = [self.token(role) if self.bos_eos in (None, "both", role) else None for role in ("bos", "eos")]
+        sides = [
+            self.token(role) if self.bos_eos in (None, "both", role) else None
+            for role in ("bos", "eos")
+        ]
         return sides[0], sides[1]
 
     def read_template(self, symbols: Collection[str]) -> str | None:
         """The chat template, if there is one; `symbols`: tokens besides those of the layout.
 
-        Raises UsageError for a file that cannot be read, and for a template that names no such token.
+        Raises UsageError for a file that cannot be read, and for a template that names
+        no such token.
         """
         if self.chat_template in (None, "chatml"):
             text = self.chat_template and CHATML
@@ -166,35 +210,51 @@ class IdLayout(BaseModel):
                 raise UsageError(
                     f"layout.chat_template: {self.chat_template}: {reason}; write chatml, or a file"
                 ) from None
-        known = {*self.names, *symbols, *(name for name, role in TOKEN_ROLES.items() if role in self.roles)}
+        known = {
+            *self.names,
+            *symbols,
+            *(name for name, role in TOKEN_ROLES.items() if role in self.roles),
+        }
         for name in (*TEMPLATE_TOKEN.findall(text or ""), *TEMPLATE_ROLE.findall(text or "")):
             if name not in known:
                 raise UsageError(
-                    f"layout.chat_template: {self.chat_template} names {name}, which no token is; add it under "
+                    f"layout.chat_template: {self.chat_template} names {name}, which no token is; "
+                    "add it under "
                     "layout.special, layout.presets or text.control_symbols"
                 )
         return text
 
     def check_unknown(self) -> None:
-        """Raise UsageError without a token of the role unk, which byte-pair encoding never gives."""
+        """Raise UsageError without a token of the role unk, which byte-pair encoding
+        never gives.
+        """
         if self.token("unk") is None:
-            raise UsageError("layout.special: no token has the role unk, which a unigram model needs; add <unk>")
+            raise UsageError(
+                "layout.special: no token has the role unk, which a unigram model needs; add <unk>"
+            )
 
     def check_total(self, total: int) -> None:
-        """Raise UsageError for a T that is no multiple of `multiple_of`, naming the two nearest."""
+        """Raise UsageError for a T that is no multiple of `multiple_of`, naming the two
+        nearest.
+        """
         below = total - total % self.multiple_of
         if below != total:
             raise UsageError(
-                f"T = {total} is no multiple of {self.multiple_of} (layout.multiple_of); take {below} or "
+                f"T = {total} is no multiple of {self.multiple_of} (layout.multiple_of); take "
+                f"{below} or "
                 f"{below + self.multiple_of}"
             )
 
     def ids(self) -> "IdLayout":
         """The layout with the default settings of the export and of T."""
-        return IdLayout.model_construct(special=self.special, mask=self.mask, reserved=self.reserved)
+        return IdLayout.model_construct(
+            special=self.special, mask=self.mask, reserved=self.reserved
+        )
 
     def text(self) -> str | None:
-        """The value of the option that gives this layout to a command; None for the default."""
+        """The value of the option that gives this layout to a command; None for the
+        default.
+        """
         given = self.model_dump(exclude_defaults=True)
         return json.dumps(given, ensure_ascii=False) if given else None
 
@@ -204,7 +264,9 @@ SHORTHAND = "xlm-r"
 
 
 def parse_layout(text: str) -> IdLayout:
-    """The layout of the option --layout: `xlm-r`, or a map in YAML. Raises UsageError, naming the key."""
+    """The layout of the option --layout: `xlm-r`, or a map in YAML. Raises UsageError,
+    naming the key.
+    """
     import yaml
 
     if text == SHORTHAND:
@@ -214,18 +276,24 @@ def parse_layout(text: str) -> IdLayout:
     except yaml.YAMLError:
         value = None
     if not isinstance(value, dict):
-        raise UsageError(f"--layout {text!r}: write {SHORTHAND}, or a map such as '{{mask: false, reserved: 8}}'")
+        raise UsageError(
+            f"--layout {text!r}: write {SHORTHAND}, or a map such as '{{mask: false, reserved: 8}}'"
+        )
     try:
         return IdLayout.model_validate(value)
     except ValidationError as error:
         detail = error.errors()[0]
-        key = "".join(f"{part}." for part in detail["loc"] if isinstance(part, str | int)).rstrip(".")
+        key = "".join(f"{part}." for part in detail["loc"] if isinstance(part, str | int)).rstrip(
+            "."
+        )
         reason = detail["msg"].removeprefix("Value error, ")
         raise UsageError(f"--layout: {f'{key}: ' if key else ''}{reason}") from None
 
 
 def role_ids(proto) -> dict[str, int]:
-    """The ids of a `ModelProto` that have a role, `mask` among them: only those that are there."""
+    """The ids of a `ModelProto` that have a role, `mask` among them: only those that
+    are there.
+    """
     spec = proto.trainer_spec
     names = {spec.bos_piece: "bos", spec.eos_piece: "eos", spec.pad_piece: "pad", MASK: "mask"}
     found = {}
@@ -238,15 +306,21 @@ def role_ids(proto) -> dict[str, int]:
 
 
 def layout_of(proto) -> IdLayout:
-    """The layout of a `ModelProto`, as far as a model file holds it: special tokens, reserved ids, mask.
+    """The layout of a `ModelProto`, as far as a model file holds it: special tokens,
+    reserved ids, mask.
 
-    Special tokens are the rows before all others; control symbols of the text, which the file names, are none.
+    Special tokens are the rows before all others; control symbols of the text, which
+    the file names, are none.
     """
     by_id = {number: role for role, number in role_ids(proto).items()}
     reserved = re.compile(RESERVED.format(r"\d+"))
     controls, special = set(proto.trainer_spec.control_symbols), []
     for number, entry in enumerate(proto.pieces):
-        if entry.type not in (CONTROL, UNKNOWN) or entry.piece in controls or reserved.fullmatch(entry.piece):
+        if (
+            entry.type not in (CONTROL, UNKNOWN)
+            or entry.piece in controls
+            or reserved.fullmatch(entry.piece)
+        ):
             break
         if entry.piece != MASK:
             special.append(Special(token=entry.piece, role=by_id.get(number)))
@@ -256,7 +330,9 @@ def layout_of(proto) -> IdLayout:
 
 
 def set_roles(proto, layout: IdLayout) -> None:
-    """Name the layout's special tokens in the `trainer_spec` of a model, by id; -1 and no name for absent ones."""
+    """Name the layout's special tokens in the `trainer_spec` of a model, by id; -1 and
+    no name for absent ones.
+    """
     spec: sentencepiece_model_pb2.TrainerSpec = proto.trainer_spec
     ids = {entry.role: number for number, entry in enumerate(layout.special)}
     for role in ROLES:

@@ -1,11 +1,14 @@
-"""The model file of a tokenizer, and its folder: ids in one order for all of a run, rounded scores, exactly T ids.
+"""The model file of a tokenizer, and its folder: ids in one order for all of a run,
+rounded scores, exactly T ids.
 
-Special tokens (XLM-R's: `<s>` 0, `<pad>` 1, `</s>` 2, `<unk>` 3), then control symbols, reserved ids, 256 byte
-pieces if asked for, user-defined symbols, the pieces by (score descending, string ascending), and `<mask>` T - 1.
+Special tokens (XLM-R's: `<s>` 0, `<pad>` 1, `</s>` 2, `<unk>` 3), then control symbols,
+reserved ids, 256 byte pieces if asked for, user-defined symbols, the pieces by (score
+descending, string ascending), and `<mask>` T - 1.
 
-A piece is dead if segmenting its own string gives other pieces, so that no text can hold it. The best split of a
-piece is its best segmentation without the piece itself. Where it scores at least as high, the piece is shadowed;
-raising the score just above the split makes the piece reachable again.
+A piece is dead if segmenting its own string gives other pieces, so that no text can
+hold it. The best split of a piece is its best segmentation without the piece itself.
+Where it scores at least as high, the piece is shadowed; raising the score just above
+the split makes the piece reachable again.
 """
 
 import math
@@ -23,18 +26,35 @@ from vocap.errors import VocapError
 from vocap.files.io import replacing, write_json, write_tsv
 from vocap.tokenizer_files import model_file
 from vocap.tokenizer_files.id_layout import MASK, XLM_R_LAYOUT, IdLayout, layout_of, set_roles
-from vocap.tokenizer_files.model_file import BYTE, BYTES, CONTROL, NORMAL, SHAPE, UNKNOWN, USER_DEFINED
+from vocap.tokenizer_files.model_file import (
+    BYTE,
+    BYTES,
+    CONTROL,
+    NORMAL,
+    SHAPE,
+    UNKNOWN,
+    USER_DEFINED,
+)
 
-STEP = 2.0**-10  # sums of its multiples are exact in float32 (SentencePiece) and float64 (tokenizers) below 2^14
-ROUNDING = "every piece score is rounded to the nearest multiple of 2^-10, so that float32 and float64 sums agree"
-UNKNOWN_PENALTY = 10.0  # kUnkPenalty of unigram_model.cc: an unknown character costs the lowest score less 10
+# sums of its multiples are exact in float32 (SentencePiece) and float64 (tokenizers)
+# below 2^14
+STEP = 2.0**-10
+ROUNDING = (
+    "every piece score is rounded to the nearest multiple of 2^-10, so that float32 and "
+    "float64 sums agree"
+)
+UNKNOWN_PENALTY = (
+    10.0  # kUnkPenalty of unigram_model.cc: an unknown character costs the lowest score less 10
+)
 SYMBOL_SCORE = -0.1  # a user-defined symbol of n characters: n * max(0, highest score) - 0.1
 PIECE_COLUMNS = ("piece", "id", "score", "languages", "status", "shadowed_by")
 
 
 @dataclass(frozen=True)
 class Contents:
-    """The content of a tokenizer in any layout: distinct `pieces`, `scores` float [n] (natural log)."""
+    """The content of a tokenizer in any layout: distinct `pieces`, `scores` float [n]
+    (natural log).
+    """
 
     pieces: list[str]
     scores: np.ndarray
@@ -55,19 +75,24 @@ def round_scores(scores: np.ndarray) -> np.ndarray:
 
 def build_model(contents: Contents, normalizer_spec, layout: IdLayout = XLM_R_LAYOUT, trained=None):
     """The `ModelProto` of `lay_out`, with the scores rounded."""
-    return lay_out(replace(contents, scores=round_scores(contents.scores)), normalizer_spec, layout, trained)
+    return lay_out(
+        replace(contents, scores=round_scores(contents.scores)), normalizer_spec, layout, trained
+    )
 
 
 def lay_out(contents: Contents, normalizer_spec, layout: IdLayout = XLM_R_LAYOUT, trained=None):
     """The `ModelProto` of `contents` in the layout, every score as it is.
 
-    `normalizer_spec` is that of a trained model, so that text is normalised as in its training; `trained`: its
-    `TrainerSpec`, of which the keys of `SHAPE` are kept, for trainings that are to agree with it.
-    Raises VocapError for two rows of one name, and for a score that is no number.
+    `normalizer_spec` is that of a trained model, so that text is normalised as in its
+    training; `trained`: its `TrainerSpec`, of which the keys of `SHAPE` are kept, for
+    trainings that are to agree with it. Raises VocapError for two rows of one name, and
+    for a score that is no number.
     """
     scores = np.asarray(contents.scores, np.float64)
     if infinite := [contents.pieces[place] for place in np.flatnonzero(~np.isfinite(scores))]:
-        raise VocapError(f"the score of piece {infinite[0]!r} is not a finite number; every piece needs one")
+        raise VocapError(
+            f"the score of piece {infinite[0]!r} is not a finite number; every piece needs one"
+        )
     names = [*layout.names, *contents.controls, *contents.symbols, *contents.pieces]
     names += BYTES if contents.byte_fallback else ()
     if repeated := [name for name, times in Counter(names).items() if times > 1]:
@@ -106,10 +131,11 @@ def lay_out(contents: Contents, normalizer_spec, layout: IdLayout = XLM_R_LAYOUT
 
 
 def read_contents(proto, name: str) -> Contents:
-    """The pieces, symbols and byte fallback of any unigram `ModelProto`; `name` is said in errors.
+    """The pieces, symbols and byte fallback of any unigram `ModelProto`; `name` is said
+    in errors.
 
-    Its special tokens, reserved ids and mask (`layout_of`) are left out: a layout brings its own. Raises
-    VocapError as `check_unigram`.
+    Its special tokens, reserved ids and mask (`layout_of`) are left out: a layout
+    brings its own. Raises VocapError as `check_unigram`.
     """
     check_unigram(proto, name)
     pieces, scores, symbols, controls = [], [], [], []
@@ -127,11 +153,16 @@ def read_contents(proto, name: str) -> Contents:
 
 
 def check_unigram(proto, name: str) -> None:
-    """Raise VocapError for a model of another type, or whose spaces are not the beginnings of words."""
+    """Raise VocapError for a model of another type, or whose spaces are not the
+    beginnings of words.
+    """
     if proto.trainer_spec.model_type != sentencepiece_model_pb2.TrainerSpec.UNIGRAM:
         kind = sentencepiece_model_pb2.TrainerSpec.ModelType.Name(proto.trainer_spec.model_type)
         raise VocapError(f"{name}: a model of type {kind}; train it with --model_type=unigram")
-    if not proto.normalizer_spec.escape_whitespaces or proto.trainer_spec.treat_whitespace_as_suffix:
+    if (
+        not proto.normalizer_spec.escape_whitespaces
+        or proto.trainer_spec.treat_whitespace_as_suffix
+    ):
         raise VocapError(
             f"{name}: its spaces are not the beginnings of words (escape_whitespaces, "
             "treat_whitespace_as_suffix); train it with SentencePiece's defaults"
@@ -139,7 +170,9 @@ def check_unigram(proto, name: str) -> None:
 
 
 def serialize(proto) -> bytes:
-    """The bytes of the model file. Raises VocapError where SentencePiece does not load it."""
+    """The bytes of the model file. Raises VocapError where SentencePiece does not load
+    it.
+    """
     model_file.build_processor(proto, "the model that was built")
     return proto.SerializeToString(deterministic=True)
 
@@ -147,21 +180,27 @@ def serialize(proto) -> bytes:
 def relayout(proto, name: str, layout: IdLayout = XLM_R_LAYOUT):
     """The `ModelProto` of a stock model (`<unk> <s> </s>` first) in the layout.
 
-    All its pieces stay, with their scores rounded: in XLM-R's layout a model of `size` ids becomes one of
-    size + 2. `name` is said in errors. Raises VocapError for a model that is not unigram or has no pieces.
+    All its pieces stay, with their scores rounded: in XLM-R's layout a model of `size`
+    ids becomes one of size + 2. `name` is said in errors. Raises VocapError for a model
+    that is not unigram or has no pieces.
     """
     contents = read_contents(proto, name)
     controls = [control for control in contents.controls if control not in layout.names]
     return build_model(
-        replace(contents, controls=controls), proto.normalizer_spec, layout, trained=proto.trainer_spec
+        replace(contents, controls=controls),
+        proto.normalizer_spec,
+        layout,
+        trained=proto.trainer_spec,
     )
 
 
 def best_split(piece: str, scores: Mapping[str, float], unknown: float) -> tuple[float, list[str]]:
-    """Score and pieces of the best segmentation of `piece` (n code points) without `piece` itself.
+    """Score and pieces of the best segmentation of `piece` (n code points) without
+    `piece` itself.
 
-    `scores` holds natural logarithms; a character that is no piece costs `unknown`. The longest last piece wins
-    ties, as in SentencePiece's `EncodeOptimized`. A single character has no split: -inf.
+    `scores` holds natural logarithms; a character that is no piece costs `unknown`. The
+    longest last piece wins ties, as in SentencePiece's `EncodeOptimized`. A single
+    character has no split: -inf.
 
     >>> best_split("abc", {"a": -1.0, "b": -1.0, "bc": -1.5, "abc": -9.0, "c": -1.0}, -20.0)
     (-2.5, ['a', 'bc'])
@@ -190,13 +229,17 @@ def best_split(piece: str, scores: Mapping[str, float], unknown: float) -> tuple
 
 
 def raise_shadowed(contents: Contents) -> tuple[np.ndarray, dict[str, list[str]]]:
-    """Raise every shadowed piece of `contents` to its best split + 2^-10, shortest pieces first.
+    """Raise every shadowed piece of `contents` to its best split + 2^-10, shortest
+    pieces first.
 
-    The scores must be multiples of 2^-10 already. A split holds shorter pieces only, so one pass by length is
-    enough, and raising a piece never shadows another. Returns the new scores [n] and, for each piece raised, the
-    pieces that shadowed it. Pieces that hold a user-defined symbol stay as they are: the symbol comes first.
+    The scores must be multiples of 2^-10 already. A split holds shorter pieces only, so
+    one pass by length is enough, and raising a piece never shadows another. Returns the
+    new scores [n] and, for each piece raised, the pieces that shadowed it. Pieces that
+    hold a user-defined symbol stay as they are: the symbol comes first.
     """
-    scores = dict(zip(contents.pieces, np.asarray(contents.scores, np.float64).tolist(), strict=True))
+    scores = dict(
+        zip(contents.pieces, np.asarray(contents.scores, np.float64).tolist(), strict=True)
+    )
     table = scores | symbol_scores(contents)
     unknown = min(scores.values()) - UNKNOWN_PENALTY
     raised = {}
@@ -213,34 +256,46 @@ def raise_shadowed(contents: Contents) -> tuple[np.ndarray, dict[str, list[str]]
 def score_additions(contents: Contents, new: Mapping[str, float], share: float) -> dict[str, float]:
     """The scores of the new pieces beside `contents`, whose scores stay.
 
-    log(share p(x)), p of the language's own model, as in a mixture where the language has this share of the
-    tokens; not below the lowest old score, on which the penalty of unknown characters depends; and, as in
-    `raise_shadowed`, 2^-10 above the best split where that would win, shortest pieces first.
+    log(share p(x)), p of the language's own model, as in a mixture where the language
+    has this share of the tokens; not below the lowest old score, on which the penalty
+    of unknown characters depends; and, as in `raise_shadowed`, 2^-10 above the best
+    split where that would win, shortest pieces first.
     """
     lowest = float(np.min(contents.scores))
-    table = dict(zip(contents.pieces, np.asarray(contents.scores, np.float64).tolist(), strict=True))
+    table = dict(
+        zip(contents.pieces, np.asarray(contents.scores, np.float64).tolist(), strict=True)
+    )
     table |= symbol_scores(contents)
     shifted = round_scores(np.array(list(new.values())) + math.log(share))
     own = dict(zip(new, np.maximum(shifted, math.ceil(lowest / STEP) * STEP).tolist(), strict=True))
     for piece in sorted(own, key=lambda piece: (len(piece), piece)):
         split, _ = best_split(piece, table, lowest - UNKNOWN_PENALTY)
-        table[piece] = max(own[piece], math.floor(split / STEP) * STEP + STEP) if len(piece) > 1 else own[piece]
+        table[piece] = (
+            max(own[piece], math.floor(split / STEP) * STEP + STEP)
+            if len(piece) > 1
+            else own[piece]
+        )
     return {piece: table[piece] for piece in new}
 
 
 def symbol_scores(contents: Contents) -> dict[str, float]:
-    """The scores of the user-defined symbols of `contents` in a lattice (`unigram_model.cc`)."""
+    """The scores of the user-defined symbols of `contents` in a lattice
+    (`unigram_model.cc`).
+    """
     highest = max(0.0, float(np.max(contents.scores)))
     return {symbol: len(symbol.encode()) * highest + SYMBOL_SCORE for symbol in contents.symbols}
 
 
 def dead_pieces(proto) -> dict[str, list[str]]:
-    """Every dead piece of a `ModelProto`, with the pieces that its string becomes, by SentencePiece itself.
+    """Every dead piece of a `ModelProto`, with the pieces that its string becomes, by
+    SentencePiece itself.
 
     All pieces of type NORMAL are tried; in the order of their ids.
     """
     processor = bare_processor(proto)
-    pieces = [(index, entry.piece) for index, entry in enumerate(proto.pieces) if entry.type == NORMAL]
+    pieces = [
+        (index, entry.piece) for index, entry in enumerate(proto.pieces) if entry.type == NORMAL
+    ]
     answers = processor.encode([piece for _, piece in pieces], out_type=int, num_threads=1)
     return {
         piece: processor.id_to_piece(ids)
@@ -250,7 +305,9 @@ def dead_pieces(proto) -> dict[str, list[str]]:
 
 
 def bare_processor(proto) -> SentencePieceProcessor:
-    """The model with an identity normaliser and no dummy prefix: a string reaches the lattice as it is."""
+    """The model with an identity normaliser and no dummy prefix: a string reaches the
+    lattice as it is.
+    """
     bare = sentencepiece_model_pb2.ModelProto()
     bare.CopyFrom(proto)
     bare.normalizer_spec.Clear()
@@ -262,7 +319,9 @@ def bare_processor(proto) -> SentencePieceProcessor:
 
 
 def write_tokenizer(out: str | Path, proto, rows: Sequence[tuple], description: Mapping) -> None:
-    """Write `sentencepiece.model`, `pieces.tsv` and, last, `description.json`, each whole or not at all."""
+    """Write `sentencepiece.model`, `pieces.tsv` and, last, `description.json`, each
+    whole or not at all.
+    """
     out = Path(out)
     data = serialize(proto)
     (out / "description.json").unlink(missing_ok=True)  # it says that the folder is complete
@@ -283,10 +342,12 @@ def describe(
     left_out: Sequence[tuple[str, float]] = (),
     **more,
 ) -> tuple[list[tuple], dict]:
-    """Rows of `pieces.tsv`, and the entries of `description.json`: those of every kind, and `more` for some.
+    """Rows of `pieces.tsv`, and the entries of `description.json`: those of every kind,
+    and `more` for some.
 
-    Rows are the pieces and symbols by id, then those `left_out` (piece, score), without an id. `owners`: piece to
-    languages; `status`: that of pieces which are not `ok`; `shadows`: the segmentation of a raised or dead piece.
+    Rows are the pieces and symbols by id, then those `left_out` (piece, score), without
+    an id. `owners`: piece to languages; `status`: that of pieces which are not `ok`;
+    `shadows`: the segmentation of a raised or dead piece.
     """
     # rows
     rows = []
@@ -296,7 +357,10 @@ def describe(
             rows.append((entry.piece, index, entry.score, status.get(entry.piece, own)))
     rows += [(piece, None, score, "dropped") for piece, score in left_out]
     # entries
-    pieces, dead = sum(entry.type == NORMAL for entry in proto.pieces), list(status.values()).count("dead")
+    pieces, dead = (
+        sum(entry.type == NORMAL for entry in proto.pieces),
+        list(status.values()).count("dead"),
+    )
     description = {
         "kind": kind,
         "total": len(proto.pieces),
@@ -310,7 +374,14 @@ def describe(
         "versions": {"vocap": __version__, "sentencepiece": sentencepiece.__version__},
     }
     return [
-        (piece, index, score, ",".join(owners.get(piece, ())), state, " ".join(shadows.get(piece, ())))
+        (
+            piece,
+            index,
+            score,
+            ",".join(owners.get(piece, ())),
+            state,
+            " ".join(shadows.get(piece, ())),
+        )
         for piece, index, score, state in rows
     ], description
 
@@ -326,7 +397,8 @@ def write_as_trained(
 ) -> dict:
     """Write a tokenizer with its scores as they are: dead pieces are reported, not repaired.
 
-    `owners`: piece to languages, `more`: further entries of `description.json`, which is returned.
+    `owners`: piece to languages, `more`: further entries of `description.json`, which
+    is returned.
     """
     dead = dead_pieces(proto)
     status = dict.fromkeys(dead, "dead")

@@ -1,4 +1,5 @@
-"""SentencePiece model files: a `.model` is a protobuf (`sentencepiece_model.proto`), parsed as data.
+"""SentencePiece model files: a `.model` is a protobuf (`sentencepiece_model.proto`),
+parsed as data.
 
 What a model must hold is SentencePiece's to say: it loads it, or refuses.
 """
@@ -27,19 +28,27 @@ _REMEDY = "train it again, or download it again from where you trust"
 
 
 def find_model(path: Path) -> Path:
-    """The .model that a path names, or that of a folder. Raises VocapError where there is none, or several."""
+    """The .model that a path names, or that of a folder. Raises VocapError where there
+    is none, or several.
+    """
     if not path.exists():
-        raise VocapError(f"{path}: no such tokenizer; give a .model, a tokenizer.json or a folder with one")
+        raise VocapError(
+            f"{path}: no such tokenizer; give a .model, a tokenizer.json or a folder with one"
+        )
     models = [path] if path.is_file() else list(path.glob(MODEL)) or sorted(path.glob("*.model"))
     if len(models) != 1:
         found = listed([model.name for model in models]) or "none"
-        raise VocapError(f"{path}: not one SentencePiece .model in it ({found}); name the file itself")
+        raise VocapError(
+            f"{path}: not one SentencePiece .model in it ({found}); name the file itself"
+        )
     return models[0]
 
 
 @dataclass(frozen=True)
 class Pieces:
-    """The content of a model: `pieces[id]`, `scores` float32 [V] (natural log), `types` int8 [V]."""
+    """The content of a model: `pieces[id]`, `scores` float32 [V] (natural log), `types`
+    int8 [V].
+    """
 
     pieces: list[str]
     scores: np.ndarray
@@ -47,14 +56,18 @@ class Pieces:
 
 
 def read_model(path: str | Path):
-    """The `ModelProto` of a file that SentencePiece loads. Raises VocapError, naming the file."""
+    """The `ModelProto` of a file that SentencePiece loads. Raises VocapError, naming
+    the file.
+    """
     proto = _parse(path)
     build_processor(proto, path)
     return proto
 
 
 def read_pieces(path: str | Path) -> Pieces:
-    """The pieces of a model file, by id. Raises VocapError, naming a file that is no model."""
+    """The pieces of a model file, by id. Raises VocapError, naming a file that is no
+    model.
+    """
     entries = _parse(path).pieces
     return Pieces(
         [entry.piece for entry in entries],
@@ -69,13 +82,19 @@ def load_processor(path: str | Path):
 
 
 def build_processor(proto, path: str | Path):
-    """A `SentencePieceProcessor` of a `ModelProto`. Raises VocapError, naming `path`, for one that is refused."""
+    """A `SentencePieceProcessor` of a `ModelProto`. Raises VocapError, naming `path`,
+    for one that is refused.
+    """
     import sentencepiece  # most readers of pieces need no processor
 
     try:
-        return sentencepiece.SentencePieceProcessor(model_proto=proto.SerializeToString(deterministic=True))
+        return sentencepiece.SentencePieceProcessor(
+            model_proto=proto.SerializeToString(deterministic=True)
+        )
     except (RuntimeError, OSError) as error:
-        raise VocapError(f"{path}: SentencePiece cannot use it ({str(error).strip()}); {_REMEDY}") from None
+        raise VocapError(
+            f"{path}: SentencePiece cannot use it ({str(error).strip()}); {_REMEDY}"
+        ) from None
 
 
 def _parse(path: str | Path):
@@ -90,6 +109,10 @@ def _parse(path: str | Path):
     except DecodeError:
         proto = None
     # protobuf gives bytes for a string that is not UTF-8
-    if not proto or not proto.pieces or not all(isinstance(entry.piece, str) for entry in proto.pieces):
+    if (
+        not proto
+        or not proto.pieces
+        or not all(isinstance(entry.piece, str) for entry in proto.pieces)
+    ):
         raise VocapError(f"{path}: not a usable SentencePiece model, or one cut short; {_REMEDY}")
     return proto

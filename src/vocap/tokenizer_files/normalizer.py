@@ -1,26 +1,31 @@
 r"""SentencePiece's normalisation written in the steps that a `tokenizer.json` can hold.
 
-SentencePiece replaces, from left to right, the longest key of its table (`Normalizer::NormalizePrefix`).
-`Precompiled`, the step of `tokenizers` that reads the same table, works by grapheme: under 6 bytes it takes the
-shortest key and drops the rest of the grapheme (tone marks vanish), above that it sees single code points. So:
+SentencePiece replaces, from left to right, the longest key of its table
+(`Normalizer::NormalizePrefix`). `Precompiled`, the step of `tokenizers` that reads the
+same table, works by grapheme: under 6 bytes it takes the shortest key and drops the
+rest of the grapheme (tone marks vanish), above that it sees single code points. So:
 
-1. A break (U+0001, which the table deletes, or a code where it deletes nothing) goes before the marks that would
-   join a grapheme of a key: then `Precompiled` sees one code point at a time, which it maps exactly.
-2. Keys of several code points are what NFC composes, once each of their code points is mapped. A fence goes
-   before every mark that NFC would compose or reorder although it ends no key.
-3. `Precompiled`, `NFC`, and the fences away. The few keys that NFC does not know (scripts younger than its
-   tables) are replaced before, one by one.
+1. A break (U+0001, which the table deletes, or a code where it deletes nothing) goes
+   before the marks that would join a grapheme of a key: then `Precompiled` sees one
+   code point at a time, which it maps exactly.
+2. Keys of several code points are what NFC composes, once each of their code points is
+   mapped. A fence goes before every mark that NFC would compose or reorder although it
+   ends no key.
+3. `Precompiled`, `NFC`, and the fences away. The few keys that NFC does not know
+   (scripts younger than its tables) are replaced before, one by one.
 
-A small table that does not compose as NFC does, as of a user's own file, is replaced key by key instead
-(`replacements`).
+A small table that does not compose as NFC does, as of a user's own file, is replaced
+key by key instead (`replacements`).
 
-User-defined symbols are found as SentencePiece finds them, and kept as they are written: at each place of a text,
-it takes the longest symbol, else the longest key of the table, and continues behind it (`PrefixMatcher`). One pass
-finds them so and puts a fence behind each; a symbol that the table or NFC would change is then replaced by a
+User-defined symbols are found as SentencePiece finds them, and kept as they are
+written: at each place of a text, it takes the longest symbol, else the longest key of
+the table, and continues behind it (`PrefixMatcher`). One pass finds them so and puts a
+fence behind each; a symbol that the table or NFC would change is then replaced by a
 placeholder until both are done.
 
-Fences and the placeholders of user-defined symbols are sequences of two code points that no text can hold
-(`Codes`). All of this is computed from the table of the model at hand. See docs/tokenizers.md.
+Fences and the placeholders of user-defined symbols are sequences of two code points
+that no text can hold (`Codes`). All of this is computed from the table of the model at
+hand. See docs/tokenizers.md.
 """
 
 import functools
@@ -34,23 +39,33 @@ from tokenizers import Regex, normalizers
 from vocap.errors import VocapError
 
 SPACE = "\u2581"
-SEPARATOR = "\ufdd1"  # between texts that are normalised in one call: NFC never composes across a noncharacter
+# between texts that are normalised in one call: NFC never composes across a
+# noncharacter
+SEPARATOR = "\ufdd1"
 MAX_SINGLE_KEYS = 1000  # every key replaced on its own costs 0.2 microseconds a line
-# Contains whatever continues a grapheme (Extend and SpacingMark of UAX 29) in any version of Unicode: all but the
-# categories of characters that do not, so that unassigned code points are in it. A needless break has no effect.
-_JOINERS = r"[^\p{L}\p{N}\p{P}\p{S}\p{Z}\p{Cc}\p{Co}]\x{e33}\x{eb3}\x{ff9e}\x{ff9f}\x{1f3fb}-\x{1f3ff}"
+# Contains whatever continues a grapheme (Extend and SpacingMark of UAX 29) in any
+# version of Unicode: all but the categories of characters that do not, so that
+# unassigned code points are in it. A needless break has no effect.
+_JOINERS = (
+    r"[^\p{L}\p{N}\p{P}\p{S}\p{Z}\p{Cc}\p{Co}]\x{e33}\x{eb3}\x{ff9e}\x{ff9f}\x{1f3fb}-\x{1f3ff}"
+)
 _NFC, _NFD = normalizers.NFC(), normalizers.NFD()
 _LEAF = np.uint32(1 << 8)  # DoubleArrayUnit::has_leaf
 _VALUE = np.uint32((1 << 31) - 1)  # DoubleArrayUnit::value
-_LABEL = np.uint32(1 << 31 | 0xFF)  # DoubleArrayUnit::label: a leaf's has the highest bit, so it matches no byte
+# DoubleArrayUnit::label: a leaf's has the highest bit, so it matches no byte
+_LABEL = np.uint32(1 << 31 | 0xFF)
 _BYTES = np.arange(256, dtype=np.uint32)
 
 
 def read_charsmap(blob: bytes) -> dict[str, str]:
-    """Key to replacement of every rule of a precompiled character map; empty for an empty blob.
+    """Key to replacement of every rule of a precompiled character map; empty for an
+    empty blob.
 
-    A map is `<bytes of the trie: uint32><trie: a Darts double array of uint32 units><replacements, each ended by
-    NUL>` (`Normalizer::DecodePrecompiledCharsMap`). The trie is walked by level, with the key of each node.
+    A map is
+    `<bytes of the trie: uint32><trie: a Darts double array of uint32 units>` and
+    `<replacements, each ended by NUL>`
+    (`Normalizer::DecodePrecompiledCharsMap`). The trie is walked by level, with the key
+    of each node.
     """
     trie_bytes = int.from_bytes(blob[:4], "little")
     units, replacements = np.frombuffer(blob[4 : 4 + trie_bytes], "<u4"), blob[4 + trie_bytes :]
@@ -62,7 +77,9 @@ def read_charsmap(blob: bytes) -> dict[str, str]:
         # the replacements of keys that end here
         ends = np.flatnonzero(found & _LEAF)
         for place, start in zip(ends.tolist(), (units[bases[ends]] & _VALUE).tolist(), strict=True):
-            rules[keys[place].decode("utf-8")] = replacements[start : replacements.index(0, start)].decode("utf-8")
+            rules[keys[place].decode("utf-8")] = replacements[
+                start : replacements.index(0, start)
+            ].decode("utf-8")
         # the children of every node: each byte whose unit has it as its label
         parents, labels = [], []
         for start in range(0, len(bases), 4096):  # 4096 x 256 units at a time: 4 MB
@@ -72,16 +89,21 @@ def read_charsmap(blob: bytes) -> dict[str, str]:
             labels.append(_BYTES[columns])
         parent, label = np.concatenate(parents), np.concatenate(labels)
         nodes = bases[parent] ^ label
-        keys = [keys[key] + bytes((byte,)) for key, byte in zip(parent.tolist(), label.tolist(), strict=True)]
+        keys = [
+            keys[key] + bytes((byte,))
+            for key, byte in zip(parent.tolist(), label.tolist(), strict=True)
+        ]
     return rules
 
 
 class Codes:
-    """Sequences of two code points that stand for something inside the normaliser, and that no text can forge.
+    """Sequences of two code points that stand for something inside the normaliser, and
+    that no text can forge.
 
-    The first one, `escape`, is replaced in the text by `literal` before anything else, and `literal` by it at the
-    end; in between, each one was put there by a step of the normaliser. The code points are noncharacters and
-    of private use, none of them in `taken`: no table maps them, and they neither compose nor join a grapheme.
+    The first one, `escape`, is replaced in the text by `literal` before anything else,
+    and `literal` by it at the end; in between, each one was put there by a step of the
+    normaliser. The code points are noncharacters and of private use, none of them in
+    `taken`: no table maps them, and they neither compose nor join a grapheme.
     """
 
     def __init__(self, taken: set[str]):
@@ -108,27 +130,33 @@ def build_normalizer(
 ) -> normalizers.Normalizer:
     """The normalizer that gives what SentencePiece's gives, for every text.
 
-    `rules` is `read_charsmap(charsmap)`; `symbols` are the user-defined symbols, which are kept as they are
-    written. Raises VocapError where the table cannot be expressed.
+    `rules` is `read_charsmap(charsmap)`; `symbols` are the user-defined symbols, which
+    are kept as they are written. Raises VocapError where the table cannot be expressed.
     """
     steps: list[normalizers.Normalizer] = []
     prefix = normalizers.Prepend(SPACE)  # leaves an empty text as it is
     if remove_extra_spaces and (spaced := [symbol for symbol in symbols if " " in symbol]):
         raise VocapError(
-            f"the user-defined symbol {spaced[0]!r} holds a space, and the model's normaliser removes spaces; "
+            f"the user-defined symbol {spaced[0]!r} holds a space, and the model's normaliser "
+            "removes spaces; "
             "leave the symbol out"
         )
     if rules:
-        codes = Codes({character for text in chain(rules, rules.values(), symbols) for character in text})
+        codes = Codes(
+            {character for text in chain(rules, rules.values(), symbols) for character in text}
+        )
         steps.append(normalizers.Replace(codes.escape, codes.literal))
         if dummy_prefix and not remove_extra_spaces:
-            # only a text that is empty from the start gets no prefix, not one whose characters are deleted
+            # only a text that is empty from the start gets no prefix, not one whose
+            # characters are deleted
             steps.append(normalizers.Prepend(codes.prefix))
             prefix = normalizers.Replace(codes.prefix, SPACE)
         if len(rules) <= MAX_SINGLE_KEYS and _changed_without_rule(rules):
             steps += replacements(rules, symbols, codes)
         else:
-            hide, show = symbol_steps(rules, symbols, codes, composing_characters(rules) | reordered_characters())
+            hide, show = symbol_steps(
+                rules, symbols, codes, composing_characters(rules) | reordered_characters()
+            )
             steps += [*hide, *_charsmap_steps(rules, charsmap, codes), *show]
     if remove_extra_spaces:
         steps += [normalizers.Replace(Regex(" {2,}"), " "), normalizers.Replace(Regex(r"\A "), "")]
@@ -136,26 +164,31 @@ def build_normalizer(
         steps.append(prefix)
     steps.append(normalizers.Replace(" ", SPACE))
     if remove_extra_spaces:
-        # a prefix before nothing and a U+2581 of the text itself go too; looking behind keeps long runs linear
+        # a prefix before nothing and a U+2581 of the text itself go too; looking behind
+        # keeps long runs linear
         steps.append(normalizers.Replace(Regex(rf"(?<!{SPACE}){SPACE}+\z"), ""))
     if rules:
         steps.append(normalizers.Replace(codes.literal, codes.escape))
     return normalizers.Sequence(steps)
 
 
-def _charsmap_steps(rules: dict[str, str], charsmap: bytes, codes: Codes) -> list[normalizers.Normalizer]:
+def _charsmap_steps(
+    rules: dict[str, str], charsmap: bytes, codes: Codes
+) -> list[normalizers.Normalizer]:
     deleted = {key for key, value in rules.items() if len(key) == 1 and not value}
     separator = min(deleted, default="") or codes.new()
     single = single_keys(rules)
     without = _changed_without_rule(rules)
     if len(single) > MAX_SINGLE_KEYS or without:
         raise VocapError(
-            f"the model's normaliser differs from Unicode's NFC in {len(single)} rules and {len(without)} code "
+            f"the model's normaliser differs from Unicode's NFC in {len(single)} rules and "
+            f"{len(without)} code "
             "points, too many for an export; train the model with nmt_nfkc"
         )
     return [
         *(normalizers.Replace(key, rules[key]) for key in single),
-        # a deletion at the very start of a text would shift the offsets in `Precompiled`
+        # a deletion at the very start of a text would shift the offsets in
+        # `Precompiled`
         *([normalizers.Replace(Regex(rf"\A{character_class(deleted)}+"), "")] if deleted else []),
         normalizers.Replace(Regex(fences(rules, deleted)), codes.fence),
         normalizers.Replace(Regex(breaks(rules)), separator),
@@ -167,7 +200,9 @@ def _charsmap_steps(rules: dict[str, str], charsmap: bytes, codes: Codes) -> lis
 
 
 def single_keys(rules: dict[str, str]) -> list[str]:
-    """The keys of several code points whose value is not the NFC of their mapped code points, longest first."""
+    """The keys of several code points whose value is not the NFC of their mapped code
+    points, longest first.
+    """
     several = [key for key in rules if len(key) > 1]
     if not several:
         return []
@@ -178,22 +213,30 @@ def single_keys(rules: dict[str, str]) -> list[str]:
 
 
 def _changed_without_rule(rules: dict[str, str]) -> list[str]:
-    """The code points whose value (themselves, where no rule has them) is not in NFC."""
+    """The code points whose value (themselves, where no rule has them) is not in
+    NFC.
+    """
     values = {character: rules.get(character, character) for character in _characters()}
     composed = _NFC.normalize_str(SEPARATOR.join(values.values())).split(SEPARATOR)
     return [
-        character for (character, value), other in zip(values.items(), composed, strict=True) if value != other
+        character
+        for (character, value), other in zip(values.items(), composed, strict=True)
+        if value != other
     ]
 
 
 def _characters() -> list[str]:
-    """Every code point of the planes that hold characters: the others are unassigned or of private use."""
+    """Every code point of the planes that hold characters: the others are unassigned or
+    of private use.
+    """
     codes = chain(range(0xD800), range(0xE000, 0x40000), range(0xE0000, 0xE1000))
     return [chr(code) for code in codes if chr(code) != SEPARATOR]
 
 
 def breaks(rules: dict[str, str]) -> str:
-    """A regular expression of the places, inside graphemes of less than 6 bytes, that need a break."""
+    """A regular expression of the places, inside graphemes of less than 6 bytes, that
+    need a break.
+    """
     first = {key[0] for key in rules}
     short = [character for character in first if ord(character) < 0x800]  # 1 or 2 bytes
     long = [character for character in first if 0x800 <= ord(character) < 0x10000]  # 3 bytes
@@ -207,8 +250,9 @@ def breaks(rules: dict[str, str]) -> str:
 def fences(rules: dict[str, str], deleted: set[str]) -> str:
     """A regular expression of the places before which NFC must not look back.
 
-    They lie before a code point that NFC composes, or that follows another mark and could be reordered; but not
-    inside a key. Not at the start of a text: there `NormalizedString` loses its alignment.
+    They lie before a code point that NFC composes, or that follows another mark and
+    could be reordered; but not inside a key. Not at the start of a text: there
+    `NormalizedString` loses its alignment.
     """
     reordered = reordered_characters()
     composing = composing_characters(rules)
@@ -237,7 +281,9 @@ def _composed_by_nfc() -> frozenset[str]:
 
 @functools.cache
 def reordered_characters() -> frozenset[str]:
-    """The marks (canonical combining class above 0) that the NFC of `tokenizers` moves, asked of itself."""
+    """The marks (canonical combining class above 0) that the NFC of `tokenizers` moves,
+    asked of itself.
+    """
     codes = (*range(0x300, 0xD800), *range(0xF900, 0x20000), *range(0xE0000, 0xE0200))
     candidates = [chr(code) for code in codes if chr(code) != SEPARATOR]
     last = "\u0345"  # of the highest class, 240: any other mark moves before it
@@ -256,18 +302,23 @@ def symbol_steps(
 ) -> tuple[list[normalizers.Normalizer], list[normalizers.Normalizer]]:
     """The steps before the table is applied and those after NFC.
 
-    `moved` are the code points that NFC joins to others or reorders. A symbol without any of these and of the
-    table's keys stays in the text; the fence behind it keeps its last code point from what follows.
+    `moved` are the code points that NFC joins to others or reorders. A symbol without
+    any of these and of the table's keys stays in the text; the fence behind it keeps
+    its last code point from what follows.
     """
     hidden = [
-        symbol for symbol in symbols if any(character in rules or character in moved for character in symbol)
+        symbol
+        for symbol in symbols
+        if any(character in rules or character in moved for character in symbol)
     ]
     first = {key[0] for key in rules}
     if not hidden and not any(symbol[-1] in first for symbol in symbols):
         return [], []
     longest = sorted(symbols, key=lambda symbol: (-len(symbol), symbol))
     taken = "|".join([*map(literal, longest), *_swallowing(rules, symbols)])
-    hide: list[normalizers.Normalizer] = [normalizers.Replace(Regex(rf"(?:{taken})\K"), codes.fence)]
+    hide: list[normalizers.Normalizer] = [
+        normalizers.Replace(Regex(rf"(?:{taken})\K"), codes.fence)
+    ]
     show: list[normalizers.Normalizer] = []
     composing = {character for key in rules for character in key[1:]}
     inside = inside_keys(rules) if any(symbol[0] in composing for symbol in hidden) else ""
@@ -282,8 +333,12 @@ def symbol_steps(
     return hide, show
 
 
-def replacements(rules: dict[str, str], symbols: Sequence[str], codes: Codes) -> list[normalizers.Normalizer]:
-    """The steps of a whole table, each key by itself: found in one pass, then by placeholders, then the values."""
+def replacements(
+    rules: dict[str, str], symbols: Sequence[str], codes: Codes
+) -> list[normalizers.Normalizer]:
+    """The steps of a whole table, each key by itself: found in one pass, then by
+    placeholders, then the values.
+    """
     texts = rules | {symbol: symbol for symbol in symbols}
     first, then = (sorted(some, key=lambda text: (-len(text), text)) for some in (symbols, rules))
     found = "|".join(map(literal, dict.fromkeys((*first, *then))))
@@ -296,7 +351,9 @@ def replacements(rules: dict[str, str], symbols: Sequence[str], codes: Codes) ->
 
 
 def _swallowing(rules: dict[str, str], symbols: Sequence[str]) -> list[str]:
-    """Expressions of the keys that may take the start of a symbol, or of another such key; longest first."""
+    """Expressions of the keys that may take the start of a symbol, or of another such
+    key; longest first.
+    """
     several = [key for key in rules if len(key) > 1]
     starts, keys = set(), set()
     new = {symbol[0] for symbol in symbols}
@@ -328,23 +385,31 @@ def character_class(characters: Iterable[str]) -> str:
             ranges.append([code, code])
     if not ranges:
         return NOTHING
-    return "[" + "".join(f"\\x{{{a:x}}}" + (f"-\\x{{{b:x}}}" if b > a else "") for a, b in ranges) + "]"
+    return (
+        "["
+        + "".join(f"\\x{{{a:x}}}" + (f"-\\x{{{b:x}}}" if b > a else "") for a, b in ranges)
+        + "]"
+    )
 
 
 def inside_keys(rules: dict[str, str]) -> str:
-    """Alternatives that match inside a key of `rules`: the code points before, and the next one.
+    """Alternatives that match inside a key of `rules`: the code points before, and the
+    next one.
 
-    Keys with a common beginning are merged into classes: 220,255 keys become some hundred
-    alternatives. Every beginning of a key is a key (checked in the tests), so each prefix counts.
+    Keys with a common beginning are merged into classes: 220,255 keys become some
+    hundred alternatives. Every beginning of a key is a key (checked in the tests), so
+    each prefix counts.
     """
     several = [key for key in rules if len(key) > 1]
     alternatives = []
     for length in range(1, max(map(len, several), default=1)):
-        starts: dict[str, set[str]] = defaultdict(set)  # the code points after the first: the first ones
+        # the code points after the first: the first ones
+        starts: dict[str, set[str]] = defaultdict(set)
         for key in several:
             if len(key) > length:
                 starts[key[1 : length + 1]].add(key[0])
-        endings: dict[tuple[frozenset, str], set[str]] = defaultdict(set)  # first ones, middle: last ones
+        # first ones, middle: last ones
+        endings: dict[tuple[frozenset, str], set[str]] = defaultdict(set)
         for rest, first in starts.items():
             endings[frozenset(first), rest[:-1]].add(rest[-1])
         middles: dict[tuple[frozenset, frozenset], set[str]] = defaultdict(set)

@@ -1,9 +1,11 @@
-"""Held-out code length under a Kneser-Ney bigram over tokens: one model a language and tokenizer.
+"""Held-out code length under a Kneser-Ney bigram over tokens: one model a language and
+tokenizer.
 
-P(w | v) = max(c(v, w) - D, 0) / c(v) + D N(v .) / c(v) P(w), N(v .) the number of different successors of v. P(w)
-is made in the same way from N(. w), the number of different predecessors of w, and from 1 / (V + 1).
-D = n1 / (n1 + 2 n2), n1 and n2 the numbers of counts that are 1 and 2 (Ney, Essen and Kneser 1994). The border of
-a line is a symbol beside the V ids: it precedes the first token and follows the last one.
+P(w | v) = max(c(v, w) - D, 0) / c(v) + D N(v .) / c(v) P(w), N(v .) the number of
+different successors of v. P(w) is made in the same way from N(. w), the number of
+different predecessors of w, and from 1 / (V + 1). D = n1 / (n1 + 2 n2), n1 and n2 the
+numbers of counts that are 1 and 2 (Ney, Essen and Kneser 1994). The border of a line is
+a symbol beside the V ids: it precedes the first token and follows the last one.
 """
 
 from collections.abc import Sequence
@@ -17,16 +19,22 @@ from vocap.text_files.lines import read_blocks
 from vocap.tokenizer_files.encoders import Encoder
 
 NO_DISCOUNT = 0.5  # D where no count is 1
-CHARACTERS = 50_000  # of a language's training text: 86 languages take 10 s of a byte-level tokenizer.json
-FOLDS, LEAST_LINES = 10, 1000  # of a text without training lines, and the lines that it needs for them
+CHARACTERS = (
+    50_000  # of a language's training text: 86 languages take 10 s of a byte-level tokenizer.json
+)
+# of a text without training lines, and the lines that it needs for them
+FOLDS, LEAST_LINES = (
+    10,
+    1000,
+)
 
 
 @dataclass(frozen=True)
 class Bigram:
     """A trained model of V ids; the border is number V.
 
-    `pairs` int64 [P], v (V + 1) + w in rising order, with `counts` [P]; by symbol, float64 [V + 1]: `unigram`
-    P(w), `occurrences` c(v), `backoff` D N(v .).
+    `pairs` int64 [P], v (V + 1) + w in rising order, with `counts` [P]; by symbol,
+    float64 [V + 1]: `unigram` P(w), `occurrences` c(v), `backoff` D N(v .).
     """
 
     pairs: np.ndarray
@@ -37,7 +45,9 @@ class Bigram:
     discount: float
 
     def probabilities(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """P(right | left), float64, of arrays of ids; those of a v that never occurred are P(right)."""
+        """P(right | left), float64, of arrays of ids; those of a v that never occurred
+        are P(right).
+        """
         wanted = left * len(self.unigram) + right
         place = np.minimum(np.searchsorted(self.pairs, wanted), len(self.pairs) - 1)
         counts = np.where(self.pairs[place] == wanted, self.counts[place], 0)
@@ -47,7 +57,9 @@ class Bigram:
 
 
 def training_sample(path: str | Path, characters: int = CHARACTERS) -> list[str]:
-    """Lines spread evenly over a file, about so many characters in all; all lines of one that holds fewer."""
+    """Lines spread evenly over a file, about so many characters in all; all lines of
+    one that holds fewer.
+    """
     share = characters / max(1, sum(len(line) for lines in read_blocks(path) for line in lines))
     chosen, seen, kept = [], 0, 0
     for lines in read_blocks(path):
@@ -74,17 +86,29 @@ def _train(left: np.ndarray, right: np.ndarray, size: int) -> Bigram:
     spread = lower * np.count_nonzero(predecessors) / (size + 1)
     unigram = (np.maximum(predecessors - lower, 0) + spread) / len(pairs)
     discount = _discount(counts)
-    return Bigram(pairs, counts, unigram, np.bincount(left, minlength=size + 1), discount * successors, discount)
+    return Bigram(
+        pairs,
+        counts,
+        unigram,
+        np.bincount(left, minlength=size + 1),
+        discount * successors,
+        discount,
+    )
 
 
 def train_on(path: Path, encoder: Encoder) -> Bigram | None:
-    """The model of the sample of a file of training text; None where there is no such file, or no text in it."""
+    """The model of the sample of a file of training text; None where there is no such
+    file, or no text in it.
+    """
     lines = training_sample(path) if path.is_file() else []
     return train_bigram(encoder.encode_batch(lines), encoder.size) if lines else None
 
 
-def code_lengths(model: Bigram | None, lines: Sequence[Sequence[int]], unknown_bytes: np.ndarray) -> np.ndarray:
-    """Bits of each line, its end included, float64 [lines]; without a model those of unknown characters alone.
+def code_lengths(
+    model: Bigram | None, lines: Sequence[Sequence[int]], unknown_bytes: np.ndarray
+) -> np.ndarray:
+    """Bits of each line, its end included, float64 [lines]; without a model those of
+    unknown characters alone.
 
     `unknown_bytes`, int [lines]: UTF-8 bytes of the characters that `<unk>` stands for.
     """
@@ -97,7 +121,8 @@ def code_lengths(model: Bigram | None, lines: Sequence[Sequence[int]], unknown_b
 
 
 def fold_lengths(lines: Sequence[Sequence[int]], size: int) -> np.ndarray:
-    """Bits of each line of ids below `size` under the model of those whose number is another modulo `FOLDS`.
+    """Bits of each line of ids below `size` under the model of those whose number is
+    another modulo `FOLDS`.
 
     Float64 [lines]; NaN where there are fewer than `LEAST_LINES`.
     """
@@ -107,12 +132,18 @@ def fold_lengths(lines: Sequence[Sequence[int]], size: int) -> np.ndarray:
     bits = np.zeros(len(left))
     for fold in range(FOLDS):
         own = line % FOLDS == fold
-        bits[own] = -np.log2(_train(left[~own], right[~own], size).probabilities(left[own], right[own]))
+        bits[own] = -np.log2(
+            _train(left[~own], right[~own], size).probabilities(left[own], right[own])
+        )
     return np.bincount(line, bits, minlength=len(lines))
 
 
-def _neighbours(lines: Sequence[Sequence[int]], border: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """All pairs of neighbours of all lines, borders included, and the number of the line of each, int64."""
+def _neighbours(
+    lines: Sequence[Sequence[int]], border: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """All pairs of neighbours of all lines, borders included, and the number of the
+    line of each, int64.
+    """
     lengths = np.fromiter(map(len, lines), np.int64, len(lines)) + 1
     ends = np.cumsum(lengths)
     symbols = np.full(ends[-1] + 1 if len(lines) else 1, border, np.int64)

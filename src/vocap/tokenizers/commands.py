@@ -1,6 +1,8 @@
-"""`vocap fit`, `joint`, `mono`, `bpe`: tokenizers; `export`, `card`: a finished one for Hugging Face.
+"""`vocap fit`, `joint`, `mono`, `bpe`: tokenizers; `export`, `card`: a finished one for
+Hugging Face.
 
-Imports inside functions are of numba's kernels, which take a second that short jobs save.
+Imports inside functions are of numba's kernels, which take a second that short jobs
+save.
 """
 
 from collections import Counter
@@ -38,15 +40,23 @@ PATH = click.Path(path_type=Path)
 FILE = click.Path(path_type=Path, dir_okay=False)
 FOLDER = click.Path(path_type=Path, file_okay=False)
 OUT = click.option("-o", "--output", "out", required=True, type=FOLDER, help="Folder to write.")
-WEIGHTS = click.option("--weights", required=True, type=PATH, help="Table with the columns language, n.")
-ALPHA = click.option("--alpha", default=0.7, type=options.Real(0, 10), help="Share of a language (Equation 3).")
+WEIGHTS = click.option(
+    "--weights", required=True, type=PATH, help="Table with the columns language, n."
+)
+ALPHA = click.option(
+    "--alpha", default=0.7, type=options.Real(0, 10), help="Share of a language (Equation 3)."
+)
 PER = click.option(
-    "--per", type=click.Choice(["line", "character"]), default="line", help="Unit of the languages' shares."
+    "--per",
+    type=click.Choice(["line", "character"]),
+    default="line",
+    help="Unit of the languages' shares.",
 )
 CURVE = click.option(
     "--curve",
     type=FILE,
-    help="Table to write, for vocap size: tokens and ALP of held-out text at eight T up to the largest.",
+    help="Table to write, for vocap size: tokens and ALP of held-out text at eight T up to the "
+    "largest.",
 )
 
 
@@ -61,7 +71,9 @@ def _check(settings: TextSettings, layout) -> None:
 
 
 @click.command()
-@click.option("--allocation", required=True, type=PATH, help="Folder with allocation.tsv and vocabulary.tsv.")
+@click.option(
+    "--allocation", required=True, type=PATH, help="Folder with allocation.tsv and vocabulary.tsv."
+)
 @click.option(
     "--vocabularies",
     required=True,
@@ -74,10 +86,11 @@ def _check(settings: TextSettings, layout) -> None:
 @options.id_layout
 @OUT
 def fit(allocation, vocabularies, weights, alpha, layout, out, **rows) -> None:
-    """Score the pieces of an allocation: the VOCAP tokenizer. The normaliser is that of the languages' models.
+    """Score the pieces of an allocation: the VOCAP tokenizer. The normaliser is that of
+    the languages' models.
 
-    Writes sentencepiece.model (T ids), pieces.tsv (every piece, its languages and its status) and
-    description.json.
+    Writes sentencepiece.model (T ids), pieces.tsv (every piece, its languages and its
+    status) and description.json.
     """
     settings = TextSettings(**{name: value for name, value in rows.items() if value is not None})
     _check(settings, layout)
@@ -88,20 +101,28 @@ def fit(allocation, vocabularies, weights, alpha, layout, out, **rows) -> None:
     models, normalizer, trained = fitting.read_models(vocabularies, chosen)
     more = (settings, chosen.free_rows, layout, trained)
     proto, rows, facts = fitting.fit(chosen.owners, models, shares, normalizer, *more)
-    made = {name: chosen.settings[name] for name in ("rule", "token_fairness") if chosen.settings.get(name)}
+    made = {
+        name: chosen.settings[name]
+        for name in ("rule", "token_fairness")
+        if chosen.settings.get(name)
+    }
     facts["settings"] |= {"alpha": alpha} | made
     facts["text"] = fitting.learnt_from(vocabularies, chosen)
     write_tokenizer(out, proto, rows, facts)
     click.echo(
-        f"{out}: T = {facts['total']}; {facts['dead']} of {facts['pieces']} pieces dead, {facts['raised']} raised"
-        f", {facts['dropped']} dropped, {facts['characters_added']} required characters from no language's model",
+        f"{out}: T = {facts['total']}; {facts['dead']} of {facts['pieces']} pieces dead, "
+        f"{facts['raised']} raised"
+        f", {facts['dropped']} dropped, {facts['characters_added']} required characters from no "
+        "language's model",
         err=True,
     )
 
 
 @click.command()
 @click.option("--mix", type=PATH, help="A multilingual sample, one sentence a line (vocap mix).")
-@click.option("--corpora", type=FOLDER, help="Instead of a sample: {language}/train.txt, all lines, weighted.")
+@click.option(
+    "--corpora", type=FOLDER, help="Instead of a sample: {language}/train.txt, all lines, weighted."
+)
 @click.option("--weights", type=PATH, help="Table with the columns language, n; of all languages.")
 @ALPHA
 @PER
@@ -118,13 +139,16 @@ def fit(allocation, vocabularies, weights, alpha, layout, out, **rows) -> None:
 @CURVE
 @click.option("--heldout", type=FOLDER, help="With --curve: folder with {language}/heldout.txt.")
 @OUT
-def joint(mix, corpora, weights, alpha, per, characters, totals, curve, heldout, out, **training) -> None:
+def joint(
+    mix, corpora, weights, alpha, per, characters, totals, curve, heldout, out, **training
+) -> None:
     """Train a unigram model on the text of all languages: the JOINT tokenizer.
 
-    From every training line (--corpora, --weights), each counted so often that its language has its share, or from
-    a sample (--mix). Every T comes from one descent. Writes sentencepiece.model (T ids), pieces.tsv and
-    description.json; dead pieces are reported, not repaired. Where the text does not hold T pieces the tokenizer
-    stays short, with a warning. {total} in -o stands for T.
+    From every training line (--corpora, --weights), each counted so often that its
+    language has its share, or from a sample (--mix). Every T comes from one descent.
+    Writes sentencepiece.model (T ids), pieces.tsv and description.json; dead pieces are
+    reported, not repaired. Where the text does not hold T pieces the tokenizer stays
+    short, with a warning. {total} in -o stands for T.
     """
     settings, coverage = training["settings"], training["coverage"]
     _check(settings, training["layout"])
@@ -137,22 +161,33 @@ def joint(mix, corpora, weights, alpha, per, characters, totals, curve, heldout,
 
     # the text, and its required characters where they are those of the languages
     if (mix is None) == (corpora is None):
-        raise UsageError("give either --mix FILE, a sample, or --corpora DIR, for every training line")
+        raise UsageError(
+            "give either --mix FILE, a sample, or --corpora DIR, for every training line"
+        )
     if corpora is None:
         text = sampled_text(mix, None if weights is None else alpha)
     else:
         text = whole_text(corpora, read_weights(weights), alpha, per)
     required = None
     if characters is not None:
-        required = count_shared_characters(characters, read_weights(weights), alpha, coverage, settings)
+        required = count_shared_characters(
+            characters, read_weights(weights), alpha, coverage, settings
+        )
         required = sorted({*required, *settings.required_chars})
     # every total of one descent, and the measures of each, for the curve
-    facts = {"coverage": coverage, "byte_fallback": False, "user_defined_symbols": [], **settings.changed()}
+    facts = {
+        "coverage": coverage,
+        "byte_fallback": False,
+        "user_defined_symbols": [],
+        **settings.changed(),
+    }
     found = find_texts((), heldout, None, ["heldout"]) if curve else {}
     texts = {code: files["heldout"] for code, files in found.items()}
     further = points_below(max(totals)) if curve else ()
     measured = {}
-    for total, proto, types in descend_joint(text, totals, required=required, further=further, **training):
+    for total, proto, types in descend_joint(
+        text, totals, required=required, further=further, **training
+    ):
         reached = len(proto.pieces)
         if curve and reached not in measured:
             encoder = SentencePieceEncoder(build_processor(proto, out))
@@ -167,18 +202,24 @@ def joint(mix, corpora, weights, alpha, per, characters, totals, curve, heldout,
 
 
 @click.command()
-@click.option("--model", required=True, type=PATH, help="A SentencePiece unigram model of one language.")
+@click.option(
+    "--model", required=True, type=PATH, help="A SentencePiece unigram model of one language."
+)
 @click.option("--language", required=True, type=options.Code(), help="Code of its language.")
 @options.id_layout
 @OUT
 def mono(model, language, layout, out) -> None:
-    """Lay one language's model out as a tokenizer: the MONO baseline, in XLM-R's layout two ids larger.
+    """Lay one language's model out as a tokenizer: the MONO baseline, in XLM-R's layout
+    two ids larger.
 
-    Writes sentencepiece.model, pieces.tsv and description.json; dead pieces are reported, not repaired.
+    Writes sentencepiece.model, pieces.tsv and description.json; dead pieces are
+    reported, not repaired.
     """
     layout.check_unknown()
     if not model.exists():
-        raise VocapError(f"{model}: no such model file; curve.tsv beside its folder says which sizes are ok")
+        raise VocapError(
+            f"{model}: no such model file; curve.tsv beside its folder says which sizes are ok"
+        )
     proto, table = read_model(model), model.parent.parent / "characters.tsv"
     settings = {"language": language, "size": len(proto.pieces)}
     seen = {"lines": count_lines(table)} if table.exists() else {}
@@ -188,7 +229,9 @@ def mono(model, language, layout, out) -> None:
 
 
 def _report(out: Path, facts: dict) -> None:
-    click.echo(f"{out}: T = {facts['total']}; {facts['dead']} of {facts['pieces']} pieces dead", err=True)
+    click.echo(
+        f"{out}: T = {facts['total']}; {facts['dead']} of {facts['pieces']} pieces dead", err=True
+    )
 
 
 @click.command()
@@ -197,9 +240,15 @@ def _report(out: Path, facts: dict) -> None:
 @options.totals
 @ALPHA
 @PER
-@click.option("--unit", type=click.Choice(UNITS), default=UNITS[0], help="Symbols before any merge.")
-@click.option("--split", type=click.Choice(SPLITS), default=SPLITS[0], help="Where text is cut before.")
-@click.option(f"--{REGEX}", metavar="EXPRESSION", help="In place of --split: its matches are the words.")
+@click.option(
+    "--unit", type=click.Choice(UNITS), default=UNITS[0], help="Symbols before any merge."
+)
+@click.option(
+    "--split", type=click.Choice(SPLITS), default=SPLITS[0], help="Where text is cut before."
+)
+@click.option(
+    f"--{REGEX}", metavar="EXPRESSION", help="In place of --split: its matches are the words."
+)
 @click.option(
     "--digits",
     type=click.Choice(DIGITS),
@@ -210,16 +259,26 @@ def _report(out: Path, facts: dict) -> None:
     default=None,
     help="English ones ('s, 'll) are words of their own. [default: the split's]",
 )
-@options.coverage(COVERAGE, "Unit characters: share of each language's characters that must be pieces.")
-@click.option("--development", metavar="PATTERN", help="Parallel text for fairness and parity: files with {lang}.")
+@options.coverage(
+    COVERAGE, "Unit characters: share of each language's characters that must be pieces."
+)
+@click.option(
+    "--development",
+    metavar="PATTERN",
+    help="Parallel text for fairness and parity: files with {lang}.",
+)
 @click.option(
     "--fairness",
     default=0.0,
     type=options.Real(0, 16),
     help="Multiply weights by (tokens on parallel text / mean) to this power, and train again.",
 )
-@click.option("--rounds", default=2, type=click.IntRange(1, 20), help="Trainings with such weights.")
-@click.option("--parity", is_flag=True, help="Each merge is for the language with the longest parallel text.")
+@click.option(
+    "--rounds", default=2, type=click.IntRange(1, 20), help="Trainings with such weights."
+)
+@click.option(
+    "--parity", is_flag=True, help="Each merge is for the language with the longest parallel text."
+)
 @click.option(
     "--from",
     "first",
@@ -239,17 +298,22 @@ def _report(out: Path, facts: dict) -> None:
 @options.id_layout
 @CURVE
 @OUT
-def bpe(corpora, weights, totals, alpha, coverage, development, parity, first, curve, out, **settings) -> None:
+def bpe(
+    corpora, weights, totals, alpha, coverage, development, parity, first, curve, out, **settings
+) -> None:
     """Train byte-pair encoding on the text of all languages, every T at once.
 
-    Pairs are counted over the words of all training lines, each line as often as its language weighs: no sample
-    is drawn. Writes tokenizer.json (T ids), tokenizer_config.json, pieces.tsv and description.json. Where the text
-    does not hold T pieces the tokenizer stays short, with a warning. {total} in -o stands for T.
+    Pairs are counted over the words of all training lines, each line as often as its
+    language weighs: no sample is drawn. Writes tokenizer.json (T ids),
+    tokenizer_config.json, pieces.tsv and description.json. Where the text does not hold
+    T pieces the tokenizer stays short, with a warning. {total} in -o stands for T.
     """
     fairness = settings["fairness"]
     folders = options.folders(out, totals)
     if first and not parity:
-        raise UsageError("--from counts the merges before those of --parity; give both, or leave it out")
+        raise UsageError(
+            "--from counts the merges before those of --parity; give both, or leave it out"
+        )
     if settings["window"] and not parity:
         raise UsageError("--window is of the merges of --parity; give both, or leave it out")
     if first > min(totals):
@@ -266,7 +330,9 @@ def bpe(corpora, weights, totals, alpha, coverage, development, parity, first, c
 
     # the words of all languages
     split = settings["split"] if settings[REGEX] is None else REGEX
-    own = {key: settings[key] for key in ("digits", "contractions", REGEX) if settings[key] is not None}
+    own = {
+        key: settings[key] for key in ("digits", "contractions", REGEX) if settings[key] is not None
+    }
     how = Pretokenization(settings["unit"], split, settings["settings"], **own)
     rows = tokenizer_json.Rows(how, settings["layout"])
     n = {code: count for code, count in read_weights(weights).items() if count}
@@ -289,7 +355,12 @@ def bpe(corpora, weights, totals, alpha, coverage, development, parity, first, c
     alphabet, merges, weighed = _train(languages, rows, totals, coverage, parity, first, settings)
     if curve:
         _write_curve(curve, corpora, languages, alphabet, merges, rows, max(totals))
-    description = {"kind": "parity-bpe" if parity else "bpe", "settings": facts, "text": text.facts, **weighed}
+    description = {
+        "kind": "parity-bpe" if parity else "bpe",
+        "settings": facts,
+        "text": text.facts,
+        **weighed,
+    }
     for total, folder in folders.items():
         kept = training.merges_for(merges, rows.tokens(total, alphabet), len(alphabet.names))
         ids = tokenizer_json.write_tokenizer(folder, alphabet, kept, rows, description, total)
@@ -298,11 +369,15 @@ def bpe(corpora, weights, totals, alpha, coverage, development, parity, first, c
 
 
 def _train(languages, rows, totals, coverage: float, parity: bool, first: int, settings) -> tuple:
-    """The alphabet, the merges of the largest T, and the factors of the weights, for the description."""
+    """The alphabet, the merges of the largest T, and the factors of the weights, for
+    the description.
+    """
     from vocap.bpe import multilingual, training
 
     how = rows.how
-    alphabet = multilingual.common_alphabet(languages, how.unit, coverage, how.settings.required_chars)
+    alphabet = multilingual.common_alphabet(
+        languages, how.unit, coverage, how.settings.required_chars
+    )
     sizes = [rows.tokens(total, alphabet) for total in totals]
     base, wanted = len(alphabet.names), max(sizes)
     rounds = 1 + settings["rounds"] * bool(settings["fairness"]) + bool(parity and first)
@@ -313,37 +388,63 @@ def _train(languages, rows, totals, coverage: float, parity: bool, first: int, s
             given = None
             if first:
                 most = min(base + first, wanted)
-                given = multilingual.train_weighted(languages, alphabet, most, rows.reserved, **progress)[:first]
+                given = multilingual.train_weighted(
+                    languages, alphabet, most, rows.reserved, **progress
+                )[:first]
             merges = multilingual.train_parity(
                 languages, alphabet, wanted, rows.reserved, given, settings["window"], **progress
             )
         else:
             merges, weights = multilingual.train_fair(
-                languages, alphabet, wanted, rows.reserved, settings["fairness"], settings["rounds"], **progress
+                languages,
+                alphabet,
+                wanted,
+                rows.reserved,
+                settings["fairness"],
+                settings["rounds"],
+                **progress,
             )
             if settings["fairness"]:
-                weighed = {"weights": {one.code: weight for one, weight in zip(languages, weights, strict=True)}}
+                weighed = {
+                    "weights": {
+                        one.code: weight for one, weight in zip(languages, weights, strict=True)
+                    }
+                }
     return alphabet, merges, weighed
 
 
-def _write_curve(curve: Path, corpora: Path, languages, alphabet, merges, rows, largest: int) -> None:
-    """The table of `vocap size`: each language's heldout.txt at the T that the text gives."""
+def _write_curve(
+    curve: Path, corpora: Path, languages, alphabet, merges, rows, largest: int
+) -> None:
+    """The table of `vocap size`: each language's heldout.txt at the T that the text
+    gives.
+    """
     from vocap.bpe.training import count_tokens, merges_for, token_names
     from vocap.bpe.words import count_words
 
     most, ranks = len(rows.ids(token_names(alphabet, merges))), {}
     for total in sorted({min(total, most) for total in points_below(largest)}):
         with suppress(UsageError):  # below the alphabet
-            ranks[total] = len(merges_for(merges, rows.tokens(total, alphabet, exact=False), len(alphabet.names)))
-    added, apart, words, texts = Borders([*rows.controls, *rows.symbols, *rows.last]).pattern, [], [], {}
+            ranks[total] = len(
+                merges_for(merges, rows.tokens(total, alphabet, exact=False), len(alphabet.names))
+            )
+    added, apart, words, texts = (
+        Borders([*rows.controls, *rows.symbols, *rows.last]).pattern,
+        [],
+        [],
+        {},
+    )
     for path in (corpora / one.code / "heldout.txt" for one in languages):
         if lines := [line for line in read_lines(path) if line] if path.is_file() else []:
             parts = [part for line in lines for part in added.split(line) if part]
-            apart.append(Counter(chain.from_iterable(map(added.findall, lines))))  # each one a token
+            # each one a token
+            apart.append(Counter(chain.from_iterable(map(added.findall, lines))))
             words.append(count_words([lambda parts=parts: iter([parts])], rows.how))
             texts[path.parent.name] = len(lines), sum(len(line.encode("utf-8")) for line in lines)
     measured = []
-    for total, found in zip(ranks, count_tokens(alphabet, words, 0, merges, [*ranks.values()]), strict=True):
+    for total, found in zip(
+        ranks, count_tokens(alphabet, words, 0, merges, [*ranks.values()]), strict=True
+    ):
         for (code, (lines, size)), others, counts in zip(texts.items(), apart, found, strict=True):
             counts = np.append(counts, np.array([*others.values()], np.int64))
             alp = average_log_probability(counts, lines)
@@ -353,8 +454,18 @@ def _write_curve(curve: Path, corpora: Path, languages, alphabet, merges, rows, 
 
 @click.command()
 @click.argument("model", type=PATH)
-@click.option("-o", "--output", "out", required=True, type=PATH, help="Folder to write: results' huggingface/.")
-@click.option("--layout", help="That of vocap fit: tokens around a text, longest input. [default: the model's]")
+@click.option(
+    "-o",
+    "--output",
+    "out",
+    required=True,
+    type=PATH,
+    help="Folder to write: results' huggingface/.",
+)
+@click.option(
+    "--layout",
+    help="That of vocap fit: tokens around a text, longest input. [default: the model's]",
+)
 @click.option(
     "--format",
     "form",
@@ -365,9 +476,10 @@ def _write_curve(curve: Path, corpora: Path, languages, alphabet, merges, rows, 
 def export(model: Path, out: Path, layout: str | None, form: str) -> None:
     """Write a tokenizer for Hugging Face: the same ids, for AutoTokenizer; or for tiktoken.
 
-    MODEL is a sentencepiece.model of vocap fit, joint or mono, or a tokenizer.json of vocap bpe. Writes
-    tokenizer.json, tokenizer_config.json and special_tokens_map.json; vocap card writes the model card. For
-    tiktoken: ranks.tiktoken, and encoding.json with the other arguments of tiktoken.Encoding.
+    MODEL is a sentencepiece.model of vocap fit, joint or mono, or a tokenizer.json of
+    vocap bpe. Writes tokenizer.json, tokenizer_config.json and special_tokens_map.json;
+    vocap card writes the model card. For tiktoken: ranks.tiktoken, and encoding.json
+    with the other arguments of tiktoken.Encoding.
     """
     if form == "tiktoken":
         if layout is not None:
@@ -381,20 +493,26 @@ def export(model: Path, out: Path, layout: str | None, form: str) -> None:
 
 @click.command()
 @click.argument("model", type=PATH)
-@click.option("-o", "--output", required=True, type=FILE, help="File to write: README.md of huggingface/.")
-@click.option("--evaluation", type=PATH, help="Table of vocap evaluate: the languages and their measures.")
+@click.option(
+    "-o", "--output", required=True, type=FILE, help="File to write: README.md of huggingface/."
+)
+@click.option(
+    "--evaluation", type=PATH, help="Table of vocap evaluate: the languages and their measures."
+)
 @click.option("--text", help="Where the text comes from, and its licences, in Markdown.")
 def card(model: Path, output: Path, evaluation: Path | None, text: str | None) -> None:
     """Write the model card of a tokenizer: method, text and its licences, languages, limits.
 
-    MODEL is a sentencepiece.model of vocap fit, joint or mono, or a tokenizer.json of vocap bpe; method and
-    settings are those of the description.json beside it.
+    MODEL is a sentencepiece.model of vocap fit, joint or mono, or a tokenizer.json of
+    vocap bpe; method and settings are those of the description.json beside it.
     """
     description = model.with_name("description.json")
     facts = read_object(description) if description.is_file() else {}
     rows = None if evaluation is None else list(read_tsv(evaluation, COLUMNS))
     found = (
-        model_file.about(model_file.read_bpe(model)) if model_file.is_bpe(model) else About.of(read_model(model))
+        model_file.about(model_file.read_bpe(model))
+        if model_file.is_bpe(model)
+        else About.of(read_model(model))
     )
     kind = KINDS.get(facts.get("kind"))
     method = kind.method if kind else ""

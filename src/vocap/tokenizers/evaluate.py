@@ -1,4 +1,6 @@
-"""`vocap evaluate`: many tokenizers on one text, and gates; `vocap parity`: both forms of one, line by line."""
+"""`vocap evaluate`: many tokenizers on one text, and gates; `vocap parity`: both forms
+of one, line by line.
+"""
 
 import glob
 import math
@@ -29,8 +31,18 @@ from vocap.tokenizers.gates import check_gates
 
 PATH = click.Path(path_type=Path)
 WHITE = str.maketrans({"\t": r"\t", "\n": r"\n", "\r": r"\r"})  # in a cell on the terminal
-BITS, FOLDED = "bigram_bits_per_byte", "ten_fold_bits_per_byte"  # trained on train.txt, or on the text itself
-STOCK = ("sentencepiece.model", "tokenizer.model", "tokenizer.json", "huggingface")  # names that all have
+# trained on train.txt, or on the text itself
+BITS, FOLDED = (
+    "bigram_bits_per_byte",
+    "ten_fold_bits_per_byte",
+)
+# names that all have
+STOCK = (
+    "sentencepiece.model",
+    "tokenizer.model",
+    "tokenizer.json",
+    "huggingface",
+)
 SUMMARY = (
     "tokenizer",
     "total",
@@ -46,7 +58,12 @@ SUMMARY = (
 PARITY_COLUMNS = ("language", "lines", "identical", "share", "example")
 PARITY_KINDS = ("normaliser", "special token", "unknown", "tie", "score")
 LEAST_SHARE = 0.999  # of the lines of every language
-SAMPLE, OF_MANY, MANY = 10_000, 1_000, 10  # lines in all; or lines of each language, of so many languages
+# lines in all; or lines of each language, of so many languages
+SAMPLE, OF_MANY, MANY = (
+    10_000,
+    1_000,
+    10,
+)
 _ROUNDING = 0.01  # nats: the largest error of float32 sums of a long line
 _SHOWN = 8  # pieces of an example on each side
 _LINE = 60  # characters of its line
@@ -54,7 +71,9 @@ _LINE = 60  # characters of its line
 
 @dataclass(frozen=True)
 class Texts:
-    """`lines`, `aligned`: language to its file; `table`: facts of languages; `corpora`: {language}/train.txt."""
+    """`lines`, `aligned`: language to its file; `table`: facts of languages; `corpora`:
+    {language}/train.txt.
+    """
 
     lines: dict[str, Path]
     aligned: dict[str, Path]
@@ -68,7 +87,9 @@ class Texts:
 
 @dataclass
 class Measured:
-    """One tokenizer: the rows of its tables, `lengths` of lines for bits.npz; what it loses."""
+    """One tokenizer: the rows of its tables, `lengths` of lines for bits.npz; what it
+    loses.
+    """
 
     total: int
     rows: list[dict] = field(default_factory=list)
@@ -80,7 +101,9 @@ class Measured:
     lost: Counter[str] = field(default_factory=Counter)
 
     def write(self, folder: Path, texts: Texts) -> None:
-        """Write the tables by language into `folder`, parallel.tsv where there is parallel text."""
+        """Write the tables by language into `folder`, parallel.tsv where there is
+        parallel text.
+        """
         rows = [[row[column] for column in evaluation.COLUMNS] for row in self.rows]
         io.write_tsv(folder / "unknown.tsv", evaluation.UNKNOWN_COLUMNS, self.unknown)
         io.write_tsv(folder / "roundtrip.tsv", evaluation.ROUND_TRIP_COLUMNS, self.round_trips)
@@ -93,12 +116,15 @@ class Measured:
 
 
 def name_tokenizers(given: Sequence[str]) -> dict[str, Path]:
-    """Name to path of options written PATH or NAME=PATH. A path has the name of its folder, or its own.
+    """Name to path of options written PATH or NAME=PATH. A path has the name of its
+    folder, or its own.
 
     Raises UsageError for a name given twice, and one that is no folder's.
 
-    >>> name_tokenizers(["results/tokenizers/a/sentencepiece.model", "b=x.model", "hub/tokenizer.json"])
-    {'a': PosixPath('results/tokenizers/a/sentencepiece.model'), 'b': PosixPath('x.model'), \
+    >>> files = ["results/tokenizers/a/sentencepiece.model", "b=x.model", "hub/tokenizer.json"]
+    >>> name_tokenizers(files)
+    {'a': PosixPath('results/tokenizers/a/sentencepiece.model'), 'b':
+    PosixPath('x.model'), \
 'hub': PosixPath('hub/tokenizer.json')}
     """
     named: dict[str, Path] = {}
@@ -109,9 +135,13 @@ def name_tokenizers(given: Sequence[str]) -> dict[str, Path]:
             parts = [part for part in path.absolute().parts if part not in STOCK]
             name = re.sub(r"\.(model|json)$", "", parts[-1])
         if not name or Path(name).name != name:
-            raise UsageError(f"--tokenizer {entry}: {name!r} is no name of a folder; write NAME=PATH")
+            raise UsageError(
+                f"--tokenizer {entry}: {name!r} is no name of a folder; write NAME=PATH"
+            )
         if name in named:
-            raise UsageError(f"--tokenizer {entry}: {named[name]} is named {name} too; write NAME={path}")
+            raise UsageError(
+                f"--tokenizer {entry}: {named[name]} is named {name} too; write NAME={path}"
+            )
         named[name] = path
     return named
 
@@ -126,11 +156,17 @@ def aligned_languages(pattern: str) -> list[str]:
 
 
 def find(corpora, texts, languages, table, parallel) -> Texts:
-    """The text to measure on. Raises UsageError and VocapError as `find_texts` and `find_aligned`."""
+    """The text to measure on. Raises UsageError and VocapError as `find_texts` and
+    `find_aligned`.
+    """
     codes, lines, aligned = named_texts.parse_languages(languages), {}, {}
     if corpora or texts or not parallel:
         with_text = {entry.partition("=")[0] for entry in texts}
-        own = [code for code in codes or () if code in with_text] if parallel and not corpora else None
+        own = (
+            [code for code in codes or () if code in with_text]
+            if parallel and not corpora
+            else None
+        )
         found = named_texts.find_texts(texts, corpora, own or codes, ["heldout"])
         lines = {code: next(iter(files.values())) for code, files in found.items()}
     if parallel:
@@ -142,7 +178,9 @@ def find(corpora, texts, languages, table, parallel) -> Texts:
 
 
 def measure(splitter: Splitter, texts: Texts) -> Measured:
-    """Measure one tokenizer on every language. Raises VocapError for aligned files of different lengths."""
+    """Measure one tokenizer on every language. Raises VocapError for aligned files of
+    different lengths.
+    """
     encoder, aligned = splitter.encoder, {}
     found, folds = Measured(encoder.size), texts.corpora is None
     for code in dict.fromkeys([*texts.lines, *texts.aligned]):
@@ -175,14 +213,23 @@ def measure(splitter: Splitter, texts: Texts) -> Measured:
 def summarize(name: str, found: Measured) -> dict:
     """The row of a tokenizer in the summary; None where the text gives no such measure.
 
-    Tokens, ratio, Gini and worst language are of parallel text: ratios to English times the tokens of English;
-    without English tokens a line, without parallel text those of the other. Bits and round trip are of the text.
+    Tokens, ratio, Gini and worst language are of parallel text: ratios to English times
+    the tokens of English; without English tokens a line, without parallel text those of
+    the other. Bits and round trip are of the text.
     """
     known = [row[BITS] for row in found.rows if row[BITS] is not None]
-    row = dict.fromkeys(SUMMARY) | {"tokenizer": name, "total": found.total, BITS: fmean(known) if known else None}
+    row = dict.fromkeys(SUMMARY) | {
+        "tokenizer": name,
+        "total": found.total,
+        BITS: fmean(known) if known else None,
+    }
     row["round_trip"] = found.trips.cells(())[2]
     rows = [one for one in found.parallel if one["lines"]]
-    costs = {one["language"]: one["ratio_to_english"] for one in rows if one["ratio_to_english"] is not None}
+    costs = {
+        one["language"]: one["ratio_to_english"]
+        for one in rows
+        if one["ratio_to_english"] is not None
+    }
     if costs:
         english = next(one for one in rows if one["language"] == evaluation.ENGLISH)
         row["ratio_to_english"] = fmean(costs.values())
@@ -218,13 +265,18 @@ def as_text(rows: Sequence[dict], texts: Texts, parallel: str | None) -> str:
             "-" if row["worst"] is None else f"{row['worst']} {shown(row['worst_ratio'], '.2f')}",
             shown(row[BITS], ".4f"),
             # 100 % only where every line comes back
-            "-" if row["round_trip"] is None else f"{math.floor(row['round_trip'] * 1e4) / 100:.2f} %",
+            "-"
+            if row["round_trip"] is None
+            else f"{math.floor(row['round_trip'] * 1e4) / 100:.2f} %",
         ]
         for row in rows
     ]
     where = f"text of {len(texts.lines)} language{'s' * (len(texts.lines) > 1)}"
     if texts.aligned:
-        where = f"parallel text {parallel} of {len(texts.aligned)} language{'s' * (len(texts.aligned) > 1)}"
+        where = (
+            f"parallel text {parallel} of {len(texts.aligned)} "
+            f"language{'s' * (len(texts.aligned) > 1)}"
+        )
         if texts.lines is not texts.aligned:
             where += f"; {bits} and round trip: text of {len(texts.lines)}"
     return "\n".join([where, *io.aligned([heads, *cells], left=[0, 5])])
@@ -240,26 +292,52 @@ def as_text(rows: Sequence[dict], texts: Texts, parallel: str | None) -> str:
     help="A .model, a tokenizer.json, or a folder with one; may be repeated.",
 )
 @click.option("--corpora", type=PATH, help="Folder with {language}/train.txt and heldout.txt.")
-@click.option("--text", "texts", multiple=True, metavar="LANG=FILE", help="Text of a language; may be repeated.")
-@click.option("--languages", metavar="CODES", help="Comma-separated; all that have text unless given.")
-@click.option("--languages-table", type=PATH, help="Scripts and resource groups; the package's unless given.")
+@click.option(
+    "--text",
+    "texts",
+    multiple=True,
+    metavar="LANG=FILE",
+    help="Text of a language; may be repeated.",
+)
+@click.option(
+    "--languages", metavar="CODES", help="Comma-separated; all that have text unless given."
+)
+@click.option(
+    "--languages-table", type=PATH, help="Scripts and resource groups; the package's unless given."
+)
 @click.option(
     "--parallel",
     metavar="PATTERN",
-    help="Line-aligned files with {lang} in their path (.xz, .gz, .zst too); an empty line: no translation.",
+    help="Line-aligned files with {lang} in their path (.xz, .gz, .zst too); an empty line: no "
+    "translation.",
 )
-@click.option("--gates", is_flag=True, help="Check what breaks in use: pass or fail, with an example.")
-@click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Summary to write (TSV).")
-@click.option("--tables", type=PATH, help="Folder to write tables by language to: NAME/evaluation.tsv and others.")
-def evaluate(tokenizers, corpora, texts, languages, languages_table, parallel, gates, output, tables) -> None:
+@click.option(
+    "--gates", is_flag=True, help="Check what breaks in use: pass or fail, with an example."
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Summary to write (TSV).",
+)
+@click.option(
+    "--tables",
+    type=PATH,
+    help="Folder to write tables by language to: NAME/evaluation.tsv and others.",
+)
+def evaluate(
+    tokenizers, corpora, texts, languages, languages_table, parallel, gates, output, tables
+) -> None:
     """Measure tokenizers on text: a row each.
 
-    Tokens, ratio to English, Gini coefficient and worst language are of the parallel text; bits per byte and round
-    trip of --text and of the held-out lines of --corpora, or else of the parallel text too. Bits per byte are
-    those of a bigram of the train.txt of --corpora; without it of ten folds of each text, from 1,000 lines on.
-    --tables has, in a folder a tokenizer, evaluation.tsv, parallel.tsv, unknown.tsv and roundtrip.tsv, a row a
-    language, and bits.npz, bits and bytes of every line. --gates checks: every line comes back, no unknown
-    characters, all bytes, dead ids, runs of one character, ids longer than 64 characters, fragments of characters.
+    Tokens, ratio to English, Gini coefficient and worst language are of the parallel
+    text; bits per byte and round trip of --text and of the held-out lines of --corpora,
+    or else of the parallel text too. Bits per byte are those of a bigram of the
+    train.txt of --corpora; without it of ten folds of each text, from 1,000 lines on.
+    --tables has, in a folder a tokenizer, evaluation.tsv, parallel.tsv, unknown.tsv and
+    roundtrip.tsv, a row a language, and bits.npz, bits and bytes of every line. --gates
+    checks: every line comes back, no unknown characters, all bytes, dead ids, runs of
+    one character, ids longer than 64 characters, fragments of characters.
     """
     # one language after another
     named = name_tokenizers(tokenizers)
@@ -273,7 +351,9 @@ def evaluate(tokenizers, corpora, texts, languages, languages_table, parallel, g
             rows[-1] |= check_gates(splitter, found.trips, found.lost)
     for row in found.parallel:
         if not row["lines"]:
-            why = " in common with English, so no ratio" if evaluation.ENGLISH in text.aligned else ""
+            why = (
+                " in common with English, so no ratio" if evaluation.ENGLISH in text.aligned else ""
+            )
             log.warning("%s: no line%s", text.aligned[row["language"]], why)
     # whole outputs, at the end
     for name, found in results.items() if tables else ():
@@ -284,9 +364,14 @@ def evaluate(tokenizers, corpora, texts, languages, languages_table, parallel, g
     if gates:
         gates_of = [(row["tokenizer"], list(row.items())[len(SUMMARY) :]) for row in rows]
         checked = [
-            (name, *(cell.translate(WHITE) for cell in entry)) for name, entries in gates_of for entry in entries
+            (name, *(cell.translate(WHITE) for cell in entry))
+            for name, entries in gates_of
+            for entry in entries
         ]
-        click.echo("\n" + "\n".join(io.aligned([["tokenizer", "gate", "result"], *checked], left=[0, 1, 2])))
+        click.echo(
+            "\n"
+            + "\n".join(io.aligned([["tokenizer", "gate", "result"], *checked], left=[0, 1, 2]))
+        )
 
 
 class TokenizerForms:
@@ -295,11 +380,15 @@ class TokenizerForms:
     def __init__(self, proto, encoder: HuggingFaceEncoder, name: str | Path = "the model"):
         self.proto, self.encoder, self.processor = proto, encoder, build_processor(proto, name)
         if (size := len(encoder.ids)) != len(proto.pieces):
-            raise VocapError(f"the export has {size} ids, the model {len(proto.pieces)}; run vocap export again")
+            raise VocapError(
+                f"the export has {size} ids, the model {len(proto.pieces)}; run vocap export again"
+            )
 
     @classmethod
     def load(cls, folder: str | Path) -> "TokenizerForms":
-        """From `sentencepiece.model` and `huggingface/` of a tokenizer's folder, both parsed, never executed."""
+        """From `sentencepiece.model` and `huggingface/` of a tokenizer's folder, both
+        parsed, never executed.
+        """
         path = Path(folder) / "huggingface" / "tokenizer.json"
         if not path.exists():
             raise VocapError(f"{path}: no such file; run vocap export first")
@@ -307,12 +396,16 @@ class TokenizerForms:
         return cls(read_model(model), load_encoder(path), model)
 
     def compare(self, blocks: Iterable[list[str]]) -> evaluation.Differences:
-        """Ids of every line from both, without special tokens; one block of lines is held at a time."""
+        """Ids of every line from both, without special tokens; one block of lines is
+        held at a time.
+        """
         result = evaluation.Differences()
         for lines in filter(None, blocks):
             wanted = self.processor.encode(lines, num_threads=1)
             result.lines += len(lines)
-            for line, ids, others in zip(lines, wanted, self.encoder.encode_batch(lines), strict=True):
+            for line, ids, others in zip(
+                lines, wanted, self.encoder.encode_batch(lines), strict=True
+            ):
                 if ids != others:
                     result.add(self.kind(line, ids, others), self.show(line, ids, others))
         return result
@@ -320,8 +413,9 @@ class TokenizerForms:
     def kind(self, line: str, wanted: list[int], given: list[int]) -> str:
         """The reason for a line that differs.
 
-        `normaliser`: the normalised texts differ; `special token`: the export found one in the text; `unknown`:
-        another number of unknown characters; `tie`: another path of the same score; `score`: of another score.
+        `normaliser`: the normalised texts differ; `special token`: the export found one
+        in the text; `unknown`: another number of unknown characters; `tie`: another
+        path of the same score; `score`: of another score.
         """
         normalizer = self.encoder.tokenizer.normalizer
         if normalizer and normalizer.normalize_str(line) != self.processor.normalize(line):
@@ -335,23 +429,33 @@ class TokenizerForms:
         return "tie" if abs(own - other) < _ROUNDING else "score"
 
     def show(self, line: str, wanted: list[int], given: list[int]) -> str:
-        """The line, shortened, and both splits from two pieces before their first difference on."""
+        """The line, shortened, and both splits from two pieces before their first
+        difference on.
+        """
         start = max(evaluation.shared_prefix(wanted, given) - 2, 0)
         both = []
         for ids in (wanted, given):
-            pieces = " ".join(self.processor.id_to_piece(number) for number in ids[start : start + _SHOWN])
-            both.append(("… " if start else "") + pieces + (" …" if start + _SHOWN < len(ids) else ""))
+            pieces = " ".join(
+                self.processor.id_to_piece(number) for number in ids[start : start + _SHOWN]
+            )
+            both.append(
+                ("… " if start else "") + pieces + (" …" if start + _SHOWN < len(ids) else "")
+            )
         text = line if len(line) <= _LINE else line[:_LINE] + "…"
         return f"“{text}”: {both[0]} | {both[1]}"
 
 
 def lines_of_each(languages: int) -> int:
-    """How many lines of each language are compared: fewer where there are many languages."""
+    """How many lines of each language are compared: fewer where there are many
+    languages.
+    """
     return OF_MANY if languages >= MANY else SAMPLE // languages
 
 
 def sampled_blocks(folder: Path, sample: int, seed: int) -> Iterator[list[str]]:
-    """At most `sample` lines of heldout.txt and train.txt in `folder`, which follow from `seed` and its name."""
+    """At most `sample` lines of heldout.txt and train.txt in `folder`, which follow
+    from `seed` and its name.
+    """
     paths = folder / "heldout.txt", folder / "train.txt"
     total = sum(len(lines) for path in paths for lines in read_blocks(path))
     chosen = choose_lines(total, sample, seed, folder.name)
@@ -363,7 +467,9 @@ def sampled_blocks(folder: Path, sample: int, seed: int) -> Iterator[list[str]]:
 
 
 def choose_lines(total: int, count: int, seed: int, name: str) -> np.ndarray:
-    """`count` of the numbers below `total` (all, if there are no more), rising, drawn by `seed` and `name`."""
+    """`count` of the numbers below `total` (all, if there are no more), rising, drawn
+    by `seed` and `name`.
+    """
     if count >= total:
         return np.arange(total)
     generator = np.random.Generator(np.random.Philox([seed, zlib.crc32(name.encode("utf-8"))]))
@@ -371,24 +477,38 @@ def choose_lines(total: int, count: int, seed: int, name: str) -> np.ndarray:
 
 
 @click.command()
-@click.option("--tokenizer", required=True, type=PATH, help="Folder with sentencepiece.model and huggingface/.")
-@click.option("--corpora", required=True, type=PATH, help="Folder with {language}/train.txt and heldout.txt.")
-@click.option("--languages", metavar="CODES", help="Comma-separated; all in --corpora unless given.")
+@click.option(
+    "--tokenizer",
+    required=True,
+    type=PATH,
+    help="Folder with sentencepiece.model and huggingface/.",
+)
+@click.option(
+    "--corpora", required=True, type=PATH, help="Folder with {language}/train.txt and heldout.txt."
+)
+@click.option(
+    "--languages", metavar="CODES", help="Comma-separated; all in --corpora unless given."
+)
 @click.option(
     "--sample",
     type=click.IntRange(1),
     metavar="LINES",
-    help="Lines of each language. [default: 1,000 where there are 10 languages or more, else 10,000 in all]",
+    help="Lines of each language. [default: 1,000 where there are 10 languages or more, else "
+    "10,000 in all]",
 )
 @click.option("--seed", default=0, type=options.SEED, help="Of the sample.")
 @click.option("-o", "--output", required=True, type=PATH, help="Table to write.")
 def parity(tokenizer, corpora, languages, sample, seed, output) -> None:
     """Compare a tokenizer's SentencePiece and Hugging Face forms, line by line.
 
-    Writes, a language a row, the share of lines with identical ids, and the number of others by kind of
-    difference, with an example of each.
+    Writes, a language a row, the share of lines with identical ids, and the number of
+    others by kind of difference, with an example of each.
     """
-    codes = list(named_texts.find_texts((), corpora, named_texts.parse_languages(languages), ["heldout", "train"]))
+    codes = list(
+        named_texts.find_texts(
+            (), corpora, named_texts.parse_languages(languages), ["heldout", "train"]
+        )
+    )
     forms, sample = TokenizerForms.load(tokenizer), sample or lines_of_each(len(codes))
     results = {}
     with Steps("parity", len(codes)) as steps:
@@ -398,8 +518,16 @@ def parity(tokenizer, corpora, languages, sample, seed, output) -> None:
                 share = 100 * found.identical / found.lines
                 log.warning("%s: only %.3f %% of the lines are identical", code, share)
             steps.advance()
-    io.write_tsv(output, PARITY_COLUMNS, [(code, *found.cells(PARITY_KINDS)) for code, found in results.items()])
-    lines, identical = (sum(getattr(one, name) for one in results.values()) for name in ("lines", "identical"))
+    io.write_tsv(
+        output,
+        PARITY_COLUMNS,
+        [(code, *found.cells(PARITY_KINDS)) for code, found in results.items()],
+    )
+    lines, identical = (
+        sum(getattr(one, name) for one in results.values()) for name in ("lines", "identical")
+    )
     click.echo(
-        f"{output}: {identical} of {lines} lines identical, at most {sample} of a language (seed {seed})", err=True
+        f"{output}: {identical} of {lines} lines identical, at most {sample} of a language (seed "
+        f"{seed})",
+        err=True,
     )

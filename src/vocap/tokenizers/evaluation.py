@@ -14,7 +14,13 @@ import numpy as np
 from vocap.tables.line_bits import bits_per_byte
 from vocap.text_files.lines import read_blocks
 from vocap.text_files.named_texts import is_gap
-from vocap.tokenizer_files.encoders import BYTE_PIECE, Encoder, Splitter, is_bracketed, unknown_characters
+from vocap.tokenizer_files.encoders import (
+    BYTE_PIECE,
+    Encoder,
+    Splitter,
+    is_bracketed,
+    unknown_characters,
+)
 from vocap.tokenizers.bigram import Bigram, code_lengths, fold_lengths
 from vocap.unigram.alp import average_log_probability
 
@@ -45,12 +51,16 @@ DIGITS = frozenset("0123456789")
 LEAST_NUMBERS = 20  # below it no share of them is given
 ALPHA = 2.5  # order of the Rényi entropy: Zouhar et al. (2023), section 5
 # ISO 15924 codes of scripts that put no spaces between words
-WITHOUT_SPACES = frozenset({"Thai", "Khmr", "Laoo", "Mymr", "Hans", "Hant", "Hani", "Jpan", "Tibt", "Bopo"})
+WITHOUT_SPACES = frozenset(
+    {"Thai", "Khmr", "Laoo", "Mymr", "Hans", "Hant", "Hani", "Jpan", "Tibt", "Bopo"}
+)
 
 
 @dataclass
 class Differences:
-    """Lines of one language, and those that differ, by kind; `examples` holds the first of each kind."""
+    """Lines of one language, and those that differ, by kind; `examples` holds the first
+    of each kind.
+    """
 
     lines: int = 0
     kinds: Counter[str] = field(default_factory=Counter)
@@ -72,9 +82,15 @@ class Differences:
         self.examples = other.examples | self.examples
 
     def cells(self, order: Sequence[str]) -> tuple:
-        """Lines, identical ones, their share (None without lines), and the examples of the kinds in this order."""
+        """Lines, identical ones, their share (None without lines), and the examples of
+        the kinds in this order.
+        """
         share = self.identical / self.lines if self.lines else None
-        shown = (f"{kind} {self.kinds[kind]}: {self.examples[kind]}" for kind in order if self.kinds[kind])
+        shown = (
+            f"{kind} {self.kinds[kind]}: {self.examples[kind]}"
+            for kind in order
+            if self.kinds[kind]
+        )
         return self.lines, self.identical, share, "; ".join(shown)
 
 
@@ -82,9 +98,10 @@ class Differences:
 class Tally:
     """Counts over one language's lines: `counts` int64 [V] by id, and totals.
 
-    `whole`: words that are one token; `cuts`: for each number of digits, how often which cut into tokens occurs;
-    `unknown`: characters that `<unk>` stands for; `trips`: lines that do not come back; `lengths`: bits and bytes
-    of the lines, [2, lines].
+    `whole`: words that are one token; `cuts`: for each number of digits, how often
+    which cut into tokens occurs; `unknown`: characters that `<unk>` stands for;
+    `trips`: lines that do not come back; `lengths`: bits and bytes of the lines, [2,
+    lines].
     """
 
     counts: np.ndarray
@@ -107,11 +124,15 @@ def shared_prefix(one: Sequence, other: Sequence) -> int:
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
-def tally(splitter: Splitter, blocks: Iterable[list[str]], model: Bigram | None = None, folds=False) -> Tally:
-    """Count tokens, words, numbers, characters, bytes, and bits as `Coder`; decode the lines again.
+def tally(
+    splitter: Splitter, blocks: Iterable[list[str]], model: Bigram | None = None, folds=False
+) -> Tally:
+    """Count tokens, words, numbers, characters, bytes, and bits as `Coder`; decode the
+    lines again.
 
-    Words are the maximal runs of characters other than white space; numbers the maximal runs of 2 to 8 of the
-    digits 0 to 9; characters are code points and bytes those of UTF-8, all of the raw line without its end.
+    Words are the maximal runs of characters other than white space; numbers the maximal
+    runs of 2 to 8 of the digits 0 to 9; characters are code points and bytes those of
+    UTF-8, all of the raw line without its end.
     """
     encoder = splitter.encoder
     result = Tally(np.zeros(encoder.size, np.int64))
@@ -119,7 +140,9 @@ def tally(splitter: Splitter, blocks: Iterable[list[str]], model: Bigram | None 
     coder = Coder(encoder, model, folds)
     for lines in blocks:
         encoded = encoder.encode_batch(lines)
-        result.counts += np.bincount(np.fromiter(chain.from_iterable(encoded), np.int64), minlength=encoder.size)
+        result.counts += np.bincount(
+            np.fromiter(chain.from_iterable(encoded), np.int64), minlength=encoder.size
+        )
         result.unknown.update(chain.from_iterable(coder.add(lines, encoded)))
         add_round_trips(result.trips, lines, encoded, encoder.decode_batch(encoded), encoder.unk_id)
         words.update(chain.from_iterable(map(str.split, lines)))
@@ -134,7 +157,9 @@ def tally(splitter: Splitter, blocks: Iterable[list[str]], model: Bigram | None 
 
 
 class Coder:
-    """Bits and bytes of the lines of a text: under a model, without one in ten `folds` of the text, or no bits."""
+    """Bits and bytes of the lines of a text: under a model, without one in ten `folds`
+    of the text, or no bits.
+    """
 
     def __init__(self, encoder: Encoder, model: Bigram | None = None, folds: bool = False):
         self.encoder, self.model, self.folds = encoder, model, folds
@@ -147,7 +172,8 @@ class Coder:
             for line, numbers in zip(lines, ids, strict=True)
         ]
         lost, sizes = (
-            np.array([len(text.encode("utf-8")) for text in texts], np.int64) for texts in (unknown, lines)
+            np.array([len(text.encode("utf-8")) for text in texts], np.int64)
+            for texts in (unknown, lines)
         )
         self._blocks.append(np.stack([code_lengths(self.model, ids, lost), sizes]))
         if self.folds:
@@ -155,7 +181,9 @@ class Coder:
         return unknown
 
     def lengths(self) -> np.ndarray:
-        """Bits and bytes of all lines, float64 [2, lines]; bits are NaN where nothing gives them."""
+        """Bits and bytes of all lines, float64 [2, lines]; bits are NaN where nothing
+        gives them.
+        """
         found = np.concatenate(self._blocks, axis=1)
         if self.model is None:
             found[0] += fold_lengths(self._ids, self.encoder.size) if self.folds else math.nan
@@ -165,8 +193,8 @@ class Coder:
 def count_splits(splitter: Splitter, words: Mapping[str, int], result: Tally) -> None:
     """Add words, each as it is cut after a space, to `words`, `whole` and `cuts` of `result`.
 
-    A word is whole if it is one token, and known. Cut of a number: the digits of each token that holds some; a
-    number with an unknown digit has none.
+    A word is whole if it is one token, and known. Cut of a number: the digits of each
+    token that holds some; a number with an unknown digit has none.
     """
     numbers: Counter[str] = Counter()
     for (word, count), split in zip(words.items(), splitter.split([*words]), strict=True):
@@ -195,15 +223,18 @@ def digits(piece: str | None) -> int:
 def measure(tally: Tally, splitter: Splitter, spaces: bool = True) -> dict:
     """The columns from `lines` on, as a dict; None where a measure is not defined.
 
-    alp: Equation 1, natural logarithm, p_uni counted on the same lines. tokens_per_sentence: tokens / lines.
-    tokens_per_word: tokens / words, None where `spaces` is false. chars_per_token, bytes_per_token: of the raw
-    text. unk_rate: unknown tokens / tokens. vocabulary_used: distinct ids that occur / V. renyi:
-    `renyi_efficiency`. single_char_share: share of tokens whose piece is one code point besides U+2581 (a lone
-    U+2581 is none). whole_words: share of words that are one token, None where `spaces` is false.
-    digits_per_token: digits 0 to 9 / tokens that hold some. numbers_alike: share of the numbers cut like most
-    numbers of as many digits, None for fewer than `LEAST_NUMBERS`. broken_utf8: share of tokens whose bytes are no
-    whole characters. bigram_bits_per_byte: None without a model. changed_lines: share of lines that decode to
-    other text though all characters are known.
+    alp: Equation 1, natural logarithm, p_uni counted on the same lines.
+    tokens_per_sentence: tokens / lines. tokens_per_word: tokens / words, None where
+    `spaces` is false. chars_per_token, bytes_per_token: of the raw text. unk_rate:
+    unknown tokens / tokens. vocabulary_used: distinct ids that occur / V. renyi:
+    `renyi_efficiency`. single_char_share: share of tokens whose piece is one code point
+    besides U+2581 (a lone U+2581 is none). whole_words: share of words that are one
+    token, None where `spaces` is false. digits_per_token: digits 0 to 9 / tokens that
+    hold some. numbers_alike: share of the numbers cut like most numbers of as many
+    digits, None for fewer than `LEAST_NUMBERS`. broken_utf8: share of tokens whose
+    bytes are no whole characters. bigram_bits_per_byte: None without a model.
+    changed_lines: share of lines that decode to other text though all characters are
+    known.
     """
     counts, total = tally.counts, int(tally.counts.sum())
     row: dict = dict.fromkeys(COLUMNS[2:])
@@ -234,7 +265,9 @@ def measure(tally: Tally, splitter: Splitter, spaces: bool = True) -> dict:
     held = {number: held for number in used if (held := digits(pieces[number]))}
     if held:
         tokens = sum(int(counts[number]) for number in held)
-        row["digits_per_token"] = sum(int(counts[number]) * count for number, count in held.items()) / tokens
+        row["digits_per_token"] = (
+            sum(int(counts[number]) * count for number, count in held.items()) / tokens
+        )
     numbers = sum(cuts.total() for cuts in tally.cuts.values())
     if numbers >= LEAST_NUMBERS:
         row["numbers_alike"] = sum(max(cuts.values()) for cuts in tally.cuts.values()) / numbers
@@ -243,9 +276,11 @@ def measure(tally: Tally, splitter: Splitter, spaces: bool = True) -> dict:
 
 
 def renyi_efficiency(counts: np.ndarray, alpha: float = ALPHA) -> float | None:
-    """H_alpha / log V of the distribution of ids: 1 where all V are used equally (Zouhar et al. 2023).
+    """H_alpha / log V of the distribution of ids: 1 where all V are used equally
+    (Zouhar et al. 2023).
 
-    H_alpha = log(sum p^alpha) / (1 - alpha). `counts` int [V]; None where V is 1 or nothing was counted.
+    H_alpha = log(sum p^alpha) / (1 - alpha). `counts` int [V]; None where V is 1 or
+    nothing was counted.
 
     >>> renyi_efficiency(np.array([3, 3, 3, 3]))
     1.0
@@ -266,8 +301,9 @@ SHOWN = 24  # characters of an example, from a little before its first differenc
 def loss(text: str, decoded: str, unknown: bool) -> str:
     """The reason for which a text does not come back.
 
-    `unknown`: it holds an unknown token; `U+2581`: this character, which stands for a space; `spaces`: only white
-    space; `characters`: others, which the normaliser replaced.
+    `unknown`: it holds an unknown token; `U+2581`: this character, which stands for a
+    space; `spaces`: only white space; `characters`: others, which the normaliser
+    replaced.
 
     >>> loss("a  b", "a b", False), loss("1½", "11⁄2", False)
     ('spaces', 'characters')
@@ -286,7 +322,9 @@ def add_round_trips(
     decoded: Sequence[str],
     unk_id: int | None,
 ) -> None:
-    """Count texts, and those that do not come back from their ids: decode(encode(text)) != text."""
+    """Count texts, and those that do not come back from their ids: decode(encode(text))
+    != text.
+    """
     trips.lines += len(texts)
     for text, numbers, back in zip(texts, ids, decoded, strict=True):
         if back != text:
@@ -301,7 +339,9 @@ def example(text: str, decoded: str) -> str:
     """
     start = max(0, shared_prefix(text, decoded) - SHOWN // 3)
     shown = (
-        ("…" if start else "") + one[start : start + SHOWN] + ("…" if len(one) > start + SHOWN else "")
+        ("…" if start else "")
+        + one[start : start + SHOWN]
+        + ("…" if len(one) > start + SHOWN else "")
         for one in (text, decoded)
     )
     return " → ".join(f"“{one}”" for one in shown)
@@ -321,9 +361,11 @@ GAP = -1  # in the place of a number of tokens
 
 
 def gini(values: Sequence[float]) -> float:
-    """Gini coefficient: the mean absolute difference of all pairs, over twice the mean; 0 is equality.
+    """Gini coefficient: the mean absolute difference of all pairs, over twice the mean;
+    0 is equality.
 
-    Computed from the sorted values. Raises ValueError for no values, a negative one, or all zero.
+    Computed from the sorted values. Raises ValueError for no values, a negative one, or
+    all zero.
 
     >>> gini([1, 1, 1]), gini([0, 1])
     (0.0, 0.5)
@@ -331,14 +373,20 @@ def gini(values: Sequence[float]) -> float:
     ordered = sorted(values)
     total = math.fsum(ordered)
     if not ordered or ordered[0] < 0 or not total > 0:
-        raise ValueError(f"the Gini coefficient is of values that are not negative nor all 0, not {ordered[:5]}")
+        raise ValueError(
+            f"the Gini coefficient is of values that are not negative nor all 0, not {ordered[:5]}"
+        )
     count = len(ordered)
     ranked = math.fsum(rank * value for rank, value in enumerate(ordered, start=1))
     return max(0.0, (2 * ranked - (count + 1) * total) / (count * total))
 
 
-def code_aligned(encoder: Encoder, path: Path, model: Bigram | None = None, folds: bool = False) -> np.ndarray:
-    """[3, lines] tokens (`GAP` where there is no translation), bits and bytes of the lines of a file."""
+def code_aligned(
+    encoder: Encoder, path: Path, model: Bigram | None = None, folds: bool = False
+) -> np.ndarray:
+    """[3, lines] tokens (`GAP` where there is no translation), bits and bytes of the
+    lines of a file.
+    """
     tokens, coder = [], Coder(encoder, model, folds)
     for block in read_blocks(path):
         filled = [line for line in block if not is_gap(line)]
@@ -352,14 +400,22 @@ def code_aligned(encoder: Encoder, path: Path, model: Bigram | None = None, fold
 
 
 def compare_with_english(own: np.ndarray, english: np.ndarray | None) -> tuple[dict, np.ndarray]:
-    """The columns from `lines` on, and bits and bytes [2, shared], of the lines that both languages have.
+    """The columns from `lines` on, and bits and bytes [2, shared], of the lines that
+    both languages have.
 
-    `own`, `english`: `code_aligned`; all own lines without English. The ratio is tokens / English tokens, None
-    where there are none, or no English.
+    `own`, `english`: `code_aligned`; all own lines without English. The ratio is tokens
+    / English tokens, None where there are none, or no English.
     """
     shared = own[0] != GAP if english is None else (own[0] != GAP) & (english[0] != GAP)
     tokens, size = (int(own[place, shared].sum()) for place in (0, 2))
     base = None if english is None else int(english[0, shared].sum())
     lengths = own[1:, shared]
-    found = int(shared.sum()), tokens, tokens / base if base else None, base, size, bits_per_byte(lengths)
+    found = (
+        int(shared.sum()),
+        tokens,
+        tokens / base if base else None,
+        base,
+        size,
+        bits_per_byte(lengths),
+    )
     return dict(zip(PARALLEL_COLUMNS[1:], found, strict=True)), lengths

@@ -1,4 +1,6 @@
-"""VOCAP: a unigram model over exactly the allocated pieces, every piece reachable and listed."""
+"""VOCAP: a unigram model over exactly the allocated pieces, every piece reachable and
+listed.
+"""
 
 import math
 from collections.abc import Collection, Mapping, Sequence
@@ -17,10 +19,14 @@ from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT, IdLayout
 from vocap.tokenizer_files.model_file import read_model
 from vocap.unigram.text_settings import XLM_R, TextSettings
 
-UNLISTED = 10.0  # a piece that no model scores lies this far (nats) below the lowest one that is scored
+UNLISTED = (
+    10.0  # a piece that no model scores lies this far (nats) below the lowest one that is scored
+)
 HOW = (
-    "log sum_l w_l p_l(x), p_l the unigram distribution of language l's model (0 where it lacks x), "
-    "w_l the language's share of the tokens that q (alpha of the allocation) gives: q_l times its tokens a "
+    "log sum_l w_l p_l(x), p_l the unigram distribution of language l's model (0 where it lacks "
+    "x), "
+    "w_l the language's share of the tokens that q (alpha of the allocation) gives: q_l times "
+    "its tokens a "
     "sentence, normalised"
 )
 REMEDY = "run vocap allocate again"
@@ -30,8 +36,9 @@ REMEDY = "run vocap allocate again"
 class Allocated:
     """The result of an allocation.
 
-    `sizes`: language to size of its chosen model; `owners`: piece to its languages, in the file's order;
-    `settings`: those in `summary.json`, and `lines` of the text of a rule that reads it, if recorded.
+    `sizes`: language to size of its chosen model; `owners`: piece to its languages, in
+    the file's order; `settings`: those in `summary.json`, and `lines` of the text of a
+    rule that reads it, if recorded.
     """
 
     sizes: dict[str, int]
@@ -48,8 +55,8 @@ class Allocated:
 def read_allocation(folder: str | Path, layout: IdLayout = XLM_R_LAYOUT) -> Allocated:
     """Read the files of an allocation.
 
-    Raises VocapError, naming file and line, for inconsistent rows; UsageError where it leaves other rows of T to
-    special tokens than the layout has.
+    Raises VocapError, naming file and line, for inconsistent rows; UsageError where it
+    leaves other rows of T to special tokens than the layout has.
     """
     folder, sizes, owners = Path(folder), {}, {}
     table = folder / "allocation.tsv"
@@ -62,7 +69,8 @@ def read_allocation(folder: str | Path, layout: IdLayout = XLM_R_LAYOUT) -> Allo
         piece, holders = row["piece"], row["languages"].split(",") if row["languages"] else []
         if not sizes.keys() >= set(holders) or not (holders or len(piece) == 1):
             raise VocapError(
-                f"{table}, line {line}: {piece!r} is of {row['languages'] or 'no language'}, which allocation.tsv "
+                f"{table}, line {line}: {piece!r} is of {row['languages'] or 'no language'}, "
+                "which allocation.tsv "
                 f"lacks; {REMEDY}"
             )
         owners[piece] = holders
@@ -74,17 +82,19 @@ def read_allocation(folder: str | Path, layout: IdLayout = XLM_R_LAYOUT) -> Allo
     found = Allocated(sizes, owners, content.get("settings", {}), content.get("lines"))
     if (rows := found.settings.get("special_tokens", SPECIALS)) != layout.rows:
         raise UsageError(
-            f"{folder}: it leaves {rows} rows to special tokens, the layout has {layout.rows}; allocate again "
+            f"{folder}: it leaves {rows} rows to special tokens, the layout has {layout.rows}; "
+            "allocate again "
             f"with --special-tokens {layout.rows}, or give the same layout"
         )
     return found
 
 
 def read_models(vocabularies: str | Path, chosen: Allocated):
-    """The scores of every chosen model, language to {piece: score}; the normaliser they share; a `TrainerSpec`.
+    """The scores of every chosen model, language to {piece: score}; the normaliser they
+    share; a `TrainerSpec`.
 
-    Raises VocapError for a missing or unusable model, for one that lacks a piece it should have given, and where
-    two models normalise text differently.
+    Raises VocapError for a missing or unusable model, for one that lacks a piece it
+    should have given, and where two models normalise text differently.
     """
     models, normalizer, trained = {}, None, None
     paths = {
@@ -94,7 +104,8 @@ def read_models(vocabularies: str | Path, chosen: Allocated):
     for language, path in paths.items():
         if not path.is_file():
             raise VocapError(
-                f"{path}: no such model, but the allocation chose {language} at {chosen.sizes[language]}; "
+                f"{path}: no such model, but the allocation chose {language} at "
+                f"{chosen.sizes[language]}; "
                 f"train that size, or {REMEDY} on the models there are"
             )
         proto = read_model(path)
@@ -104,21 +115,25 @@ def read_models(vocabularies: str | Path, chosen: Allocated):
             normalizer, trained, first = proto.normalizer_spec, proto.trainer_spec, path
         elif proto.normalizer_spec != normalizer:
             raise VocapError(
-                f"{path}: another normaliser than {first}; train all models with one release of SentencePiece"
+                f"{path}: another normaliser than {first}; train all models with one release of "
+                "SentencePiece"
             )
     for piece, holders in chosen.owners.items():
         if lacking := [language for language in holders if piece not in models[language]]:
             raise VocapError(
-                f"{paths[lacking[0]]}: it lacks {piece!r}, so it is another model than the allocation read; "
+                f"{paths[lacking[0]]}: it lacks {piece!r}, so it is another model than the "
+                "allocation read; "
                 f"{REMEDY}"
             )
     return models, normalizer, trained
 
 
 def sentence_shares(path: str | Path, languages: Collection[str], alpha: float) -> dict[str, float]:
-    """q_l of `languages` by Equation 3 over these languages, from a table with the columns language and n.
+    """q_l of `languages` by Equation 3 over these languages, from a table with the
+    columns language and n.
 
-    Raises VocapError for a table that cannot be used, and for a language that has no n above 0 there.
+    Raises VocapError for a table that cannot be used, and for a language that has no n
+    above 0 there.
     """
     numbers = read_weights(path)
     for language in languages:
@@ -134,17 +149,20 @@ def sentence_shares(path: str | Path, languages: Collection[str], alpha: float) 
 def token_shares(
     vocabularies: str | Path, sizes: Mapping[str, int], shares: Mapping[str, float]
 ) -> dict[str, float]:
-    """The share of each language in the tokens of the multilingual text, from its share q_l of the sentences.
+    """The share of each language in the tokens of the multilingual text, from its share
+    q_l of the sentences.
 
-    A sentence of language l has `tokens_per_sentence` tokens in its chosen model (`curve.tsv`).
-    Raises VocapError, naming the file, where the curve does not say.
+    A sentence of language l has `tokens_per_sentence` tokens in its chosen model
+    (`curve.tsv`). Raises VocapError, naming the file, where the curve does not say.
     """
     tokens = {}
     for language, size in sizes.items():
         path = Path(vocabularies) / language / "curve.tsv"
         found = [point.tokens_per_sentence for point in read_points(path) if point.size == size]
         if not found or not found[0]:
-            raise VocapError(f"{path}: no tokens_per_sentence of size {size}; run vocap curve again")
+            raise VocapError(
+                f"{path}: no tokens_per_sentence of size {size}; run vocap curve again"
+            )
         tokens[language] = shares[language] * found[0]
     total = sum(tokens.values())
     return {language: value / total for language, value in tokens.items()}
@@ -172,17 +190,21 @@ def fit(
     layout: IdLayout = XLM_R_LAYOUT,
     trained=None,
 ) -> tuple[object, list[tuple], dict]:
-    """A model of T = pieces + the layout's rows + `free` ids, the rows of `pieces.tsv`, and `description.json`.
+    """A model of T = pieces + the layout's rows + `free` ids, the rows of `pieces.tsv`,
+    and `description.json`.
 
-    `owners`: the allocated pieces, each with its languages; the model has exactly these, but for rows that byte
-    fallback, user-defined and control symbols of the `settings` take. `models`, `normalizer`, `trained`: those of
-    `read_models`; `weights`: w_l of each language, with sum 1; `free`: rows that the allocation has left to those
-    of the `settings`. Raises UsageError where T is too small for them, or `free` too large.
+    `owners`: the allocated pieces, each with its languages; the model has exactly
+    these, but for rows that byte fallback, user-defined and control symbols of the
+    `settings` take. `models`, `normalizer`, `trained`: those of `read_models`;
+    `weights`: w_l of each language, with sum 1; `free`: rows that the allocation has
+    left to those of the `settings`. Raises UsageError where T is too small for them, or
+    `free` too large.
     """
     layout.check_total(len(owners) + layout.rows + free)
     if clash := [name for name in layout.names if name in owners]:
         raise VocapError(
-            f"the allocated vocabulary holds the special token {clash[0]!r}; take it out of the corpora, or give "
+            f"the allocated vocabulary holds the special token {clash[0]!r}; take it out of the "
+            "corpora, or give "
             "the token another name"
         )
 
@@ -190,27 +212,45 @@ def fit(
     pieces, symbols = list(owners), list(settings.user_defined_symbols)
     fitted = mixture(pieces, models, weights)
     fitted = np.where(np.isnan(fitted), np.nanmin(fitted, initial=0.0) - UNLISTED, fitted)
-    needed = 256 * settings.byte_fallback + len(settings.control_symbols) + len(set(symbols) - set(pieces))
+    needed = (
+        256 * settings.byte_fallback
+        + len(settings.control_symbols)
+        + len(set(symbols) - set(pieces))
+    )
     if needed < free:
         raise UsageError(
-            f"the allocation leaves {free} rows free, byte fallback and symbols take {needed} of them; give them "
+            f"the allocation leaves {free} rows free, byte fallback and symbols take {needed} of "
+            "them; give them "
             f"as for the allocation, or allocate again with --other-rows {needed}"
         )
     kept, dropped = drop_excess(pieces, fitted, symbols, needed - free, layout.rows + free)
 
     # the model, with shadowed pieces raised
     own = (symbols, settings.byte_fallback, list(settings.control_symbols))
-    contents = layouts.Contents([pieces[index] for index in kept], layouts.round_scores(fitted[kept]), *own)
+    contents = layouts.Contents(
+        [pieces[index] for index in kept], layouts.round_scores(fitted[kept]), *own
+    )
     raised_scores, raised = layouts.raise_shadowed(contents)
     before = layouts.build_model(contents, normalizer, layout, trained)
-    proto = layouts.build_model(replace(contents, scores=raised_scores), normalizer, layout, trained)
+    proto = layouts.build_model(
+        replace(contents, scores=raised_scores), normalizer, layout, trained
+    )
     dead = layouts.dead_pieces(proto)
     added = [piece for piece, holders in owners.items() if not holders and piece not in symbols]
-    status = dict.fromkeys(added, "character") | dict.fromkeys(raised, "raised") | dict.fromkeys(dead, "dead")
+    status = (
+        dict.fromkeys(added, "character")
+        | dict.fromkeys(raised, "raised")
+        | dict.fromkeys(dead, "dead")
+    )
     described = layouts.describe(
         "vocap",
         proto,
-        {"scores": "mixture", "byte_fallback": False, "user_defined_symbols": [], **settings.changed()},
+        {
+            "scores": "mixture",
+            "byte_fallback": False,
+            "user_defined_symbols": [],
+            **settings.changed(),
+        },
         HOW,
         owners,
         status,
@@ -227,36 +267,50 @@ def fit(
 def mixture(
     pieces: Sequence[str], models: Mapping[str, Mapping[str, float]], weights: Mapping[str, float]
 ) -> np.ndarray:
-    """log sum_l w_l p_l(x) for each piece, [n]; weights sum to 1; NaN where no model has the piece."""
+    """log sum_l w_l p_l(x) for each piece, [n]; weights sum to 1; NaN where no model
+    has the piece.
+    """
     # math, not numpy's vector code: the same bits on every processor
     terms: dict[str, float] = {}
     for language, scores in models.items():
         weight = weights[language]
         for piece, score in scores.items():
             terms[piece] = terms.get(piece, 0.0) + weight * math.exp(score)
-    return np.array([math.log(total) if (total := terms.get(piece, 0.0)) > 0 else math.nan for piece in pieces])
+    return np.array(
+        [math.log(total) if (total := terms.get(piece, 0.0)) > 0 else math.nan for piece in pieces]
+    )
 
 
 def drop_excess(
-    pieces: Sequence[str], scores: np.ndarray, symbols: Collection[str], excess: int, others: int = 0
+    pieces: Sequence[str],
+    scores: np.ndarray,
+    symbols: Collection[str],
+    excess: int,
+    others: int = 0,
 ) -> tuple[list[int], list[int]]:
-    """Indices of the pieces that stay, in their order, and of the `excess` pieces that are dropped, worst first.
+    """Indices of the pieces that stay, in their order, and of the `excess` pieces that
+    are dropped, worst first.
 
-    Only pieces of several characters are dropped: those that hold a user-defined symbol first, which no text
-    can reach, then the lowest scores (ties: the later string). A piece that is itself a symbol is in neither list,
-    for it becomes a symbol. Raises UsageError if too few can be dropped; `others`: the rows of T besides pieces.
+    Only pieces of several characters are dropped: those that hold a user-defined symbol
+    first, which no text can reach, then the lowest scores (ties: the later string). A
+    piece that is itself a symbol is in neither list, for it becomes a symbol. Raises
+    UsageError if too few can be dropped; `others`: the rows of T besides pieces.
     """
     pieces_left = [index for index, piece in enumerate(pieces) if piece not in symbols]
     candidates = [index for index in pieces_left if len(pieces[index]) > 1]
     if excess > len(candidates):
         raise UsageError(
-            f"T = {len(pieces) + others} is too small by {excess - len(candidates)}: beside special tokens and "
-            f"the allocation's single characters {excess} rows of byte fallback and symbols do not fit; raise the "
+            f"T = {len(pieces) + others} is too small by {excess - len(candidates)}: beside "
+            "special tokens and "
+            f"the allocation's single characters {excess} rows of byte fallback and symbols do "
+            "not fit; raise the "
             "allocation's total, or leave them out"
         )
-    by_string = sorted(candidates, key=pieces.__getitem__, reverse=True)  # sorts are stable: this settles ties
+    # sorts are stable: this settles ties
+    by_string = sorted(candidates, key=pieces.__getitem__, reverse=True)
     by_worth = sorted(
-        by_string, key=lambda index: (not any(symbol in pieces[index] for symbol in symbols), scores[index])
+        by_string,
+        key=lambda index: (not any(symbol in pieces[index] for symbol in symbols), scores[index]),
     )
     dropped = by_worth[: max(excess, 0)]
     gone = set(dropped)

@@ -1,4 +1,6 @@
-"""Gates of `vocap evaluate`: what breaks in use, each passed or failed with an example."""
+"""Gates of `vocap evaluate`: what breaks in use, each passed or failed with an
+example.
+"""
 
 import re
 import unicodedata
@@ -13,14 +15,24 @@ from vocap.tokenizers.evaluation import LOSSES, Differences, add_round_trips
 LONGEST = 64  # characters of an id
 RUN = re.compile(r"(\S)\1{7,}")  # of one character; spaces and line ends are wanted, in code
 SHOWN = 24  # characters of an example
-# Texts that a tokenizer which keeps all text gives back: spaces, case, line ends, compatibility, marks, joiners
-PROBES = ("  A\tb  c ", "a\r\nb\n", "\ufb01 \u00bd \u3000", "e\u0301 \u00e9", "\U0001f469\u200d\U0001f680")
+# Texts that a tokenizer which keeps all text gives back: spaces, case, line ends,
+# compatibility, marks, joiners
+PROBES = (
+    "  A\tb  c ",
+    "a\r\nb\n",
+    "\ufb01 \u00bd \u3000",
+    "e\u0301 \u00e9",
+    "\U0001f469\u200d\U0001f680",
+)
 
 
-def check_gates(splitter: Splitter, trips: Differences, unknown: Mapping[str, int]) -> dict[str, str]:
+def check_gates(
+    splitter: Splitter, trips: Differences, unknown: Mapping[str, int]
+) -> dict[str, str]:
     """Gate to `pass`, or `fail: ` and what fails, with an example.
 
-    `trips`, `unknown`: the lines of a text that do not come back, and its unknown characters with their counts.
+    `trips`, `unknown`: the lines of a text that do not come back, and its unknown
+    characters with their counts.
     """
     texts = dict(texts_of(splitter))
     held = {number: text for number, text in texts.items() if not splitter.broken[number]}
@@ -30,7 +42,9 @@ def check_gates(splitter: Splitter, trips: Differences, unknown: Mapping[str, in
         "all bytes": missing_bytes(splitter),
         "dead ids": shown(dead_ids(splitter, texts), texts),
         "junk runs": shown([number for number, text in held.items() if RUN.search(text)], texts),
-        f"ids over {LONGEST} characters": shown([n for n, text in held.items() if len(text) > LONGEST], texts),
+        f"ids over {LONGEST} characters": shown(
+            [n for n, text in held.items() if len(text) > LONGEST], texts
+        ),
         "fragments of characters": shown(sorted(texts.keys() - held.keys()), texts),
     }
     return {gate: f"fail: {what}" if what else "pass" for gate, what in found.items()}
@@ -42,21 +56,31 @@ def lossless(splitter: Splitter, trips: Differences) -> str:
     if trips.identical == trips.lines:
         lines, name = Differences(), "hard texts"
         ids = splitter.encoder.encode_batch(list(PROBES))
-        add_round_trips(lines, PROBES, ids, splitter.encoder.decode_batch(ids), splitter.encoder.unk_id)
+        add_round_trips(
+            lines, PROBES, ids, splitter.encoder.decode_batch(ids), splitter.encoder.unk_id
+        )
     lost = lines.lines - lines.identical
     kinds = ", ".join(f"{kind} {lines.kinds[kind]:,}" for kind in LOSSES if lines.kinds[kind])
-    return f"{lost:,} of {lines.lines:,} {name} ({kinds}): {next(iter(lines.examples.values()))}" if lost else ""
+    return (
+        f"{lost:,} of {lines.lines:,} {name} ({kinds}): {next(iter(lines.examples.values()))}"
+        if lost
+        else ""
+    )
 
 
 def by_script(unknown: Mapping[str, int]) -> str:
-    """Unknown characters by script, the first word of the Unicode names of letters and marks."""
+    """Unknown characters by script, the first word of the Unicode names of letters and
+    marks.
+    """
     scripts: dict[str, Counter[str]] = {}
     for character, count in unknown.items():
         word = unicodedata.name(character, "") if unicodedata.category(character)[0] in "LM" else ""
         script = re.split("[ -]", word)[0].capitalize() or "symbols"
         scripts.setdefault(script, Counter())[character] += count
     ordered = sorted(scripts.items(), key=lambda entry: (-entry[1].total(), entry[0]))
-    return listed([f"{script} {found.total():,} ({found.most_common(1)[0][0]})" for script, found in ordered])
+    return listed(
+        [f"{script} {found.total():,} ({found.most_common(1)[0][0]})" for script, found in ordered]
+    )
 
 
 def missing_bytes(splitter: Splitter) -> str:

@@ -1,8 +1,10 @@
-"""The `tokenizers` section of the configuration: the kinds of tokenizers, one class each, listed in `KINDS`.
+"""The `tokenizers` section of the configuration: the kinds of tokenizers, one class
+each, listed in `KINDS`.
 
-Configuration, plan, report, model card and workflow ask the class of an entry for the rows of its embedding table,
-its label and method, and the mistakes of its settings. A further kind is one more subclass of `Kind` in `KINDS`,
-added before `vocap.config` is imported, and the rule that makes its file.
+Configuration, plan, report, model card and workflow ask the class of an entry for the
+rows of its embedding table, its label and method, and the mistakes of its settings. A
+further kind is one more subclass of `Kind` in `KINDS`, added before `vocap.config` is
+imported, and the rule that makes its file.
 """
 
 from abc import abstractmethod
@@ -22,12 +24,20 @@ from vocap.unigram.text_settings import META_PIECES, TextSettings
 Total = Annotated[int, Field(ge=2, description="T, every id counted, special tokens too")]
 Alpha = Annotated[
     float,
-    Field(ge=0, le=10, allow_inf_nan=False, description="share q_i of each language in the text (Equation 3)"),
+    Field(
+        ge=0,
+        le=10,
+        allow_inf_nan=False,
+        description="share q_i of each language in the text (Equation 3)",
+    ),
 ]
 
 Per = Annotated[
     Literal["line", "character"] | None,
-    Field(description="unit of these shares: line unless given, as in the paper; or character, for uneven lines"),
+    Field(
+        description="unit of these shares: line unless given, as in the paper; or character, for "
+        "uneven lines"
+    ),
 ]
 
 
@@ -41,25 +51,38 @@ def check_symbols(symbols: list[str], layout: IdLayout = XLM_R_LAYOUT) -> list[s
     """
     for symbol in symbols:
         if not symbol.strip():
-            raise ValueError(f"the symbol {symbol!r} is empty or only spaces; give at least one visible character")
-        if any(character.isspace() or character == "\u2581" or ord(character) < 32 for character in symbol):
             raise ValueError(
-                f"the symbol {symbol!r} holds a space, U+2581, which stands for one, or a control character; "
+                f"the symbol {symbol!r} is empty or only spaces; give at least one visible "
+                "character"
+            )
+        if any(
+            character.isspace() or character == "\u2581" or ord(character) < 32
+            for character in symbol
+        ):
+            raise ValueError(
+                f"the symbol {symbol!r} holds a space, U+2581, which stands for one, or a control "
+                "character; "
                 "remove it"
             )
         if symbol in layout.names:
-            raise ValueError(f"{symbol!r} is a special token of every tokenizer already; remove it here")
+            raise ValueError(
+                f"{symbol!r} is a special token of every tokenizer already; remove it here"
+            )
         if symbols.count(symbol) > 1:
-            raise ValueError(f"the symbol {symbol!r} is given {symbols.count(symbol)} times; keep one")
+            raise ValueError(
+                f"the symbol {symbol!r} is given {symbols.count(symbol)} times; keep one"
+            )
     return symbols
 
 
 class Kind(BaseModel):
-    """One entry of the section; its field `kind` names the class, and its docstring describes it in the docs.
+    """One entry of the section; its field `kind` names the class, and its docstring
+    describes it in the docs.
 
-    `label`: a noun phrase for tables; `method`: a sentence for the model card, without its full stop. `merged`:
-    whether its vocabulary is that of several languages, and compared with others of the same T. `made`: whether
-    the run makes its `file`, and the export of it.
+    `label`: a noun phrase for tables; `method`: a sentence for the model card, without
+    its full stop. `merged`: whether its vocabulary is that of several languages, and
+    compared with others of the same T. `made`: whether the run makes its `file`, and
+    the export of it.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -73,15 +96,18 @@ class Kind(BaseModel):
 
     @abstractmethod
     def rows(self, settings: Any) -> int | None:
-        """T: ids of the tokenizer, special tokens included; None where only its file or allocation knows.
+        """T: ids of the tokenizer, special tokens included; None where only its file or
+        allocation knows.
 
         `settings`: the whole configuration.
         """
 
     def mistakes(self, settings: Any, languages: list[str]) -> Iterator[str]:
-        """Contradictions with other sections: ".field: text" or ": text", to follow the name of the entry.
+        """Contradictions with other sections: ".field: text" or ": text", to follow the
+        name of the entry.
 
-        `settings`: the whole configuration; `languages`: codes of the languages of the run.
+        `settings`: the whole configuration; `languages`: codes of the languages of the
+        run.
         """
         try:
             if self.made and self.file == Kind.file:  # of a unigram model
@@ -91,11 +117,15 @@ class Kind(BaseModel):
 
 
 class Merged(Kind):
-    """A tokenizer of the text of several languages, read with the settings of section `text`."""
+    """A tokenizer of the text of several languages, read with the settings of section
+    `text`.
+    """
 
     @abstractmethod
     def text(self, run: TextSettings) -> TextSettings:
-        """The settings of the run's text with those of this tokenizer. Raises UsageError as `TextSettings`."""
+        """The settings of the run's text with those of this tokenizer. Raises
+        UsageError as `TextSettings`.
+        """
 
     @property
     def byte_rows(self) -> int:
@@ -116,7 +146,8 @@ class Merged(Kind):
         taken = settings.layout.rows + max(text.other_rows, symbols + self.byte_rows)
         if rows is not None and rows <= taken:
             yield (
-                f": special tokens, reserved ids, bytes and symbols take {taken} ids, all that T has; raise total"
+                f": special tokens, reserved ids, bytes and symbols take {taken} ids, all that T "
+                "has; raise total"
             )
 
 
@@ -125,12 +156,14 @@ class Unigram(Merged):
 
     byte_fallback: bool | None = Field(
         None,
-        description="256 byte pieces, so that a character that is no piece becomes its bytes, not <unk>; in the "
+        description="256 byte pieces, so that a character that is no piece becomes its bytes, "
+        "not <unk>; in the "
         "place of text.byte_fallback",
     )
     user_defined_symbols: Annotated[list[str], AfterValidator(check_symbols)] | None = Field(
         None,
-        description="strings that always stay one piece, wherever they occur in the text; in the place of "
+        description="strings that always stay one piece, wherever they occur in the text; in the "
+        "place of "
         "text.user_defined_symbols",
     )
 
@@ -146,11 +179,14 @@ class Vocap(Unigram):
 
     label = "VOCAP"
     method = (
-        "VOCAP (Zheng et al., EMNLP 2021): the vocabulary is shared out among the languages by its gain in "
+        "VOCAP (Zheng et al., EMNLP 2021): the vocabulary is shared out among the languages by "
+        "its gain in "
         "average log probability, and the pieces get the scores of one unigram model"
     )
     kind: Literal["vocap"]
-    allocation: str = Field(min_length=1, description="name of an entry of the allocation section; T is its total")
+    allocation: str = Field(
+        min_length=1, description="name of an entry of the allocation section; T is its total"
+    )
 
     def rows(self, settings: Any) -> int | None:
         found = settings.allocation.get(self.allocation)
@@ -164,13 +200,16 @@ class Vocap(Unigram):
         free = settings.allocation[self.allocation].other_rows
         if (taken := self.text(settings.text.settings).other_rows) < free:
             yield (
-                f": byte fallback and symbols take {taken} ids, allocation {self.allocation} leaves {free} free; "
+                f": byte fallback and symbols take {taken} ids, allocation {self.allocation} "
+                f"leaves {free} free; "
                 f"give that allocation other_rows: {taken}"
             )
 
 
 class Joint(Unigram):
-    """A unigram model of the text of all languages, the paper's baseline; one descent gives every `total`."""
+    """A unigram model of the text of all languages, the paper's baseline; one descent
+    gives every `total`.
+    """
 
     label = "JOINT"
     method = "JOINT: one unigram model trained on the text of all languages"
@@ -194,7 +233,9 @@ def check_split(split: Any) -> Any:
     >>> check_split({"regex": "[a-z]+|[^a-z]"})
     {'regex': '[a-z]+|[^a-z]'}
     """
-    expression = isinstance(split, dict) and split.keys() == {REGEX} and isinstance(split[REGEX], str)
+    expression = (
+        isinstance(split, dict) and split.keys() == {REGEX} and isinstance(split[REGEX], str)
+    )
     if not expression and (not isinstance(split, str) or split not in SPLITS):
         raise ValueError(f"take {', '.join(SPLITS)} or {{regex: EXPRESSION}}, not {split!r}")
     return split
@@ -208,20 +249,27 @@ class BytePair(Merged):
     alpha: Alpha = 0.7
     per: Per = None
     unit: Literal[UNITS] = Field(
-        "bytes", description="symbols before any merge: bytes, or characters, others of which become bytes"
+        "bytes",
+        description="symbols before any merge: bytes, or characters, others of which become bytes",
     )
     split: Annotated[Any, AfterValidator(check_split)] = Field(
         "words",
-        description="where text is cut before merging: words (letters with their marks, numbers, other "
-        "characters), spaces alone, the published gpt2, o200k, llama-3 or qwen, or {regex: EXPRESSION}",
+        description="where text is cut before merging: words (letters with their marks, numbers, "
+        "other "
+        "characters), spaces alone, the published gpt2, o200k, llama-3 or qwen, or {regex: "
+        "EXPRESSION}",
     )
     digits: Literal[1, 3, "3-right", "none"] | None = Field(
         None,
-        description="numbers are cut into single digits (1), into threes from the left (3) or from the right "
-        "(3-right), or not (none); without it as the split has it, of words as text.split_digits says",
+        description="numbers are cut into single digits (1), into threes from the left (3) or "
+        "from the right "
+        "(3-right), or not (none); without it as the split has it, of words as text.split_digits "
+        "says",
     )
     contractions: bool | None = Field(
-        None, description="English contractions ('s, 'll) are words of their own; without it as the split has it"
+        None,
+        description="English contractions ('s, 'll) are words of their own; without it as the "
+        "split has it",
     )
 
     @property
@@ -250,28 +298,41 @@ class BytePair(Merged):
         return self.total
 
     def text(self, run: TextSettings) -> TextSettings:
-        from vocap.bpe.cutting import Pretokenization  # with `tokenizers`, which other kinds do not need
+        # with `tokenizers`, which other kinds do not need
+        from vocap.bpe.cutting import (
+            Pretokenization,
+        )
 
-        split, regex = (REGEX, self.split[REGEX]) if isinstance(self.split, dict) else (self.split, None)
+        split, regex = (
+            (REGEX, self.split[REGEX]) if isinstance(self.split, dict) else (self.split, None)
+        )
         digits = None if self.digits is None else str(self.digits)
         return Pretokenization(self.unit, split, run, digits, self.contractions, regex).settings
 
 
 class Bpe(BytePair):
-    """Byte-pair encoding of the words of all languages, weighted; one training gives every `total`."""
+    """Byte-pair encoding of the words of all languages, weighted; one training gives
+    every `total`.
+    """
 
     label = "BPE"
-    method = "BPE: byte-pair encoding of the words of all languages, each weighted by its share of the text"
+    method = (
+        "BPE: byte-pair encoding of the words of all languages, each weighted by its share "
+        "of the text"
+    )
     kind: Literal["bpe"]
     fairness: float = Field(
         0.0,
         ge=0,
         le=16,
         allow_inf_nan=False,
-        description="exponent of a language's tokens on parallel text (corpora.development) over the mean, by "
+        description="exponent of a language's tokens on parallel text (corpora.development) over "
+        "the mean, by "
         "which its weight is multiplied; 0: weights do not follow it",
     )
-    rounds: int = Field(2, ge=1, le=20, description="trainings with weights that follow parallel text")
+    rounds: int = Field(
+        2, ge=1, le=20, description="trainings with weights that follow parallel text"
+    )
 
     @property
     def follows_text(self) -> bool:
@@ -283,22 +344,31 @@ class Bpe(BytePair):
 
 
 class ParityBpe(BytePair):
-    """Parity-aware byte-pair encoding: each merge is for the language with the longest parallel text."""
+    """Parity-aware byte-pair encoding: each merge is for the language with the longest
+    parallel text.
+    """
 
     label = "parity BPE"
     method = (
-        "parity-aware BPE: each merge is the most frequent pair of the language whose parallel text is longest"
+        "parity-aware BPE: each merge is the most frequent pair of the language whose "
+        "parallel text is longest"
     )
-    model_config = ConfigDict(extra="forbid", strict=True, validate_by_alias=True, validate_by_name=True)
+    model_config = ConfigDict(
+        extra="forbid", strict=True, validate_by_alias=True, validate_by_name=True
+    )
     kind: Literal["parity-bpe"]
     first: int = Field(
         0,
         ge=0,
         alias="from",
-        description="weighted merges of all languages, those of kind bpe, before the first for the worst off",
+        description="weighted merges of all languages, those of kind bpe, before the first for "
+        "the worst off",
     )
     window: int = Field(
-        0, ge=0, description="no language has more than twice its share of the last so many merges; 0: no limit"
+        0,
+        ge=0,
+        description="no language has more than twice its share of the last so many merges; 0: no "
+        "limit",
     )
 
     @property
@@ -307,7 +377,11 @@ class ParityBpe(BytePair):
 
     def options(self) -> dict[str, Any]:
         given = {"from": self.first, "window": self.window}
-        return super().options() | {"parity": True} | {name: value for name, value in given.items() if value}
+        return (
+            super().options()
+            | {"parity": True}
+            | {name: value for name, value in given.items() if value}
+        )
 
     def mistakes(self, settings: Any, languages: list[str]) -> Iterator[str]:
         yield from super().mistakes(settings, languages)
@@ -316,7 +390,9 @@ class ParityBpe(BytePair):
 
 
 class Mono(Kind):
-    """One language's model of one size, as a tokenizer: in XLM-R's layout of size + 2 ids."""
+    """One language's model of one size, as a tokenizer: in XLM-R's layout of size + 2
+    ids.
+    """
 
     label = "MONO"
     method = "MONO: the unigram model of one language"
@@ -343,9 +419,12 @@ class File(Kind):
     merged = made = False
     kind: Literal["file"]
     path: PlainPath | None = Field(
-        None, description="a SentencePiece .model, a tokenizer.json, or a folder that holds one of them"
+        None,
+        description="a SentencePiece .model, a tokenizer.json, or a folder that holds one of them",
     )
-    download: str | None = Field(None, description="or the name of an entry of downloads, which is fetched")
+    download: str | None = Field(
+        None, description="or the name of an entry of downloads, which is fetched"
+    )
 
     @model_validator(mode="after")
     def _one_place(self) -> "File":
@@ -358,11 +437,15 @@ class File(Kind):
 
     def mistakes(self, settings: Any, languages: list[str]) -> Iterator[str]:
         if self.download not in (None, *settings.downloads):
-            yield f".download: no file {self.download!r} under downloads ({', '.join(settings.downloads)})"
+            yield (
+                f".download: no file {self.download!r} under downloads "
+                f"({', '.join(settings.downloads)})"
+            )
 
 
 KINDS: dict[str, type[Kind]] = {
-    get_args(kind.model_fields["kind"].annotation)[0]: kind for kind in (Vocap, Joint, Bpe, ParityBpe, Mono, File)
+    get_args(kind.model_fields["kind"].annotation)[0]: kind
+    for kind in (Vocap, Joint, Bpe, ParityBpe, Mono, File)
 }
 
 

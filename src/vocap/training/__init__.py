@@ -1,6 +1,8 @@
-"""The training loop and its surroundings: checkpoints, optimiser, process groups, random state, choice of GPUs.
+"""The training loop and its surroundings: checkpoints, optimiser, process groups,
+random state, choice of GPUs.
 
-Here are the types of settings that pre-training and fine-tuning share; reading them imports no torch.
+Here are the types of settings that pre-training and fine-tuning share; reading them
+imports no torch.
 """
 
 from typing import Annotated, Literal, TypeVar
@@ -22,5 +24,6 @@ def _distinct(values: list) -> list:
 Distinct = Annotated[list[Entry], AfterValidator(_distinct)]
 Beta = Annotated[float, Field(ge=0, lt=1)]
 Betas = Annotated[
-    tuple[Beta, Beta], BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value)
+    tuple[Beta, Beta],
+    BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value),
 ]

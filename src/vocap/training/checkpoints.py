@@ -1,8 +1,10 @@
-"""Checkpoints that survive a kill at any moment: complete folders, renamed into place; the last two are kept.
+"""Checkpoints that survive a kill at any moment: complete folders, renamed into place;
+the last two are kept.
 
-`step-N/` holds the state of the run before step N (counted from 0): `model.safetensors`, `optimizer.safetensors`,
-further tensors of the training (such as k-NN's index in `loss.safetensors`) and `state.json` (counters, settings).
-Nothing is pickled.
+`step-N/` holds the state of the run before step N (counted from 0):
+`model.safetensors`, `optimizer.safetensors`, further tensors of the training (such as
+k-NN's index in `loss.safetensors`) and `state.json` (counters, settings). Nothing is
+pickled.
 """
 
 import json
@@ -27,8 +29,12 @@ STATE = "state.json"
 FOLDER = re.compile(r"step-(\d+)")
 
 
-def save(folder: Path, step: int, tensors: Mapping[str, Mapping[str, Tensor]], state: Mapping[str, Any]) -> None:
-    """Write the checkpoint of a step, then remove all but the last `KEPT`. `tensors`: by name of their file."""
+def save(
+    folder: Path, step: int, tensors: Mapping[str, Mapping[str, Tensor]], state: Mapping[str, Any]
+) -> None:
+    """Write the checkpoint of a step, then remove all but the last `KEPT`. `tensors`:
+    by name of their file.
+    """
     with replacing_directory(folder / f"step-{step}") as temporary:
         for name, group in tensors.items():
             path = temporary / f"{name}.safetensors"
@@ -42,7 +48,9 @@ def save(folder: Path, step: int, tensors: Mapping[str, Mapping[str, Tensor]], s
 
 
 def remove_all(folder: Path) -> None:
-    """Remove every checkpoint, the latest last: a kill at any moment leaves it complete, or removes all."""
+    """Remove every checkpoint, the latest last: a kill at any moment leaves it
+    complete, or removes all.
+    """
     for step in steps(folder):
         removed = folder / f".removed-{step}"
         shutil.rmtree(removed, ignore_errors=True)
@@ -72,7 +80,9 @@ def clean(folder: Path) -> None:
 
 
 def latest(folder: Path) -> dict[str, Any] | None:
-    """The state of the last checkpoint; None without any. Raises VocapError for one that is damaged."""
+    """The state of the last checkpoint; None without any. Raises VocapError for one
+    that is damaged.
+    """
     found = steps(folder)
     if not found:
         return None
@@ -81,33 +91,48 @@ def latest(folder: Path) -> dict[str, Any] | None:
 
 
 def load_tensors(folder: Path, step: int, name: str) -> dict[str, Tensor]:
-    """The tensors of one file of a checkpoint, on the CPU. Raises VocapError for a file that is damaged."""
+    """The tensors of one file of a checkpoint, on the CPU. Raises VocapError for a file
+    that is damaged.
+    """
     path = folder / f"step-{step}" / f"{name}.safetensors"
     try:
         return load_file(path)
     except (OSError, SafetensorError) as error:
         raise VocapError(
-            f"{path}: a damaged checkpoint ({error}); delete {path.parent}, the one before it is used then"
+            f"{path}: a damaged checkpoint ({error}); delete {path.parent}, the one before it is "
+            "used then"
         ) from None
 
 
 def optimizer_tensors(optimizer: Optimizer) -> dict[str, Tensor]:
-    """The optimizer's state, by number of the parameter and name of the tensor, as "3/exp_avg"."""
+    """The optimizer's state, by number of the parameter and name of the tensor, as
+    "3/exp_avg".
+    """
     state = optimizer.state_dict()["state"]
-    return {f"{number}/{name}": value for number, entry in state.items() for name, value in entry.items()}
+    return {
+        f"{number}/{name}": value
+        for number, entry in state.items()
+        for name, value in entry.items()
+    }
 
 
 def restore_optimizer(optimizer: Optimizer, tensors: Mapping[str, Tensor]) -> None:
-    """Restore the state from `optimizer_tensors`; the groups' settings stay those of the optimizer."""
+    """Restore the state from `optimizer_tensors`; the groups' settings stay those of
+    the optimizer.
+    """
     state: dict[int, dict[str, Tensor]] = {}
     for key, tensor in tensors.items():
         number, _, name = key.partition("/")
         state.setdefault(int(number), {})[name] = tensor
-    optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
+    optimizer.load_state_dict(
+        {"state": state, "param_groups": optimizer.state_dict()["param_groups"]}
+    )
 
 
 def module_tensors(module: nn.Module) -> dict[str, Tensor]:
-    """Every parameter once (tied ones under one name), detached, for a file of tensors."""
+    """Every parameter once (tied ones under one name), detached, for a file of
+    tensors.
+    """
     return {name: parameter.detach() for name, parameter in module.named_parameters()}
 
 
@@ -119,12 +144,15 @@ def restore_module(module: nn.Module, tensors: Mapping[str, Tensor]) -> None:
 
 
 def check_settings(folder: Path, saved: Mapping[str, Any], own: Mapping[str, Any]) -> None:
-    """Raise VocapError, naming the keys, for settings that differ from those of the checkpoint."""
+    """Raise VocapError, naming the keys, for settings that differ from those of the
+    checkpoint.
+    """
     if different := [key for key in {**saved, **own} if saved.get(key) != own.get(key)]:
         key = different[0]
         before, now = (json.dumps(settings.get(key)) for settings in (saved, own))
         raise VocapError(
             f"{folder}: its checkpoints are of another configuration: {', '.join(different)} "
-            f"({key} was {before:.120}, is {now:.120}); put the settings back, give the model another name, or "
+            f"({key} was {before:.120}, is {now:.120}); put the settings back, give the model "
+            "another name, or "
             "delete the folder to train from the start"
         )

@@ -1,7 +1,9 @@
-"""The processes of a training (torchrun, or srun with its variables): the device of each, its 16-bit types and
-products in them, the group with its collective operations, and stop requests.
+"""The processes of a training (torchrun, or srun with its variables): the device of
+each, its 16-bit types and products in them, the group with its collective operations,
+and stop requests.
 
-A stop request is a signal before the time limit: a checkpoint follows, and a distinct exit status.
+A stop request is a signal before the time limit: a checkpoint follows, and a distinct
+exit status.
 """
 
 import datetime
@@ -22,15 +24,19 @@ from vocap.errors import UsageError, VocapError, log
 
 PRECISIONS = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
 ASSIGNED = ("LOCAL_RANK", "SLURM_JOB_ID")  # by torchrun, or by the cluster
-TIMEOUT = datetime.timedelta(minutes=30)  # longer than the longest work of one rank alone: exporting a model
+# longer than the longest work of one rank alone: exporting a model
+TIMEOUT = datetime.timedelta(minutes=30)
 LARGE = 1 << 25  # elements of a gradient that is reduced by itself
 REQUIRED = ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
-# SIGURG: SLURM's `--signal=URG@300`, ignored by other processes; SIGTERM: the end of its time; SIGINT: Ctrl-C
+# SIGURG: SLURM's `--signal=URG@300`, ignored by other processes; SIGTERM: the end of
+# its time; SIGINT: Ctrl-C
 SIGNALS = (signal.SIGURG, signal.SIGTERM, signal.SIGINT)
 
 
 def half_type(device: torch.device) -> torch.dtype | None:
-    """The fast 16-bit type of a GPU: bfloat16, or float16 (Volta, Turing); None without one."""
+    """The fast 16-bit type of a GPU: bfloat16, or float16 (Volta, Turing); None without
+    one.
+    """
     if device.type != "cuda":
         return None
     if torch.cuda.is_bf16_supported(including_emulation=False):
@@ -39,15 +45,21 @@ def half_type(device: torch.device) -> torch.dtype | None:
 
 
 def working_precision(wanted: str, device: torch.device) -> torch.dtype:
-    """The type of the layers' products. Raises VocapError for bf16 on a GPU without it."""
+    """The type of the layers' products. Raises VocapError for bf16 on a GPU without
+    it.
+    """
     able = half_type(device)
     if wanted == "bf16" and device.type == "cuda" and able != torch.bfloat16:
-        raise VocapError("precision bf16: this GPU has none; write fp16, fp32, or auto, which takes the best")
+        raise VocapError(
+            "precision bf16: this GPU has none; write fp16, fp32, or auto, which takes the best"
+        )
     return (able or torch.float32) if wanted == "auto" else PRECISIONS[wanted]
 
 
 def multiply(a: Tensor, b: Tensor, wide: torch.dtype) -> Tensor:
-    """a [n, d] @ b [d, m] in the dtype `wide`; a CPU rounds sums to that of the factors before."""
+    """a [n, d] @ b [d, m] in the dtype `wide`; a CPU rounds sums to that of the factors
+    before.
+    """
     return torch.mm(a, b, out_dtype=wide) if a.is_cuda and a.dtype != wide else (a @ b).to(wide)
 
 
@@ -64,7 +76,9 @@ def add_product(a: Tensor, b: Tensor, total: Tensor | None, wide: torch.dtype) -
 
 @functools.cache
 def sums_wide(dtype: torch.dtype) -> bool:
-    """Whether this torch adds products of `dtype` on a GPU to a sum in float32, found by a trial."""
+    """Whether this torch adds products of `dtype` on a GPU to a sum in float32, found
+    by a trial.
+    """
     one, total = torch.ones(16, 16, dtype=dtype, device="cuda"), torch.ones(16, 16, device="cuda")
     try:
         torch.addmm(total, one, one, out_dtype=torch.float32, out=total)
@@ -75,10 +89,11 @@ def sums_wide(dtype: torch.dtype) -> bool:
 
 @contextmanager
 def own_device() -> Iterator[torch.device]:
-    """The CPU without a GPU, the GPU assigned to this process (LOCAL_RANK's), or else the first free GPU.
+    """The CPU without a GPU, the GPU assigned to this process (LOCAL_RANK's), or else
+    the first free GPU.
 
-    One lock file per user and GPU marks the GPUs in use by vocap, until its process ends; other programs are not
-    seen. Waits where all are in use.
+    One lock file per user and GPU marks the GPUs in use by vocap, until its process
+    ends; other programs are not seen. Waits where all are in use.
     """
     count, local = torch.cuda.device_count(), int(os.environ.get("LOCAL_RANK", 0))
     if not torch.cuda.is_available():
@@ -87,7 +102,8 @@ def own_device() -> Iterator[torch.device]:
     if any(name in os.environ for name in ASSIGNED):
         if local >= count:
             raise UsageError(
-                f"LOCAL_RANK is {local}, but this process sees {count} GPUs; start as many processes as a node has"
+                f"LOCAL_RANK is {local}, but this process sees {count} GPUs; start as many "
+                "processes as a node has"
             )
         yield torch.device("cuda", local)
         return
@@ -108,13 +124,17 @@ def own_device() -> Iterator[torch.device]:
 
 
 class Stopped(VocapError):
-    """The run stopped on request after a checkpoint; call it again. Exit status: EX_TEMPFAIL."""
+    """The run stopped on request after a checkpoint; call it again. Exit status:
+    EX_TEMPFAIL.
+    """
 
     exit_code = 75
 
 
 class StopRequest:
-    """Records a stop signal within `with`, instead of ending on it; `name` of the signal, if any."""
+    """Records a stop signal within `with`, instead of ending on it; `name` of the
+    signal, if any.
+    """
 
     name = ""
 
@@ -142,7 +162,9 @@ def world_size() -> int:
 
 
 def gather_rows(rows: Tensor) -> Tensor:
-    """The rows [n, ...] of all ranks, one after another; a collective call, n may differ."""
+    """The rows [n, ...] of all ranks, one after another; a collective call, n may
+    differ.
+    """
     if world_size() == 1:
         return rows
     counts = [torch.zeros(1, dtype=torch.int64, device=rows.device) for _ in range(world_size())]
@@ -156,15 +178,19 @@ def gather_rows(rows: Tensor) -> Tensor:
 
 @contextmanager
 def joined(device: torch.device) -> Iterator[None]:
-    """Join the process group that the environment names, if any; network errors become one message.
+    """Join the process group that the environment names, if any; network errors become
+    one message.
 
-    Raises UsageError for variables that are missing, VocapError where another process is gone.
+    Raises UsageError for variables that are missing, VocapError where another process
+    is gone.
     """
     if int(os.environ.get("WORLD_SIZE", 1)) == 1:
         yield
         return
     if missing := [name for name in REQUIRED if name not in os.environ]:
-        raise UsageError(f"WORLD_SIZE is set, {', '.join(missing)} not; start the processes with torchrun")
+        raise UsageError(
+            f"WORLD_SIZE is set, {', '.join(missing)} not; start the processes with torchrun"
+        )
     if device.type == "cuda":
         torch.cuda.set_device(device)
     together = False  # whether all ranks have ended
@@ -177,16 +203,20 @@ def joined(device: torch.device) -> Iterator[None]:
         raise
     except (distributed.DistError, RuntimeError) as error:
         words = ("peer", "connection", "gloo", "nccl", "timed out", "timeout", "socket", "store")
-        network = isinstance(error, distributed.DistError) or any(word in str(error).lower() for word in words)
+        network = isinstance(error, distributed.DistError) or any(
+            word in str(error).lower() for word in words
+        )
         if isinstance(error, torch.OutOfMemoryError) or not network:
             raise
         first = str(error).strip().splitlines()[0][:300]
         raise VocapError(
-            f"rank {os.environ['RANK']}: another process of this run is gone ({first}); see the other ranks' "
+            f"rank {os.environ['RANK']}: another process of this run is gone ({first}); see the "
+            "other ranks' "
             "messages, then run again: it resumes from the last checkpoint"
         ) from None
     finally:
-        # NCCL's destruction waits for the other ranks: after an error silently until the timeout
+        # NCCL's destruction waits for the other ranks: after an error silently until
+        # the timeout
         if distributed.is_initialized() and (together or device.type != "cuda"):
             with suppress(RuntimeError, ValueError):  # the others are gone already
                 distributed.destroy_process_group()
@@ -202,9 +232,11 @@ def summed(values: Iterable[float], device: torch.device) -> list[float]:
 
 @torch.no_grad()
 def sum_gradients(parameters: Iterable[nn.Parameter]) -> None:
-    """Replace every gradient by its sum over all ranks; a parameter without one counts as zeros.
+    """Replace every gradient by its sum over all ranks; a parameter without one counts
+    as zeros.
 
-    Small ones are reduced together, large ones as they are: no second copy of the table's gradient.
+    Small ones are reduced together, large ones as they are: no second copy of the
+    table's gradient.
     """
     if world_size() == 1:
         return
@@ -218,7 +250,9 @@ def sum_gradients(parameters: Iterable[nn.Parameter]) -> None:
             small.append(parameter.grad)
     flat = torch.cat([gradient.reshape(-1) for gradient in small])
     distributed.all_reduce(flat)
-    for gradient, part in zip(small, flat.split([gradient.numel() for gradient in small]), strict=True):
+    for gradient, part in zip(
+        small, flat.split([gradient.numel() for gradient in small]), strict=True
+    ):
         gradient.copy_(part.view_as(gradient))
 
 

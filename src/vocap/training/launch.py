@@ -1,4 +1,6 @@
-"""One process for every GPU of a SLURM job, on all its nodes, started by torchrun; one process outside SLURM."""
+"""One process for every GPU of a SLURM job, on all its nodes, started by torchrun; one
+process outside SLURM.
+"""
 
 import os
 import re
@@ -25,13 +27,16 @@ class Allocation:
 
 
 def visible_gpus(environment: Mapping[str, str]) -> int:
-    """The number of GPUs that SLURM gives this node's processes (CUDA_VISIBLE_DEVICES)."""
+    """The number of GPUs that SLURM gives this node's processes
+    (CUDA_VISIBLE_DEVICES).
+    """
     entries = environment.get("CUDA_VISIBLE_DEVICES", "").split(",")
     return sum(bool(re.fullmatch(r"\d+|(GPU|MIG)-\S+", entry)) for entry in entries)
 
 
 def allocation(environment: Mapping[str, str]) -> Allocation | None:
-    """The SLURM job of this process; None outside SLURM. Raises VocapError where SLURM does not answer.
+    """The SLURM job of this process; None outside SLURM. Raises VocapError where SLURM
+    does not answer.
 
     The nodes are queried: jobs that Snakemake starts lack SLURM_JOB_NODELIST.
     """
@@ -51,14 +56,25 @@ def launch_words(command: Sequence[str], place: Allocation | None, threads: int)
     """
     if place is None or len(place.nodes) * place.processes == 1:
         return list(command)
-    torchrun = [sys.executable, "-m", "torch.distributed.run", f"--nproc-per-node={place.processes}"]
+    torchrun = [
+        sys.executable,
+        "-m",
+        "torch.distributed.run",
+        f"--nproc-per-node={place.processes}",
+    ]
     if len(place.nodes) == 1:
         return [*torchrun, "--standalone", "--no-python", *command]
     count = len(place.nodes)
     port = FIRST_PORT + int(place.job) % PORTS
     rendezvous = [f"--nnodes={count}", "--rdzv-backend=c10d", f"--rdzv-id={place.job}"]
     rendezvous.append(f"--rdzv-endpoint={place.head}:{port}")
-    srun = ["srun", f"--nodes={count}", f"--ntasks={count}", "--ntasks-per-node=1", "--kill-on-bad-exit=1"]
+    srun = [
+        "srun",
+        f"--nodes={count}",
+        f"--ntasks={count}",
+        "--ntasks-per-node=1",
+        "--kill-on-bad-exit=1",
+    ]
     return [*srun, f"--cpus-per-task={threads}", *torchrun, *rendezvous, "--no-python", *command]
 
 
@@ -67,7 +83,9 @@ def _ask(*words: str) -> str:
         run = subprocess.run(words, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError) as error:
         reason = getattr(error, "stderr", None) or error
-        raise VocapError(f"{words[0]} gives no nodes of this SLURM job: {str(reason).strip()}") from None
+        raise VocapError(
+            f"{words[0]} gives no nodes of this SLURM job: {str(reason).strip()}"
+        ) from None
     return run.stdout.strip()
 
 
@@ -77,7 +95,8 @@ def _ask(*words: str) -> str:
 def launch(threads, command) -> None:
     """Start COMMAND once for every GPU of this SLURM job, on all of its nodes, with torchrun.
 
-    On nodes without GPUs one process starts on each node; outside SLURM one process starts, without torchrun.
+    On nodes without GPUs one process starts on each node; outside SLURM one process
+    starts, without torchrun.
     """
     words = launch_words(command, allocation(os.environ), threads)
     if len(words) > len(command):

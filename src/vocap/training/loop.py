@@ -1,4 +1,5 @@
-"""The training loop of both stages: steps, checkpoints, stop requests, AdamW and the schedule of its rate.
+"""The training loop of both stages: steps, checkpoints, stop requests, AdamW and the
+schedule of its rate.
 
 A step depends on the checkpoint alone.
 """
@@ -31,7 +32,11 @@ from vocap.training.distributed import Stopped, StopRequest, rank, working_preci
 FILE = "metrics.jsonl"
 ADAM = {"betas": (0.9, 0.98), "eps": 1e-6, "weight_decay": 0.01}  # XLM-R's
 BAD_STEPS = 10  # in a row, without a finite loss and gradient, that end a run
-SCALE, SCALE_STEPS = 128.0, 128  # of fp16's gradients at first, and good steps until it doubles: InfoXLM's
+# of fp16's gradients at first, and good steps until it doubles: InfoXLM's
+SCALE, SCALE_STEPS = (
+    128.0,
+    128,
+)
 
 
 @dataclass
@@ -57,12 +62,16 @@ def learning_rate(step: int, peak_lr: float, warmup: int, steps: int) -> float:
 
 
 def build_optimizer(model: nn.Module, lr: float, **changes: Any) -> torch.optim.AdamW:
-    """torch's fused AdamW over every parameter of `model`, as XLM-R is trained with but for `changes`."""
+    """torch's fused AdamW over every parameter of `model`, as XLM-R is trained with but
+    for `changes`.
+    """
     return torch.optim.AdamW(model.parameters(), lr=lr, fused=True, **ADAM | changes)
 
 
 def prefetch(batches: Any, first: int, last: int) -> Iterator[Any]:
-    """What `batches.step` gives for the steps from `first` to `last`, the next two made in a thread."""
+    """What `batches.step` gives for the steps from `first` to `last`, the next two made
+    in a thread.
+    """
     pool = ThreadPoolExecutor(1, thread_name_prefix="batches")
     try:
         made = (pool.submit(batches.step, step) for step in range(first, last))
@@ -78,8 +87,9 @@ def prefetch(batches: Any, first: int, last: int) -> Iterator[Any]:
 class Loop(ABC):
     """A training of `steps` updates, from a checkpoint of `folder` or from the start.
 
-    Subclasses define data and steps, and set the five attributes and the precision. In fp16 they multiply each
-    loss by the scaler's factor and divide the gradients by it before clipping.
+    Subclasses define data and steps, and set the five attributes and the precision. In
+    fp16 they multiply each loss by the scaler's factor and divide the gradients by it
+    before clipping.
     """
 
     model: nn.Module
@@ -92,14 +102,18 @@ class Loop(ABC):
         self.folder, self.steps, self.checkpoint_every = folder, steps, checkpoint_every
 
     def set_precision(self, wanted: str, device: torch.device) -> None:
-        """Set `device`, `dtype` of the layers' products, and `scaler`, which has an effect in fp16 only."""
+        """Set `device`, `dtype` of the layers' products, and `scaler`, which has an
+        effect in fp16 only.
+        """
         self.device, self.dtype = device, working_precision(wanted, device)
         half = self.dtype == torch.float16
         self.scaler = torch.amp.GradScaler(
             device.type, init_scale=SCALE, growth_interval=SCALE_STEPS, enabled=half
         )
         if half and wanted == "auto" and rank() == 0:
-            log.info("this GPU has no bf16: precision auto takes fp16, with a scale for the gradients")
+            log.info(
+                "this GPU has no bf16: precision auto takes fp16, with a scale for the gradients"
+            )
 
     @abstractmethod
     def fingerprint(self) -> dict[str, Any]:
@@ -133,7 +147,11 @@ class Loop(ABC):
         try:
             checkpoints.check_settings(self.folder, state["identity"], self.fingerprint())
             if state["ranks"] != world_size():
-                log.warning("the checkpoint is of %d processes, this run has %d", state["ranks"], world_size())
+                log.warning(
+                    "the checkpoint is of %d processes, this run has %d",
+                    state["ranks"],
+                    world_size(),
+                )
             checkpoints.restore_module(self.model, load("model"))
             checkpoints.restore_optimizer(self.optimizer, load("optimizer"))
             self.load_further(load)
@@ -141,29 +159,38 @@ class Loop(ABC):
             self.progress = type(self.progress)(**state["progress"])
         except (KeyError, TypeError, AttributeError, ValueError, RuntimeError) as error:
             raise VocapError(
-                f"{self.folder}/step-{state.get('step')}: a damaged checkpoint ({error!r:.300}); delete that "
+                f"{self.folder}/step-{state.get('step')}: a damaged checkpoint ({error!r:.300}); "
+                "delete that "
                 "folder, and the one before it is used"
             ) from None
         if rank() == 0:
             log.info("resuming from step %d of %s", state["step"], self.folder)
 
     def save(self) -> None:
-        """Write a checkpoint of the present state, which is equal on all ranks; the first rank writes."""
+        """Write a checkpoint of the present state, which is equal on all ranks; the
+        first rank writes.
+        """
         if rank() == 0:
             tensors = {
                 "model": checkpoints.module_tensors(self.model),
                 "optimizer": checkpoints.optimizer_tensors(self.optimizer),
                 **self.further_tensors(),
             }
-            state = {"identity": self.fingerprint(), "ranks": world_size(), "progress": asdict(self.progress)}
+            state = {
+                "identity": self.fingerprint(),
+                "ranks": world_size(),
+                "progress": asdict(self.progress),
+            }
             state["scaler"] = self.scaler.state_dict()
             checkpoints.save(self.folder, self.progress.step, tensors, state)
 
     def train(self, stop: StopRequest, after_step: Callable[[bool], None]) -> None:
-        """Train to the end. `after_step` is called after each step, before its checkpoint; True: the last step.
+        """Train to the end. `after_step` is called after each step, before its
+        checkpoint; True: the last step.
 
-        Raises Stopped after a stop request, when the checkpoint is written, and VocapError for a loss without a
-        finite value in `BAD_STEPS` steps in a row, or in more than one at the end. Such steps leave no checkpoint.
+        Raises Stopped after a stop request, when the checkpoint is written, and
+        VocapError for a loss without a finite value in `BAD_STEPS` steps in a row, or
+        in more than one at the end. Such steps leave no checkpoint.
         """
         progress = self.progress
         self.model.train()
@@ -186,14 +213,17 @@ class Loop(ABC):
                 last = progress.step == self.steps
                 after_step(last)
                 due = stopping or last or progress.step % self.checkpoint_every == 0
-                if due and not progress.skipped_in_row:  # else the weights may be no numbers any more
+                if (
+                    due and not progress.skipped_in_row
+                ):  # else the weights may be no numbers any more
                     self.save()
                     saved = progress.step
                 # the end on request
                 if stopping and not last:
                     there = f"a checkpoint of step {saved}" if saved else "no checkpoint"
                     raise Stopped(
-                        f"stopped on request ({stop.name or 'of another process'}); {there} is in {self.folder}: "
+                        f"stopped on request ({stop.name or 'of another process'}); {there} is in "
+                        f"{self.folder}: "
                         "the same command resumes from it"
                     )
             if progress.skipped_in_row > 1:
@@ -205,12 +235,15 @@ class Loop(ABC):
     def update(self, loss: float, norm: Tensor) -> bool:
         """Update the weights and clear the gradients; returns whether the weights changed.
 
-        A step whose loss or norm of the gradient is not finite is skipped. Raises VocapError after `BAD_STEPS` of
-        them in a row; steps whose gradients were scaled above fp16's range do not count.
+        A step whose loss or norm of the gradient is not finite is skipped. Raises
+        VocapError after `BAD_STEPS` of them in a row; steps whose gradients were scaled
+        above fp16's range do not count.
         """
         progress = self.progress
         finite = math.isfinite(loss) and math.isfinite(norm.item())
-        overflowed = math.isfinite(loss) and self.scaler.is_enabled() and self.scaler.get_scale() > 1
+        overflowed = (
+            math.isfinite(loss) and self.scaler.is_enabled() and self.scaler.get_scale() > 1
+        )
         self.scaler.update()
         if finite:
             self.optimizer.step()
@@ -219,25 +252,35 @@ class Loop(ABC):
             progress.skipped += 1
             progress.skipped_in_row += not overflowed
             if rank() == 0 and not overflowed:
-                log.warning("step %d skipped: loss %s, norm of the gradient %s", progress.step, loss, norm.item())
+                log.warning(
+                    "step %d skipped: loss %s, norm of the gradient %s",
+                    progress.step,
+                    loss,
+                    norm.item(),
+                )
         self.optimizer.zero_grad(set_to_none=True)
         if progress.skipped_in_row >= BAD_STEPS:
             raise self._without_numbers(progress.step)
         return finite
 
     def _without_numbers(self, step: int) -> VocapError:
-        """The error of a run after steps, up to `step`, without a finite loss or gradient."""
+        """The error of a run after steps, up to `step`, without a finite loss or
+        gradient.
+        """
         found = checkpoints.steps(self.folder)
         there = f"a checkpoint of step {found[-1]}" if found else "no checkpoint"
         return VocapError(
-            f"step {step}: loss or gradient no finite number for {self.progress.skipped_in_row} steps in a row; "
+            f"step {step}: loss or gradient no finite number for {self.progress.skipped_in_row} "
+            "steps in a row; "
             f"its batch: {self.batch_named(step)}; lower the learning rate, or look at its data. "
             f"{self.folder} has {there}"
         )
 
 
 class Metrics:
-    """The lines of one run; those after `step` are dropped: a kill lost that part of the run."""
+    """The lines of one run; those after `step` are dropped: a kill lost that part of
+    the run.
+    """
 
     def __init__(self, folder: Path, step: int) -> None:
         self.path = folder / FILE
@@ -246,7 +289,9 @@ class Metrics:
         write_text(self.path, "".join(line for line in whole if json.loads(line)["step"] <= step))
 
     def add(self, row: dict[str, Any]) -> None:
-        """Append one line and flush it to the disk, before the checkpoint of the same step."""
+        """Append one line and flush it to the disk, before the checkpoint of the same
+        step.
+        """
         with open(self.path, "a", encoding="utf-8") as file:
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
             file.flush()

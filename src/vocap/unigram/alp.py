@@ -1,4 +1,6 @@
-"""Equation 1: the average log probability (ALP) of a text under the unigram distribution of its own tokens."""
+"""Equation 1: the average log probability (ALP) of a text under the unigram
+distribution of its own tokens.
+"""
 
 import math
 from collections.abc import Callable, Iterable
@@ -14,7 +16,9 @@ if TYPE_CHECKING:  # the ladder starts without the library's files of tokenizers
 
 @dataclass(frozen=True)
 class CorpusAlp:
-    """The result for one text: `alp` (nats a line, at most 0), `tokens`, `sentences`, `counts` int64 [V]."""
+    """The result for one text: `alp` (nats a line, at most 0), `tokens`, `sentences`,
+    `counts` int64 [V].
+    """
 
     alp: float
     tokens: int
@@ -29,7 +33,8 @@ class CorpusAlp:
 def average_log_probability(counts: np.ndarray, sentences: int) -> float:
     """ALP = sum over ids of c log(c / C) / |D|, natural logarithm.
 
-    The terms are added by `math.fsum`, so the result is exactly rounded, in any order and on any machine.
+    The terms are added by `math.fsum`, so the result is exactly rounded, in any order
+    and on any machine.
 
     Parameters
     ----------
@@ -50,8 +55,8 @@ def average_log_probability(counts: np.ndarray, sentences: int) -> float:
 
     References
     ----------
-    Equation 1 of Zheng et al. (2021), Allocating Large Vocabulary Capacity for Cross-lingual Language Model
-    Pre-training.
+    Equation 1 of Zheng et al. (2021), Allocating Large Vocabulary Capacity for
+    Cross-lingual Language Model Pre-training.
 
     Examples
     --------
@@ -62,10 +67,13 @@ def average_log_probability(counts: np.ndarray, sentences: int) -> float:
     if sentences < 1:
         raise ValueError(f"ALP is a mean over sentences; there are {sentences}")
     total = int(counts.sum())
-    different, times = np.unique(counts[counts > 0], return_counts=True)  # most ids share their count with many
-    # math.log, not numpy's: that one has vector code of its own for each kind of processor
+    # most ids share their count with many
+    different, times = np.unique(counts[counts > 0], return_counts=True)
+    # math.log, not numpy's: that one has vector code of its own for each kind of
+    # processor
     terms = np.array([count * math.log(count / total) for count in different.tolist()])
-    # A term that occurs 5 times is added as 4 times itself and itself: powers of two leave nothing to round.
+    # A term that occurs 5 times is added as 4 times itself and itself: powers of two
+    # leave nothing to round.
     powers = range(int(times.max(initial=0)).bit_length())
     sums = [np.ldexp(terms[times >> power & 1 == 1], power) for power in powers]
     return math.fsum(chain.from_iterable(part.tolist() for part in sums)) / sentences
@@ -76,8 +84,9 @@ def count_tokens(
 ) -> tuple[np.ndarray, int]:
     """Counts of each id in all lines, and the number of lines.
 
-    `encode_batch` gives the ids (below `size`) of each line of a list; only one block's ids are held at a time.
-    Returns counts int64 [size] and the number of lines, empty ones included.
+    `encode_batch` gives the ids (below `size`) of each line of a list; only one block's
+    ids are held at a time. Returns counts int64 [size] and the number of lines, empty
+    ones included.
     """
     counts = np.zeros(size, np.int64)
     sentences = 0
@@ -96,4 +105,6 @@ def corpus_alp(encoder: "Encoder", blocks: Iterable[list[str]]) -> CorpusAlp | N
     counts, sentences = count_tokens(encoder.encode_batch, encoder.size, blocks)
     if not sentences:
         return None
-    return CorpusAlp(average_log_probability(counts, sentences), int(counts.sum()), sentences, counts)
+    return CorpusAlp(
+        average_log_probability(counts, sentences), int(counts.sum()), sentences, counts
+    )

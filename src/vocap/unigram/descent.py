@@ -1,9 +1,11 @@
-"""The descent: one series of EM and pruning from the seeds, which passes every vocabulary size.
+"""The descent: one series of EM and pruning from the seeds, which passes every
+vocabulary size.
 
-Nothing that `Trainer::Train` does before its last pruning depends on the size asked for: it repeats (EM twice,
-prune to three quarters) until 1.1 times that size is near. So all sizes share one descent of some twenty rungs.
-A size leaves it either at the first rung that is no larger than 1.1 times the size, as it is; or
-from the rung whose next pruning would go below that, by a pruning of its own and two more rounds of EM (a
+Nothing that `Trainer::Train` does before its last pruning depends on the size asked
+for: it repeats (EM twice, prune to three quarters) until 1.1 times that size is near.
+So all sizes share one descent of some twenty rungs. A size leaves it either at the
+first rung that is no larger than 1.1 times the size, as it is; or from the rung whose
+next pruning would go below that, by a pruning of its own and two more rounds of EM (a
 branch).
 """
 
@@ -18,7 +20,13 @@ from vocap.unigram import seeds
 from vocap.unigram.em import expected_counts, maximise, with_unknown
 from vocap.unigram.kernels import ONE_THREAD, Workers
 from vocap.unigram.lattice import Lattice, build_lattice, select
-from vocap.unigram.segmentation import desired_size, piece_losses, pruned_size, rank_pieces, trainer_counts
+from vocap.unigram.segmentation import (
+    desired_size,
+    piece_losses,
+    pruned_size,
+    rank_pieces,
+    trainer_counts,
+)
 from vocap.unigram.word_types import WordTypes
 
 SUB_ITERATIONS = 2  # num_sub_iterations: rounds of EM before each pruning
@@ -26,12 +34,15 @@ SUB_ITERATIONS = 2  # num_sub_iterations: rounds of EM before each pruning
 
 @dataclass(frozen=True)
 class Corpus:
-    """The constant part of a descent: the types in the text, and the place of each of all N pieces in it.
+    """The constant part of a descent: the types in the text, and the place of each of
+    all N pieces in it.
 
-    `text` int32; `start` and `length` int32 [types], the `frequency` int64 [trained] of the first of them.
-    `piece_place`, `piece_length`, `alphabetical` int32 [N]: piece numbers begin with the `required` characters.
-    `by_token`: pruning divides losses by the number of tokens, not of words; `empty` words are counted with these.
-    `token_price`: nats that a token costs beside minus its log probability, in EM, best paths and losses.
+    `text` int32; `start` and `length` int32 [types], the `frequency` int64 [trained] of
+    the first of them. `piece_place`, `piece_length`, `alphabetical` int32 [N]: piece
+    numbers begin with the `required` characters. `by_token`: pruning divides losses by
+    the number of tokens, not of words; `empty` words are counted with these.
+    `token_price`: nats that a token costs beside minus its log probability, in EM, best
+    paths and losses.
     """
 
     text: np.ndarray
@@ -51,9 +62,10 @@ class Corpus:
 class State:
     """A list of n pieces in the trainer's order, and lattices that hold them.
 
-    `ids` int32 [n]: their numbers in `Corpus`; `scores` float32 [n]; `nodes` int32: the piece of each number in
-    `lattice`: the n pieces, then required characters that are no piece now. One more number means U+2585. In the
-    last state of a size, `lattice` and `nodes` may hold other pieces too.
+    `ids` int32 [n]: their numbers in `Corpus`; `scores` float32 [n]; `nodes` int32: the
+    piece of each number in `lattice`: the n pieces, then required characters that are
+    no piece now. One more number means U+2585. In the last state of a size, `lattice`
+    and `nodes` may hold other pieces too.
     """
 
     ids: np.ndarray
@@ -64,7 +76,9 @@ class State:
 
 @dataclass(frozen=True)
 class Departure:
-    """A vocabulary size leaves the descent: from `state`, after a pruning to `chosen` if it is a branch."""
+    """A vocabulary size leaves the descent: from `state`, after a pruning to `chosen`
+    if it is a branch.
+    """
 
     size: int
     state: State
@@ -76,25 +90,32 @@ def seed(
 ) -> tuple[Corpus, State]:
     """The corpus and the seed pieces with their first scores (`MakeSeedSentencePieces`).
 
-    With `ending`, the `frequencies_at_the_end`, pieces are seeded and pruned as 0.2.2 does it.
+    With `ending`, the `frequencies_at_the_end`, pieces are seeded and pruned as 0.2.2
+    does it.
     """
     with Steps("seeding", 4) as steps:  # on 40 MB of text 4.2, 1.4, 2.4 and 3.6 s
         # Suffix array
         source = seeds.seed_text(words) if ending is None else seeds.word_seed_text(words)
         order = seeds.suffix_array(source.text)
         steps.advance()
-        shared = seeds.common_prefixes(source.text, order, words.settings.max_sentencepiece_length + 1, workers)
+        shared = seeds.common_prefixes(
+            source.text, order, words.settings.max_sentencepiece_length + 1, workers
+        )
         steps.advance()
         # Seeds
         if ending is None:
-            found = seeds.find_seeds(source, order, shared, workers=workers, settings=words.settings)
+            found = seeds.find_seeds(
+                source, order, shared, workers=workers, settings=words.settings
+            )
         else:
             found = seeds.find_word_seeds(source, order, shared, ending, workers=workers)
         steps.advance()
         # Lattices; inputs are freed before they are allocated
         bounds = seeds.independent_ranges(shared)
         characters = np.array([ord(character) for character in words.required], np.int32)
-        first_suffix = np.concatenate([[0], np.cumsum(seeds.code_point_counts(source.text))])[characters]
+        first_suffix = np.concatenate([[0], np.cumsum(seeds.code_point_counts(source.text))])[
+            characters
+        ]
         del shared, source
         lattice, place = build_lattice(words, order, bounds, found, characters, workers)
         del order
@@ -119,11 +140,15 @@ def log_probabilities(weights: np.ndarray) -> np.ndarray:
     """log (weight / sum), float32, the sum added up in float32 (`ToLogProb`)."""
     values = weights.astype(np.float32)
     total = np.add.accumulate(values, dtype=np.float32)[-1]
-    return (np.log(values.astype(np.float64)) - np.float32(np.log(np.float64(total)))).astype(np.float32)
+    return (np.log(values.astype(np.float64)) - np.float32(np.log(np.float64(total)))).astype(
+        np.float32
+    )
 
 
 def expectations(seeds: int, sizes: Sequence[int]) -> int:
-    """The approximate number of E steps of `descend` and `depart` from so many seeds."""
+    """The approximate number of E steps of `descend` and `depart` from so many
+    seeds.
+    """
     rungs, size = 1, seeds
     while size > desired_size(min(sizes)):
         rungs, size = rungs + 1, pruned_size(size)
@@ -137,7 +162,8 @@ def descend(
     expect: Callable = expected_counts,
     workers: Workers = ONE_THREAD,
 ) -> Iterator[Departure]:
-    """`Trainer::Train` for all `sizes` at once; yields where each of them leaves, the largest first.
+    """`Trainer::Train` for all `sizes` at once; yields where each of them leaves, the
+    largest first.
 
     `state` is used up. `expect`: `expected_counts` with its options.
     """
@@ -161,7 +187,9 @@ def descend(
 
 
 def depart(corpus: Corpus, departure: Departure, expect: Callable = expected_counts) -> State:
-    """The last state of a size: a branch is pruned to its own size and gets its own EM."""
+    """The last state of a size: a branch is pruned to its own size and gets its own
+    EM.
+    """
     state, chosen = departure.state, departure.chosen
     if chosen is None:
         return state
@@ -174,7 +202,8 @@ def depart(corpus: Corpus, departure: Departure, expect: Callable = expected_cou
 def expectation_maximisation(
     corpus: Corpus, state: State, expect: Callable = expected_counts, last: bool = False
 ) -> State:
-    """E and M step; pieces hardly expected are dropped, from the lattices too unless it is the `last` time.
+    """E and M step; pieces hardly expected are dropped, from the lattices too unless it
+    is the `last` time.
 
     The lattices of `state` become those of the result.
     """
@@ -188,7 +217,9 @@ def expectation_maximisation(
 
 def expected(corpus: Corpus, state: State, expect: Callable = expected_counts) -> np.ndarray:
     """The E step: expected counts of the n pieces of `state`, float32 [n]."""
-    return expect(lattices(corpus, state), corpus.frequency, _node_scores(corpus, state), len(state.ids))
+    return expect(
+        lattices(corpus, state), corpus.frequency, _node_scores(corpus, state), len(state.ids)
+    )
 
 
 def lattices(corpus: Corpus, state: State) -> tuple[np.ndarray, ...]:
@@ -198,8 +229,12 @@ def lattices(corpus: Corpus, state: State) -> tuple[np.ndarray, ...]:
 
 
 def _node_scores(corpus: Corpus, state: State) -> np.ndarray:
-    """Scores of the lattices' numbers less the price of a token: pieces, then unknown nodes."""
-    return with_unknown(state.scores - np.float32(corpus.token_price), len(state.nodes) - len(state.ids) + 1)
+    """Scores of the lattices' numbers less the price of a token: pieces, then unknown
+    nodes.
+    """
+    return with_unknown(
+        state.scores - np.float32(corpus.token_price), len(state.nodes) - len(state.ids) + 1
+    )
 
 
 def prune_order(corpus: Corpus, state: State, workers: Workers = ONE_THREAD) -> np.ndarray:
@@ -211,23 +246,35 @@ def prune_order(corpus: Corpus, state: State, workers: Workers = ONE_THREAD) -> 
 def losses(
     corpus: Corpus, state: State, workers: Workers = ONE_THREAD
 ) -> tuple[np.ndarray, np.ndarray, np.float32]:
-    """`piece_losses` of the n pieces of `state`: verdict int8 [n], loss float32 [n], and the total of losses."""
+    """`piece_losses` of the n pieces of `state`: verdict int8 [n], loss float32 [n],
+    and the total of losses.
+    """
     scores = _node_scores(corpus, state)
-    counts = trainer_counts(lattices(corpus, state), corpus.frequency, scores, len(state.ids), workers)
+    counts = trainer_counts(
+        lattices(corpus, state), corpus.frequency, scores, len(state.ids), workers
+    )
     if corpus.by_token:
         total = counts.sum(dtype=np.float64)
     else:
         total = np.add.accumulate(corpus.frequency, dtype=np.float32)[-1] + np.float32(corpus.empty)
     place, length = corpus.piece_place[state.ids], corpus.piece_length[state.ids]
-    return *piece_losses(state.lattice, place, length, scores, counts, total, workers, corpus.token_price), total
+    return *piece_losses(
+        state.lattice, place, length, scores, counts, total, workers, corpus.token_price
+    ), total
 
 
 def reduce(
-    corpus: Corpus, state: State, chosen: np.ndarray, scores: np.ndarray, buffer: Lattice | None = None
+    corpus: Corpus,
+    state: State,
+    chosen: np.ndarray,
+    scores: np.ndarray,
+    buffer: Lattice | None = None,
 ) -> State:
-    """The pieces `chosen` of a state, in that order, with new scores, and the lattices that are left.
+    """The pieces `chosen` of a state, in that order, with new scores, and the lattices
+    that are left.
 
-    The lattices are made in `buffer`: new memory, or that of the state's own lattices, if it is no longer needed.
+    The lattices are made in `buffer`: new memory, or that of the state's own lattices,
+    if it is no longer needed.
     """
     alive, before = len(chosen), len(state.ids)
     if buffer is state.lattice and alive == before and (chosen == np.arange(alive)).all():
@@ -236,7 +283,9 @@ def reduce(
     renumber[chosen] = np.arange(alive)
     dying = np.flatnonzero((renumber[:before] < 0) & (state.ids < corpus.required))
     renumber[dying] = np.arange(alive, alive + len(dying))
-    renumber[before:] = np.arange(alive + len(dying), alive + len(dying) + len(state.nodes) - before + 1)
+    renumber[before:] = np.arange(
+        alive + len(dying), alive + len(dying) + len(state.nodes) - before + 1
+    )
     ids = state.ids[chosen]
     nodes = np.concatenate([ids, state.ids[dying], state.nodes[before:]])
     return State(ids, scores, nodes, select(state.lattice, renumber, alive, buffer))

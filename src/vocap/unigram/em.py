@@ -1,16 +1,22 @@
-"""EM: expected counts of pieces, and scores from them (`Trainer::RunEStep`, `RunMStep`; Kudo 2018, section 3.2).
+"""EM: expected counts of pieces, and scores from them (`Trainer::RunEStep`, `RunMStep`;
+Kudo 2018, section 3.2).
 
-    alpha(j) = log of the summed probability of all segmentations of the text before position j
+    alpha(j) = log of the summed probability of all segmentations of the text before
+    position j
     beta(i)  = the same for the text after position i
-    a piece on an edge from i to j occurs with probability exp(alpha(i) + score + beta(j) - alpha(end))
+    a piece on an edge from i to j occurs with probability exp(alpha(i) + score +
+    beta(j) - alpha(end))
 
-Types are independent of each other until their counts are added up, in the order of the types. So they are cut
-into blocks: probabilities are computed for some blocks at once, then each block is added in its turn. The exact
-arithmetic is that of SentencePiece, bit for bit: log probabilities as float32 (`Lattice`). For each word type,
-`walk_side_by_side` runs the forward and the backward pass, `marginals` computes the occurrences, `add_up` adds to
-the expected counts. The fast arithmetic multiplies probabilities in float64.
+Types are independent of each other until their counts are added up, in the order of the
+types. So they are cut into blocks: probabilities are computed for some blocks at once,
+then each block is added in its turn. The exact arithmetic is that of SentencePiece, bit
+for bit: log probabilities as float32 (`Lattice`). For each word type,
+`walk_side_by_side` runs the forward and the backward pass, `marginals` computes the
+occurrences, `add_up` adds to the expected counts. The fast arithmetic multiplies
+probabilities in float64.
 
-All kernels stand in one file, as numba's cache compiles a function again when its own file changes.
+All kernels stand in one file, as numba's cache compiles a function again when its own
+file changes.
 """
 
 import math
@@ -19,12 +25,16 @@ import numpy as np
 
 from vocap.unigram.kernels import LATTICES, ONE_THREAD, WorkBuffer, Workers, index, kernel
 
-UNKNOWN_PENALTY = np.float32(10)  # kUnkPenalty: an unknown node scores that much less than the worst piece
-BLOCK_EDGES = 1 << 16  # a block takes a millisecond, and 16 bytes an edge, which stay in a processor's cache
+# kUnkPenalty: an unknown node scores that much less than the worst piece
+UNKNOWN_PENALTY = np.float32(10)
+# a block takes a millisecond, and 16 bytes an edge, which stay in a processor's cache
+BLOCK_EDGES = 1 << 16
 
 
 def with_unknown(scores: np.ndarray, unknown: int) -> np.ndarray:
-    """`scores` float32 [n] followed by the score of an unknown node, `unknown` times."""
+    """`scores` float32 [n] followed by the score of an unknown node, `unknown`
+    times.
+    """
     return np.concatenate([scores, np.full(unknown, scores.min() - UNKNOWN_PENALTY, np.float32)])
 
 
@@ -38,10 +48,11 @@ def expected_counts(
 ) -> np.ndarray:
     """Expected counts float32 [alive] of the pieces over the lattices of all types.
 
-    `lattices`: arrays as `LATTICES` lists them; type t begins at `start[t]`, which rises, has `size[t]` characters
-    and occurs `frequency[t]` times (int64 [types]; lattices of further types are not counted). `score` float32
-    [n + unknown]. The sums are those of one thread for any `workers`. An unknown node has id 0 inside the trainer,
-    so its expected count is added to that of piece 0.
+    `lattices`: arrays as `LATTICES` lists them; type t begins at `start[t]`, which
+    rises, has `size[t]` characters and occurs `frequency[t]` times (int64 [types];
+    lattices of further types are not counted). `score` float32 [n + unknown]. The sums
+    are those of one thread for any `workers`. An unknown node has id 0 inside the
+    trainer, so its expected count is added to that of piece 0.
 
     `exact` rounds as SentencePiece does, `fast` multiplies probabilities in float64.
     """
@@ -57,7 +68,9 @@ def expected_counts(
             addend = np.empty(edges)
 
             def compute(block: int) -> None:
-                fast_occurrences(*lattices, frequency, score, weight, *bounds[block : block + 2], longest, addend)
+                fast_occurrences(
+                    *lattices, frequency, score, weight, *bounds[block : block + 2], longest, addend
+                )
 
             def add(block: int) -> None:
                 add_fast_occurrences(*lattices, *bounds[block : block + 2], addend, expected)
@@ -67,16 +80,24 @@ def expected_counts(
     else:  # in SentencePiece's own arithmetic
         expected = np.zeros(alive, np.float32)
         # a margin for all sums over lattices of these sizes and scores
-        largest = (float(np.abs(score).max(initial=0)) + 1) * int(size[: len(frequency)].max(initial=0))
+        largest = (float(np.abs(score).max(initial=0)) + 1) * int(
+            size[: len(frequency)].max(initial=0)
+        )
         margin = EXPANSION + ROUNDING * largest
 
         def new_buffer():
-            marginal, after, addend = np.empty(edges, np.float32), np.empty(edges, np.float32), np.empty(edges)
+            marginal, after, addend = (
+                np.empty(edges, np.float32),
+                np.empty(edges, np.float32),
+                np.empty(edges),
+            )
             total = np.empty(types, np.float32)
 
             def compute(block: int) -> None:
                 span = bounds[block : block + 2]
-                marginals(*lattices, frequency, score, margin, *span, marginal, after, total, addend)
+                marginals(
+                    *lattices, frequency, score, margin, *span, marginal, after, total, addend
+                )
 
             def add(block: int) -> None:
                 add_up(*lattices, frequency, *bounds[block : block + 2], marginal, addend, expected)
@@ -89,7 +110,9 @@ def expected_counts(
 
 @kernel("Tuple((int64[::1], int64))(int32[::1], int32[::1], int32[::1], int64, int64)")
 def blocks(first, start, size, types, most):
-    """Cut `types` into blocks of about `most` edges: where each begins, int64; the largest's edges."""
+    """Cut `types` into blocks of about `most` edges: where each begins, int64; the
+    largest's edges.
+    """
     end = first.size - 1
     bounds = np.zeros(types + 1, np.int64)
     count, largest, edges = 0, 0, 0
@@ -103,9 +126,9 @@ def blocks(first, start, size, types, most):
     return bounds[: count + 1].copy(), largest
 
 
-# Probabilities of long types leave the range of float64, so the fast arithmetic scales each by exp(SCALE) a
-# character: about the cost of a character in most texts. A type that still leaves the range is computed with
-# logarithms.
+# Probabilities of long types leave the range of float64, so the fast arithmetic scales
+# each by exp(SCALE) a character: about the cost of a character in most texts. A type
+# that still leaves the range is computed with logarithms.
 SCALE = 3.0
 SMALLEST, LARGEST = 1e-290, 1e290
 
@@ -114,7 +137,9 @@ _SCALES = np.exp(SCALE * np.arange(128))
 
 @kernel(f"void({LATTICES}, int64, float32[::1], float64, float64[::1])")
 def occurrences_by_logarithms(first, piece, length, start, size, t, score, times, addend):
-    """Expected counts of the edges of type t if it occurs `times` times, in `addend` from its first edge."""
+    """Expected counts of the edges of type t if it occurs `times` times, in `addend`
+    from its first edge.
+    """
     end = first.size - 1
     n = size[t]
     low, high = index(first[end - start[t] - n]), index(first[end - start[t]])
@@ -138,9 +163,14 @@ def occurrences_by_logarithms(first, piece, length, start, size, t, score, times
         addend[edge] = times * math.exp(alpha[i] + through - alpha[n])
 
 
-@kernel(f"void({LATTICES}, int64[::1], float32[::1], float64[::1], int64, int64, int64, float64[::1])")
-def fast_occurrences(first, piece, length, start, size, frequency, score, weight, begin, stop, longest, addend):
-    """Expected counts of the edges of the types from `begin` to `stop`, in `addend` from the first edge on.
+@kernel(
+    f"void({LATTICES}, int64[::1], float32[::1], float64[::1], int64, int64, int64, float64[::1])"
+)
+def fast_occurrences(
+    first, piece, length, start, size, frequency, score, weight, begin, stop, longest, addend
+):
+    """Expected counts of the edges of the types from `begin` to `stop`, in `addend`
+    from the first edge on.
 
     `weight` float64: exp(score); no type is longer than `longest`.
     """
@@ -159,7 +189,9 @@ def fast_occurrences(first, piece, length, start, size, frequency, score, weight
         for edge in range(high - low):
             at = high - index(1) - edge
             bits = index(length[at])
-            alpha[i + (bits & low_bits)] += alpha[i] * weight[index(piece[at])] * _SCALES[bits & low_bits]
+            alpha[i + (bits & low_bits)] += (
+                alpha[i] * weight[index(piece[at])] * _SCALES[bits & low_bits]
+            )
             i += bits >> seven
         # Backward, with the occurrences
         beta[n] = 1
@@ -169,7 +201,9 @@ def fast_occurrences(first, piece, length, start, size, frequency, score, weight
         for edge in range(low, high):
             bits = index(length[edge])
             i -= bits >> seven
-            through = weight[index(piece[edge])] * _SCALES[bits & low_bits] * beta[i + (bits & low_bits)]
+            through = (
+                weight[index(piece[edge])] * _SCALES[bits & low_bits] * beta[i + (bits & low_bits)]
+            )
             total = through if bits >> seven else total + through
             beta[i] = total
             addend[edge - base] = alpha[i] * through * factor
@@ -186,7 +220,9 @@ def fast_occurrences(first, piece, length, start, size, frequency, score, weight
 
 @kernel(f"void({LATTICES}, int64, int64, float64[::1], float64[::1])")
 def add_fast_occurrences(first, piece, length, start, size, begin, stop, addend, expected):
-    """Add the counts of `fast_occurrences` to `expected` float64 [alive]; unknown nodes count for piece 0."""
+    """Add the counts of `fast_occurrences` to `expected` float64 [alive]; unknown nodes
+    count for piece 0.
+    """
     end = first.size - 1
     base = index(first[end - start[stop - 1] - size[stop - 1]])
     alive = index(expected.size)
@@ -200,7 +236,9 @@ THRESHOLD = np.float32(0.5)  # kExpectedFrequencyThreshold: a piece expected les
 
 @kernel("float64(float64)")
 def digamma(x):
-    """`Digamma` of unigram_model_trainer.cc: recurrence to 7, then an asymptotic series about x - 1/2."""
+    """`Digamma` of unigram_model_trainer.cc: recurrence to 7, then an asymptotic series
+    about x - 1/2.
+    """
     result = 0.0
     while x < 7:
         result -= 1 / x
@@ -221,7 +259,9 @@ def digamma(x):
 
 @kernel("Tuple((int32[::1], float32[::1]))(float32[::1])")
 def maximise(expected):
-    """Numbers of the pieces that stay, int32, rising, and their new scores float32: digamma(e) - digamma(sum)."""
+    """Numbers of the pieces that stay, int32, rising, and their new scores float32:
+    digamma(e) - digamma(sum).
+    """
     kept = np.empty(expected.size, np.int32)
     count = 0
     total = np.float32(0)
@@ -237,27 +277,39 @@ def maximise(expected):
     return kept[:count].copy(), scores
 
 
-# SentencePiece's float32 arithmetic, with its slow functions replaced by tables wherever that cannot be seen.
+# SentencePiece's float32 arithmetic, with its slow functions replaced by tables
+# wherever that cannot be seen.
 #
-# LogSumExp adds log(exp(x) + 1), in double precision, to a float32 and rounds the sum to float32: 29 of the 53
-# bits are thrown away. So an approximation that is off by less than a margin gives the same float32, unless the
-# sum lies within the margin of the border between two of them. Then, about once in 100,000 times, the library
-# function is called as SentencePiece calls it. The result is the same in every case (Ziv's strategy, as used by
-# correctly rounded mathematical libraries). Tables hold a Taylor expansion about the middle of each of 32 cells a
-# unit.
+# LogSumExp adds log(exp(x) + 1), in double precision, to a float32 and rounds the sum
+# to float32: 29 of the 53 bits are thrown away. So an approximation that is off by less
+# than a margin gives the same float32, unless the sum lies within the margin of the
+# border between two of them. Then, about once in 100,000 times, the library function is
+# called as SentencePiece calls it. The result is the same in every case (Ziv's
+# strategy, as used by correctly rounded mathematical libraries). Tables hold a Taylor
+# expansion about the middle of each of 32 cells a unit.
 
 CELLS = 32  # cells a unit
 DEPTH = 27  # log(exp(-27) + 1) < 2e-12: from there on, the expansion is 0
-EXPANSION = 4e-12  # the expansion is off by less than 2e-12: |f'''''| / 120 / 64^5, and |f'''''| < 1/4
+EXPANSION = (
+    4e-12  # the expansion is off by less than 2e-12: |f'''''| / 120 / 64^5, and |f'''''| < 1/4
+)
 ROUNDING = 1e-15  # a few roundings of a float64, relative
 
 
 def _softplus_cells() -> np.ndarray:
-    """log(exp(-x) + 1) in cell c: coefficients of a polynomial of `x * CELLS - c`, float64 [cells * 5]."""
+    """log(exp(-x) + 1) in cell c: coefficients of a polynomial of `x * CELLS - c`,
+    float64 [cells * 5].
+    """
     x = (np.arange(DEPTH * CELLS + 1) + 0.5) / CELLS
     s = 1 / (1 + np.exp(x))  # minus the derivative
     slope = s * (1 - s)
-    taylor = [np.log1p(np.exp(-x)), -s, slope / 2, -slope * (1 - 2 * s) / 6, slope * (1 - 6 * slope) / 24]
+    taylor = [
+        np.log1p(np.exp(-x)),
+        -s,
+        slope / 2,
+        -slope * (1 - 2 * s) / 6,
+        slope * (1 - 6 * slope) / 24,
+    ]
     cells = np.zeros((len(x), 5))
     for degree, coefficient in enumerate(taylor):  # of (t - 1/2) / CELLS
         for power in range(degree + 1):
@@ -268,7 +320,8 @@ def _softplus_cells() -> np.ndarray:
 
 
 _SOFTPLUS = _softplus_cells()
-_EXP = np.exp(-(np.arange(128 * CELLS) + 0.5) / CELLS)  # exp(-x) at the middle of cell `int(x * CELLS)`
+# exp(-x) at the middle of cell `int(x * CELLS)`
+_EXP = np.exp(-(np.arange(128 * CELLS) + 0.5) / CELLS)
 
 
 @kernel("float32(float32, float32)")
@@ -277,14 +330,18 @@ def library_log_sum_exp(x, y):
     low, high = min(x, y), max(x, y)
     if high > np.float32(low + np.float32(50)):  # kMinusLogEpsilon
         return high
-    return np.float32(np.float64(high) + math.log(math.exp(np.float64(np.float32(low - high))) + 1.0))
+    return np.float32(
+        np.float64(high) + math.log(math.exp(np.float64(np.float32(low - high))) + 1.0)
+    )
 
 
 @kernel("UniTuple(float32, 2)(float32, float32, float64)")
 def quick_log_sum_exp(x, y, margin):
-    """log(exp(x) + exp(y)) rounded to float32, and 0 if all values within `margin` of the sum round alike.
+    """log(exp(x) + exp(y)) rounded to float32, and 0 if all values within `margin` of
+    the sum round alike.
 
-    `x` may be minus infinity."""
+    `x` may be minus infinity.
+    """
     difference = np.float32(x - y)
     high = x if difference > 0 else y
     gap = np.float32(min(abs(difference), np.float32(DEPTH)) * np.float32(CELLS))
@@ -293,7 +350,12 @@ def quick_log_sum_exp(x, y, margin):
     at = index(cell * 5)
     sum_ = np.float64(high) + (
         (_SOFTPLUS[at] + t * _SOFTPLUS[at + index(1)])
-        + t * t * ((_SOFTPLUS[at + index(2)] + t * _SOFTPLUS[at + index(3)]) + t * t * _SOFTPLUS[at + index(4)])
+        + t
+        * t
+        * (
+            (_SOFTPLUS[at + index(2)] + t * _SOFTPLUS[at + index(3)])
+            + t * t * _SOFTPLUS[at + index(4)]
+        )
     )
     below = np.float32(sum_ - margin)
     return below, np.float32(np.float32(sum_ + margin) - below)
@@ -301,13 +363,18 @@ def quick_log_sum_exp(x, y, margin):
 
 @kernel("float32(float32, float32)")
 def log_sum_exp(x, y):
-    """log(exp(x) + exp(y)) as `library_log_sum_exp` rounds it; `x` may be minus infinity."""
-    quick, doubt = quick_log_sum_exp(x, y, EXPANSION + max(abs(x) if x > -np.inf else 0, abs(y)) * ROUNDING)
+    """log(exp(x) + exp(y)) as `library_log_sum_exp` rounds it; `x` may be minus
+    infinity.
+    """
+    quick, doubt = quick_log_sum_exp(
+        x, y, EXPANSION + max(abs(x) if x > -np.inf else 0, abs(y)) * ROUNDING
+    )
     return library_log_sum_exp(x, y) if doubt > 0 else quick
 
 
-# Where a walk through a type's edges is: the next edge of the backward pass, the last one of the forward pass, the
-# positions where these begin, what the backward pass has of its position, and whether a rounding is in doubt.
+# Where a walk through a type's edges is: the next edge of the backward pass, the last
+# one of the forward pass, the positions where these begin, what the backward pass has
+# of its position, and whether a rounding is in doubt.
 _WALK = "Tuple((uintp, uintp, uintp, uintp, float32, float32))"
 _EDGES = "int32[::1], uint8[::1], float32[::1]"
 _PASSES = "float32[::1], float32[::1], float32[::1], float32[::1], uintp"
@@ -317,7 +384,8 @@ _PASSES = "float32[::1], float32[::1], float32[::1], float32[::1], uintp"
 def step(piece, length, score, until, after, alpha, beta, base, margin, walk):
     """One edge of the backward pass and one of the forward pass: neither waits for the other.
 
-    Leaves alpha(i) + score of the one in `until`, beta(j) of the other in `after`, both from edge `base` on.
+    Leaves alpha(i) + score of the one in `until`, beta(j) of the other in `after`, both
+    from edge `base` on.
     """
     low, high, i, backward, total, doubt = walk
     one, seven, low_bits = index(1), index(7), index(127)
@@ -328,7 +396,9 @@ def step(piece, length, score, until, after, alpha, beta, base, margin, walk):
     following = beta[backward + (bits & low_bits)]
     after[low - base] = following
     total, doubt_backward = quick_log_sum_exp(
-        np.float32(-np.inf) if is_first else total, np.float32(score[index(piece[low])] + following), margin
+        np.float32(-np.inf) if is_first else total,
+        np.float32(score[index(piece[low])] + following),
+        margin,
     )
     beta[backward] = total
     # Lattice::ForwardAlgorithm: edges reach a position in the order of where they begin
@@ -362,7 +432,9 @@ def begin_walk(first, start, size, t, alpha, beta):
 
 @kernel(f"float32(int32[::1], int32[::1], int32[::1], int64, {_EDGES}, {_PASSES})")
 def walk_with_care(first, start, size, t, piece, length, score, until, after, alpha, beta, base):
-    """All steps of type t, each rounded as the library does it; returns alpha at its end."""
+    """All steps of type t, each rounded as the library does it; returns alpha at its
+    end.
+    """
     low, high, i, backward, total, _ = begin_walk(first, start, size, t, alpha, beta)
     for edge in range(low, high):
         bits = index(length[edge])
@@ -382,12 +454,18 @@ def walk_with_care(first, start, size, t, piece, length, score, until, after, al
     return alpha[i]
 
 
-@kernel(f"void({LATTICES}, float32[::1], float64, int64, int64, float32[::1], float32[::1], float32[::1])")
-def walk_side_by_side(first, piece, length, start, size, score, margin, begin, stop, until, after, total):
+@kernel(
+    f"void({LATTICES}, float32[::1], float64, int64, int64, float32[::1], float32[::1], "
+    "float32[::1])"
+)
+def walk_side_by_side(
+    first, piece, length, start, size, score, margin, begin, stop, until, after, total
+):
     """Both passes over the types from `begin` to `stop`, two types at a time.
 
-    Each step of a walk waits for the one before, so a processor has time for the steps of another type. A type in
-    which a rounding was in doubt is walked again. `total` gets alpha at the end of each type.
+    Each step of a walk waits for the one before, so a processor has time for the steps
+    of another type. A type in which a rounding was in doubt is walked again. `total`
+    gets alpha at the end of each type.
     """
     end = first.size - 1
     base = index(first[end - start[stop - 1] - size[stop - 1]])
@@ -409,14 +487,29 @@ def walk_side_by_side(first, piece, length, start, size, score, margin, begin, s
         while True:
             steps = min(left_a, left_b)
             for _ in range(steps):
-                walk_a = step(piece, length, score, until, after, alpha_a, beta_a, base, margin, walk_a)
-                walk_b = step(piece, length, score, until, after, alpha_b, beta_b, base, margin, walk_b)
+                walk_a = step(
+                    piece, length, score, until, after, alpha_a, beta_a, base, margin, walk_a
+                )
+                walk_b = step(
+                    piece, length, score, until, after, alpha_b, beta_b, base, margin, walk_b
+                )
             left_a, left_b = left_a - steps, left_b - steps
             if left_a == 0:
                 total[a - begin] = alpha_a[walk_a[2]]
                 if walk_a[5] > 0:
                     total[a - begin] = walk_with_care(
-                        first, start, size, a, piece, length, score, until, after, alpha_a, beta_a, base
+                        first,
+                        start,
+                        size,
+                        a,
+                        piece,
+                        length,
+                        score,
+                        until,
+                        after,
+                        alpha_a,
+                        beta_a,
+                        base,
                     )
                 a += 1
                 if a == middle:
@@ -427,7 +520,18 @@ def walk_side_by_side(first, piece, length, start, size, score, margin, begin, s
                 total[b - begin] = alpha_b[walk_b[2]]
                 if walk_b[5] > 0:
                     total[b - begin] = walk_with_care(
-                        first, start, size, b, piece, length, score, until, after, alpha_b, beta_b, base
+                        first,
+                        start,
+                        size,
+                        b,
+                        piece,
+                        length,
+                        score,
+                        until,
+                        after,
+                        alpha_b,
+                        beta_b,
+                        base,
                     )
                 b += 1
                 if b == stop:
@@ -446,12 +550,18 @@ def walk_side_by_side(first, piece, length, start, size, score, margin, begin, s
 
 @kernel("float64(float32, float32)")
 def occurrences(times, marginal):
-    """About `times x exp(marginal)` for a log probability between -127 and 0: off by less than 1e-11 of it."""
+    """About `times x exp(marginal)` for a log probability between -127 and 0: off by
+    less than 1e-11 of it.
+    """
     x = min(max(-np.float64(marginal), 0.0), 127.0)
     cell = np.int32(x * CELLS)
     t = (cell + 0.5) * (1 / CELLS) - x
     # exp to degree 4 is off by less than t^5 / 120 < 8e-12
-    return np.float64(times) * _EXP[index(cell)] * (1 + t * (1 + t * (0.5 + t * (1 / 6 + t * (1 / 24)))))
+    return (
+        np.float64(times)
+        * _EXP[index(cell)]
+        * (1 + t * (1 + t * (0.5 + t * (1 / 6 + t * (1 / 24)))))
+    )
 
 
 _BUFFERS = "float32[::1], float32[::1], float32[::1], float64[::1]"
@@ -459,18 +569,36 @@ _BUFFERS = "float32[::1], float32[::1], float32[::1], float64[::1]"
 
 @kernel(f"void({LATTICES}, int64[::1], float32[::1], float64, int64, int64, {_BUFFERS})")
 def marginals(
-    first, piece, length, start, size, frequency, score, margin, begin, stop, marginal, after, total, addend
+    first,
+    piece,
+    length,
+    start,
+    size,
+    frequency,
+    score,
+    margin,
+    begin,
+    stop,
+    marginal,
+    after,
+    total,
+    addend,
 ):
-    """Log probabilities float32 of the edges of the types from `begin` to `stop`, in `marginal`, from the block's
-    first edge on, and how often they occur, an approximation (see `add_up`), in `addend`. `after` and `total` are
-    work arrays."""
+    """Log probabilities float32 of the edges of the types from `begin` to `stop`, in
+    `marginal`, from the block's first edge on, and how often they occur, an
+    approximation (see `add_up`), in `addend`. `after` and `total` are work arrays.
+    """
     end = first.size - 1
     base = index(first[end - start[stop - 1] - size[stop - 1]])
-    walk_side_by_side(first, piece, length, start, size, score, margin, begin, stop, marginal, after, total)
+    walk_side_by_side(
+        first, piece, length, start, size, score, margin, begin, stop, marginal, after, total
+    )
     for t in range(begin, stop):
         z = total[t - begin]
         times = np.float32(frequency[t])
-        for edge in range(index(first[end - start[t] - size[t]]) - base, index(first[end - start[t]]) - base):
+        for edge in range(
+            index(first[end - start[t] - size[t]]) - base, index(first[end - start[t]]) - base
+        ):
             log_probability = np.float32(np.float32(marginal[edge] + after[edge]) - z)
             marginal[edge] = log_probability
             addend[edge] = occurrences(times, log_probability)
@@ -479,7 +607,8 @@ def marginals(
 @kernel("float32(float32, float32, float32, float64)")
 def add_expected(total, times, marginal, addend):
     """`total + times x exp(marginal)` as `PopulateMarginal` rounds it; `addend` is that of
-    `occurrences`."""
+    `occurrences`.
+    """
     sum_ = np.float64(total) + addend
     margin = addend * 1e-11 + sum_ * ROUNDING
     below = np.float32(sum_ - margin)
@@ -490,10 +619,11 @@ def add_expected(total, times, marginal, addend):
 
 @kernel(f"void({LATTICES}, int64[::1], int64, int64, float32[::1], float64[::1], float32[::1])")
 def add_up(first, piece, length, start, size, frequency, begin, stop, marginal, addend, expected):
-    """Add the `marginals` of the types from `begin` to `stop` to `expected` (`Lattice::PopulateMarginal`).
+    """Add the `marginals` of the types from `begin` to `stop` to `expected`
+    (`Lattice::PopulateMarginal`).
 
-    Of a position's edges the last comes first, which matters only to an unknown node: it waits for the others, as
-    one of them can be piece 0 too.
+    Of a position's edges the last comes first, which matters only to an unknown node:
+    it waits for the others, as one of them can be piece 0 too.
     """
     end = first.size - 1
     base = index(first[end - start[stop - 1] - size[stop - 1]])
@@ -509,7 +639,9 @@ def add_up(first, piece, length, start, size, frequency, begin, stop, marginal, 
             number = index(piece[edge])
             log_probability = marginal[edge - base]
             if number < alive:
-                expected[number] = add_expected(expected[number], times, log_probability, addend[edge - base])
+                expected[number] = add_expected(
+                    expected[number], times, log_probability, addend[edge - base]
+                )
             else:
                 waiting, unknown = True, log_probability
             if waiting and length[edge] >> 7:

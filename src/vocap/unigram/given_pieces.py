@@ -1,6 +1,8 @@
-"""Lattices of given pieces, by a trie; in a file of its own, as the ladder does without these kernels.
+"""Lattices of given pieces, by a trie; in a file of its own, as the ladder does without
+these kernels.
 
-Pieces are numbered from 1, as an unknown node counts for piece 0 in the engine's E step: 0 is <unk>.
+Pieces are numbered from 1, as an unknown node counts for piece 0 in the engine's E
+step: 0 is <unk>.
 """
 
 from collections.abc import Sequence
@@ -17,9 +19,11 @@ BORDER = -1  # between types in a text: no character
 
 @dataclass(frozen=True)
 class Trie:
-    """Node 0 is the root. The child of a node by a character is in `children` (int32) where `keys` (int64)
-    holds node x 2^21 + character: the place that the key's hash names, or the next one that no other key holds; -1
-    marks free places. `piece` int32 [nodes]: the number of the piece that ends at a node, -1 for none."""
+    """Node 0 is the root. The child of a node by a character is in `children` (int32)
+    where `keys` (int64) holds node x 2^21 + character: the place that the key's hash
+    names, or the next one that no other key holds; -1 marks free places. `piece` int32
+    [nodes]: the number of the piece that ends at a node, -1 for none.
+    """
 
     keys: np.ndarray
     children: np.ndarray
@@ -39,7 +43,8 @@ def build_trie(pieces: Sequence[str]) -> Trie:
     keys, children = _free_slots(len(text))  # no more nodes than characters
     piece = insert(text.copy(), bounds, keys, children)
     used = keys >= 0
-    compact = _free_slots(len(piece))  # a smaller table is quicker: it stays in the processor's caches
+    # a smaller table is quicker: it stays in the processor's caches
+    compact = _free_slots(len(piece))
     fill_slots(keys[used], children[used], *compact)
     return Trie(*compact, piece)
 
@@ -78,7 +83,9 @@ def child(node, character, keys, children, piece):
 
 @kernel("int32[::1](int32[::1], int64[::1], int64[::1], int32[::1])")
 def insert(text, bounds, keys, children):
-    """Fill `keys` and `children` with the pieces `text[bounds[n]:bounds[n + 1]]`; returns the nodes' pieces."""
+    """Fill `keys` and `children` with the pieces `text[bounds[n]:bounds[n + 1]]`;
+    returns the nodes' pieces.
+    """
     piece = np.full(text.size + 1, -1, np.int32)
     nodes = 1
     for number in range(bounds.size - 1):
@@ -97,7 +104,9 @@ def insert(text, bounds, keys, children):
 
 @kernel(f"Tuple((int32[::1], int32[::1], uint8[::1]))(int32[::1], int32, {TRIE})")
 def fill_lattice(text, unknown, keys, children, piece):
-    """The arrays of a `Lattice` over `text`, whose borders have no edges; piece n has the number n + 1."""
+    """The arrays of a `Lattice` over `text`, whose borders have no edges; piece n has
+    the number n + 1.
+    """
     size = text.size
     first = np.empty(size + 1, np.int32)
     number = np.empty(4 * size, np.int32)

@@ -1,6 +1,8 @@
-"""Compilation of the loops, by explicit signatures on import, cached, without the GIL; threads that share them.
+"""Compilation of the loops, by explicit signatures on import, cached, without the GIL;
+threads that share them.
 
-The threads share the blocks of one computation; the result does not depend on their number.
+The threads share the blocks of one computation; the result does not depend on their
+number.
 """
 
 from collections.abc import Callable
@@ -10,23 +12,26 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-# The type of indices in inner loops: a signed one would be checked each time, as -1 means the last element (a
-# fifth of the E step's time). Signed and unsigned numbers must not meet in a sum: it would be a float.
+# The type of indices in inner loops: a signed one would be checked each time, as -1
+# means the last element (a fifth of the E step's time). Signed and unsigned numbers
+# must not meet in a sum: it would be a float.
 index = np.uintp
 
-# What all passes over lattices take first: `Lattice` (first, piece, length), and where types begin and how long
-# they are.
+# What all passes over lattices take first: `Lattice` (first, piece, length), and where
+# types begin and how long they are.
 LATTICES = "int32[::1], int32[::1], uint8[::1], int32[::1], int32[::1]"
 
 
 def kernel(signature, inner: bool = False):
-    """Compile a function for `signature`; its bits must not depend on the compiler, so no fast-math.
+    """Compile a function for `signature`; its bits must not depend on the compiler, so
+    no fast-math.
 
-    An `inner` one is called by other kernels alone: it is compiled without an entry for Python, which for many
-    arguments takes as long as the function.
+    An `inner` one is called by other kernels alone: it is compiled without an entry for
+    Python, which for many arguments takes as long as the function.
 
-    numba caches the machine code beside the source file or in the user's cache folder (NUMBA_CACHE_DIR overrules
-    both); where none of them can be written, or the device is full, every process compiles for itself.
+    numba caches the machine code beside the source file or in the user's cache folder
+    (NUMBA_CACHE_DIR overrules both); where none of them can be written, or the device
+    is full, every process compiles for itself.
     """
     settings = {"nogil": True, "fastmath": False, "error_model": "numpy"}
     if inner:
@@ -47,7 +52,9 @@ BUFFERS = 2  # for each thread: blocks that are computed or wait to be added
 
 
 class WorkBuffer(NamedTuple):
-    """Memory for one block: `compute` fills it, `add` adds its content to the result."""
+    """Memory for one block: `compute` fills it, `add` adds its content to the
+    result.
+    """
 
     compute: Callable[[int], None]
     add: Callable[[int], None]
@@ -56,8 +63,8 @@ class WorkBuffer(NamedTuple):
 class Workers:
     """The threads of a pool, which join the computation of the thread that calls.
 
-    Never more than `threads` run: a block is a task of the pool like any other, begun when a thread is idle; the
-    caller computes those that no thread has begun.
+    Never more than `threads` run: a block is a task of the pool like any other, begun
+    when a thread is idle; the caller computes those that no thread has begun.
     """
 
     def __init__(self, threads: int = 1, pool: Executor | None = None):
@@ -65,8 +72,13 @@ class Workers:
         self._pool = pool
 
     def in_order(self, blocks: int, new_buffer: Callable[[], WorkBuffer]) -> None:
-        """Compute blocks 0, 1, 2 ... in any thread; add each to the result after all blocks before it."""
-        free = [new_buffer() for _ in range(min(blocks, self.threads * BUFFERS if self.threads > 1 else 1))]
+        """Compute blocks 0, 1, 2 ... in any thread; add each to the result after all
+        blocks before it.
+        """
+        free = [
+            new_buffer()
+            for _ in range(min(blocks, self.threads * BUFFERS if self.threads > 1 else 1))
+        ]
         if len(free) < 2:
             for block in range(blocks):
                 free[0].compute(block)
@@ -96,7 +108,9 @@ class Workers:
                 task.cancel()
 
     def map(self, blocks: int, function: Callable[[int], object]) -> list:
-        """The results of `function(block)` for blocks 0, 1, 2 ..., computed by several threads."""
+        """The results of `function(block)` for blocks 0, 1, 2 ..., computed by several
+        threads.
+        """
         results = [None] * blocks
 
         def compute(block: int) -> None:

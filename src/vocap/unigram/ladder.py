@@ -1,7 +1,8 @@
 """The ladder: the model and the ALP of every size of a corpus, from one descent.
 
-Of each size that leaves the descent, `finalise` makes the pieces (`Trainer::FinalizeSentencePieces`) and
-`model_bytes` the file, byte for byte as SentencePiece writes it.
+Of each size that leaves the descent, `finalise` makes the pieces
+(`Trainer::FinalizeSentencePieces`) and `model_bytes` the file, byte for byte as
+SentencePiece writes it.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,8 +29,9 @@ PENALTY = np.float32(0.0001)  # kMinScorePenaltyDelta
 
 @dataclass(frozen=True)
 class FinalPieces:
-    """The pieces of a model after the meta pieces: `ids` int32 [V - 3] in the ladder's numbering, by rank of
-    score, and `scores` float32 [V - 3], falling."""
+    """The pieces of a model after the meta pieces: `ids` int32 [V - 3] in the ladder's
+    numbering, by rank of score, and `scores` float32 [V - 3], falling.
+    """
 
     ids: np.ndarray
     scores: np.ndarray
@@ -42,9 +44,11 @@ class FinalPieces:
 
 @dataclass(frozen=True)
 class Rung:
-    """One size: the curve's row and the bytes of the model, None where the size cannot be reached.
+    """One size: the curve's row and the bytes of the model, None where the size cannot
+    be reached.
 
-    `least` or `most`: the smallest or largest size that the text reaches, where this one is below or above it.
+    `least` or `most`: the smallest or largest size that the text reaches, where this
+    one is below or above it.
     """
 
     point: Point
@@ -62,13 +66,15 @@ def train_sizes(
     reserved: int = 0,
     ending: Mapping[str, int] | None = None,
 ) -> Iterator[Rung]:
-    """Models and ALPs of all `sizes`, in the order of completion; the same bytes for any number of `threads`.
+    """Models and ALPs of all `sizes`, in the order of completion; the same bytes for
+    any number of `threads`.
 
-    ALP is counted on the texts `train` and `heldout` of `words`. `coverage`, with which they are counted, is
-    written into the models. With `arithmetic` exact each model equals that of `vocap train` for its size, also the
-    reason of a size out of reach; fast is near it. `reserved`: ids of each size that are left free, for meta
-    pieces other than those of the settings. With `ending`, the `seeds.frequencies_at_the_end`, pieces and scores
-    are those of SentencePiece 0.2.2.
+    ALP is counted on the texts `train` and `heldout` of `words`. `coverage`, with which
+    they are counted, is written into the models. With `arithmetic` exact each model
+    equals that of `vocap train` for its size, also the reason of a size out of reach;
+    fast is near it. `reserved`: ids of each size that are left free, for meta pieces
+    other than those of the settings. With `ending`, the `seeds.frequencies_at_the_end`,
+    pieces and scores are those of SentencePiece 0.2.2.
     """
     # Sizes that the text cannot reach
     if not any(words.required.values()):
@@ -78,7 +84,10 @@ def train_sizes(
     smallest = len(words.required) + len(words.settings.metas) + reserved
     for size in sizes:
         if size < smallest:
-            reason = f"too small: {len(words.required)} required characters need at least {smallest} pieces"
+            reason = (
+                f"too small: {len(words.required)} required characters need at least "
+                f"{smallest} pieces"
+            )
             yield Rung(Point(size, status=reason), None, least=smallest)
     reachable = [size for size in sizes if size >= smallest]
     if not reachable:
@@ -90,7 +99,9 @@ def train_sizes(
         workers = Workers(threads, pool)
         corpus, state = descent.seed(words, ending, workers)
         count = partial(expected_counts, workers=workers, arithmetic=arithmetic)
-        steps = stack.enter_context(Steps("training", descent.expectations(len(state.ids), reachable)))
+        steps = stack.enter_context(
+            Steps("training", descent.expectations(len(state.ids), reachable))
+        )
 
         def expect(*arguments):
             expected = count(*arguments)
@@ -103,14 +114,22 @@ def train_sizes(
 
         departures = descent.descend(corpus, state, reachable, expect, workers)
         del state
-        yield from map(finish, departures) if threads == 1 else _in_threads(finish, departures, pool, threads)
+        yield from (
+            map(finish, departures)
+            if threads == 1
+            else _in_threads(finish, departures, pool, threads)
+        )
 
 
-def _in_threads(finish: Callable, departures: Iterator, pool: Executor, threads: int) -> Iterator[Rung]:
-    """The descent in this thread, the sizes that have left it in the others; idle threads join the E steps.
+def _in_threads(
+    finish: Callable, departures: Iterator, pool: Executor, threads: int
+) -> Iterator[Rung]:
+    """The descent in this thread, the sizes that have left it in the others; idle
+    threads join the E steps.
 
-    The descent has precedence, so that all threads have work to its end. It pauses while as many sizes wait as
-    there are threads, since each holds the lattices of its rung: this thread then takes one that none has begun.
+    The descent has precedence, so that all threads have work to its end. It pauses
+    while as many sizes wait as there are threads, since each holds the lattices of its
+    rung: this thread then takes one that none has begun.
     """
     waiting: list[tuple[descent.Departure, Future]] = []
 
@@ -129,7 +148,12 @@ def _in_threads(finish: Callable, departures: Iterator, pool: Executor, threads:
 
 
 def _rung(
-    words: WordTypes, corpus: descent.Corpus, state: descent.State, size: int, coverage: float, reserved: int
+    words: WordTypes,
+    corpus: descent.Corpus,
+    state: descent.State,
+    size: int,
+    coverage: float,
+    reserved: int,
 ) -> Rung:
     """The model and the ALP of a size's last state."""
     settings = words.settings
@@ -146,9 +170,14 @@ def _rung(
         counts = np.hstack([counts[:, :-1], np.stack([words.byte_counts[name] for name in names])])
     if settings.user_defined_symbols:
         counts = _with_whole_lines(words, names, state, pieces, counts, model)
-    alps = {name: average_log_probability(counts[row], words.sentences[name]) for row, name in enumerate(names)}
+    alps = {
+        name: average_log_probability(counts[row], words.sentences[name])
+        for row, name in enumerate(names)
+    }
     per_line = int(counts[0].sum()) / words.sentences["train"]
-    point = Point(size, pieces.size + others - reserved, alps.get("train"), alps.get("heldout"), per_line)
+    point = Point(
+        size, pieces.size + others - reserved, alps.get("train"), alps.get("heldout"), per_line
+    )
     return Rung(point, model)
 
 
@@ -160,7 +189,8 @@ def _with_whole_lines(
     counts: np.ndarray,
     model: bytes,
 ) -> np.ndarray:
-    """Counts by the model's ids, int64 [texts, ids], the lines with user-defined symbols among them.
+    """Counts by the model's ids, int64 [texts, ids], the lines with user-defined
+    symbols among them.
 
     `counts` int64: those of each node of `state`, and of <unk> or of all bytes.
     """
@@ -184,7 +214,8 @@ def _with_whole_lines(
 def token_counts(
     corpus: descent.Corpus, state: descent.State, pieces: FinalPieces, frequency: np.ndarray
 ) -> np.ndarray:
-    """Counts of each node of `state` and, last, <unk> in the segmentations of `encode`, int64 [texts, nodes + 1].
+    """Counts of each node of `state` and, last, <unk> in the segmentations of `encode`,
+    int64 [texts, nodes + 1].
 
     `frequency` int64 [texts, types].
     """
@@ -199,19 +230,23 @@ def token_counts(
 def finalise(
     size: int, ids: np.ndarray, scores: np.ndarray, required: int, alphabetical: np.ndarray
 ) -> FinalPieces:
-    """All required characters, then the best other pieces, until there are `size` ids or no more pieces.
+    """All required characters, then the best other pieces, until there are `size` ids
+    or no more pieces.
 
-    `ids` int32 [n] and `scores` float32 [n] are the state; ids below `required` are the required characters, most
-    frequent first; `alphabetical` int32 ranks all pieces by their text, for equal scores. A required character
-    without a score gets the lowest one and, for each before it, a penalty that adds to it.
+    `ids` int32 [n] and `scores` float32 [n] are the state; ids below `required` are the
+    required characters, most frequent first; `alphabetical` int32 ranks all pieces by
+    their text, for equal scores. A required character without a score gets the lowest
+    one and, for each before it, a penalty that adds to it.
     """
     missing = np.setdiff1d(np.arange(required, dtype=np.int32), ids[ids < required])
-    penalties = np.full(len(missing), PENALTY, np.float32)  # SentencePiece's word; they are added to the score
+    # SentencePiece's word; they are added to the score
+    penalties = np.full(len(missing), PENALTY, np.float32)
     penalties[:1] = 0
     penalties = np.add.accumulate(penalties, dtype=np.float32)  # each sum is rounded
     all_ids = np.concatenate([ids, missing])
     all_scores = np.concatenate([scores, scores.min() + penalties])
-    # Whole numbers in the opposite order of the scores, so that one sort does for score and text
+    # Whole numbers in the opposite order of the scores, so that one sort does for score
+    # and text
     bits = (all_scores + np.float32(0)).view(np.uint32).astype(np.uint64)  # adding 0 leaves no -0
     falling = np.where(bits >> np.uint64(31), bits, np.uint64(0x7FFFFFFF) - bits)
     ranked = np.argsort(falling << np.uint64(32) | alphabetical[all_ids].astype(np.uint64))
@@ -222,10 +257,12 @@ def finalise(
 
 @cache
 def template(coverage: float, settings: TextSettings = XLM_R) -> tuple[bytes, bytes]:
-    """The parts of every model besides its pieces: the meta pieces before them, the specifications after them.
+    """The parts of every model besides its pieces: the meta pieces before them, the
+    specifications after them.
 
-    Specifications are those of a model that the installed SentencePiece trains on one letter with the rules of
-    normalisation, and the other keys that differ from their defaults.
+    Specifications are those of a model that the installed SentencePiece trains on one
+    letter with the rules of normalisation, and the other keys that differ from their
+    defaults.
     """
     from sentencepiece import sentencepiece_model_pb2
 
@@ -235,7 +272,9 @@ def template(coverage: float, settings: TextSettings = XLM_R) -> tuple[bytes, by
     rules = TextSettings(normalization=settings.normalization)
     normalize = trainer_normalizer(rules).normalize
     letter = next(letter for letter in map(chr, range(0x61, 0x3000)) if len(normalize(letter)) == 2)
-    model = sentencepiece_model_pb2.ModelProto.FromString(train([letter], 5, coverage, settings=rules))
+    model = sentencepiece_model_pb2.ModelProto.FromString(
+        train([letter], 5, coverage, settings=rules)
+    )
     head = sentencepiece_model_pb2.ModelProto()
     for name, kind in settings.metas:
         head.pieces.add(piece=name, score=0, type=kind)
@@ -270,16 +309,24 @@ def model_bytes(
     coverage: float,
     settings: TextSettings = XLM_R,
 ) -> bytes:
-    """The file of a model whose piece i is `text[place[i]:place[i] + length[i]]` with `scores[i]` (float32)."""
+    """The file of a model whose piece i is `text[place[i]:place[i] + length[i]]` with
+    `scores[i]` (float32).
+    """
     from sentencepiece.sentencepiece_model_pb2 import ModelProto
 
     whole, numbers = text.tobytes().decode("utf-32-le"), scores.astype("<f4").tobytes()
-    names = [whole[at : at + size].encode() for at, size in zip(place.tolist(), length.tolist(), strict=True)]
-    # `pieces {piece: name score: number}`, sizes of one byte; an object for each takes a fifth of a ladder's time
+    names = [
+        whole[at : at + size].encode()
+        for at, size in zip(place.tolist(), length.tolist(), strict=True)
+    ]
+    # `pieces {piece: name score: number}`, sizes of one byte; an object for each takes
+    # a fifth of a ladder's time
     entries = [
         b"\n%c\n%c%b\x15%b" % (len(name) + 7, len(name), name, numbers[4 * rank : 4 * rank + 4])
         if len(name) <= 120
-        else ModelProto(pieces=[{"piece": name.decode(), "score": scores[rank]}]).SerializeToString()
+        else ModelProto(
+            pieces=[{"piece": name.decode(), "score": scores[rank]}]
+        ).SerializeToString()
         for rank, name in enumerate(names)
     ]
     head, size = template(coverage, settings)[0], len(scores) + len(settings.metas)

@@ -1,10 +1,12 @@
 """The lattices of all word types in three arrays, and their reduction to fewer pieces.
 
-Every position of the text has its edges (`Lattice::begin_nodes`) in the order in which `PopulateNodes` inserts
-them: the pieces that begin there, shortest first, and last the unknown node where the character is no piece.
-Positions are stored from the text's end to its beginning: so the backward pass, where the order of edges
-decides how sums round, reads a type's edges from first to last; the forward pass, where it does not, reads them
-from last to first. Neither needs a loop over positions, whose few and varying edges a processor cannot predict.
+Every position of the text has its edges (`Lattice::begin_nodes`) in the order in which
+`PopulateNodes` inserts them: the pieces that begin there, shortest first, and last the
+unknown node where the character is no piece. Positions are stored from the text's end
+to its beginning: so the backward pass, where the order of edges decides how sums round,
+reads a type's edges from first to last; the forward pass, where it does not, reads them
+from last to first. Neither needs a loop over positions, whose few and varying edges a
+processor cannot predict.
 """
 
 from dataclasses import dataclass
@@ -26,9 +28,10 @@ FIRST = 128  # marks the first edge of a position in `Lattice.length`
 class Lattice:
     """Edges `first[r]` to `first[r + 1]` leave the position r places before the text's end.
 
-    `first` int32 [P + 1]; edge e is piece `piece[e]` (int32 [E]), of `length[e] & 127` characters (uint8 [E];
-    FIRST is set for the first edge of a position). Separators have no edges, every other position has one of
-    length 1. With n pieces alive, a number from n on is an unknown node.
+    `first` int32 [P + 1]; edge e is piece `piece[e]` (int32 [E]), of `length[e] & 127`
+    characters (uint8 [E]; FIRST is set for the first edge of a position). Separators
+    have no edges, every other position has one of length 1. With n pieces alive, a
+    number from n on is an unknown node.
     """
 
     first: np.ndarray
@@ -44,22 +47,27 @@ def build_lattice(
     characters: np.ndarray,
     workers: Workers = ONE_THREAD,
 ) -> tuple[Lattice, np.ndarray]:
-    """The lattice of the required `characters` (code points, numbered from 0) and, after them, the seeds.
+    """The lattice of the required `characters` (code points, numbered from 0) and,
+    after them, the seeds.
 
-    It is read off the suffix array `order` of the seed text, between one of the `bounds` of its
-    `independent_ranges` and the next at a time: seed (left, right, depth) puts an edge at each position of that
-    interval, second copies left out. Also returns a position of each piece, int32. Raises VocapError for more than
-    2^31 edges.
+    It is read off the suffix array `order` of the seed text, between one of the
+    `bounds` of its `independent_ranges` and the next at a time: seed (left, right,
+    depth) puts an edge at each position of that interval, second copies left out. Also
+    returns a position of each piece, int32. Raises VocapError for more than 2^31 edges.
     """
     count, size = len(characters), len(words.text)
-    number = np.full(int(max(words.text.max(initial=0), characters.max(initial=0))) + 1, -1, np.int32)
+    number = np.full(
+        int(max(words.text.max(initial=0), characters.max(initial=0))) + 1, -1, np.int32
+    )
     number[characters] = np.arange(count)
     unknown = count + len(seeds.left)  # U+2585
     number[number < 0] = unknown
-    edges = int((seeds.right - seeds.left).sum(dtype=np.int64)) + size  # with those of second copies
+    # with those of second copies
+    edges = int((seeds.right - seeds.left).sum(dtype=np.int64)) + size
     if edges > _MAX_EDGES:
         raise VocapError(f"{edges} lattice edges, more than {_MAX_EDGES}; train on fewer lines")
-    opening = np.lexsort((seeds.depth, seeds.left)).astype(np.int32)  # an interval before those inside it
+    # an interval before those inside it
+    opening = np.lexsort((seeds.depth, seeds.left)).astype(np.int32)
     intervals = order, seeds.left, seeds.right, opening
     opened = np.searchsorted(seeds.left[opening], bounds)  # by each bound
     ranges = [(*bounds[at : at + 2], opened[at]) for at in range(len(bounds) - 1)]
@@ -72,7 +80,9 @@ def build_lattice(
 
     def fill(block: int) -> None:
         if block == len(ranges):
-            fill_characters(*edges, number, np.int32(unknown), words.text, words.start, words.length)
+            fill_characters(
+                *edges, number, np.int32(unknown), words.text, words.start, words.length
+            )
         else:
             fill_seeds(*edges, *intervals, seeds.depth, np.int32(count), *ranges[block])
 
@@ -80,8 +90,11 @@ def build_lattice(
     return Lattice(first, piece, length), place
 
 
-def select(lattice: Lattice, renumber: np.ndarray, alive: int, buffer: Lattice | None = None) -> Lattice:
-    """Keep the edges of pieces whose new number is not negative; numbers from `alive` on become unknown nodes.
+def select(
+    lattice: Lattice, renumber: np.ndarray, alive: int, buffer: Lattice | None = None
+) -> Lattice:
+    """Keep the edges of pieces whose new number is not negative; numbers from `alive`
+    on become unknown nodes.
 
     In the arrays of `buffer`, which may be those of `lattice`, or in new ones.
     """
@@ -92,7 +105,9 @@ def select(lattice: Lattice, renumber: np.ndarray, alive: int, buffer: Lattice |
 
 
 def _shortened(array: np.ndarray, size: int) -> np.ndarray:
-    """The first `size` elements of an array. The remaining memory is freed, unless it is another array's."""
+    """The first `size` elements of an array. The remaining memory is freed, unless it
+    is another array's.
+    """
     if not array.flags.owndata:
         return array[:size]
     array.resize(size, refcheck=False)
@@ -101,22 +116,24 @@ def _shortened(array: np.ndarray, size: int) -> np.ndarray:
 
 @kernel("int32[::1](int64, int32[::1], int32[::1])")
 def characters_as_edges(size, start, length):
-    """One edge for each character of the types, counted at the place after its own, int32 [size + 1]."""
+    """One edge for each character of the types, counted at the place after its own,
+    int32 [size + 1].
+    """
     first = np.zeros(size + 1, np.int32)
     for t in range(start.size):
         first[size - start[t] - length[t] + 1 : size - start[t] + 1] = 1
     return first
 
 
-_INTERVALS = (
-    "int32[::1], int32[::1], int32[::1], int32[::1]"  # order; left, right and order of opening of the seeds
-)
+# order; left, right and order of opening of the seeds
+_INTERVALS = "int32[::1], int32[::1], int32[::1], int32[::1]"
 _EDGES = "int32[::1], int32[::1], uint8[::1], int32[::1]"  # a lattice, and where its pieces stand
 
 
 @kernel(f"void(int32[::1], {_INTERVALS}, int64, int64, int64)")
 def count_seeds(first, order, left, right, opening, begin, stop, following):
-    """Add the seeds with which each suffix from rank `begin` to `stop` begins: those whose intervals are open.
+    """Add the seeds with which each suffix from rank `begin` to `stop` begins: those
+    whose intervals are open.
 
     `following`: the seed that opens next.
     """
@@ -150,9 +167,23 @@ def fill_characters(first, piece, length, place, number, unknown, text, start, s
 
 @kernel(f"void({_EDGES}, {_INTERVALS}, int32[::1], int32, int64, int64, int64)")
 def fill_seeds(
-    first, piece, length, place, order, left, right, opening, depths, characters, begin, stop, following
+    first,
+    piece,
+    length,
+    place,
+    order,
+    left,
+    right,
+    opening,
+    depths,
+    characters,
+    begin,
+    stop,
+    following,
 ):
-    """The other edges, of the suffixes from rank `begin` to `stop`, as `count_seeds` counts them."""
+    """The other edges, of the suffixes from rank `begin` to `stop`, as `count_seeds`
+    counts them.
+    """
     size = first.size - 1
     depth = 0
     stack = np.empty(_DEEPEST, np.int32)

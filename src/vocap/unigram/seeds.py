@@ -1,14 +1,17 @@
-"""Seed pieces from the suffix array, classic ones and those of SentencePiece 0.2.2 (`MakeSeedSentencePieces`).
+"""Seed pieces from the suffix array, classic ones and those of SentencePiece 0.2.2
+(`MakeSeedSentencePieces`).
 
-SentencePiece builds the suffix array of all sentences. Seeds never cross U+2581, so the text of the word types
-with weights gives the same substrings, frequencies and order (see `seed_text`), and is 3 to 9 times shorter
-where words repeat.
+SentencePiece builds the suffix array of all sentences. Seeds never cross U+2581, so the
+text of the word types with weights gives the same substrings, frequencies and order
+(see `seed_text`), and is 3 to 9 times shorter where words repeat.
 
-Classic seeds are the substrings with two different continuations, so a word that is always followed by a space
-is none. SentencePiece 0.2.2 takes every substring of the whole text with two continuations, cuts it at spaces and
-line ends, and gives each part the highest frequency of the substrings that contain it. Over word types this means:
-a space and a line end are the same separator, 0; a seed either has two continuations or ends at separators, twice
-or more often. The end of the text makes an exception (`frequencies_at_the_end`).
+Classic seeds are the substrings with two different continuations, so a word that is
+always followed by a space is none. SentencePiece 0.2.2 takes every substring of the
+whole text with two continuations, cuts it at spaces and line ends, and gives each part
+the highest frequency of the substrings that contain it. Over word types this means: a
+space and a line end are the same separator, 0; a seed either has two continuations or
+ends at separators, twice or more often. The end of the text makes an exception
+(`frequencies_at_the_end`).
 
 By default no piece mixes two scripts (`unicode_script.cc`, Unicode 9).
 """
@@ -31,31 +34,34 @@ _BLOCK = 1 << 17  # suffixes that a thread takes at a time: some milliseconds
 NO_SCRIPT, INHERITED, ALONE = -1, -2, -3
 RUNS, ACROSS = 1, 2  # pieces with spaces other than those that begin with one
 
-# Code points, hexadecimal, that have a script in the table of the pinned fontTools and none in Scripts.txt of
-# Unicode 9; gaps of unassigned ones are bridged. With another fontTools, compare the two again.
+# Code points, hexadecimal, that have a script in the table of the pinned fontTools and
+# none in Scripts.txt of Unicode 9; gaps of unassigned ones are bridged. With another
+# fontTools, compare the two again.
 YOUNGER = """
-558 560 588-589 58B-58C 5C8-5C9 5EF 61C-61D 7FD-7FF 860-89F 8B5 8BE-8D3 9FC-9FE A76 AFA-AFF B53-B55 C04 C3C
+558 560 588-589 58B-58C 5C8-5C9 5EF 61C-61D 7FD-7FF 860-89F 8B5 8BE-8D3 9FC-9FE A76 AFA-AFF B53-B55
+C04 C3C
 C5C-C5D C77 C84 CDC-CDD CF3-D00 D04 D3B-D3C D81 E86 E89 E8C E8E-E93 E98 EA0 EA8-EA9 EAC EBA ECE 170D
 1715-171F 180F 1878 1ABF-1AF0 1B4C-1B4F 1B7D-1B7F 1C89-1CBF 1DF6-1DFA 209D-209F 2C2F 2C5F 312E-312F
 31BB-31BF 4DB6-4DBF 9FD6-9FFF A7AF A7B8-A7F6 A82C A8FE-A8FF AB66-AB6D FBC2-FBD2 FD40-FD4F FD90-FD91
 FDC8-FDCF FDFE-FDFF 1032D-1032F 10570-105F3 10780-107BF 10940-10959 10A34-10A35 10A48 10D00-10D8F
-10E80-10FF6 11070-11075 110C2-110CD 11144-11147 111CE-111CF 1123F-11241 1133B 11380-113E2 1145A 1145E-11461
-116B8-116B9 116D0-116E3 1171A 11740-11746 11800-1183B 11900-11959 119A0-11ABF 11B00-11B0A 11B60-11B67
-11BC0-11BF9 11D00-11DF1 11EE0-11F5A 11FB0-11FFF 1246F 12475-1247F 12550-12686 12F90-12FF2 1342F-143FA
-16100-16139 16A70-16AC9 16D40-16D79 16E40-16ED3 16F45-16F4F 16F7F-16F87 16FE1-16FF6 187ED-187FF 18AF3-18D20
-18D80-191D2 1AFF0-1AFFE 1B002-1B2FB 1CF00-1CF46 1D127-1D128 1D25B-1D25C 1DF00-1DFFF 1E030-1E08F 1E100-1E14F
-1E290-1E2FF 1E4D0-1E4F9 1E5D0-1E5FF 1E6C0-1E6FF 1E7E0-1E7FE 1E94B 2A6D7-2A6DF 2B735-2B73F 2B81E 2CEA2-2EE5D
-30000-33479 3D000-3FC3F
+10E80-10FF6 11070-11075 110C2-110CD 11144-11147 111CE-111CF 1123F-11241 1133B 11380-113E2 1145A
+1145E-11461 116B8-116B9 116D0-116E3 1171A 11740-11746 11800-1183B 11900-11959 119A0-11ABF
+11B00-11B0A 11B60-11B67 11BC0-11BF9 11D00-11DF1 11EE0-11F5A 11FB0-11FFF 1246F 12475-1247F
+12550-12686 12F90-12FF2 1342F-143FA 16100-16139 16A70-16AC9 16D40-16D79 16E40-16ED3 16F45-16F4F
+16F7F-16F87 16FE1-16FF6 187ED-187FF 18AF3-18D20 18D80-191D2 1AFF0-1AFFE 1B002-1B2FB 1CF00-1CF46
+1D127-1D128 1D25B-1D25C 1DF00-1DFFF 1E030-1E08F 1E100-1E14F 1E290-1E2FF 1E4D0-1E4F9 1E5D0-1E5FF
+1E6C0-1E6FF 1E7E0-1E7FE 1E94B 2A6D7-2A6DF 2B735-2B73F 2B81E 2CEA2-2EE5D 30000-33479 3D000-3FC3F
 """
 OLDER = {0x953: "Deva", 0x954: "Deva"}  # Inherited since Unicode 11
 
 
 @dataclass(frozen=True)
 class SeedText:
-    """`text` int32 [N]: code points of all types, each with a separator after it. `weight` int32 [N]: the number
-    of places in the training text of a position, 0 at separators. Type t is `text[start[t]:start[t] +
-    length[t]]` (int32 [T] both); separators at `start[t] + length[t]`. Positions from `size` on are second
-    copies."""
+    """`text` int32 [N]: code points of all types, each with a separator after it.
+    `weight` int32 [N]: the number of places in the training text of a position, 0 at
+    separators. Type t is `text[start[t]:start[t] + length[t]]` (int32 [T] both);
+    separators at `start[t] + length[t]`. Positions from `size` on are second copies.
+    """
 
     text: np.ndarray
     weight: np.ndarray
@@ -67,22 +73,30 @@ class SeedText:
 def seed_text(words: WordTypes) -> SeedText:
     """Each type with the character after it in the corpus: U+2581, or 0 at the end of a line.
 
-    A substring is a seed if it occurs with two different continuations. A type is followed by U+2581 (the next
-    word) or by 0 (the end of the line); one that is followed by both gets a second copy with 0, after all others.
-    Raises VocapError for a type that occurs 2^31 times.
+    A substring is a seed if it occurs with two different continuations. A type is
+    followed by U+2581 (the next word) or by 0 (the end of the line); one that is
+    followed by both gets a second copy with 0, after all others. Raises VocapError for
+    a type that occurs 2^31 times.
     """
     weight = np.where(words.inside > 0, words.inside, words.last)
     both = np.flatnonzero((words.inside > 0) & (words.last > 0))
     if max(weight.max(initial=0), words.last.max(initial=0)) > _MAX:
         raise VocapError(f"a word occurs more than {_MAX} times; train on fewer lines")
     last = words.last[both].astype(np.int32)
-    text, weight = copy_types(words.text, words.start, words.length, weight.astype(np.int32), both, last)
+    text, weight = copy_types(
+        words.text, words.start, words.length, weight.astype(np.int32), both, last
+    )
     return SeedText(text, weight, words.start, words.length, len(words.text))
 
 
-@kernel("UniTuple(int32[::1], 2)(int32[::1], int32[::1], int32[::1], int32[::1], int64[::1], int32[::1])")
+@kernel(
+    "UniTuple(int32[::1], 2)(int32[::1], int32[::1], int32[::1], int32[::1], int64[::1], "
+    "int32[::1])"
+)
 def copy_types(text, start, length, weight, both, last):
-    """The text and, behind it, the types `both`, each with two 0 after it; the weight of each position."""
+    """The text and, behind it, the types `both`, each with two 0 after it; the weight
+    of each position.
+    """
     size = text.size
     for t in both:
         size += length[t] + 2
@@ -103,10 +117,11 @@ def copy_types(text, start, length, weight, both, last):
 
 
 def suffix_array(text: np.ndarray) -> np.ndarray:
-    """Positions of `text` int32 [N] by the code points that follow, int32 [N]; no sentinel (`esaxx`).
+    """Positions of `text` int32 [N] by the code points that follow, int32 [N]; no
+    sentinel (`esaxx`).
 
-    Raises VocapError for text of 2^31 bytes or more. Memory: 4 bytes a position and, for more than 256
-    different characters, 10 more (20 for more than 65,536).
+    Raises VocapError for text of 2^31 bytes or more. Memory: 4 bytes a position and,
+    for more than 256 different characters, 10 more (20 for more than 65,536).
     """
     import pydivsufsort
 
@@ -114,7 +129,9 @@ def suffix_array(text: np.ndarray) -> np.ndarray:
     alphabet = np.flatnonzero(counts)
     width = 1 if len(alphabet) <= 1 << 8 else 2 if len(alphabet) <= 1 << 16 else 4
     if len(text) * width > _MAX:
-        raise VocapError(f"{len(text)} characters in distinct words are too many; train on fewer lines")
+        raise VocapError(
+            f"{len(text)} characters in distinct words are too many; train on fewer lines"
+        )
     rank = np.zeros(len(counts), np.int32)
     rank[alphabet] = np.arange(len(alphabet))
     order = pydivsufsort.divsufsort(to_bytes(text, rank, width))
@@ -135,7 +152,9 @@ def code_point_counts(text):
 
 @kernel("uint8[::1](int32[::1], int32[::1], int64)")
 def to_bytes(text, rank, width):
-    """The rank of each character in `width` bytes, the highest first, so that bytes sort like characters."""
+    """The rank of each character in `width` bytes, the highest first, so that bytes
+    sort like characters.
+    """
     data = np.empty(text.size * width, np.uint8)
     at = 0
     for character in text:
@@ -148,7 +167,9 @@ def to_bytes(text, rank, width):
 
 @kernel("int32[::1](int32[::1], int64)")
 def whole_characters(order, width):
-    """The suffixes that begin where a character of `width` bytes does; positions counted in characters."""
+    """The suffixes that begin where a character of `width` bytes does; positions
+    counted in characters.
+    """
     kept = np.empty(order.size // width, np.int32)
     at = 0
     for position in order:
@@ -161,15 +182,17 @@ def whole_characters(order, width):
 def common_prefixes(
     text: np.ndarray, order: np.ndarray, longest: int, workers: Workers = ONE_THREAD
 ) -> np.ndarray:
-    """The number of characters that suffixes `order[r - 1]` and `order[r]` share, up to `longest`, uint8 [N].
+    """The number of characters that suffixes `order[r - 1]` and `order[r]` share, up to
+    `longest`, uint8 [N].
 
-    Seeds are short, so comparing neighbours costs less than the algorithm for any length (Kasai et al. 2001),
-    which jumps through the text three times.
+    Seeds are short, so comparing neighbours costs less than the algorithm for any
+    length (Kasai et al. 2001), which jumps through the text three times.
     """
     shared = np.zeros(len(order), np.uint8)
     bounds = [*range(0, len(order), _BLOCK), len(order)]
     workers.map(
-        len(bounds) - 1, lambda block: compare_neighbours(text, order, longest, *bounds[block : block + 2], shared)
+        len(bounds) - 1,
+        lambda block: compare_neighbours(text, order, longest, *bounds[block : block + 2], shared),
     )
     return shared
 
@@ -190,7 +213,8 @@ def compare_neighbours(text, order, longest, begin, stop, shared):
 def independent_ranges(shared: np.ndarray) -> np.ndarray:
     """Bounds in the suffix array, int64 [ranges + 1], with no seed on both sides of one.
 
-    `shared` of `common_prefixes`: at a bound, neighbours have less than two characters in common.
+    `shared` of `common_prefixes`: at a bound, neighbours have less than two characters
+    in common.
     """
     return cut_ranges(shared, _BLOCK)
 
@@ -209,10 +233,12 @@ def cut_ranges(shared, least):
 
 
 def scripts(text: np.ndarray, settings: TextSettings = XLM_R) -> np.ndarray:
-    """A number for the Unicode script of each code point of `text`, indexed by code point, int16.
+    """A number for the Unicode script of each code point of `text`, indexed by code
+    point, int16.
 
-    As `IsValidSentencePiece` groups them: Hiragana, Katakana and U+30FC count as Han; U+2581 has none; Inherited
-    takes the script before it; characters without a script are Common. ALONE: no part of a longer piece.
+    As `IsValidSentencePiece` groups them: Hiragana, Katakana and U+30FC count as Han;
+    U+2581 has none; Inherited takes the script before it; characters without a script
+    are Common. ALONE: no part of a longer piece.
     """
     alphabet = np.flatnonzero(code_point_counts(text))
     table = np.full(int(alphabet[-1]) + 1 if len(alphabet) else 1, NO_SCRIPT, np.int16)
@@ -241,7 +267,9 @@ def _number_scripts(table: np.ndarray, alphabet: np.ndarray) -> None:
 
 
 def is_younger(points: np.ndarray) -> np.ndarray:
-    """Whether each code point got its script after Unicode 9, bool of the shape of `points`."""
+    """Whether each code point got its script after Unicode 9, bool of the shape of
+    `points`.
+    """
     ranges = [entry.split("-") for entry in YOUNGER.split()]
     first, last = (np.array([int(one[end], 16) for one in ranges]) for end in (0, -1))
     place = np.searchsorted(first, points, side="right") - 1
@@ -259,8 +287,10 @@ _SPACE, _RESERVED, _SEPARATOR = ord(SPACE), ord(RESERVED), ord(SEPARATOR)
 
 @dataclass(frozen=True)
 class Seeds:
-    """S substrings of the text, best first: the suffixes `order[left[s]:right[s]]` begin with seed s, which has
-    `depth[s]` characters and scores `score[s]` = frequency x depth (int32 [S], the last int64)."""
+    """S substrings of the text, best first: the suffixes `order[left[s]:right[s]]`
+    begin with seed s, which has `depth[s]` characters and scores `score[s]` = frequency
+    x depth (int32 [S], the last int64).
+    """
 
     left: np.ndarray
     right: np.ndarray
@@ -276,7 +306,8 @@ def find_seeds(
     workers: Workers = ONE_THREAD,
     settings: TextSettings = XLM_R,
 ) -> Seeds:
-    """Valid substrings with at least two different continuations; the `limit` best by (score, suffix order).
+    """Valid substrings with at least two different continuations; the `limit` best by
+    (score, suffix order).
 
     `lcp` uint8: of `common_prefixes`, counted to more than the longest piece.
     """
@@ -288,37 +319,50 @@ def find_seeds(
     return Seeds(left[best], right[best], depth[best], score[best])
 
 
-def _tree(source: SeedText, order, lcp, distance, workers: Workers, settings: TextSettings) -> list[np.ndarray]:
+def _tree(
+    source: SeedText, order, lcp, distance, workers: Workers, settings: TextSettings
+) -> list[np.ndarray]:
     """Left, right, depth and frequency of the valid nodes of `interval_tree`."""
     bounds = independent_ranges(lcp)
     script, longest = scripts(source.text, settings), np.int32(settings.max_sentencepiece_length)
     arguments = source.text, source.weight, order, lcp, distance, script, longest, _spaces(settings)
-    parts = workers.map(len(bounds) - 1, lambda block: interval_tree(*arguments, *bounds[block : block + 2]))
+    parts = workers.map(
+        len(bounds) - 1, lambda block: interval_tree(*arguments, *bounds[block : block + 2])
+    )
     return [np.concatenate(arrays) for arrays in zip(*parts, strict=True)]
 
 
 def _spaces(settings: TextSettings) -> np.int64:
     """The argument `spaces` of `is_valid`."""
-    return np.int64(RUNS * settings.allow_whitespace_only_pieces + ACROSS * (not settings.split_by_whitespace))
+    return np.int64(
+        RUNS * settings.allow_whitespace_only_pieces + ACROSS * (not settings.split_by_whitespace)
+    )
 
 
-def valid_stretches(words: WordTypes, any_length: bool = False) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The trained types, cut wherever two neighbours cannot stand in one piece: the parts that are valid pieces.
+def valid_stretches(
+    words: WordTypes, any_length: bool = False
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The trained types, cut wherever two neighbours cannot stand in one piece: the
+    parts that are valid pieces.
 
-    Returns their places in `words.text`, lengths (2 characters or more) and types, int32 each. `any_length`: also
-    those that are longer than a piece may be.
+    Returns their places in `words.text`, lengths (2 characters or more) and types,
+    int32 each. `any_length`: also those that are longer than a piece may be.
     """
     trained, settings = slice(words.trained), words.settings
     longest = np.int32(np.iinfo(np.int32).max if any_length else settings.max_sentencepiece_length)
     script = scripts(words.text, settings)
-    return cut(words.text, words.start[trained], words.length[trained], script, longest, _spaces(settings))
+    return cut(
+        words.text, words.start[trained], words.length[trained], script, longest, _spaces(settings)
+    )
 
 
 @kernel("boolean(int32[::1], int64, int64, int16[::1], int64)")
 def is_valid(text, start, length, script, spaces):
-    """`TrainerInterface::IsValidSentencePiece` for a substring of 2 characters to the longest length.
+    """`TrainerInterface::IsValidSentencePiece` for a substring of 2 characters to the
+    longest length.
 
-    `spaces`: RUNS, if several U+2581 and nothing else are valid; ACROSS, if U+2581 may stand inside.
+    `spaces`: RUNS, if several U+2581 and nothing else are valid; ACROSS, if U+2581 may
+    stand inside.
     """
     if spaces & RUNS:
         run = 0
@@ -366,16 +410,20 @@ def cut(text, start, length, script, longest, spaces):
 
 @kernel(
     "Tuple((int32[::1], int32[::1], int32[::1], int64[::1]))"
-    "(int32[::1], int32[::1], int32[::1], uint8[::1], uint8[::1], int16[::1], int32, int64, int64, int64)"
+    "(int32[::1], int32[::1], int32[::1], uint8[::1], uint8[::1], int16[::1], int32, int64, "
+    "int64, int64)"
 )
 def interval_tree(text, weight, order, lcp, distance, script, longest, spaces, first, stop):
-    """Walk the nodes of the suffix tree in the order of `esaxx_private::suffixtree`; keep the valid ones.
+    """Walk the nodes of the suffix tree in the order of `esaxx_private::suffixtree`;
+    keep the valid ones.
 
-    A node is an interval of the suffix array whose suffixes share `depth` characters; here, those between `first`
-    and `stop`. Common prefixes end at a suffix's `distance`, which is that to the next separator (seeds of 0.2.2),
-    or _LEAF. A suffix is a leaf of that depth, or ends inside the node of that depth. Suffixes of weight 0 (text
-    that is not trained on) are passed over: a node counts if two of its children hold trained suffixes, or if such
-    end in it. Returns left, right, depth int32 and frequency int64 of the nodes of 2 to `longest` characters.
+    A node is an interval of the suffix array whose suffixes share `depth` characters;
+    here, those between `first` and `stop`. Common prefixes end at a suffix's
+    `distance`, which is that to the next separator (seeds of 0.2.2), or _LEAF. A suffix
+    is a leaf of that depth, or ends inside the node of that depth. Suffixes of weight 0
+    (text that is not trained on) are passed over: a node counts if two of its children
+    hold trained suffixes, or if such end in it. Returns left, right, depth int32 and
+    frequency int64 of the nodes of 2 to `longest` characters.
     """
     size = stop - first
     # Two nodes a position at most; memory is used as they are filled.
@@ -384,7 +432,8 @@ def interval_tree(text, weight, order, lcp, distance, script, longest, spaces, f
     depths = np.empty(2 * size + 1, np.int32)
     frequency = np.empty(2 * size + 1, np.int64)
     found = 0
-    # The stack of open intervals: where each begins, what its suffixes share, and its trained ones so far.
+    # The stack of open intervals: where each begins, what its suffixes share, and its
+    # trained ones so far.
     begin = np.empty(_LEAF + 3, np.int32)
     depth = np.empty(_LEAF + 3, np.int32)
     mass = np.empty(_LEAF + 3, np.int64)  # weight of all its suffixes
@@ -393,7 +442,9 @@ def interval_tree(text, weight, order, lcp, distance, script, longest, spaces, f
     begin[0], depth[0], mass[0], children[0], ending[0] = first, -1, 0, 0, 0
     top = 0
     for rank in range(first, stop + 1):
-        shared = np.int32(min(lcp[rank], distance[order[rank]])) if first < rank < stop else np.int32(-1)
+        shared = (
+            np.int32(min(lcp[rank], distance[order[rank]])) if first < rank < stop else np.int32(-1)
+        )
         start = rank
         carried = np.int64(0)  # weight of the interval closed last, which becomes a child
         while depth[top] > shared:
@@ -420,17 +471,30 @@ def interval_tree(text, weight, order, lcp, distance, script, longest, spaces, f
             place = order[rank]
             if depth[top] < distance[place]:
                 top += 1
-                begin[top], depth[top], mass[top], children[top], ending[top] = rank, distance[place], 0, 0, 0
+                begin[top], depth[top], mass[top], children[top], ending[top] = (
+                    rank,
+                    distance[place],
+                    0,
+                    0,
+                    0,
+                )
             mass[top] += weight[place]
             ending[top] += weight[place]
-    return left[:found].copy(), right[:found].copy(), depths[:found].copy(), frequency[:found].copy()
+    return (
+        left[:found].copy(),
+        right[:found].copy(),
+        depths[:found].copy(),
+        frequency[:found].copy(),
+    )
 
 
 _MIN_FREQUENCY = 2
 
 
 def word_seed_text(words: WordTypes) -> SeedText:
-    """All word types, each followed by 0; a position weighs its type's occurrences in the training text."""
+    """All word types, each followed by 0; a position weighs its type's occurrences in
+    the training text.
+    """
     occurrences = words.inside + words.last
     if occurrences.max(initial=0) > np.iinfo(np.int32).max:
         raise VocapError("a word occurs 2^31 times or more often; train on fewer lines")
@@ -449,37 +513,47 @@ def find_word_seeds(
     limit: int = MAX_SEEDS,
     workers: Workers = ONE_THREAD,
 ) -> Seeds:
-    """The `limit` best valid seeds by (score, length in UTF-8, text), highest and longest first.
+    """The `limit` best valid seeds by (score, length in UTF-8, text), highest and
+    longest first.
 
-    `lcp` uint8: of `common_prefixes`, counted to more than MAX_PIECE_LENGTH. `ending`: frequencies of seeds that
-    depend on the end of the text (`frequencies_at_the_end`).
+    `lcp` uint8: of `common_prefixes`, counted to more than MAX_PIECE_LENGTH. `ending`:
+    frequencies of seeds that depend on the end of the text (`frequencies_at_the_end`).
     """
     sizes = source.length + 1
-    distance = np.repeat(source.start + source.length, sizes) - np.arange(len(source.text), dtype=np.int32)
+    distance = np.repeat(source.start + source.length, sizes) - np.arange(
+        len(source.text), dtype=np.int32
+    )
     distance = np.minimum(distance, MAX_PIECE_LENGTH + 1).astype(np.uint8)  # to the next separator
     left, right, depth, frequency = _tree(source, order, lcp, distance, workers, XLM_R)
     for seed, occurrences in ending.items():  # which are always followed by a separator
         first, _ = _interval(source.text, order, [*map(ord, seed), 0])
         frequency[(left == first) & (depth == len(seed))] = occurrences
     score = np.where(frequency >= _MIN_FREQUENCY, frequency * depth, 0)
-    until = np.concatenate([[0], np.cumsum(sum(source.text >= least for least in (0, 0x80, 0x800, 0x10000)))])
+    until = np.concatenate(
+        [[0], np.cumsum(sum(source.text >= least for least in (0, 0x80, 0x800, 0x10000)))]
+    )
     size = until[order[left] + depth] - until[order[left]]
     best = np.lexsort((left, -size, -score))
     best = best[: min(limit, np.count_nonzero(score))]
     return Seeds(left[best], right[best], depth[best], score[best])
 
 
-# The end of the text: SentencePiece 0.2.2 looks at the substrings of the whole text, a 0 after every line, that
-# are followed by different characters. It passes over one with which the text ends. So a seed that is always
-# followed by the same words up to a line's end, as the last line ends, does not count there: its frequency is that
-# of the other occurrences, if that is 2 or more.
+# The end of the text: SentencePiece 0.2.2 looks at the substrings of the whole text, a
+# 0 after every line, that are followed by different characters. It passes over one with
+# which the text ends. So a seed that is always followed by the same words up to a
+# line's end, as the last line ends, does not count there: its frequency is that of the
+# other occurrences, if that is 2 or more.
 _WORD = re.compile(f"{SPACE}?[^{SPACE}\0]+")
 
 
-def frequencies_at_the_end(blocks: Iterable[list[str]], required: Collection[str]) -> dict[str, int]:
-    """The frequencies of the seeds that depend on the end of the text; below 2, there is no seed.
+def frequencies_at_the_end(
+    blocks: Iterable[list[str]], required: Collection[str]
+) -> dict[str, int]:
+    """The frequencies of the seeds that depend on the end of the text; below 2, there
+    is no seed.
 
-    `blocks`: the training lines; `required`: the characters that have pieces, all others being U+2585.
+    `blocks`: the training lines; `required`: the characters that have pieces, all
+    others being U+2585.
     """
     whole = "".join(line + "\0" for line in sentences(blocks, required)) if required else ""
     if not whole:
@@ -503,17 +577,20 @@ def frequencies_at_the_end(blocks: Iterable[list[str]], required: Collection[str
 
 
 def sentences(blocks: Iterable[list[str]], required: Collection[str]) -> list[str]:
-    """The training lines as the trainer sees them and in its order (`TrainerInterface::LoadSentences`).
+    """The training lines as the trainer sees them and in its order
+    (`TrainerInterface::LoadSentences`).
 
-    It moves the last line into the place of each that normalises to nothing, and does not look whether that one
-    does too.
+    It moves the last line into the place of each that normalises to nothing, and does
+    not look whether that one does too.
     """
     normalizer = trainer_normalizer()
     metas = re.compile("|".join(map(re.escape, META_PIECES)))
     rare = re.compile(f"[^{re.escape(''.join(required))}]")
     lines = []
     for block in blocks:
-        for line in normalizer.normalize([line for line in map(as_read, block) if is_trainable(line)]):
+        for line in normalizer.normalize(
+            [line for line in map(as_read, block) if is_trainable(line)]
+        ):
             lines.append(rare.sub(RESERVED, metas.sub(SEPARATOR, line)))
     place = 0
     while place < len(lines):
@@ -535,10 +612,12 @@ def _interval(text: np.ndarray, order: np.ndarray, codes: list[int]) -> tuple[in
 
 
 def _frequency(text: np.ndarray, places: np.ndarray, end: int) -> int:
-    """The number of a string's `places`, in suffix order, that share a substring which does not end the text.
+    """The number of a string's `places`, in suffix order, that share a substring which
+    does not end the text.
 
-    All share a substring; if the text ends with it in the first place, the others share a longer one, and so on.
-    The text from `end` on occurs elsewhere too, a longer end does not.
+    All share a substring; if the text ends with it in the first place, the others share
+    a longer one, and so on. The text from `end` on occurs elsewhere too, a longer end
+    does not.
     """
     longest = text[places[-1] :]
     for passed, place in enumerate(places[:-1].tolist()):

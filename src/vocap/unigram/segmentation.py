@@ -1,7 +1,8 @@
-"""Best segmentations, and pruning by the second best ones (`Trainer::PruneSentencePieces`).
+"""Best segmentations, and pruning by the second best ones
+(`Trainer::PruneSentencePieces`).
 
-Viterbi counts for pruning, as the trainer does it, and for ALP, as `encode` does it; then the pieces that a
-smaller vocabulary keeps.
+Viterbi counts for pruning, as the trainer does it, and for ALP, as `encode` does it;
+then the pieces that a smaller vocabulary keeps.
 """
 
 import math
@@ -20,10 +21,11 @@ def trainer_counts(
     alive: int,
     workers: Workers = ONE_THREAD,
 ) -> np.ndarray:
-    """Counts of each piece in the best paths of the types, float32 [alive] (`Lattice::Viterbi`).
+    """Counts of each piece in the best paths of the types, float32 [alive]
+    (`Lattice::Viterbi`).
 
-    Arguments as of `expected_counts`. Counts are float32, so they are added up in the order of the types. Unknown
-    nodes count for piece 0.
+    Arguments as of `expected_counts`. Counts are float32, so they are added up in the
+    order of the types. Unknown nodes count for piece 0.
     """
     first, _, _, start, size = lattices
     bounds, edges = blocks(first, start, size, len(frequency), BLOCK_EDGES)
@@ -46,11 +48,13 @@ def trainer_counts(
 
 @kernel(f"void({LATTICES}, float32[::1], int64, int64, int64, int32[::1], int32[::1])")
 def best_paths(first, piece, length, start, size, score, begin, stop, most, path, path_end):
-    """The best paths of the types from `begin` to `stop`, which have no more than `most` edges.
+    """The best paths of the types from `begin` to `stop`, which have no more than
+    `most` edges.
 
-    The pieces of the first type, from its last to its first, are in `path` up to `path_end[0]`; then the others'.
-    The trainer compares the nodes that end at a position once for every node that begins there, after adding its
-    score: where rounding makes two sums equal, the node that begins first wins.
+    The pieces of the first type, from its last to its first, are in `path` up to
+    `path_end[0]`; then the others'. The trainer compares the nodes that end at a
+    position once for every node that begins there, after adding its score: where
+    rounding makes two sums equal, the node that begins first wins.
     """
     end = first.size - 1
     longest = 0
@@ -107,7 +111,9 @@ def best_paths(first, piece, length, start, size, score, begin, stop, most, path
 
 @kernel("void(int64[::1], int64, int64, int32[::1], int32[::1], float32[::1])")
 def count_paths(frequency, begin, stop, path, path_end, counts):
-    """Add the frequency of each type from `begin` to `stop` to the `counts` of the pieces in its best path."""
+    """Add the frequency of each type from `begin` to `stop` to the `counts` of the
+    pieces in its best path.
+    """
     at = 0
     for t in range(begin, stop):
         while at < path_end[t - begin]:
@@ -118,12 +124,14 @@ def count_paths(frequency, begin, stop, path, path_end, counts):
 
 @kernel(f"void({LATTICES}, int64[:, ::1], float32[::1], int64, int64[:, ::1])")
 def encoder_counts(first, piece, length, start, size, frequency, score, unknown, counts):
-    """Add to `counts` int64 [texts, pieces] how often `encode` gives each piece (`Model::EncodeOptimized`).
+    """Add to `counts` int64 [texts, pieces] how often `encode` gives each piece
+    (`Model::EncodeOptimized`).
 
-    One best sum a position, kept in float32 and compared in float64 (there, a conditional expression makes scores
-    double, but for <unk>); where sums are equal, the piece that begins first wins. `score` holds minus infinity
-    for pieces that the model lacks; from `unknown` on, pieces are characters without one, and a run of them is
-    a single <unk>. `frequency` int64 [texts, types].
+    One best sum a position, kept in float32 and compared in float64 (there, a
+    conditional expression makes scores double, but for <unk>); where sums are equal,
+    the piece that begins first wins. `score` holds minus infinity for pieces that the
+    model lacks; from `unknown` on, pieces are characters without one, and a run of them
+    is a single <unk>. `frequency` int64 [texts, types].
     """
     texts = frequency.shape[0]
     end = first.size - 1
@@ -172,15 +180,22 @@ SHRINKING_FACTOR = np.float32(0.75)
 
 DROP, KEEP, CANDIDATE = 0, 1, 2  # verdicts of `piece_losses`
 _BLOCK = 1 << 12  # pieces that a thread takes at a time: a millisecond
-_MAX_AGENDA, _SHRUNK_AGENDA = 10_000, 20  # kMaxAgendaSize; kMinAgendaSize or 10 times the segmentations asked for
+# kMaxAgendaSize; kMinAgendaSize or 10 times the segmentations asked for
+_MAX_AGENDA, _SHRUNK_AGENDA = (
+    10_000,
+    20,
+)
 
-# Sums in two orders differ by less than this share of them for each score: a rounding is off by 2^-24 at most.
+# Sums in two orders differ by less than this share of them for each score: a rounding
+# is off by 2^-24 at most.
 _DOUBT = 2.0**-22
 _HYPOTHESES = 1 << 17  # room for them to begin with
 
 
 def pruned_size(pieces: int) -> int:
-    """The size of the next rung below one of `pieces` pieces, unless a vocabulary's desired size is larger."""
+    """The size of the next rung below one of `pieces` pieces, unless a vocabulary's
+    desired size is larger.
+    """
     return int(SHRINKING_FACTOR * np.float32(pieces))
 
 
@@ -199,30 +214,48 @@ def piece_losses(
     workers: Workers = ONE_THREAD,
     token_price: float = 0.0,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Verdict int8 [n] on each piece, and the loss of likelihood without it, float32 [n], relative to `total`.
+    """Verdict int8 [n] on each piece, and the loss of likelihood without it, float32
+    [n], relative to `total`.
 
-    DROP: no best path uses the piece, or it is not its own best segmentation. KEEP: no other pieces can replace
-    it. CANDIDATE: pruning compares its loss. `place` and `length` int32 [n]: position of each piece in the text;
-    `score` float32 [n + unknown], `counts` float32 [n] of `trainer_counts`, `total`: occurrences of all types
-    (0.2.2: sum of `counts`). Each token more costs `token_price` nats.
+    DROP: no best path uses the piece, or it is not its own best segmentation. KEEP: no
+    other pieces can replace it. CANDIDATE: pruning compares its loss. `place` and
+    `length` int32 [n]: position of each piece in the text; `score` float32 [n +
+    unknown], `counts` float32 [n] of `trainer_counts`, `total`: occurrences of all
+    types (0.2.2: sum of `counts`). Each token more costs `token_price` nats.
     """
     edges = lattice.first, lattice.piece, lattice.length
     verdict, loss = np.full(len(counts), DROP, np.int8), np.zeros(len(counts), np.float32)
-    sum_ = np.float32(np.add.accumulate(counts, dtype=np.float64)[-1])  # one after the other, in double precision
-    arguments = *edges, place, length, score, counts, np.float32(total), sum_, np.float32(token_price)
+    # one after the other, in double precision
+    sum_ = np.float32(np.add.accumulate(counts, dtype=np.float64)[-1])
+    arguments = (
+        *edges,
+        place,
+        length,
+        score,
+        counts,
+        np.float32(total),
+        sum_,
+        np.float32(token_price),
+    )
     bounds = [*range(0, len(counts), _BLOCK), len(counts)]
-    workers.map(len(bounds) - 1, lambda block: losses(*arguments, *bounds[block : block + 2], verdict, loss))
+    workers.map(
+        len(bounds) - 1, lambda block: losses(*arguments, *bounds[block : block + 2], verdict, loss)
+    )
     return verdict, loss
 
 
 def rank_pieces(verdict: np.ndarray, loss: np.ndarray) -> np.ndarray:
-    """The pieces in the order in which pruning keeps them, int32: any pruned list is a beginning of this one.
+    """The pieces in the order in which pruning keeps them, int32: any pruned list is a
+    beginning of this one.
 
-    First those that cannot be replaced, in their old order, then the candidates by falling loss.
+    First those that cannot be replaced, in their old order, then the candidates by
+    falling loss.
     """
     keep = np.flatnonzero(verdict == KEEP)
     candidates = np.flatnonzero(verdict == CANDIDATE)
-    return np.concatenate([keep, candidates[np.argsort(-loss[candidates], kind="stable")]]).astype(np.int32)
+    return np.concatenate([keep, candidates[np.argsort(-loss[candidates], kind="stable")]]).astype(
+        np.int32
+    )
 
 
 _LATTICE = "int32[::1], int32[::1], uint8[::1]"
@@ -230,8 +263,9 @@ _LATTICE = "int32[::1], int32[::1], uint8[::1]"
 
 @kernel(f"Tuple((float32, float32, int64))({_LATTICE}, int64, int64, float32[::1], int32[::1])")
 def best_split(first, piece, length, place, size, score, path):
-    """The best segmentation of a piece into others: its score, its lead over the next one, and how many pieces;
-    `path` gets them, the last first."""
+    """The best segmentation of a piece into others: its score, its lead over the next
+    one, and how many pieces; `path` gets them, the last first.
+    """
     best = np.full(size + 1, -np.inf, np.float32)
     second = np.full(size + 1, -np.inf, np.float32)  # the best sum with another last piece
     chosen = np.empty(size + 1, np.int32)
@@ -273,7 +307,9 @@ def sift_up(heap, hole, top, value, fx):
 
 @kernel("int32(int32[::1], int64, float32[::1])")
 def pop_heap(heap, size, fx):
-    """`std::pop_heap` of libstdc++: takes the top of a heap of `size`; which one of equals depends on it."""
+    """`std::pop_heap` of libstdc++: takes the top of a heap of `size`; which one of
+    equals depends on it.
+    """
     top, value = heap[0], heap[size - 1]
     size -= 1
     hole = child = 0
@@ -294,7 +330,9 @@ def pop_heap(heap, size, fx):
 
 @kernel("int64(int32[:, ::1], int64, int32[::1])")
 def write_path(hypotheses, top, path):
-    """Fill `path` with the pieces of a complete hypothesis, the last first; returns how many there are."""
+    """Fill `path` with the pieces of a complete hypothesis, the last first; returns how
+    many there are.
+    """
     pieces = 0
     at = hypotheses[top, 1]
     while hypotheses[at, 1] >= 0:
@@ -320,11 +358,13 @@ def shrink_agenda(agenda, waiting, fx):
 def second_of_n_best(first, piece, length, place, size, score, path):
     """The second best segmentation of a piece by the search of `Lattice::NBest`, step by step.
 
-    Returns how many pieces it has, in `path`, the last first; 0 if the best one is split already, -1 if there is
-    no second. The search goes from the end to the beginning: a hypothesis has the sum `gx` of its pieces from
-    right to left, and the priority `fx`: what comes before them, added up from left to right, and `gx`.
+    Returns how many pieces it has, in `path`, the last first; 0 if the best one is
+    split already, -1 if there is no second. The search goes from the end to the
+    beginning: a hypothesis has the sum `gx` of its pieces from right to left, and the
+    priority `fx`: what comes before them, added up from left to right, and `gx`.
     """
-    # The pieces inside, by beginning and end (one at most), and the best sums up to each position
+    # The pieces inside, by beginning and end (one at most), and the best sums up to
+    # each position
     node = np.full((size + 1, size + 1), -1, np.int32)
     backtrace = np.full(size + 1, -np.inf, np.float32)
     backtrace[0] = 0
@@ -335,9 +375,10 @@ def second_of_n_best(first, piece, length, place, size, score, path):
             if j <= size:
                 node[i, j] = piece[edge]
                 backtrace[j] = max(backtrace[j], np.float32(backtrace[i] + score[piece[edge]]))
-    # Hypotheses: where each begins (-1: the node before the text), the one to its right, its piece. They are all
-    # different, so there are less than 2^(size + 1): 3 MB for 16 characters, used as they are filled. Longer
-    # pieces get more room when they need it.
+    # Hypotheses: where each begins (-1: the node before the text), the one to its
+    # right, its piece. They are all different, so there are less than 2^(size + 1): 3
+    # MB for 16 characters, used as they are filled. Longer pieces get more room when
+    # they need it.
     capacity = min(2 << min(size, 20), _HYPOTHESES)
     hypotheses = np.empty((capacity, 3), np.int32)
     gx, fx = np.empty(capacity, np.float32), np.empty(capacity, np.float32)
@@ -380,11 +421,13 @@ def second_of_n_best(first, piece, length, place, size, score, path):
 
 @kernel(f"int64({_LATTICE}, int64, int64, float32, float32[::1], int32[::1])")
 def alternatives(first, piece, length, place, size, own, score, path):
-    """The pieces that take the place of a piece with the score `own`: its second best segmentation.
+    """The pieces that take the place of a piece with the score `own`: its second best
+    segmentation.
 
-    Returns how many there are, in `path`, the last first; 0 if the best segmentation is not the piece itself, -1
-    if there is no second. Where two sums are so near that the order of additions decides between them, the search
-    of SentencePiece is done step by step.
+    Returns how many there are, in `path`, the last first; 0 if the best segmentation is
+    not the piece itself, -1 if there is no second. Where two sums are so near that the
+    order of additions decides between them, the search of SentencePiece is done step by
+    step.
     """
     best, lead, pieces = best_split(first, piece, length, place, size, score, path)
     margin = np.float64(abs(best)) * max(size, 16) * _DOUBT
@@ -396,14 +439,18 @@ def alternatives(first, piece, length, place, size, own, score, path):
 
 
 @kernel(
-    "void(int32[::1], int32[::1], uint8[::1], int32[::1], int32[::1], float32[::1], float32[::1], float32, "
+    "void(int32[::1], int32[::1], uint8[::1], int32[::1], int32[::1], float32[::1], "
+    "float32[::1], float32, "
     "float32, float32, int64, int64, int8[::1], float32[::1])"
 )
-def losses(first, piece, length, place, size, score, counts, total, sum_, price, begin, stop, verdict, loss):
+def losses(
+    first, piece, length, place, size, score, counts, total, sum_, price, begin, stop, verdict, loss
+):
     """For each piece from `begin` to `stop`: drop, keep or candidate, and a candidate's loss.
 
-    With f its count, S the `sum_` of counts and m the pieces of its second best segmentation a_1..a_m:
-    loss = f / total x [log f / S - sum_j log (f_aj + f) / (S + f (m - 1)) + price (m - 1)].
+    With f its count, S the `sum_` of counts and m the pieces of its second best
+    segmentation a_1..a_m: loss = f / total x [log f / S - sum_j log (f_aj + f) / (S + f
+    (m - 1)) + price (m - 1)].
     """
     alive = counts.size
     log_sum = np.float32(math.log(np.float64(sum_)))
@@ -416,7 +463,9 @@ def losses(first, piece, length, place, size, score, counts, total, sum_, price,
         if size[number] == 1:
             verdict[number] = KEEP
             continue
-        pieces = alternatives(first, piece, length, place[number], size[number], score[number], score, path)
+        pieces = alternatives(
+            first, piece, length, place[number], size[number], score[number], score, path
+        )
         if pieces == 0:
             continue  # its Viterbi path is split
         if pieces < 0:
@@ -435,7 +484,10 @@ def losses(first, piece, length, place, size, score, counts, total, sum_, price,
                 other = 0  # an unknown node has id 0 inside the trainer
             log_without = np.float32(
                 np.float64(log_without)
-                + (math.log(np.float64(np.float32(counts[other] + f))) - np.float64(log_sum_without))
+                + (
+                    math.log(np.float64(np.float32(counts[other] + f)))
+                    - np.float64(log_sum_without)
+                )
             )
         nats = np.float32(np.float32(log_piece - log_without) + price * np.float32(pieces - 1))
         loss[number] = np.float32(np.float32(f / total) * nats)

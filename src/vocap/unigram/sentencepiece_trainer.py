@@ -1,7 +1,8 @@
 """One SentencePiece unigram model, with the settings of the reference code.
 
-`sentencepiece` 0.2.1 is the reference: other versions are other algorithms. It reads lines from an iterator and
-gives the model as bytes, so no path of the machine enters a model, and a model is the same wherever it is made.
+`sentencepiece` 0.2.1 is the reference: other versions are other algorithms. It reads
+lines from an iterator and gives the model as bytes, so no path of the machine enters a
+model, and a model is the same wherever it is made.
 """
 
 import io
@@ -29,7 +30,8 @@ _TOO_SMALL = re.compile(r"Vocabulary size is smaller than required_chars\. \d+ v
 class Unreachable(VocapError):
     """A size that this text cannot give; `reason` is for a table.
 
-    `most` or `least` is the size to which the text leads from above or below, where the trainer names one.
+    `most` or `least` is the size to which the text leads from above or below, where the
+    trainer names one.
     """
 
     def __init__(self, reason: str, most: int | None = None, least: int | None = None):
@@ -38,13 +40,17 @@ class Unreachable(VocapError):
 
 
 def require_reference() -> None:
-    """Raise UsageError unless the installed SentencePiece is the version that results are compared with."""
+    """Raise UsageError unless the installed SentencePiece is the version that results
+    are compared with.
+    """
     import sentencepiece
 
     if sentencepiece.__version__ != REFERENCE:
         raise UsageError(
-            f"engine sentencepiece: SentencePiece {sentencepiece.__version__} is installed, which trains "
-            f"other models than {REFERENCE}; pip install sentencepiece=={REFERENCE}, or take engine ladder"
+            f"engine sentencepiece: SentencePiece {sentencepiece.__version__} is installed, which "
+            "trains "
+            f"other models than {REFERENCE}; pip install sentencepiece=={REFERENCE}, or take "
+            "engine ladder"
         )
 
 
@@ -61,22 +67,29 @@ def train(
 ) -> bytes:
     """Train a unigram model of exactly `size` ids and return its file's bytes.
 
-    `source`: a text file (UTF-8, a sentence a line) or lines; of more than `input_sentences` SentencePiece samples
-    that many, always the same ones (0: all). `threads` stands in the model and can change pieces: keep it fixed.
-    `ids`: of the meta pieces, -1: none; `keys` change single ones of the `settings`. Raises Unreachable where the
-    text has too little variety, too many characters or none at all for the size; UsageError for settings that
-    SentencePiece would refuse; VocapError for text that is not UTF-8.
+    `source`: a text file (UTF-8, a sentence a line) or lines; of more than
+    `input_sentences` SentencePiece samples that many, always the same ones (0: all).
+    `threads` stands in the model and can change pieces: keep it fixed. `ids`: of the
+    meta pieces, -1: none; `keys` change single ones of the `settings`. Raises
+    Unreachable where the text has too little variety, too many characters or none at
+    all for the size; UsageError for settings that SentencePiece would refuse;
+    VocapError for text that is not UTF-8.
     """
     import sentencepiece
 
     # Settings and lines that it takes
-    settings = replace(settings, **{key: tuple(x) if isinstance(x, list) else x for key, x in keys.items()})
+    settings = replace(
+        settings, **{key: tuple(x) if isinstance(x, list) else x for key, x in keys.items()}
+    )
     if not 1 <= size <= MAX_SIZE:
         raise UsageError(f"size {size}: give a number of pieces from 1 to {MAX_SIZE}")
     lines = list(map(as_read, read_lines(source) if isinstance(source, str | Path) else source))
-    # Without a required character SentencePiece ends the process: a failed CHECK of MakeSeedSentencePieces
+    # Without a required character SentencePiece ends the process: a failed CHECK of
+    # MakeSeedSentencePieces
     counts = character_counts([lines], settings=settings)
-    if not any(counts[one] for one in required_characters(counts, coverage, settings.required_chars)):
+    if not any(
+        counts[one] for one in required_characters(counts, coverage, settings.required_chars)
+    ):
         raise Unreachable("no text: symbols only" if counts else "no text")
     # Train; errors are explained
     model = io.BytesIO()
@@ -97,10 +110,13 @@ def train(
                 **_options(settings, rules),
             )
     except (RuntimeError, OSError) as error:
-        raise _explain(str(error), sum(number >= 0 for number in ids.values()) + settings.other_rows) from None
+        raise _explain(
+            str(error), sum(number >= 0 for number in ids.values()) + settings.other_rows
+        ) from None
     if skipped := sum(bool(line.strip()) and not is_trainable(line) for line in lines):
         log.warning(
-            "%d lines were not trained on: longer than %d bytes, or with U+2585, which SentencePiece reserves",
+            "%d lines were not trained on: longer than %d bytes, or with U+2585, which "
+            "SentencePiece reserves",
             skipped,
             MAX_LINE_BYTES,
         )
@@ -117,12 +133,15 @@ def _without_path(model: bytes) -> bytes:
 
 
 def _options(settings: TextSettings, rules: str | None) -> dict:
-    """The keys of the settings that differ, as options of SentencePiece; `rules`: the path of a table.
+    """The keys of the settings that differ, as options of SentencePiece; `rules`: the
+    path of a table.
 
     `byte_fallback` is always given: a model records it.
     """
     options = {"byte_fallback": settings.byte_fallback}
-    options |= {key: list(x) if isinstance(x, tuple) else x for key, x in settings.changed().items()}
+    options |= {
+        key: list(x) if isinstance(x, tuple) else x for key, x in settings.changed().items()
+    }
     if name := options.pop("normalization", None):
         options |= {"normalization_rule_tsv": rules} if rules else {"normalization_rule_name": name}
     return options
@@ -134,7 +153,8 @@ def _explain(message: str, meta_pieces: int) -> VocapError:
         return Unreachable(f"too little text: at most {match[1]} pieces", most=int(match[1]))
     if match := _TOO_SMALL.search(message):
         return Unreachable(
-            f"too small: {int(match[1]) - meta_pieces} required characters need at least {match[1]} pieces",
+            f"too small: {int(match[1]) - meta_pieces} required characters need at least "
+            f"{match[1]} pieces",
             least=int(match[1]),
         )
     if "!sentences_.empty()" in message:

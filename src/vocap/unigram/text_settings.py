@@ -1,13 +1,17 @@
-"""Settings of the text and of the shape of pieces, under SentencePiece's own names, and tables of normalisation.
+"""Settings of the text and of the shape of pieces, under SentencePiece's own names, and
+tables of normalisation.
 
-`TextSettings` holds all of them. Defaults are those of SentencePiece and of the paper; a model records only the
-keys that differ, as SentencePiece does for options that it is given.
+`TextSettings` holds all of them. Defaults are those of SentencePiece and of the paper;
+a model records only the keys that differ, as SentencePiece does for options that it is
+given.
 
-A table of normalisation (`normalization_rule_tsv`) has lines `source TAB target`, both code points in hexadecimal
-with spaces between; no target deletes the source, and what follows a second tab is a comment. SentencePiece takes
-the longest source at each place and passes over the text once.
+A table of normalisation (`normalization_rule_tsv`) has lines `source TAB target`, both
+code points in hexadecimal with spaces between; no target deletes the source, and what
+follows a second tab is a comment. SentencePiece takes the longest source at each place
+and passes over the text once.
 
-`sentencepiece` is imported where a model or a normaliser is made: the configuration is read without it.
+`sentencepiece` is imported where a model or a normaliser is made: the configuration is
+read without it.
 """
 
 import functools
@@ -22,13 +26,17 @@ from pathlib import Path
 from vocap.errors import UsageError, VocapError
 from vocap.tokenizer_files.model_file import BYTE, BYTES, CONTROL, SHAPE, UNKNOWN, USER_DEFINED
 
-COVERAGE = 0.9995  # share of a text's characters that must be pieces: the reference code's character_coverage
+# share of a text's characters that must be pieces: the reference code's
+# character_coverage
+COVERAGE = 0.9995
 NFC = "nfc"  # a table of ours: `nfc_rules`
 NORMALIZATIONS = ("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity", NFC)
 MAX_PIECE_LENGTH = 127  # SentencePiece takes 512; lattices hold lengths in seven bits
 META_PIECES = ("<unk>", "<s>", "</s>")
 SPACE = "\u2581"
-RESERVED = "\u2585"  # replaces characters without a piece inside the trainer; lines that contain it are skipped
+# replaces characters without a piece inside the trainer; lines that contain it are
+# skipped
+RESERVED = "\u2585"
 
 
 def _key(default, help: str):
@@ -40,12 +48,17 @@ def _key(default, help: str):
 class TextSettings:
     """How text is normalised and cut, and which rows a model has besides its pieces.
 
-    Raises UsageError, naming the key, for values that SentencePiece 0.2.1 refuses and for keys that contradict
-    each other. Instances are hashable, and can be sent to another process.
+    Raises UsageError, naming the key, for values that SentencePiece 0.2.1 refuses and
+    for keys that contradict each other. Instances are hashable, and can be sent to
+    another process.
     """
 
-    normalization: str = _key("nmt_nfkc", f"Rules of normalisation: {', '.join(NORMALIZATIONS)}, or a file *.tsv.")
-    remove_extra_whitespaces: bool = _key(True, "Leading, trailing and repeated spaces are removed.")
+    normalization: str = _key(
+        "nmt_nfkc", f"Rules of normalisation: {', '.join(NORMALIZATIONS)}, or a file *.tsv."
+    )
+    remove_extra_whitespaces: bool = _key(
+        True, "Leading, trailing and repeated spaces are removed."
+    )
     add_dummy_prefix: bool = _key(True, "A line begins with a space.")
     split_by_unicode_script: bool = _key(True, "No piece mixes two scripts.")
     split_by_number: bool = _key(True, "Digits are a script of their own.")
@@ -53,7 +66,9 @@ class TextSettings:
     split_by_whitespace: bool = _key(True, "No piece crosses a space.")
     allow_whitespace_only_pieces: bool = _key(False, "Runs of spaces are pieces too.")
     max_sentencepiece_length: int = _key(16, "Characters of a piece, at most.")
-    byte_fallback: bool = _key(False, "256 ids for bytes, as which characters without a piece are encoded.")
+    byte_fallback: bool = _key(
+        False, "256 ids for bytes, as which characters without a piece are encoded."
+    )
 
     required_chars: str = _key("", "Characters that are pieces, before all others.")
     user_defined_symbols: tuple[str, ...] = _key((), "A text that is one token wherever it occurs.")
@@ -62,33 +77,50 @@ class TextSettings:
     def __post_init__(self) -> None:
         if self.normalization not in NORMALIZATIONS and not self.normalization.endswith(".tsv"):
             known = ", ".join(NORMALIZATIONS)
-            raise UsageError(f"normalization {self.normalization!r}: take {known}, or a file *.tsv with rules")
+            raise UsageError(
+                f"normalization {self.normalization!r}: take {known}, or a file *.tsv with rules"
+            )
 
         if not 1 <= self.max_sentencepiece_length <= MAX_PIECE_LENGTH:
             raise UsageError(
-                f"max_sentencepiece_length {self.max_sentencepiece_length}: take 1 to {MAX_PIECE_LENGTH}"
+                f"max_sentencepiece_length {self.max_sentencepiece_length}: take 1 to "
+                f"{MAX_PIECE_LENGTH}"
             )
         if forbidden := set(self.required_chars) & {" ", RESERVED}:
-            raise UsageError(f"required_chars: SentencePiece cannot make {min(forbidden)!r} a piece; leave it out")
+            raise UsageError(
+                f"required_chars: SentencePiece cannot make {min(forbidden)!r} a piece; leave it "
+                "out"
+            )
         self._check_symbols()
 
     def _check_symbols(self) -> None:
-        """Raise UsageError for symbols that are refused, or whose rows a piece would repeat."""
+        """Raise UsageError for symbols that are refused, or whose rows a piece would
+        repeat.
+        """
         symbols = (*self.control_symbols, *self.user_defined_symbols)
         for symbol in symbols:
             key = "control_symbols" if symbol in self.control_symbols else "user_defined_symbols"
             if not symbol or "\0" in symbol:
-                raise UsageError(f"{key}: {symbol!r} is empty or holds NUL; write one or more characters")
-            if symbol == META_PIECES[0] or symbols.count(symbol) > 1 or (self.byte_fallback and symbol in BYTES):
+                raise UsageError(
+                    f"{key}: {symbol!r} is empty or holds NUL; write one or more characters"
+                )
+            if (
+                symbol == META_PIECES[0]
+                or symbols.count(symbol) > 1
+                or (self.byte_fallback and symbol in BYTES)
+            ):
                 raise UsageError(f"{key}: {symbol!r} is already defined; leave it out")
             if symbol in self.required_chars:
                 raise UsageError(
-                    f"{key}: {symbol!r} is one of the required_chars too; leave it out of one of both"
+                    f"{key}: {symbol!r} is one of the required_chars too; leave it out of one of "
+                    "both"
                 )
 
     @cached_property
     def metas(self) -> tuple[tuple[str, int], ...]:
-        """The rows before the pieces, by id: name, and type of `model_file` (`InitMetaPieces`)."""
+        """The rows before the pieces, by id: name, and type of `model_file`
+        (`InitMetaPieces`).
+        """
         unknown, *control = META_PIECES
         rows = {unknown: UNKNOWN, **dict.fromkeys((*control, *self.control_symbols), CONTROL)}
         rows |= dict.fromkeys(self.user_defined_symbols, USER_DEFINED)
@@ -112,21 +144,27 @@ class TextSettings:
         return None if self.normalization in NORMALIZATIONS else self.normalization
 
     def rows_alone(self) -> "TextSettings":
-        """The default settings with the rows of these: byte fallback, user-defined and control symbols."""
+        """The default settings with the rows of these: byte fallback, user-defined and
+        control symbols.
+        """
         names = ("byte_fallback", "user_defined_symbols", "control_symbols")
         return TextSettings(**{name: getattr(self, name) for name in names})
 
     def changed(self) -> dict:
         """The keys that differ from their defaults, with their values."""
         return {
-            one.name: getattr(self, one.name) for one in fields(self) if getattr(self, one.name) != one.default
+            one.name: getattr(self, one.name)
+            for one in fields(self)
+            if getattr(self, one.name) != one.default
         }
 
 
 def settings_of(proto) -> TextSettings:
-    """The settings that a `ModelProto` was trained with, without its symbols, bytes and required characters.
+    """The settings that a `ModelProto` was trained with, without its symbols, bytes and
+    required characters.
 
-    A normaliser whose rules were read from a table counts as nmt_nfkc: the file names none.
+    A normaliser whose rules were read from a table counts as nmt_nfkc: the file names
+    none.
     """
     normalizer, trainer = proto.normalizer_spec, proto.trainer_spec
     return TextSettings(
@@ -138,7 +176,8 @@ def settings_of(proto) -> TextSettings:
 
 
 XLM_R = TextSettings()
-# Text as it is. Digits and bytes as in the models of Llama, spaces too but for the one that those put first.
+# Text as it is. Digits and bytes as in the models of Llama, spaces too but for the one
+# that those put first.
 LOSSLESS = TextSettings(
     normalization="identity",
     remove_extra_whitespaces=False,
@@ -151,13 +190,17 @@ PRESETS = {"xlm-r": XLM_R, "lossless": LOSSLESS}
 
 
 def text_settings(preset: str = "xlm-r", **keys) -> TextSettings:
-    """The settings of a preset with other values for some keys. Raises UsageError as `TextSettings`."""
+    """The settings of a preset with other values for some keys. Raises UsageError as
+    `TextSettings`.
+    """
     return replace(PRESETS[preset], **keys)
 
 
 @contextmanager
 def rule_file(settings: TextSettings) -> Iterator[str | None]:
-    """The path, in the block, of the table of rules of these settings; None for rules that SentencePiece holds."""
+    """The path, in the block, of the table of rules of these settings; None for rules
+    that SentencePiece holds.
+    """
     import sentencepiece
 
     sentencepiece.set_min_log_level(2)  # it reports each table that it reads
@@ -166,23 +209,35 @@ def rule_file(settings: TextSettings) -> Iterator[str | None]:
             check_rules(settings.rule_file)
         yield settings.rule_file
         return
-    with tempfile.TemporaryFile("w+", encoding="ascii") as file:  # without a name: nothing is left if it is killed
-        points = ([" ".join(f"{ord(character):X}" for character in text) for text in rule] for rule in nfc_rules())
+    with tempfile.TemporaryFile(
+        "w+", encoding="ascii"
+    ) as file:  # without a name: nothing is left if it is killed
+        points = (
+            [" ".join(f"{ord(character):X}" for character in text) for text in rule]
+            for rule in nfc_rules()
+        )
         file.writelines(f"{source}\t{target}\n" for source, target in points)
         file.seek(0)
         yield f"/dev/fd/{file.fileno()}"
 
 
-# Scripts whose compositions Unicode added with version 16: some releases of Python know them, others do not.
-_YOUNGER = (range(0x105C0, 0x10600), range(0x11380, 0x11400), range(0x16100, 0x16140), range(0x16D40, 0x16D80))
+# Scripts whose compositions Unicode added with version 16: some releases of Python know
+# them, others do not.
+_YOUNGER = (
+    range(0x105C0, 0x10600),
+    range(0x11380, 0x11400),
+    range(0x16100, 0x16140),
+    range(0x16D40, 0x16D80),
+)
 
 
 @functools.cache
 def nfc_rules() -> list[tuple[str, str]]:
-    """Unicode's canonical composition as a table, source and target; the same for every release of Python.
+    """Unicode's canonical composition as a table, source and target; the same for every
+    release of Python.
 
-    Marks in another order than the canonical one, and those that compose across another mark, stay apart, as in
-    SentencePiece's nfkc: a table cannot sort.
+    Marks in another order than the canonical one, and those that compose across another
+    mark, stay apart, as in SentencePiece's nfkc: a table cannot sort.
     """
     rules = {}
     for code in (*range(0x80, 0xD800), *range(0xE000, 0x30000)):
@@ -190,8 +245,13 @@ def nfc_rules() -> list[tuple[str, str]]:
             continue
         character = chr(code)
         parts, composed = (unicodedata.normalize(form, character) for form in ("NFD", "NFC"))
-        sources = [character, *(unicodedata.normalize("NFC", parts[:k]) + parts[k:] for k in range(len(parts)))]
-        rules |= {source: composed for source in sources if unicodedata.normalize("NFC", source) != source}
+        sources = [
+            character,
+            *(unicodedata.normalize("NFC", parts[:k]) + parts[k:] for k in range(len(parts))),
+        ]
+        rules |= {
+            source: composed for source in sources if unicodedata.normalize("NFC", source) != source
+        }
     return sorted(rules.items())
 
 
@@ -204,17 +264,23 @@ def check_rules(path: str) -> None:
     try:
         lines = Path(path).read_bytes().removesuffix(b"\n").split(b"\n")
     except OSError as error:
-        raise VocapError(f"{path}: {error.strerror}; it is to hold rules of normalisation") from None
+        raise VocapError(
+            f"{path}: {error.strerror}; it is to hold rules of normalisation"
+        ) from None
     for number, line in enumerate(lines, 1):
         source, target, *_ = [*line.decode("utf-8", "replace").rstrip("\r").split("\t"), ""]
         if not source.strip() or not all(map(_is_code_point, [*source.split(), *target.split()])):
-            raise UsageError(f"{path}, line {number}: no rule; write hexadecimal code points, source TAB target")
+            raise UsageError(
+                f"{path}, line {number}: no rule; write hexadecimal code points, source TAB target"
+            )
     from sentencepiece import SentencePieceNormalizer
 
     try:
         SentencePieceNormalizer(rule_tsv=path)
     except (RuntimeError, OSError) as error:
-        raise UsageError(f"{path}: SentencePiece refuses these rules: {str(error).strip()}") from None
+        raise UsageError(
+            f"{path}: SentencePiece refuses these rules: {str(error).strip()}"
+        ) from None
 
 
 def _is_code_point(text: str) -> bool:

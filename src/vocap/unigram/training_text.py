@@ -1,7 +1,8 @@
-"""Training text as the trainer sees it (`TrainerInterface::LoadSentences`), and the characters it must cover.
+"""Training text as the trainer sees it (`TrainerInterface::LoadSentences`), and the
+characters it must cover.
 
-Blocks of normalised lines for `word_types`; counts of characters; the characters that must be pieces, of one text
-and of several languages.
+Blocks of normalised lines for `word_types`; counts of characters; the characters that
+must be pieces, of one text and of several languages.
 """
 
 import re
@@ -23,7 +24,9 @@ LINE_END = " "  # between lines of code points: no normalised line holds a space
 
 
 def trainer_normalizer(settings: TextSettings = XLM_R):
-    """The normaliser that training applies, with U+2581 for spaces. Raises UsageError for a bad file of rules."""
+    """The normaliser that training applies, with U+2581 for spaces. Raises UsageError
+    for a bad file of rules.
+    """
     import sentencepiece
 
     with rule_file(settings) as rules:
@@ -36,12 +39,15 @@ def trainer_normalizer(settings: TextSettings = XLM_R):
 
 
 def as_read(line: str) -> str:
-    """A line as SentencePiece's Python module passes it to the trainer: without carriage returns at its end."""
+    """A line as SentencePiece's Python module passes it to the trainer: without
+    carriage returns at its end.
+    """
     return line.rstrip("\r\n")
 
 
 def is_trainable(line: str) -> bool:
-    """Whether the trainer reads this line: it skips others silently (`TrainerInterface::LoadSentences`).
+    """Whether the trainer reads this line: it skips others silently
+    (`TrainerInterface::LoadSentences`).
 
     `line` as `as_read` gives it.
     """
@@ -52,9 +58,11 @@ def is_trainable(line: str) -> bool:
 
 @dataclass(frozen=True)
 class Sentences:
-    """A block of normalised lines, as `code_points` gives them: those that are both trained on and encoded, those
-    that are only encoded, and those that are only trained on. `lines`: how many there were in the text; each
-    counts `weight` times. `whole`: lines, as they are, with user-defined symbols, which are encoded as a whole."""
+    """A block of normalised lines, as `code_points` gives them: those that are both
+    trained on and encoded, those that are only encoded, and those that are only trained
+    on. `lines`: how many there were in the text; each counts `weight` times. `whole`:
+    lines, as they are, with user-defined symbols, which are encoded as a whole.
+    """
 
     lines: int
     usual: bytearray
@@ -65,17 +73,24 @@ class Sentences:
 
 
 def code_points(lines: Iterable[str]) -> bytearray:
-    """The code points of lines, int32, each line with LINE_END after it; writable, as kernels ask for it."""
-    return bytearray("".join(f"{line}{LINE_END}" for line in lines).encode("utf-32-le", "surrogatepass"))
+    """The code points of lines, int32, each line with LINE_END after it; writable, as
+    kernels ask for it.
+    """
+    return bytearray(
+        "".join(f"{line}{LINE_END}" for line in lines).encode("utf-32-le", "surrogatepass")
+    )
 
 
 class Borders:
-    """The rows of a model that are no pieces of text; in a training line they are borders between words."""
+    """The rows of a model that are no pieces of text; in a training line they are
+    borders between words.
+    """
 
     def __init__(self, metas: Sequence[str]):
         longest_first = sorted(metas, key=len, reverse=True)  # as in PrefixMatcher
         self.pattern = re.compile("|".join(map(re.escape, longest_first)))
-        self.hint = "<" if all("<" in meta for meta in metas) else ""  # most lines are passed over by it
+        # most lines are passed over by it
+        self.hint = "<" if all("<" in meta for meta in metas) else ""
 
     def in_line(self, line: str) -> bool:
         return self.hint in line and self.pattern.search(line) is not None
@@ -92,11 +107,12 @@ def trained_on(
     settings: TextSettings = XLM_R,
     train: bool = True,
 ) -> Iterator[Sentences]:
-    """Blocks of lines that are trained on and encoded; some are only encoded, some are not trained on as they are.
+    """Blocks of lines that are trained on and encoded; some are only encoded, some are
+    not trained on as they are.
 
-    `metas`: the rows of the model that are no pieces of text, each a border in the lines trained on; those of the
-    `settings`, if not given. `weight`: the number of times that each line counts. Without `train` all are only
-    encoded.
+    `metas`: the rows of the model that are no pieces of text, each a border in the
+    lines trained on; those of the `settings`, if not given. `weight`: the number of
+    times that each line counts. Without `train` all are only encoded.
     """
     normalize = trainer_normalizer(settings).normalize
     # `encode` finds user-defined symbols in a line before it is normalised and after
@@ -121,19 +137,23 @@ def trained_on(
 
 
 def character_counts(
-    blocks: Iterable[list[str]], meta_pieces: Iterable[str] | None = None, settings: TextSettings = XLM_R
+    blocks: Iterable[list[str]],
+    meta_pieces: Iterable[str] | None = None,
+    settings: TextSettings = XLM_R,
 ) -> Counter[str]:
-    """Counts of each character in the lines as the trainer sees them; one block is held at a time.
+    """Counts of each character in the lines as the trainer sees them; one block is held
+    at a time.
 
-    Lines that the trainer skips are left out, spaces are U+2581, meta pieces (those of the `settings`, if not
-    given) are a tab each (`TrainerInterface::LoadSentences`).
+    Lines that the trainer skips are left out, spaces are U+2581, meta pieces (those of
+    the `settings`, if not given) are a tab each (`TrainerInterface::LoadSentences`).
     """
     normalizer = trainer_normalizer(settings)
     borders = Borders(sorted(set(settings.meta_pieces if meta_pieces is None else meta_pieces)))
     counts = np.zeros(0x110000, np.int64)
     for lines in blocks:
         kept = [line for line in map(as_read, lines) if is_trainable(line)]
-        # The separator of join is taken off again; joined text is one conversion instead of thousands.
+        # The separator of join is taken off again; joined text is one conversion
+        # instead of thousands.
         text = LINE_END.join(normalizer.normalize(kept)) if kept else ""
         if borders.in_line(text):
             text = borders.replace(text)
@@ -157,14 +177,18 @@ def count_characters(path: str | Path, settings: TextSettings = XLM_R) -> tuple[
 
 
 def required_characters(
-    counts: Mapping[str, float], coverage: float | None = COVERAGE, required_chars: Iterable[str] = ()
+    counts: Mapping[str, float],
+    coverage: float | None = COVERAGE,
+    required_chars: Iterable[str] = (),
 ) -> list[str]:
-    """The characters that SentencePiece makes pieces independently of their use, most frequent first.
+    """The characters that SentencePiece makes pieces independently of their use, most
+    frequent first.
 
-    Taken by (count descending, code point ascending), the `required_chars` before all others, also those that do
-    not occur, until the share covered, in float32 as there, reaches `coverage`: then required ones are left out
-    too. The tab, in place of meta pieces, is counted but not taken (`TrainerInterface::LoadSentences`).
-    A `coverage` of None takes the required ones, all of them and no others.
+    Taken by (count descending, code point ascending), the `required_chars` before all
+    others, also those that do not occur, until the share covered, in float32 as there,
+    reaches `coverage`: then required ones are left out too. The tab, in place of meta
+    pieces, is counted but not taken (`TrainerInterface::LoadSentences`). A `coverage`
+    of None takes the required ones, all of them and no others.
     """
     named = set(required_chars) - {"\0"}  # which the trainer passes over
     counted = {**dict.fromkeys(named, 0), **counts}
@@ -183,11 +207,13 @@ def required_characters(
 def required_in_sample(
     per_line: Sequence[Mapping[str, float]], q: Sequence[float], coverage: float = COVERAGE
 ) -> list[str]:
-    """The most frequent characters of the expected multilingual sample that make up `coverage` of it, sorted.
+    """The most frequent characters of the expected multilingual sample that make up
+    `coverage` of it, sorted.
 
-    `per_line[k]` gives the mean count of each character in a line of the normalised text of language k, `q[k]` the
-    probability of a line of it (Equation 3). A line of the sample then holds sum_k q_k per_line_k of a character,
-    and of these SentencePiece's rule takes the most frequent ones.
+    `per_line[k]` gives the mean count of each character in a line of the normalised
+    text of language k, `q[k]` the probability of a line of it (Equation 3). A line of
+    the sample then holds sum_k q_k per_line_k of a character, and of these
+    SentencePiece's rule takes the most frequent ones.
     """
     expected: dict[str, float] = {}
     for frequencies, probability in zip(per_line, q, strict=True):
@@ -202,11 +228,11 @@ def shared_characters(
     q: Sequence[float],
     coverage: float = COVERAGE,
 ) -> list[str]:
-    """The characters that a tokenizer of these languages must hold, sorted: those that each language's own models
-    hold, and those of the expected multilingual sample.
+    """The characters that a tokenizer of these languages must hold, sorted: those that
+    each language's own models hold, and those of the expected multilingual sample.
 
-    `counts[k]` gives the count of each character in the text of language k; `per_line` and `q` as of
-    `required_in_sample`.
+    `counts[k]` gives the count of each character in the text of language k; `per_line`
+    and `q` as of `required_in_sample`.
     """
     own = (character for counted in counts for character in required_characters(counted, coverage))
     return sorted({*own, *required_in_sample(per_line, q, coverage)})
@@ -219,15 +245,18 @@ def count_shared_characters(
     coverage: float = COVERAGE,
     settings: TextSettings = XLM_R,
 ) -> list[str]:
-    """`shared_characters` of the languages with n above 0, from `corpora/{language}/train.txt`: 4 s for 65 MB.
+    """`shared_characters` of the languages with n above 0, from
+    `corpora/{language}/train.txt`: 4 s for 65 MB.
 
-    Raises VocapError for a missing file, one that is not UTF-8, and where no n is above 0.
+    Raises VocapError for a missing file, one that is not UTF-8, and where no n is above
+    0.
     """
     counts, per_line = [], []
     for path in (Path(corpora) / language / "train.txt" for language in n if n[language]):
         if not path.is_file():
             raise VocapError(
-                f"{path}: no such file, but the weights give {path.parent.name} a weight; make it (vocap sample)"
+                f"{path}: no such file, but the weights give {path.parent.name} a weight; make it "
+                "(vocap sample)"
             )
         counted, lines = count_characters(path, settings)
         counts.append(counted)

@@ -1,13 +1,15 @@
 """A corpus as weighted word types, the input of EM and of ALP.
 
-A word type is a stretch of normalised text that begins with U+2581, or with a line, and holds no other; with
-allow_whitespace_only_pieces, one that begins with a run of them. The trainer's lattices never cross its borders
-(`TrainerInterface::SplitSentencesByWhitespace`), and no piece does, so a corpus is its types and how often each
-occurs. Without split_by_whitespace the trainer takes the lines themselves, one by one in their order: then each
-line that it reads is a type.
+A word type is a stretch of normalised text that begins with U+2581, or with a line, and
+holds no other; with allow_whitespace_only_pieces, one that begins with a run of them.
+The trainer's lattices never cross its borders
+(`TrainerInterface::SplitSentencesByWhitespace`), and no piece does, so a corpus is its
+types and how often each occurs. Without split_by_whitespace the trainer takes the lines
+themselves, one by one in their order: then each line that it reads is a type.
 
-Words are added a block of lines at a time, so memory follows the distinct words and not the text. A word is found
-by open addressing: `slots` holds its number + 1 at the place that its hash names, or at the next free one.
+Words are added a block of lines at a time, so memory follows the distinct words and not
+the text. A word is found by open addressing: `slots` holds its number + 1 at the place
+that its hash names, or at the next free one.
 """
 
 from collections import Counter
@@ -20,9 +22,20 @@ import numpy as np
 from vocap.errors import VocapError
 from vocap.unigram.kernels import kernel
 from vocap.unigram.text_settings import COVERAGE, RESERVED, SPACE, XLM_R, TextSettings
-from vocap.unigram.training_text import LINE_END, Sentences, code_points, required_characters, trained_on
+from vocap.unigram.training_text import (
+    LINE_END,
+    Sentences,
+    code_points,
+    required_characters,
+    trained_on,
+)
 
-WHOLE, WORDS, RUNS = 0, 1, 2  # how lines are cut: not, before each U+2581, before each run of U+2581
+# how lines are cut: not, before each U+2581, before each run of U+2581
+WHOLE, WORDS, RUNS = (
+    0,
+    1,
+    2,
+)
 INSIDE, LAST, TEXTS = 0, 1, 2  # columns of `counts`; from TEXTS on, one a text
 _SPACE, _LINE = 0x2581, ord(LINE_END)
 _FIRST_WORDS, _FIRST_CHARACTERS = 1 << 12, 1 << 15
@@ -34,8 +47,8 @@ _MAX_CHARACTERS = 2**31 - 1  # 32-bit positions
 class WordTable:
     """K distinct words: word k is `store[bounds[k]:bounds[k + 1]]`, code points.
 
-    `counts` int64 [capacity, TEXTS + texts]: occurrences in trained lines before another word, at the end of a
-    trained line, and in each text.
+    `counts` int64 [capacity, TEXTS + texts]: occurrences in trained lines before
+    another word, at the end of a trained line, and in each text.
     """
 
     def __init__(self, texts: int):
@@ -46,27 +59,37 @@ class WordTable:
         self.counts = np.zeros((_FIRST_WORDS, TEXTS + texts), np.int64)
         self.slots = np.zeros(2 * _FIRST_WORDS, np.int32)
 
-    def count(self, sentences: bytearray, cut: int, trained: bool, text: int | None, weight: int = 1) -> None:
-        """Count the words of lines (`code_points`), by `cut` WORDS, RUNS, or WHOLE: a line is one word.
+    def count(
+        self, sentences: bytearray, cut: int, trained: bool, text: int | None, weight: int = 1
+    ) -> None:
+        """Count the words of lines (`code_points`), by `cut` WORDS, RUNS, or WHOLE: a
+        line is one word.
 
-        `trained`: for the trainer; `text`: also for the text of that number; each word `weight` times.
+        `trained`: for the trainer; `text`: also for the text of that number; each word
+        `weight` times.
         """
         if not sentences:
             return
         points = np.frombuffer(sentences, np.int32)
         self.reserve(np.count_nonzero((points == _SPACE) | (points == _LINE)), len(points))
         column = -1 if text is None else TEXTS + text
-        self.known = count_words(points, cut, trained, column, weight, self.counts, self.known, *self.arrays())
+        self.known = count_words(
+            points, cut, trained, column, weight, self.counts, self.known, *self.arrays()
+        )
 
-    def add_counted(self, text: np.ndarray, start: np.ndarray, length: np.ndarray, counts: np.ndarray) -> None:
-        """Add to the counts of the words `text[start[t]:start[t] + length[t]]`: `counts` int64 [words,
-        columns].
+    def add_counted(
+        self, text: np.ndarray, start: np.ndarray, length: np.ndarray, counts: np.ndarray
+    ) -> None:
+        """Add to the counts of the words `text[start[t]:start[t] + length[t]]`:
+        `counts` int64 [words, columns].
         """
         self.reserve(len(start), int(length.sum(dtype=np.int64)))
         self.known = add_words(text, start, length, counts, self.counts, self.known, *self.arrays())
 
     def number_lines(self, sentences: bytearray) -> np.ndarray:
-        """Each of the lines of `code_points` as a word, by number, int32; -1 for an empty one. Not counted."""
+        """Each of the lines of `code_points` as a word, by number, int32; -1 for an
+        empty one. Not counted.
+        """
         points = np.frombuffer(sentences, np.int32)
         numbers = np.empty(np.count_nonzero(points == _LINE), np.int32)
         self.reserve(len(numbers), len(points))
@@ -74,7 +97,9 @@ class WordTable:
         return numbers
 
     def character_counts(self, column: int | None = None) -> np.ndarray:
-        """Occurrences of each code point in trained lines, or by a column of `counts`, int64 [0x110000]."""
+        """Occurrences of each code point in trained lines, or by a column of `counts`,
+        int64 [0x110000].
+        """
         if column is None:
             times = self.counts[: self.known, INSIDE] + self.counts[: self.known, LAST]
         else:
@@ -82,14 +107,18 @@ class WordTable:
         return count_characters(self.store, self.bounds, times)
 
     def replace(self, kept: np.ndarray, replacement: int) -> None:
-        """Put `replacement` for each code point that is not `kept` (bool [0x110000]); equal words become one."""
+        """Put `replacement` for each code point that is not `kept` (bool [0x110000]);
+        equal words become one.
+        """
         bounds = self.bounds[: self.known + 1]
         odd = ~kept[self.store[: bounds[-1]]]
         words = np.unique(np.searchsorted(bounds, np.flatnonzero(odd), side="right") - 1)
         text = np.where(odd, np.int32(replacement), self.store[: bounds[-1]])
         counts = self.counts[words]
         self.counts[words] = 0  # before they are added: a word may equal its replacement
-        self.add_counted(text, bounds[words].astype(np.int32), np.diff(bounds)[words].astype(np.int32), counts)
+        self.add_counted(
+            text, bounds[words].astype(np.int32), np.diff(bounds)[words].astype(np.int32), counts
+        )
 
     def arrays(self) -> tuple[np.ndarray, ...]:
         return self.store, self.bounds, self.hashes, self.slots
@@ -98,7 +127,8 @@ class WordTable:
         """Room for so many more words and characters."""
         needed = int(self.bounds[self.known]) + characters
         if needed > len(self.store):
-            self.store.resize(max(needed, len(self.store) * 5 // 4), refcheck=False)  # in place: no second copy
+            # in place: no second copy
+            self.store.resize(max(needed, len(self.store) * 5 // 4), refcheck=False)
         needed = int(self.known + words)
         if needed > len(self.hashes):
             capacity = max(needed, len(self.hashes) * 5 // 4)
@@ -122,7 +152,9 @@ def fill_slots(hashes, known, slots):
 
 @kernel(f"int64(int32[::1], int64, int64, int64, {_TABLE})")
 def find_word(points, begin, end, known, store, bounds, hashes, slots):
-    """The number of the word `points[begin:end]`; `known`, and it is stored, if there was none."""
+    """The number of the word `points[begin:end]`; `known`, and it is stored, if there
+    was none.
+    """
     code = np.uint64(0xCBF29CE484222325)
     for at in range(begin, end):
         code = (code ^ np.uint64(points[at])) * np.uint64(0x9E3779B97F4A7C15)
@@ -151,13 +183,17 @@ def find_word(points, begin, end, known, store, bounds, hashes, slots):
 
 @kernel(f"int64(int32[::1], int64, boolean, int64, int64, int64[:, ::1], int64, {_TABLE})")
 def count_words(points, cut, trained, column, weight, counts, known, store, bounds, hashes, slots):
-    """Add the words of lines that each end in LINE_END, `weight` times each; returns how many are known now."""
+    """Add the words of lines that each end in LINE_END, `weight` times each; returns
+    how many are known now.
+    """
     begin = 0
     for at in range(points.size):
         character = points[at]
         is_last = character == _LINE
         if is_last or (
-            cut and character == _SPACE and (cut == WORDS or (at > begin and points[at - 1] != _SPACE))
+            cut
+            and character == _SPACE
+            and (cut == WORDS or (at > begin and points[at - 1] != _SPACE))
         ):
             if at > begin:
                 word = find_word(points, begin, at, known, store, bounds, hashes, slots)
@@ -183,7 +219,9 @@ def add_words(text, start, length, added, counts, known, store, bounds, hashes, 
 
 @kernel(f"int64(int32[::1], int32[::1], int64, {_TABLE})")
 def number_lines(points, numbers, known, store, bounds, hashes, slots):
-    """Fill `numbers` for lines that each end in LINE_END; returns how many words are known now."""
+    """Fill `numbers` for lines that each end in LINE_END; returns how many words are
+    known now.
+    """
     begin = line = 0
     for at in range(points.size):
         if points[at] == _LINE:
@@ -208,7 +246,9 @@ def count_characters(store, bounds, times):
 
 @kernel("int32[::1](int32[::1], int64[::1], int32[::1], int32[::1], int64)")
 def lay_out(store, bounds, words, separator, gap):
-    """The words one after the other, each followed by its separator and, up to `gap` characters, by 0."""
+    """The words one after the other, each followed by its separator and, up to `gap`
+    characters, by 0.
+    """
     size = 0
     for word in words:
         size += bounds[word + 1] - bounds[word] + gap
@@ -234,21 +274,26 @@ def sort_words(table: WordTable, words: np.ndarray, counts: np.ndarray) -> np.nd
 
 @dataclass(frozen=True)
 class WordTypes:
-    """T word types, the `trained` ones first by (count descending, text ascending), as EM adds them up.
+    """T word types, the `trained` ones first by (count descending, text ascending), as
+    EM adds them up.
 
-    `text` int32 [N]: code points of all types, each with the character after it in the corpus: U+2581 (the next
-    word), or 0 where it only ends lines; and a 0, unless no piece can begin with that character and go on in the
-    next type. Type t is `text[start[t]:start[t] + length[t]]` (int32 [T] both).
-    `inside` and `last` int64 [T]: occurrences in the training lines before another word, and at a line's end; 0
-    for types from `trained` on, which stand only in lines that the trainer skips or in held-out text. `counts`
-    maps the name of a text to its occurrences int64 [T] as `encode` sees it, `sentences` to its number of lines; a
-    line of weight w is w lines. `required`: the characters that must be pieces, with counts, most frequent first;
-    one that no line trained on holds is a type of its own that does not occur, so that it has a place in `text`.
-    `characters`: the count of every character in the training lines, required or not. `settings`: those with which
-    the text was read, and models are trained. `byte_counts`: with byte_fallback, occurrences of each byte, int64
-    [256], of characters that are not required, in each text as `encode` sees it. `whole`: with user-defined
-    symbols, the lines of each text that hold one and their occurrences; they have no share in the other counts of
-    encoded text. `empty`: without split_by_whitespace, lines that normalise to nothing and count in pruning.
+    `text` int32 [N]: code points of all types, each with the character after it in the
+    corpus: U+2581 (the next word), or 0 where it only ends lines; and a 0, unless no
+    piece can begin with that character and go on in the next type. Type t is
+    `text[start[t]:start[t] + length[t]]` (int32 [T] both). `inside` and `last` int64
+    [T]: occurrences in the training lines before another word, and at a line's end; 0
+    for types from `trained` on, which stand only in lines that the trainer skips or in
+    held-out text. `counts` maps the name of a text to its occurrences int64 [T] as
+    `encode` sees it, `sentences` to its number of lines; a line of weight w is w lines.
+    `required`: the characters that must be pieces, with counts, most frequent first;
+    one that no line trained on holds is a type of its own that does not occur, so that
+    it has a place in `text`. `characters`: the count of every character in the training
+    lines, required or not. `settings`: those with which the text was read, and models
+    are trained. `byte_counts`: with byte_fallback, occurrences of each byte, int64
+    [256], of characters that are not required, in each text as `encode` sees it.
+    `whole`: with user-defined symbols, the lines of each text that hold one and their
+    occurrences; they have no share in the other counts of encoded text. `empty`:
+    without split_by_whitespace, lines that normalise to nothing and count in pruning.
     """
 
     text: np.ndarray
@@ -277,12 +322,16 @@ def load_word_types(
     coverage: float | None = COVERAGE,
     settings: TextSettings = XLM_R,
 ) -> WordTypes:
-    """`count_word_types` of texts that are functions for blocks of lines; the one named train is trained on."""
+    """`count_word_types` of texts that are functions for blocks of lines; the one named
+    train is trained on.
+    """
 
     def sentences(name: str) -> Iterator[Sentences]:
         return trained_on(texts[name](), settings=settings, train=name == "train")
 
-    return count_word_types({name: partial(sentences, name) for name in texts}, coverage, settings=settings)
+    return count_word_types(
+        {name: partial(sentences, name) for name in texts}, coverage, settings=settings
+    )
 
 
 def count_word_types(
@@ -291,11 +340,13 @@ def count_word_types(
     required_chars: str = "",
     settings: TextSettings = XLM_R,
 ) -> WordTypes:
-    """Count the word types of texts, each a function that gives its sentences (once more, if need be).
+    """Count the word types of texts, each a function that gives its sentences (once
+    more, if need be).
 
-    `TrainerInterface::LoadSentences` and `SplitSentencesByWhitespace`; `coverage` and `required_chars` as of
-    `coverage.required_characters`. A character that is not required is replaced by U+2585 in every text, as it has
-    no piece. Memory: about 12 bytes a character of the distinct words and a few blocks of sentences. Raises
+    `TrainerInterface::LoadSentences` and `SplitSentencesByWhitespace`; `coverage` and
+    `required_chars` as of `coverage.required_characters`. A character that is not
+    required is replaced by U+2585 in every text, as it has no piece. Memory: about 12
+    bytes a character of the distinct words and a few blocks of sentences. Raises
     VocapError for more distinct words than 32 bits can number the characters of.
     """
     required_chars = required_chars or settings.required_chars
@@ -304,7 +355,9 @@ def count_word_types(
     runs = settings.allow_whitespace_only_pieces
     table, sentences, whole, _ = _count_texts(texts, RUNS if runs else WORDS)
     characters, required = _choose(table.character_counts(), coverage, required_chars)
-    if SPACE not in required:  # a text almost without spaces: U+2581 is replaced too, so a line is one word
+    if (
+        SPACE not in required
+    ):  # a text almost without spaces: U+2581 is replaced too, so a line is one word
         table, sentences, whole, _ = _count_texts(texts, WHOLE)
     kept = _kept(required)
     byte_counts = _count_bytes(table, texts, kept) if settings.byte_fallback else {}
@@ -313,8 +366,12 @@ def count_word_types(
     return replace(words, settings=settings, byte_counts=byte_counts, whole=whole)
 
 
-def _choose(totals: np.ndarray, coverage: float | None, required_chars: str) -> tuple[dict[str, int], ...]:
-    """The counts of all characters in the training lines, and those of the required ones."""
+def _choose(
+    totals: np.ndarray, coverage: float | None, required_chars: str
+) -> tuple[dict[str, int], ...]:
+    """The counts of all characters in the training lines, and those of the required
+    ones.
+    """
     totals[0] = 0  # the trainer passes over NUL
     characters = {chr(point): int(totals[point]) for point in np.flatnonzero(totals).tolist()}
     chosen = required_characters(characters, coverage, required_chars)
@@ -345,14 +402,17 @@ def _count_lines(
     required_chars: str,
     settings: TextSettings,
 ) -> WordTypes:
-    """`count_word_types` without split_by_whitespace: the trained types are the lines, in the trainer's order."""
+    """`count_word_types` without split_by_whitespace: the trained types are the lines,
+    in the trainer's order.
+    """
     table, lines, whole, read = _count_texts(texts, WHOLE, in_order=True)
     rows, empty = _without_empty(np.concatenate([np.empty(0, np.int32), *read]))
     np.add.at(table.counts[:, LAST], rows, 1)
     characters, required = _choose(table.character_counts(), coverage, required_chars)
     kept = _kept(required)
     byte_counts = _count_bytes(table, texts, kept) if settings.byte_fallback else {}
-    # The trained lines, then those of other texts alone; the first of equal lines has their counts of texts
+    # The trained lines, then those of other texts alone; the first of equal lines has
+    # their counts of texts
     extra = _absent(table, required)
     others = table.counts[: table.known, TEXTS:].any(axis=1)
     others[extra] = True
@@ -384,16 +444,26 @@ def _count_lines(
 
 
 def _absent(table: WordTable, required: Mapping[str, int]) -> np.ndarray:
-    """The numbers of the required characters that no trained line holds, as words of the table."""
-    return table.number_lines(code_points([character for character, count in required.items() if not count]))
+    """The numbers of the required characters that no trained line holds, as words of
+    the table.
+    """
+    return table.number_lines(
+        code_points([character for character, count in required.items() if not count])
+    )
 
 
-def _types(table: WordTable, words: np.ndarray, separator: np.ndarray, gap: int, **facts) -> WordTypes:
-    """Words of a table one after the other, each followed by its separator and, up to `gap` characters, by 0."""
+def _types(
+    table: WordTable, words: np.ndarray, separator: np.ndarray, gap: int, **facts
+) -> WordTypes:
+    """Words of a table one after the other, each followed by its separator and, up to
+    `gap` characters, by 0.
+    """
     length = np.diff(table.bounds[: table.known + 1])[words].astype(np.int32)
     size = int(length.sum(dtype=np.int64)) + gap * len(words)
     if size > _MAX_CHARACTERS:
-        raise VocapError(f"{size} characters in distinct words or lines are too many; train on fewer lines")
+        raise VocapError(
+            f"{size} characters in distinct words or lines are too many; train on fewer lines"
+        )
     start = np.zeros(len(words), np.int32)
     np.cumsum(length[:-1] + gap, out=start[1:])
     text = lay_out(table.store, table.bounds, words, separator, gap)
@@ -401,10 +471,11 @@ def _types(table: WordTable, words: np.ndarray, separator: np.ndarray, gap: int,
 
 
 def _without_empty(lines: np.ndarray) -> tuple[np.ndarray, int]:
-    """The lines (-1: an empty one) as the trainer orders them, and how many empty ones it keeps.
+    """The lines (-1: an empty one) as the trainer orders them, and how many empty ones
+    it keeps.
 
-    It moves the last line into the place of each empty one, and does not look whether that one is empty too
-    (`TrainerInterface::LoadSentences`).
+    It moves the last line into the place of each empty one, and does not look whether
+    that one is empty too (`TrainerInterface::LoadSentences`).
     """
     order, size = lines.copy(), len(lines)
     for place in np.flatnonzero(lines < 0).tolist():
@@ -419,9 +490,11 @@ def _without_empty(lines: np.ndarray) -> tuple[np.ndarray, int]:
 def _count_texts(
     texts: Mapping[str, Callable[[], Iterable[Sentences]]], cut: int, in_order: bool = False
 ) -> tuple[WordTable, dict[str, int], dict[str, Counter[str]], list[np.ndarray]]:
-    """The words of every text, as encoded and as trained on, the number of lines, and those encoded as a whole.
+    """The words of every text, as encoded and as trained on, the number of lines, and
+    those encoded as a whole.
 
-    With `in_order` the trained lines are not counted, but numbered in their order, in the last list.
+    With `in_order` the trained lines are not counted, but numbered in their order, in
+    the last list.
     """
     table, lines, read = WordTable(len(texts)), dict.fromkeys(texts, 0), []
     whole: dict[str, Counter[str]] = {name: Counter() for name in texts}
@@ -440,8 +513,12 @@ def _count_texts(
 
 
 def most_frequent_types(words: WordTypes, most: int) -> WordTypes:
-    """The most frequent trained types, with `most` characters at most; without counts of encoded text."""
-    types = int(np.searchsorted(np.cumsum(words.length[: words.trained], dtype=np.int64), most, "right"))
+    """The most frequent trained types, with `most` characters at most; without counts
+    of encoded text.
+    """
+    types = int(
+        np.searchsorted(np.cumsum(words.length[: words.trained], dtype=np.int64), most, "right")
+    )
     end = int(words.start[types - 1] + words.length[types - 1]) + 1 if types else 0
     return replace(
         words,
@@ -456,11 +533,11 @@ def most_frequent_types(words: WordTypes, most: int) -> WordTypes:
 
 
 def join_word_types(parts: Iterable[tuple[WordTypes, int]]) -> WordTypes:
-    """The trained types of several texts as those of one; each text counts `weight` times, an int. All texts have
-    the same settings, with split_by_whitespace.
+    """The trained types of several texts as those of one; each text counts `weight`
+    times, an int. All texts have the same settings, with split_by_whitespace.
 
-    Every character is required but U+2585, which stands for those that their text does not require. No counts of
-    encoded text are kept.
+    Every character is required but U+2585, which stands for those that their text does
+    not require. No counts of encoded text are kept.
     """
     table, settings = WordTable(0), XLM_R
     for words, weight in parts:
@@ -485,7 +562,8 @@ def _arrange(
     characters: dict[str, int],
     runs: bool = False,
 ) -> WordTypes:
-    """The words that occur, and each of the required characters that do not, in the trainer's order.
+    """The words that occur, and each of the required characters that do not, in the
+    trainer's order.
 
     `runs`: a piece can be a run of U+2581.
     """

@@ -1,6 +1,7 @@
 """`vocap train`, `vocap curve`, `vocap alp` and `vocap ladder`.
 
-Imports inside functions are of numba's kernels, which take a second that short jobs save.
+Imports inside functions are of numba's kernels, which take a second that short jobs
+save.
 """
 
 import json
@@ -18,7 +19,14 @@ import sentencepiece
 from vocap import options
 from vocap.errors import UsageError, VocapError, log
 from vocap.files.io import aligned, file_sha256, replacing, write_json
-from vocap.tables.curve import Point, outline, parse_option, read_points, write_characters, write_points
+from vocap.tables.curve import (
+    Point,
+    outline,
+    parse_option,
+    read_points,
+    write_characters,
+    write_points,
+)
 from vocap.tables.piece_index import NAME as INDEX
 from vocap.tables.piece_index import PieceIndex, build, save_index, text_pieces
 from vocap.text_files.named_texts import read_named
@@ -35,11 +43,18 @@ folder = click.Path(file_okay=False, path_type=Path)
 
 
 @click.command()
-@click.option("--size", type=int, required=True, help="Ids of the model; <unk>, <s> and </s> are three of them.")
+@click.option(
+    "--size",
+    type=int,
+    required=True,
+    help="Ids of the model; <unk>, <s> and </s> are three of them.",
+)
 @click.option("--train", "train_path", type=file, required=True, help="Text, a sentence a line.")
 @click.option("--heldout", type=file, required=True, help="Held-out text; may be empty.")
 @click.option("--models", type=folder, required=True, help="Folder that gets {size}.model.")
-@click.option("--point", type=file, required=True, help="Table to write: the curve's row of this size.")
+@click.option(
+    "--point", type=file, required=True, help="Table to write: the curve's row of this size."
+)
 @options.coverage(COVERAGE, "Share of characters that must be pieces.")
 @options.threads("Another number can change pieces.")
 @options.text_options
@@ -70,15 +85,28 @@ def train(size, train_path, heldout, models, point, coverage, threads, settings)
 
 
 @click.command()
-@click.option("--train", "train_path", type=file, required=True, help="The text that the models were trained on.")
+@click.option(
+    "--train",
+    "train_path",
+    type=file,
+    required=True,
+    help="The text that the models were trained on.",
+)
 @click.option("--models", type=folder, required=True, help="Folder with {size}.model.")
 @click.option("-o", "--output", type=file, required=True, help="Table to write: the curve.")
-@click.option("--characters", type=file, required=True, help="Table to write: characters of the normalised text.")
+@click.option(
+    "--characters",
+    type=file,
+    required=True,
+    help="Table to write: characters of the normalised text.",
+)
 @click.option("--index", type=file, required=True, help="Index of all models' pieces to write.")
 @click.argument("points", nargs=-1, required=True, type=file)
 @options.text_options
 def curve(train_path, models, output, characters, index, points, settings):
-    """Join the POINTS of one language's sizes into its curve; index its pieces, count its characters."""
+    """Join the POINTS of one language's sizes into its curve; index its pieces, count
+    its characters.
+    """
     found = {row.size: (row, path) for path in points for row in read_points(path)}
     rows = [found[size][0] for size in sorted(found)]
     indexed = _index(rows, models, {size: path for size, (_, path) in found.items()})
@@ -89,9 +117,12 @@ def curve(train_path, models, output, characters, index, points, settings):
 
 
 def _index(points: Sequence[Point], models: Path, origins: Mapping[int, Path]) -> PieceIndex:
-    """The index of the models' pieces. `origins`: by size, the files that a workflow makes a model from again."""
+    """The index of the models' pieces. `origins`: by size, the files that a workflow
+    makes a model from again.
+    """
     trained = [point for point in points if point.ok]
-    vocabularies = (  # one at a time: the names of five hundred models' pieces would take a gigabyte
+    # one at a time: the names of five hundred models' pieces would take a gigabyte
+    vocabularies = (
         text_pieces(_checked_model(models / f"{point.size}.model", point, origins.get(point.size)))
         for point in trained
     )
@@ -105,18 +136,27 @@ def _checked_model(path: Path, point: Point, origin: Path | None) -> Pieces:
     except VocapError as error:
         raise VocapError(f"{error}; or {remedy}") from None
     if len(model.pieces) != point.pieces:
-        raise VocapError(f"{path}: {len(model.pieces)} pieces, but its point says {point.pieces}; {remedy}")
+        raise VocapError(
+            f"{path}: {len(model.pieces)} pieces, but its point says {point.pieces}; {remedy}"
+        )
     return model
 
 
 @click.command()
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("text", type=file)
-@click.option("--json", "as_json", is_flag=True, help="Also tokens, sentences, unknown rate, as one JSON object.")
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Also tokens, sentences, unknown rate, as one JSON object.",
+)
 def alp(model, text, as_json):
-    """Average log probability of a TEXT under any SentencePiece or Hugging Face tokenizer (Equation 1).
+    """Average log probability of a TEXT under any SentencePiece or Hugging Face
+    tokenizer (Equation 1).
 
-    MODEL is a .model, a tokenizer.json or a folder that holds one. Every line of TEXT counts; natural logarithm.
+    MODEL is a .model, a tokenizer.json or a folder that holds one. Every line of TEXT
+    counts; natural logarithm.
     """
     encoder = load_encoder(model)
     result = corpus_alp(encoder, read_named(text))
@@ -126,22 +166,35 @@ def alp(model, text, as_json):
         click.echo(repr(result.alp))
         return
     unknown = 0 if encoder.unk_id is None else int(result.counts[encoder.unk_id])
-    found = {name: getattr(result, name) for name in ("alp", "tokens", "sentences", "tokens_per_sentence")}
+    found = {
+        name: getattr(result, name)
+        for name in ("alp", "tokens", "sentences", "tokens_per_sentence")
+    }
     rate = unknown / result.tokens if result.tokens else 0.0
     click.echo(json.dumps({**found, "vocabulary": encoder.size, "unk_rate": rate}))
 
 
 SHOWN = 12  # sizes in reach that are printed
-WRITERS = 4  # threads that wait for the disk: on a busy one, each model takes as long as its training
+WRITERS = (
+    4  # threads that wait for the disk: on a busy one, each model takes as long as its training
+)
 RECORD = "ladder.json"  # beside the models: their points, and what they are made of
 MOST_WRITES = 8  # models that wait at a time: each takes a megabyte or two
 
 
 @click.command()
 @click.argument("train", type=file)
-@click.option("-o", "--output", type=folder, required=True, help="Gets models/, curve.tsv and two more tables.")
 @click.option(
-    "--sizes", default="1000:50000:1000", help="Ids of the models, as FIRST:LAST:STEP or as a list with commas."
+    "-o",
+    "--output",
+    type=folder,
+    required=True,
+    help="Gets models/, curve.tsv and two more tables.",
+)
+@click.option(
+    "--sizes",
+    default="1000:50000:1000",
+    help="Ids of the models, as FIRST:LAST:STEP or as a list with commas.",
 )
 @click.option("--heldout", type=file, help="Held-out text, for its ALP under every model.")
 @options.threads("The results do not depend on it.")
@@ -162,18 +215,20 @@ MOST_WRITES = 8  # models that wait at a time: each takes a megabyte or two
 def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, seeds, settings):
     """Train models of all sizes on TRAIN at once, and measure their ALP.
 
-    TRAIN is text, a sentence a line, or records by the ending of its name; all are used. Every model is the one
-    that SentencePiece 0.2.1 trains for that size with one thread (with --arithmetic fast, one near it); with
-    --seeds words, its pieces and scores are those of 0.2.2. A size that the text cannot reach has no model, and
-    the reason stands in the curve. Models of an earlier call with the same texts and options are kept. Prints the
-    curve, with its knee.
+    TRAIN is text, a sentence a line, or records by the ending of its name; all are
+    used. Every model is the one that SentencePiece 0.2.1 trains for that size with one
+    thread (with --arithmetic fast, one near it); with --seeds words, its pieces and
+    scores are those of 0.2.2. A size that the text cannot reach has no model, and the
+    reason stands in the curve. Models of an earlier call with the same texts and
+    options are kept. Prints the curve, with its knee.
     """
     # Check the call
     numbers = parse_option("--sizes", sizes, "1000:50000:1000 or 1000,2000")
     if seeds == "words" and settings != XLM_R:
         keys = ", ".join(settings.changed())
         raise UsageError(
-            f"--seeds words knows no other text than that of xlm-r; leave out {keys} or --seeds words"
+            f"--seeds words knows no other text than that of xlm-r; leave out {keys} or --seeds "
+            "words"
         )
     files = {"train": train} | ({"heldout": heldout} if heldout else {})
     for path in files.values():
@@ -184,7 +239,9 @@ def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, seeds, 
     from vocap.unigram.seeds import frequencies_at_the_end
     from vocap.unigram.word_types import load_word_types
 
-    words = load_word_types({name: partial(read_named, path) for name, path in files.items()}, coverage, settings)
+    words = load_word_types(
+        {name: partial(read_named, path) for name, path in files.items()}, coverage, settings
+    )
     log.info("%s: %d lines, %d word types", train, words.sentences["train"], words.trained)
     # Models, but for those that are there
     models = output / "models"
@@ -198,8 +255,12 @@ def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, seeds, 
             output / "curve.tsv",
         ):  # of other models, should this end before its last size
             path.unlink(missing_ok=True)
-        ending = frequencies_at_the_end(read_named(train), words.required) if seeds == "words" else None
-        with closing(train_sizes(words, missing, coverage, threads, arithmetic, ending=ending)) as rungs:
+        ending = (
+            frequencies_at_the_end(read_named(train), words.required) if seeds == "words" else None
+        )
+        with closing(
+            train_sizes(words, missing, coverage, threads, arithmetic, ending=ending)
+        ) as rungs:
             rows |= {point.size: point for point in _write_models(rungs, models)}
         record = {"made_of": made_of, "points": [asdict(rows[size]) for size in sorted(rows)]}
         write_json(models / RECORD, record)
@@ -208,28 +269,38 @@ def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, seeds, 
     save_index(_index(points, models, {}), output / INDEX)
     write_characters(output / "characters.tsv", words.characters, words.sentences["train"])
     write_points(output / "curve.tsv", points)
-    log.info("%s: %d of %d sizes in reach; %s", train, sum(row.ok for row in points), len(points), models)
+    log.info(
+        "%s: %d of %d sizes in reach; %s", train, sum(row.ok for row in points), len(points), models
+    )
     click.echo(_print_curve(points, output / "curve.tsv"))
 
 
 def _kept_points(models: Path, made_of: list) -> dict[int, Point]:
-    """The points, by size, that an earlier ladder recorded beside its models, if it was made of the same."""
+    """The points, by size, that an earlier ladder recorded beside its models, if it was
+    made of the same.
+    """
     try:
         record = json.loads((models / RECORD).read_text("utf-8"))
     except (FileNotFoundError, ValueError):
         return {}
     points = [Point(**row) for row in record["points"]] if record["made_of"] == made_of else []
-    return {row.size: row for row in points if not row.ok or (models / f"{row.size}.model").is_file()}
+    return {
+        row.size: row for row in points if not row.ok or (models / f"{row.size}.model").is_file()
+    }
 
 
 def _write_models(rungs, models: Path) -> list:
-    """Write each model as it comes; returns the points. A full disk ends it at once, not after the last size."""
+    """Write each model as it comes; returns the points. A full disk ends it at once,
+    not after the last size.
+    """
     points, writes = [], deque()
     with ThreadPoolExecutor(WRITERS) as writers:
         for rung in rungs:
             while writes and (writes[0].done() or len(writes) == MOST_WRITES):
                 writes.popleft().result()
-            writes.append(writers.submit(_write_model, models / f"{rung.point.size}.model", rung.model))
+            writes.append(
+                writers.submit(_write_model, models / f"{rung.point.size}.model", rung.model)
+            )
             points.append(rung.point)
     for write in writes:
         write.result()
@@ -246,7 +317,9 @@ def _write_model(path: Path, model: bytes | None) -> None:
 
 
 def _print_curve(points: Sequence[Point], table: Path) -> str:
-    """At most `SHOWN` of the sizes in reach, the first of each reason out of reach; start, knee and end."""
+    """At most `SHOWN` of the sizes in reach, the first of each reason out of reach;
+    start, knee and end.
+    """
     numbers = ("ALP", "held-out", "tokens/line")
 
     def cells(point: Point) -> tuple[str, ...]:
@@ -255,7 +328,11 @@ def _print_curve(points: Sequence[Point], table: Path) -> str:
 
     # the table: of sizes out of reach the first of each reason
     ok = [point for point in points if point.ok]
-    chosen = {ok[round(number * (len(ok) - 1) / (SHOWN - 1))].size for number in range(SHOWN)} if ok else set()
+    chosen = (
+        {ok[round(number * (len(ok) - 1) / (SHOWN - 1))].size for number in range(SHOWN)}
+        if ok
+        else set()
+    )
     reasons = [point.status.partition(":")[0] for point in points]  # without their numbers
     shown = [
         point

@@ -14,21 +14,27 @@ class Vocabularies(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     engine: Literal["ladder", "sentencepiece"] = Field(
-        "ladder", description="all sizes of a language in one descent, or one SentencePiece training a size"
+        "ladder",
+        description="all sizes of a language in one descent, or one SentencePiece training a size",
     )
     seeds: Literal["classic", "words"] = Field(
         "classic",
-        description="pieces that the ladder begins with: as SentencePiece 0.1.99 to 0.2.1 finds them, or, whole "
+        description="pieces that the ladder begins with: as SentencePiece 0.1.99 to 0.2.1 finds "
+        "them, or, whole "
         "words among them, as 0.2.2 does; those of JOINT are always classic",
     )
     sizes: Annotated[list[int], BeforeValidator(parse_sizes)] = Field(
         list(range(1000, 51_000, 1000)),
-        description='ids of each model, the three meta pieces included: a list, or "1000:50000:1000"',
+        description="ids of each model, the three meta pieces included: a list, or "
+        '"1000:50000:1000"',
     )
-    coverage: float = Field(COVERAGE, ge=0.98, le=1, description="share of the characters that must be pieces")
+    coverage: float = Field(
+        COVERAGE, ge=0.98, le=1, description="share of the characters that must be pieces"
+    )
     arithmetic: Literal["exact", "fast"] = Field(
         "exact",
-        description="of the ladder: every bit as in SentencePiece, or near it in less time; JOINT is always exact",
+        description="of the ladder: every bit as in SentencePiece, or near it in less time; "
+        "JOINT is always exact",
     )
 
     @field_validator("seeds", "arithmetic")
@@ -36,5 +42,7 @@ class Vocabularies(BaseModel):
     def _of_the_engine(cls, value: str, info: ValidationInfo) -> str:
         if value in ("words", "fast") and info.data.get("engine") == "sentencepiece":
             other = "classic" if value == "words" else "exact"
-            raise ValueError(f"engine: sentencepiece knows no {value}; write {other} or engine: ladder")
+            raise ValueError(
+                f"engine: sentencepiece knows no {value}; write {other} or engine: ladder"
+            )
         return value

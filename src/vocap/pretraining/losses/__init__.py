@@ -1,8 +1,10 @@
-"""Losses for the output layer of any masked language model, from the full softmax to k-NN target sampling.
+"""Losses for the output layer of any masked language model, from the full softmax to
+k-NN target sampling.
 
-A loss takes h [N, d], the input of the output layer at the N masked positions, its weight W [V, d] and bias b [V],
-and the targets [N]; it returns the sum of the losses in nats, with gradients for h, W and b. It needs nothing else
-of the model, so any Hugging Face masked language model can be trained with it:
+A loss takes h [N, d], the input of the output layer at the N masked positions, its
+weight W [V, d] and bias b [V], and the targets [N]; it returns the sum of the losses in
+nats, with gradients for h, W and b. It needs nothing else of the model, so any Hugging
+Face masked language model can be trained with it:
 
 >>> import torch, transformers
 >>> from vocap.pretraining.loss_kinds import Knn
@@ -27,7 +29,12 @@ import numpy as np
 import torch
 
 from vocap.pretraining.loss_kinds import LossSettings
-from vocap.pretraining.losses.full import FullSoftmax, FullSoftmaxAtEnd, exact_loss, linear_cross_entropy
+from vocap.pretraining.losses.full import (
+    FullSoftmax,
+    FullSoftmaxAtEnd,
+    exact_loss,
+    linear_cross_entropy,
+)
 from vocap.pretraining.losses.interface import Loss, LossOutput
 
 __all__ = ["Loss", "LossOutput", "build_loss", "exact_loss", "linear_cross_entropy"]
@@ -47,17 +54,16 @@ def build_loss(
 
     Parameters
     ----------
-    loss : settings of the loss, such as `Knn(k=50)`
-    vocabulary : V, rows of W
-    excluded : ids of special tokens, which are neither targets nor candidates
-    counts : int [V], frequencies of the ids in the data, for losses that draw words by them; None: uniform
-    steps : length of the training, needed for a last part with the full softmax
-    seed : of the words that are drawn
-    device : of W
+    loss : settings of the loss, such as `Knn(k=50)` vocabulary : V, rows of W excluded
+    : ids of special tokens, which are neither targets nor candidates counts : int [V],
+    frequencies of the ids in the data, for losses that draw words by them; None:
+    uniform steps : length of the training, needed for a last part with the full softmax
+    seed : of the words that are drawn device : of W
 
     Returns
     -------
-    The loss, to be called with h [N, d], W [V, d], b [V] and the targets [N], after `start` at every step.
+    The loss, to be called with h [N, d], W [V, d], b [V] and the targets [N], after
+    `start` at every step.
 
     Raises
     ------

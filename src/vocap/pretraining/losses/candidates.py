@@ -1,6 +1,8 @@
-"""Losses over V', a subset of the vocabulary that holds every target: all kinds but `full` and `knn`.
+"""Losses over V', a subset of the vocabulary that holds every target: all kinds but
+`full` and `knn`.
 
-`target` and `uniform` take the softmax over V'; `sampled`, `nce` and `neg` draw words by frequency.
+`target` and `uniform` take the softmax over V'; `sampled`, `nce` and `neg` draw words
+by frequency.
 """
 
 import itertools
@@ -18,16 +20,22 @@ from vocap.training.distributed import gather_rows
 
 
 class CandidateLoss(interface.Loss):
-    """L = lse(z over V') - z_t. Subclasses choose V' for the distinct targets of a group."""
+    """L = lse(z over V') - z_t. Subclasses choose V' for the distinct targets of a
+    group.
+    """
 
     group: int | None = None
 
     @abstractmethod
     def candidates(self, targets: Tensor, weight: Tensor) -> Tensor:
-        """V' int64 [n], ascending, for the distinct `targets` [m]: a subset of C that holds them all."""
+        """V' int64 [n], ascending, for the distinct `targets` [m]: a subset of C that
+        holds them all.
+        """
 
     def logit_loss(self, candidates: Tensor, wide: torch.dtype) -> interface.LogitLoss:
-        """The loss of logits of the words `candidates` [n], with sums in the dtype `wide`."""
+        """The loss of logits of the words `candidates` [n], with sums in the dtype
+        `wide`.
+        """
         return interface.fastest_softmax_loss(candidates.device.type)
 
     def __call__(self, hidden, weight, bias, targets):
@@ -50,7 +58,9 @@ class CandidateLoss(interface.Loss):
         wide = torch.float64 if hidden.dtype == torch.float64 else torch.float32
         logit_loss = self.logit_loss(union, wide)
         rows = torch.nn.functional.embedding(union, weight)
-        loss = interface.block_loss(hidden, rows, bias.index_select(0, union), blocks, logit_loss, copied=True)
+        loss = interface.block_loss(
+            hidden, rows, bias.index_select(0, union), blocks, logit_loss, copied=True
+        )
         return interface.LossOutput(loss, count, sum(len(columns) for columns in chosen) / groups)
 
     def drawn_uniformly(self, count: int) -> Tensor:
@@ -59,16 +69,19 @@ class CandidateLoss(interface.Loss):
 
 
 class TargetSampling(CandidateLoss):
-    """Jean et al. 2015: V' = tau distinct targets of the stream, all as likely a priori, so that q cancels.
+    """Jean et al. 2015: V' = tau distinct targets of the stream, all as likely a
+    priori, so that q cancels.
 
-    Theirs cuts the corpus into parts of tau distinct targets before training. Here V' is the batch's targets and
-    the last distinct ones before them (of all ranks), up to tau; at the start of a training it is smaller.
+    Theirs cuts the corpus into parts of tau distinct targets before training. Here V'
+    is the batch's targets and the last distinct ones before them (of all ranks), up to
+    tau; at the start of a training it is smaller.
     """
 
     def __init__(self, vocabulary: int, excluded: Sequence[int], *, tau: int = 50_000, **options):
         super().__init__(vocabulary, excluded, **options)
         self.tau = tau
-        self.seen = torch.zeros(vocabulary, dtype=torch.int64, device=self.words.device)  # when last; 0: never
+        # when last; 0: never
+        self.seen = torch.zeros(vocabulary, dtype=torch.int64, device=self.words.device)
         self.time = 0
 
     def candidates(self, targets, weight):
@@ -78,7 +91,8 @@ class TargetSampling(CandidateLoss):
         recent[targets] = self.time + 1
         known = recent.nonzero()[:, 0]
         count = min(len(known), max(self.tau, len(targets)))
-        keys = recent[known] * self.vocabulary - known  # no two are equal: the choice is the same everywhere
+        # no two are equal: the choice is the same everywhere
+        keys = recent[known] * self.vocabulary - known
         return known[torch.topk(keys, count).indices].sort().values
 
     def state_dict(self):
@@ -92,7 +106,9 @@ class TargetSampling(CandidateLoss):
 class UniformSampling(CandidateLoss):
     """The control: V' = the targets and `negatives` uniform draws of C."""
 
-    def __init__(self, vocabulary: int, excluded: Sequence[int], *, negatives: int = 50_000, **options):
+    def __init__(
+        self, vocabulary: int, excluded: Sequence[int], *, negatives: int = 50_000, **options
+    ):
         super().__init__(vocabulary, excluded, **options)
         self.negatives = negatives
 
@@ -101,17 +117,20 @@ class UniformSampling(CandidateLoss):
 
 
 def distinct(ids: Tensor, vocabulary: int) -> Tensor:
-    """The distinct ids, ascending, by a mask of the vocabulary: a sort of 10^5 to 10^6 ids costs more."""
+    """The distinct ids, ascending, by a mask of the vocabulary: a sort of 10^5 to 10^6
+    ids costs more.
+    """
     mask = torch.zeros(vocabulary, dtype=torch.bool, device=ids.device)
     mask[ids] = True
     return mask.nonzero()[:, 0]
 
 
 class NoiseLoss(CandidateLoss):
-    """S draws with replacement from q ~ (count + 1)^power over C, shared by all targets of a call.
+    """S draws with replacement from q ~ (count + 1)^power over C, shared by all targets
+    of a call.
 
-    `counts` [V]: frequencies of the ids in the data. One is added to each, so that every target has q > 0.
-    `times` [n]: draws of each of the last candidates.
+    `counts` [V]: frequencies of the ids in the data. One is added to each, so that
+    every target has q > 0. `times` [n]: draws of each of the last candidates.
     """
 
     def __init__(
@@ -127,14 +146,18 @@ class NoiseLoss(CandidateLoss):
         super().__init__(vocabulary, excluded, **options)
         self.negatives = negatives
         words = self.words.cpu().numpy()
-        frequency = np.ones(len(words)) if counts is None else np.asarray(counts, np.float64)[words] + 1
+        frequency = (
+            np.ones(len(words)) if counts is None else np.asarray(counts, np.float64)[words] + 1
+        )
         q = frequency**power / (frequency**power).sum()
         self.cumulative = torch.from_numpy(np.cumsum(q)).to(self.words.device)
         self.q = torch.zeros(vocabulary, dtype=torch.float64, device=self.words.device)
         self.q[self.words] = torch.from_numpy(q).to(self.words.device)
 
     def draw(self) -> tuple[Tensor, Tensor]:
-        """The distinct words drawn, ascending int64 [n], and how often each was, int64 [n]."""
+        """The distinct words drawn, ascending int64 [n], and how often each was, int64
+        [n].
+        """
         places = torch.searchsorted(self.cumulative, self.uniforms(self.negatives), right=True)
         drawn = self.words[places.clamp_(max=len(self.words) - 1)]
         return torch.unique(drawn, return_counts=True)
@@ -147,10 +170,12 @@ class NoiseLoss(CandidateLoss):
 
 
 class SampledSoftmax(NoiseLoss):
-    """L = lse over the target and the negatives - z_t, negatives at z_j - log(1 - (1 - q_j)^S).
+    """L = lse over the target and the negatives - z_t, negatives at z_j - log(1 - (1 -
+    q_j)^S).
 
-    1 - (1 - q_j)^S is the chance that j is among S draws, so that the sum of the negatives' exp is unbiased. Draws
-    are made distinct, and a draw of the target itself is dropped.
+    1 - (1 - q_j)^S is the chance that j is among S draws, so that the sum of the
+    negatives' exp is unbiased. Draws are made distinct, and a draw of the target itself
+    is dropped.
     """
 
     def logit_loss(self, union, wide):
@@ -160,7 +185,9 @@ class SampledSoftmax(NoiseLoss):
 
 
 class Nce(NoiseLoss):
-    """L = -log sig(s_t) - sum over the draws of log sig(-s_j), s(w) = z_w - log(S q_w)."""
+    """L = -log sig(s_t) - sum over the draws of log sig(-s_j), s(w) = z_w - log(S
+    q_w).
+    """
 
     def __init__(self, vocabulary: int, excluded: Sequence[int], **options):
         super().__init__(vocabulary, excluded, **options)
@@ -175,7 +202,9 @@ class Nce(NoiseLoss):
 
 
 class NegativeSampling(NoiseLoss):
-    """L = -log sig(z_t) - sum over the draws but the target of log sig(-z_j), as word2vec."""
+    """L = -log sig(z_t) - sum over the draws but the target of log sig(-z_j), as
+    word2vec.
+    """
 
     def logit_loss(self, union, wide):
         offsets = torch.zeros(len(union), dtype=wide, device=union.device)

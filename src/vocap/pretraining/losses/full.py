@@ -1,4 +1,6 @@
-"""The full softmax: to train with, as the last part of a training, and as the measure of every loss."""
+"""The full softmax: to train with, as the last part of a training, and as the measure
+of every loss.
+"""
 
 from collections.abc import Sequence
 
@@ -6,7 +8,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from vocap.pretraining.losses.interface import Loss, LossOutput, block_loss, chunks, fastest_softmax_loss
+from vocap.pretraining.losses.interface import (
+    Loss,
+    LossOutput,
+    block_loss,
+    chunks,
+    fastest_softmax_loss,
+)
 
 HELD = 2**28  # bytes of scores that exact_loss holds at once
 
@@ -26,7 +34,9 @@ class FullSoftmax(Loss):
 def linear_cross_entropy(
     hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, chunk: int = 1024
 ) -> Tensor:
-    """The summed cross-entropy of h W^T + b, nats: on a GPU by `block_loss`, on a CPU by torch's own function."""
+    """The summed cross-entropy of h W^T + b, nats: on a GPU by `block_loss`, on a CPU
+    by torch's own function.
+    """
     if not len(targets):
         return (hidden.sum() + bias.sum()) * 0.0
     kind = hidden.device.type
@@ -35,8 +45,12 @@ def linear_cross_entropy(
     return torch_cross_entropy(hidden, weight, bias, targets, chunk)
 
 
-def torch_cross_entropy(hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, chunk: int) -> Tensor:
-    """`torch.nn.functional.linear_cross_entropy` with autocast, which it does not follow by itself."""
+def torch_cross_entropy(
+    hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, chunk: int
+) -> Tensor:
+    """`torch.nn.functional.linear_cross_entropy` with autocast, which it does not
+    follow by itself.
+    """
     kind = hidden.device.type
     if torch.is_autocast_enabled(kind):
         dtype = torch.get_autocast_dtype(kind)
@@ -53,22 +67,26 @@ def torch_cross_entropy(hidden: Tensor, weight: Tensor, bias: Tensor, targets: T
 def exact_loss(
     hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor, excluded: Sequence[int] = ()
 ) -> tuple[Tensor, Tensor]:
-    """Full-softmax loss and rank of every target, over V without `excluded`, in the dtype of `weight`.
+    """Full-softmax loss and rank of every target, over V without `excluded`, in the
+    dtype of `weight`.
 
     Parameters
     ----------
-    hidden : h [N, d]
-    weight, bias : W [V, d] and b [V]
-    targets : int64 [N], none of them excluded
-    excluded : ids of special tokens; no target is one, and no sampled loss lowers their scores
+    hidden : h [N, d] weight, bias : W [V, d] and b [V] targets : int64 [N], none of
+    them excluded excluded : ids of special tokens; no target is one, and no sampled
+    loss lowers their scores
 
     Returns
     -------
-    nats [N], -log p(target), and ranks int64 [N]: 1 = best; words of an equal score, or of a score that is no
-    number, rank before the target. Memory stays below `HELD` bytes of scores.
+    nats [N], -log p(target), and ranks int64 [N]: 1 = best; words of an equal score, or
+    of a score that is no number, rank before the target. Memory stays below `HELD`
+    bytes of scores.
     """
     step = max(1, HELD // (weight.shape[0] * 4))
-    hidden, out = hidden.to(weight.dtype), torch.tensor(list(excluded), dtype=torch.int64, device=weight.device)
+    hidden, out = (
+        hidden.to(weight.dtype),
+        torch.tensor(list(excluded), dtype=torch.int64, device=weight.device),
+    )
     nats = torch.empty(len(targets), dtype=weight.dtype, device=weight.device)
     ranks = torch.empty(len(targets), dtype=torch.int64, device=weight.device)
     with torch.autocast(weight.device.type, enabled=False):

@@ -1,9 +1,11 @@
-"""The interface of a loss, a function of h, W, b and the targets that returns a sum in nats, and its computation.
+"""The interface of a loss, a function of h, W, b and the targets that returns a sum in
+nats, and its computation.
 
-`block_loss` computes loss and gradients of logits h W^T + b in blocks, so that only one block of logits is ever
-held. Gradients are computed in the forward pass, together with a block's logits: only they are kept for the
-backward pass, and no product is computed twice. One autograd function serves every loss: a block is some rows of h
-against all rows of W or some of them, and a function turns its logits into a loss and a gradient.
+`block_loss` computes loss and gradients of logits h W^T + b in blocks, so that only one
+block of logits is ever held. Gradients are computed in the forward pass, together with
+a block's logits: only they are kept for the backward pass, and no product is computed
+twice. One autograd function serves every loss: a block is some rows of h against all
+rows of W or some of them, and a function turns its logits into a loss and a gradient.
 
 The kinds of losses, with their settings, are registered in `pretraining/loss_kinds.py`.
 """
@@ -26,10 +28,12 @@ from vocap.training.randomness import NEGATIVES, generator
 
 @dataclass(frozen=True)
 class LossOutput:
-    """`loss`: the sum over the targets, nats, 0-dim float32 with a gradient; divide it by the tokens of the batch.
+    """`loss`: the sum over the targets, nats, 0-dim float32 with a gradient; divide it
+    by the tokens of the batch.
 
-    `count` = N targets; `candidates` = |V'|, rows of W in it (their mean over groups); `refresh_s`: seconds that
-    the call spent on an index, if rows are refreshed at their first use.
+    `count` = N targets; `candidates` = |V'|, rows of W in it (their mean over groups);
+    `refresh_s`: seconds that the call spent on an index, if rows are refreshed at their
+    first use.
     """
 
     loss: Tensor
@@ -41,13 +45,19 @@ class LossOutput:
 class Loss(ABC):
     """A loss for the output layer; parameters as in `build_loss`, C = V without `excluded`.
 
-    Losses that draw words do so as a pure function of (seed, step, rank, call within the step).
+    Losses that draw words do so as a pure function of (seed, step, rank, call within
+    the step).
     """
 
     initial_bias = 0.0  # initial value of the output bias
 
     def __init__(
-        self, vocabulary: int, excluded: Sequence[int], *, seed: int = 0, device: torch.device | str = "cpu"
+        self,
+        vocabulary: int,
+        excluded: Sequence[int],
+        *,
+        seed: int = 0,
+        device: torch.device | str = "cpu",
     ):
         allowed = np.ones(vocabulary, bool)
         allowed[list(excluded)] = False
@@ -58,23 +68,30 @@ class Loss(ABC):
         self.calls = 0
 
     def start(self, step: int, weight: Tensor) -> float:
-        """Begin an optimizer step, on every rank, before its first call; returns seconds spent on an index."""
+        """Begin an optimizer step, on every rank, before its first call; returns
+        seconds spent on an index.
+        """
         self.step, self.calls = step, 0
         return 0.0
 
     @abstractmethod
     def __call__(self, hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> LossOutput:
-        """The loss of h [N, d] against W [V, d], b [V]; `targets` int64 [N], none of them excluded."""
+        """The loss of h [N, d] against W [V, d], b [V]; `targets` int64 [N], none of
+        them excluded.
+        """
 
     def state_dict(self) -> dict[str, Tensor]:
         """The tensors of a checkpoint; equal on every rank."""
         return {}
 
-    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:  # noqa: B027 (most losses keep nothing)
+    # most losses keep nothing
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:  # noqa: B027
         """Restore the tensors of `state_dict`."""
 
     def uniforms(self, count: int) -> Tensor:
-        """`count` numbers in [0, 1), float64, those of this seed, step, rank and call, on any device."""
+        """`count` numbers in [0, 1), float64, those of this seed, step, rank and call,
+        on any device.
+        """
         random = generator(self.seed, NEGATIVES, self.step, rank(), self.calls)
         self.calls += 1
         return torch.from_numpy(random.random(count)).to(self.words.device)
@@ -82,7 +99,8 @@ class Loss(ABC):
 
 @dataclass(frozen=True)
 class Block:
-    """Rows `start:stop` of h, with `targets` [stop - start], indices among the block's rows of W.
+    """Rows `start:stop` of h, with `targets` [stop - start], indices among the block's
+    rows of W.
 
     `columns` [U'] are those rows, distinct; None: all rows of W.
     """
@@ -93,8 +111,8 @@ class Block:
     columns: Tensor | None = None
 
 
-# (logits [c, U] without bias, bias [U], targets [c]) -> (summed loss, gradients of the logits and of the bias);
-# it may write over the logits
+# (logits [c, U] without bias, bias [U], targets [c]) -> (summed loss, gradients of the
+# logits and of the bias); it may write over the logits
 LogitLoss = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor, Tensor]]
 
 
@@ -106,11 +124,13 @@ def chunks(targets: Tensor, chunk: int) -> list[Block]:
     return [Block(a, b, targets[a:b]) for a, b in itertools.pairwise(edges)]
 
 
-def softmax_loss(logits: Tensor, bias: Tensor, targets: Tensor, offsets: Tensor | None = None) -> tuple:
+def softmax_loss(
+    logits: Tensor, bias: Tensor, targets: Tensor, offsets: Tensor | None = None
+) -> tuple:
     """L = lse(z) - z_t and softmax - onehot, in the precision of `bias`.
 
-    `offsets` [U] are added to every score but the target's own (logQ: -log of the probability of a draw; -inf: not
-    drawn).
+    `offsets` [U] are added to every score but the target's own (logQ: -log of the
+    probability of a draw; -inf: not drawn).
     """
     scores = _add(logits, bias)
     own = scores.gather(1, targets[:, None])
@@ -129,13 +149,16 @@ def logistic_loss(
 ) -> tuple:
     """L = -log sig(s_t) - sum_j counts_j log sig(-s_j), s = z + `offsets` [U]: NCE and NEG.
 
-    `counts` [U]: draws of each word; `hits`: whether a draw counts as noise for its own target.
+    `counts` [U]: draws of each word; `hits`: whether a draw counts as noise for its own
+    target.
     """
     scores = _add(logits, bias + offsets)
     own = scores.gather(1, targets[:, None])
     drawn = counts[targets][:, None] if hits else torch.zeros_like(own)
     noise = F.softplus(scores)
-    extra = F.softplus(-own) + (drawn - counts[targets][:, None]) * noise.gather(1, targets[:, None])
+    extra = F.softplus(-own) + (drawn - counts[targets][:, None]) * noise.gather(
+        1, targets[:, None]
+    )
     loss = (noise @ counts).sum() + extra.sum()
     gradient = scores.sigmoid_().mul_(counts)
     chance = torch.sigmoid(own)
@@ -144,7 +167,9 @@ def logistic_loss(
 
 
 def compiled_softmax_loss() -> LogitLoss:
-    """`softmax_loss` as one pass for the sums and one for the gradient, by torch.compile."""
+    """`softmax_loss` as one pass for the sums and one for the gradient, by
+    torch.compile.
+    """
 
     def logit_loss(logits, bias, targets):
         scores = logits.to(bias.dtype) + bias
@@ -159,7 +184,8 @@ def compiled_softmax_loss() -> LogitLoss:
 
 @functools.cache
 def fastest_softmax_loss(device: str) -> LogitLoss:
-    """The compiled loss on a GPU whose torch can compile, found by a trial; else, with a warning, the plain one.
+    """The compiled loss on a GPU whose torch can compile, found by a trial; else, with
+    a warning, the plain one.
 
     Triton needs a C compiler and Python's headers, which slim containers lack.
     """
@@ -172,7 +198,9 @@ def fastest_softmax_loss(device: str) -> LogitLoss:
         block_loss(hidden, weight, bias, chunks(torch.arange(6, device=device), 3), compiled)
     except Exception as error:  # a compiler raises exceptions of any class
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        log.warning("torch cannot compile here (%s); the softmax runs uncompiled, which is slower", reason)
+        log.warning(
+            "torch cannot compile here (%s); the softmax runs uncompiled, which is slower", reason
+        )
         return softmax_loss
     return compiled
 
@@ -187,10 +215,12 @@ def block_loss(
 ) -> Tensor:
     """The sum of the blocks' losses, float32 (float64 for float64 input), differentiable once.
 
-    `hidden` [N, d], `weight` [U, d], `bias` [U]. Products run in autocast's dtype where it is on, else in that of
-    `hidden`; scores, sums over blocks and the gradient of `weight` are float32 (float64). Rows of `hidden` outside
-    every block give no loss and no gradient. `copied`: `weight` is a copy made for this call; its memory may take
-    the gradient (on a CPU the first touch of fresh memory costs more than the copy itself).
+    `hidden` [N, d], `weight` [U, d], `bias` [U]. Products run in autocast's dtype where
+    it is on, else in that of `hidden`; scores, sums over blocks and the gradient of
+    `weight` are float32 (float64). Rows of `hidden` outside every block give no loss
+    and no gradient. `copied`: `weight` is a copy made for this call; its memory may
+    take the gradient (on a CPU the first touch of fresh memory costs more than the copy
+    itself).
     """
     kind = hidden.device.type
     dtype = torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else hidden.dtype
@@ -205,7 +235,8 @@ class _BlockLoss(torch.autograd.Function):
         h, w, b = hidden.to(dtype), weight.to(dtype), bias.to(wide)
         loss = torch.zeros((), dtype=wide, device=hidden.device)
         grad_hidden, grad_weight, grad_bias = torch.zeros_like(h), None, torch.zeros_like(b)
-        reuse = copied and len(blocks) == 1 and w.dtype == wide  # the last product but one is the last to read W
+        # the last product but one is the last to read W
+        reuse = copied and len(blocks) == 1 and w.dtype == wide
         for block in blocks:
             if block.start == block.stop:
                 continue
@@ -218,7 +249,9 @@ class _BlockLoss(torch.autograd.Function):
             # from it those of h, W and b
             torch.mm(gradient, table, out=grad_hidden[block.start : block.stop])
             if columns is not None:
-                grad_weight = torch.zeros_like(w, dtype=wide) if grad_weight is None else grad_weight
+                grad_weight = (
+                    torch.zeros_like(w, dtype=wide) if grad_weight is None else grad_weight
+                )
                 grad_weight.index_add_(0, columns, multiply(gradient.T, rows, wide))
                 grad_bias.index_add_(0, columns, sums)
                 continue
@@ -238,12 +271,16 @@ class _BlockLoss(torch.autograd.Function):
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx, scale):
-        if torch._C._autograd._get_current_graph_task_keep_graph():  # another backward pass may follow
+        if (
+            torch._C._autograd._get_current_graph_task_keep_graph()
+        ):  # another backward pass may follow
             return *(gradient * scale for gradient in ctx.gradients), *(None,) * 4
         gradients, ctx.gradients = ctx.gradients, None
         return *(gradient.mul_(scale) for gradient in gradients), *(None,) * 4
 
 
 def _add(logits: Tensor, bias: Tensor) -> Tensor:
-    """logits + bias in the dtype of `bias`, in the memory of the logits where that fits."""
+    """logits + bias in the dtype of `bias`, in the memory of the logits where that
+    fits.
+    """
     return logits.add_(bias) if logits.dtype == bias.dtype else logits.to(bias.dtype).add_(bias)

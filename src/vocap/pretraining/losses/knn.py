@@ -1,9 +1,11 @@
-"""The kind `knn`: k-NN target sampling, and the k nearest neighbours of every word by inner product.
+"""The kind `knn`: k-NN target sampling, and the k nearest neighbours of every word by
+inner product.
 
-The neighbours take bounded memory and are kept fresh during training. Scores are made for a block of rows
-against all candidates, and selected in two steps: the k best of the maxima of runs of 64 candidates, then the k
-best inside those runs. No word of the k best can be elsewhere, for each run that was left out has k better or
-equal maxima before it. Only 1/64 of the scores is ever sorted.
+The neighbours take bounded memory and are kept fresh during training. Scores are made
+for a block of rows against all candidates, and selected in two steps: the k best of the
+maxima of runs of 64 candidates, then the k best inside those runs. No word of the k
+best can be elsewhere, for each run that was left out has k better or equal maxima
+before it. Only 1/64 of the scores is ever sorted.
 """
 
 import time
@@ -19,15 +21,21 @@ from vocap.pretraining.losses.candidates import CandidateLoss, distinct
 from vocap.training.distributed import gather_rows, half_type, multiply, rank, world_size
 
 RUN = 64
-HELD = {"cpu": 2**27, "cuda": 2**31}  # bytes of scores held at once: a GPU is fast with large products
+# bytes of scores held at once: a GPU is fast with large products
+HELD = {
+    "cpu": 2**27,
+    "cuda": 2**31,
+}
 NEVER = -1
 
 
 class KnnSampling(CandidateLoss):
-    """Equations 4 to 6: V' = the k nearest neighbours of each target by inner product, and the targets.
+    """Equations 4 to 6: V' = the k nearest neighbours of each target by inner product,
+    and the targets.
 
-    A word may be missing from its own neighbours (a longer one scores higher), and Equation 4 needs it: hence the
-    union. `uniform` words of C, drawn anew for each V', are mixed in.
+    A word may be missing from its own neighbours (a longer one scores higher), and
+    Equation 4 needs it: hence the union. `uniform` words of C, drawn anew for each V',
+    are mixed in.
     """
 
     def __init__(
@@ -52,7 +60,9 @@ class KnnSampling(CandidateLoss):
 
     def __call__(self, hidden, weight, bias, targets):
         self.refresh_s = 0.0
-        if self.group:  # ranks may have different numbers of groups, yet must ask for neighbours equally often
+        if (
+            self.group
+        ):  # ranks may have different numbers of groups, yet must ask for neighbours equally often
             self.refresh_s = self.index.prepare(torch.unique(targets), weight.detach())
         return replace(super().__call__(hidden, weight, bias, targets), refresh_s=self.refresh_s)
 
@@ -72,33 +82,45 @@ class KnnSampling(CandidateLoss):
 
 
 class NeighbourIndex:
-    """The k nearest words I_k(w) of every word w, among `words` (C, ascending int64), as of the last refresh.
+    """The k nearest words I_k(w) of every word w, among `words` (C, ascending int64),
+    as of the last refresh.
 
-    On a GPU all rows are refreshed at every `every`-th step (`burst`), on a CPU a row at its first use after it,
-    so that only words that occur cost anything. Ranks share the rows of a refresh and gather the result. On a GPU
-    products are of bfloat16 rows (float16 on one without), summed in float32; on a CPU of float32.
+    On a GPU all rows are refreshed at every `every`-th step (`burst`), on a CPU a row
+    at its first use after it, so that only words that occur cost anything. Ranks share
+    the rows of a refresh and gather the result. On a GPU products are of bfloat16 rows
+    (float16 on one without), summed in float32; on a CPU of float32.
     """
 
     def __init__(self, vocabulary: int, words: Tensor, k: int, every: int):
         if k > len(words):
-            raise UsageError(f"k {k} is above the {len(words)} words that are no special tokens; take a smaller k")
+            raise UsageError(
+                f"k {k} is above the {len(words)} words that are no special tokens; take a "
+                "smaller k"
+            )
         self.words, self.k, self.every = words, k, every
-        others = torch.ones(vocabulary, dtype=torch.bool, device=words.device).index_fill_(0, words, False)
+        others = torch.ones(vocabulary, dtype=torch.bool, device=words.device).index_fill_(
+            0, words, False
+        )
         self.excluded = others.nonzero()[:, 0]
         self.burst = words.is_cuda
         self.dtype = half_type(words.device) or torch.float32
         self.table = torch.full((vocabulary, k), NEVER, dtype=torch.int32, device=words.device)
-        self.built = torch.full((vocabulary,), NEVER, dtype=torch.int64, device=words.device)  # at which step
+        # at which step
+        self.built = torch.full((vocabulary,), NEVER, dtype=torch.int64, device=words.device)
         self.step = 0
 
     def start(self, step: int, weight: Tensor) -> float:
-        """Refresh the rows due at `step` from W [V, d]; seconds spent. Called on every rank at every step."""
+        """Refresh the rows due at `step` from W [V, d]; seconds spent. Called on every
+        rank at every step.
+        """
         self.step = step
         due = self.burst and (step % self.every == 0 or int(self.built[self.words[0]]) == NEVER)
         return self._build(self.words, weight) if due else 0.0
 
     def prepare(self, targets: Tensor, weight: Tensor) -> float:
-        """Refresh the stale rows of distinct `targets` [n] of all ranks, except in bursts; seconds spent."""
+        """Refresh the stale rows of distinct `targets` [n] of all ranks, except in
+        bursts; seconds spent.
+        """
         if self.burst:
             return 0.0
         since = self.step - self.step % self.every
@@ -106,7 +128,9 @@ class NeighbourIndex:
         return self._build(stale, weight) if len(stale) else 0.0
 
     def neighbours(self, targets: Tensor) -> Tensor:
-        """I_k(w), int64 [n, k], ordered by (score descending, id ascending), of `targets` that were prepared."""
+        """I_k(w), int64 [n, k], ordered by (score descending, id ascending), of
+        `targets` that were prepared.
+        """
         return self.table[targets].long()
 
     def _build(self, rows: Tensor, weight: Tensor) -> float:
@@ -116,14 +140,18 @@ class NeighbourIndex:
         # this rank's share of the rows, then those of all
         size = -(-len(rows) // world_size())
         mine = rows[rank() * size : (rank() + 1) * size]
-        self.table[rows] = gather_rows(nearest(table[mine], table, self.k, excluded=self.excluded).int())
+        self.table[rows] = gather_rows(
+            nearest(table[mine], table, self.k, excluded=self.excluded).int()
+        )
         self.built[rows] = self.step
         if weight.is_cuda:
             torch.cuda.synchronize()
         return time.perf_counter() - began
 
     def state_dict(self) -> dict[str, Tensor]:
-        """`neighbours` int32 [V, k] and `built` int64 [V], the step of each row (-1: never)."""
+        """`neighbours` int32 [V, k] and `built` int64 [V], the step of each row (-1:
+        never).
+        """
         return {"neighbours": self.table, "built": self.built}
 
     def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
@@ -147,8 +175,9 @@ def nearest(
 
     Returns
     -------
-    int64 [n, k], places ordered by (score descending, place ascending), exactly so for the scores as computed:
-    float32 sums of products in the dtype of the input. A float32 table on a CPU is not copied.
+    int64 [n, k], places ordered by (score descending, place ascending), exactly so for
+    the scores as computed: float32 sums of products in the dtype of the input. A
+    float32 table on a CPU is not copied.
     """
     held = held or HELD.get(queries.device.type, HELD["cpu"])
     count = len(table)
@@ -167,7 +196,9 @@ def nearest(
 
 
 def _select(scores: Tensor, k: int) -> Tensor:
-    """Places [n, k] of the best of the scores [n, m]; the last run may be shorter than the others."""
+    """Places [n, k] of the best of the scores [n, m]; the last run may be shorter than
+    the others.
+    """
     count = scores.shape[1]
     whole = count // RUN
     best = scores[:, : whole * RUN].unflatten(1, (whole, RUN)).amax(2)
@@ -181,9 +212,11 @@ def _select(scores: Tensor, k: int) -> Tensor:
 
 
 def _descending_keys(scores: Tensor) -> Tensor:
-    """int64 keys [n, m] whose descending order is (score descending, place ascending); no two of a row are equal.
+    """int64 keys [n, m] whose descending order is (score descending, place ascending);
+    no two of a row are equal.
 
-    The bits of a float32 order as integers do, once those of negative numbers are inverted.
+    The bits of a float32 order as integers do, once those of negative numbers are
+    inverted.
     """
     bits = (scores + 0.0).view(torch.int32)  # -0.0 + 0.0 = 0.0: equal scores get equal bits
     ordered = torch.where(bits < 0, bits ^ 0x7FFFFFFF, bits).to(torch.int64)

@@ -1,1 +1,3 @@
-"""Results of the stages as plain data, and the numbers that the page computes from them."""
+"""Results of the stages as plain data, and the numbers that the page computes from
+them.
+"""

@@ -1,4 +1,6 @@
-"""Every tokenizer on every language in one frame, of which the tables and charts of the comparison are groups."""
+"""Every tokenizer on every language in one frame, of which the tables and charts of the
+comparison are groups.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,10 +15,15 @@ from vocap.tables.sampling_probabilities import sampling_probabilities
 from vocap.tokenizers.evaluation import COLUMNS, PARALLEL_COLUMNS, gini
 from vocap.tokenizers.settings import KINDS, BytePair
 
-NOT_MERGED = tuple(name for name, kind in KINDS.items() if not kind.merged)  # of one language, or from elsewhere
+# of one language, or from elsewhere
+NOT_MERGED = tuple(name for name, kind in KINDS.items() if not kind.merged)
 FEWEST = 0.5  # share of the languages that a tokenizer must serve to be compared with others
-UNKNOWN_LIMIT = 0.01  # share of <unk> from which ALP and token counts mislead: one <unk> replaces a run of text
-ELSEWHERE = "from elsewhere, each on text of its own"  # no regime: they do not compare with each other
+UNKNOWN_LIMIT = (
+    0.01  # share of <unk> from which ALP and token counts mislead: one <unk> replaces a run of text
+)
+ELSEWHERE = (
+    "from elsewhere, each on text of its own"  # no regime: they do not compare with each other
+)
 LEVEL = 1.01  # bits of a bigram that differ by less do not decide: models follow tokens, too
 HELD_OUT = list(COLUMNS[3:])  # columns of evaluation.tsv that have means over languages
 PARALLEL_TOKENS = "tokens per sentence of parallel text"
@@ -27,8 +34,9 @@ WEIGHED = ["alp", "percent", "nats"]  # columns that have means weighted by q to
 class Measure:
     """A number by tokenizer: a column of the comparison's table and an axis of its charts.
 
-    `key`: a column of `Size.summary`. `first`: its place on the front page, which names the best; 0 for none.
-    `by_regime`: whether it compares tokenizers of one regime only.
+    `key`: a column of `Size.summary`. `first`: its place on the front page, which names
+    the best; 0 for none. `by_regime`: whether it compares tokenizers of one regime
+    only.
     """
 
     key: str
@@ -57,13 +65,16 @@ MEASURES = (
 
 @dataclass(frozen=True)
 class Size:
-    """The tokenizers of one configured T (None: not known) and those from elsewhere, on the same languages.
+    """The tokenizers of one configured T (None: not known) and those from elsewhere, on
+    the same languages.
 
-    `rows`: the rows of `frame`, with `counted` (whether means have the language), its share `q` of the text, and
-    the difference of ALP from the reference, in `nats` and in `percent`. `summary`: by tokenizer the means of
-    `grouped` and the numbers of `MEASURES`, `worst` (the language), `kind`, `regime`, `own` (not from elsewhere),
-    `follows_text` (its training followed parallel text), `bytes` (it has a token for every byte), `frontier` (no
-    other of its regime is as good), `heldout` and `parallel` (intervals of the bits per byte above the fewest).
+    `rows`: the rows of `frame`, with `counted` (whether means have the language), its
+    share `q` of the text, and the difference of ALP from the reference, in `nats` and
+    in `percent`. `summary`: by tokenizer the means of `grouped` and the numbers of
+    `MEASURES`, `worst` (the language), `kind`, `regime`, `own` (not from elsewhere),
+    `follows_text` (its training followed parallel text), `bytes` (it has a token for
+    every byte), `frontier` (no other of its regime is as good), `heldout` and
+    `parallel` (intervals of the bits per byte above the fewest).
     """
 
     total: int | None
@@ -93,7 +104,9 @@ class Size:
 
     @property
     def best(self) -> str:
-        """The tokenizer to take: the first by `deciding`; of those with the fewest bits that of fewest tokens."""
+        """The tokenizer to take: the first by `deciding`; of those with the fewest bits
+        that of fewest tokens.
+        """
         own = self.summary[self.summary.own]
         if self.deciding != "alp":
             return own.parallel_tokens[self.level or own.index].idxmin()
@@ -102,23 +115,31 @@ class Size:
 
     @property
     def level(self) -> list[str]:
-        """The tokenizers with at most `LEVEL` times the fewest bits per byte of parallel text, if that decides."""
+        """The tokenizers with at most `LEVEL` times the fewest bits per byte of
+        parallel text, if that decides.
+        """
         bits = self.summary[self.summary.own].parallel_bits
-        return list(bits.index[bits <= LEVEL * bits.min()]) if self.deciding == "parallel_bits" else []
+        return (
+            list(bits.index[bits <= LEVEL * bits.min()]) if self.deciding == "parallel_bits" else []
+        )
 
     @property
     def deciding(self) -> str:
-        """The measure of the first choice: bits per byte of parallel text, else its tokens, else held-out ALP.
+        """The measure of the first choice: bits per byte of parallel text, else its
+        tokens, else held-out ALP.
 
         ALP compares the tokenizers of the reference's regime alone.
         """
         own = self.summary[self.summary.own]
-        return next((key for key in ("parallel_bits", "parallel_tokens") if own[key].count() > 1), "alp")
+        return next(
+            (key for key in ("parallel_bits", "parallel_tokens") if own[key].count() > 1), "alp"
+        )
 
     def changes(self, name: str, other: str) -> pandas.Series:
         """By language the percent by which a tokenizer is better than another, worst first.
 
-        In tokens per sentence of parallel text; without them in ALP, of that of the other.
+        In tokens per sentence of parallel text; without them in ALP, of that of the
+        other.
         """
         key = "alp" if self.deciding == "alp" else "parallel_tokens"
         wide = self.counted.pivot(index="language", columns="tokenizer", values=key)
@@ -128,7 +149,8 @@ class Size:
 
     @property
     def losses(self) -> dict[str, tuple[float, str]]:
-        """By language that another tokenizer of the run serves better than `best`: the change, and that tokenizer.
+        """By language that another tokenizer of the run serves better than `best`: the
+        change, and that tokenizer.
 
         In percent, below 0, as in `changes`; the largest loss first.
         """
@@ -148,31 +170,41 @@ class Size:
 
     @property
     def compared(self) -> list[str]:
-        """The tokenizers to compare with the reference, the best by mean ALP in percent first."""
+        """The tokenizers to compare with the reference, the best by mean ALP in percent
+        first.
+        """
         others = self.summary[self.summary.own].drop(index=self.reference, errors="ignore")
         return list(others.sort_values("percent", ascending=False, kind="stable").index)
 
     @property
     def rival(self) -> str:
-        """The tokenizer to show beside the reference: the best, else the best of the others."""
+        """The tokenizer to show beside the reference: the best, else the best of the
+        others.
+        """
         return self.best if self.best != self.reference else self.compared[0]
 
     def by_group(self) -> pandas.DataFrame:
-        """The means of `grouped` by resource group, and over all languages, with `group` and `tokenizer`."""
+        """The means of `grouped` by resource group, and over all languages, with
+        `group` and `tokenizer`.
+        """
         rows = pandas.concat([self.counted, self.counted.assign(resource=ALL)])
         order = [*order_groups(set(self.counted.resource)), ALL]
-        found = grouped(rows.assign(group=pandas.Categorical(rows.resource, order)), ["group", "tokenizer"])
+        found = grouped(
+            rows.assign(group=pandas.Categorical(rows.resource, order)), ["group", "tokenizer"]
+        )
         return found.reset_index().sort_values("group", kind="stable").astype({"group": str})
 
 
 @lru_cache(2)
 def frame(results: Results) -> pandas.DataFrame:
-    """A row a tokenizer and language, in the order of configuration and page; NaN where a file lacks the language.
+    """A row a tokenizer and language, in the order of configuration and page; NaN where
+    a file lacks the language.
 
-    Columns: `tokenizer`, `language`, `resource`; those of evaluation.tsv; of parallel text `sentences`, `tokens`,
-    `english_tokens`, `ratio_to_english`, `parallel_bytes`, `parallel_bits` (per byte) and `parallel_tokens` (per
-    sentence, of the same content in every language); of round trips `texts` and `identical`; `unfit`, the reason
-    that ALP and counts mislead, or empty.
+    Columns: `tokenizer`, `language`, `resource`; those of evaluation.tsv; of parallel
+    text `sentences`, `tokens`, `english_tokens`, `ratio_to_english`, `parallel_bytes`,
+    `parallel_bits` (per byte) and `parallel_tokens` (per sentence, of the same content
+    in every language); of round trips `texts` and `identical`; `unfit`, the reason that
+    ALP and counts mislead, or empty.
     """
     parts = [_languages(results, tokenizer) for tokenizer in results.configured_tokenizers()]
     return pandas.concat(parts, ignore_index=True) if parts else pandas.DataFrame()
@@ -184,13 +216,19 @@ def _languages(results: Results, tokenizer: Tokenizer) -> pandas.DataFrame:
         return found.astype(dict.fromkeys(columns, float)).set_index("language")
 
     parallel = table(tokenizer.parallel, PARALLEL_COLUMNS[1:])
-    names = {"lines": "sentences", "bytes": "parallel_bytes", "bigram_bits_per_byte": "parallel_bits"}
+    names = {
+        "lines": "sentences",
+        "bytes": "parallel_bytes",
+        "bigram_bits_per_byte": "parallel_bits",
+    }
     parallel = parallel.rename(columns=names)
     parallel = parallel[(parallel.sentences > 0) & parallel.tokens.notna()]
     priced = parallel.dropna(subset="ratio_to_english")
     if len(priced):  # languages with gaps have other lines, so only ratios to English compare
         english = priced.loc[priced.sentences.idxmax()]
-        parallel["parallel_tokens"] = parallel.ratio_to_english * english.english_tokens / english.sentences
+        parallel["parallel_tokens"] = (
+            parallel.ratio_to_english * english.english_tokens / english.sentences
+        )
     else:
         parallel["parallel_tokens"] = parallel.tokens / parallel.sentences
     trips = table(tokenizer.round_trips, ("texts", "identical", "share")).dropna(subset="share")
@@ -208,7 +246,9 @@ def _languages(results: Results, tokenizer: Tokenizer) -> pandas.DataFrame:
 
 
 def _left_out(results: Results, tokenizer: Tokenizer, codes: pandas.DataFrame) -> dict[str, str]:
-    """Languages that the allocation of a VOCAP tokenizer does not have, with the reason."""
+    """Languages that the allocation of a VOCAP tokenizer does not have, with the
+    reason.
+    """
     allocation = results.allocation_of(tokenizer) if tokenizer.kind == "vocap" else None
     if allocation is None:
         return {}
@@ -219,7 +259,9 @@ def _left_out(results: Results, tokenizer: Tokenizer, codes: pandas.DataFrame) -
 
 
 def _misleading(name: str, alp: float, unk_rate: float) -> str:
-    """The reason that ALP and counts mislead: they reward <unk>, which replaces any run of unknown text."""
+    """The reason that ALP and counts mislead: they reward <unk>, which replaces any run
+    of unknown text.
+    """
     if pandas.isna(alp):
         return f"not measured with {name}"
     if unk_rate > UNKNOWN_LIMIT:
@@ -228,20 +270,30 @@ def _misleading(name: str, alp: float, unk_rate: float) -> str:
 
 
 def grouped(rows: pandas.DataFrame, keys: list[str]) -> pandas.DataFrame:
-    """By group the number of `languages`, plain means of the measures, and the `WEIGHED` by q (`*_q`).
+    """By group the number of `languages`, plain means of the measures, and the
+    `WEIGHED` by q (`*_q`).
 
-    `better`: languages with a higher ALP than under the reference; `best`: with the highest of the regime.
+    `better`: languages with a higher ALP than under the reference; `best`: with the
+    highest of the regime.
     """
     groups = rows.groupby(keys, sort=False, observed=True)
-    found = groups[[*HELD_OUT, "ratio_to_english", "percent", "nats"]].mean().assign(languages=groups.size())
-    weighed = rows.assign(**rows[WEIGHED].mul(rows.q, axis=0)).groupby(keys, sort=False, observed=True)
+    found = (
+        groups[[*HELD_OUT, "ratio_to_english", "percent", "nats"]]
+        .mean()
+        .assign(languages=groups.size())
+    )
+    weighed = rows.assign(**rows[WEIGHED].mul(rows.q, axis=0)).groupby(
+        keys, sort=False, observed=True
+    )
     weighed = weighed[WEIGHED].sum().div(groups.q.sum(), axis=0).add_suffix("_q")
     return found.join([weighed, groups[["better", "best"]].sum()])
 
 
 @lru_cache(2)
 def sizes(results: Results) -> list[Size]:
-    """One for each T, smallest first; without tokenizers of this run one of those from elsewhere."""
+    """One for each T, smallest first; without tokenizers of this run one of those from
+    elsewhere.
+    """
     groups: dict[int, list[Tokenizer]] = {}
     foreign = []
     for tokenizer in results.configured_tokenizers():
@@ -265,12 +317,17 @@ def _size(
     names = [one.name for one in candidates]
     rows = every[every.tokenizer.isin(names)]
     codes = [code for code in results.languages if code in set(rows.language[rows.alp.notna()])]
-    reasons = rows.pivot(index="language", columns="tokenizer", values="unfit").reindex(index=codes, columns=names)
+    reasons = rows.pivot(index="language", columns="tokenizer", values="unfit").reindex(
+        index=codes, columns=names
+    )
     reasons = reasons.fillna({name: f"not measured with {name}" for name in names})
     served = (reasons == "").mean()
     tokenizers = [one for one in candidates if served[one.name] >= FEWEST]
     names = [one.name for one in tokenizers]
-    apart = {code: "; ".join(dict.fromkeys(filter(None, said))) for code, *said in reasons[names].itertuples()}
+    apart = {
+        code: "; ".join(dict.fromkeys(filter(None, said)))
+        for code, *said in reasons[names].itertuples()
+    }
     apart = {code: reason for code, reason in apart.items() if reason}
     counted = [code for code in codes if code not in apart]
     if not names or not counted:
@@ -292,7 +349,9 @@ def _size(
         best=rows.alp == best,
     )
     fit = rows[rows.counted]
-    parallel = fit.pivot(index="language", columns="tokenizer", values="parallel_tokens").loc[counted]
+    parallel = fit.pivot(index="language", columns="tokenizer", values="parallel_tokens").loc[
+        counted
+    ]
     parallel = parallel.dropna(axis="columns", how="all")
     shared = list(parallel.dropna().index) if len(parallel.columns) else []
     summary = _summary(results, tokenizers, fit, shared)
@@ -303,7 +362,9 @@ def _size(
 def _summary(
     results: Results, tokenizers: list[Tokenizer], fit: pandas.DataFrame, shared: list[str]
 ) -> pandas.DataFrame:
-    """`Size.summary` of these tokenizers: `fit` are the rows that means count, `shared` has parallel text."""
+    """`Size.summary` of these tokenizers: `fit` are the rows that means count, `shared`
+    has parallel text.
+    """
 
     def inequality(tokens: pandas.Series) -> float:
         return gini(tokens) if tokens.sum() > 0 else float("nan")
@@ -322,7 +383,9 @@ def _summary(
         summary[name] = parallel[name].mean()
     for part, languages in zip(PARTS, (counted, shared), strict=True):
         summary[part] = pandas.Series(_above_the_fewest(tokenizers, part, languages), dtype=object)
-    priced = fit.dropna(subset="ratio_to_english").sort_values(["ratio_to_english", "language"], ascending=[0, 1])
+    priced = fit.dropna(subset="ratio_to_english").sort_values(
+        ["ratio_to_english", "language"], ascending=[0, 1]
+    )
     worst = priced.drop_duplicates("tokenizer").set_index("tokenizer")
     summary["worst_ratio"], summary["worst"] = worst.ratio_to_english, worst.language
     # facts of the tokenizers
@@ -331,16 +394,22 @@ def _summary(
     summary["total"] = pandas.array([one.total for one in tokenizers], "Int64")
     summary["regime"] = [regime(one) for one in tokenizers]
     dials = [
-        [find(one.description, "settings", name) for name in ("fairness", "token_fairness")] for one in tokenizers
+        [find(one.description, "settings", name) for name in ("fairness", "token_fairness")]
+        for one in tokenizers
     ]
     summary["follows_text"] = [
-        one.kind == "parity-bpe" or any(map(bool, dial)) for one, dial in zip(tokenizers, dials, strict=True)
+        one.kind == "parity-bpe" or any(map(bool, dial))
+        for one, dial in zip(tokenizers, dials, strict=True)
     ]
     settings = [find(one.description, "settings") or {} for one in tokenizers]
-    summary["bytes"] = [bool(one.get("byte_fallback")) or one.get("unit") == "bytes" for one in settings]
+    summary["bytes"] = [
+        bool(one.get("byte_fallback")) or one.get("unit") == "bytes" for one in settings
+    ]
     # on the frontier: nothing of the regime is as good in all three
     goods = summary[["alp", "parallel_tokens", "gini"]] * [1, -1, -1]
-    rivals = {name: goods[(summary.regime == summary.regime[name]) & summary.own] for name in goods.index}
+    rivals = {
+        name: goods[(summary.regime == summary.regime[name]) & summary.own] for name in goods.index
+    }
     summary["frontier"] = [
         None
         if not summary.own[name] or good.isna().any()
@@ -350,16 +419,24 @@ def _summary(
     return summary
 
 
-def _above_the_fewest(tokenizers: Sequence[Tokenizer], part: str, languages: Sequence[str]) -> dict[str, tuple]:
-    """By tokenizer the interval of its bits per byte above the fewest; none where lines have no bits."""
+def _above_the_fewest(
+    tokenizers: Sequence[Tokenizer], part: str, languages: Sequence[str]
+) -> dict[str, tuple]:
+    """By tokenizer the interval of its bits per byte above the fewest; none where lines
+    have no bits.
+    """
     found = {one.name: one.bits.get(part, {}) for one in tokenizers}
-    lengths = {name: {code: own[code] for code in languages if code in own} for name, own in found.items()}
+    lengths = {
+        name: {code: own[code] for code in languages if code in own} for name, own in found.items()
+    }
     differences = paired_differences({name: own for name, own in lengths.items() if own})
     return {name: (low, high) for name, (_, low, high) in differences.items()}
 
 
 def _shares(results: Results, tokenizers: Sequence[Tokenizer]) -> tuple[str, dict[str, float]]:
-    """The file of q and q by language: of the first allocation, else by the first alpha of these tokenizers."""
+    """The file of q and q by language: of the first allocation, else by the first alpha
+    of these tokenizers.
+    """
     for tokenizer in tokenizers:
         allocation = results.allocation_of(tokenizer) if tokenizer.kind == "vocap" else None
         if allocation and (q := results.probabilities(tokenizer)):
@@ -375,12 +452,16 @@ def _shares(results: Results, tokenizers: Sequence[Tokenizer]) -> tuple[str, dic
 
 
 def by_sizes(results: Results, found: Sequence[Size]) -> list[tuple[Size, str]]:
-    """The VOCAP tokenizers of an allocation by sizes, as the paper's, that have a JOINT one of their T."""
+    """The VOCAP tokenizers of an allocation by sizes, as the paper's, that have a JOINT
+    one of their T.
+    """
     pairs = []
     for one in found:
         if results.tokenizers[one.reference].kind == "joint":
             own = [
-                results.tokenizers[name] for name in one.summary.index if results.tokenizers[name].kind == "vocap"
+                results.tokenizers[name]
+                for name in one.summary.index
+                if results.tokenizers[name].kind == "vocap"
             ]
             rules = {tokenizer.name: results.rule_of(tokenizer) for tokenizer in own}
             pairs += [(one, name) for name, rule in rules.items() if not (rule and rule.needs_text)]
@@ -388,9 +469,11 @@ def by_sizes(results: Results, found: Sequence[Size]) -> list[tuple[Size, str]]:
 
 
 def front_page(results: Results) -> list[str]:
-    """The tokenizers of the example sentences: of the smallest T the reference and the best, or the next.
+    """The tokenizers of the example sentences: of the smallest T the reference and the
+    best, or the next.
 
-    Without tokenizers of one T the first of the configuration; none where none has been made by this run.
+    Without tokenizers of one T the first of the configuration; none where none has been
+    made by this run.
     """
     pairs = [[one.reference, one.rival] for one in sizes(results) if one.compared]
     own = [one.name for one in results.configured_tokenizers() if one.kind not in NOT_MERGED]
@@ -410,13 +493,17 @@ def asked(results: Results, tokenizer: Tokenizer) -> int | None:
     """T as configured; a tokenizer of little text has fewer ids."""
     allocation = results.allocation_of(tokenizer) if tokenizer.kind == "vocap" else None
     total = as_number(
-        allocation.setting("total") if allocation else find(tokenizer.description, "settings", "total")
+        allocation.setting("total")
+        if allocation
+        else find(tokenizer.description, "settings", "total")
     )
     return tokenizer.total if total is None else total
 
 
 def kind_label(results: Results, tokenizer: Tokenizer) -> str:
-    """The kind as a noun phrase; of an allocation by a rule that reads the text, the name of the rule."""
+    """The kind as a noun phrase; of an allocation by a rule that reads the text, the
+    name of the rule.
+    """
     rule = results.rule_of(tokenizer)
     if rule and rule.needs_text:
         return rule.name.upper()
@@ -427,38 +514,55 @@ def kind_label(results: Results, tokenizer: Tokenizer) -> str:
 def regime(tokenizer: Tokenizer) -> str:
     """The model and its cuts before merging; ALP is compared inside one regime.
 
-    All tokenizers of a run are normalised by its section `text`; the files of those from elsewhere do not say.
+    All tokenizers of a run are normalised by its section `text`; the files of those
+    from elsewhere do not say.
     """
     if tokenizer.kind == "file":
         return ELSEWHERE
-    model = f"{KINDS['bpe'].label} {_units(tokenizer)}".strip() if _is_byte_pair(tokenizer) else "unigram"
+    model = (
+        f"{KINDS['bpe'].label} {_units(tokenizer)}".strip()
+        if _is_byte_pair(tokenizer)
+        else "unigram"
+    )
     symbols = find(tokenizer.description, "settings", "user_defined_symbols")
     return f"{model}, symbols {', '.join(map(str, symbols))}" if symbols else model
 
 
 def apart_by_text(regimes: dict[str, list[str]]) -> str:
-    """The limit of comparing ALP between tokenizers, by regime, in words; empty for one regime."""
+    """The limit of comparing ALP between tokenizers, by regime, in words; empty for one
+    regime.
+    """
     if len(regimes) < 2:
         return ""
     listed = "; ".join(f"{regime} ({', '.join(names)})" for regime, names in regimes.items())
     return (
-        "ALP compares tokenizers that normalise text, and cut it before merging, alike. Between these groups a "
+        "ALP compares tokenizers that normalise text, and cut it before merging, alike. Between "
+        "these groups a "
         f"difference in ALP is one of the cuts too: {listed}."
     )
 
 
 def method(results: Results, tokenizer: Tokenizer) -> str:
-    """The method that chose a tokenizer's pieces: a rule of allocation, or one training."""
+    """The method that chose a tokenizer's pieces: a rule of allocation, or one
+    training.
+    """
     if rule := results.rule_of(tokenizer):
         return f"allocation, {rule.label} rule"
-    said = [{"vocap": "allocation", "joint": "one training on all languages"}.get(tokenizer.kind, tokenizer.kind)]
+    said = [
+        {"vocap": "allocation", "joint": "one training on all languages"}.get(
+            tokenizer.kind, tokenizer.kind
+        )
+    ]
     if tokenizer.kind == "joint":
         said.append(weights(tokenizer))
     elif _is_byte_pair(tokenizer):
         settings = find(tokenizer.description, "settings")
         first, fairness = (as_number(find(settings, key)) for key in ("from", "fairness"))
         parity = tokenizer.kind == "parity-bpe"
-        said = [f"{'parity' if parity else 'weighted'} merges {_units(tokenizer)}".strip(), weights(tokenizer)]
+        said = [
+            f"{'parity' if parity else 'weighted'} merges {_units(tokenizer)}".strip(),
+            weights(tokenizer),
+        ]
         if parity and first:
             said.append(f"after {first:,} weighted ones")
         elif fairness and not parity:
@@ -471,9 +575,13 @@ def _is_byte_pair(tokenizer: Tokenizer) -> bool:
 
 
 def _units(tokenizer: Tokenizer) -> str:
-    """The units of byte-pair encoding and its cuts before merging, by its description."""
+    """The units of byte-pair encoding and its cuts before merging, by its
+    description.
+    """
     keys = ("unit", "split", "regex", "digits", "contractions")
-    unit, split, regex, digits, contractions = (find(tokenizer.description, "settings", key) for key in keys)
+    unit, split, regex, digits, contractions = (
+        find(tokenizer.description, "settings", key) for key in keys
+    )
     cut = {"words": "inside words", "spaces": "between spaces", "regex": f"cut by {regex}"}
     said = [f"of {unit}" if unit else "", cut.get(str(split), f"cut as {split}" if split else "")]
     more = [f"digits {digits}"] * bool(digits)
@@ -482,7 +590,8 @@ def _units(tokenizer: Tokenizer) -> str:
 
 
 def text_facts(tokenizer: Tokenizer) -> dict[str, Any]:
-    """The numbers among `lines`, `word_types`, `alpha` and `beta` that `description.json` has under `text`.
+    """The numbers among `lines`, `word_types`, `alpha` and `beta` that
+    `description.json` has under `text`.
 
     `sample` is True where the lines were drawn from more.
     """
@@ -493,7 +602,9 @@ def text_facts(tokenizer: Tokenizer) -> dict[str, Any]:
 
 
 def weights(tokenizer: Tokenizer) -> str:
-    """The exponents that weigh languages, in words; empty where the description has none."""
+    """The exponents that weigh languages, in words; empty where the description has
+    none.
+    """
     facts = text_facts(tokenizer)
     return ", ".join(f"{name} {facts[name]:g}" for name in ("alpha", "beta") if name in facts)
 

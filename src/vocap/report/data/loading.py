@@ -1,4 +1,6 @@
-"""Reads the stages' files into `Results`. Missing files are left out, a malformed one is an error."""
+"""Reads the stages' files into `Results`. Missing files are left out, a malformed one
+is an error.
+"""
 
 import contextlib
 import json
@@ -37,7 +39,8 @@ from vocap.tokenizers.settings import KINDS
 
 PACKAGES = ("sentencepiece", "tokenizers", "numpy", "altair", "vl-convert-python", "snakemake")
 FORMS = ("sentencepiece.model", "tokenizer.json", "huggingface")  # of a tokenizer
-# tables of a tokenizer by their name in `Tokenizer`: a column that each must have, and those that are numbers
+# tables of a tokenizer by their name in `Tokenizer`: a column that each must have, and
+# those that are numbers
 TOKENIZER_TABLES = {
     "evaluation": ("evaluation.tsv", "alp", COLUMNS[2:]),
     "parity": ("parity.tsv", "share", ("lines", "identical", "share")),
@@ -49,7 +52,9 @@ SHARES = ("n", "q", "weight", "size", "gain", "own_pieces")  # numbers of alloca
 DEAD_SHOWN = 100  # dead pieces that the page lists; pieces.tsv has them all
 DIFF_COUNTS = ("count", "tokens_a", "tokens_b", "uses_a", "uses_b")
 DIFF_WORDS, DIFF_PIECES = 300, 50  # changed words; pieces that only one has, on each side
-DIFF_SCANNED = 10_000  # rows of a comparison's pieces.tsv, the most used first, that are looked through for them
+# rows of a comparison's pieces.tsv, the most used first, that are looked through for
+# them
+DIFF_SCANNED = 10_000
 SECTIONS = {  # results by kind, and the section of the configuration that names them
     "allocations": ("allocation",),
     "tokenizers": ("tokenizers",),
@@ -60,7 +65,8 @@ SECTIONS = {  # results by kind, and the section of the configuration that names
 
 
 class Selection:
-    """The results that the configuration names; others in the folder, of earlier configurations, are not shown.
+    """The results that the configuration names; others in the folder, of earlier
+    configurations, are not shown.
 
     Sections that the settings lack are shown whole: their names are None.
     """
@@ -75,7 +81,9 @@ class Selection:
             self.named[kind] = None if entries is None else list(map(str, entries))
 
     def shows(self, kind: str, name: str) -> bool:
-        """Whether the page shows it; names that it does not show are recorded in `left`."""
+        """Whether the page shows it; names that it does not show are recorded in
+        `left`.
+        """
         named = self.named[kind]
         shown = named is None or name in named
         if not shown:
@@ -85,13 +93,20 @@ class Selection:
     def folders(self, kind: str, paths: Iterable[Path]) -> dict[str, Path]:
         """The folders of these files that are shown, by their names."""
         found = {path.parent.name: path.parent for path in sorted(paths)}
-        return {name: path for name, path in found.items() if not name.startswith(".") and self.shows(kind, name)}
+        return {
+            name: path
+            for name, path in found.items()
+            if not name.startswith(".") and self.shows(kind, name)
+        }
 
 
-def load_results(folder: Path, table: Path | None, title: str | None, settings: dict, parallel_text="") -> Results:
+def load_results(
+    folder: Path, table: Path | None, title: str | None, settings: dict, parallel_text=""
+) -> Results:
     """Read all stages' outputs under `folder`; no stage has to be there.
 
-    Without a title it is that of `settings`, or made. Raises VocapError naming file and line for a malformed file.
+    Without a title it is that of `settings`, or made. Raises VocapError naming file and
+    line for a malformed file.
     """
     known = read_languages(table)
     selection = Selection(settings, natural(known))
@@ -102,19 +117,26 @@ def load_results(folder: Path, table: Path | None, title: str | None, settings: 
     curves = {code: read_points(path / "curve.tsv") for code, path in paths.items()}
     path = folder / "corpora" / "weights.tsv"
     rows = read_tsv(path, ("language", "n")) if path.exists() else ()
-    weights = {row["language"]: row for row in rows if selection.shows("languages", row["language"])}
+    weights = {
+        row["language"]: row for row in rows if selection.shows("languages", row["language"])
+    }
     paths = selection.folders("allocations", folder.glob("allocation/*/allocation.tsv"))
     allocations = [read_allocation(path, selection) for path in paths.values()]
     files = [*folder.glob("tokenizers/*/*.tsv"), *folder.glob("tokenizers/*/description.json")]
     paths = selection.folders("tokenizers", files)
-    tokenizers = [read_tokenizer(path, find(settings, "tokenizers", name, "kind")) for name, path in paths.items()]
+    tokenizers = [
+        read_tokenizer(path, find(settings, "tokenizers", name, "kind"))
+        for name, path in paths.items()
+    ]
 
     # the languages of the run, by name, and all rows in their order
     codes = selection.named["languages"]
     if codes is None:
         codes = {*corpora, *curves, *(code for entry in allocations for code in entry.sizes)}
     found = [known.get(code) or Language(code, code, "", "unknown", {}) for code in codes]
-    languages = {one.code: one for one in sorted(found, key=lambda one: (one.name.casefold(), one.code))}
+    languages = {
+        one.code: one for one in sorted(found, key=lambda one: (one.name.casefold(), one.code))
+    }
 
     # models, and comparisons of tokenizers
     inputs, no_inputs = load_inputs(folder, curves, weights)
@@ -126,17 +148,29 @@ def load_results(folder: Path, table: Path | None, title: str | None, settings: 
         title=title or find(settings, "report", "title") or _title(len(languages), tokenizers),
         languages=languages,
         corpora=corpora,
-        packages=[read_object(path) for path in sorted(folder.glob("corpora/starter/archives/*.json"))],
+        packages=[
+            read_object(path) for path in sorted(folder.glob("corpora/starter/archives/*.json"))
+        ],
         weights=weights,
         curves=curves,
-        allocations={entry.name: _order(entry, ("shares",), languages, selection) for entry in allocations},
-        tokenizers={entry.name: _order(entry, TOKENIZER_TABLES, languages, selection) for entry in tokenizers},
+        allocations={
+            entry.name: _order(entry, ("shares",), languages, selection) for entry in allocations
+        },
+        tokenizers={
+            entry.name: _order(entry, TOKENIZER_TABLES, languages, selection)
+            for entry in tokenizers
+        },
         models={name: read_model(path) for name, path in models.items()},
         training_bytes=_training_bytes(folder, languages),
-        finetuned={n: read_finetuned(path) for n, path in selection.folders("fine-tuned models", tasks).items()},
+        finetuned={
+            n: read_finetuned(path)
+            for n, path in selection.folders("fine-tuned models", tasks).items()
+        },
         correlation=[point for point in points if point.language in languages],
         unreached=unreached(folder / "vocabularies", languages, parse_sizes(studied)),
-        diffs=load_diffs(folder / "tokenizers" / "diff", {entry.name for entry in tokenizers}, languages),
+        diffs=load_diffs(
+            folder / "tokenizers" / "diff", {entry.name for entry in tokenizers}, languages
+        ),
         settings=settings,
         versions=_versions(),
         left={kind: sorted(names) for kind, names in selection.left.items() if names},
@@ -146,16 +180,21 @@ def load_results(folder: Path, table: Path | None, title: str | None, settings: 
         folder=folder.as_posix(),
         sizes=_sizes(folder, [entry.name for entry in tokenizers], languages),
     )
-    results.sentences.extend(find_sentences(folder, results))  # of the same object: comparisons are kept with it
+    # of the same object: comparisons are kept with it
+    results.sentences.extend(find_sentences(folder, results))
     return results
 
 
 def _order(entry: Any, tables: Iterable[str], codes: Iterable[str], selection: Selection) -> Any:
-    """`entry` with the rows of languages that are shown in these tables, in the order of `codes`."""
+    """`entry` with the rows of languages that are shown in these tables, in the order
+    of `codes`.
+    """
     rank = {code: place for place, code in enumerate(codes)}
     shown = {}
     for name in tables:
-        rows = [row for row in getattr(entry, name) if selection.shows("languages", row["language"])]
+        rows = [
+            row for row in getattr(entry, name) if selection.shows("languages", row["language"])
+        ]
         shown[name] = sorted(rows, key=lambda row: rank.get(row["language"], len(rank)))
     return replace(entry, **shown)
 
@@ -191,7 +230,9 @@ def _sizes(folder: Path, names: Sequence[str], shown: Mapping[str, object]) -> d
 
 
 def _training_bytes(folder: Path, languages: Collection[str]) -> dict[str, int]:
-    """Bytes of each language's text that models are trained on, the same for all tokenizers."""
+    """Bytes of each language's text that models are trained on, the same for all
+    tokenizers.
+    """
     described = sorted(folder.glob("pretraining/tokens/*/*/description.json"))
     sizes = {path.parent.name: find(read_object(path), "train", "bytes") for path in described}
     return {code: size for code, size in sizes.items() if code in languages and size is not None}
@@ -200,9 +241,11 @@ def _training_bytes(folder: Path, languages: Collection[str]) -> dict[str, int]:
 def read_rows(
     path: Path, required: Sequence[str], numbers: Sequence[str] = (), most: int | None = None
 ) -> list[dict]:
-    """The first `most` rows of a table, cells of the columns `numbers` as numbers; None where one is empty.
+    """The first `most` rows of a table, cells of the columns `numbers` as numbers; None
+    where one is empty.
 
-    Raises VocapError, naming file and line, for a column that is not there and for another text.
+    Raises VocapError, naming file and line, for a column that is not there and for
+    another text.
     """
     rows: list[dict[str, Any]] = list(islice(read_tsv(path, required), most))
     for line, row in enumerate(rows, start=2):
@@ -218,8 +261,12 @@ def read_rows(
 
 
 def read_allocation(folder: Path, selection: Selection) -> plain.Allocation:
-    """One allocation; of a rule that makes models, the model of each language is the one point of its curve."""
-    rows, summary, vocabulary = (folder / name for name in ("allocation.tsv", "summary.json", "vocabulary.tsv"))
+    """One allocation; of a rule that makes models, the model of each language is the
+    one point of its curve.
+    """
+    rows, summary, vocabulary = (
+        folder / name for name in ("allocation.tsv", "summary.json", "vocabulary.tsv")
+    )
     own = selection.folders("languages", folder.glob("vocabularies/*/curve.tsv"))
     points = {code: read_points(path / "curve.tsv") for code, path in own.items()}
     return plain.Allocation(
@@ -232,7 +279,9 @@ def read_allocation(folder: Path, selection: Selection) -> plain.Allocation:
 
 
 def read_tokenizer(folder: Path, configured: str | None) -> plain.Tokenizer:
-    """One tokenizer with its tables; `configured` is its kind by the configuration, if that names it."""
+    """One tokenizer with its tables; `configured` is its kind by the configuration, if
+    that names it.
+    """
     there = {path.name for path in folder.iterdir()}
     description = read_object(folder / "description.json") if "description.json" in there else {}
     tables = {
@@ -242,10 +291,13 @@ def read_tokenizer(folder: Path, configured: str | None) -> plain.Tokenizer:
     listed = description.get("dead") and "pieces.tsv" in there
     pieces = read_rows(folder / "pieces.tsv", ("piece", "status")) if listed else []
     dead = [row for row in pieces if row["status"] == "dead"][:DEAD_SHOWN]
-    # files that its kind has: a tokenizer from elsewhere is evaluated, and one by pairs is its own export
+    # files that its kind has: a tokenizer from elsewhere is evaluated, and one by pairs
+    # is its own export
     made = there & {"description.json", "parity.tsv", "pieces.tsv"}
     kind = description.get("kind") or configured or ("unknown" if made else "file")
-    expected = {"evaluation.tsv"} | (set() if kind == "file" else {"description.json", "parity.tsv", "pieces.tsv"})
+    expected = {"evaluation.tsv"} | (
+        set() if kind == "file" else {"description.json", "parity.tsv", "pieces.tsv"}
+    )
     if kind in KINDS and KINDS[kind].file == "tokenizer.json":
         expected -= {"parity.tsv"}
     return plain.Tokenizer(
@@ -257,12 +309,16 @@ def read_tokenizer(folder: Path, configured: str | None) -> plain.Tokenizer:
         missing=tuple(sorted(expected - there)),
         kind=kind,
         forms=tuple(name for name in FORMS if name in there),
-        bits={part: read_lengths(folder / BITS_FILE, part) for part in PARTS} if BITS_FILE in there else {},
+        bits={part: read_lengths(folder / BITS_FILE, part) for part in PARTS}
+        if BITS_FILE in there
+        else {},
     )
 
 
 def read_model(folder: Path) -> plain.Model:
-    """One pre-trained model. Raises VocapError, naming file and line, for metrics that cannot be read."""
+    """One pre-trained model. Raises VocapError, naming file and line, for metrics that
+    cannot be read.
+    """
     description, path = folder / "description.json", folder / "metrics.jsonl"
     rows = []
     for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
@@ -271,31 +327,45 @@ def read_model(folder: Path) -> plain.Model:
             _ = [rows[-1][name] for name in ("step", "exact_loss", "bits_per_byte")]
         except (ValueError, KeyError, TypeError):
             raise VocapError(
-                f"{path}, line {number}: no line of metrics; delete the file and run its stage again"
+                f"{path}, line {number}: no line of metrics; delete the file and run its stage "
+                "again"
             ) from None
     lines = folder / "code-length.npz"
     bits = {part: read_lengths(lines, part) for part in PARTS} if lines.exists() else {}
-    return plain.Model(folder.name, read_object(description) if description.exists() else {}, rows, bits)
+    return plain.Model(
+        folder.name, read_object(description) if description.exists() else {}, rows, bits
+    )
 
 
 def read_studied(path: Path) -> list[Measured]:
     """The points of the correlation study; none where there is no such file."""
     numbers = ("size", "alp", "f1", "seeds", "steps")
-    return [Measured(**row) for row in (read_rows(path, Measured._fields, numbers) if path.exists() else [])]
+    return [
+        Measured(**row)
+        for row in (read_rows(path, Measured._fields, numbers) if path.exists() else [])
+    ]
 
 
 def read_finetuned(folder: Path) -> plain.Finetuned:
-    """One fine-tuned model. Raises VocapError for files that `vocap score` or `vocap average` did not write."""
-    tasks = {task: _task_scores(folder / task) for task in TASKS if (folder / task / SELECTION).exists()}
+    """One fine-tuned model. Raises VocapError for files that `vocap score` or
+    `vocap average` did not write.
+    """
+    tasks = {
+        task: _task_scores(folder / task) for task in TASKS if (folder / task / SELECTION).exists()
+    }
     path = folder / "average.json"
     if not path.exists():
         missing = tuple(task for task in TASKS if task not in tasks or not tasks[task].overall)
         return plain.Finetuned(folder.name, tasks, missing=missing)
     said = read_object(path)
     try:
-        return plain.Finetuned(folder.name, tasks, said["average"], said["std"], tuple(said["missing"]))
+        return plain.Finetuned(
+            folder.name, tasks, said["average"], said["std"], tuple(said["missing"])
+        )
     except (KeyError, TypeError):
-        raise VocapError(f"{path}: not a file of vocap average; delete it and run its stage again") from None
+        raise VocapError(
+            f"{path}: not a file of vocap average; delete it and run its stage again"
+        ) from None
 
 
 def _task_scores(folder: Path) -> plain.TaskScores:
@@ -306,8 +376,11 @@ def _task_scores(folder: Path) -> plain.TaskScores:
     return plain.TaskScores(read_selection(folder), measured)
 
 
-def load_diffs(folder: Path, tokenizers: Collection[str], languages: Sequence[str]) -> list[plain.Diff]:
-    """The comparisons under `folder` of two of these tokenizers, by name; rows of these languages, in their order.
+def load_diffs(
+    folder: Path, tokenizers: Collection[str], languages: Sequence[str]
+) -> list[plain.Diff]:
+    """The comparisons under `folder` of two of these tokenizers, by name; rows of these
+    languages, in their order.
 
     Raises VocapError, naming the file, for malformed tables.
     """
@@ -316,7 +389,9 @@ def load_diffs(folder: Path, tokenizers: Collection[str], languages: Sequence[st
         summary = read_object(path)
         # of a path results/tokenizers/NAME/FILE, or of its folder
         paths = [Path(str(summary.get(side))) for side in "ab"]
-        names = [one.parent.name if one.suffix in (".model", ".json") else one.name for one in paths]
+        names = [
+            one.parent.name if one.suffix in (".model", ".json") else one.name for one in paths
+        ]
         if any(name not in tokenizers for name in names):
             continue
         listed = {row["language"]: row for row in summary.get("languages", ())}
@@ -324,17 +399,28 @@ def load_diffs(folder: Path, tokenizers: Collection[str], languages: Sequence[st
             read_rows(path.with_name(f"{table}.tsv"), (key, "split_a"), DIFF_COUNTS)
             for table, key in (("words", "word"), ("examples", "line"))
         )
-        words, examples = ([row for row in rows if row["language"] in languages] for rows in (words, examples))
+        words, examples = (
+            [row for row in rows if row["language"] in languages] for rows in (words, examples)
+        )
         words.sort(key=lambda row: (-row["count"], row["language"], row["word"]))
-        pieces = read_rows(path.with_name("pieces.tsv"), ("piece", "status"), DIFF_COUNTS, most=DIFF_SCANNED)
-        only = [[row for row in pieces if row["status"] == f"only_{side}"][:DIFF_PIECES] for side in "ab"]
+        pieces = read_rows(
+            path.with_name("pieces.tsv"), ("piece", "status"), DIFF_COUNTS, most=DIFF_SCANNED
+        )
+        only = [
+            [row for row in pieces if row["status"] == f"only_{side}"][:DIFF_PIECES]
+            for side in "ab"
+        ]
         rows = [listed[language] for language in languages if language in listed]
-        found.append(plain.Diff(path.parent.name, *names, summary, rows, words[:DIFF_WORDS], examples, *only))
+        found.append(
+            plain.Diff(path.parent.name, *names, summary, rows, words[:DIFF_WORDS], examples, *only)
+        )
     return found
 
 
 def load_settings(path: Path | None, text: str | None) -> dict[str, Any]:
-    """The merged configuration from a JSON or YAML file, or from JSON text; empty where neither is given."""
+    """The merged configuration from a JSON or YAML file, or from JSON text; empty where
+    neither is given.
+    """
     if path is not None:
         settings, where = read_yaml(path), str(path)
     else:
@@ -342,21 +428,31 @@ def load_settings(path: Path | None, text: str | None) -> dict[str, Any]:
         try:
             settings = json.loads(text or "{}")
         except ValueError as error:
-            raise UsageError(f"{where}: not JSON ({error}); give the merged configuration as one object") from None
+            raise UsageError(
+                f"{where}: not JSON ({error}); give the merged configuration as one object"
+            ) from None
     if not isinstance(settings, dict):
-        raise UsageError(f"{where}: a {type(settings).__name__}, not a configuration; give keys and values")
+        raise UsageError(
+            f"{where}: a {type(settings).__name__}, not a configuration; give keys and values"
+        )
     return settings
 
 
-def load_inputs(folder: Path, curves: Mapping[str, Sequence[Point]], shown: Collection[str]) -> tuple[Inputs, str]:
-    """The languages that `vocap allocate` would take, of those `shown`, and the reason where there are none.
+def load_inputs(
+    folder: Path, curves: Mapping[str, Sequence[Point]], shown: Collection[str]
+) -> tuple[Inputs, str]:
+    """The languages that `vocap allocate` would take, of those `shown`, and the reason
+    where there are none.
 
-    `folder` holds the results of the stages. An index of pieces that is missing, or of other sizes than the curve,
-    is not made here: a report only reads. Raises VocapError for damaged files.
+    `folder` holds the results of the stages. An index of pieces that is missing, or of
+    other sizes than the curve, is not made here: a report only reads. Raises VocapError
+    for damaged files.
     """
     weights = folder / "corpora" / "weights.tsv"
     if not weights.exists() or not any(folder.glob(f"vocabularies/*/{NAME}")):
-        return Inputs([]), f"There is no weights.tsv, or no {NAME}, the index of a language’s pieces."
+        return Inputs(
+            []
+        ), f"There is no weights.tsv, or no {NAME}, the index of a language’s pieces."
     languages = []
     for code, n in sorted(read_weights(weights).items()):
         points = [point for point in curves.get(code, ()) if point.ok]
@@ -380,13 +476,15 @@ SCRIPTS = ("Latn", "Cyrl", "Arab", "Deva", "Jpan", "Thai")  # taken first: the m
 READ = 300  # held-out lines of a language that a line is chosen from
 SHORT, LONG = 30, 90  # characters of a line that reads as a sentence and fits the page
 MARKUP = frozenset("{}<>[]|$%&#=_*/\\@~^`+\u2581")
-Cutter = Callable[[str], tuple[list[plain.Stretch], int]]  # a line's stretches, and the number of its tokens
+# a line's stretches, and the number of its tokens
+Cutter = Callable[[str], tuple[list[plain.Stretch], int]]
 
 
 def find_sentences(folder: Path, results: Results) -> list[plain.Sentence]:
     """One held-out line of each of six scripts, cut by the tokenizers of `front_page`.
 
-    None where models or held-out lines are not there. `folder` holds the results of the stages.
+    None where models or held-out lines are not there. `folder` holds the results of the
+    stages.
     """
     names = front_page(results)
     if not names or not all(results.tokenizers[name].forms for name in names):
@@ -402,8 +500,12 @@ def find_sentences(folder: Path, results: Results) -> list[plain.Sentence]:
 
 
 def candidates(results: Results) -> list[str]:
-    """Languages, the first of each script at the head: it has the most lines. Then all others, by their lines."""
-    ordered = sorted(results.languages, key=lambda code: (-(results.lines(code) or 0), results.rank(code)))
+    """Languages, the first of each script at the head: it has the most lines. Then all
+    others, by their lines.
+    """
+    ordered = sorted(
+        results.languages, key=lambda code: (-(results.lines(code) or 0), results.rank(code))
+    )
     first: dict[str, str] = {}
     for code in ordered:
         if script := results.languages[code].script:
@@ -413,45 +515,62 @@ def candidates(results: Results) -> list[str]:
     return head + [code for code in ordered if code not in head]
 
 
-def choose(language: str, script: str, lines: Sequence[str], cutters: Sequence[Cutter]) -> plain.Sentence | None:
-    """A typical line: of those that read as sentences the first whose ratio of tokens is nearest that of all.
+def choose(
+    language: str, script: str, lines: Sequence[str], cutters: Sequence[Cutter]
+) -> plain.Sentence | None:
+    """A typical line: of those that read as sentences the first whose ratio of tokens
+    is nearest that of all.
 
-    Lines that all tokenizers cut alike are taken only where there is no other. None where no line has a fitting
-    length, or the text of the tokens is not the line.
+    Lines that all tokenizers cut alike are taken only where there is no other. None
+    where no line has a fitting length, or the text of the tokens is not the line.
     """
     fitting = [line for line in lines if SHORT <= len(line) <= LONG and "\ufffd" not in line]
     typical = [line for line in fitting if reads(line, script)] or fitting
-    found = [plain.Sentence(language, line, [cutter(line) for cutter in cutters]) for line in typical]
-    found = [one for one in found if all("".join(text for text, _ in cut) == one.text for cut, _ in one.cuts)]
+    found = [
+        plain.Sentence(language, line, [cutter(line) for cutter in cutters]) for line in typical
+    ]
+    found = [
+        one
+        for one in found
+        if all("".join(text for text, _ in cut) == one.text for cut, _ in one.cuts)
+    ]
     found = [one for one in found if any(cut != one.cuts[0] for cut in one.cuts)] or found
     if not found:
         return None
     counts = [[count for _, count in one.cuts] for one in found]
     whole = sum(count[-1] for count in counts) / sum(count[0] for count in counts)
-    return min(zip(found, counts, strict=True), key=lambda pair: abs(pair[1][-1] / pair[1][0] - whole))[0]
+    return min(
+        zip(found, counts, strict=True), key=lambda pair: abs(pair[1][-1] / pair[1][0] - whole)
+    )[0]
 
 
 def reads(line: str, script: str) -> bool:
     """Whether a line is words in its script, without markup and placeholders."""
     if MARKUP & set(line) or "  " in line:
         return False
-    letters = [character for character in line if unicodedata.category(character)[0] in "LM"]  # vowel signs too
+    # vowel signs too
+    letters = [character for character in line if unicodedata.category(character)[0] in "LM"]
     latin = sum(unicodedata.name(character, "").startswith("LATIN") for character in letters)
     mostly = latin > 0.9 * len(letters) if script in ("Latn", "") else latin < 0.1 * len(letters)
     return len(letters) > len(line) / 2 and (mostly or not script)
 
 
 def cutter(folder: Path) -> Cutter:
-    """The cut of the tokenizer in a folder. Raises VocapError, naming the file, for one that is damaged."""
+    """The cut of the tokenizer in a folder. Raises VocapError, naming the file, for one
+    that is damaged.
+    """
     encoder = load_encoder(folder)
 
     def pieces(line: str) -> tuple[list[plain.Stretch], int]:
         found = encoder.processor.encode(line, out_type="immutable_proto").pieces
-        return [(piece.surface, piece.id == encoder.unk_id) for piece in found if piece.surface], len(found)
+        return [
+            (piece.surface, piece.id == encoder.unk_id) for piece in found if piece.surface
+        ], len(found)
 
     def spans(line: str) -> tuple[list[plain.Stretch], int]:
         offsets = encoder.tokenizer.encode(line, add_special_tokens=False).offsets
-        # of tokens that share a character, bytes of it, the first has it; a space before a word is the word's
+        # of tokens that share a character, bytes of it, the first has it; a space
+        # before a word is the word's
         ends = [0]
         for _, end in offsets:
             ends.append(max(end, ends[-1]))

@@ -21,7 +21,8 @@ ALL = "all"  # every language, beside the resource groups
 def find(value: Any, *path: str) -> Any:
     """A value inside nested objects by its keys; None where it is not there.
 
-    >>> find({"settings": {"total": 5}}, "settings", "total"), find({"settings": "none"}, "settings", "total")
+    >>> found = find({"settings": {"total": 5}}, "settings", "total")
+    >>> found, find({"settings": "none"}, "settings", "total")
     (5, None)
     """
     for key in path:
@@ -36,13 +37,16 @@ def as_number(value: Any) -> float | int | None:
 
 @dataclass(frozen=True)
 class Allocation:
-    """One named allocation: its rows, its summary as written, and the rows of its merged vocabulary."""
+    """One named allocation: its rows, its summary as written, and the rows of its
+    merged vocabulary.
+    """
 
     name: str
     shares: list[dict[str, Any]]  # rows of allocation.tsv, cells as numbers or None
     summary: dict[str, Any]
     pieces: int | None  # rows of vocabulary.tsv, None where the file is not there
-    models: dict[str, Point] = field(default_factory=dict)  # of a rule that makes models: each language's own
+    # of a rule that makes models: each language's own
+    models: dict[str, Point] = field(default_factory=dict)
 
     @property
     def rule(self) -> Rule | None:
@@ -51,10 +55,14 @@ class Allocation:
 
     @property
     def settings(self) -> Settings | None:
-        """All its settings; None where the summary lacks them, or has those of a rule that is not here."""
+        """All its settings; None where the summary lacks them, or has those of a rule
+        that is not here.
+        """
         said = find(self.summary, "settings") or {}
         try:
-            return Settings(**{key: value for key, value in said.items() if key in Settings.model_fields})
+            return Settings(
+                **{key: value for key, value in said.items() if key in Settings.model_fields}
+            )
         except ValidationError:
             return None
 
@@ -77,14 +85,18 @@ class Tokenizer:
     evaluation: list[dict[str, Any]]
     parity: list[dict[str, Any]]
     parallel: list[dict[str, Any]]
-    unknown: list[dict[str, str]]  # characters that became <unk>, by language, the most frequent first
+    # characters that became <unk>, by language, the most frequent first
+    unknown: list[dict[str, str]]
     round_trips: list[dict[str, Any]]
     statuses: dict[str, int]  # of pieces.tsv, with their counts; empty without it
     dead: list[dict[str, str]]  # pieces that no text can produce, with the splits that score higher
     missing: tuple[str, ...]  # names of the files that are not there though its kind has them
     kind: str  # of vocap.tokenizers.settings.KINDS
-    forms: tuple[str, ...] = ()  # of sentencepiece.model, tokenizer.json and huggingface, those that are there
-    bits: dict[str, dict[str, Any]] = field(default_factory=dict, compare=False, repr=False)  # of read_lengths
+    forms: tuple[
+        str, ...
+    ] = ()  # of sentencepiece.model, tokenizer.json and huggingface, those that are there
+    # of read_lengths
+    bits: dict[str, dict[str, Any]] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def total(self) -> int | None:
@@ -94,7 +106,9 @@ class Tokenizer:
 
 @dataclass(frozen=True)
 class Diff:
-    """Tokenizer A against B: `summary` as written, and the head of the tables, counts as numbers."""
+    """Tokenizer A against B: `summary` as written, and the head of the tables, counts
+    as numbers.
+    """
 
     name: str
     a: str
@@ -112,10 +126,11 @@ Stretch = tuple[str, bool]  # text of one token, and whether it is <unk>
 
 @dataclass(frozen=True)
 class Sentence:
-    """A held-out line and its cut under each of the tokenizers: stretches that make up the line, number of tokens.
+    """A held-out line and its cut under each of the tokenizers: stretches that make up
+    the line, number of tokens.
 
-    A token without text of its own (all but one of the bytes of a character, a space put before the line) has no
-    stretch.
+    A token without text of its own (all but one of the bytes of a character, a space
+    put before the line) has no stretch.
     """
 
     language: str
@@ -125,12 +140,15 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Model:
-    """One pre-trained model: its description as written (empty without the file), and its lines of metrics."""
+    """One pre-trained model: its description as written (empty without the file), and
+    its lines of metrics.
+    """
 
     name: str
     description: dict[str, Any]
     rows: list[dict[str, Any]]
-    bits: dict[str, dict[str, Any]] = field(default_factory=dict, compare=False, repr=False)  # of read_lengths
+    # of read_lengths
+    bits: dict[str, dict[str, Any]] = field(default_factory=dict, compare=False, repr=False)
 
     def setting(self, *path: str) -> Any:
         """A value of the description by its keys, None where it is not there."""
@@ -138,14 +156,21 @@ class Model:
 
     @property
     def objective(self) -> str:
-        """`masked` or `causal`; descriptions of earlier versions, which knew no other, lack it."""
+        """`masked` or `causal`; descriptions of earlier versions, which knew no other,
+        lack it.
+        """
         return self.setting("settings", "objective") or "masked"
 
     @property
     def loss(self) -> str:
         """The kind of its loss, with the settings that distinguish two of a kind."""
         loss = self.setting("settings", "loss") or {}
-        names = {"k": "k = {}", "tau": "tau = {:,}", "negatives": "{:,} negatives", "uniform": "{:,} uniform"}
+        names = {
+            "k": "k = {}",
+            "tau": "tau = {:,}",
+            "negatives": "{:,} negatives",
+            "uniform": "{:,} uniform",
+        }
         facts = [text.format(loss[key]) for key, text in names.items() if loss.get(key)]
         if loss.get("finish"):
             facts.append(f"last {100 * loss['finish']:.3g} % full")
@@ -156,7 +181,8 @@ class Model:
 class TaskScores:
     """A model's scores on one task: selection.json as written, and the rows of summary.tsv.
 
-    `measured`: language (or the mean over all), then measure, to `mean` and `std` in percent over the seeds.
+    `measured`: language (or the mean over all), then measure, to `mean` and `std` in
+    percent over the seeds.
     """
 
     selection: dict[str, Any]
@@ -181,7 +207,9 @@ class Finetuned:
     tasks: dict[str, TaskScores] = field(default_factory=dict)
     average: float | None = None  # over the tasks with a score; None where there is none
     average_std: float | None = None  # over seeds
-    missing: tuple[str, ...] = ()  # tasks without a score; where there are none the average is the paper's
+    missing: tuple[
+        str, ...
+    ] = ()  # tasks without a score; where there are none the average is the paper's
 
     @property
     def scores(self) -> dict[tuple[str, str], float]:
@@ -201,7 +229,9 @@ class Finetuned:
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """All data of the page; an object is itself alone, so that what is computed from it can be kept."""
+    """All data of the page; an object is itself alone, so that what is computed from it
+    can be kept.
+    """
 
     title: str
     languages: dict[str, Language]  # those of the run, sorted by name: the order of all rows below
@@ -217,15 +247,19 @@ class Results:
     correlation: list[Measured]
     settings: dict[str, Any]
     versions: dict[str, str]
-    unreached: dict[str, list[int]] = field(default_factory=dict)  # by language, sizes that the study lacks
+    # by language, sizes that the study lacks
+    unreached: dict[str, list[int]] = field(default_factory=dict)
     diffs: list[Diff] = field(default_factory=list)  # pairs of tokenizers that were compared
-    left: dict[str, list[str]] = field(default_factory=dict)  # by kind, names of other configurations' results
+    # by kind, names of other configurations' results
+    left: dict[str, list[str]] = field(default_factory=dict)
     inputs: Inputs = field(default_factory=lambda: Inputs([]))  # of an allocation
     no_inputs: str = ""  # the reason that there are none
     parallel_text: str = ""  # the name of that of the tokenizers' evaluation
     folder: str = "results"  # of the stages' results, as the caller named it
-    sizes: dict[str, Sizes] = field(default_factory=dict)  # curves over T, by the tokenizer that has one
-    sentences: list[Sentence] = field(default_factory=list)  # cut by the tokenizers of the front page
+    # curves over T, by the tokenizer that has one
+    sizes: dict[str, Sizes] = field(default_factory=dict)
+    # cut by the tokenizers of the front page
+    sentences: list[Sentence] = field(default_factory=list)
 
     def section(self, *path: str) -> dict[str, Any]:
         """A section of the configuration by its keys; empty where there is none."""
@@ -234,30 +268,41 @@ class Results:
     def allocation_of(self, tokenizer: Tokenizer) -> Allocation | None:
         """The allocation that a VOCAP tokenizer was made from; None where it is not known.
 
-        The configuration names it; without one it is the allocation of the tokenizer's own name.
+        The configuration names it; without one it is the allocation of the tokenizer's
+        own name.
         """
         name = self.section("tokenizers", tokenizer.name).get("allocation")
         return self.allocations.get(name if isinstance(name, str) else tokenizer.name)
 
     def probabilities(self, tokenizer: Tokenizer) -> dict[str, float]:
-        """q by language of the allocation that a VOCAP tokenizer was made from; empty where it is not known."""
+        """q by language of the allocation that a VOCAP tokenizer was made from; empty
+        where it is not known.
+        """
         allocation = self.allocation_of(tokenizer)
         shares = allocation.shares if allocation else []
         return {share["language"]: share["q"] for share in shares if share["q"] is not None}
 
     def rule_of(self, tokenizer: Tokenizer) -> Rule | None:
-        """The rule of allocation of a VOCAP tokenizer; None for other kinds, and where it is not known."""
+        """The rule of allocation of a VOCAP tokenizer; None for other kinds, and where
+        it is not known.
+        """
         allocation = self.allocation_of(tokenizer) if tokenizer.kind == "vocap" else None
         return allocation.rule if allocation else None
 
     def configured(self, section: str, names: Iterable[str]) -> list[str]:
-        """The names in the order of a configuration section, then those that it does not have, as they come."""
+        """The names in the order of a configuration section, then those that it does
+        not have, as they come.
+        """
         rank = {str(name): place for place, name in enumerate(self.section(section))}
         return sorted(names, key=lambda name: rank.get(name, len(rank)))
 
     def computed(self) -> list[Allocation]:
-        """The allocations with known settings and sizes, in the order of the configuration."""
-        entries = [self.allocations[name] for name in self.configured("allocation", self.allocations)]
+        """The allocations with known settings and sizes, in the order of the
+        configuration.
+        """
+        entries = [
+            self.allocations[name] for name in self.configured("allocation", self.allocations)
+        ]
         return [entry for entry in entries if entry.settings and entry.shares]
 
     def configured_tokenizers(self) -> list[Tokenizer]:
@@ -265,16 +310,24 @@ class Results:
         return [self.tokenizers[name] for name in self.configured("tokenizers", self.tokenizers)]
 
     def rank(self, code: str) -> int:
-        """The place of a language in the order of the page; last where the run does not have it."""
-        return next((place for place, one in enumerate(self.languages) if one == code), len(self.languages))
+        """The place of a language in the order of the page; last where the run does not
+        have it.
+        """
+        return next(
+            (place for place, one in enumerate(self.languages) if one == code), len(self.languages)
+        )
 
     def name(self, code: str) -> str:
-        """The name of a language of the run, else of the paper; the code of any other."""
+        """The name of a language of the run, else of the paper; the code of any
+        other.
+        """
         language = self.languages.get(code) or paper_languages().get(code)
         return language.name if language else code
 
     def resource(self, code: str) -> str:
-        """The group of a language of the run, else of the paper; unknown for any other."""
+        """The group of a language of the run, else of the paper; unknown for any
+        other.
+        """
         language = self.languages.get(code) or paper_languages().get(code)
         return language.resource if language else "unknown"
 
@@ -283,7 +336,9 @@ class Results:
         return {"language": code, "name": self.name(code), "resource": self.resource(code)}
 
     def lines(self, code: str) -> int | None:
-        """Lines of a language's corpus, training and held out; None where its stats.json lacks them."""
+        """Lines of a language's corpus, training and held out; None where its
+        stats.json lacks them.
+        """
         stats = self.corpora.get(code, {})
         counts = [stats.get(part) for part in ("train", "heldout")]
         return sum(counts) if all(isinstance(count, int) for count in counts) else None
@@ -293,13 +348,17 @@ class Results:
         return [point for point in self.curves.get(code, ()) if point.ok]
 
     def absent(self, section: str, present: Iterable[str]) -> list[str]:
-        """Names of a configuration section (of a stage of models, its `models`) that have no results."""
+        """Names of a configuration section (of a stage of models, its `models`) that
+        have no results.
+        """
         of_models = section in ("pretraining", "finetuning")
         named = self.section(section, "models") if of_models else self.section(section)
         return [str(name) for name in named if name not in set(present)]
 
     def groups(self) -> list[str]:
-        """Resource groups of the run: the paper's first, then any that the user's table adds."""
+        """Resource groups of the run: the paper's first, then any that the user's table
+        adds.
+        """
         return order_groups({language.resource for language in self.languages.values()})
 
 

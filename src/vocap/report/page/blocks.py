@@ -1,4 +1,6 @@
-"""The blocks of a section. Text is plain and escaped by the template, unless it is Markup."""
+"""The blocks of a section. Text is plain and escaped by the template, unless it is
+Markup.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -36,7 +38,9 @@ class Facts:
 
 @dataclass(frozen=True)
 class Code:
-    """Lines of a file or a program under a title: folded, or with a `remark` open beside it."""
+    """Lines of a file or a program under a title: folded, or with a `remark` open
+    beside it.
+    """
 
     title: str
     text: str
@@ -45,7 +49,10 @@ class Code:
     @classmethod
     def of_file(cls, content: dict[str, Any], name: str) -> "Code":
         """All of a JSON file, as YAML."""
-        return cls(f"All of {name}", yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=100))
+        return cls(
+            f"All of {name}",
+            yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=100),
+        )
 
 
 @dataclass(frozen=True)
@@ -58,7 +65,8 @@ class Fold:
 
 @dataclass(frozen=True)
 class Cuts:
-    """Sentences: language, code, and for each tokenizer its name, number of tokens, and stretches of the text.
+    """Sentences: language, code, and for each tokenizer its name, number of tokens, and
+    stretches of the text.
 
     A stretch is a token's text with its classes in the style sheet.
     """
@@ -103,7 +111,11 @@ def not_run(stage: str, text: str) -> Note:
 
 def without_results(names: Sequence[str], level: Literal["info", "warning"] = "info") -> list[Note]:
     """A note on configured names without results; nothing without names."""
-    return [Note(f"In the configuration, without results here: {', '.join(names)}.", level)] if names else []
+    return (
+        [Note(f"In the configuration, without results here: {', '.join(names)}.", level)]
+        if names
+        else []
+    )
 
 
 def code(text: str) -> Markup:
@@ -133,5 +145,9 @@ def text_of(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int | float):
-        return f"{value:,.6g}".replace("-", "−") if isinstance(value, float) else f"{value:,}".replace("-", "−")
+        return (
+            f"{value:,.6g}".replace("-", "−")
+            if isinstance(value, float)
+            else f"{value:,}".replace("-", "−")
+        )
     return "" if value is None else str(value)

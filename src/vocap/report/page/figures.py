@@ -1,8 +1,9 @@
 """From a Vega-Lite chart to the page, to SVG and to PDF: one set of colours, named once.
 
-A chart names its colours as tokens (`var(--low)`), so that the page's style sheet draws it light or dark;
-files take the light values. Charts that become files use no opacity and one font: with them vl-convert's
-PDF bytes differ between runs (its resource dictionaries come out in any order).
+A chart names its colours as tokens (`var(--low)`), so that the page's style sheet draws
+it light or dark; files take the light values. Charts that become files use no opacity
+and one font: with them vl-convert's PDF bytes differ between runs (its resource
+dictionaries come out in any order).
 """
 
 import json
@@ -19,7 +20,8 @@ import vl_convert
 
 from vocap.languages import RESOURCES
 
-# Okabe and Ito's colours for the groups (distinct under every common colour blindness), darker for white paper
+# Okabe and Ito's colours for the groups (distinct under every common colour blindness),
+# darker for white paper
 PALETTE = {  # light, dark
     "ink": ("#1b1f24", "#e8eaed"),
     "muted": ("#5b6470", "#a3abb5"),
@@ -38,7 +40,12 @@ PALETTE = {  # light, dark
 }
 LIGHT, DARK = ({name: pair[theme] for name, pair in PALETTE.items()} for theme in (0, 1))
 PAGE_FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", Arial, sans-serif'
-SHAPES = {"low": "circle", "mid": "square", "high": "triangle-up"}  # groups differ without colour too
+# groups differ without colour too
+SHAPES = {
+    "low": "circle",
+    "mid": "square",
+    "high": "triangle-up",
+}
 COLOURS = ["accent", "low", "mid", "unknown"]  # of lines and marks that are no groups
 DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [1, 4]]
 STYLES = {  # colour and shape by the kind of a tokenizer
@@ -49,14 +56,25 @@ STYLES = {  # colour and shape by the kind of a tokenizer
     "parity BPE": ("muted", "square"),
 }
 OTHER = ("unknown", "triangle-up")
-MARKS = ["circle", "square", "diamond", "triangle-down", "triangle-right", "cross", "triangle-up", "triangle-left"]
+MARKS = [
+    "circle",
+    "square",
+    "diamond",
+    "triangle-down",
+    "triangle-right",
+    "cross",
+    "triangle-up",
+    "triangle-left",
+]
 PAIR = ("JOINT", "VOCAP")
 WIDTH = 660  # of a figure file, in px; on the page a chart takes its container's width
 
 
 def template(name: str) -> str:
     """A file of the page's templates."""
-    return resources.files("vocap.report.page").joinpath("template", name).read_text(encoding="utf-8")
+    return (
+        resources.files("vocap.report.page").joinpath("template", name).read_text(encoding="utf-8")
+    )
 
 
 def token(name: str) -> str:
@@ -67,7 +85,8 @@ def token(name: str) -> str:
 def palette(groups: Sequence[str], suffix: str = "") -> alt.Scale:
     """A colour for each resource group; "-faint" as suffix gives the pale ones."""
     return alt.Scale(
-        domain=list(groups), range=[token((name if name in RESOURCES else "unknown") + suffix) for name in groups]
+        domain=list(groups),
+        range=[token((name if name in RESOURCES else "unknown") + suffix) for name in groups],
     )
 
 
@@ -90,7 +109,9 @@ def chart(rows: Sequence[dict[str, Any]]) -> alt.Chart:
 
 
 def tooltips(**formats: str) -> list[alt.Tooltip]:
-    """A line of a mark's tooltip for each field: `format` or `format|title`; text without a format."""
+    """A line of a mark's tooltip for each field: `format` or `format|title`; text
+    without a format.
+    """
     found = []
     for field_name, text in formats.items():
         form, _, title = text.partition("|")
@@ -110,7 +131,9 @@ def line_chart(
     tooltip: list[alt.Tooltip],
     height: int = 320,
 ) -> alt.LayerChart:
-    """A line for each `model` of the rows, named at its end where there are few; x and y: field and title."""
+    """A line for each `model` of the rows, named at its end where there are few; x and
+    y: field and title.
+    """
     names = list(dict.fromkeys(row["model"] for row in rows))
     # up to 24 lines look different
     colours = alt.Scale(domain=names, range=[token(COLOURS[k % 4]) for k in range(len(names))])
@@ -132,11 +155,16 @@ def line_chart(
 
 
 def joined_pairs(
-    rows: list[dict[str, Any]], ends: list[dict[str, Any]], fields: Sequence[str], measure: str, **x: Any
+    rows: list[dict[str, Any]],
+    ends: list[dict[str, Any]],
+    fields: Sequence[str],
+    measure: str,
+    **x: Any,
 ) -> tuple[alt.Chart, alt.Chart]:
     """A line from JOINT's to VOCAP's value of each row, and the marks at its ends.
 
-    `fields`: the keys of the two in `rows`; `ends` hold `row`, `kind` and `measure`; `x`: options of the axis.
+    `fields`: the keys of the two in `rows`; `ends` hold `row`, `kind` and `measure`;
+    `x`: options of the axis.
     """
     names = alt.Axis(labelFontSize=12, labelLimit=320)
     y = alt.Y("row:N", sort=[row["row"] for row in rows], title=None, axis=names)
@@ -167,23 +195,28 @@ def scatter(
     tooltip: Sequence[alt.Tooltip],
     height: int = HEIGHT,
 ) -> alt.LayerChart:
-    """A mark for each of `rows`, at `x` and `y`, with its `name` where there is space, the first rows' first.
+    """A mark for each of `rows`, at `x` and `y`, with its `name` where there is space,
+    the first rows' first.
 
-    `titles` are of the axes. `kinds`: colour (a name of the palette) and shape by the `kind` of a row, in the
-    order of the legend.
+    `titles` are of the axes. `kinds`: colour (a name of the palette) and shape by the
+    `kind` of a row, in the order of the legend.
     """
     domains = {axis: _domain([row[axis] for row in rows]) for axis in "xy"}
     position = {}
     for axis, title, channel, ticks in zip("xy", titles, (alt.X, alt.Y), (6, 5), strict=True):
         scale = alt.Scale(type="linear", domain=list(domains[axis]), nice=False)
-        position[axis] = channel(f"{axis}:Q", title=title, scale=scale, axis=alt.Axis(tickCount=ticks))
+        position[axis] = channel(
+            f"{axis}:Q", title=title, scale=scale, axis=alt.Axis(tickCount=ticks)
+        )
     # marks and names
     present = [kind for kind in kinds if any(row["kind"] == kind for row in rows)]
     colours, shapes = ([kinds[kind][part] for kind in present] for part in (0, 1))
     legend = alt.Legend(title=None, columns=3)
     look = {
         "color": alt.Color(
-            "kind:N", scale=alt.Scale(domain=present, range=list(map(token, colours))), legend=legend
+            "kind:N",
+            scale=alt.Scale(domain=present, range=list(map(token, colours))),
+            legend=legend,
         ),
         "shape": alt.Shape("kind:N", scale=alt.Scale(domain=present, range=shapes), legend=legend),
     }
@@ -206,15 +239,20 @@ def _domain(values: Sequence[float]) -> tuple[float, float]:
 
 
 def _place(
-    rows: Sequence[dict[str, Any]], domains: Mapping[str, tuple[float, float]], width: int, height: int
+    rows: Sequence[dict[str, Any]],
+    domains: Mapping[str, tuple[float, float]],
+    width: int,
+    height: int,
 ) -> list[dict[str, Any]]:
-    """The names that have space, with `align`, `dx` and `dy`, in an area of this width and height in px.
+    """The names that have space, with `align`, `dx` and `dy`, in an area of this width
+    and height in px.
 
     A name without space is left out; the tooltip and the table have it.
     """
     (left, right), (low, high) = domains["x"], domains["y"]
     marks = [
-        (width * (row["x"] - left) / (right - left), height * (high - row["y"]) / (high - low)) for row in rows
+        (width * (row["x"] - left) / (right - left), height * (high - row["y"]) / (high - low))
+        for row in rows
     ]
     taken = [(a - 6, a + 6, b - 6, b + 6) for a, b in marks]
     labels = []
@@ -224,10 +262,17 @@ def _place(
         for dy, (align, (dx, start)) in product((0, -14, 14), sides.items()):
             box = (start, start + long, b + dy - LINE / 2, b + dy + LINE / 2)
             inside = start >= 0 and start + long <= width and box[2] >= 0 and box[3] <= height
-            free = not any(_overlap(box, other) for place, other in enumerate(taken) if place != number)
+            free = not any(
+                _overlap(box, other) for place, other in enumerate(taken) if place != number
+            )
             if row["name"] and inside and free and (dy or align != "center"):
                 labels.append(
-                    {**{key: row[key] for key in ("name", "x", "y")}, "align": align, "dx": dx, "dy": dy}
+                    {
+                        **{key: row[key] for key in ("name", "x", "y")},
+                        "align": align,
+                        "dx": dx,
+                        "dy": dy,
+                    }
                 )
                 taken.append(box)
                 break
@@ -240,7 +285,9 @@ def _overlap(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
 
 @dataclass(frozen=True)
 class Figure:
-    """One chart: `still` for files and for a page without scripts, `live` for the page where it differs."""
+    """One chart: `still` for files and for a page without scripts, `live` for the page
+    where it differs.
+    """
 
     name: str  # of its files, and its id on the page
     title: str
@@ -253,12 +300,16 @@ class Figure:
 
     @cached_property
     def drawn(self) -> dict[str, Any]:
-        """The specification of `still`, made when the page is assembled: page and files share it."""
+        """The specification of `still`, made when the page is assembled: page and files
+        share it.
+        """
         return specification(self.still())
 
 
 def specification(chart: Any) -> dict[str, Any]:
-    """The chart's Vega-Lite specification with the common style, the same bytes for the same data."""
+    """The chart's Vega-Lite specification with the common style, the same bytes for the
+    same data.
+    """
     # the schema's check takes half the time; a test makes it
     spec = chart if isinstance(chart, dict) else chart.to_dict(validate=False)
     spec["config"] = {
@@ -282,16 +333,22 @@ def json_for_page(value: Any) -> str:
     >>> json_for_page({"piece": "</script>"})
     '{"piece":"\\u003c/script\\u003e"}'
     """
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True, allow_nan=False)
+    text = json.dumps(
+        value, ensure_ascii=False, separators=(",", ":"), sort_keys=True, allow_nan=False
+    )
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text
 
 
 def page_svg(spec: dict[str, Any], name: str) -> str:
-    """Inline SVG that scales with the page, takes its colours from it, and shares no id with another figure."""
+    """Inline SVG that scales with the page, takes its colours from it, and shares no id
+    with another figure.
+    """
     svg = _stable_ids(vl_convert.vegalite_to_svg(json.dumps(spec)), name)
-    return re.sub(r'^<svg ([^>]*?)width="[^"]*" height="[^"]*"', r'<svg \1aria-hidden="true"', svg, count=1)
+    return re.sub(
+        r'^<svg ([^>]*?)width="[^"]*" height="[^"]*"', r'<svg \1aria-hidden="true"', svg, count=1
+    )
 
 
 def files(spec: dict[str, Any], name: str) -> dict[str, bytes]:
@@ -303,7 +360,9 @@ def files(spec: dict[str, Any], name: str) -> dict[str, bytes]:
 
 
 def _stable_ids(svg: str, name: str) -> str:
-    """vl-convert counts its ids over a whole process: count them anew, under the figure's name."""
+    """vl-convert counts its ids over a whole process: count them anew, under the
+    figure's name.
+    """
     numbers: dict[str, str] = {}
 
     def renamed(match: re.Match) -> str:

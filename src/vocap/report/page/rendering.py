@@ -24,8 +24,9 @@ LIMIT = 8_000_000  # bytes of the page
 def render(title: str, sections: Sequence[Section]) -> str:
     """The whole page. Same sections, same bytes.
 
-    Vega, Vega-Lite and vega-embed are included once. The content security policy allows these scripts by their
-    hash and nothing from outside; Vega's expressions are interpreted, so not even they need `eval`.
+    Vega, Vega-Lite and vega-embed are included once. The content security policy allows
+    these scripts by their hash and nothing from outside; Vega's expressions are
+    interpreted, so not even they need `eval`.
     """
     blocks = [block for section in sections for block in leaves(section.blocks)]
     programs = EXPLORER if any(isinstance(block, Explorer) for block in blocks) else ()
@@ -71,15 +72,19 @@ def _environment() -> jinja2.Environment:
 def _vega() -> str:
     """Vega, Vega-Lite and vega-embed as vl-convert carries them; about 0.9 MB."""
     bundle = vl_convert.javascript_bundle()
-    # inside a script element these would end it, or open a comment; in JavaScript strings the escapes are equal
-    return bundle.replace("</script", "<\\/script").replace("<!--", "\\x3c!--").replace("\r\n", "\n")
+    # inside a script element these would end it, or open a comment; in JavaScript
+    # strings the escapes are equal
+    return (
+        bundle.replace("</script", "<\\/script").replace("<!--", "\\x3c!--").replace("\r\n", "\n")
+    )
 
 
 def write_report(out: str | Path, title: str, sections: Sequence[Section]) -> int:
-    """Write `index.html`, `figures/` and `tables/` under `out`, each whole or not at all; the page's bytes.
+    """Write `index.html`, `figures/` and `tables/` under `out`, each whole or not at
+    all; the page's bytes.
 
-    Raises VocapError for two blocks of one name, or a page over the limit; UsageError where `out` has no page but
-    folders of these names that hold something.
+    Raises VocapError for two blocks of one name, or a page over the limit; UsageError
+    where `out` has no page but folders of these names that hold something.
     """
     out = Path(out)
     blocks = [block for section in sections for block in leaves(section.blocks)]
@@ -89,9 +94,11 @@ def write_report(out: str | Path, title: str, sections: Sequence[Section]) -> in
     size = len(page.encode())
     if size > LIMIT:
         raise VocapError(
-            f"{out / 'index.html'} would take {size:,} bytes, over {LIMIT:,}; report on fewer tokenizers"
+            f"{out / 'index.html'} would take {size:,} bytes, over {LIMIT:,}; report on fewer "
+            "tokenizers"
         )
-    owned = None if (out / "index.html").exists() else ()  # only folders of an earlier page are replaced
+    # only folders of an earlier page are replaced
+    owned = None if (out / "index.html").exists() else ()
     with (
         replacing_directory(out / "figures", owned) as drawn,
         replacing_directory(out / "tables", owned) as written,
@@ -112,6 +119,7 @@ def _by_name(blocks: list) -> dict:
     counts = Counter(block.name for block in blocks)
     if repeated := sorted(name for name, count in counts.items() if count > 1):
         raise VocapError(
-            f"two parts of the report are named {', '.join(repeated)}; rename an allocation or a tokenizer"
+            f"two parts of the report are named {', '.join(repeated)}; rename an allocation or a "
+            "tokenizer"
         )
     return {block.name: block for block in blocks}

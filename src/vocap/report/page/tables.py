@@ -17,12 +17,16 @@ LONG = 20  # rows; a longer table of languages is folded
 
 @dataclass(frozen=True)
 class Column:
-    """One column: its key in files, its title with the unit, and the format of its cells on the page."""
+    """One column: its key in files, its title with the unit, and the format of its
+    cells on the page.
+    """
 
     key: str
     title: str
     kind: Literal["text", "number"] = "text"
-    digits: int | None = None  # decimals of a float; None writes whole numbers, and floats as short as they are
+    digits: int | None = (
+        None  # decimals of a float; None writes whole numbers, and floats as short as they are
+    )
     share: bool = False  # a fraction, shown in percent
     bar: bool = False  # a faint bar under the number, as long as its share of the column's largest
 
@@ -44,30 +48,47 @@ class Table:
         return self.rows if self.limit is None else self.rows[: self.limit]
 
     def cells(self, row: tuple) -> Iterator[tuple[Column, str, str, float | None]]:
-        """For the page's template each cell of a row: column, text, sort key, length of the bar in percent."""
-        for place, (column, value, text) in enumerate(zip(self.columns, row, self.texts(row), strict=True)):
-            # the key is left out where the text already sorts as it should, which is most cells
+        """For the page's template each cell of a row: column, text, sort key, length of
+        the bar in percent.
+        """
+        for place, (column, value, text) in enumerate(
+            zip(self.columns, row, self.texts(row), strict=True)
+        ):
+            # the key is left out where the text already sorts as it should, which is
+            # most cells
             plain = column.kind == "text" or value is None or text.isdigit()
             largest = max((one[place] or 0 for one in self.rows), default=0) if column.bar else 0
             bar = round(100 * max(0.0, value) / largest, 1) if value and largest else None
             yield column, text, "" if plain else format_cell(value), bar
 
     def texts(self, row: tuple) -> list[str]:
-        """The cells of a row as text: numbers as on the page, a dash for what is not there."""
+        """The cells of a row as text: numbers as on the page, a dash for what is not
+        there.
+        """
         return [
-            number(value, column) if column.kind == "number" else ABSENT if value in (None, "") else str(value)
+            number(value, column)
+            if column.kind == "number"
+            else ABSENT
+            if value in (None, "")
+            else str(value)
             for column, value in zip(self.columns, row, strict=True)
         ]
 
 
 @cache
 def specification() -> dict[str, dict[str, Any]]:
-    """Titles, captions and columns of tables and figures by name: specification.yaml."""
-    return yaml.safe_load(resources.files("vocap.report").joinpath("specification.yaml").read_bytes())
+    """Titles, captions and columns of tables and figures by name:
+    specification.yaml.
+    """
+    return yaml.safe_load(
+        resources.files("vocap.report").joinpath("specification.yaml").read_bytes()
+    )
 
 
 def caption(name: str, /, **values: Any) -> str:
-    """The caption of a table or a figure of the specification, with values of this run."""
+    """The caption of a table or a figure of the specification, with values of this
+    run.
+    """
     text = specification()[name]["caption"]
     return text.format(**values) if values else text
 
@@ -83,11 +104,16 @@ def columns_of(name: str, /, **values: Any) -> list[Column]:
 
 
 def specified(
-    name: str, rows: Iterable[dict[str, Any]], more: Sequence[Column] = (), of: str = "", **values: Any
+    name: str,
+    rows: Iterable[dict[str, Any]],
+    more: Sequence[Column] = (),
+    of: str = "",
+    **values: Any,
 ) -> Table:
     """A table of the specification: `rows` by its columns, then `more` columns of this run.
 
-    `of`: the subject of a table of which there are several; `values` fill its title, caption and columns.
+    `of`: the subject of a table of which there are several; `values` fill its title,
+    caption and columns.
     """
     spec = specification()[name]
     if of:
@@ -97,7 +123,9 @@ def specified(
     folded = spec.get("folded", False)
     folded = len(cells) > LONG if folded == "long" else folded
     title, said = spec["title"].format(**values), caption(name, **values)
-    return Table(f"{name}-{of}" if of else name, title, said, columns, cells, folded, spec.get("limit"))
+    return Table(
+        f"{name}-{of}" if of else name, title, said, columns, cells, folded, spec.get("limit")
+    )
 
 
 def number(value: float | int | None, column: Column) -> str:
@@ -132,7 +160,14 @@ def signed(value: float) -> str:
     return f"{value:+.2f}".replace("-", "−")
 
 
-_LATEX = {"\\": "backslash", "~": "asciitilde", "^": "asciicircum", "<": "less", ">": "greater", "|": "bar"}
+_LATEX = {
+    "\\": "backslash",
+    "~": "asciitilde",
+    "^": "asciicircum",
+    "<": "less",
+    ">": "greater",
+    "|": "bar",
+}
 
 
 def for_latex(text: str) -> str:

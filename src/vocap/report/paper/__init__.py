@@ -1,7 +1,8 @@
 """The numbers that the paper prints, read from the package's own files.
 
-Tables 1 to 4 and the appendix's correlations and data sets are `*.tsv` beside this module; the sizes by language
-(CommonCrawl, Wikipedia, allocated) are columns of the table of languages that ships with vocap.
+Tables 1 to 4 and the appendix's correlations and data sets are `*.tsv` beside this
+module; the sizes by language (CommonCrawl, Wikipedia, allocated) are columns of the
+table of languages that ships with vocap.
 """
 
 from collections.abc import Iterable
@@ -14,19 +15,28 @@ from vocap.finetuning.tasks import TASKS
 from vocap.languages import Language, default_table, natural, read_languages
 
 SOURCE = (
-    "Zheng et al., Allocating Large Vocabulary Capacity for Cross-lingual Language Model Pre-training, "
+    "Zheng et al., Allocating Large Vocabulary Capacity for Cross-lingual Language Model "
+    "Pre-training, "
     "EMNLP 2021, arXiv 2109.07306"
 )
 FILES = Path(str(resources.files("vocap.report.paper")))
 TASK_NAMES = {name: task.label for name, task in TASKS.items()}
 METRIC_NAMES = {"acc": "accuracy", "f1": "F1", "exact_match": "EM"}
-_TEXT = ("method", "loss", "task", "kind", "language")  # columns that are neither numbers nor yes and no
+# columns that are neither numbers nor yes and no
+_TEXT = (
+    "method",
+    "loss",
+    "task",
+    "kind",
+    "language",
+)
 _WORDS = {"yes": True, "no": False, "": None}
 
 
 @cache
 def printed(name: str) -> tuple[dict[str, str | float | None], ...]:
-    """The rows of a printed table (xtreme, sampling, k, beta, correlation or datasets), numbers as such.
+    """The rows of a printed table (xtreme, sampling, k, beta, correlation or datasets),
+    numbers as such.
 
     >>> printed("k")[4]["k"], printed("k")[4]["speed"]
     (50.0, 1.64)
@@ -47,7 +57,8 @@ def paper_languages() -> dict[str, Language]:
 
 
 def paper_size(code: str, column: str) -> float | None:
-    """A number of the appendix: paper_cc_gb, paper_wikipedia_gb or paper_allocated_thousands; None for others.
+    """A number of the appendix: paper_cc_gb, paper_wikipedia_gb or
+    paper_allocated_thousands; None for others.
 
     >>> paper_size("en", "paper_cc_gb"), paper_size("xx", "paper_cc_gb")
     (731.6, None)
@@ -57,7 +68,8 @@ def paper_size(code: str, column: str) -> float | None:
 
 
 def on_paper_languages(codes: Iterable[str]) -> bool:
-    """Whether `codes` hold at least half of the paper's 86: sizes of fewer do not compare with its own.
+    """Whether `codes` hold at least half of the paper's 86: sizes of fewer do not
+    compare with its own.
 
     >>> on_paper_languages(["en", "de"]), on_paper_languages([*paper_languages(), "yo"])
     (False, True)

@@ -1,4 +1,6 @@
-"""The part of the page on the paper: its tables and figures, and below each row this run's that does the same."""
+"""The part of the page on the paper: its tables and figures, and below each row this
+run's that does the same.
+"""
 
 import re
 import statistics
@@ -19,9 +21,25 @@ from vocap.languages import RESOURCES
 from vocap.pretraining.loss_kinds import LOSSES
 from vocap.report.data.results import Finetuned, Model, Results
 from vocap.report.page.blocks import Block, Fold, Note, Section, Text, counted, text_of
-from vocap.report.page.figures import COLOURS, PAIR, WIDTH, Figure, joined_pairs, line_chart, scatter, tooltips
+from vocap.report.page.figures import (
+    COLOURS,
+    PAIR,
+    WIDTH,
+    Figure,
+    joined_pairs,
+    line_chart,
+    scatter,
+    tooltips,
+)
 from vocap.report.page.tables import Column, Table, caption, signed, specification, specified
-from vocap.report.paper import METRIC_NAMES, SOURCE, TASK_NAMES, on_paper_languages, paper_size, printed
+from vocap.report.paper import (
+    METRIC_NAMES,
+    SOURCE,
+    TASK_NAMES,
+    on_paper_languages,
+    paper_size,
+    printed,
+)
 from vocap.tokenizers.settings import KINDS
 
 NOT_RUN = "not run"
@@ -29,7 +47,8 @@ PAPER_BETA = 0.7
 PAPER_TOTAL = 500_000  # of Tables 2 to 4
 PAPER_K = 50  # where a table has one k
 TABLES = {
-    name: f"paper-table-{number}" for number, name in enumerate(("xtreme", "sampling", "k", "beta"), start=1)
+    name: f"paper-table-{number}"
+    for number, name in enumerate(("xtreme", "sampling", "k", "beta"), start=1)
 }
 KIND_NAMES = {name: kind.label for name, kind in KINDS.items()} | {
     name: name.upper() for name, rule in RULES.items() if rule.needs_text
@@ -39,9 +58,20 @@ FIGURES = {"udpos": 2, "panx": 3}  # the paper's numbers
 SHAPES = ["circle", "square", "triangle-up", "diamond", "cross"]
 GROUP_MEASURES = {"xnli": "acc", "panx": "f1"}  # of Figure 6
 COST_TASKS = ("xnli", "mlqa")  # of Figure 5
-ALLOCATED = ("vocap", *(name for name, rule in RULES.items() if rule.needs_text))  # kinds of an allocation
-ITEMS = [*(f"Table {number}" for number in range(1, 5)), "Figure 2", "Figure 3", "Figure 5", "Figure 6"]
-ITEMS += [f"Table {number}" for number in range(5, 10)]  # of this part; the last ones are the appendix's
+# kinds of an allocation
+ALLOCATED = (
+    "vocap",
+    *(name for name, rule in RULES.items() if rule.needs_text),
+)
+ITEMS = [
+    *(f"Table {number}" for number in range(1, 5)),
+    "Figure 2",
+    "Figure 3",
+    "Figure 5",
+    "Figure 6",
+]
+# of this part; the last ones are the appendix's
+ITEMS += [f"Table {number}" for number in range(5, 10)]
 
 
 @dataclass(frozen=True)
@@ -50,7 +80,9 @@ class Run:
 
     name: str
     tokenizer: str  # its name
-    kind: str  # of the tokenizer, or the name of a rule that reads text, which the paper does not have
+    # of the tokenizer, or the name of a rule that reads text, which the paper does not
+    # have
+    kind: str
     total: int | None  # T
     beta: float | None  # of the tokenizer's allocation
     loss: str  # its kind
@@ -80,7 +112,9 @@ class Run:
 
 
 def runs(results: Results) -> list[Run]:
-    """Every pre-trained model of the results, with the XTREME scores of its last state."""
+    """Every pre-trained model of the results, with the XTREME scores of its last
+    state.
+    """
     tuned = {model: name for name, (model, step) in origins(results).items() if step is None}
     return [
         _run(results, model, results.finetuned[tuned[name]] if name in tuned else Finetuned(""))
@@ -90,16 +124,19 @@ def runs(results: Results) -> list[Run]:
 
 
 def origins(results: Results) -> dict[str, tuple[str, int | None]]:
-    """The pre-trained model and its step (None: the last) of each fine-tuned model that comes from one here.
+    """The pre-trained model and its step (None: the last) of each fine-tuned model that
+    comes from one here.
 
-    The configuration's `finetuning: models` gives them; without these a model has the name of its origin. A later
-    name of one origin is left out.
+    The configuration's `finetuning: models` gives them; without these a model has the
+    name of its origin. A later name of one origin is left out.
     """
     found: dict[str, tuple[str, int | None]] = {}
     for name in results.finetuned:
         entry = results.section("finetuning", "models", name)
         origin = (entry.get("model") or name, entry.get("step"))
-        elsewhere = entry.get("path") or entry.get("weights") == "random" or origin[0] not in results.models
+        elsewhere = (
+            entry.get("path") or entry.get("weights") == "random" or origin[0] not in results.models
+        )
         if not elsewhere and origin not in found.values():
             found[name] = origin
     return found
@@ -108,7 +145,9 @@ def origins(results: Results) -> dict[str, tuple[str, int | None]]:
 def _run(results: Results, model: Model, tuned: Finetuned) -> Run:
     name = model.setting("tokenizer") or ""
     tokenizer = results.tokenizers.get(name)
-    allocation = results.allocation_of(tokenizer) if tokenizer and tokenizer.kind == "vocap" else None
+    allocation = (
+        results.allocation_of(tokenizer) if tokenizer and tokenizer.kind == "vocap" else None
+    )
     by_text = allocation is not None and allocation.rule is not None and allocation.rule.needs_text
     embedding = model.setting("settings", "shape", "embedding_size")
     speeds = [row["tokens_per_s"] for row in model.rows if row.get("tokens_per_s")]
@@ -139,14 +178,22 @@ class Row:
 
 
 def table_rows(name: str, runs: Sequence[Run]) -> list[Row]:
-    """The paper's rows of one table, each with the run of the same method, then the runs of other methods.
+    """The paper's rows of one table, each with the run of the same method, then the
+    runs of other methods.
 
-    A method is the values of the table's `match` columns. Of several runs of one the table takes that of the k
-    nearest to the paper's, then of most nearly its steps; Table 1 has a line for each run of another T or kind.
+    A method is the values of the table's `match` columns. Of several runs of one the
+    table takes that of the k nearest to the paper's, then of most nearly its steps;
+    Table 1 has a line for each run of another T or kind.
     """
     spec = specification()[TABLES[name]]
     runs = _comparable(name, runs)
-    runs.sort(key=lambda run: (abs((run.k or PAPER_K) - PAPER_K), abs(run.steps - spec["steps"]), run.name))
+    runs.sort(
+        key=lambda run: (
+            abs((run.k or PAPER_K) - PAPER_K),
+            abs(run.steps - spec["steps"]),
+            run.name,
+        )
+    )
     found: dict[tuple, Run] = {}
     for run in runs:
         found.setdefault(tuple(getattr(run, column) for column in spec["match"]), run)
@@ -159,7 +206,13 @@ def table_rows(name: str, runs: Sequence[Run]) -> list[Row]:
         known = [{row[column] for row in printed(name)} for column in ("kind", "thousands")]
         others = [run for run in runs if run.kind not in known[0] or run.thousands not in known[1]]
         others.sort(
-            key=lambda run: (run.total or 0, list(KIND_NAMES).index(run.kind), run.half, run.loss, run.name)
+            key=lambda run: (
+                run.total or 0,
+                list(KIND_NAMES).index(run.kind),
+                run.half,
+                run.loss,
+                run.name,
+            )
         )
     elif name == "sampling":
         others.sort(key=lambda run: run.loss)
@@ -169,7 +222,9 @@ def table_rows(name: str, runs: Sequence[Run]) -> list[Row]:
 
 
 def _comparable(name: str, runs: Sequence[Run]) -> list[Run]:
-    """The runs that a table compares: in Tables 2 to 4 those that differ in its own variety alone."""
+    """The runs that a table compares: in Tables 2 to 4 those that differ in its own
+    variety alone.
+    """
     if name == "xtreme":
         usual = [run for run in runs if run.loss in ("full", "knn") and run.paper_beta]
         return [run for run in usual if run.kind in KIND_NAMES and run.kind != "mono"]
@@ -180,11 +235,17 @@ def _comparable(name: str, runs: Sequence[Run]) -> list[Run]:
     plain = [run for run in wide if run.paper_beta]
     if name == "k":
         plain = [run for run in plain if run.loss in ("full", "knn")]
-    return _most_varied(plain, lambda run: run.tokenizer, lambda run: run.k if name == "k" else run.loss)
+    return _most_varied(
+        plain, lambda run: run.tokenizer, lambda run: run.k if name == "k" else run.loss
+    )
 
 
-def _most_varied(runs: list[Run], same: Callable[[Run], Any], variety: Callable[[Run], Any]) -> list[Run]:
-    """The runs of one value of `same` with most different values of `variety`; of equals the T nearest to 500K."""
+def _most_varied(
+    runs: list[Run], same: Callable[[Run], Any], variety: Callable[[Run], Any]
+) -> list[Run]:
+    """The runs of one value of `same` with most different values of `variety`; of
+    equals the T nearest to 500K.
+    """
     groups: dict[Any, list[Run]] = {}
     for run in runs:
         groups.setdefault(same(run), []).append(run)
@@ -207,10 +268,14 @@ def _method(name: str, run: Run) -> str:
 
 
 def results_table(name: str, runs: Sequence[Run]) -> Table:
-    """One of Tables 1 to 4: the paper's line, then that of this run, which may be `not run`."""
+    """One of Tables 1 to 4: the paper's line, then that of this run, which may be `not
+    run`.
+    """
     rows = table_rows(name, runs)
     spec = specification()[TABLES[name]]
-    tasks = [task for task in TASKS if any(column.startswith(f"{task}_") for column in spec["columns"])]
+    tasks = [
+        task for task in TASKS if any(column.startswith(f"{task}_") for column in spec["columns"])
+    ]
     baseline = _baseline(rows)
     lines = []
     for row in rows:
@@ -226,7 +291,8 @@ def results_table(name: str, runs: Sequence[Run]) -> Table:
         return table
     beside = f"to {baseline.name}" if baseline else "to a full softmax"
     speed = (
-        " Speed: training tokens per second, in the paper relative to its rows of 1.00, in this run relative "
+        " Speed: training tokens per second, in the paper relative to its rows of 1.00, in this "
+        "run relative "
         f"{beside}, on the same device only."
     )
     return replace(table, caption=caption(TABLES[name]) + speed)
@@ -237,7 +303,9 @@ def _cells(row: Row, baseline: Run | None, tasks: Sequence[str]) -> dict[str, An
     run = row.run
     comparable = baseline is not None and run.tokens_per_s and run.machine == baseline.machine
     paper_k = (row.printed or {}).get("k") or PAPER_K
-    other_k = f"k = {run.k}" if run.k not in (None, paper_k) and row.method != f"k = {run.k}" else ""
+    other_k = (
+        f"k = {run.k}" if run.k not in (None, paper_k) and row.method != f"k = {run.k}" else ""
+    )
     return {
         "model": run.name,
         "total": run.total,
@@ -260,7 +328,9 @@ def _remarks(tasks: Sequence[str], run: Run) -> str:
 
 
 def _baseline(rows: Sequence[Row]) -> Run | None:
-    """The run of speed 1: that of the paper's row of speed 1, else the smallest T with a full softmax."""
+    """The run of speed 1: that of the paper's row of speed 1, else the smallest T with
+    a full softmax.
+    """
     timed = [row for row in rows if row.run and row.run.tokens_per_s]
     for row in timed:
         if row.printed is not None and row.printed.get("speed") == 1.0:
@@ -270,17 +340,31 @@ def _baseline(rows: Sequence[Row]) -> Run | None:
 
 
 def section(results: Results) -> Section:
-    """The tables and figures that this run has numbers for, folded, and the names of the others."""
+    """The tables and figures that this run has numbers for, folded, and the names of
+    the others.
+    """
     found = runs(results)
     tables = [results_table(name, found) for name in TABLES]
     groups, costs = group_blocks(group_scores(results, found)), cost_blocks(cost_points(results))
-    trained = [table for table in tables if any(row[2] not in (None, NOT_RUN) for row in table.rows)]
-    models, study, data = [*trained, *groups, *costs], correlation_blocks(results), data_tables(results, found)
-    parts = {"Models and scores": models, "Correlation of ALP with scores": study, "Data and sizes": data}
+    trained = [
+        table for table in tables if any(row[2] not in (None, NOT_RUN) for row in table.rows)
+    ]
+    models, study, data = (
+        [*trained, *groups, *costs],
+        correlation_blocks(results),
+        data_tables(results, found),
+    )
+    parts = {
+        "Models and scores": models,
+        "Correlation of ALP with scores": study,
+        "Data and sizes": data,
+    }
     made = [block for part in parts.values() for block in part]
     blocks: list[Block] = []
     if made:
-        blocks.append(Text(f"Every number of “the paper” is as printed in {SOURCE}. {caption('paper')}"))
+        blocks.append(
+            Text(f"Every number of “the paper” is as printed in {SOURCE}. {caption('paper')}")
+        )
     titles = " ".join(block.title for block in made if not isinstance(block, Text))
     if absent := [item for item in ITEMS if not re.search(rf"{item}\b", titles)]:
         blocks.append(Note(f"Not in this run: {', '.join(absent)}. {caption('paper-absent')}"))
@@ -299,22 +383,29 @@ def correlation_blocks(results: Results) -> list[Block]:
         higher = sum(one.rho_alp > one.rho_size for one in both)
         blocks.append(
             Text(
-                f"In this run ALP correlates with F1 more strongly than the size of the vocabulary does in "
-                f"{higher} of {counted(len(both), 'pair')} of a language and a task; in the paper in 6 of 8."
+                "In this run ALP correlates with F1 more strongly than the size of the "
+                "vocabulary does in "
+                f"{higher} of {counted(len(both), 'pair')} of a language and a task; in the paper "
+                "in 6 of 8."
             )
         )
     for task in FIGURES:
         points = [point for point in results.correlation if point.task == task]
         if points:
-            blocks.append(_figure(results, task, points, [one for one in found if one.task == task]))
+            blocks.append(
+                _figure(results, task, points, [one for one in found if one.task == task])
+            )
     return [*blocks, _correlations(results, found)]
 
 
-def _figure(results: Results, task: str, points: list[Measured], found: list[Coefficients]) -> Figure:
+def _figure(
+    results: Results, task: str, points: list[Measured], found: list[Coefficients]
+) -> Figure:
     """Figure 2 or 3."""
     name, number = TASK_NAMES[task], FIGURES[task]
     said = "; ".join(
-        f"{results.name(one.language)}: " + (f"ρ = {one.rho_alp:.3f}" if one.rho_alp is not None else "no ρ")
+        f"{results.name(one.language)}: "
+        + (f"ρ = {one.rho_alp:.3f}" if one.rho_alp is not None else "no ρ")
         for one in found
     ).replace("-", "−")
     holes = "; ".join(
@@ -355,7 +446,10 @@ def _points(results: Results, points: Sequence[Measured]) -> alt.LayerChart:
 def _correlations(results: Results, found: list[Coefficients]) -> Table:
     """Table 5: a row for each language and task of the paper, then of this run."""
     pairs = {
-        (row["language"], row["task"]): {"paper_rho_alp": row["rho_alp"], "paper_rho_size": row["rho_size"]}
+        (row["language"], row["task"]): {
+            "paper_rho_alp": row["rho_alp"],
+            "paper_rho_size": row["rho_size"],
+        }
         for row in printed("correlation")
     }
     for one in found:
@@ -363,7 +457,11 @@ def _correlations(results: Results, found: list[Coefficients]) -> Table:
         pairs.setdefault((one.language, one.task), {}).update(numbers)
     rows = []
     for (language, task), numbers in pairs.items():
-        points = [point for point in results.correlation if (point.language, point.task) == (language, task)]
+        points = [
+            point
+            for point in results.correlation
+            if (point.language, point.task) == (language, task)
+        ]
         row = {**numbers, **results.about(language), "task": TASK_NAMES.get(task, task)}
         row["remarks"] = "" if points else "not run"
         if any(point.split != "test" for point in points):
@@ -375,7 +473,9 @@ def _correlations(results: Results, found: list[Coefficients]) -> Table:
 
 
 def data_tables(results: Results, runs: list[Run]) -> list[Table]:
-    """Tables 6 to 9, where the run has numbers for them; the last three only on the paper's languages."""
+    """Tables 6 to 9, where the run has numbers for them; the last three only on the
+    paper's languages.
+    """
     tables = [_datasets(runs)] if any(run.tuned.scores for run in runs) else []
     if not on_paper_languages(results.languages):
         return tables
@@ -392,7 +492,9 @@ def data_tables(results: Results, runs: list[Run]) -> list[Table]:
         tables.append(_by_language(results, "paper-text-vocabularies", "paper_cc_gb", read))
     if results.training_bytes:
         trained = {code: {"trained_gb": size / GB} for code, size in results.training_bytes.items()}
-        tables.append(_by_language(results, "paper-text-pretraining", "paper_wikipedia_gb", trained))
+        tables.append(
+            _by_language(results, "paper-text-pretraining", "paper_wikipedia_gb", trained)
+        )
     if results.allocations:
         sizes: dict[str, dict[str, float]] = {code: {} for code in results.languages}
         for name, entry in results.allocations.items():
@@ -400,7 +502,9 @@ def data_tables(results: Results, runs: list[Run]) -> list[Table]:
                 if size is not None:
                     sizes.setdefault(code, {})[f"thousands_{name}"] = size / 1000
         more = [Column(f"thousands_{name}", name, "number") for name in results.allocations]
-        tables.append(_by_language(results, "paper-allocated-sizes", "paper_allocated_thousands", sizes, more))
+        tables.append(
+            _by_language(results, "paper-allocated-sizes", "paper_allocated_thousands", sizes, more)
+        )
     return tables
 
 
@@ -408,32 +512,55 @@ def _datasets(runs: list[Run]) -> Table:
     """Table 6: the tasks, with the languages and models of this run."""
     rows = []
     for row in printed("datasets"):
-        tuned = [run for run in runs if row["task"] in run.tuned.tasks and run.tuned.tasks[row["task"]].overall]
-        languages = max((len(run.tuned.tasks[row["task"]].languages) for run in tuned), default=None)
+        tuned = [
+            run
+            for run in runs
+            if row["task"] in run.tuned.tasks and run.tuned.tasks[row["task"]].overall
+        ]
+        languages = max(
+            (len(run.tuned.tasks[row["task"]].languages) for run in tuned), default=None
+        )
         models = listed([run.name for run in tuned], most=4) or "not run"
-        paper = {"paper_train_examples": int(row["train_examples"]), "paper_languages": int(row["languages"])}
-        about = {"task": TASK_NAMES[row["task"]], "kind": row["kind"], "languages": languages, "models": models}
+        paper = {
+            "paper_train_examples": int(row["train_examples"]),
+            "paper_languages": int(row["languages"]),
+        }
+        about = {
+            "task": TASK_NAMES[row["task"]],
+            "kind": row["kind"],
+            "languages": languages,
+            "models": models,
+        }
         rows.append({**paper, **about})
     return specified("paper-data-sets", rows)
 
 
 def _by_language(
-    results: Results, name: str, column: str, cells: dict[str, dict[str, Any]], more: Sequence[Column] = ()
+    results: Results,
+    name: str,
+    column: str,
+    cells: dict[str, dict[str, Any]],
+    more: Sequence[Column] = (),
 ) -> Table:
-    """One of Tables 7 to 9: the paper's `column` of each language beside this run's cells."""
+    """One of Tables 7 to 9: the paper's `column` of each language beside this run's
+    cells.
+    """
     key = column.replace("allocated_", "")
     rows = [
-        {**results.about(code), key: paper_size(code, column), **cells.get(code, {})} for code in results.languages
+        {**results.about(code), key: paper_size(code, column), **cells.get(code, {})}
+        for code in results.languages
     ]
     return specified(name, rows, more)
 
 
 def group_scores(results: Results, runs: Sequence[Run]) -> list[dict[str, Any]]:
-    """Every VOCAP model against the first JOINT one of the same T, loss, width and steps, by task and group.
+    """Every VOCAP model against the first JOINT one of the same T, loss, width and
+    steps, by task and group.
 
-    JOINT models are in the order of their tokenizers in the configuration. VOCAP means any allocation, as in
-    Figure 4; one by sizes has the paper's beta. A score of a group is the mean over its languages that both models
-    have one of, in percent; a language of no resource group is in none.
+    JOINT models are in the order of their tokenizers in the configuration. VOCAP means
+    any allocation, as in Figure 4; one by sizes has the paper's beta. A score of a
+    group is the mean over its languages that both models have one of, in percent; a
+    language of no resource group is in none.
     """
     order = {name: place for place, name in enumerate(results.tokenizers)}
     scored = [run for run in runs if run.tuned.tasks and run.paper_beta and run.total is not None]
@@ -445,17 +572,37 @@ def group_scores(results: Results, runs: Sequence[Run]) -> list[dict[str, Any]]:
     rows = []
     for task, measure in GROUP_MEASURES.items():
         for vocap in scored:
-            baselines = [run for run in scored if run.kind == "joint" and alike(run) == alike(vocap)]
+            baselines = [
+                run for run in scored if run.kind == "joint" and alike(run) == alike(vocap)
+            ]
             if vocap.kind not in ALLOCATED or not baselines:
                 continue
             pair = (vocap, baselines[0])
-            tables = [run.tuned.tasks[task].languages if task in run.tuned.tasks else {} for run in pair]
+            tables = [
+                run.tuned.tasks[task].languages if task in run.tuned.tasks else {} for run in pair
+            ]
             for group in RESOURCES:
-                codes = [code for code in tables[0] if code in tables[1] and results.resource(code) == group]
+                codes = [
+                    code
+                    for code in tables[0]
+                    if code in tables[1] and results.resource(code) == group
+                ]
                 if codes:
-                    means = [statistics.fmean(table[code][measure]["mean"] for code in codes) for table in tables]
-                    row = {"key": task, "task": TASK_NAMES[task], "total": vocap.size, "resource": group}
-                    row |= {"languages": len(codes), "codes": " ".join(codes), "gain": means[0] - means[1]}
+                    means = [
+                        statistics.fmean(table[code][measure]["mean"] for code in codes)
+                        for table in tables
+                    ]
+                    row = {
+                        "key": task,
+                        "task": TASK_NAMES[task],
+                        "total": vocap.size,
+                        "resource": group,
+                    }
+                    row |= {
+                        "languages": len(codes),
+                        "codes": " ".join(codes),
+                        "gain": means[0] - means[1],
+                    }
                     for name, run, mean in zip(("vocap", "joint"), pair, means, strict=True):
                         row |= {name: run.name, f"{name}_score": mean}
                     rows.append(row)
@@ -471,17 +618,22 @@ def group_blocks(rows: list[dict[str, Any]]) -> list[Block]:
 
 def _group_figure(task: str, rows: list[dict[str, Any]]) -> Figure:
     # a row of the chart is a group, with the models' names where T has several pairs
-    pairs = Counter(total for total, _, _ in {(row["total"], row["vocap"], row["joint"]) for row in rows})
+    pairs = Counter(
+        total for total, _, _ in {(row["total"], row["vocap"], row["joint"]) for row in rows}
+    )
     for row in rows:
         label = f"{row['resource']}, {row['total']}"
-        row["row"] = label if pairs[row["total"]] == 1 else f"{label}, {row['vocap']} and {row['joint']}"
+        row["row"] = (
+            label if pairs[row["total"]] == 1 else f"{label}, {row['vocap']} and {row['joint']}"
+        )
     gains = "; ".join(f"{row['row']}: {signed(row['gain'])}" for row in rows)
     name, measure = TASK_NAMES[task], METRIC_NAMES[GROUP_MEASURES[task]]
     return Figure(
         f"paper-figure-6-{task}",
         f"Figure 6: {name} by resource group",
         caption("paper-figure-6", task=name, measure=measure, key=task, gains=gains),
-        f"Chart of the mean {measure} of {counted(len(rows), 'group')} under VOCAP and JOINT. Differences: "
+        f"Chart of the mean {measure} of {counted(len(rows), 'group')} under VOCAP and JOINT. "
+        "Differences: "
         f"{gains}.",
         lambda: group_chart(rows),
         table="paper-groups",
@@ -497,16 +649,24 @@ def group_chart(rows: list[dict[str, Any]]) -> alt.LayerChart:
     ]
     axis = {"scale": alt.Scale(zero=False, padding=20), "axis": alt.Axis(tickCount=8, grid=True)}
     fields = [f"{kind.lower()}_score" for kind in PAIR]
-    lines, marks = joined_pairs(rows, ends, fields, "score", title="mean over languages (percent)", **axis)
-    shown = tooltips(row="|group", model="", score=".2f|mean", gain="+.2f|VOCAP − JOINT", languages="d")
-    return alt.layer(lines, marks.encode(tooltip=shown)).properties(width=WIDTH, height=30 * len(rows))
+    lines, marks = joined_pairs(
+        rows, ends, fields, "score", title="mean over languages (percent)", **axis
+    )
+    shown = tooltips(
+        row="|group", model="", score=".2f|mean", gain="+.2f|VOCAP − JOINT", languages="d"
+    )
+    return alt.layer(lines, marks.encode(tooltip=shown)).properties(
+        width=WIDTH, height=30 * len(rows)
+    )
 
 
 def cost_points(results: Results) -> list[dict[str, Any]]:
-    """Every fine-tuned state of the models that have two or more of a task, by task, model and step.
+    """Every fine-tuned state of the models that have two or more of a task, by task,
+    model and step.
 
-    `hours`: of all devices up to the state; `score` in percent, of question answering the mean of F1 and EM. The
-    paper's two tasks come first. A state without hours in its model's metrics is left out.
+    `hours`: of all devices up to the state; `score` in percent, of question answering
+    the mean of F1 and EM. The paper's two tasks come first. A state without hours in
+    its model's metrics is left out.
     """
     found = []
     for name, (model, exported) in origins(results).items():
@@ -525,7 +685,9 @@ def cost_points(results: Results) -> list[dict[str, Any]]:
 
 
 def _hours(results: Results, name: str, step: int) -> float | None:
-    """Hours of all devices up to a step, from the metrics: between two lines in proportion to the steps."""
+    """Hours of all devices up to a step, from the metrics: between two lines in
+    proportion to the steps.
+    """
     model = results.models[name]
     timed = [(row["step"], row["seconds"]) for row in model.rows if row.get("seconds") is not None]
     if not timed or step > timed[-1][0]:
@@ -545,13 +707,17 @@ def _cost_figure(task: str, rows: list[dict[str, Any]]) -> Figure:
     name = TASK_NAMES[task]
     names = [METRIC_NAMES[metric] for metric in TASKS[task].metrics]
     measure = names[0] if len(names) == 1 else f"mean of {' and '.join(names)}"
-    places = (("hours", "hours of pre-training, all devices"), ("score", f"{name}, {measure} (percent)"))
+    places = (
+        ("hours", "hours of pre-training, all devices"),
+        ("score", f"{name}, {measure} (percent)"),
+    )
     shown = tooltips(model="", step=",d", hours=",.3f", score=".2f")
     return Figure(
         f"paper-figure-5-{task}",
         f"Figure 5: {name} against the cost of pre-training",
         caption("paper-figure-5", task=name, measure=measure),
-        f"Line chart of {counted(len({row['model'] for row in rows}), 'model')} over hours of training.",
+        f"Line chart of {counted(len({row['model'] for row in rows}), 'model')} over hours of "
+        "training.",
         lambda: line_chart(rows, *places, shown),
         table="paper-costs",
     )

@@ -1,4 +1,6 @@
-"""The parts of the page, in their order: functions that make a section of the results."""
+"""The parts of the page, in their order: functions that make a section of the
+results.
+"""
 
 from vocap.report.data.results import Results
 from vocap.report.page.blocks import Note, Section
@@ -23,7 +25,9 @@ ORDER = (
 
 
 def build(results: Results) -> list[Section]:
-    """Every section that has something to show, then the notes of the others under one heading."""
+    """Every section that has something to show, then the notes of the others under one
+    heading.
+    """
     sections = [section(results) for section in ORDER]
     made = [one for one in sections if not all(isinstance(block, Note) for block in one.blocks)]
     notes = dict.fromkeys(note for one in sections if one not in made for note in one.blocks)

@@ -1,4 +1,6 @@
-"""Sizes of the languages beside the paper's Table 9; the explorer, which computes others on the page."""
+"""Sizes of the languages beside the paper's Table 9; the explorer, which computes
+others on the page.
+"""
 
 import base64
 import zlib
@@ -24,17 +26,23 @@ BUDGET = 4_000_000  # characters of the packed overlap; ten times those of 86 la
 
 
 def section(results: Results) -> Section:
-    """The allocations side by side, in total and by language; details of each folded."""
+    """The allocations side by side, in total and by language; details of each
+    folded.
+    """
     blocks: list[Block] = []
     if not results.allocations:
         blocks.append(not_run("allocation", "No vocabulary has been allocated yet."))
     else:
         blocks.append(
             Text(
-                "Algorithm 1 raises the language whose next step gains the most weighted ALP until the union of "
-                "all chosen vocabularies is full. The optimality gap is the distance of an allocation’s objective "
-                "from an upper bound for any choice of sizes, in percent of the distance from every language at "
-                "its smallest size (100 %) to the bound (0 %). A rule that chooses pieces instead of sizes can "
+                "Algorithm 1 raises the language whose next step gains the most weighted ALP "
+                "until the union of "
+                "all chosen vocabularies is full. The optimality gap is the distance of an "
+                "allocation’s objective "
+                "from an upper bound for any choice of sizes, in percent of the distance from "
+                "every language at "
+                "its smallest size (100 %) to the bound (0 %). A rule that chooses pieces "
+                "instead of sizes can "
                 "pass the bound: its gap is negative."
             )
         )
@@ -50,15 +58,23 @@ def section(results: Results) -> Section:
 
 
 def _overview(results: Results) -> Table:
-    """A row an allocation. A gap is 1 minus the share of the distance to the bound that was gained."""
+    """A row an allocation. A gap is 1 minus the share of the distance to the bound that
+    was gained.
+    """
     correlation = [Column("rank_correlation", "Rank correlation with the paper", "number", 3)]
     more = correlation if any(_comparable(entry) for entry in results.allocations.values()) else []
     rows = []
     for entry in results.allocations.values():
-        row: dict[str, Any] = {key: entry.setting(key) for key in ("rule", "total", "alpha", "beta")}
+        row: dict[str, Any] = {
+            key: entry.setting(key) for key in ("rule", "total", "alpha", "beta")
+        }
         row |= {"allocation": entry.name, "languages": len(entry.shares), "pieces": entry.pieces}
         assessed = [entry.summary.get("chosen") or {}, *(entry.summary.get("other_rules") or ())]
-        gaps = {one.get("rule"): 1 - one["way_percent"] / 100 for one in assessed if one.get("way_percent")}
+        gaps = {
+            one.get("rule"): 1 - one["way_percent"] / 100
+            for one in assessed
+            if one.get("way_percent")
+        }
         row |= {"optimality_gap": gaps.get(row["rule"]), "optimality_gap_paper": gaps.get("paper")}
         row["sum_of_sizes"] = sum(size or 0 for size in entry.sizes.values())
         rows.append(row | {"rank_correlation": _correlation(entry)})
@@ -95,7 +111,9 @@ def _comparable(entry: Allocation) -> bool:
 
 
 def _correlation(entry: Allocation) -> float | None:
-    """Spearman's, of its sizes and the paper's; None for an allocation on other languages."""
+    """Spearman's, of its sizes and the paper's; None for an allocation on other
+    languages.
+    """
     if not _comparable(entry):
         return None
     rows = [(size, paper_size(code, PAPER_SIZES)) for code, size in entry.sizes.items()]
@@ -133,21 +151,28 @@ def _blocks(results: Results) -> list[Block]:
         return [not_run("allocation", "There is no allocation to start from.")]
     data = make_explorer(results)
     if data is None:
-        reason = results.no_inputs or "No allocation has its settings on file, or the pieces do not fit the page."
+        reason = (
+            results.no_inputs
+            or "No allocation has its settings on file, or the pieces do not fit the page."
+        )
         said = Markup("<strong>No explorer here.</strong> {} {} makes the missing files.")
         return [Note(said.format(reason, page.code("snakemake --cores all allocation")))]
     # what it computes, what it shows as computed, and where it counts a sample
     intro = Markup(
-        "The page computes Algorithm 1 itself, from the curves and from the pieces that languages share: move a "
-        "slider to see each language’s size, and its gain or loss against an allocation of this run. ALP and "
-        "tokens are of a language’s own vocabulary, before all are merged. {} gives the same sizes for the "
+        "The page computes Algorithm 1 itself, from the curves and from the pieces that "
+        "languages share: move a "
+        "slider to see each language’s size, and its gain or loss against an allocation of this "
+        "run. ALP and "
+        "tokens are of a language’s own vocabulary, before all are merged. {} gives the same "
+        "sizes for the "
         "lines to copy."
     )
     blocks: list[Block] = [Text(intro.format(page.code("vocap allocate")))]
     if others := [one.name for one in results.computed() if one.settings.rule != "paper"]:
         blocks.append(
             Text(
-                f"The allocations of other rules ({', '.join(others)}) are shown as computed. For a rule that "
+                f"The allocations of other rules ({', '.join(others)}) are shown as computed. For "
+                "a rule that "
                 "reads the languages’ text, the size is the number of pieces that a language uses."
             )
         )
@@ -156,11 +181,13 @@ def _blocks(results: Results) -> list[Block]:
 
 @dataclass(frozen=True)
 class Overlap:
-    """C classes of pieces, and for each language the intervals of sizes in which it holds a class.
+    """C classes of pieces, and for each language the intervals of sizes in which it
+    holds a class.
 
-    `times` int64 [C] is the number of pieces of a class. The first `len(characters)` classes are these
-    characters, by code point, one piece each. `entries[k]`: int64 arrays `class`, `start`, `stop` [E_k], by class:
-    language k holds the class in the vocabularies of rank start to stop - 1.
+    `times` int64 [C] is the number of pieces of a class. The first `len(characters)`
+    classes are these characters, by code point, one piece each. `entries[k]`: int64
+    arrays `class`, `start`, `stop` [E_k], by class: language k holds the class in the
+    vocabularies of rank start to stop - 1.
     """
 
     characters: str
@@ -168,17 +195,27 @@ class Overlap:
     entries: list[tuple[np.ndarray, np.ndarray, np.ndarray]]
 
 
-def find_overlap(indexes: Sequence[PieceIndex], tables: Sequence[Mapping[str, float] | None]) -> Overlap:
-    """The classes of the pieces of these languages. `tables`: the characters of each language's text."""
-    # numbers of all pieces, characters of the text among them, and each one's languages with intervals of sizes
+def find_overlap(
+    indexes: Sequence[PieceIndex], tables: Sequence[Mapping[str, float] | None]
+) -> Overlap:
+    """The classes of the pieces of these languages. `tables`: the characters of each
+    language's text.
+    """
+    # numbers of all pieces, characters of the text among them, and each one's languages
+    # with intervals of sizes
     single = [_single_characters(index) for index in indexes]
-    characters = sorted({*(c for table in tables if table for c in table), *(c for s in single for c in s)})
+    characters = sorted(
+        {*(c for table in tables if table for c in table), *(c for s in single for c in s)}
+    )
     parts = [hash_pieces(characters), *(index.hashes for index in indexes)]
     hashes, number = np.unique(np.concatenate(parts), return_inverse=True)
     mine = np.split(number, np.cumsum([len(part) for part in parts])[:-1])[1:]
     slots = max(len(index.sizes) for index in indexes) + 1
     code = np.concatenate(
-        [(k * slots + index.start.astype(np.int64)) * slots + index.stop for k, index in enumerate(indexes)]
+        [
+            (k * slots + index.start.astype(np.int64)) * slots + index.stop
+            for k, index in enumerate(indexes)
+        ]
     )
     piece = np.concatenate([ids[index.piece] for ids, index in zip(mine, indexes, strict=True)])
     # pieces that the same languages hold at the same sizes are one class
@@ -205,7 +242,8 @@ def find_overlap(indexes: Sequence[PieceIndex], tables: Sequence[Mapping[str, fl
 def _classify(piece: np.ndarray, code: np.ndarray, number: int) -> np.ndarray:
     """A class for each of `number` pieces [number]: pieces with the same codes have the same.
 
-    The k-th pass distinguishes pieces by their k-th code, so that similar classes have near numbers.
+    The k-th pass distinguishes pieces by their k-th code, so that similar classes have
+    near numbers.
     """
     span = int(code.max(initial=0)) + 1
     piece, code = np.divmod(np.sort(piece * span + code), span)
@@ -214,7 +252,9 @@ def _classify(piece: np.ndarray, code: np.ndarray, number: int) -> np.ndarray:
     classes = np.zeros(number, np.int64)
     rows, before, low, depth = np.flatnonzero(lengths > 0), 0, 1, 0
     while len(rows):
-        _, found = np.unique((classes[rows] - before) * span + code[first[rows] + depth], return_inverse=True)
+        _, found = np.unique(
+            (classes[rows] - before) * span + code[first[rows] + depth], return_inverse=True
+        )
         classes[rows] = low + found
         before, low = low, low + int(found.max()) + 1
         depth += 1
@@ -229,21 +269,31 @@ def _single_characters(index: PieceIndex) -> list[str]:
     return index.strings(np.flatnonzero(length == np.diff(index.offsets)))
 
 
-def pack(overlap: Overlap, tables: Sequence[Mapping[str, float] | None], stops: Sequence[int]) -> str:
-    """Base64 of the zlib stream that `overlap.js` reads; `stops[k]` is the number of sizes of language k.
+def pack(
+    overlap: Overlap, tables: Sequence[Mapping[str, float] | None], stops: Sequence[int]
+) -> str:
+    """Base64 of the zlib stream that `overlap.js` reads; `stops[k]` is the number of
+    sizes of language k.
 
-    The arrays follow one another, each as planes: all lowest bytes, then all second ones and so on, for most of
-    the higher ones are zero. uint32 `times` [C]; of all entries, language after language, the distance in classes
-    to the one before, then start, then sizes from stop to the end of the ladder; of all rows of the tables the
+    The arrays follow one another, each as planes: all lowest bytes, then all second
+    ones and so on, for most of the higher ones are zero. uint32 `times` [C]; of all
+    entries, language after language, the distance in classes to the one before, then
+    start, then sizes from stop to the end of the ladder; of all rows of the tables the
     character's number, and float64 its count per line.
     """
     number = {character: place for place, character in enumerate(overlap.characters)}
-    rows = [(number[character], per_line) for table in tables for character, per_line in (table or {}).items()]
+    rows = [
+        (number[character], per_line)
+        for table in tables
+        for character, per_line in (table or {}).items()
+    ]
     arrays = [
         overlap.times,
         np.concatenate([np.diff(piece, prepend=0) for piece, _, _ in overlap.entries]),
         np.concatenate([start for _, start, _ in overlap.entries]),
-        np.concatenate([last - stop for (_, _, stop), last in zip(overlap.entries, stops, strict=True)]),
+        np.concatenate(
+            [last - stop for (_, _, stop), last in zip(overlap.entries, stops, strict=True)]
+        ),
         np.array([character for character, _ in rows]),
     ]
     planes = [_planes(array.astype("<u4")) for array in arrays]
@@ -256,7 +306,9 @@ def _planes(array: np.ndarray) -> bytes:
 
 
 def make_explorer(results: Results) -> dict[str, Any] | None:
-    """The data of the explorer's script; None without languages, an allocation, or space for it."""
+    """The data of the explorer's script; None without languages, an allocation, or
+    space for it.
+    """
     inputs, present = results.inputs, results.computed()
     if not inputs.languages or not present:
         return None
@@ -297,10 +349,17 @@ def make_explorer(results: Results) -> dict[str, Any] | None:
         "present": [
             {
                 "name": one.name,
-                "settings": {**one.settings.model_dump(), "coverage": one.setting("coverage") or COVERAGE},
+                "settings": {
+                    **one.settings.model_dump(),
+                    "coverage": one.setting("coverage") or COVERAGE,
+                },
                 "sizes": one.sizes,
                 "measured": {
-                    language: {"alp": model.alp, "heldout": model.alp_heldout, "tokens": model.tokens_per_sentence}
+                    language: {
+                        "alp": model.alp,
+                        "heldout": model.alp_heldout,
+                        "tokens": model.tokens_per_sentence,
+                    }
                     for language, model in one.models.items()
                 },
             }

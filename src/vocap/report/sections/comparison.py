@@ -1,4 +1,6 @@
-"""The tokenizers of each T compared: measures, frontier, gains and losses by language."""
+"""The tokenizers of each T compared: measures, frontier, gains and losses by
+language.
+"""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -17,27 +19,46 @@ from vocap.report.page.tables import Column, Table, caption, columns_of, signed,
 from vocap.tables.line_bits import PARTS
 
 # of charts, by keys of measures: across, up
-AXES = (("parallel_tokens", "alp"), ("gini", "parallel_tokens"), ("parallel_bits", "parallel_tokens"))
+AXES = (
+    ("parallel_tokens", "alp"),
+    ("gini", "parallel_tokens"),
+    ("parallel_bits", "parallel_tokens"),
+)
 WITHOUT_PARALLEL = (("tokens_per_sentence", "alp"),)
 
 
 def section(results: Results) -> Section:
-    """The table of all tokenizers, charts for each T, and tables by group and language."""
+    """The table of all tokenizers, charts for each T, and tables by group and
+    language.
+    """
     found = comparison.sizes(results)
     blocks: list[Block] = []
     if not results.tokenizers:
         blocks.append(not_run("tokenizers", "There is no tokenizer to compare yet."))
     elif not found:
-        blocks.append(Note("Nothing to compare: no tokenizer of several languages was measured on held-out text."))
+        blocks.append(
+            Note(
+                "Nothing to compare: no tokenizer of several languages was measured on held-out "
+                "text."
+            )
+        )
     else:
-        blocks += [Text(_introduction(results, found)), _table(results, found), *_one(results, found[0])]
-        blocks += [Fold(f"Charts and languages at {one.label}", _one(results, one)) for one in found[1:]]
+        blocks += [
+            Text(_introduction(results, found)),
+            _table(results, found),
+            *_one(results, found[0]),
+        ]
+        blocks += [
+            Fold(f"Charts and languages at {one.label}", _one(results, one)) for one in found[1:]
+        ]
         blocks += [_groups(found), *_figure_4(results, found)]
     return Section("comparison", "The tokenizers compared", "Comparison", blocks)
 
 
 def looks(results: Results) -> dict[str, tuple[str, str]]:
-    """Colour and shape of each tokenizer in every figure: those of its kind; of several of one T other shapes."""
+    """Colour and shape of each tokenizer in every figure: those of its kind; of several
+    of one T other shapes.
+    """
     found, places = {}, Counter()
     for one in results.configured_tokenizers():
         kind = comparison.kind_label(results, one), comparison.asked(results, one)
@@ -51,33 +72,48 @@ def looks(results: Results) -> dict[str, tuple[str, str]]:
 def _introduction(results: Results, found: Sequence[Size]) -> str:
     said = caption("comparison-text")
     if not any(one.parallel for one in found):
-        return f"{said} This run has no measures on parallel text: name some under corpora.parallel."
+        return (
+            f"{said} This run has no measures on parallel text: name some under corpora.parallel."
+        )
     return f"{said} The text: {results.parallel_text}." if results.parallel_text else said
 
 
 def against(results: Results, one: Size, name: str) -> str:
-    """A tokenizer against the reference: mean differences of ALP, and the language that loses most."""
+    """A tokenizer against the reference: mean differences of ALP, and the language that
+    loses most.
+    """
     row = one.summary.loc[name]
     changes = one.counted[one.counted.tokenizer == name].set_index("language").percent
     worst = changes.sort_index().idxmin()
-    loss = f"{results.name(worst)} loses most, {-changes[worst]:.1f} %" if changes[worst] < 0 else "none loses"
-    weighted = f" ({signed(row.percent_q)} % weighted by q)" if row.percent_q == row.percent_q else ""
+    loss = (
+        f"{results.name(worst)} loses most, {-changes[worst]:.1f} %"
+        if changes[worst] < 0
+        else "none loses"
+    )
+    weighted = (
+        f" ({signed(row.percent_q)} % weighted by q)" if row.percent_q == row.percent_q else ""
+    )
     return (
         f"{name} against {one.reference}: {signed(row.percent)} % of ALP in the mean{weighted}, "
-        f"{signed(row.nats)} nats per line, better in {row.better} of {counted(row.languages, 'language')}; "
+        f"{signed(row.nats)} nats per line, better in {row.better} of "
+        f"{counted(row.languages, 'language')}; "
         f"{loss}."
     )
 
 
 def _table(results: Results, found: Sequence[Size]) -> Table:
-    rows = [{"size": one.total, **row} for one in found for row in records(one.summary.reset_index())]
+    rows = [
+        {"size": one.total, **row} for one in found for row in records(one.summary.reset_index())
+    ]
     for row in rows:
         row["worst"] = row["worst"] and results.name(row["worst"])
         row["frontier"] = {True: "yes", False: "no"}.get(row["frontier"])
         for part in PARTS:
             low, high = row[part] or (0, 0)
             row[part] = f"{low:.4f} to {high:.4f}" if high else ""
-    measures = [Column(one.key, one.title, "number", one.digits, share=one.share) for one in MEASURES]
+    measures = [
+        Column(one.key, one.title, "number", one.digits, share=one.share) for one in MEASURES
+    ]
     by_q = ", ".join(dict.fromkeys(one.q_from for one in found if one.q_from))
     by_q = f"; by q: weighted by the language’s share of the text, from {by_q}" if by_q else ""
     return specified("comparison", rows, [*measures, *columns_of("comparison-more")], by_q=by_q)
@@ -86,7 +122,11 @@ def _table(results: Results, found: Sequence[Size]) -> Table:
 def _one(results: Results, one: Size) -> list[Block]:
     """Charts and languages of one T, and the limits of comparison."""
     both = one.summary.parallel_tokens.count() > 1
-    axes = [pair for pair in (AXES if both else WITHOUT_PARALLEL) if len(one.summary.dropna(subset=[*pair])) > 1]
+    axes = [
+        pair
+        for pair in (AXES if both else WITHOUT_PARALLEL)
+        if len(one.summary.dropna(subset=[*pair])) > 1
+    ]
     charts: list[Block] = [_plane(results, one, *pair) for pair in axes]
     strips = [_strip(results, one, one.compared[0])] if one.compared else []
     more = [*charts[1:], *(Text(against(results, one, name)) for name in one.compared)]
@@ -101,27 +141,41 @@ def _plane(results: Results, one: Size, across: str, up: str) -> Figure:
     x, y = (next(measure for measure in MEASURES if measure.key == key) for key in (across, up))
     summary = one.summary.dropna(subset=[across, up])
     rows = [
-        {"name": name, "kind": name, "of": row["kind"], "x": round(row[across], 6), "y": round(row[up], 6)}
+        {
+            "name": name,
+            "kind": name,
+            "of": row["kind"],
+            "x": round(row[across], 6),
+            "y": round(row[up], 6),
+        }
         for name, row in summary.iterrows()
     ]
     tooltip = tooltips(name="|tokenizer", of="|kind", y=f",.4g|{y.title}", x=f",.4g|{x.title}")
     better = "up and to the left" if y.more_is_better else "down and to the left"
-    caution = " Heights compare inside one text regime alone." if y.by_regime and len(one.regimes) > 1 else ""
+    caution = (
+        " Heights compare inside one text regime alone."
+        if y.by_regime and len(one.regimes) > 1
+        else ""
+    )
     return Figure(
         f"comparison-{one.total or 'elsewhere'}-{across.replace('_', '-')}",
         f"{one.label}: {y.axis.split(' (')[0]} against {x.axis}",
         f"Better is {better}.{caution}",
-        f"Chart of {counted(len(summary), 'tokenizer')}: {y.axis} against {x.axis}. The numbers are in the table.",
+        f"Chart of {counted(len(summary), 'tokenizer')}: {y.axis} against {x.axis}. The numbers "
+        "are in the table.",
         lambda: scatter(rows, (x.axis, y.axis), looks(results), tooltip),
         table="comparison",
     )
 
 
 def _strip(results: Results, one: Size, name: str) -> Figure:
-    """Every language's difference of ALP under a tokenizer from that under the reference."""
+    """Every language's difference of ALP under a tokenizer from that under the
+    reference.
+    """
     rows = one.counted[one.counted.tokenizer == name].sort_values(["percent", "language"])
     ends = " and ".join(
-        f"{end} is {rows.percent.iloc[place]:+.2f} % ({results.name(rows.language.iloc[place])})".replace("-", "−")
+        f"{end} is {rows.percent.iloc[place]:+.2f} % "
+        f"({results.name(rows.language.iloc[place])})".replace("-", "−")
         for end, place in (("smallest", 0), ("largest", -1))
     )
     return Figure(
@@ -135,7 +189,9 @@ def _strip(results: Results, one: Size, name: str) -> Figure:
 
 
 def strip(results: Results, one: Size, name: str) -> alt.LayerChart:
-    """A row for each resource group, dots that would cover each other in lanes above and below its middle."""
+    """A row for each resource group, dots that would cover each other in lanes above
+    and below its middle.
+    """
     found = one.counted[one.counted.tokenizer == name].sort_values(["percent", "language"])
     reference = one.counted[one.counted.tokenizer == one.reference].set_index("language").alp
     groups = [group for group in results.groups() if group in set(found.resource)]
@@ -148,9 +204,20 @@ def strip(results: Results, one: Size, name: str) -> alt.LayerChart:
         lanes = _lanes([row["percent"] for row in members], extent / 46)
         for place, (row, lane) in enumerate(zip(members, lanes, strict=True)):
             code = row["language"]
-            numbers = {"percent": row["percent"], "nats": row["nats"], "alp": row["alp"], "other": reference[code]}
+            numbers = {
+                "percent": row["percent"],
+                "nats": row["nats"],
+                "alp": row["alp"],
+                "other": reference[code],
+            }
             edge = {0: "right", len(members) - 1: "left"}.get(place)
-            about = {"group": group, "language": results.name(code), "code": code, "lane": lane, "align": edge}
+            about = {
+                "group": group,
+                "language": results.name(code),
+                "code": code,
+                "lane": lane,
+                "align": edge,
+            }
             rows.append(about | {key: round(float(value), 4) for key, value in numbers.items()})
     # axes, then the layers: zero, means, marks, codes
     scale = alt.Scale(domain=[low - extent / 12, high + extent / 12], nice=False)
@@ -163,14 +230,21 @@ def strip(results: Results, one: Size, name: str) -> alt.LayerChart:
     }
     numbers = {"alp": f",.2f|ALP, {name}", "other": f",.2f|ALP, {one.reference}"}
     tooltip = tooltips(language="", code="", percent="+.2f", nats="+,.2f", **numbers)
-    look = {"color": figures.group_color(groups, legend=False), "shape": figures.group_shape(groups, legend=False)}
+    look = {
+        "color": figures.group_color(groups, legend=False),
+        "shape": figures.group_shape(groups, legend=False),
+    }
     means = found.groupby("resource").percent.mean().round(4)
     ticks = chart([{"group": group, "percent": means[group], "lane": 0} for group in groups])
-    ticks = ticks.mark_point(shape="stroke", angle=90, size=3600, strokeWidth=2, color=token("muted"), opacity=1)
+    ticks = ticks.mark_point(
+        shape="stroke", angle=90, size=3600, strokeWidth=2, color=token("muted"), opacity=1
+    )
     layers = [
         chart([{"zero": 0}]).mark_rule(color=token("muted")).encode(x="zero:Q"),
         ticks.encode(**place, tooltip=tooltips(group="", percent="+.3f|mean")),
-        chart(rows).mark_point(filled=True, size=52, opacity=1).encode(**place, **look, tooltip=tooltip),
+        chart(rows)
+        .mark_point(filled=True, size=52, opacity=1)
+        .encode(**place, **look, tooltip=tooltip),
     ]
     for align, dx in (("right", -8), ("left", 8)):
         edges = chart([row for row in rows if row["align"] == align])
@@ -179,7 +253,9 @@ def strip(results: Results, one: Size, name: str) -> alt.LayerChart:
 
 
 def _lanes(places: list[float], width: float) -> list[int]:
-    """A lane for each of the ascending places, no two in a lane nearer than `width`: 0, 1, -1, 2 ..."""
+    """A lane for each of the ascending places, no two in a lane nearer than `width`: 0,
+    1, -1, 2 ...
+    """
     last: list[float] = []  # of each lane
     lanes = []
     for place in places:
@@ -190,7 +266,9 @@ def _lanes(places: list[float], width: float) -> list[int]:
 
 
 def _languages(results: Results, one: Size) -> Table:
-    """ALP of each language under all tokenizers, and the differences from the reference."""
+    """ALP of each language under all tokenizers, and the differences from the
+    reference.
+    """
     wide = one.rows.pivot(index="language", columns="tokenizer", values=["alp", "percent"])
     wide.columns = [f"{key}_{name}" for key, name in wide.columns]
     wide = wide.loc[sorted(wide.index, key=results.rank)]
@@ -202,16 +280,25 @@ def _languages(results: Results, one: Size) -> Table:
     more += [Column(f"percent_{name}", f"{name}, %", "number", 2) for name in one.compared]
     more.append(Column("apart", "Reason for exclusion"))
     of = str(one.total or "elsewhere")
-    return specified("comparison-languages", rows, more, of=of, label=one.label, reference=one.reference)
+    return specified(
+        "comparison-languages", rows, more, of=of, label=one.label, reference=one.reference
+    )
 
 
 def _apart(results: Results, one: Size) -> list[Note]:
-    """Notes on languages and tokenizers that are left out, or that compare with no other."""
+    """Notes on languages and tokenizers that are left out, or that compare with no
+    other.
+    """
     own, measured = one.summary.own, one.summary.parallel_tokens.notna()
-    limit = f"the limit of <unk>, which replaces a run of text, is {100 * UNKNOWN_LIMIT:.0f} % of the tokens"
+    limit = (
+        f"the limit of <unk>, which replaces a run of text, is {100 * UNKNOWN_LIMIT:.0f} % of "
+        "the tokens"
+    )
     favoured = "measures on parallel text of the same domain favour them"
     notes = {
-        "Of another T, and trained on other text": list(one.summary.index[~own]) if one.total else [],
+        "Of another T, and trained on other text": list(one.summary.index[~own])
+        if one.total
+        else [],
         f"Trained to follow parallel text (corpora.development; {favoured})": list(
             one.summary.index[one.summary.follows_text & measured]
         ),
@@ -226,7 +313,11 @@ def _apart(results: Results, one: Size) -> list[Note]:
 def _groups(found: Sequence[Size]) -> Table:
     rows = []
     for one in found:
-        means = one.by_group().assign(size=one.total, reference=one.reference).astype({"better": object})
+        means = (
+            one.by_group()
+            .assign(size=one.total, reference=one.reference)
+            .astype({"better": object})
+        )
         same = means.tokenizer == one.reference
         means.loc[same, ["percent", "nats", "percent_q", "nats_q", "better"]] = None
         rows += records(means)
@@ -234,14 +325,20 @@ def _groups(found: Sequence[Size]) -> Table:
 
 
 def _figure_4(results: Results, found: Sequence[Size]) -> list[Block]:
-    """The paper's Figure 4 of the VOCAP tokenizers by sizes; nothing without a JOINT one of their T."""
+    """The paper's Figure 4 of the VOCAP tokenizers by sizes; nothing without a JOINT
+    one of their T.
+    """
     rows = []
     for one, name in comparison.by_sizes(results, found):
         means = one.by_group()
         joint = means[means.tokenizer == one.reference].set_index("group").alp
         for row in records(means[means.tokenizer == name]):
             other, alp = joint[row["group"]], row["alp"]
-            about = {"row": f"{row['group']}, {name}", "languages": row["languages"], "label": signed(row["nats"])}
+            about = {
+                "row": f"{row['group']}, {name}",
+                "languages": row["languages"],
+                "label": signed(row["nats"]),
+            }
             numbers = {"vocap": alp, "joint": other, "best": max(alp, other), "gain": row["nats"]}
             rows.append(about | {key: round(float(value), 3) for key, value in numbers.items()})
     if not rows:
@@ -251,7 +348,8 @@ def _figure_4(results: Results, found: Sequence[Size]) -> list[Block]:
         "vocap-joint-groups",
         "Mean ALP by resource group",
         caption("vocap-joint-groups"),
-        f"Dot chart with one row for each group and tokenizer; VOCAP minus JOINT, in nats per line: {words}.",
+        "Dot chart with one row for each group and tokenizer; VOCAP minus JOINT, in nats per "
+        f"line: {words}.",
         lambda: group_means(rows),
         table="comparison-groups",
     )
@@ -263,11 +361,15 @@ def group_means(rows: list[dict[str, Any]]) -> alt.LayerChart:
     values = [row[key] for row in rows for key in ("vocap", "joint")]
     pad = 0.08 * (max(values) - min(values) or 1)
     axis = {
-        "scale": alt.Scale(domain=[min(values) - pad, max(values) + 2.2 * pad], nice=False, zero=False),
+        "scale": alt.Scale(
+            domain=[min(values) - pad, max(values) + 2.2 * pad], nice=False, zero=False
+        ),
         "title": "mean ALP on held-out lines (nats per line)",
         "axis": alt.Axis(tickCount=8),
     }
-    ends = [{**row, "kind": kind, "alp": row[kind.lower()]} for row in rows for kind in figures.PAIR]
+    ends = [
+        {**row, "kind": kind, "alp": row[kind.lower()]} for row in rows for kind in figures.PAIR
+    ]
     lines, marks = figures.joined_pairs(rows, ends, ("joint", "vocap"), "alp", **axis)
     shown = {"alp": ",.2f|mean ALP", "gain": "+,.2f|VOCAP − JOINT", "languages": "d"}
     marks = marks.encode(tooltip=tooltips(row="|group", kind="|tokenizer", **shown))

@@ -1,4 +1,6 @@
-"""The text of each language, what is missing (languages, sizes, pieces), and the curves: the paper's Figure 1."""
+"""The text of each language, what is missing (languages, sizes, pieces), and the
+curves: the paper's Figure 1.
+"""
 
 import json
 import re
@@ -26,13 +28,17 @@ TOOLTIP = [
 
 
 def section(results: Results) -> Section:
-    """One row a language, as the corpora stage counted it, and a table of each kind of gap that there is."""
+    """One row a language, as the corpora stage counted it, and a table of each kind of
+    gap that there is.
+    """
     blocks: list[Block] = [not_run("corpora", "No text has been sampled yet.")]
     if results.corpora:
         blocks = [
             Text(
-                "Lines are sampled in one pass; none is in both the training and the held-out part. Where reading "
-                "stopped at the scan limit the number of lines n is extrapolated by bytes, and the row is marked."
+                "Lines are sampled in one pass; none is in both the training and the held-out "
+                "part. Where reading "
+                "stopped at the scan limit the number of lines n is extrapolated by bytes, and "
+                "the row is marked."
             )
         ]
     tables = {
@@ -42,7 +48,9 @@ def section(results: Results) -> Section:
         "unreachable": _unreachable(results),
         "short": short_of_total(results),
         "clipped": _clipped(results),
-        "dead": [row | {"tokenizer": one.name} for one in results.tokenizers.values() for row in one.dead],
+        "dead": [
+            row | {"tokenizer": one.name} for one in results.tokenizers.values() for row in one.dead
+        ],
     }
     blocks += [specified(name, rows) for name, rows in tables.items() if rows]
     return Section("corpora", "Text of each language, and what is missing", "Corpora", blocks)
@@ -55,44 +63,73 @@ def _lines(results: Results) -> Rows:
         stats, weight = results.corpora[code], results.weights.get(code, {})
         n = weight.get("n", stats.get("n"))
         whole = "yes" if stats.get("complete", True) else "no: scan limit"
-        about = {**results.about(code), "source": text_of(stats.get("source")), "n_source": weight.get("source")}
-        measured = {"n": n and json.loads(str(n)), "complete": "" if stats.get("missing") else whole}
+        about = {
+            **results.about(code),
+            "source": text_of(stats.get("source")),
+            "n_source": weight.get("source"),
+        }
+        measured = {
+            "n": n and json.loads(str(n)),
+            "complete": "" if stats.get("missing") else whole,
+        }
         rows.append({**stats, **about, **measured})
     return rows
 
 
 def little_text(results: Results) -> Rows:
-    """Languages of the run without text (`kept` is 0), or with a remark of the corpora stage: the `reason`."""
+    """Languages of the run without text (`kept` is 0), or with a remark of the corpora
+    stage: the `reason`.
+    """
     rows = []
     for code in results.languages if results.corpora else ():
-        stats = results.corpora.get(code, {"missing": "no stats.json: the corpora stage has not finished it"})
+        stats = results.corpora.get(
+            code, {"missing": "no stats.json: the corpora stage has not finished it"}
+        )
         kept = stats.get("kept") or 0
         if not kept or stats.get("missing"):
             rows.append(
-                {**results.about(code), "kept": kept, "reason": stats.get("missing") or "no line was kept"}
+                {
+                    **results.about(code),
+                    "kept": kept,
+                    "reason": stats.get("missing") or "no line was kept",
+                }
             )
     return rows
 
 
 def short_of_total(results: Results) -> Rows:
-    """Allocations and tokenizers with fewer ids than configured: `kind`, `name`, `total`, and ids `short`."""
+    """Allocations and tokenizers with fewer ids than configured: `kind`, `name`,
+    `total`, and ids `short`.
+    """
     found = [("allocation", entry.name, entry.summary) for entry in results.allocations.values()]
     found += [("tokenizer", entry.name, entry.description) for entry in results.tokenizers.values()]
     return [
-        {"kind": kind, "name": name, "total": find(said, "settings", "total") or said.get("total"), "short": short}
+        {
+            "kind": kind,
+            "name": name,
+            "total": find(said, "settings", "total") or said.get("total"),
+            "short": short,
+        }
         for kind, name, said in found
         if (short := said.get("short"))
     ]
 
 
 def _unreachable(results: Results) -> Rows:
-    """Neighbouring sizes without a model whose reasons differ only in their numbers, a row each."""
+    """Neighbouring sizes without a model whose reasons differ only in their numbers, a
+    row each.
+    """
     rows = []
     for code in results.languages:
         failed = [point for point in results.curves.get(code, ()) if not point.ok]
         for _, members in groupby(failed, key=lambda point: re.sub(r"\d+", "#", point.status)):
             run = list(members)
-            about = {"first": run[0].size, "last": run[-1].size, "sizes": len(run), "reason": run[0].status}
+            about = {
+                "first": run[0].size,
+                "last": run[-1].size,
+                "sizes": len(run),
+                "reason": run[0].status,
+            }
             rows.append(results.about(code) | about)
     return rows
 
@@ -113,16 +150,23 @@ def _clipped(results: Results) -> Rows:
 
 def curves(results: Results) -> Section:
     """The curves, a summary by language, and every point as a file."""
-    blocks: list[Block] = [not_run("vocabularies", "No monolingual vocabulary has been trained yet.")]
+    blocks: list[Block] = [
+        not_run("vocabularies", "No monolingual vocabulary has been trained yet.")
+    ]
     if any(results.trained(code) for code in results.curves):
         said = (
-            "One unigram vocabulary for each language and size. A larger vocabulary segments a language into "
-            "fewer pieces and its ALP rises, steeply at first: where the curve flattens, further pieces are "
-            "better spent on another language. The knee is the point farthest above the straight line between "
+            "One unigram vocabulary for each language and size. A larger vocabulary segments a "
+            "language into "
+            "fewer pieces and its ALP rises, steeply at first: where the curve flattens, further "
+            "pieces are "
+            "better spent on another language. The knee is the point farthest above the straight "
+            "line between "
             "the curve’s ends."
         )
         points = (
-            {"language": code, **vars(p)} for code in results.languages for p in results.curves.get(code, ())
+            {"language": code, **vars(p)}
+            for code in results.languages
+            for p in results.curves.get(code, ())
         )
         blocks = [
             Text(said),
@@ -144,7 +188,8 @@ def _figure(results: Results) -> Figure:
         "alp-curves",
         "ALP against vocabulary size",
         caption("alp-curves"),
-        f"Line chart of {len(results.curves)} languages: ALP rises with vocabulary size for all and flattens. The "
+        f"Line chart of {len(results.curves)} languages: ALP rises with vocabulary size for all "
+        "and flattens. The "
         "numbers are in the table that follows.",
         lambda: draw_curves(results, chosen),
         lambda: draw_curves(results, chosen, live=True),
@@ -154,11 +199,15 @@ def _figure(results: Results) -> Figure:
 
 
 def _first_choice(results: Results) -> list[str]:
-    """All of a few languages; of many the paper's four, or else the first two languages of each group."""
+    """All of a few languages; of many the paper's four, or else the first two languages
+    of each group.
+    """
     trained = [code for code in results.languages if results.trained(code)]
     if len(trained) <= 6:
         return trained
-    members = ([code for code in trained if results.resource(code) == group] for group in results.groups())
+    members = (
+        [code for code in trained if results.resource(code) == group] for group in results.groups()
+    )
     first = [code for group in members for code in group[:2]]
     return [code for code in PAPER_FIGURE if code in trained] or first
 
@@ -172,9 +221,17 @@ def _summary(results: Results) -> Rows:
             continue
         trained = len(results.trained(code))
         row = {**results.about(code), "trained": trained, "unreachable": len(points) - trained}
-        for place, point in (("smallest", found.start), ("knee", found.knee), ("largest", found.end)):
+        for place, point in (
+            ("smallest", found.start),
+            ("knee", found.knee),
+            ("largest", found.end),
+        ):
             if point:
-                row |= {place: point.size, f"alp_{place}": point.alp, f"alp_heldout_{place}": point.alp_heldout}
+                row |= {
+                    place: point.size,
+                    f"alp_{place}": point.alp,
+                    f"alp_heldout_{place}": point.alp_heldout,
+                }
         row |= {"start_reason": found.start_reason, "end_reason": found.end_reason}
         row["tokens_per_sentence_largest"] = found.end.tokens_per_sentence
         row["best_heldout"] = found.best_heldout and found.best_heldout.size
@@ -183,13 +240,20 @@ def _summary(results: Results) -> Rows:
 
 
 def curve_rows(results: Results) -> Rows:
-    """Points of the ALP curves; thousands, so short keys: l(anguage), s(ize), a(lp), h(eld-out), k(nee)."""
+    """Points of the ALP curves; thousands, so short keys: l(anguage), s(ize), a(lp),
+    h(eld-out), k(nee).
+    """
     rows = []
     for code in results.curves:
         points = results.trained(code)
         found = outline(points)
         for point in points:
-            row = {"l": code, "s": point.size, "a": round(point.alp, 2), "a0": round(points[0].alp, 2)}
+            row = {
+                "l": code,
+                "s": point.size,
+                "a": round(point.alp, 2),
+                "a0": round(points[0].alp, 2),
+            }
             row |= {"n": results.name(code), "group": results.resource(code)}
             if point.alp_heldout is not None:
                 row["h"] = round(point.alp_heldout, 2)
@@ -203,18 +267,24 @@ def curve_rows(results: Results) -> Rows:
 
 
 def draw_curves(results: Results, chosen: Sequence[str], live: bool = False) -> dict[str, Any]:
-    """Figure 1: all languages faint, the chosen ones in full, held-out dashed, knees as diamonds.
+    """Figure 1: all languages faint, the chosen ones in full, held-out dashed, knees as
+    diamonds.
 
-    The page's script sets the parameters of the live one: `chosen` (codes), `shown` (groups), `gain`, `pointed`.
+    The page's script sets the parameters of the live one: `chosen` (codes), `shown`
+    (groups), `gain`, `pointed`.
     """
     spec = json.loads(template("alp-curves.json"))
     groups = results.groups()
     values = {"chosen": list(chosen), "shown": groups}
     spec["data"] = {"values": curve_rows(results)}
-    spec["params"] = [{**param, "value": values.get(param["name"], False)} for param in spec["params"]]
+    spec["params"] = [
+        {**param, "value": values.get(param["name"], False)} for param in spec["params"]
+    ]
     if not live:  # points are invisible until one is pointed at
         spec["width"] = WIDTH
-        spec["layer"] = [layer for layer in spec["layer"] if layer["name"] not in ("hovered", "points")]
+        spec["layer"] = [
+            layer for layer in spec["layer"] if layer["name"] not in ("hovered", "points")
+        ]
     for layer in spec["layer"]:
         scale = palette(groups, "-faint" if layer["name"] == "faint" else "").to_dict()
         legend = {"title": "resource group"} if layer["name"] == "bold" else None

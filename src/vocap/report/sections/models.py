@@ -1,4 +1,6 @@
-"""The size T of the vocabulary by its costs; pre-trained models by their exact loss; fine-tuned ones by scores."""
+"""The size T of the vocabulary by its costs; pre-trained models by their exact loss;
+fine-tuned ones by scores.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +14,16 @@ from vocap.finetuning.tasks import TASKS
 from vocap.pretraining.loss_kinds import LOSSES
 from vocap.pretraining.settings import Shape
 from vocap.report.data.results import Finetuned, Model, Results, TaskScores, find
-from vocap.report.page.blocks import Block, Fold, Note, Section, Text, counted, not_run, without_results
+from vocap.report.page.blocks import (
+    Block,
+    Fold,
+    Note,
+    Section,
+    Text,
+    counted,
+    not_run,
+    without_results,
+)
 from vocap.report.page.figures import Figure, line_chart, tooltips
 from vocap.report.page.tables import Column, Table, caption, specified
 from vocap.report.paper import METRIC_NAMES, TASK_NAMES
@@ -29,14 +40,18 @@ MODELS = {
     "XLM-R large": ModelCosts(Shape(layers=24, hidden=1024, heads=16, intermediate=4096)),
     "GPT-2 small": ModelCosts(Shape(positions=1024), causal=True),
     "causal, 32 layers of 4096": ModelCosts(
-        Shape(layers=32, hidden=4096, heads=32, intermediate=16384, positions=4096), causal=True, untied=True
+        Shape(layers=32, hidden=4096, heads=32, intermediate=16384, positions=4096),
+        causal=True,
+        untied=True,
     ),
 }
 
 
 @dataclass(frozen=True)
 class SizeCurve:
-    """The points of one descent: the tokenizers taken from it, and a forecast by model for each T."""
+    """The points of one descent: the tokenizers taken from it, and a forecast by model
+    for each T.
+    """
 
     tokenizers: list[str]
     sizes: Sizes
@@ -47,26 +62,37 @@ class SizeCurve:
 def size(results: Results) -> Section:
     """Tables and a figure for each curve over T."""
     curves = size_curves(results)
-    missing = "No curve over T: a JOINT tokenizer of the ladder has one (sizes.tsv), or vocap joint --curve."
+    missing = (
+        "No curve over T: a JOINT tokenizer of the ladder has one (sizes.tsv), or vocap "
+        "joint --curve."
+    )
     about = (
-        "A larger T needs fewer tokens for the same text, while embeddings and softmax grow. Tokens and ALP are "
-        "measured on held-out text; costs are formulas, which say nothing about the quality of a model "
+        "A larger T needs fewer tokens for the same text, while embeddings and softmax grow. "
+        "Tokens and ALP are "
+        "measured on held-out text; costs are formulas, which say nothing about the quality of a "
+        "model "
         "(docs/size.md)."
     )
     blocks: list[Block] = [Text(about), *_size(results, curves[0])] if curves else [Note(missing)]
-    blocks += [Fold(f"The same for {', '.join(one.tokenizers)}", _size(results, one)) for one in curves[1:]]
+    blocks += [
+        Fold(f"The same for {', '.join(one.tokenizers)}", _size(results, one)) for one in curves[1:]
+    ]
     return Section("size", "Size of the vocabulary", "Size", blocks)
 
 
 def _size(results: Results, curve: SizeCurve) -> list[Block]:
     name = curve.tokenizers[0]
     text = "the mix that the run trains on" if curve.weighted else "the mean of the languages"
-    about = f"Held-out text: {text}. The descent of {', '.join(curve.tokenizers)}, {len(curve.sizes)} values of T."
+    about = (
+        f"Held-out text: {text}. The descent of {', '.join(curve.tokenizers)}, "
+        f"{len(curve.sizes)} values of T."
+    )
     figure = Figure(
         f"size-{name}",
         "Training operations per byte of text by T",
         f"Over the fewest of each model (1). {about}",
-        f"Chart of {counted(len(curve.forecasts), 'model')} at {len(curve.sizes)} values of T; see the table.",
+        f"Chart of {counted(len(curve.forecasts), 'model')} at {len(curve.sizes)} values of T; "
+        "see the table.",
         lambda: _chart(curve),
         table=f"size-costs-{name}",
     )
@@ -75,16 +101,26 @@ def _size(results: Results, curve: SizeCurve) -> list[Block]:
     for model, found in curve.forecasts.items():
         row: dict[str, Any] = {"model": model, "embedding_share": cheapest(found).embedding_share}
         for stage in STAGES:
-            row |= {f"{stage}_fewest": cheapest(found, stage).total, f"{stage}_end": limit(found, stage)}
+            row |= {
+                f"{stage}_fewest": cheapest(found, stage).total,
+                f"{stage}_end": limit(found, stage),
+            }
         least.append(row)
     # every point, and every language
-    costs = [{"model": model, **vars(row)} for model, found in curve.forecasts.items() for row in found]
+    costs = [
+        {"model": model, **vars(row)} for model, found in curve.forecasts.items() for row in found
+    ]
     languages = [
         results.about(code)
-        | {f"tokens_per_byte_{total}": found[code].tokens_per_byte for total, found in curve.sizes.items()}
+        | {
+            f"tokens_per_byte_{total}": found[code].tokens_per_byte
+            for total, found in curve.sizes.items()
+        }
         for code in sorted(next(iter(curve.sizes.values())), key=results.rank)
     ]
-    totals = [Column(f"tokens_per_byte_{total}", f"T = {total:,}", "number", 4) for total in curve.sizes]
+    totals = [
+        Column(f"tokens_per_byte_{total}", f"T = {total:,}", "number", 4) for total in curve.sizes
+    ]
     return [
         specified("size-models", least, of=name, step=STEP),
         Fold("Operations by T", [figure]),
@@ -100,7 +136,9 @@ def _chart(curve: SizeCurve) -> alt.LayerChart:
         ratios = {row.total: round(row.training_mflop_per_byte / least, 4) for row in found}
         rows += [{"model": model, "T": total, "ratio": ratio} for total, ratio in ratios.items()]
     axes = (("T", "T"), ("ratio", "operations per byte over the fewest"))
-    return line_chart(rows, *axes, tooltips(model="", T=",", ratio=".3f|over the fewest"), height=300)
+    return line_chart(
+        rows, *axes, tooltips(model="", T=",", ratio=".3f|over the fewest"), height=300
+    )
 
 
 def size_curves(results: Results) -> list[SizeCurve]:
@@ -122,7 +160,9 @@ def size_curves(results: Results) -> list[SizeCurve]:
 
 
 def _own_models(results: Results) -> dict[str, ModelCosts]:
-    """The shapes that the configuration trains; positions beyond its blocks are not filled."""
+    """The shapes that the configuration trains; positions beyond its blocks are not
+    filled.
+    """
     own = {}
     for model in results.section("pretraining", "models").values():
         try:
@@ -134,14 +174,18 @@ def _own_models(results: Results) -> dict[str, ModelCosts]:
         name = f"{shape.layers} layers of {shape.hidden}"
         if find(model, "objective") == "causal":
             share = shape.key_heads / shape.heads
-            own[f"this run’s, causal, {name}"] = ModelCosts(shape, causal=True, swiglu=True, kv_share=share)
+            own[f"this run’s, causal, {name}"] = ModelCosts(
+                shape, causal=True, swiglu=True, kv_share=share
+            )
         else:
             own[f"this run’s, {name}"] = ModelCosts(shape)
     return own
 
 
 def _shares(results: Results, tokenizer: str, languages: Sequence[str]) -> dict[str, float] | None:
-    """q of the text that the tokenizer is trained on; None where the weights lack a language."""
+    """q of the text that the tokenizer is trained on; None where the weights lack a
+    language.
+    """
     n = [float(results.weights.get(code, {}).get("n") or 0) for code in languages]
     alpha = find(results.tokenizers[tokenizer].description, "text", "alpha")
     if not all(n) or not isinstance(alpha, float | int):
@@ -150,8 +194,12 @@ def _shares(results: Results, tokenizer: str, languages: Sequence[str]) -> dict[
 
 
 def pretraining(results: Results) -> Section:
-    """A table of the models, one of their languages, and curves over steps and over time."""
-    return Section("models", "Pre-training", "Models", _pretraining(results, list(results.models.values())))
+    """A table of the models, one of their languages, and curves over steps and over
+    time.
+    """
+    return Section(
+        "models", "Pre-training", "Models", _pretraining(results, list(results.models.values()))
+    )
 
 
 def _pretraining(results: Results, models: list[Model]) -> list[Block]:
@@ -159,28 +207,41 @@ def _pretraining(results: Results, models: list[Model]) -> list[Block]:
         return [not_run("pretraining", "No model has been pre-trained with these tokenizers.")]
     blocks: list[Block] = [
         Text(
-            "Models trained with any loss are measured by the exact softmax over the whole vocabulary on "
-            "held-out text that no model sees. Bits per byte put tokenizers of all sizes on one axis; losses in "
+            "Models trained with any loss are measured by the exact softmax over the whole "
+            "vocabulary on "
+            "held-out text that no model sees. Bits per byte put tokenizers of all sizes on one "
+            "axis; losses in "
             "training do not compare: each sampled one leaves other words out."
         )
     ]
     blocks += without_results(results.absent("pretraining", results.models))
-    blocks += [specified("models", map(_last, models)), *code_lengths(models), _bits_by_language(results, models)]
+    blocks += [
+        specified("models", map(_last, models)),
+        *code_lengths(models),
+        _bits_by_language(results, models),
+    ]
     folded: list[Block] = []
     if rows := curve_rows(models):
-        folded += [_figure(rows, "step", "steps", "steps"), _figure(rows, "minutes", "time", MINUTES)]
+        folded += [
+            _figure(rows, "step", "steps", "steps"),
+            _figure(rows, "minutes", "time", MINUTES),
+        ]
     restricted = [kind for kind, loss in LOSSES.items() if loss.restricted]
     sampled = [model for model in models if model.setting("settings", "loss", "kind") in restricted]
     if sampled:
-        names = (f"{model.name} ({model.loss}, {model.rows[-1]['step']:,} steps)" for model in sampled)
+        names = (
+            f"{model.name} ({model.loss}, {model.rows[-1]['step']:,} steps)" for model in sampled
+        )
         folded.append(Text(caption("models-sampled", models=", ".join(names))))
     return [*blocks, *([Fold("Exact loss over steps and over time", folded)] if folded else [])]
 
 
 def code_lengths(models: Sequence[Model]) -> list[Block]:
-    """A table of causal models by tokenizer and settings, a row for held-out and one for parallel lines.
+    """A table of causal models by tokenizer and settings, a row for held-out and one
+    for parallel lines.
 
-    Models of several seeds are one: bits of a line are their mean, of which a bootstrap over the lines is made.
+    Models of several seeds are one: bits of a line are their mean, of which a bootstrap
+    over the lines is made.
     """
     # the models of each tokenizer and settings, in which a seed does not stand
     groups: dict[str, list[Model]] = {}
@@ -199,7 +260,10 @@ def code_lengths(models: Sequence[Model]) -> list[Block]:
             for name, group in own.items()
         }
         for name, (bits, low, high) in paired_differences(lines).items():
-            each = [np.mean([bits_per_byte(model.bits[part][code]) for code in shared]) for model in own[name]]
+            each = [
+                np.mean([bits_per_byte(model.bits[part][code]) for code in shared])
+                for model in own[name]
+            ]
             rows.append(
                 {
                     "tokenizer": own[name][0].setting("tokenizer"),
@@ -248,13 +312,17 @@ def _figure(rows: list[dict[str, Any]], against: str, name: str, title: str) -> 
         f"Exact loss over {name}",
         caption("exact-loss"),
         f"Line chart of {counted(len(ends), 'model')}; bits per byte at the end: {said}.",
-        lambda: line_chart(rows, (against, title), ("bits", "exact loss (bits per byte)"), shown, height=280),
+        lambda: line_chart(
+            rows, (against, title), ("bits", "exact loss (bits per byte)"), shown, height=280
+        ),
         table="models",
     )
 
 
 def _last(model: Model) -> dict[str, Any]:
-    """The row of a model in the table: its last line of metrics, and its description."""
+    """The row of a model in the table: its last line of metrics, and its
+    description.
+    """
     last, parameters = model.rows[-1], model.setting("parameters")
     return {
         **last,
@@ -274,7 +342,10 @@ def _bits_by_language(results: Results, models: list[Model]) -> Table:
     rows = []
     last = {model.name: model.rows[-1].get("languages") or {} for model in models}
     for code in results.languages:
-        bits = {f"bits_per_byte_{name}": find(scores, code, "bits_per_byte") for name, scores in last.items()}
+        bits = {
+            f"bits_per_byte_{name}": find(scores, code, "bits_per_byte")
+            for name, scores in last.items()
+        }
         if any(value is not None for value in bits.values()):
             rows.append({**results.about(code), **bits})
     more = [Column(f"bits_per_byte_{name}", name, "number", 3) for name in last]
@@ -284,19 +355,28 @@ def _bits_by_language(results: Results, models: list[Model]) -> Table:
 def finetuning(results: Results) -> Section:
     """The table like the paper's, the chosen settings, and the languages."""
     return Section(
-        "finetuning", "Fine-tuning", "Fine-tuning", _finetuning(results, list(results.finetuned.values()))
+        "finetuning",
+        "Fine-tuning",
+        "Fine-tuning",
+        _finetuning(results, list(results.finetuned.values())),
     )
 
 
 def _finetuning(results: Results, models: list[Finetuned]) -> list[Block]:
     if not models:
-        reason = "No model has been fine-tuned; the tasks need the user’s own XTREME folder (finetuning: xtreme)."
+        reason = (
+            "No model has been fine-tuned; the tasks need the user’s own XTREME folder "
+            "(finetuning: xtreme)."
+        )
         return [not_run("finetuning", reason)]
     blocks: list[Block] = [
         Text(
-            "Each model learns each task from English examples alone and is tested in all its languages. A task’s "
-            "score is the mean over languages, then over seeds; learning rate and epochs are those with the "
-            "highest mean on the files of the choice. Measures are the official scripts’, in percent."
+            "Each model learns each task from English examples alone and is tested in all its "
+            "languages. A task’s "
+            "score is the mean over languages, then over seeds; learning rate and epochs are "
+            "those with the "
+            "highest mean on the files of the choice. Measures are the official scripts’, in "
+            "percent."
         )
     ]
     tested = {
@@ -306,11 +386,19 @@ def _finetuning(results: Results, models: list[Finetuned]) -> list[Block]:
         if find(scores.selection, "development", "split") == "test"
     }
     if tested:
-        blocks.append(Note(f"{'; '.join(sorted(tested))}: that file is part of the score, as in the paper."))
+        blocks.append(
+            Note(f"{'; '.join(sorted(tested))}: that file is part of the score, as in the paper.")
+        )
     asked = results.section("finetuning").get("tasks") or list(TASKS)
-    tasks = [task for task in TASKS if task in asked or any(task in model.tasks for model in models)]
+    tasks = [
+        task for task in TASKS if task in asked or any(task in model.tasks for model in models)
+    ]
     absent = results.absent("finetuning", results.finetuned)
-    tables = [_scores(models, absent, tasks), _choices(models, tasks), _scores_by_language(results, models, tasks)]
+    tables = [
+        _scores(models, absent, tasks),
+        _choices(models, tasks),
+        _scores_by_language(results, models, tasks),
+    ]
     return [*blocks, *without_results(absent), *tables]
 
 
@@ -320,24 +408,34 @@ def _scores(models: list[Finetuned], absent: list[str], tasks: list[str]) -> Tab
     rows = []
     for model in models + [Finetuned(name) for name in absent]:
         row = {"model": model.name, "seeds": model.seed_range, "average": model.average}
-        row |= {f"{task}_{metric}": _cell(model.tasks.get(task), metric) for task, metric in measures}
-        row |= {"average_std": model.average_std, "missing": ", ".join(TASK_NAMES[task] for task in model.missing)}
+        row |= {
+            f"{task}_{metric}": _cell(model.tasks.get(task), metric) for task, metric in measures
+        }
+        row |= {
+            "average_std": model.average_std,
+            "missing": ", ".join(TASK_NAMES[task] for task in model.missing),
+        }
         rows.append(row)
     scores = (
-        Column(f"{task}_{metric}", f"{TASK_NAMES[task]} {METRIC_NAMES[metric]}") for task, metric in measures
+        Column(f"{task}_{metric}", f"{TASK_NAMES[task]} {METRIC_NAMES[metric]}")
+        for task, metric in measures
     )
     average = Column("average", "Avg.", "number", 1), Column("average_std", "± (Avg.)", "number", 1)
     return specified("finetuning", rows, [*scores, *average, Column("missing", "Avg. without")])
 
 
 def _cell(scores: TaskScores | None, metric: str) -> str:
-    """The mean of a measure over languages, with its deviation where there are several seeds: `70.1 ± 0.5`."""
+    """The mean of a measure over languages, with its deviation where there are several
+    seeds: `70.1 ± 0.5`.
+    """
     if scores is not None and not scores.overall:
         return "labels withheld"
     measured = scores.overall.get(metric) if scores else None
     if measured is None:
         return NOT_RUN
-    return f"{measured['mean']:.1f}" + ("" if measured["std"] is None else f" ± {measured['std']:.1f}")
+    return f"{measured['mean']:.1f}" + (
+        "" if measured["std"] is None else f" ± {measured['std']:.1f}"
+    )
 
 
 def _choices(models: list[Finetuned], tasks: list[str]) -> Table:
@@ -361,15 +459,27 @@ def _scores_by_language(results: Results, models: list[Finetuned], tasks: list[s
     """A row a task, measure and language; two columns a model."""
     rows = []
     for task in tasks:
-        tables = {model.name: model.tasks[task].languages for model in models if task in model.tasks}
-        codes = [code for code in TASKS[task].languages if any(code in table for table in tables.values())]
+        tables = {
+            model.name: model.tasks[task].languages for model in models if task in model.tasks
+        }
+        codes = [
+            code
+            for code in TASKS[task].languages
+            if any(code in table for table in tables.values())
+        ]
         for metric in TASKS[task].metrics:
             about = {"task": TASK_NAMES[task], "metric": METRIC_NAMES[metric]}
             for code in codes:
                 means = {name: find(table, code, metric, "mean") for name, table in tables.items()}
-                spread = {f"{name}_std": find(table, code, metric, "std") for name, table in tables.items()}
+                spread = {
+                    f"{name}_std": find(table, code, metric, "std")
+                    for name, table in tables.items()
+                }
                 rows.append({**about, **results.about(code), **means, **spread})
     more = []
     for model in models:
-        more += [Column(model.name, model.name, "number", 1), Column(f"{model.name}_std", "±", "number", 1)]
+        more += [
+            Column(model.name, model.name, "number", 1),
+            Column(f"{model.name}_std", "±", "number", 1),
+        ]
     return specified("finetuning-languages", rows, more)

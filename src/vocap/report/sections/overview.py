@@ -1,4 +1,6 @@
-"""The front page: the tokenizer to take for each use, what loses by it, sentences, how to load; the settings."""
+"""The front page: the tokenizer to take for each use, what loses by it, sentences, how
+to load; the settings.
+"""
 
 from itertools import accumulate
 
@@ -6,9 +8,29 @@ from markupsafe import Markup
 
 from vocap.allocation.inputs import UNEVEN
 from vocap.errors import listed
-from vocap.report.data.comparison import ELSEWHERE, MEASURES, Size, front_page, method, sizes, text_facts
+from vocap.report.data.comparison import (
+    ELSEWHERE,
+    MEASURES,
+    Size,
+    front_page,
+    method,
+    sizes,
+    text_facts,
+)
 from vocap.report.data.results import Results, Sentence
-from vocap.report.page.blocks import Block, Code, Cuts, Facts, Fold, Note, Section, Text, counted, not_run, text_of
+from vocap.report.page.blocks import (
+    Block,
+    Code,
+    Cuts,
+    Facts,
+    Fold,
+    Note,
+    Section,
+    Text,
+    counted,
+    not_run,
+    text_of,
+)
 from vocap.report.page.tables import Column, caption, number, signed
 from vocap.report.sections.corpora import little_text, short_of_total
 
@@ -16,7 +38,8 @@ LOADS = {  # Python that loads each form
     "sentencepiece.model": "from sentencepiece import SentencePieceProcessor\n"
     'processor = SentencePieceProcessor(model_file="{}")',
     "tokenizer.json": 'from tokenizers import Tokenizer\ntokenizer = Tokenizer.from_file("{}")',
-    "huggingface": 'from transformers import AutoTokenizer\ntokenizer = AutoTokenizer.from_pretrained("{}")',
+    "huggingface": "from transformers import AutoTokenizer\ntokenizer = "
+    'AutoTokenizer.from_pretrained("{}")',
 }
 HELD_OUT = 5  # the first place of a measure of held-out lines among those of the front page
 NOUNS = {  # of the measures that tokenizers are chosen by, the first that is measured
@@ -33,7 +56,9 @@ RANKED = (
 
 
 def section(results: Results) -> Section:
-    """Warnings, then the tokenizer to take, sentences, gains and losses, how to load each, the run in numbers."""
+    """Warnings, then the tokenizer to take, sentences, gains and losses, how to load
+    each, the run in numbers.
+    """
     blocks: list[Block] = [*_warnings(results)]
     if not results.tokenizers:
         blocks.append(not_run("tokenizers", "No tokenizer has been made yet."))
@@ -48,22 +73,36 @@ def section(results: Results) -> Section:
 
 
 def _taken(results: Results, one: Size) -> list[Block]:
-    """The tokenizer to take at one T and for each use, the best by each measure, the languages that lose."""
-    on = f", on parallel text ({results.parallel_text})" if results.parallel_text and one.deciding != "alp" else ""
+    """The tokenizer to take at one T and for each use, the best by each measure, the
+    languages that lose.
+    """
+    on = (
+        f", on parallel text ({results.parallel_text})"
+        if results.parallel_text and one.deciding != "alp"
+        else ""
+    )
     said = Markup("<strong>Take {}.</strong> {}, {}{}.")
-    blocks: list[Block] = [Text(said.format(one.best, one.label, counted(len(one.summary), "tokenizer"), on))]
+    blocks: list[Block] = [
+        Text(said.format(one.best, one.label, counted(len(one.summary), "tokenizer"), on))
+    ]
     if not one.compared:
         return blocks
     best = []
     for measure in sorted(MEASURES, key=lambda measure: measure.first):
-        for regime, names in one.regimes.items() if measure.by_regime else [("", list(one.summary.index))]:
+        for regime, names in (
+            one.regimes.items() if measure.by_regime else [("", list(one.summary.index))]
+        ):
             values = one.summary[measure.key][names].dropna()
             if len(values) < 2 or not measure.first or regime == ELSEWHERE:
                 continue
             name = values.idxmax() if measure.more_is_better else values.idxmin()
             title = measure.title if measure.first < HELD_OUT else f"{measure.title}, held out"
             title = f"{title}, {regime}" if regime and len(one.regimes) > 1 else title
-            language = f" ({results.name(one.summary.worst[name])})" if measure.key == "worst_ratio" else ""
+            language = (
+                f" ({results.name(one.summary.worst[name])})"
+                if measure.key == "worst_ratio"
+                else ""
+            )
             best.append((title, f"{name} {_value(one, name, measure.key)}{language}"))
     return [
         *blocks,
@@ -76,7 +115,9 @@ def _taken(results: Results, one: Size) -> list[Block]:
 
 def _value(one: Size, name: str, key: str) -> str:
     measure = next(measure for measure in MEASURES if measure.key == key)
-    return number(float(one.summary[key][name]), Column(key, "", "number", measure.digits, measure.share))
+    return number(
+        float(one.summary[key][name]), Column(key, "", "number", measure.digits, measure.share)
+    )
 
 
 def _uses(one: Size) -> list[tuple[str, str]]:
@@ -85,7 +126,12 @@ def _uses(one: Size) -> list[tuple[str, str]]:
     # the first choice, and those with as few bits
     level = [name for name in one.level if name != best]
     level = f"; {listed(level)} within 1 %, with more tokens" if level else ""
-    uses = [("For an encoder", f"{best}, {_value(one, best, one.deciding)} {NOUNS[one.deciding]}{level}")]
+    uses = [
+        (
+            "For an encoder",
+            f"{best}, {_value(one, best, one.deciding)} {NOUNS[one.deciding]}{level}",
+        )
+    ]
     # all text comes back, else every byte has a token
     lossless, whole = own[own.round_trip == 1], own[own.bytes]
     pool = lossless if len(lossless) else whole
@@ -93,7 +139,11 @@ def _uses(one: Size) -> list[tuple[str, str]]:
     said = "none of this run gives all text back or has a token for every byte"
     if key:
         name = pool[key].idxmin()
-        back = f"; {_value(one, name, 'round_trip')} of the lines come back" if own.round_trip[name] >= 0 else ""
+        back = (
+            f"; {_value(one, name, 'round_trip')} of the lines come back"
+            if own.round_trip[name] >= 0
+            else ""
+        )
         said = f"{name}, {_value(one, name, key)} {NOUNS[key]}{back}"
     remedy = "" if len(lossless) else "; text: {preset: lossless} gives back all"
     uses.append(("For a model that writes text", f"{said}{remedy}"))
@@ -108,19 +158,31 @@ def _uses(one: Size) -> list[tuple[str, str]]:
 
 
 def _ranks(one: Size) -> str:
-    """The tokenizers of other ranks on held-out lines than on parallel text; empty where one is not measured."""
+    """The tokenizers of other ranks on held-out lines than on parallel text; empty
+    where one is not measured.
+    """
     said = []
     for noun, *keys in RANKED:
         both = one.summary.loc[one.summary.own, keys].dropna()
         ranks = both.rank(method="min").astype(int).sort_values(keys[1])
-        moved = [f"{name} ({held}, {parallel})" for name, held, parallel in ranks.itertuples() if held != parallel]
+        moved = [
+            f"{name} ({held}, {parallel})"
+            for name, held, parallel in ranks.itertuples()
+            if held != parallel
+        ]
         if len(both) > 1:
             said.append(f"by {noun} {', '.join(moved)}" if moved else f"by {noun} none")
-    return f"Ranks on held-out lines and on parallel text that differ: {'; '.join(said)}." if said else ""
+    return (
+        f"Ranks on held-out lines and on parallel text that differ: {'; '.join(said)}."
+        if said
+        else ""
+    )
 
 
 def _changes(results: Results, one: Size) -> list[Block]:
-    """Ranks that differ between domains, and every language that another tokenizer serves better."""
+    """Ranks that differ between domains, and every language that another tokenizer
+    serves better.
+    """
     other = one.reference if one.best != one.reference else one.compared[0]
     unit = "own ALP" if one.deciding == "alp" else "tokens per sentence of parallel text"
     texts = [_ranks(one)]
@@ -140,7 +202,9 @@ def _changes(results: Results, one: Size) -> list[Block]:
 
 
 def _loads(results: Results) -> list[Code]:
-    """Every tokenizer of this run, with the lines that load it from the folder of the command."""
+    """Every tokenizer of this run, with the lines that load it from the folder of the
+    command.
+    """
     blocks = []
     for tokenizer in results.configured_tokenizers():
         place = f"{results.folder}/tokenizers/{tokenizer.name}"
@@ -161,7 +225,11 @@ def _cuts(results: Results) -> list[Block]:
         return []
     names = front_page(results)
     sentences = [
-        (results.name(one.language), one.language, [_cut(name, one, place) for place, name in enumerate(names)])
+        (
+            results.name(one.language),
+            one.language,
+            [_cut(name, one, place) for place, name in enumerate(names)],
+        )
         for one in results.sentences
     ]
     marked = "; underlined are tokens that the other does not have there" if len(names) > 1 else ""
@@ -174,7 +242,9 @@ def _cuts(results: Results) -> list[Block]:
 
 
 def _cut(name: str, sentence: Sentence, place: int) -> tuple[str, int, list[tuple[str, str]]]:
-    """Stretches with their classes: `d` where another tokenizer has no such token, `u` for <unk>."""
+    """Stretches with their classes: `d` where another tokenizer has no such token, `u`
+    for <unk>.
+    """
     ends = [list(accumulate(len(text) for text, _ in cut)) for cut, _ in sentence.cuts]
     spans = [list(zip([0, *cut], cut, strict=False)) for cut in ends]
     others = [set(found) for k, found in enumerate(spans) if k != place]
@@ -205,7 +275,9 @@ def _counts(results: Results) -> list[tuple[str, str]]:
 
 
 def _warnings(results: Results) -> list[Note]:
-    """Notes above all numbers: languages without text, missing packages, T not reached."""
+    """Notes above all numbers: languages without text, missing packages, T not
+    reached.
+    """
     notes = []
     if missing := [row for row in little_text(results) if not row["kept"]]:
         takes = "takes" if len(missing) == 1 else "take"
@@ -216,7 +288,11 @@ def _warnings(results: Results) -> list[Note]:
     if packages:
         reasons = listed([f"{entry.get('package')} ({entry['missing']})" for entry in packages], 6)
         notes.append(
-            _warning("Packages are missing.", f"The starter corpus was made without {reasons}.", "corpora")
+            _warning(
+                "Packages are missing.",
+                f"The starter corpus was made without {reasons}.",
+                "corpora",
+            )
         )
     uneven: dict[str, list[str]] = {}
     for entry in results.allocations.values():
@@ -224,7 +300,11 @@ def _warnings(results: Results) -> list[Note]:
             if str(text).startswith(UNEVEN):
                 uneven.setdefault(str(text).removeprefix(f"{UNEVEN}, and "), []).append(entry.name)
     notes += [
-        _warning(f"{UNEVEN.capitalize()}.", f"{text[:1].upper()}{text[1:]} ({listed(names)}).", "allocation")
+        _warning(
+            f"{UNEVEN.capitalize()}.",
+            f"{text[:1].upper()}{text[1:]} ({listed(names)}).",
+            "allocation",
+        )
         for text, names in uneven.items()
     ]
     if short := short_of_total(results):
@@ -233,7 +313,9 @@ def _warnings(results: Results) -> list[Note]:
             + (f" of {row['total']:,}" if row["total"] else "")
             for row in short
         )
-        notes.append(_warning("T was not reached.", f"There were too few pieces: {said}.", "corpora"))
+        notes.append(
+            _warning("T was not reached.", f"There were too few pieces: {said}.", "corpora")
+        )
     return notes
 
 
@@ -246,10 +328,14 @@ def settings(results: Results) -> Section:
     """The merged configuration, the versions, and results of other configurations."""
     blocks: list[Block] = [Text(f"Made with {text_of(results.versions)}.")]
     if results.folder != "results" and not results.folder.startswith("/"):
-        blocks.append(Text(f"On this page results/ stands for {results.folder}/, the folder of this run."))
+        blocks.append(
+            Text(f"On this page results/ stands for {results.folder}/, the folder of this run.")
+        )
     if results.left:
         said = "; ".join(f"{kind} {', '.join(names)}" for kind, names in results.left.items())
-        blocks.append(Note(f"In the results folder, left from other configurations, not shown: {said}."))
+        blocks.append(
+            Note(f"In the results folder, left from other configurations, not shown: {said}.")
+        )
     if results.settings:
         blocks.append(Code.of_file(results.settings, "the configuration of this run"))
     else:

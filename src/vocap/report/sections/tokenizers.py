@@ -1,4 +1,6 @@
-"""Each tokenizer: description, measures, parity of its two exports, round trips; what differs between two."""
+"""Each tokenizer: description, measures, parity of its two exports, round trips; what
+differs between two.
+"""
 
 from dataclasses import replace
 from typing import Any
@@ -7,7 +9,17 @@ import pandas
 
 from vocap.report.data.comparison import frame, method, records, text_facts, weights
 from vocap.report.data.results import Diff, Results, Tokenizer, as_number, find
-from vocap.report.page.blocks import Block, Code, Fold, Note, Section, Text, counted, not_run, without_results
+from vocap.report.page.blocks import (
+    Block,
+    Code,
+    Fold,
+    Note,
+    Section,
+    Text,
+    counted,
+    not_run,
+    without_results,
+)
 from vocap.report.page.tables import Table, caption, columns_of, specified
 
 STATUS = {  # of pieces.tsv
@@ -30,13 +42,17 @@ def section(results: Results) -> Section:
     blocks += _checks(results)
     blocks += [
         Note(
-            f"Missing in results/tokenizers/{one.name}: {', '.join(one.missing)}. Run the tokenizers stage again.",
+            f"Missing in results/tokenizers/{one.name}: {', '.join(one.missing)}. Run the "
+            "tokenizers stage again.",
             "warning",
         )
         for one in results.tokenizers.values()
         if one.missing
     ]
-    folds = [Fold(f"{one.name} ({one.kind})", _one(results, one, rows)) for one in results.configured_tokenizers()]
+    folds = [
+        Fold(f"{one.name} ({one.kind})", _one(results, one, rows))
+        for one in results.configured_tokenizers()
+    ]
     blocks.append(Fold("Each tokenizer: description, pieces, languages", folds))
     blocks += without_results(results.absent("tokenizers", results.tokenizers), "warning")
     return Section("tokenizers", "The tokenizers", "Tokenizers", blocks)
@@ -48,10 +64,16 @@ def _made(results: Results) -> Table:
         description, text = tokenizer.description, text_facts(tokenizer)
         counts = ("pieces", "dead", "dead_share", "raised", "dropped", "word_types")
         row = {key: as_number(description.get(key)) for key in counts} | text
-        row |= {"tokenizer": tokenizer.name, "kind": tokenizer.kind, "method": method(results, tokenizer)}
+        row |= {
+            "tokenizer": tokenizer.name,
+            "kind": tokenizer.kind,
+            "method": method(results, tokenizer),
+        }
         row["total"] = tokenizer.total
         row["weights"] = weights(tokenizer)
-        row["remark"] = "a sample of the lines" if text.get("sample") else "" if text else "text not stated"
+        row["remark"] = (
+            "a sample of the lines" if text.get("sample") else "" if text else "text not stated"
+        )
         rule = find(description, "settings", "scores")  # its name; "scores" explains it
         row["scores"] = str(rule or description.get("scores") or "")
         rows.append(row)
@@ -59,18 +81,25 @@ def _made(results: Results) -> Table:
 
 
 def _checks(results: Results) -> list[Block]:
-    """One row a tokenizer: parity of its two forms, and lines that come back; the languages that differ most."""
+    """One row a tokenizer: parity of its two forms, and lines that come back; the
+    languages that differ most.
+    """
     rows, worst = [], []
     for tokenizer in results.configured_tokenizers():
         known = [row for row in tokenizer.parity if row["share"] is not None]
         trips = [row for row in tokenizer.round_trips if row["share"] is not None]
         if not known and not trips:
             continue
-        row: dict[str, Any] = {"tokenizer": tokenizer.name} | _shares(results, trips, "texts", "back_")
+        row: dict[str, Any] = {"tokenizer": tokenizer.name} | _shares(
+            results, trips, "texts", "back_"
+        )
         if known:
             row |= _shares(results, known, "lines", "")
             of = [results.lines(one["language"]) for one in known]
-            row |= {"of": None if None in of else sum(of), "different": row["lines"] - row["identical"]}
+            row |= {
+                "of": None if None in of else sum(of),
+                "different": row["lines"] - row["identical"],
+            }
         rows.append(row)
         different = [
             one
@@ -87,13 +116,20 @@ def _checks(results: Results) -> list[Block]:
         blocks.append(specified("parity-worst", worst, number=WORST))
     elif any("share" in row for row in rows):
         blocks.append(
-            Text("No line differs: both forms of every tokenizer gave the same ids on all lines compared.")
+            Text(
+                "No line differs: both forms of every tokenizer gave the same ids on all lines "
+                "compared."
+            )
         )
     return blocks
 
 
-def _shares(results: Results, rows: list[dict[str, Any]], counted: str, prefix: str) -> dict[str, Any]:
-    """Lines, identical ones and their share, the worst language and its share and example; keys with `prefix`."""
+def _shares(
+    results: Results, rows: list[dict[str, Any]], counted: str, prefix: str
+) -> dict[str, Any]:
+    """Lines, identical ones and their share, the worst language and its share and
+    example; keys with `prefix`.
+    """
     if not rows:
         return {}
     lines, identical = (sum(row[key] or 0 for row in rows) for key in (counted, "identical"))
@@ -109,17 +145,26 @@ def _one(results: Results, tokenizer: Tokenizer, rows: pandas.DataFrame) -> list
     if tokenizer.description:
         blocks.append(Code.of_file(tokenizer.description, "description.json"))
     if counts := tokenizer.statuses:
-        listed = ", ".join(f"{count:,} {STATUS.get(status, status)}" for status, count in counts.items())
+        listed = ", ".join(
+            f"{count:,} {STATUS.get(status, status)}" for status, count in counts.items()
+        )
         total = sum(count for status, count in counts.items() if status != "dropped")
         dead = counts.get("dead", 0)
-        share = f" The dead are {100 * dead / total:.3f}\u00a0% of the pieces in the model." if dead else ""
+        share = (
+            f" The dead are {100 * dead / total:.3f}\u00a0% of the pieces in the model."
+            if dead
+            else ""
+        )
         blocks.append(Text(f"All pieces by status: {listed}.{share}"))
     own = rows[rows.tokenizer == tokenizer.name] if len(rows) else rows
     if len(own):
-        whole = own.astype(dict.fromkeys(COUNTS, "Int64"))  # a join with absent rows makes floats of them
+        # a join with absent rows makes floats of them
+        whole = own.astype(dict.fromkeys(COUNTS, "Int64"))
         rows = [row | results.about(row["language"]) for row in records(whole)]
         more = [*columns_of("measures"), *columns_of("parallel")]
-        blocks.append(specified("evaluation", rows, more, of=tokenizer.name, measured=caption("measures")))
+        blocks.append(
+            specified("evaluation", rows, more, of=tokenizer.name, measured=caption("measures"))
+        )
     if tokenizer.unknown:
         blocks.append(_unknown(results, tokenizer))
     return blocks
@@ -127,10 +172,16 @@ def _one(results: Results, tokenizer: Tokenizer, rows: pandas.DataFrame) -> list
 
 def _unknown(results: Results, tokenizer: Tokenizer) -> Table:
     def visible(character: str) -> str:
-        """A character with its code point, since marks and controls cannot be seen alone."""
-        return " ".join(f"{one if one.isprintable() else ''} U+{ord(one):04X}".strip() for one in character)
+        """A character with its code point, since marks and controls cannot be seen
+        alone.
+        """
+        return " ".join(
+            f"{one if one.isprintable() else ''} U+{ord(one):04X}".strip() for one in character
+        )
 
-    rows = sorted(tokenizer.unknown, key=lambda row: (-int(row["count"]), row["language"], row["character"]))
+    rows = sorted(
+        tokenizer.unknown, key=lambda row: (-int(row["count"]), row["language"], row["character"])
+    )
     shown = ({"character": visible(row["character"]), "count": int(row["count"])} for row in rows)
     rows = [results.about(row["language"]) | cells for row, cells in zip(rows, shown, strict=True)]
     return specified("unknown", rows, of=tokenizer.name)
@@ -142,8 +193,10 @@ def segmentation(results: Results) -> Section:
     if not results.diffs:
         blocks.append(
             Note(
-                "No two tokenizers were compared. The workflow compares the first JOINT tokenizer of each T with "
-                "the first VOCAP tokenizer of each rule of allocation and this T; any two can be compared with "
+                "No two tokenizers were compared. The workflow compares the first JOINT "
+                "tokenizer of each T with "
+                "the first VOCAP tokenizer of each rule of allocation and this T; any two can be "
+                "compared with "
                 "vocap diff."
             )
         )
@@ -159,7 +212,8 @@ def _sentence(diff: Diff) -> Text:
     pieces = {key: count or 0 for key, count in (diff.summary.get("pieces") or {}).items()}
     both = pieces.get("same", 0) + pieces.get("moved", 0)
     return Text(
-        f"{diff.b} needs fewer tokens than {diff.a} in {fewer} of {counted(len(moves), 'language')} and more in "
+        f"{diff.b} needs fewer tokens than {diff.a} in {fewer} of "
+        f"{counted(len(moves), 'language')} and more in "
         f"{more}. {both:,} pieces are in both, {pieces.get('only_a', 0):,} only in {diff.a}, "
         f"{pieces.get('only_b', 0):,} only in {diff.b}."
     )
@@ -173,6 +227,12 @@ def _diff_tables(results: Results, diff: Diff) -> list[Table]:
     pieces += [row | {"only_in": diff.b, "uses": row["uses_b"]} for row in diff.only_b]
     pieces.sort(key=lambda row: (-row["uses"], row["piece"]))
     named = {"words": diff.words, "examples": examples, "languages": diff.languages}
-    rows = {name: [row | results.about(row["language"]) for row in found] for name, found in named.items()}
+    rows = {
+        name: [row | results.about(row["language"]) for row in found]
+        for name, found in named.items()
+    }
     rows["pieces"] = pieces
-    return [specified(f"diff-{name}", found, of=diff.name, a=diff.a, b=diff.b) for name, found in rows.items()]
+    return [
+        specified(f"diff-{name}", found, of=diff.name, a=diff.a, b=diff.b)
+        for name, found in rows.items()
+    ]
