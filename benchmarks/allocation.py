@@ -2,7 +2,7 @@
 ones take days to train.
 
     python benchmarks/allocation.py [--languages 86] [--sizes 50] [--total 500000]
-    [--models 2] [--keep DIR]
+        [--models 2] [--keep DIR]
 
 Makes LANGUAGES curves of SIZES sizes (1K steps) whose piece sets look like real ones:
 almost nested (0.3 % of a size's pieces are not in the next), languages of one family

@@ -105,7 +105,8 @@ def main() -> None:
     lines = text.count(b"\n")
     print(f"{len(text) / 1e6:.0f} MB of text, {lines:,} lines")
     print(
-        f"{'format':<16}{'full MB/s':>11}{'sampled MB/s':>14}{'decompressor MB/s':>19}{'sampled/decompressor':>22}"
+        f"{'format':<16}{'full MB/s':>11}{'sampled MB/s':>14}"
+        f"{'decompressor MB/s':>19}{'sampled/decompressor':>22}"
     )
     with tempfile.TemporaryDirectory() as folder:
         for name, path, layout in write_formats(text, Path(folder)):
@@ -122,7 +123,8 @@ def main() -> None:
             )
             speeds = [len(text) / 1e6 / taken for taken in (full, part, alone)]
             print(
-                f"{name:<16}{speeds[0]:>11.0f}{speeds[1]:>14.0f}{speeds[2]:>19.0f}{speeds[1] / speeds[2]:>22.2f}"
+                f"{name:<16}{speeds[0]:>11.0f}{speeds[1]:>14.0f}"
+                f"{speeds[2]:>19.0f}{speeds[1] / speeds[2]:>22.2f}"
             )
 
 

@@ -2,7 +2,7 @@
 language.
 
     python benchmarks/cuts.py TEXT HELDOUT --languages en,hi,... [--total 20000]
-    [--digits 1]
+        [--digits 1]
 
 TEXT and HELDOUT are folders with a {language}.txt.xz each. Languages have equal
 weights. Prints a row a language, and the mean of each group: Latin script; scripts with

@@ -2,7 +2,7 @@
 several tokenizers.
 
     python benchmarks/downstream.py --corpora results/corpora -o OUT --tokenizers
-    NAME=FOLDER [NAME=FOLDER ...]
+        NAME=FOLDER [NAME=FOLDER ...]
         [--parallel "ntrex/{lang}.txt.xz"] [--steps 300] [--seeds 1,2,3] [--device cuda]
         [--settings-json JSON]
 

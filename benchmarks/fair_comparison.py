@@ -2,7 +2,7 @@
 same text, at the same T.
 
     python benchmarks/fair_comparison.py --corpora results/corpora --vocabularies
-    results/vocabularies -o OUT
+        results/vocabularies -o OUT
         [--totals 100000,200000] [--betas 0.7] [--alpha 0.7] [--threads 2]
 
 `corpora` holds weights.tsv and {language}/train.txt and heldout.txt, `vocabularies` the

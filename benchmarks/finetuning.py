@@ -8,7 +8,7 @@ seconds are of the processor, on one thread. Files: PAN-X (128 ids), XNLI (256, 
 English development file) and TyDiQA (384) of VOCAP_DATA/xtreme.
 
     VOCAP_DATA=... python benchmarks/finetuning.py --tokenizer
-    results/tokenizers/NAME/huggingface [--steps 20]
+        results/tokenizers/NAME/huggingface [--steps 20]
 """
 
 import argparse

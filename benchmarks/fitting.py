@@ -37,9 +37,9 @@ from vocap.unigram.sentencepiece_trainer import train
 # sizes as an allocation would give them: more to those with more text, below what half
 # the text can reach
 SIZES = {
-    "am": 8000, "ar": 12000, "de": 16000, "en": 14000, "fi": 16000, "hi": 3000, "ja": 12000,
-    "ka": 4000,
-    "km": 8000, "ko": 20000, "la": 12000, "my": 5000, "ru": 20000, "th": 10000, "zh": 16000,
+    "am": 8000, "ar": 12000, "de": 16000, "en": 14000, "fi": 16000,
+    "hi": 3000, "ja": 12000, "ka": 4000, "km": 8000, "ko": 20000,
+    "la": 12000, "my": 5000, "ru": 20000, "th": 10000, "zh": 16000,
 }  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """The ladder against SentencePiece, in one run on the same cores.
 
     python benchmarks/ladder.py TEXT [TEXT ...] [--made MEGABYTES] [--sizes
-    1000:50000:1000] [--threads 2]
+        1000:50000:1000] [--threads 2]
         [--samples 6] [--repeat 1]
 
 For each text, or as many MEGABYTES made from it by benchmarks/made_text.py (in no more

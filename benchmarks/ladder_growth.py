@@ -1,7 +1,7 @@
 """How the time and memory of `vocap ladder` grow with the text, stage by stage.
 
     python benchmarks/ladder_growth.py TEXT [TEXT ...] [--sizes 1000:50000:1000]
-    [--threads 1] [--single SIZE]
+        [--threads 1] [--single SIZE]
 
 For each text, in a process of its own: what it grows to, then processor seconds and
 peak memory of each stage, from start to files. Compiled kernels are cached, as after a

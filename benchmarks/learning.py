@@ -1,11 +1,14 @@
 """Whether each loss learns: one small model by every loss, judged by the exact loss, by
 ranks and by tags.
 
-    python benchmarks/learning.py prepare --text FOLDER --out FOLDER [--vocabulary 50000]   tokenizer and blocks
+    python benchmarks/learning.py prepare --text FOLDER --out FOLDER [--vocabulary 50000]
+        tokenizer and blocks
     python benchmarks/learning.py train --out FOLDER --xtreme FOLDER [--seeds 1 2 3] [...]
-    models, one by one
-    python benchmarks/learning.py table --out FOLDER [--steps 400]                          what they reached
-    python benchmarks/learning.py picture --out FOLDER [--steps 400] --svg FILE             how they got there
+        models, one by one
+    python benchmarks/learning.py table --out FOLDER [--steps 400]
+        what they reached
+    python benchmarks/learning.py picture --out FOLDER [--steps 400] --svg FILE
+        how they got there
 
 FOLDER of --text holds {language}.txt, plain or packed. `train` makes every loss with
 equal steps, then with equal time: as many steps as take as long as the full softmax

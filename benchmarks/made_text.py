@@ -1,7 +1,7 @@
 """More text than there is: a file of any size that grows like a real one.
 
     python benchmarks/made_text.py TEXT MEGABYTES -o FILE [--unit words|characters]
-    [--seed 1]
+        [--seed 1]
 
 No language has 100 MB of text at hand for measurements; this makes them from the few
 that there are.
@@ -56,9 +56,8 @@ def places(text: np.ndarray) -> np.ndarray:
     rows = []
     for context in (SHORT, LONG):
         keys = np.zeros(len(text), np.uint64)
-        for back in range(
-            1, context + 1
-        ):  # 12 bits each: rarer characters share their codes with others
+        # 12 bits each: rarer characters share their codes with others
+        for back in range(1, context + 1):
             keys = keys << np.uint64(12) | (
                 np.roll(codes, back).astype(np.uint64) & np.uint64(4095)
             )

@@ -40,7 +40,8 @@ QUIET = 1500  # ms without a long task: the page is at rest
 WATCH = """
 window.seen = { long: 0, drawn: {} };
 new PerformanceObserver((list) => {
-  for (const task of list.getEntries()) seen.long = Math.max(seen.long, task.startTime + task.duration);
+  for (const { startTime, duration } of list.getEntries())
+    seen.long = Math.max(seen.long, startTime + duration);
 }).observe({ type: 'longtask', buffered: true });
 new MutationObserver((changes) => {
   for (const { target } of changes) {
@@ -55,8 +56,9 @@ TELL = """(() => {
     .map((figure) => seen.drawn[figure.dataset.chart] ?? Infinity);
   const [navigation] = performance.getEntriesByType('navigation');
   const atRest = Math.max(seen.long, navigation.loadEventEnd, ...Object.values(seen.drawn));
-  return { text: paint?.startTime, load: navigation.loadEventStart, visible: Math.max(0, ...visible),
-    figures: visible.length, drawn: Object.keys(seen.drawn).length, atRest, now: performance.now() };
+  return { text: paint?.startTime, load: navigation.loadEventStart,
+    visible: Math.max(0, ...visible), figures: visible.length,
+    drawn: Object.keys(seen.drawn).length, atRest, now: performance.now() };
 })()"""
 
 

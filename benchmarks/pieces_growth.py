@@ -1,7 +1,7 @@
 """What `rule: pieces` takes as the texts grow, and as the languages do.
 
     python benchmarks/pieces_growth.py FOLDER -o OUT [--lines
-    125000,250000,500000,1000000] [--languages 8]
+        125000,250000,500000,1000000] [--languages 8]
         [--per-language 5800] [--threads 2]
 
 FOLDER holds {language}.txt (long ones: benchmarks/made_text.py). For each number of

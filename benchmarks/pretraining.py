@@ -1,8 +1,9 @@
 """Time, memory and learning of a pre-training by loss.
 
-    python benchmarks/pretraining.py gpu --out FOLDER [--text TEXT] [--limit SECONDS]     every stage on a GPU
+    python benchmarks/pretraining.py gpu --out FOLDER [--text TEXT] [--limit SECONDS]
+        every stage on a GPU
     python benchmarks/pretraining.py head [--vocabulary 500000] [--out FOLDER] [...]
-    the head alone, on a CPU
+        the head alone, on a CPU
 
 `gpu` measures on one GPU: the tests marked `gpu`, the head alone, whole steps of the
 paper's models, the learning by each loss in equal time, and the coefficients of

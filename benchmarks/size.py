@@ -2,7 +2,7 @@
 operations.
 
     python benchmarks/size.py --corpora results/corpora -o OUT --tokenizers FOLDER
-    [FOLDER ...]
+        [FOLDER ...]
         [--seeds 1,2,3] [--steps 150] [--threads 1]
 
 FOLDER holds the sentencepiece.model of one T. `--steps`: of the largest T; a smaller T

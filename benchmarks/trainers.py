@@ -2,7 +2,7 @@
 tokenizers, and the ladder.
 
     python benchmarks/trainers.py TEXT [--megabytes 8] [--sizes 8000,16000,32000]
-    [--coverage 1]
+        [--coverage 1]
 
 TEXT is plain, .xz or .gz, a sentence a line; its first megabytes are taken, every 50th
 line of them is held out. Every training is a process of its own with one thread, from
@@ -219,8 +219,8 @@ def quality(model: Path, heldout: Path) -> Quality:
 def compare(train: Path, heldout: Path, folder: Path, sizes: list[int], coverage: float) -> None:
     """Print cost and quality by size, then the costs of all sizes together."""
     print(
-        f"{'':>26}{'size':>8}{'CPU s':>8}{'wall s':>8}{'MB':>7}{'ids':>8}{'ALP':>10}{'tokens':>8}{'<unk>':>8}"
-        f"{'pieces':>8}{'lines':>8}"
+        f"{'':>26}{'size':>8}{'CPU s':>8}{'wall s':>8}{'MB':>7}"
+        f"{'ids':>8}{'ALP':>10}{'tokens':>8}{'<unk>':>8}{'pieces':>8}{'lines':>8}"
     )
 
     def row(

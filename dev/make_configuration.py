@@ -119,35 +119,39 @@ HEAD = """# Every key of the configuration
 
 Made from the settings' own descriptions by `python dev/make_configuration.py`.
 
-A run has one configuration: the file given with `--configfile` or, without one, `config/config.yaml`. A missing
-key has the default below. Of several files given with `--configfile`, later ones are merged over earlier
-ones, key by key; `--config key=value` overrides them all. The sources of `config/sources.yaml` are always known.
-Errors are reported before anything runs. Above the sections are `results` (the folder that the run writes,
-`results`), `seed` (of all random choices, 1) and `languages` (`all`, or a list of codes, "no" in quotes).
+A run has one configuration: the file given with `--configfile` or, without one,
+`config/config.yaml`. A missing key has the default below. Of several files given with
+`--configfile`, later ones are merged over earlier ones, key by key; `--config key=value`
+overrides them all. The sources of `config/sources.yaml` are always known. Errors are reported
+before anything runs. Above the sections are `results` (the folder that the run writes,
+`results`), `seed` (of all random choices, 1) and `languages` (`all`, or a list of codes, "no"
+in quotes).
 
 ## Runs side by side
 
-All outputs of a run are in its folder, the starter text included: `results: results/mine` at the top of a
-configuration separates it from the default run; neither reruns jobs of the other. Paths begin in the
-folder from which Snakemake is called. Logs and benchmark files are in `FOLDER/logs`, of the default folder in
-`logs`.
-A run records its configuration files in `FOLDER/configfiles.txt`. An edited file makes again only what differs;
-another file, such as a second one without `results`, stops with a message unless the recorded file is gone. A file
-after the recorded one (`--configfile my.yaml more.yaml`) and `--config key=value` change the same run.
+All outputs of a run are in its folder, the starter text included: `results: results/mine` at
+the top of a configuration separates it from the default run; neither reruns jobs of the other.
+Paths begin in the folder from which Snakemake is called. Logs and benchmark files are in
+`FOLDER/logs`, of the default folder in `logs`. A run records its configuration files in
+`FOLDER/configfiles.txt`. An edited file makes again only what differs; another file, such as a
+second one without `results`, stops with a message unless the recorded file is gone. A file
+after the recorded one (`--configfile my.yaml more.yaml`) and `--config key=value` change the
+same run.
 
-Results of an earlier version are all in `results`. A configuration of your own without `results` continues there.
-To continue with those of `config/paper.yaml`, whose folder is now `results/paper`, move what is in `results` to
-`results/paper`, and `logs` to `results/paper/logs`. Files keep their times, and `snakemake -n` reports nothing
-to be done.
+Results of an earlier version are all in `results`. A configuration of your own without
+`results` continues there. To continue with those of `config/paper.yaml`, whose folder is now
+`results/paper`, move what is in `results` to `results/paper`, and `logs` to
+`results/paper/logs`. Files keep their times, and `snakemake -n` reports nothing to be done.
 
 ## Refused input
 
-`--configfile` takes every word up to the next option. A target is therefore written before it, as in
-`snakemake --cores all corpora --configfile my.yaml`, or after `--` at the end (`--configfile my.yaml -- corpora`).
+`--configfile` takes every word up to the next option. A target is therefore written before it,
+as in `snakemake --cores all corpora --configfile my.yaml`, or after `--` at the end
+(`--configfile my.yaml -- corpora`).
 
-A mistake is refused with file, line and key, a duplicate key with both lines. Snakemake reads the files of
-`--configfile` before any code of this project runs. Where it fails, it prints a traceback; `vocap plan
---configfile FILE` names the line.
+A mistake is refused with file, line and key, a duplicate key with both lines. Snakemake reads
+the files of `--configfile` before any code of this project runs. Where it fails, it prints a
+traceback; `vocap plan --configfile FILE` names the line.
 """
 
 

@@ -67,10 +67,8 @@ SLOW = {
     "vocabularies",
     "workflow",
 }
-SHARED = (
-    "finished_once",
-    "paper_dry_run",
-)  # fixtures of tests/workflow, each a long run of Snakemake
+# fixtures of tests/workflow, each a long run of Snakemake
+SHARED = ("finished_once", "paper_dry_run")
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest selects by marker and xdist reads the groups

@@ -29,7 +29,9 @@ def second_size(problem, settings):
     return Choice(ranks, size, ranks, size, None)
 
 
-RULES["uniform"] = Rule("uniform", "uniform", "the second size of every language", choose=second_size)
+RULES["uniform"] = Rule(
+    "uniform", "uniform", "the second size of every language", choose=second_size
+)
 
 
 class Characters(Kind):
@@ -77,7 +79,8 @@ for line in sys.stdin:
 
         settings = load(json.loads(sys.argv[1]))
         entry = settings.tokenizers["c"]
-        print(json.dumps([entry.rows(settings), KIND_NAMES[entry.kind], settings.allocation["u"].rule]))
+        rule = settings.allocation["u"].rule
+        print(json.dumps([entry.rows(settings), KIND_NAMES[entry.kind], rule]))
     elif run():
         sys.exit(1)
 '''

@@ -92,9 +92,8 @@ def test_the_configuration_that_a_document_shows_can_be_used(name):
     for example in examples:
         sections = yaml.safe_load(example)
         merged = yaml.safe_load((ROOT / "config/sources.yaml").read_text("utf-8"))
-        if (
-            name != "README.md"
-        ):  # its example is a whole configuration, the others are sections of one
+        # its example is a whole configuration, the others are sections of one
+        if name != "README.md":
             others = yaml.safe_load((ROOT / "config/config.yaml").read_text("utf-8"))
             update_config(merged, {key: others[key] for key in others.keys() - sections.keys()})
         update_config(merged, sections)

@@ -110,43 +110,25 @@ def test_a_tokenizer_from_text_without_the_extras(tmp_path):
     mix, fitted, hugging, trimmed = (
         f"{tmp_path}/{name}" for name in ("mix.txt", "fit", "hf", "trimmed")
     )
+    # fmt: off
     commands += [
         ["allocate", *shared, "--total=280", "-o", f"{tmp_path}/allocation"],
         ["allocate", "--rule=pieces", *shared, corpora, "--total=280", "-o", f"{tmp_path}/pieces"],
         ["joint", shared[1], corpora, "--total=280", "-o", f"{tmp_path}/joint"],
-        [
-            "mix",
-            "--alpha=0.7",
-            f"--weights={tmp_path}/weights.tsv",
-            f"--corpora={tmp_path}/corpora",
-            "-o",
-            mix,
-        ],
+        ["mix", "--alpha=0.7", f"--weights={tmp_path}/weights.tsv",
+         f"--corpora={tmp_path}/corpora", "-o", mix],
         ["fit", f"--allocation={tmp_path}/allocation", *shared, "-o", fitted],
         ["export", f"{fitted}/sentencepiece.model", "-o", hugging],
         ["card", f"{fitted}/sentencepiece.model", "-o", f"{hugging}/README.md"],
         ["alp", f"{hugging}/tokenizer.json", text],
         ["trim", fitted, "--languages=en", f"--text=en={text}", "-o", trimmed],
-        [
-            "extend",
-            fitted,
-            "--language=xx",
-            f"--text={text}",
-            "--pieces=20",
-            "-o",
-            f"{tmp_path}/extended",
-        ],
+        ["extend", fitted, "--language=xx", f"--text={text}", "--pieces=20",
+         "-o", f"{tmp_path}/extended"],
         ["diff", fitted, trimmed, f"--corpora={tmp_path}/corpora", "--languages=en"],
-        [
-            "trim",
-            fitted,
-            "--languages=en",
-            f"--text=en={text}",
-            f"--model={trimmed}",
-            "-o",
-            f"{tmp_path}/no",
-        ],
+        ["trim", fitted, "--languages=en", f"--text=en={text}", f"--model={trimmed}",
+         "-o", f"{tmp_path}/no"],
     ]
+    # fmt: on
     *done, with_model = run_light(commands)
     for command, (status, _, err) in zip(commands, done, strict=False):
         assert status == 0, (command, err)

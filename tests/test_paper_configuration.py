@@ -203,9 +203,8 @@ def test_vocabularies_and_text_are_those_of_section_2(paper):
     assert paper.corpora.mix.sentences == 20_000_000  # the authors' script
     used = {paper.corpora.source, *paper.corpora.languages.values(), paper.pretraining.corpus}
     assert used == {"cc100", "wikipedia"}
-    assert all(
-        paper.corpora.sources[name].split_sentences for name in used
-    )  # Equation 1: sentences
+    # Equation 1: sentences
+    assert all(paper.corpora.sources[name].split_sentences for name in used)
     assert len(paper.selected()) == 86  # section 2.2.2
     assert paper.vocabularies.model_dump() == values(VOCABULARIES)
     assert list(paper.allocation) == list(ALLOCATIONS)
@@ -245,10 +244,8 @@ def test_fine_tuned_models_are_those_of_tables_and_figures(paper):
         name: (one.model or name, one.step, one.tasks)
         for name, one in paper.finetuning.models.items()
     }
-    three, four = (
-        ["xnli", "udpos", "mlqa"],
-        ["xnli", "udpos", "panx", "mlqa"],
-    )  # columns of Tables 2 and 3, and 4
+    # columns of Tables 2 and 3, and 4
+    three, four = ["xnli", "udpos", "mlqa"], ["xnli", "udpos", "panx", "mlqa"]
     for name, (*_, place) in MODELS.items():
         tasks = None if place.startswith("Table 1") else four if "4" in place else three
         assert tuned.pop(name) == (name, None, tasks), name
@@ -263,17 +260,11 @@ def test_fine_tuned_models_are_those_of_tables_and_figures(paper):
 
 def test_the_correlation_study_is_that_of_section_2_1(paper):
     own = paper.correlation
-    assert (own.languages, own.tasks) == (
-        ["hi", "fa", "it", "ru"],
-        ["udpos", "panx"],
-    )  # section 2.1.1
-    assert own.sizes == [
-        1000 * size for size in range(1, 31)
-    ]  # section 2.1.1: thirty, from 1K to 30K
+    # section 2.1.1
+    assert (own.languages, own.tasks) == (["hi", "fa", "it", "ru"], ["udpos", "panx"])
+    # section 2.1.1: thirty, from 1K to 30K
+    assert own.sizes == [1000 * size for size in range(1, 31)]
     assert own.seeds == [1, 2, 3, 4, 5]  # section 4.1: all fine-tuning results
     expected = {**values(RECIPE), "shape": values(SHAPE), "loss": values(FULL), "weights": "lines"}
-    assert own.model.model_dump() == {
-        **expected,
-        "steps": 100_000,
-        "export_steps": [],
-    }  # steps: ours
+    # steps: ours
+    assert own.model.model_dump() == {**expected, "steps": 100_000, "export_steps": []}

@@ -1,7 +1,7 @@
 """Allocations at random against the paper's text, and against all allocations tried.
 
     python benchmarks/fuzzing/allocation.py [--seed 1] [--minutes 10] [--first 0]
-    [--inputs N]
+        [--inputs N]
 
 Input number n is drawn from the seed and n alone: one to four languages of one to five
 sizes with pieces that they share or not, nearly nested or not at all; curves that rise,

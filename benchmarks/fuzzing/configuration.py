@@ -1,7 +1,7 @@
 """Configurations at random: each is used, or refused with one clear message.
 
     python benchmarks/fuzzing/configuration.py [--seed 1] [--minutes 10] [--first 0]
-    [--plans 0.01]
+        [--plans 0.01]
 
 Call it in the project's root. Input number n is drawn from the seed and n alone: one of
 the configurations that ship with the project, changed in its text (lines lost, doubled,
@@ -45,28 +45,20 @@ SECONDS, GROWTH_MB = 30, 300
 
 WORDS = [
     "", " ", "\t", "a", "no", "{name}", "{0}", "{lang}", "<results>", "\0", "\n", "\ud800", "é",
-    "-",
-    "--help", "../x", "/", "/dev/zero", "/proc/self/mem", "~", "$HOME", "`id`", "'", '"', "\\",
-    "all",
-    "starter", "lines", "1e5", "1:1", "1000:50000:1000", "5:99999999:1", "jsonl:", "tsv:0",
-    "x"*5000, "de",
-    "xx", "file", "joint", "vocap", "mono", "http://", "https://example.org/{lang}",
-    "config/languages.tsv",
-    "config", "config/config.yaml",
+    "-", "--help", "../x", "/", "/dev/zero", "/proc/self/mem", "~", "$HOME", "`id`", "'", '"', "\\",
+    "all", "starter", "lines", "1e5", "1:1", "1000:50000:1000", "5:99999999:1", "jsonl:", "tsv:0",
+    "x"*5000, "de", "xx", "file", "joint", "vocap", "mono", "http://", "https://example.org/{lang}",
+    "config/languages.tsv", "config", "config/config.yaml",
 ]  # fmt: skip
 NUMBERS = [
-    0, 1, -1, 2, 5, 6, 100, 260, 2**31, 2**63, -(2**63), 10**40, 10**99, 0.0, -0.0, 0.5, 1e-320,
-    1e308,
-    float("inf"), float("-inf"), float("nan"), True, False, None,
+    0, 1, -1, 2, 5, 6, 100, 260, 2**31, 2**63, -(2**63), 10**40, 10**99,
+    0.0, -0.0, 0.5, 1e-320, 1e308, float("inf"), float("-inf"), float("nan"), True, False, None,
 ]  # fmt: skip
 SNIPPETS = [
-    "{", "}", "[", "]", ":", "-", "- ", "? ", "&a ", "*a", "<<: "
-                                                           "*a", "!!int ", "!!float ", "!!binary ",
-    "!!set ", "%", "!!python/object/apply:os.system [true]", "|", ">", "#", "'", '"', ",", "\t",
-    "---\n",
-    "...\n", "\u2028", "\ufeff", "\x01", "~", "@", "`", "1_000", "0x10", "0o7", "1:60", ".inf",
-    ".nan",
-    "2026-13-01", "=", "null", "["*200, "9"*4400, "{a: "*100,
+    "{", "}", "[", "]", ":", "-", "- ", "? ", "&a ", "*a", "<<: *a", "!!int ", "!!float ",
+    "!!binary ", "!!set ", "%", "!!python/object/apply:os.system [true]", "|", ">", "#", "'", '"',
+    ",", "\t", "---\n", "...\n", "\u2028", "\ufeff", "\x01", "~", "@", "`", "1_000", "0x10", "0o7",
+    "1:60", ".inf", ".nan", "2026-13-01", "=", "null", "["*200, "9"*4400, "{a: "*100,
 ]  # fmt: skip
 
 

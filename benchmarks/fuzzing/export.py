@@ -2,7 +2,7 @@
 of Unicode.
 
     python benchmarks/fuzzing/export.py [--seed 1] [--minutes 10] [--strings 20000]
-    [--text FILE ...]
+        [--text FILE ...]
 
 Each round draws a model, exports it, and compares the ids of both forms on `--strings`
 strings. Drawn are pieces and scores on the grid of 2^-10 (with `--text`, in every other

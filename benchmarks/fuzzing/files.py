@@ -1,7 +1,7 @@
 """The readers of models and tokenizers against damaged and hostile files.
 
     python benchmarks/fuzzing/files.py [--seed 1] [--minutes 10] [--first 0] [--keep
-    FOLDER]
+        FOLDER]
 
 Case number n is drawn from the seed and n alone: a verb, one of the valid files that it
 reads (a SentencePiece model, a tokenizer.json, a model's config.json or weights), and
@@ -335,9 +335,8 @@ def damage(rng: random.Random, name: str, data: bytes) -> bytes:
             data = damage_json(rng, data)
         elif name.endswith(".model"):
             data = damage_fields(rng, data)
-        elif len(data) > 8 and (size := int.from_bytes(data[:8], "little")) < len(
-            data
-        ):  # safetensors
+        elif len(data) > 8 and (size := int.from_bytes(data[:8], "little")) < len(data):
+            # safetensors
             header = damage_json(rng, data[8 : 8 + size])
             data = len(header).to_bytes(8, "little") + header + data[8 + size :]
     return data

@@ -1,7 +1,7 @@
 """The ladder against SentencePiece: random texts, random sizes.
 
     python benchmarks/fuzzing/ladder.py [--seed 1] [--texts 1000] [--minutes 10]
-    [--first 0] [--sizes 3]
+        [--first 0] [--sizes 3]
         [--kinds runs,splits,...] [--keep FOLDER]
 
 Text number n is drawn from the seed and n alone, of kind n modulo the number of kinds;

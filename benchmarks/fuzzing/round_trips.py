@@ -2,7 +2,7 @@
 comes back.
 
     python benchmarks/fuzzing/round_trips.py TOKENIZER [--characters 10000000] [--seed
-    1]
+        1]
 
 TOKENIZER holds sentencepiece.model and huggingface/. Characters are any code points but
 surrogates and U+2581, a third of them each from ASCII, below U+3000, and from all

@@ -2,7 +2,7 @@
 SentencePiece.
 
     python benchmarks/fuzzing/text_settings.py [--combinations 200] [--seed 1]
-    [--minutes 30] [-o TABLE.tsv]
+        [--minutes 30] [-o TABLE.tsv]
 
 Each combination is tried on a text of its own: some lines of a language of NTREX
 (VOCAP_DATA/text/ntrex), source code of the standard library, and odd text. Prints the

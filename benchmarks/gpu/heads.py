@@ -155,9 +155,8 @@ def heads(sizes: Sizes, batch_fits: bool = True) -> list[Head]:
     return [
         Head(FREE, own(Free)),
         _knn(first, sizes),
-        *(
-            Head(f"full, chunk {size}", kind(Full(chunk=size))) for size in sizes.chunks
-        ),  # ours, on a GPU compiled
+        # ours, on a GPU compiled
+        *(Head(f"full, chunk {size}", kind(Full(chunk=size))) for size in sizes.chunks),
         Head("full cut cross-entropy", own(Exact, function=cut)),
         Head(f"full Liger, chunk {chunk}", own(Liger, chunk=chunk)),
         Head(

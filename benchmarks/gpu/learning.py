@@ -5,7 +5,7 @@ FOLDER of the text holds tokenizer/ and tokens/, as `benchmarks/learning.py prep
 writes them:
 
     python benchmarks/learning.py prepare --text FOLDER --out TEXT --vocabulary 500000
-    --length 128
+        --length 128
 """
 
 import statistics

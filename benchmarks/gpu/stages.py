@@ -83,9 +83,8 @@ def _measure(
     deadline: float,
 ) -> None:
     table, out = tables[arguments.stage], arguments.out
-    match (
-        arguments.stage
-    ):  # a stage imports its own modules alone: the machine may lack those of another
+    # a stage imports its own modules alone: the machine may lack those of another
+    match arguments.stage:
         case "works":
             from . import works
 

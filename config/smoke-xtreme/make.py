@@ -18,24 +18,24 @@ WORDS = {
         "FIRM": ["Acme", "Nordbank", "Unity", "Solar"], "NOUN": ["dog", "house", "book", "tree"],
         "ADJ": ["small", "old", "red", "new"], "VERB": ["sees", "finds", "likes", "draws"],
         "DET": ["the", "a"],
-        "not": "never", "lives": "lives in", "works": "works "
-                                                      "at", "where": "Where does {} "
-                                                                     "live?", "stop": ".",
+        "not": "never", "lives": "lives in", "works": "works at",
+        "where": "Where does {} live?", "stop": ".",
     },
     "de": {
         "NAME": ["Anna", "Otto", "Maria", "Paul"], "CITY": ["Berlin", "Rom", "Oslo", "Paris"],
         "FIRM": ["Acme", "Nordbank", "Einheit", "Solar"], "NOUN": ["Hund", "Haus", "Buch", "Baum"],
         "ADJ": ["kleine", "alte", "rote", "neue"], "VERB": ["sieht", "findet", "mag", "malt"],
         "DET": ["das", "ein"],
-        "not": "nie", "lives": "wohnt in", "works": "arbeitet "
-                                                    "bei", "where": "Wo wohnt {}?", "stop": ".",
+        "not": "nie", "lives": "wohnt in", "works": "arbeitet bei",
+        "where": "Wo wohnt {}?", "stop": ".",
     },
     "ru": {
         "NAME": ["Анна", "Отто", "Мария", "Павел"], "CITY": ["Берлин", "Рим", "Осло", "Париж"],
         "FIRM": ["Акме", "Нордбанк", "Единство", "Солар"], "NOUN": ["дом", "сад", "стол", "лес"],
-        "ADJ": ["малый", "старый", "новый", "красный"], "VERB": ["видит", "находит", "любит",
-        "рисует"],
-        "DET": ["этот", "тот"], "not": "никогда", "lives": "живёт в городе", "works": "работает в",
+        "ADJ": ["малый", "старый", "новый", "красный"],
+        "VERB": ["видит", "находит", "любит", "рисует"],
+        "DET": ["этот", "тот"],
+        "not": "никогда", "lives": "живёт в городе", "works": "работает в",
         "where": "Где живёт {}?", "stop": ".",
     },
     "ja": {
@@ -43,13 +43,14 @@ WORDS = {
         "FIRM": ["日本銀行", "東芝", "富士", "日立"], "NOUN": ["犬", "家", "本", "木"],
         "ADJ": ["小さい", "古い", "赤い", "新しい"], "VERB": ["見る", "探す", "読む", "描く"],
         "DET": ["この", "その"],
-        "not": "決して", "lives": "が住むのは", "works": "が働くのは", "where": "{}はどこに住むか。", "stop": "。",
+        "not": "決して", "lives": "が住むのは", "works": "が働くのは",
+        "where": "{}はどこに住むか。", "stop": "。",
     },
 }  # fmt: skip
 LANGUAGES = {
-    "xnli": ("de", "en", "ru"), "pawsx": ("de", "en", "ja"), "udpos": ("de", "en", "ja", "ru"),
-    "panx": ("de", "en", "ja", "ru"), "xquad": ("de", "en", "ru"), "mlqa": ("de", "en"),
-    "tydiqa": ("en", "ru"),
+    "xnli": ("de", "en", "ru"), "pawsx": ("de", "en", "ja"),
+    "udpos": ("de", "en", "ja", "ru"), "panx": ("de", "en", "ja", "ru"),
+    "xquad": ("de", "en", "ru"), "mlqa": ("de", "en"), "tydiqa": ("en", "ru"),
 }  # fmt: skip
 SPLITS = {"train": TRAIN, "dev": DEV, "test": TEST}
 

@@ -399,9 +399,8 @@ def test_the_model_gives_the_same_logits(root, tmp_path):
 
     folder, model = root / "tokenizers/gpt2", tmp_path / "model"
     before = load(folder)
-    gpt(before.get_vocab_size() + 3, before.token_to_id("<|end|>")).save_pretrained(
-        model
-    )  # three spare rows
+    # three spare rows
+    gpt(before.get_vocab_size() + 3, before.token_to_id("<|end|>")).save_pretrained(model)
     shutil.copy(folder / "tokenizer.json", model)
     options = ("--corpora", root / "corpora", "--model", model)
     run(trim, folder, *options, "--languages=ka", "-o", tmp_path / "less")

@@ -228,9 +228,8 @@ def test_new_rows_are_means_of_the_old_segmentation(root, tmp_path, kind):
         assert torch.equal(one, other[:size])
     checked = 0
     for row in rows(out / "additions.tsv"):
-        if (
-            row["piece"].startswith("▁") and len(row["piece"]) > 1
-        ):  # then SentencePiece cuts it as a word
+        # then SentencePiece cuts it as a word
+        if row["piece"].startswith("▁") and len(row["piece"]) > 1:
             origin = before.encode(row["piece"][1:])
             assert row["origin"].split(" ") == [before.id_to_piece(number) for number in origin]
             for one, other in zip(*tables, strict=True):
@@ -257,8 +256,7 @@ def test_too_little_text_gives_fewer_pieces(root, tmp_path, caplog):
     caplog.set_level(logging.WARNING)
     shown = run(
         extend, root / "tokenizers/old/sentencepiece.model", "--language=xx", f"--train={text}",
-        "--pieces=5000",
-        "--languages=en", "-o", tmp_path / "out",
+        "--pieces=5000", "--languages=en", "-o", tmp_path / "out",
     )  # fmt: skip
     assert "too little text for 5000 new pieces" in caplog.text
     most = len(rows(tmp_path / "out/additions.tsv"))
@@ -309,9 +307,10 @@ def test_new_characters_come_first(root, tmp_path):
 def test_it_can_be_extended_again_and_trimmed_to_the_usual_layout(root, extended, tmp_path):
     text = tmp_path / "zh.txt"
     write_lines(text, make_lines("zh", 200))
-    run(extend, extended, "--language=zh", f"--text={text}", "--pieces=40", "--corpora",
-    root / "corpora", "-o",
-        tmp_path / "twice")  # fmt: skip
+    run(
+        extend, extended, "--language=zh", f"--text={text}", "--pieces=40",
+        "--corpora", root / "corpora", "-o", tmp_path / "twice",
+    )  # fmt: skip
     one, two = (processor(path / "sentencepiece.model") for path in (extended, tmp_path / "twice"))
     pieces = [two.id_to_piece(number) for number in range(two.get_piece_size())]
     assert pieces[: one.get_piece_size()] == [

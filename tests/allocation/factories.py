@@ -25,9 +25,8 @@ class Case:
                 grid.remove(rng.choice(grid))
             present, sets = [], []
             for size in grid:
-                present = [
-                    piece for piece in present if clean or rng.random() > 0.06
-                ]  # nearly nested
+                # nearly nested
+                present = [piece for piece in present if clean or rng.random() > 0.06]
                 while len(present) < size:
                     own = f"l{language}.{rng.randrange(10 * step * sizes)}"
                     piece = rng.choice(common) if rng.random() < 0.4 else own

@@ -195,7 +195,8 @@ def test_exactly_the_characters_fit_and_one_less_does_not():
     assert clip(["a", "ab", "b", "z"], 3, everything) == (["a", "b", "z"], ["ab"])
     with pytest.raises(
         UsageError,
-        match=r"total of 7 .* 2 pieces .* 3 single characters \(1 of them required\).*at least 8, or leave out",
+        match=r"total of 7 .* 2 pieces .* 3 single characters \(1 of them required\).*at least 8, "
+        r"or leave out",
     ):
         clip(["a", "ab", "b", "z"], 2, iter([{}, {"ab": -1.0}]), ["z"])
 
@@ -206,10 +207,8 @@ def test_a_long_line_counts_more_than_a_short_one():
     """
     short, long = {"l": 1.0, "m": 1.0}, {"s": 9.0, "r": 1.0}
     assert required_in_sample([short, long], [0.5, 0.5], 0.75) == ["s"]
-    assert required_in_sample([short, long], [0.5, 0.5], 0.76) == [
-        "l",
-        "s",
-    ]  # equal ones by code point
+    # equal ones by code point
+    assert required_in_sample([short, long], [0.5, 0.5], 0.76) == ["l", "s"]
     # a hundredth as many long lines: 99 l, 99 m, 9 s, 1 r of 208
     assert required_in_sample([short, long], [0.99, 0.01], 0.95) == ["l", "m"]
     assert required_in_sample([short, long], [0.99, 0.01], 0.99) == ["l", "m", "s"]

@@ -300,9 +300,8 @@ def test_options_and_the_name_of_a_training():
         "fairness": 0.0,
         "rounds": 2,
     }
-    assert (
-        plain.model_dump(exclude={"total"}, exclude_none=True) == keys
-    )  # names of runs before digits
+    # names of runs before digits
+    assert plain.model_dump(exclude={"total"}, exclude_none=True) == keys
     own = Bpe(kind="bpe", total=1000, split={"regex": OWN})
     assert own.options() == {"alpha": 0.7, "unit": "bytes", "regex": OWN}
     digits = Bpe(kind="bpe", total=1000, split="qwen", digits=3, contractions=False)

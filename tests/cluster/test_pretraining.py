@@ -174,9 +174,8 @@ def test_a_training_longer_than_its_time_limit_goes_on_in_further_jobs(
     assert trained(limited) == trained(alone)
     assert once == ["COMPLETED"]
     assert len(often) > 1
-    assert set(often[:-1]) == {"FAILED"}, (
-        "a job was ended by its limit"
-    )  # as after the signal, with a checkpoint
+    # as after the signal, with a checkpoint
+    assert set(often[:-1]) == {"FAILED"}, "a job was ended by its limit"
     assert often[-1] == "COMPLETED"
 
 
@@ -197,9 +196,8 @@ def test_a_job_preempted_goes_back_to_the_queue(cluster, runs, undisturbed):
         180,
         "the urgent job ends",
     )
-    command(
-        "scontrol", "update", f"jobid={job.id}", "starttime=now"
-    )  # SLURM itself would wait two minutes
+    # SLURM itself would wait two minutes
+    command("scontrol", "update", f"jobid={job.id}", "starttime=now")
     run.succeed()
     assert cluster.states("pretrain", runs.folder) == ["COMPLETED"]
     assert "Restarts=1" in cluster.jobs("pretrain", runs.folder)[0].details
@@ -216,9 +214,8 @@ def test_a_node_without_power_gives_its_job_to_another(cluster, runs, undisturbe
     wait_until(
         lambda: cluster.states("pretrain", runs.folder) == ["PENDING"], 180, "back in the queue"
     )
-    command(
-        "scontrol", "update", f"jobid={job.id}", "starttime=now"
-    )  # SLURM itself would wait two minutes
+    # SLURM itself would wait two minutes
+    command("scontrol", "update", f"jobid={job.id}", "starttime=now")
     run.succeed()
     (again,) = cluster.jobs("pretrain", runs.folder)
     assert (again.id, again.state) == (job.id, "COMPLETED")

@@ -10,10 +10,8 @@ from tests.cluster.slurm import ClusterRuns, digests
 from tests.workflow.conftest import copy_workflow
 
 SMOKE = "config/smoke.yaml"
-STAGES = (
-    "tokenizers",
-    "pretraining",
-)  # with all before them; fine-tuning would be many more jobs of a kind
+# with all before them; fine-tuning would be many more jobs of a kind
+STAGES = ("tokenizers", "pretraining")
 # Run where Snakemake does:
 HERE = {"compile", "fetch_starter", "merge_starter", "weigh", "pick_joint", "mono", *STAGES}
 

@@ -48,9 +48,12 @@ def test_from_files_to_a_mix(tmp_path, text):
         == b""
     )
     stats = json.loads((corpora / "ka" / "stats.json").read_text())
-    assert {name: stats[name] for name in ("read", "n", "kept", "train", "heldout", "complete", "missing")} == {
-        "read": 2000, "n": 2000, "kept": 900, "train": 810, "heldout": 90, "complete": True,
-        "missing": None,
+    assert {
+        name: stats[name]
+        for name in ("read", "n", "kept", "train", "heldout", "complete", "missing")
+    } == {
+        "read": 2000, "n": 2000, "kept": 900, "train": 810, "heldout": 90,
+        "complete": True, "missing": None,
     }  # fmt: skip
     assert stats["bytes"] == len(gzip.decompress(text.read_bytes())) and stats["source"] == "own"
     files = [corpora / language / "stats.json" for language in ("ru", "yi", "ka")]

@@ -95,9 +95,8 @@ def test_json_read_as_text(tmp_path):
 @pytest.mark.parametrize("records", [3, 30_000])
 def test_field_that_is_not_there(tmp_path, records):
     content = jsonl(*({"id": n, "meta": {"title": "T"}, "text": SENTENCE} for n in range(records)))
-    seen = (
-        3 if records == 3 else r"1\d,\d\d\d"
-    )  # not all of a long file is read before that is said
+    # not all of a long file is read before that is said
+    seen = 3 if records == 3 else r"1\d,\d\d\d"
     message = (
         rf"ka\.txt: none of the first {seen} records has text in the field 'txt'; "
         r'write format: "jsonl:text"; fields of text: text, meta\.title$'

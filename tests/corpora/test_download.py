@@ -184,6 +184,5 @@ def test_command_and_the_sample_of_a_prefix(server, tmp_path):
         and stats["scanned_bytes"] == 400_000
     )
     assert 0.97 < stats["n"] / 20_000 < 1.03 and stats["valid"] < 12_000
-    assert set(paths["train"].read_text().splitlines()) <= set(
-        lines
-    )  # the cut last line is in neither file
+    # the cut last line is in neither file
+    assert set(paths["train"].read_text().splitlines()) <= set(lines)

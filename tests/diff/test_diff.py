@@ -129,9 +129,8 @@ def test_exit_status_says_which_limit_is_passed(folder):
     assert all("tokens a line changed by" in reason for reason in json.loads(shown)["beyond"])
     run(folder, *texts(folder), "--max-change=1000", "--max-words=100", "--max-characters=100")
     assert "BEYOND THE LIMIT: en" in run(folder, *texts(folder), "--max-words=0", status=1)
-    assert run(
-        folder, "--corpora", folder / "corpora", "--languages=en"
-    )  # no limit, no difference too great
+    # no limit, no difference too great
+    assert run(folder, "--corpora", folder / "corpora", "--languages=en")
 
 
 def without(folder, path, characters):

@@ -157,9 +157,8 @@ def test_a_folder_that_cannot_be_made_is_named_without_its_temporary_name(tmp_pa
 def test_of_two_files_the_one_is_named_that_the_error_is_about(tmp_path):
     for number, name in ((errno.ENOSPC, "copy"), (errno.ENOENT, "source")):
         with pytest.raises(OSError) as found, naming(tmp_path / "other"):
-            raise OSError(
-                number, os.strerror(number), "source", None, "copy"
-            )  # as shutil.copyfile has it
+            # as shutil.copyfile has it
+            raise OSError(number, os.strerror(number), "source", None, "copy")
         assert (found.value.errno, found.value.filename) == (number, name)
 
 

@@ -103,6 +103,5 @@ def test_the_seed_alone_decides_and_translations_are_drawn_together():
     together = paired_bootstrap(*tables, samples=500, seed=9, parallel=True)
     assert together["en"] == together["de"] == together[""]
     apart = once[""].high - once[""].low
-    assert apart < 0.9 * (
-        together[""].high - together[""].low
-    )  # by chance two draws even each other out
+    # by chance two draws even each other out
+    assert apart < 0.9 * (together[""].high - together[""].low)

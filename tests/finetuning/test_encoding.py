@@ -156,9 +156,8 @@ def test_windows_hold_question_and_context():
     for number in np.flatnonzero((example == 0) & (first > 0)):
         offsets = features.row("offsets", number)
         found.append(context[offsets[first[number], 0] : offsets[last[number], 1]])
-    assert found and set(found) == {
-        LINES[12]
-    }  # the first answer, in the windows that hold all of it
+    # the first answer, in the windows that hold all of it
+    assert found and set(found) == {LINES[12]}
     assert len(found) < (example == 0).sum()
     assert not first[example == 1].any()
     assert features.tokens["ids"][-1] == EOS and not features.row("best", len(features) - 1).any()

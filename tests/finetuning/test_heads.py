@@ -219,9 +219,8 @@ def test_a_head_of_another_number_of_labels_gives_way_to_a_new_one(models, tmp_p
 @pytest.mark.parametrize("pretrained", [True, False])
 def test_a_configuration_of_no_model_is_one_error(models, tmp_path, entries, said, pretrained):
     folder = changed(models, tmp_path / "odd", **entries)
-    (folder / "code.py").write_text(
-        "raise SystemExit('ran')"
-    )  # never run, and nobody is asked whether to
+    # never run, and nobody is asked whether to
+    (folder / "code.py").write_text("raise SystemExit('ran')")
     with pytest.raises(VocapError, match=rf"odd: .*{said}"):
         build_model(folder, "tags", 7, 1, pretrained)
 

@@ -116,9 +116,8 @@ def test_labels_may_be_missing_in_test_files_only(tmp_path, split):
 
 @pytest.mark.parametrize("ends", ["\n", "\r\n"])
 def test_line_ends(tmp_path, ends):
-    text = ends.join(
-        ["Bonn\tB-LOC", "is\tO", "", "", "wet\tO"]
-    )  # no end of the last line, two blank lines
+    # no end of the last line, two blank lines
+    text = ends.join(["Bonn\tB-LOC", "is\tO", "", "", "wet\tO"])
     assert read_made(tmp_path, "panx/dev-en.tsv", text, PANX, "dev") == [
         Sentence(("Bonn", "is"), ("B-LOC", "O")),
         Sentence(("wet",), ("O",)),
@@ -188,9 +187,8 @@ def test_quoting_of_all_pawsx_files(tmp_path, language, split):
     path = locate(real(), PAWSX, split, language)
     text = lzma.decompress(path.read_bytes()).decode()
     doubled = '""' in text
-    assert doubled == (
-        split == "dev" and language != "en"
-    )  # what xtreme.md measured: six quoted files
+    # what xtreme.md measured: six quoted files
+    assert doubled == (split == "dev" and language != "en")
     quoting = csv.QUOTE_MINIMAL if doubled else csv.QUOTE_NONE
     rows = list(csv.reader(io.StringIO(text, newline=""), delimiter="\t", quoting=quoting))
     meant = [Pair(*row) for row in rows]

@@ -47,8 +47,7 @@ def arguments(
     settings = options.pop("settings", {})
     named = {
         "model": model, "xtreme": xtreme, "inputs": inputs, "training": training,
-        "learning_rate": 3e-3,
-        "epochs": 2, "seed": 1, "threads": 1, "checkpoint_every": 3,
+        "learning_rate": 3e-3, "epochs": 2, "seed": 1, "threads": 1, "checkpoint_every": 3,
         "settings_json": json.dumps(SETTINGS | settings),
     } | options  # fmt: skip
     return [f"--{name.replace('_', '-')}={value}" for name, value in named.items()]

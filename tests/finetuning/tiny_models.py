@@ -32,8 +32,7 @@ def make_bert(folder: Path) -> Path:
     torch.manual_seed(0)
     config = BertConfig(
         vocab_size=TOTAL, hidden_size=32, num_hidden_layers=1, num_attention_heads=2,
-        intermediate_size=48,
-        max_position_embeddings=64, pad_token_id=1,
+        intermediate_size=48, max_position_embeddings=64, pad_token_id=1,
     )  # fmt: skip
     BertForMaskedLM(config).save_pretrained(folder)
     return folder

@@ -124,10 +124,8 @@ def test_a_folder_of_one_language_is_one_path(tmp_path):
     found, _ = find_files(tmp_path, read_languages())
     paths = {next(iter(source.codes)): source.paths for source in group(by_language(found)[0])}
     assert paths["hi"] == (f"{tmp_path}/{{lang}}",)
-    assert paths["de"] == (
-        f"{tmp_path}/{{lang}}/a.txt",
-        f"{tmp_path}/{{lang}}/b.txt",
-    )  # not the third file
+    # not the third file
+    assert paths["de"] == (f"{tmp_path}/{{lang}}/a.txt", f"{tmp_path}/{{lang}}/b.txt")
 
 
 def sentences(language, count):

@@ -134,9 +134,8 @@ def test_a_download_is_guessed_from_the_table_and_bounded():
     )["de"]
     assert whole.basis == bounded.basis == "guess"
     assert bounded.stored_mb == 1000 < whole.stored_mb
-    assert bounded.kept * bounded.line_characters == pytest.approx(
-        75e6
-    )  # the default of max_characters
+    # the default of max_characters
+    assert bounded.kept * bounded.line_characters == pytest.approx(75e6)
     assert bounded.lines == whole.lines
 
 

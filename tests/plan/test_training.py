@@ -83,9 +83,8 @@ def test_fp16_takes_the_memory_of_bf16():
     assert on_gpu == {"auto": held["fp16"], "fp32": held["fp32"], "fp16": held["fp16"]}
     tokens, masked = 2 * 32, int(0.15 * 2 * 32) + 2
     activations, logits = 34 * tokens * 2 * 64, masked * 1000 * 2 * 2
-    copied = (
-        1000 * 64 * (2 + 4)
-    )  # of W and its gradient, which products in 16 bits need beside the float32 ones
+    # of W and its gradient, which products in 16 bits need beside the float32 ones
+    copied = 1000 * 64 * (2 + 4)
     assert (held["fp32"] - held["fp16"]) * 1e6 == pytest.approx(activations + logits - copied)
 
 

@@ -108,9 +108,8 @@ def _gradients(arguments: dict, output: str, environment: dict[str, str]) -> Non
 
     torch.set_num_threads(1)
     device = torch.device(arguments.get("device", "cpu"))
-    if backend := arguments.get(
-        "backend"
-    ):  # instead of NCCL, which may refuse two ranks on one GPU
+    # instead of NCCL, which may refuse two ranks on one GPU
+    if backend := arguments.get("backend"):
         begin = distributed.init_process_group
         distributed.init_process_group = lambda _, **options: begin(backend, **options)
     data = load_data(

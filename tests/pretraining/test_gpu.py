@@ -92,9 +92,8 @@ def test_exact_loss_and_ranks_are_those_of_numpy():
     )
     found_nats, ranks = exact_loss(*tensors, torch.from_numpy(targets).to(GPU), excluded=range(4))
     np.testing.assert_allclose(found_nats.cpu(), nats, rtol=1e-4, atol=1e-4)
-    assert (
-        np.abs(ranks.cpu().numpy() - (scores >= own[:, None]).sum(1)) <= 1
-    ).all()  # equal to rounding
+    # equal to rounding
+    assert (np.abs(ranks.cpu().numpy() - (scores >= own[:, None]).sum(1)) <= 1).all()
 
 
 def test_a_refresh_in_a_burst_finds_the_nearest():
@@ -142,9 +141,8 @@ def test_auto_takes_the_16_bit_type_of_the_gpu_and_refreshes_in_bursts(arguments
     described = json.loads((tmp_path / "run" / "description.json").read_text())
     assert described["precision"] == ("bfloat16" if bf16 else "float16")
     lines = (tmp_path / "run" / "metrics.jsonl").read_text("utf-8").splitlines()
-    assert all(
-        json.loads(line)["refresh_s"] > 0 for line in lines
-    )  # every 4 steps, as the lines are
+    # every 4 steps, as the lines are
+    assert all(json.loads(line)["refresh_s"] > 0 for line in lines)
 
 
 def test_without_a_compiler_it_trains_uncompiled(arguments, tmp_path):

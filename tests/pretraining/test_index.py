@@ -123,9 +123,8 @@ def test_lazy_builds_only_what_occurs():
     for step, words in asked.items():
         assert index.start(step, weights(step)) == 0
         stale = any(built.get(word, -1) < step - step % 4 for word in words)
-        assert (
-            index.prepare(torch.tensor(words), weights(step)) > 0
-        ) == stale  # seconds, of what it built
+        # seconds, of what it built
+        assert (index.prepare(torch.tensor(words), weights(step)) > 0) == stale
         found = neighbours(index, torch.tensor(words), weights(step))
         for word, row in zip(words, found, strict=True):
             if built.get(word, -1) < step - step % 4:
@@ -164,7 +163,8 @@ mine = WORDS[3:7] if rank else WORDS[10:17]
 table = weights(0).requires_grad_()
 grouped(torch.ones(len(mine), table.shape[1]), table, torch.zeros(300), mine)
 both = WORDS[[3, 4, 5, 6, 10, 11, 12, 13, 14, 15, 16]]
-assert torch.equal(grouped.index.table[both].long(), expected(weights(0), 6)[[3, 4, 5, 6, *range(10, 17)]])
+right = expected(weights(0), 6)[[3, 4, 5, 6, *range(10, 17)]]
+assert torch.equal(grouped.index.table[both].long(), right)
 target = build_loss(Target(tau=5), 300, [0, 7, 9, 299])
 first = target.candidates(torch.tensor([[4], [5, 6]][rank]), None).tolist()
 second = target.candidates(torch.tensor([[8, 10], [11]][rank]), None).tolist()

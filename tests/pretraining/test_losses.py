@@ -90,9 +90,8 @@ def test_full_softmax_is_cross_entropy(chunk):
 def test_gradients(kind):
     hidden, weight, bias, targets = case()
     loss = built(kind)
-    loss(
-        hidden, weight, bias, targets
-    )  # the index of k-NN as it is now, whatever gradcheck does to W
+    # the index of k-NN as it is now, whatever gradcheck does to W
+    loss(hidden, weight, bias, targets)
 
     def value(hidden, weight, bias):
         loss.calls = 0  # the same draws each time

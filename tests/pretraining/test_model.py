@@ -108,9 +108,8 @@ def test_export_loads_with_auto_classes(tmp_path, width):
     folder = tokenizer(tmp_path / "huggingface", V)
     export_model(model, folder, tmp_path / "model")
     before = {file.name for file in (tmp_path / "model").iterdir()}
-    (folder / "README.md").write_text(
-        "the card of the tokenizer"
-    )  # its rule runs beside the training
+    # its rule runs beside the training
+    (folder / "README.md").write_text("the card of the tokenizer")
     export_model(model, folder, tmp_path / "model")  # over an older one
     assert {file.name for file in (tmp_path / "model").iterdir()} == before
     assert not [

@@ -116,9 +116,8 @@ def test_gradients_that_no_scale_can_hold_end_the_run(made, tmp_path, monkeypatc
         next(iter(parameters)).grad.view(-1)[7] = float("inf")
 
     monkeypatch.setattr(distributed, "sum_gradients", poisoned)
-    with pytest.raises(
-        VocapError, match=r"step 12: .* for 10 steps in a row"
-    ):  # 8, 4, 2, then ten at 1 and less
+    # 8, 4, 2, then ten at 1 and less
+    with pytest.raises(VocapError, match=r"step 12: .* for 10 steps in a row"):
         train_in(made, tmp_path / "run", "fp16", steps=20)
 
 

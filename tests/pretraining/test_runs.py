@@ -231,9 +231,8 @@ def test_a_rate_that_ends_in_no_number_stops_with_step_and_batch(made, tmp_path)
     last = said.splitlines()[-1]
     assert "for 10 steps in a row; its batch: " in last and " block " in last and "step 1" in last
     with open(tmp_path / "run" / "checkpoints" / "metrics.jsonl", encoding="utf-8") as file:
-        rows = [
-            json.loads(line, parse_constant=pytest.fail) for line in file
-        ]  # no NaN, which JSON does not have
+        # no NaN, which JSON does not have
+        rows = [json.loads(line, parse_constant=pytest.fail) for line in file]
     assert [row["exact_loss"] for row in rows] == [None, None]
     assert all(row["accuracy"] == 0 and 0 < row["mrr"] < 0.01 for row in rows)
 

@@ -21,7 +21,8 @@ HEIGHT = 9000  # px of the page at 1280, of eleven languages and two T
 DRIVER = """
 const lines = () => document.querySelectorAll('#figure-alp-curves .mark-line path').length;
 const wait = () => new Promise((done) => setTimeout(done, 400));
-const chip = (name) => [...document.querySelectorAll('.chips button')].find((b) => b.textContent === name);
+const chips = () => [...document.querySelectorAll('.chips button')];
+const chip = (name) => chips().find((button) => button.textContent === name);
 (async () => {
   const said = [];
   const figure = document.querySelector('#figure-alp-curves');
@@ -33,22 +34,27 @@ const chip = (name) => [...document.querySelectorAll('.chips button')].find((b) 
   document.querySelector('.panel input[type=checkbox]').click(); await wait();
   said.push('hidden ' + lines());
   const labels = '#figure-alp-curves .role-axis-label text';
-  const scale = () => [...document.querySelectorAll(labels)].map((label) => label.textContent).join();
+  const scale = () =>
+    [...document.querySelectorAll(labels)].map((label) => label.textContent).join();
   const alp = scale();
   document.querySelectorAll('.panel input[type=radio]')[1].click(); await wait();
   said.push('gain ' + (scale() !== alp));
   const search = document.querySelector('.panel input[type=search]');
   search.value = 'germ'; search.dispatchEvent(new Event('input'));
-  const found = [...document.querySelectorAll('.chips button')].filter((button) => !button.hidden);
+  const found = chips().filter((button) => !button.hidden);
   said.push('found ' + found.map((button) => button.textContent));
   const table = document.querySelector('[aria-describedby=table-curve-summary-caption]');
-  const column = [...table.tHead.rows[0].cells].findIndex((cell) => cell.textContent === 'ALP there, train');
-  const button = table.tHead.rows[0].cells[column].querySelector('button');
-  const numbers = () => [...table.tBodies[0].rows].map((row) => Number(row.cells[column].dataset.k));
+  const head = [...table.tHead.rows[0].cells];
+  const column = head.findIndex((cell) => cell.textContent === 'ALP there, train');
+  const button = head[column].querySelector('button');
+  const numbers = () =>
+    [...table.tBodies[0].rows].map((row) => Number(row.cells[column].dataset.k));
   button.click(); said.push('down ' + numbers().every((n, i, all) => !i || all[i - 1] >= n));
   button.click(); said.push('up ' + numbers().every((n, i, all) => !i || all[i - 1] <= n));
   said.push('sort ' + table.tHead.rows[0].cells[column].getAttribute('aria-sort'));
-  return Object.fromEntries(said.map((line) => [line.split(' ')[0], line.slice(line.indexOf(' ') + 1)]));
+  return Object.fromEntries(
+    said.map((line) => [line.split(' ')[0], line.slice(line.indexOf(' ') + 1)]),
+  );
 })()
 """
 

@@ -46,7 +46,8 @@ ROWS = (
 )
 # the page's own functions on settings that the library gets too
 SOLVE = """(async (vectors) => {
-  const read = await overlap.read(JSON.parse(document.querySelector('.explorer script.data').textContent));
+  const data = document.querySelector('.explorer script.data').textContent;
+  const read = await overlap.read(JSON.parse(data));
   return vectors.map((settings) => {
     const solution = allocation.solve(read, settings);
     return {

@@ -20,7 +20,8 @@ pytestmark = [
 # everything that is on the page to be reached: of a group of radio buttons only the
 # chosen one is a stop
 STOPS = """
-const stops = [...document.querySelectorAll('a[href], button, input, select, summary, [tabindex="0"]')]
+const reached = 'a[href], button, input, select, summary, [tabindex="0"]';
+const stops = [...document.querySelectorAll(reached)]
   .filter((one) => one.checkVisibility() && !(one.type === 'radio' && !one.checked));
 """
 # the focused element: its number among the stops, whether its outline is visible,
@@ -35,7 +36,8 @@ FOCUS = """(() => {
   return {
     number: stops.indexOf(one),
     tag: one.outerHTML.slice(0, 120),
-    outlined: one.matches(':focus-visible') && style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) > 0,
+    outlined: one.matches(':focus-visible') && style.outlineStyle !== 'none'
+      && parseFloat(style.outlineWidth) > 0,
     hidden: right < 0 || left > innerWidth || bottom < 0 || top > innerHeight
       || !(one.contains(seen) || seen.contains(one)),
   };
@@ -62,9 +64,8 @@ def run(tmp_path_factory, browser):
 @pytest.fixture
 def tab(run):
     _, browser, url = run
-    with browser.open(
-        url, reduced_motion="reduce"
-    ) as tab:  # focused elements are scrolled to at once
+    # focused elements are scrolled to at once
+    with browser.open(url, reduced_motion="reduce") as tab:
         yield tab
 
 
@@ -145,9 +146,8 @@ def test_the_explorer_is_driven_by_key(run, tab):
     tab.evaluate("document.querySelector('.explorer .chips button').focus()")
     tab.press(" ")
     found = solved(tab, found["number"])
-    assert found["sizes"] == sizes(
-        inputs, **OPENED | {"alpha": 0.6, "without": ["en"]}
-    )  # by name the first
+    # by name the first
+    assert found["sizes"] == sizes(inputs, **OPENED | {"alpha": 0.6, "without": ["en"]})
 
 
 def sizes(inputs, **settings):

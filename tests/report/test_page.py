@@ -34,9 +34,8 @@ def test_well_formed_with_all_sections(made):
         "settings",
     ):
         assert section in ids and f"#{section}" in links
-    assert "absent" in ids and not {"models", "finetuning"} & set(
-        ids
-    )  # not run: no part and no link
+    # not run: no part and no link
+    assert "absent" in ids and not {"models", "finetuning"} & set(ids)
     labelled = [a["aria-labelledby"] for _, a in page.elements if "aria-labelledby" in a]
     described = [a["aria-describedby"] for _, a in page.elements if "aria-describedby" in a]
     assert described and set(labelled + described) <= set(ids)
@@ -87,9 +86,8 @@ def test_figures_are_valid_vega_lite(made):
     scripts = [text for attributes, text in made[2].scripts if attributes.get("class") == "spec"]
     assert len(scripts) > 5
     for text in scripts:
-        spec = json.loads(
-            re.sub(r"var\(--[a-z-]+\)", "#123456", text)
-        )  # colours of the page's style sheet
+        # colours of the page's style sheet
+        spec = json.loads(re.sub(r"var\(--[a-z-]+\)", "#123456", text))
         del spec["config"]  # the page's own style: Vega accepts more than the schema
         jsonschema.validate(spec, schema)
 

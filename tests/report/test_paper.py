@@ -89,9 +89,8 @@ def test_table_1_takes_the_run_of_the_same_tokenizer_loss_and_width_with_the_pap
         replace(RUN, name="half", half=True),
         replace(RUN, name="nce", loss="nce"),
         replace(RUN, name="small", total=2000, loss="knn", k=10),
-        replace(
-            RUN, name="bpe", kind="bpe", beta=None
-        ),  # of the paper's T, and no line of the paper's
+        # of the paper's T, and no line of the paper's
+        replace(RUN, name="bpe", kind="bpe", beta=None),
     ]
     assert lines_of(table_rows("xtreme", runs)) == {
         "XLM-R 250K": "xlm-r",
@@ -366,14 +365,8 @@ def test_figure_6_has_the_means_of_each_resource_group(tmp_path):
     ner = {"en": 80.0, "fi": 70.0, "hi": 62.0, "sw": 50.0, "af": 41.5, "jv": 45.0}
     score_languages(results, "ours", {"xnli": xnli, "panx": ner})
     xnli = {"en": 83.0, "de": 78.0, "hi": 63.0, "bg": 72.0, "sw": 50.0}  # no Russian
-    ner = {
-        "en": 81.0,
-        "fi": 71.0,
-        "hi": 60.0,
-        "sw": 40.0,
-        "af": 40.0,
-        "jv": 99.0,
-    }  # jv: not among the 86
+    # jv: not among the 86
+    ner = {"en": 81.0, "fi": 71.0, "hi": 60.0, "sw": 40.0, "af": 40.0, "jv": 99.0}
     score_languages(results, "theirs", {"xnli": xnli, "panx": ner})
     for name in ("sampled", "larger"):
         score_languages(results, name, {"xnli": dict.fromkeys(xnli, 1.0)})

@@ -54,9 +54,8 @@ def test_parameters_are_those_of_the_model(build, untied, shape, total):
     with torch.device("meta"):
         model = build(shape, total, untied)
     costs = ModelCosts(shape, causal=build is causal, untied=untied)
-    unused = (
-        total if build is masked and untied else 0
-    )  # lm_head.bias, which transformers keeps beside decoder.bias
+    # lm_head.bias, which transformers keeps beside decoder.bias
+    unused = total if build is masked and untied else 0
     assert costs.parameters(total) == model.num_parameters() - unused
     tables = {id(module.weight): module.weight for module in (model.get_input_embeddings(),)}
     tables[id(model.get_output_embeddings().weight)] = model.get_output_embeddings().weight
@@ -145,9 +144,8 @@ def test_llamas_form_and_grouped_attention_are_counted_as_transformers_and_torch
     model, ids = LlamaForCausalLM(config), torch.randint(5, TOTAL, (SEQUENCES, SMALL.positions))
     costs = ModelCosts(SMALL, causal=True, swiglu=True, kv_share=kv_heads / heads)
     assert costs.parameters(TOTAL) == model.num_parameters()
-    rotary = (
-        2 * SMALL.hidden // heads / 2 * SEQUENCES * SMALL.positions
-    )  # angles: positions times frequencies
+    # angles: positions times frequencies
+    rotary = 2 * SMALL.hidden // heads / 2 * SEQUENCES * SMALL.positions
     work = ids.numel() * costs.training_operations(TOTAL)
     assert counted(lambda: model(input_ids=ids).logits.sum().backward()) == pytest.approx(
         work, abs=rotary

@@ -184,9 +184,8 @@ def test_merge_writes_every_language_and_drops_english_text(tables):
     assert done.returncode == 0, done.stderr
     text = {path.stem: path.read_text(encoding="utf-8") for path in (tables / "text").glob("*.txt")}
     assert len(text) == len(read_languages())
-    assert (
-        text["de"] == "Gute Nacht\nWillkommen zurück.\nKomm herein!\n"
-    )  # "log OUT" is Django's English
+    # "log OUT" is Django's English
+    assert text["de"] == "Gute Nacht\nWillkommen zurück.\nKomm herein!\n"
     assert text["no"] == "God morgen, på deg\n"
     assert text["zh"] == "注销用户\n"
     assert text["ka"] == ""

@@ -66,9 +66,10 @@ def write(path, kind: str) -> str:
 def sample(folder, kind: str) -> None:
     layout = write(folder / "text", kind)
     targets = [f"--{name}={folder / name}.txt" for name in ("train", "heldout")]
-    done = vocap("sample", folder / "text", "--language", "python", "--format", layout,
-    "--documents", *targets,
-                 f"--stats={folder / 'stats.json'}")  # fmt: skip
+    done = vocap(
+        "sample", folder / "text", "--language", "python", "--format", layout, "--documents",
+        *targets, f"--stats={folder / 'stats.json'}",
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
 
 
@@ -89,9 +90,10 @@ def test_line_ends_are_pieces_of_the_ladder_and_of_tokenizers(tmp_path):
     """
     sample(tmp_path, "jsonl")
     heldout = ("--heldout", tmp_path / "heldout.txt")
-    done = vocap("ladder", tmp_path / "train.txt", *heldout, "-o", tmp_path, "--sizes", "300,330",
-    "--preset",
-                 "lossless")  # fmt: skip
+    done = vocap(
+        "ladder", tmp_path / "train.txt", *heldout, "-o", tmp_path,
+        "--sizes", "300,330", "--preset", "lossless",
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     model = tmp_path / "models" / "300.model"
     from benchmarks.fuzzing.text_settings import reference

@@ -50,9 +50,8 @@ def test_a_folder_is_all_its_files_in_sorted_order(folder):
 def test_patterns(folder):
     assert names(folder, expand(f"{folder}/a*.txt")) == ["a.txt", "a10.txt", "a9.txt"]
     assert names(folder, expand(f"{folder}/[ab].txt")) == ["a.txt", "b.txt"]
-    assert names(folder, expand(f"{folder}/**/c.txt*")) == [
-        "sub/c.txt"
-    ]  # without the files that fetching wrote beside it
+    # without the files that fetching wrote beside it
+    assert names(folder, expand(f"{folder}/**/c.txt*")) == ["sub/c.txt"]
     assert names(folder, expand(f"{folder}/*")) == [
         "B.txt",
         "a.txt",

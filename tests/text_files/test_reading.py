@@ -21,9 +21,8 @@ from vocap.text_files.records import TextFile
 
 random.seed(5)
 WORDS = ["soup", "дом", "ქალაქი", "私", "a", "of", "über", "🙂"]
-TEXT = "".join(
-    " ".join(random.choices(WORDS, k=9)) + "\n" for _ in range(60_000)
-).encode()  # more than one block
+# more than one block
+TEXT = "".join(" ".join(random.choices(WORDS, k=9)) + "\n" for _ in range(60_000)).encode()
 PACKERS = {
     "plain": lambda data: data,
     "gz": gzip.compress,
@@ -254,8 +253,8 @@ def test_split_sentences_of_a_file(file):
     ("text", "sentences"),
     [
         ("Was? «Ja.» Nein!", ["Was?", "«Ja.»", "Nein!"]),
-        ("He said \"No.\" Then left. 3.5 is e.g. fine", ['He said '
-                                                         '"No."', "Then left. 3.5 is e.g. fine"]),
+        ("He said \"No.\" Then left. 3.5 is e.g. fine",
+         ['He said "No."', "Then left. 3.5 is e.g. fine"]),
         ("雨だ。「降る。」はい！そう", ["雨だ。", "「降る。」", "はい！", "そう"]),
         ("यह है। वह है॥ और", ["यह है।", "वह है॥", "और"]),
         ("ሰላም። ነው።", ["ሰላም።", "ነው።"]),

@@ -91,7 +91,8 @@ def test_a_template_of_a_file_that_is_taken_away_again(tmp_path, make):
         ("{{ bos_token }}", r"own\.jinja names bos_token, which no token is"),
         (
             None,
-            r"layout\.chat_template: .*own\.jinja: No such file or directory; write chatml, or a file",
+            r"layout\.chat_template: .*own\.jinja: No such file or directory; "
+            r"write chatml, or a file",
         ),
         (b"\xff", r"own\.jinja: not UTF-8"),
     ],

@@ -366,11 +366,8 @@ def test_the_card_lists_iso_codes_alone():
 def test_a_folder_with_other_things_is_left_alone(tmp_path):
     source, out = write_model(tmp_path / "m.model", model()), tmp_path / "out"
     out.mkdir()
-    for name in (
-        "tokenizer.json",
-        "golden.json",
-        ".snakemake_timestamp",
-    ):  # the second of earlier versions
+    # the second of earlier versions
+    for name in ("tokenizer.json", "golden.json", ".snakemake_timestamp"):
         (out / name).touch()
     export(source, out)
     assert len(list(out.iterdir())) == 3

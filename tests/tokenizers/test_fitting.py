@@ -144,10 +144,8 @@ def test_a_symbol_that_is_a_piece_costs_no_row(stages, tmp_path):
 def test_pieces_that_hold_a_symbol_go_first():
     pieces, scores = ["a", "xay", "xy", "yx", "ay"], np.array([-1.0, -2.0, -9.0, -9.0, -1.5])
     assert drop_excess(pieces, scores, ["@", "ay"], 1) == ([0, 2, 3], [1])
-    assert drop_excess(pieces, scores, [], 2) == (
-        [0, 1, 4],
-        [3, 2],
-    )  # equal: the later string goes first
+    # equal: the later string goes first
+    assert drop_excess(pieces, scores, [], 2) == ([0, 1, 4], [3, 2])
     with pytest.raises(UsageError, match="T = 5 is too small by 1"):
         drop_excess(pieces, scores, [], 5)
 
@@ -267,9 +265,8 @@ def test_wrong_calls_are_named(stages, tmp_path, capsys):
     assert run("fit", *stages.options, "--user-defined-symbols", " ", "-o", tmp_path / "t") == 2
     assert "--user-defined-symbols" in capsys.readouterr().err
     assert run("fit", *stages.options[2:], "-o", tmp_path / "t") == 2
-    assert (
-        run("fit", *stages.options, "--coverage", "0.99", "-o", tmp_path / "t") == 2
-    )  # decided by vocap allocate
+    # decided by vocap allocate
+    assert run("fit", *stages.options, "--coverage", "0.99", "-o", tmp_path / "t") == 2
     assert not (tmp_path / "t").exists()
 
 

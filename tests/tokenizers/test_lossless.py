@@ -28,14 +28,10 @@ TEXT = ("--preset", "lossless", "--control-symbols", ",".join(CHAT))
 SIZES, TOTAL = "500,700,900", 820
 NAMES = ("vocap", "pieces", "joint", "mono")
 UNUSUAL = [
-    "", " ", "   ", "\n", "a\nb", "a\r\nb\r\n", "\ta  b   c ", "  "
-                                                               "before", "after  ", "\0", "a\0b",
-                                                               "\ufffd",
-    "def f(x):\n    return x\n\n\n", "e\u0301 é", "\u2585", "\ufeffa", "\x01\x7f\x85\u2028",
-    "ａｂｃ ½ ﬁ",
-    "a\u00a0b\u3000c\u200b", "👨\u200d👩\u200d👧 👍🏽", "<s> a </s> "
-                                                   "<mask><pad><unk>", "<0x41>", "12 345.6",
-    "<|user|>a<|end|>",
+    "", " ", "   ", "\n", "a\nb", "a\r\nb\r\n", "\ta  b   c ", "  before", "after  ",
+    "\0", "a\0b", "\ufffd", "def f(x):\n    return x\n\n\n", "e\u0301 é", "\u2585", "\ufeffa",
+    "\x01\x7f\x85\u2028", "ａｂｃ ½ ﬁ", "a\u00a0b\u3000c\u200b", "👨\u200d👩\u200d👧 👍🏽",
+    "<s> a </s> <mask><pad><unk>", "<0x41>", "12 345.6", "<|user|>a<|end|>",
 ]  # fmt: skip
 
 
@@ -209,8 +205,9 @@ def test_alp_of_rule_pieces_counts_bytes(root):
 
 
 def test_other_text_than_that_of_the_models_is_refused(root, tmp_path):
-    done = vocap("allocate", "--vocabularies", root / "vocabularies", "--weights",
-    root / "weights.tsv", "--total",
-                 TOTAL, "--rule", "pieces", "--corpora", root / "corpora", "-o", tmp_path / "out")  # fmt: skip
+    done = vocap(
+        "allocate", "--vocabularies", root / "vocabularies", "--weights", root / "weights.tsv",
+        "--total", TOTAL, "--rule", "pieces", "--corpora", root / "corpora", "-o", tmp_path / "out",
+    )  # fmt: skip
     assert done.returncode == 1 and "not the text of the language's vocabularies" in done.stderr
     assert not (tmp_path / "out").exists()

@@ -195,8 +195,9 @@ def test_unigram_models_alone_need_an_unknown_token(root):
 
 
 def test_a_total_that_is_no_multiple_names_the_two_nearest(root):
-    done = vocap("joint", "--corpora", root / "corpora", "--weights", root / "weights.tsv",
-    "--total", "209",
-                 f"--layout={json.dumps(LAYOUT)}", "-o", root / "none")  # fmt: skip
+    done = vocap(
+        "joint", "--corpora", root / "corpora", "--weights", root / "weights.tsv",
+        "--total", "209", f"--layout={json.dumps(LAYOUT)}", "-o", root / "none",
+    )  # fmt: skip
     assert done.returncode == 2 and "T = 209 is no multiple of 16" in done.stderr
     assert "take 208 or 224" in done.stderr and not (root / "none").exists()

@@ -18,7 +18,8 @@ import sys
 from types import SimpleNamespace
 import torch
 torch.cuda.is_available, torch.cuda.device_count = lambda: True, lambda: 2
-torch.cuda.get_device_properties, torch.cuda.set_device = lambda index: SimpleNamespace(uuid=index), print
+torch.cuda.get_device_properties = lambda index: SimpleNamespace(uuid=index)
+torch.cuda.set_device = print
 from vocap.training.distributed import own_device
 with own_device():
     sys.stdout.flush()

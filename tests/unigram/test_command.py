@@ -79,10 +79,8 @@ def test_of_many_sizes_some_are_printed(text, tmp_path):
     points = read_points(tmp_path / "out" / "curve.tsv")
     table, _, outline = result.stdout.partition("\n\n")
     *rows, last = table.splitlines()[1:]
-    assert [row.split()[0] for row in rows][:2] == [
-        "10",
-        "15",
-    ]  # the first below and the first within reach
+    # the first below and the first within reach
+    assert [row.split()[0] for row in rows][:2] == ["10", "15"]
     ok = [int(row.split()[0]) for row in rows if row.endswith("ok")]
     assert len(ok) == 12 and 13 <= len(rows) < 20
     assert ok[-1] == max(point.size for point in points if point.ok)

@@ -91,9 +91,8 @@ def test_probabilities_beyond_the_range_of_float64_are_logarithms():
         expected_counts(*arguments, arithmetic=arithmetic) for arithmetic in ("exact", "fast")
     )
     assert exact.sum() > 1000
-    np.testing.assert_allclose(
-        fast, exact, rtol=0.02, atol=0.02
-    )  # float32 logarithms of -5,000 are that rough
+    # float32 logarithms of -5,000 are that rough
+    np.testing.assert_allclose(fast, exact, rtol=0.02, atol=0.02)
 
 
 def test_fast_models_are_near_the_exact_ones():

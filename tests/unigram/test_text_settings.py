@@ -234,9 +234,8 @@ def test_settings_that_are_refused():
     ):
         with pytest.raises(UsageError, match=reason):
             TextSettings(**keys)
-        assert isinstance(
-            reference(["a b c", "ab"], 300, keys), str
-        )  # SentencePiece refuses it too
+        # SentencePiece refuses it too
+        assert isinstance(reference(["a b c", "ab"], 300, keys), str)
     with pytest.raises(VocapError, match=r"nowhere\.tsv: No such file"):
         trainer_normalizer(TextSettings(normalization="nowhere.tsv"))
 

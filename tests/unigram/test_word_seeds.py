@@ -44,14 +44,16 @@ for text in json.load(sys.stdin):
         model = io.BytesIO()
         try:
             sentencepiece.SentencePieceTrainer.train(
-                sentence_iterator=iter(text["lines"]), model_writer=model, model_type="unigram", vocab_size=size,
-                character_coverage=0.9995, num_threads=1, max_sentence_length=1 << 30, minloglevel=2, **rules
+                sentence_iterator=iter(text["lines"]), model_writer=model, model_type="unigram",
+                vocab_size=size, character_coverage=0.9995, num_threads=1,
+                max_sentence_length=1 << 30, minloglevel=2, **rules
             )
         except (RuntimeError, OSError) as error:
             results[-1][size] = str(error)
             continue
         pieces = sentencepiece.SentencePieceProcessor(model_proto=model.getvalue())
-        results[-1][size] = [[pieces.id_to_piece(i), pieces.get_score(i)] for i in range(pieces.get_piece_size())]
+        ids = range(pieces.get_piece_size())
+        results[-1][size] = [[pieces.id_to_piece(i), pieces.get_score(i)] for i in ids]
 json.dump(results, sys.stdout)
 """
 

@@ -44,10 +44,11 @@ def test_all_stages_run_to_table_1_and_nothing_is_left_out(clone):
     assert run.returncode == 0 and "left out" not in run.stdout, run.stdout[-3000:]
     counts = parse_counts(run.stdout)
     assert counts["ladder"] == 8 and counts["pretrain"] == 2 and counts["average"] == 4
+    # two states on the way, the study
     assert (counts["score"], counts["finetune"]) == (
         2 * 7 + 2 + 4,
         2 * 6 + 2 + 4,
-    )  # two states on the way, the study
+    )
     assert counts["studied_model"] == 4 and counts["report"] == 1
 
 

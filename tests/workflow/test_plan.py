@@ -177,9 +177,8 @@ def test_every_rule_asks_for_more_of_its_memory_and_time_in_a_retry():
         for rule in re.split(r"\n(?: {4})?(?=rule )", path.read_text("utf-8"))[1:]:
             if "shell:" in rule:
                 assert re.search(r"\*\*needs\(", rule), rule.splitlines()[0]
-            assert (
-                "retries:" not in rule
-            )  # the Snakemake inside a job would retry too, in the same allocation
+            # the Snakemake inside a job would retry too, in the same allocation
+            assert "retries:" not in rule
 
 
 def test_eight_gpus_a_model_are_commented_in_and_planned(workflow):

@@ -13,8 +13,8 @@ from vocap.files.io import read_tsv
 
 # Of Snakemake's wildcards, str.format, its path variables, and the shell.
 SYMBOLS = [
-    "{name}", "{0}", "{lang}", "{{}}", "{", "}}", "{name,[a]+}", "{wildcards.name}", "<results>",
-    "<no_such>",
+    "{name}", "{0}", "{lang}", "{{}}", "{", "}}", "{name,[a]+}", "{wildcards.name}",
+    "<results>", "<no_such>",
     "$HOME", "$(id)", "`id`", "it's", '"', "\\n", "*", "~", "#", ";", "--", "&&",
 ]  # fmt: skip
 
@@ -65,8 +65,7 @@ def test_symbols_reach_the_tokenizer_and_paths_the_commands(workflow):
 @pytest.mark.parametrize(
     "key",
     ["corpora/table", "corpora/sources/x/path", "corpora/parallel", "corpora/development",
-    "tokenizers/x/path",
-     "finetuning/xtreme", "finetuning/models/x/path"],
+     "tokenizers/x/path", "finetuning/xtreme", "finetuning/models/x/path"],
 )  # fmt: skip
 def test_a_path_that_snakemake_reads_otherwise_is_refused(key, path):
     config = read_files([ROOT / "config" / "sources.yaml", ROOT / "config" / "config.yaml"])
