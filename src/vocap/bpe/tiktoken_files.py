@@ -63,7 +63,7 @@ def export_tiktoken(path: str | Path, output: str | Path) -> int:
             ranks.append(f"{written} {number}\n")
     settings = {
         "name": read.path.resolve().parent.name,
-        "pat_str": _expression(read),
+        "pat_str": cut_expression(read),
         "special_tokens": special,
         "explicit_n_vocab": len(read.tokens),
     }
@@ -75,7 +75,7 @@ def export_tiktoken(path: str | Path, output: str | Path) -> int:
     return len(read.tokens)
 
 
-def _expression(read: BpeFile) -> str | None:
+def cut_expression(read: BpeFile) -> str | None:
     """The regular expression that cuts text, if the pre-tokenizer consists of it and
     the byte-level alphabet.
     """
@@ -90,7 +90,7 @@ def _expression(read: BpeFile) -> str | None:
 
 def _unlike(read: BpeFile) -> str:
     """Why the ids of tiktoken would not be those of the file; empty where they are."""
-    model, expression = read.definition["model"], _expression(read)
+    model, expression = read.definition["model"], cut_expression(read)
     single = {token for token in model["vocab"] if len(token) == 1}
     # text and words
     if read.definition.get("normalizer"):

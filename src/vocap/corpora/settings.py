@@ -344,7 +344,7 @@ AnySource = Annotated[
         lambda *_: pydantic_core.core_schema.no_info_plain_validator_function(parse_source),
         lambda _, handler: handler(
             pydantic.TypeAdapter(Union[tuple(SOURCE_KINDS.values())]).core_schema
-        ),  # noqa: UP007
+        ),
     ),
 ]
 

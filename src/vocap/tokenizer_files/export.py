@@ -123,8 +123,8 @@ def build_tokenizer(proto, name: str = "the model", layout: IdLayout | None = No
     if SPACE in text_pieces and not any(SPACE in piece[1:] for piece in text_pieces):
         # words apart: the best path of a line is that of its words, which `Unigram`
         # remembers; but an unknown U+2581 is one token with the unknown characters
-        # before it
-        splits.append(pre_tokenizers.Split(SPACE, "merged_with_next"))
+        # before it. Metaspace, since clients in JavaScript know no Split with its next
+        splits.append(pre_tokenizers.Metaspace(SPACE, "never", split=True))
     if unknown := unknown_in_literals(proto):
         if proto.trainer_spec.byte_fallback:
             splits.append(pre_tokenizers.Split(Regex(unknown), "isolated"))
@@ -359,7 +359,8 @@ def configuration(tokenizer: Tokenizer, tokens: Mapping[str, str], max_length: i
     return {
         "added_tokens_decoder": added,
         **named,
-        **({"extra_special_tokens": further} if further else {}),
+        # the key that transformers 4 and 5 read; 5 writes extra_special_tokens
+        **({"additional_special_tokens": further} if further else {}),
         "clean_up_tokenization_spaces": False,
         "model_input_names": ["input_ids", "attention_mask"],
         "model_max_length": max_length,

@@ -157,7 +157,9 @@ def build_normalizer(
             hide, show = symbol_steps(
                 rules, symbols, codes, composing_characters(rules) | reordered_characters()
             )
-            steps += [*hide, *_charsmap_steps(rules, charsmap, codes), *show]
+            joined, parted = _joiner_steps(rules, codes)
+            table = _charsmap_steps(rules, charsmap, codes)
+            steps += [*hide, *joined, *table, *parted, *show]
     if remove_extra_spaces:
         steps += [normalizers.Replace(Regex(" {2,}"), " "), normalizers.Replace(Regex(r"\A "), "")]
     if dummy_prefix:
@@ -170,6 +172,22 @@ def build_normalizer(
     if rules:
         steps.append(normalizers.Replace(codes.literal, codes.escape))
     return normalizers.Sequence(steps)
+
+
+def _joiner_steps(
+    rules: dict[str, str], codes: Codes
+) -> tuple[list[normalizers.Normalizer], list[normalizers.Normalizer]]:
+    """Steps before and after the table that keep a zero-width joiner out of it, where no
+    rule has one.
+
+    It changes nothing in `tokenizers`; clients in JavaScript put a space in its place,
+    whatever the table says.
+    """
+    joiner = "\u200d"
+    if any(joiner in key for key in rules):
+        return [], []
+    code = codes.new()
+    return [normalizers.Replace(joiner, code)], [normalizers.Replace(code, joiner)]
 
 
 def _charsmap_steps(
@@ -315,9 +333,8 @@ def symbol_steps(
     if not hidden and not any(symbol[-1] in first for symbol in symbols):
         return [], []
     longest = sorted(symbols, key=lambda symbol: (-len(symbol), symbol))
-    taken = "|".join([*map(literal, longest), *_swallowing(rules, symbols)])
     hide: list[normalizers.Normalizer] = [
-        normalizers.Replace(Regex(rf"(?:{taken})\K"), codes.fence)
+        normalizers.Replace(Regex(_behind(longest, _swallowing(rules, symbols))), codes.fence)
     ]
     show: list[normalizers.Normalizer] = []
     composing = {character for key in rules for character in key[1:]}
@@ -331,6 +348,26 @@ def symbol_steps(
             hide.append(normalizers.Replace(found, code))
             show.append(normalizers.Replace(code, symbol))
     return hide, show
+
+
+def _behind(symbols: Sequence[str], keys: Sequence[str]) -> str:
+    r"""An expression of the places behind symbols as they are found from left to right,
+    the first of `symbols` before the others; `keys`: expressions that may take one.
+
+    Where no two can overlap it needs no `\K`, which other engines than Oniguruma lack.
+
+    >>> _behind(["<a>", "b+"], []), _behind(["aa"], [])
+    ('(?<=\\x{3c}\\x{61}\\x{3e}|\\x{62}\\x{2b})', '(?:\\x{61}\\x{61})\\K')
+    """
+    taken = "|".join([*map(literal, symbols), *keys])
+    ends = {symbol[start:] for symbol in symbols for start in range(1, len(symbol))}
+    apart = not any(
+        other.startswith(end) or end.startswith(other) for end in ends for other in symbols
+    )
+    distinct = not any(
+        one != other and other.startswith(one) for one in symbols for other in symbols
+    )
+    return f"(?<={taken})" if apart and distinct and not keys else rf"(?:{taken})\K"
 
 
 def replacements(

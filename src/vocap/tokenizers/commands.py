@@ -30,6 +30,7 @@ from vocap.tokenizer_files.id_layout import parse_layout
 from vocap.tokenizer_files.layout import relayout, write_as_trained, write_tokenizer
 from vocap.tokenizer_files.model_file import build_processor, read_model
 from vocap.tokenizers import fitting
+from vocap.tokenizers.gguf_file import export_gguf
 from vocap.tokenizers.joint import descend_joint, sampled_text, warn_if_short, whole_text
 from vocap.tokenizers.settings import KINDS, check_symbols
 from vocap.unigram.alp import average_log_probability
@@ -469,22 +470,25 @@ def _write_curve(
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["huggingface", "tiktoken"]),
+    type=click.Choice(["huggingface", "tiktoken", "gguf"]),
     default="huggingface",
-    help="Form to write; tiktoken takes byte-pair encoding of bytes, text as it is.",
+    help="Form to write; tiktoken takes byte-pair encoding of bytes, text as it is; gguf, the "
+    "vocabulary file of llama.cpp, also unigram models without bytes (docs/clients.md).",
 )
 def export(model: Path, out: Path, layout: str | None, form: str) -> None:
-    """Write a tokenizer for Hugging Face: the same ids, for AutoTokenizer; or for tiktoken.
+    """Write a tokenizer for Hugging Face: the same ids, for AutoTokenizer; or for
+    tiktoken or llama.cpp.
 
     MODEL is a sentencepiece.model of vocap fit, joint or mono, or a tokenizer.json of
     vocap bpe. Writes tokenizer.json, tokenizer_config.json and special_tokens_map.json;
     vocap card writes the model card. For tiktoken: ranks.tiktoken, and encoding.json
-    with the other arguments of tiktoken.Encoding.
+    with the other arguments of tiktoken.Encoding. For llama.cpp: the file that -o names.
     """
-    if form == "tiktoken":
+    if form != "huggingface":
         if layout is not None:
-            raise UsageError("--layout: tiktoken puts no tokens around a text; leave it out")
-        click.echo(f"{out}: {tiktoken_files.export_tiktoken(model, out)} ids", err=True)
+            raise UsageError(f"--layout: {form} keeps no tokens around a text; leave it out")
+        write_form = {"tiktoken": tiktoken_files.export_tiktoken, "gguf": export_gguf}[form]
+        click.echo(f"{out}: {write_form(model, out)} ids", err=True)
         return
     given = None if layout is None else parse_layout(layout)
     write = model_file.export if model_file.is_bpe(model) else export_sentencepiece
