@@ -146,7 +146,7 @@ def _read(files: Iterable[TextFile], reservoir: Reservoir) -> tuple[list[bytes],
     return lines, counts
 
 
-def _check_encoding(path: str, counts: Mapping[str, int]) -> None:
+def _check_encoding(path: str | Path, counts: Mapping[str, int]) -> None:
     """Raise VocapError for a file of which more than a tenth of the lines are
     invalid.
     """

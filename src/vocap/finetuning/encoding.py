@@ -22,7 +22,7 @@ from vocap.finetuning.tasks import (
     TRAININGS,
     Answer,
     DataSet,
-    Example,
+    Examples,
     Pair,
     Question,
     Sentence,
@@ -308,8 +308,9 @@ def encode_questions(
                 np.zeros(len(ids), dtype=bool),
             )
             offsets[inner], best[inner] = places[first:last], most[first:last] == part
-            inside = target is not None and first <= target[0] and target[1] < last
-            start, end = (len(head) + place - first for place in target) if inside else (0, 0)
+            start = end = 0
+            if target is not None and first <= target[0] and target[1] < last:
+                start, end = (len(head) + place - first for place in target)
             for column, value in zip(inputs.values(), (number, len(head), start, end), strict=True):
                 column.append(value)
             for rows, row in zip(tokens.values(), (ids, offsets, best), strict=True):
@@ -443,8 +444,8 @@ def encode_training(
         # the training file, its parts where a rule holds one out, every development and
         # test file
         for found in [learnt, *parts, *tasks.predicted_sets(training)]:
-            path = found.file(xtreme)
-            if path is None and found != learnt:
+            path = found.present_file(xtreme) if found == learnt else found.file(xtreme)
+            if path is None:
                 log.warning("%s: no file in %s; left out", found.name, xtreme)
                 absent.append(found.name)
                 continue
@@ -483,9 +484,7 @@ def encode_training(
     return description
 
 
-def encode(
-    found: DataSet, examples: Sequence[Example], encoder: InputEncoder, recipe: Recipe
-) -> Features:
+def encode(found: DataSet, examples: Examples, encoder: InputEncoder, recipe: Recipe) -> Features:
     """The inputs of a set's examples, by the kind of its task."""
     task = found.task
     if task.kind == "spans":
@@ -511,7 +510,7 @@ class Inputs:
     def load(self, found: DataSet) -> Features:
         return load_features(self.folder / found.name)
 
-    def read_examples(self, xtreme: Path, found: DataSet) -> list[Example]:
+    def read_examples(self, xtreme: Path, found: DataSet) -> Examples:
         """The examples that a set's inputs were made of. Raises VocapError as
         `check_source`.
         """

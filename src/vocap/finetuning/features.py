@@ -40,7 +40,9 @@ class Features:
 
     @classmethod
     def of(
-        cls, inputs: Mapping[str, Sequence[int]], tokens: Mapping[str, Sequence[Sequence]]
+        cls,
+        inputs: Mapping[str, Sequence[int]],
+        tokens: Mapping[str, Sequence[np.ndarray | list[int]]],
     ) -> "Features":
         """From numbers of each input, and rows of its tokens."""
         starts = np.zeros(len(tokens["ids"]) + 1, np.int64)

@@ -168,13 +168,17 @@ def _content(path: str, folder: Path) -> bytes:
         """These columns of tables with a header, without white space around their
         cells.
         """
+
+        def chosen(line: str) -> list[str]:
+            cells = [cell.strip() for cell in line.split("\t")]
+            return [cells[column] for column in columns]
+
         lines = [
             line.strip()
             for file in find(pattern)
             for line in file.read_text("utf-8").split("\n")[1:]
         ]
-        cells = [[cell.strip() for cell in line.split("\t")] for line in lines if line]
-        return [[row[column] for column in columns] for row in cells]
+        return [chosen(line) for line in lines if line]
 
     if collection == "xnli" and split == "train":
         return _table(
@@ -213,10 +217,12 @@ def _treebanks(paths: Iterable[Path], language: str) -> bytes:
     for path in paths:
         with open(path, encoding="utf-8", newline="\n") as file:
             sentences = tagged_sentences(file, language)
-            texts.append(
-                "\n".join("".join(f"{word}\t{tag}\n" for word, tag in one) for one in sentences)
-            )
+            texts.append("\n".join(map(_tagged_lines, sentences)))
     return "\n".join(filter(None, texts)).encode("utf-8")
+
+
+def _tagged_lines(sentence: Sequence[tuple[str, str]]) -> str:
+    return "".join(f"{word}\t{tag}\n" for word, tag in sentence)
 
 
 def _tydiqa(content: dict, language: str) -> bytes:

@@ -27,7 +27,7 @@ from vocap.finetuning.features import (
 )
 from vocap.finetuning.scores import DESCRIPTION, PREDICTIONS, Predictions, score, write_predictions
 from vocap.finetuning.settings import Recipe, Setting
-from vocap.finetuning.tasks import DataSet, Example, Selection, Task
+from vocap.finetuning.tasks import DataSet, Examples, Selection, Task
 from vocap.model_folder import CONFIG, WEIGHTS, longest_input, read_config, refuse_causal
 from vocap.training import checkpoints, loop
 from vocap.training.distributed import StopRequest, own_device
@@ -160,7 +160,7 @@ class Tuner(nn.Module):
 def predict(
     tuner: Tuner,
     features: Features,
-    examples: Sequence[Example],
+    examples: Examples,
     task: Task,
     dtype: torch.dtype = torch.float32,
 ) -> Predictions:
@@ -198,10 +198,7 @@ def _outputs(tuner: Tuner, features: Features, dtype: torch.dtype) -> list[tuple
             outputs = [logits.cpu().numpy() for logits in tuner(batch)]
         if tuner.kind == "spans":
             lengths = batch.attention.sum(1)
-            parts = [
-                [row[:length] for row, length in zip(logits, lengths, strict=True)]
-                for logits in outputs
-            ]
+            parts = [_without_padding(logits, lengths) for logits in outputs]
         else:
             counts = [1] * len(numbers)
             if tuner.kind == "tags":
@@ -210,6 +207,11 @@ def _outputs(tuner: Tuner, features: Features, dtype: torch.dtype) -> list[tuple
         for number, *own in zip(numbers, *parts, strict=True):
             found[number] = tuple(own)
     return found
+
+
+def _without_padding(logits: np.ndarray, lengths: np.ndarray) -> list[np.ndarray]:
+    """The rows of [b, t], each cut to its length."""
+    return [row[:length] for row, length in zip(logits, lengths, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -251,6 +253,7 @@ class FineTuning(loop.Loop):
     the best mean score.
     """
 
+    model: Tuner
     progress: TuningProgress
     batches: LengthBatches
 
@@ -259,7 +262,7 @@ class FineTuning(loop.Loop):
         job: Job,
         tuner: Tuner,
         train: Features,
-        choosing: Sequence[tuple[DataSet, Features, Sequence[Example]]],
+        choosing: Sequence[tuple[DataSet, Features, Examples]],
         made_of: dict[str, Any],
         checkpoint_every: int,
     ) -> None:

@@ -70,7 +70,9 @@ def load_causal(folder: Path, device: torch.device) -> CausalModel:
     except Exception as error:  # the library raises exceptions of any class for a foreign folder
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise VocapError(f"{folder}: no usable model ({reason:.300}); {REMEDY}") from None
-    if (rows := model.get_input_embeddings().weight.shape[0]) < encoder.size:
+    # torch types what a module holds as a tensor or a module
+    rows = model.get_input_embeddings().weight.shape[0]  # type: ignore[index]
+    if rows < encoder.size:
         raise VocapError(
             f"{folder}: a model of {rows} rows for a tokenizer of {encoder.size} ids; take its own"
         )
@@ -163,7 +165,7 @@ def spread_lines(path: Path, most: int) -> list[str]:
 
 def measure(
     folder: Path, texts: Mapping[tuple[str, str], Path], most: int, threads: int, output: Path
-) -> tuple[str, dict[str, float]]:
+) -> tuple[str, Mapping[str, float]]:
     """Write the table `output`, and beside it the bits and bytes of each line (`.npz`).
 
     `texts`: files by part ("heldout", "parallel") and language, of which `most` lines

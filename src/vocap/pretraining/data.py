@@ -40,7 +40,7 @@ AS_MASK, AS_RANDOM = (
 DECK = 1 << 18  # slots divided among the languages at a time; the rarest of the paper's 86 gets 120
 HELDOUT_SEED = 0  # held-out blocks have the same masks for every model and seed
 DESCRIPTION = "description.json"
-COLUMNS = {
+COLUMNS: dict[str, np.dtype] = {
     "": np.dtype("<u4"),
     "-ends": np.dtype("<i8"),
     "-bytes": np.dtype("<u4"),
@@ -73,7 +73,8 @@ class SpecialIds:
         """The ids that are never masked, drawn or predicted by a masked model,
         rising.
         """
-        return sorted({self.bos, self.pad, self.eos, self.unk, self.mask, *self.others} - {None})
+        ids = {self.bos, self.pad, self.eos, self.unk, self.mask, *self.others}
+        return sorted(number for number in ids if number is not None)
 
     def never_predicted(self, causal: bool) -> list[int]:
         """The ids that are no target, rising: a causal model predicts the end of a
@@ -308,6 +309,7 @@ def mask_tokens(
     the e tokens that are not special, u uniform in [0, 1); 80 % of them become <mask>,
     10 % an id drawn uniformly from those that are not special, 10 % stay.
     """
+    assert vocabulary.special.mask is not None  # which a masked model is refused without
     eligible = np.flatnonzero(vocabulary.ordinary(ids))
     count = int(SHARE * len(eligible) + random.random())
     places = np.sort(random.choice(eligible, count, replace=False))
@@ -412,7 +414,8 @@ def assemble(
     width = max(map(len, blocks))
     input_ids = np.full((len(blocks), width), vocabulary.special.padding, np.int64)
     positions, targets, rows = [], [], []
-    for row, (ids, random) in enumerate(zip(blocks, randoms or [None] * len(blocks), strict=True)):
+    masking: Iterable[np.random.Generator | None] = randoms or [None] * len(blocks)
+    for row, (ids, random) in enumerate(zip(blocks, masking, strict=True)):
         if random is None:
             seen, places, hidden = ids, np.arange(len(ids) - 1), ids[1:]
         else:

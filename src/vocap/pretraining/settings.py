@@ -263,7 +263,7 @@ def read_recipe(path: Path | None, text: str | None) -> Recipe:
         raise UsageError("give either --settings or --settings-json")
     where = "--settings-json" if path is None else str(path)
     try:
-        values = json.loads(text) if path is None else read_yaml(path)
+        values = json.loads(text or "") if path is None else read_yaml(path)
         return Recipe.model_validate(
             {key: value for key, value in values.items() if key != "tokenizer"}
         )

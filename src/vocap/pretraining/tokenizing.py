@@ -128,7 +128,7 @@ def load_tokenizer(model: str | Path, sha256: str | bool) -> tuple[Encoder, Spec
             "has it"
         )
     return encoder, SpecialIds(
-        **{role: ids.get(role) for role in ("bos", "pad", "eos", "unk", "mask")}, others=others
+        ids.get("bos"), ids.get("pad"), ids["eos"], ids.get("unk"), ids.get("mask"), others
     )
 
 

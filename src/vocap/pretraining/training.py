@@ -65,6 +65,7 @@ class Training(Loop):
     the start.
     """
 
+    model: LanguageModel
     progress: PretrainingProgress
 
     def __init__(
@@ -83,11 +84,18 @@ class Training(Loop):
             recipe.output_bias == "unigram",
         )
         counts = text.unigram_counts(data) if recipe.loss.weighed or unigram else None
-        common = {"counts": counts, "seed": seed, "steps": recipe.steps, "device": device}
-        self.loss = build_loss(recipe.loss, data.vocabulary, special, **common)
+        self.loss = build_loss(
+            recipe.loss,
+            data.vocabulary,
+            special,
+            counts=counts,
+            seed=seed,
+            steps=recipe.steps,
+            device=device,
+        )
         with torch.no_grad():
             self.model.decoder_bias.fill_(self.loss.initial_bias)
-            if unigram:
+            if unigram and counts is not None:
                 self.model.decoder_bias.copy_(log_frequencies(counts, special))
         distributed.agree(self.model.parameters())
         # optimizer and data

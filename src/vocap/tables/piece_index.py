@@ -69,11 +69,11 @@ def build(sizes: list[int], vocabularies: Iterable[Iterable[str]]) -> PieceIndex
     held one at a time.
     """
     number: dict[str, int] = {}
-    members = []
-    for pieces in vocabularies:
-        members.append(
-            np.array([number.setdefault(piece, len(number)) for piece in pieces], np.int32)
-        )
+
+    def numbered(pieces: Iterable[str]) -> np.ndarray:
+        return np.array([number.setdefault(piece, len(number)) for piece in pieces], np.int32)
+
+    members = list(map(numbered, vocabularies))
     present = np.zeros((len(number), len(sizes) + 2), np.int8)
     for rank, ids in enumerate(members, start=1):
         present[ids, rank] = 1

@@ -189,9 +189,8 @@ def reference_lines(parallel: Mapping[str, Sequence[str]], language: str) -> tup
     >>> reference_lines({"en": ["one", "two", ""], "de": ["eins", "", "drei"]}, "de")
     (['eins'], 3)
     """
-    pairs = zip(
-        parallel.get(language, ()), parallel.get(reference_language(parallel), ()), strict=False
-    )
+    reference = reference_language(parallel) or ENGLISH
+    pairs = zip(parallel.get(language, ()), parallel.get(reference, ()), strict=False)
     shared = [(own, other) for own, other in pairs if own and other]
     return [own for own, _ in shared], sum(len(other.encode("utf-8")) for _, other in shared)
 

@@ -274,9 +274,9 @@ class _BlockLoss(torch.autograd.Function):
         if (
             torch._C._autograd._get_current_graph_task_keep_graph()
         ):  # another backward pass may follow
-            return *(gradient * scale for gradient in ctx.gradients), *(None,) * 4
+            return *(gradient * scale for gradient in ctx.gradients), None, None, None, None
         gradients, ctx.gradients = ctx.gradients, None
-        return *(gradient.mul_(scale) for gradient in gradients), *(None,) * 4
+        return *(gradient.mul_(scale) for gradient in gradients), None, None, None, None
 
 
 def _add(logits: Tensor, bias: Tensor) -> Tensor:
