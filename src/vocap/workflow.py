@@ -192,10 +192,8 @@ def summarize(settings: Settings) -> list[str]:
     }
     width, lines, short, differing = max(map(len, made), default=0), [], [], []
     for name, folder in made.items():
-        total, asked = (
-            _read(folder / "description.json").get("total", 0),
-            settings.tokenizers[name].rows(settings),
-        )
+        total = _read(folder / "description.json").get("total", 0)
+        asked = settings.tokenizers[name].rows(settings)
         lines.append(f"  {name:{width}}  {f'{total:,} ids':>11}  {folder}")
         if asked and total < asked:
             short.append(f"{name} has {total:,} of the {asked:,} ids asked for")

@@ -156,10 +156,8 @@ def _check_encoding(path: str | Path, counts: Mapping[str, int]) -> None:
     if with_nul > invalid / 2:
         said, why = f"{with_nul:,} of {read:,} lines hold NUL bytes", "it is UTF-16, or no text"
     else:
-        said, why = (
-            f"not UTF-8: {invalid:,} of {read:,} lines cannot be decoded",
-            "check that it is text",
-        )
+        said = f"not UTF-8: {invalid:,} of {read:,} lines cannot be decoded"
+        why = "check that it is text"
     raise VocapError(f"{path}: {said}; convert the file (iconv -f ENCODING -t UTF-8): {why}")
 
 

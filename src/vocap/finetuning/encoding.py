@@ -303,11 +303,10 @@ def encode_questions(
         for part, (first, last) in enumerate(parts):
             ids = np.concatenate([head, context[first:last], after]).astype(np.int32)
             inner = slice(len(head), len(head) + last - first)
-            offsets, best = (
-                np.full((len(ids), 2), -1, dtype=np.int32),
-                np.zeros(len(ids), dtype=bool),
-            )
-            offsets[inner], best[inner] = places[first:last], most[first:last] == part
+            offsets = np.full((len(ids), 2), -1, dtype=np.int32)
+            offsets[inner] = places[first:last]
+            best = np.zeros(len(ids), dtype=bool)
+            best[inner] = most[first:last] == part
             start = end = 0
             if target is not None and first <= target[0] and target[1] < last:
                 start, end = (len(head) + place - first for place in target)

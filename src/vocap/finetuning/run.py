@@ -394,7 +394,8 @@ def finetune(job: Job, threads: int, checkpoint_every: int, keep: bool = False) 
         model = build_model(
             job.model, task.kind, len(task.labels), job.setting.seed, job.pretrained
         )
-        tuner = Tuner(model.to(device), task.kind, job.recipe.pooling)
+        model.to(device)  # type: ignore[arg-type]  # its wrapper's type takes no self
+        tuner = Tuner(model, task.kind, job.recipe.pooling)
         log.info("%s parameters on %s", f"{sum(p.numel() for p in tuner.parameters()):,}", device)
         training = start(job, inputs, tuner, checkpoint_every)
         training.restore()
@@ -472,7 +473,9 @@ def write_all_predictions(training: FineTuning, job: Job, inputs: Inputs) -> Non
     held = tasks.choosing_sets(job.training, job.rule, inputs.sets)
     sets = dict.fromkeys([*tasks.predicted_sets(job.training), *held])
     with replacing_directory(job.output / PREDICTIONS) as folder:
-        for found in [found for found in sets if found.name in inputs.sets]:
+        for found in sets:
+            if found.name not in inputs.sets:
+                continue
             examples = inputs.read_examples(job.xtreme, found)
             predictions = predict(
                 training.model, inputs.load(found), examples, found.task, training.dtype

@@ -580,9 +580,8 @@ def paired_bootstrap(
         whole[language], sampled[language] = means[0], means[1:]
     whole[""], sampled[""] = (np.mean(list(found.values()), axis=0) for found in (whole, sampled))
     found = {}
-    for language, differences in (
-        (name, both[:, 0] - both[:, 1]) for name, both in sampled.items()
-    ):
+    for language, means in sampled.items():
+        differences = means[:, 0] - means[:, 1]
         low, high = np.quantile(differences, [0.025, 0.975])
         side = min(np.count_nonzero(differences <= 0), np.count_nonzero(differences >= 0))
         p = min(1.0, 2 * (side + 1) / (samples + 1))
@@ -611,13 +610,14 @@ def compare_models(folder: Path, first: Path, second: Path, samples: int, seed: 
 
     # parts of every example, by model, measure and language, an array a seed
     tables: dict[tuple[Path, str, str], list[np.ndarray]] = defaultdict(list)
-    for found in (DataSet(task, "test", code) for code in languages):
+    for code in languages:
+        found = DataSet(task, "test", code)
         examples = found.read(folder)
         for path, selection in models.items():
             for run in selection["seeds"]:
                 predictions = read_predictions(path / PREDICTIONS / str(run), found, examples)
-                for metric, values in parts(task, found.language, examples, predictions).items():
-                    tables[path, metric, found.language].append(values)
+                for metric, values in parts(task, code, examples, predictions).items():
+                    tables[path, metric, code].append(values)
 
     def stacked(path: Path, metric: str) -> dict[str, np.ndarray]:
         return {code: np.stack(tables[path, metric, code]) for code in languages}

@@ -372,7 +372,9 @@ def make_grid(settings: Finetuning, own: Collection[str], assume: bool = False) 
             grid.left_out.append((f"fine-tuning on {training}", why))
             continue
         tested = {each.task.name for each in found if each.split == "test"}
-        for task in [task for task in TRAININGS[training] if task in settings.chosen()]:
+        for task in TRAININGS[training]:
+            if task not in settings.chosen():
+                continue
             if task in tested:
                 grid.tasks.append(task)
                 grid.files[training] = sorted(
@@ -409,7 +411,9 @@ def _untrainable(
             f"no development file to choose by in {supply.xtreme}; bring one, or change "
             "finetuning.selection"
         )
-    for each in [each for each in choosing if each.split == "test" and each in found]:
+    for each in choosing:
+        if each.split != "test" or each not in found:
+            continue
         with suppress(VocapError):  # of an unreadable file, which the job of its inputs reports
             if not all(map(tasks.is_labelled, each.read(supply.xtreme))):
                 return (

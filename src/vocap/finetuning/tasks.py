@@ -598,10 +598,8 @@ def development(training: str, rule: Selection) -> Development:
     split = "dev"
     languages: tuple[str, ...] = (ENGLISH,)
     if task.dev_languages and rule == "paper":
-        languages, files = (
-            task.dev_languages,
-            f"the development files of all languages of {task.name}",
-        )
+        languages = task.dev_languages
+        files = f"the development files of all languages of {task.name}"
     elif task.dev_languages:
         files = f"the English development file of {task.name}"
     elif rule == "paper":

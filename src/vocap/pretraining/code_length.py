@@ -117,10 +117,8 @@ def token_bits(found: CausalModel, lines: Sequence[Sequence[int]]) -> np.ndarray
         for place, (row, start, end, begin) in enumerate(batch):
             ids[place, : end - start] = lines[row][start:end]
             predicted[place, begin - start : end - start] = True
-        given, asked = (
-            torch.from_numpy(ids).to(model.device),
-            torch.from_numpy(predicted).to(model.device),
-        )
+        given = torch.from_numpy(ids).to(model.device)
+        asked = torch.from_numpy(predicted).to(model.device)
         # the bits of the predicted ones
         logits = model(input_ids=given, use_cache=False).logits[:, :-1][asked[:, 1:]].float()
         logits[:, never] = -torch.inf

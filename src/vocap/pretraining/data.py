@@ -33,10 +33,8 @@ SHORTEST = 8  # ids of a block: the two around it and a few to learn from
 FORMAT = 1
 SHARE = 0.15  # of a block's tokens
 # below the first: <mask>; below the second: a random id; else as it is
-AS_MASK, AS_RANDOM = (
-    0.8,
-    0.9,
-)
+AS_MASK = 0.8
+AS_RANDOM = 0.9
 DECK = 1 << 18  # slots divided among the languages at a time; the rarest of the paper's 86 gets 120
 HELDOUT_SEED = 0  # held-out blocks have the same masks for every model and seed
 DESCRIPTION = "description.json"
@@ -454,12 +452,8 @@ class TrainingBatches:
         ranks: int = 1,
         causal: bool = False,
     ) -> None:
-        self.languages, self.vocabulary, self.seed, self.causal = (
-            languages,
-            vocabulary,
-            seed,
-            causal,
-        )
+        self.languages, self.vocabulary = languages, vocabulary
+        self.seed, self.causal = seed, causal
         self.batch, self.micro_batch, self.rank, self.ranks = batch, micro_batch, rank, ranks
         self.order = Order([len(blocks) for blocks in languages], q, seed)
 

@@ -69,13 +69,9 @@ class LossSettings(BaseModel):
         """
         module, _, name = self.computation.partition(".")
         loss = getattr(import_module(f"vocap.pretraining.losses.{module}"), name)
-        return loss(
-            vocabulary,
-            excluded,
-            **({"counts": counts} if self.weighed else {}),
-            **self.options(),
-            **common,
-        )
+        if self.weighed:
+            common["counts"] = counts
+        return loss(vocabulary, excluded, **self.options(), **common)
 
     def options(self) -> dict[str, Any]:
         """The settings as arguments of the computation."""

@@ -185,7 +185,12 @@ class _Part:
         """Add blocks; an id that does not fit in its type raises OverflowError."""
         ids, sizes, unknown = zip(*blocks, strict=True) if blocks else ((), (), ())
         ends = self.lengths[""] + np.cumsum([len(one) for one in ids])
-        columns = ([number for one in ids for number in one], ends, sizes, unknown)
+        columns: tuple[Sequence[int] | np.ndarray, ...] = (
+            [number for one in ids for number in one],
+            ends,
+            sizes,
+            unknown,
+        )
         for suffix, values in zip(COLUMNS, columns, strict=True):
             self.files[suffix].write(np.asarray(values, COLUMNS[suffix]).tobytes())
             self.lengths[suffix] += len(values)

@@ -79,10 +79,8 @@ class Training(Loop):
             device
         )
         # the loss, and the output bias that it starts from
-        special, unigram = (
-            data.special.never_predicted(recipe.causal),
-            recipe.output_bias == "unigram",
-        )
+        special = data.special.never_predicted(recipe.causal)
+        unigram = recipe.output_bias == "unigram"
         counts = text.unigram_counts(data) if recipe.loss.weighed or unigram else None
         self.loss = build_loss(
             recipe.loss,
@@ -393,10 +391,8 @@ def check(recipe: Recipe, data: text.Data) -> None:
     """Raise UsageError for settings that do not fit the data, or the number of
     processes.
     """
-    special, words = (
-        data.special,
-        data.vocabulary - len(data.special.never_predicted(recipe.causal)),
-    )
+    special = data.special
+    words = data.vocabulary - len(special.never_predicted(recipe.causal))
     lacking = [
         role for role in ("bos", "pad", "eos", "unk", "mask") if getattr(special, role) is None
     ]
@@ -472,10 +468,10 @@ def description(training: Training, tokenizer: Path) -> dict[str, Any]:
     """The content of description.json: settings, size, device and versions."""
     recipe = training.recipe
     parameters = paper_parameters(recipe.shape, training.data.vocabulary, recipe.causal)
-    device, encoder = (
-        training.device,
-        load_encoder(tokenizer / text.EXPORT) if recipe.causal else None,
-    )
+    device = training.device
+    measure = {}
+    if recipe.causal:
+        measure["bits_per_byte"] = CODE_LENGTH[is_lossless(load_encoder(tokenizer / text.EXPORT))]
     return {
         "tokenizer": tokenizer.name,
         "tokenizer_sha256": training.data.fingerprint["tokenizer"],
@@ -486,7 +482,7 @@ def description(training: Training, tokenizer: Path) -> dict[str, Any]:
         "settings": recipe.model_dump(mode="json", exclude={"tokenizer", "seed"}),
         "seed": training.seed,
         "precision": str(training.dtype).removeprefix("torch."),
-        **({"bits_per_byte": CODE_LENGTH[is_lossless(encoder)]} if encoder else {}),
+        **measure,
         "device": torch.cuda.get_device_name(device) if device.type == "cuda" else "CPU",
         "processes": world_size(),
         "versions": {

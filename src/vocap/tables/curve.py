@@ -346,14 +346,14 @@ def read_sizes(path: str | Path) -> Sizes:
         raise VocapError(
             f"{path}: {len(sizes)} T in it; a choice needs two or more (vocap joint --curve)"
         )
-    texts = {
-        total: {(row.language, row.lines, row.bytes) for row in found.values()}
-        for total, found in sizes.items()
-    }
-    first = next(iter(texts))
-    for total, text in texts.items():
-        if text != texts[first]:
-            named = min(text ^ texts[first])[0]
+
+    def text_of(total: int) -> set[tuple[str, int, int]]:
+        return {(row.language, row.lines, row.bytes) for row in sizes[total].values()}
+
+    first = next(iter(sizes))
+    for total in sizes:
+        if differing := text_of(total) ^ text_of(first):
+            named = min(differing)[0]
             raise VocapError(
                 f"{path}: T = {total} and T = {first} are of different text ({named}); measure "
                 "all on one"

@@ -33,10 +33,8 @@ FILE = "metrics.jsonl"
 ADAM: dict[str, Any] = {"betas": (0.9, 0.98), "eps": 1e-6, "weight_decay": 0.01}  # XLM-R's
 BAD_STEPS = 10  # in a row, without a finite loss and gradient, that end a run
 # of fp16's gradients at first, and good steps until it doubles: InfoXLM's
-SCALE, SCALE_STEPS = (
-    128.0,
-    128,
-)
+SCALE = 128.0
+SCALE_STEPS = 128
 
 
 @dataclass
