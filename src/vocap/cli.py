@@ -226,11 +226,8 @@ def _explained(error: Exception) -> int:
         message = f"{call.format_message()}{see}"
         if isinstance(call, click.NoSuchOption) and context:
             option = f"{context.info_name} {call.option_name}"
-            message = (
-                f"vocap {option} is gone: {REMOVED_OPTIONS[option]}"
-                if option in REMOVED_OPTIONS
-                else message
-            )
+            if option in REMOVED_OPTIONS:
+                message = f"vocap {option} is gone: {REMOVED_OPTIONS[option]}"
         status = call.exit_code
     except ModuleNotFoundError as absent:
         if not (install := missing_extra(absent.name or "")):

@@ -215,11 +215,9 @@ def load(config: Mapping[str, Any], files: Sequence[str | Path] = ()) -> Setting
         else:
             mistakes = list(_loose_ends(settings))
     if mistakes:
-        more = [f"and {len(mistakes) - SHOWN} more"] if len(mistakes) > SHOWN else []
-        lines = [
-            *(one_line(find_line(mistake, files) + mistake) for mistake in mistakes[:SHOWN]),
-            *more,
-        ]
+        lines = [one_line(find_line(mistake, files) + mistake) for mistake in mistakes[:SHOWN]]
+        if len(mistakes) > SHOWN:
+            lines.append(f"and {len(mistakes) - SHOWN} more")
         raise UsageError(
             "the configuration cannot be used:\n" + "\n".join(f"  {line}" for line in lines)
         )

@@ -82,8 +82,11 @@ def build_model(
     # which models are saved
     made_up = {*loaded["missing_keys"], *(name for name, *_ in loaded["mismatched_keys"])}
     prefix = f"{model.base_model_prefix}."
-    own = [name for name in made_up if name.startswith(prefix) and "pooler" not in name.split(".")]
-    own = [name for name, _ in model.named_parameters() if name in own]
+    own = [
+        name
+        for name, _ in model.named_parameters()
+        if name in made_up and name.startswith(prefix) and "pooler" not in name.split(".")
+    ]
     if own:
         raise VocapError(
             f"{folder}: the weights lack {own[0]} in the shape that config.json says (one of "
@@ -276,8 +279,13 @@ class FineTuning(loop.Loop):
         )
         self.model, self.choosing, self.made_of = tuner, choosing, made_of
         self.set_precision(recipe.precision, tuner.model.device)
-        adam = {"betas": recipe.betas, "eps": recipe.epsilon, "weight_decay": recipe.weight_decay}
-        self.optimizer = loop.build_optimizer(tuner, setting.learning_rate, **adam)
+        self.optimizer = loop.build_optimizer(
+            tuner,
+            setting.learning_rate,
+            betas=recipe.betas,
+            eps=recipe.epsilon,
+            weight_decay=recipe.weight_decay,
+        )
         self.warmup = int(recipe.warmup * self.steps)
         self.progress = TuningProgress()
         self.best: dict[str, Tensor] = {}

@@ -452,9 +452,16 @@ def read_table(path: Path, columns: Sequence[str]) -> pandas.DataFrame:
     """
     texts = dict.fromkeys({"language", "split", "metric"}.intersection(columns), str)
     numbers = dict.fromkeys(set(columns) - texts.keys(), float)
-    layout = {"sep": "\t", "quoting": csv.QUOTE_NONE, "keep_default_na": False}
     try:
-        return pandas.read_csv(path, usecols=columns, dtype=texts, converters=numbers, **layout)
+        return pandas.read_csv(
+            path,
+            sep="\t",
+            quoting=csv.QUOTE_NONE,
+            keep_default_na=False,
+            usecols=columns,
+            dtype=texts,
+            converters=numbers,
+        )
     except (FileNotFoundError, ValueError) as error:
         reason = "no such file" if isinstance(error, FileNotFoundError) else error
         raise VocapError(f"{path}: {reason}; {AGAIN}") from None

@@ -61,9 +61,12 @@ def load_causal(folder: Path, device: torch.device) -> CausalModel:
     encoder, special = load_tokenizer(definition, file_sha256(definition))
     transformers.utils.logging.disable_progress_bar()  # of the weights, in the middle of ours
     try:
-        safe = {"local_files_only": True, "trust_remote_code": False, "use_safetensors": True}
         model = transformers.AutoModelForCausalLM.from_pretrained(
-            folder, dtype=torch.float32, **safe
+            folder,
+            dtype=torch.float32,
+            local_files_only=True,
+            trust_remote_code=False,
+            use_safetensors=True,
         )
     except (MemoryError, torch.OutOfMemoryError):
         raise

@@ -227,12 +227,7 @@ def load_data(
     # their shares, and a digest of all for checkpoints
     n = _sizes(used, by, weights)
     first = used[0].description
-    described = {
-        found.language: json.dumps(found.description, sort_keys=True).encode() for found in used
-    }
-    digests = {
-        language: hashlib.sha256(text).hexdigest()[:16] for language, text in described.items()
-    }
+    digests = {found.language: _digest(found.description) for found in used}
     return Data(
         [found.language for found in used],
         [found.train for found in used],
@@ -243,6 +238,11 @@ def load_data(
         first["length"],
         {"tokenizer": digest, "data": digests, "n": n},
     )
+
+
+def _digest(description: Mapping[str, Any]) -> str:
+    text = json.dumps(description, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _sizes(used: Sequence, by: str, weights: Path | None) -> list[float]:

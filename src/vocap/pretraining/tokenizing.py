@@ -183,7 +183,9 @@ class _Part:
 
     def _write(self, blocks: Sequence[Block]) -> None:
         """Add blocks; an id that does not fit in its type raises OverflowError."""
-        ids, sizes, unknown = zip(*blocks, strict=True) if blocks else ((), (), ())
+        if not blocks:
+            return
+        ids, sizes, unknown = zip(*blocks, strict=True)
         ends = self.lengths[""] + np.cumsum([len(one) for one in ids])
         columns: tuple[Sequence[int] | np.ndarray, ...] = (
             [number for one in ids for number in one],

@@ -97,8 +97,13 @@ class Training(Loop):
                 self.model.decoder_bias.copy_(log_frequencies(counts, special))
         distributed.agree(self.model.parameters())
         # optimizer and data
-        adam = {"betas": recipe.betas, "eps": recipe.epsilon, "weight_decay": recipe.weight_decay}
-        self.optimizer = build_optimizer(self.model, recipe.learning_rate, **adam)
+        self.optimizer = build_optimizer(
+            self.model,
+            recipe.learning_rate,
+            betas=recipe.betas,
+            eps=recipe.epsilon,
+            weight_decay=recipe.weight_decay,
+        )
         ids = text.Vocabulary(data.vocabulary, data.special)
         self.batches = text.TrainingBatches(
             data.train,

@@ -96,7 +96,5 @@ def paired_differences(
             drawn[start : start + rows] += sums[:, :-1] / sums[:, -1:] / len(shared)
     drawn -= drawn[:, [int(means.argmin())]]
     low, high = np.quantile(drawn, [(1 - WITHIN) / 2, (1 + WITHIN) / 2], axis=0)
-    return {
-        name: (float(mean), float(least), float(most))
-        for name, mean, least, most in zip(names, means, low, high, strict=True)
-    }
+    found = zip(means.tolist(), low.tolist(), high.tolist(), strict=True)
+    return dict(zip(names, found, strict=True))
