@@ -238,7 +238,8 @@ def _explained(error: Exception) -> int:
         message, status = str(refused), refused.exit_code
     except MemoryError:
         what = f": {error}" if str(error) else ""
-        message, status = f"out of memory{what}; ask for less, or take a larger machine", 1
+        message = f"out of memory{what}; ask for less, or take a larger machine"
+        status = 1
     except Exception:
         if system := system_error(error):
             click.echo(f"vocap: error: {explain(system)}", err=True)

@@ -304,7 +304,8 @@ def _references(
     """
     corpora, models, study = settings.corpora, settings.pretraining.models, settings.correlation
     rows = f"the languages of {corpora.table}; add a row for a new one"
-    sources, run = f"corpora.sources ({', '.join(corpora.sources)})", "the languages of this run"
+    sources = f"corpora.sources ({', '.join(corpora.sources)})"
+    run = "the languages of this run"
     # languages, and the sources of their text
     yield from (("languages", code, table, rows) for code in chosen)
     yield "corpora.source", corpora.source, corpora.sources, sources
@@ -445,7 +446,8 @@ def _models(settings: Settings) -> Iterator[str]:
     text.
     """
     for name, entry in settings.pretraining.models.items():
-        key, tokenizer = f"pretraining.models.{name}", settings.tokenizers.get(entry.tokenizer)
+        key = f"pretraining.models.{name}"
+        tokenizer = settings.tokenizers.get(entry.tokenizer)
         if tokenizer is None:
             continue
         rows = tokenizer.rows(settings)  # None: only its file knows

@@ -131,7 +131,8 @@ def _read(files: Iterable[TextFile], reservoir: Reservoir) -> tuple[list[bytes],
                 own[name] += getattr(found, name)
             seen = reservoir.seen
             for index, slot in zip(*reservoir.offer(len(found.starts)), strict=True):
-                line, place = block[found.starts[index] : found.ends[index]], seen + index
+                line = block[found.starts[index] : found.ends[index]]
+                place = seen + index
                 if slot == len(lines):
                     lines.append(line)
                     order.append(place)
@@ -154,7 +155,8 @@ def _check_encoding(path: str | Path, counts: Mapping[str, int]) -> None:
     if invalid <= 0.1 * read:
         return
     if with_nul > invalid / 2:
-        said, why = f"{with_nul:,} of {read:,} lines hold NUL bytes", "it is UTF-16, or no text"
+        said = f"{with_nul:,} of {read:,} lines hold NUL bytes"
+        why = "it is UTF-16, or no text"
     else:
         said = f"not UTF-8: {invalid:,} of {read:,} lines cannot be decoded"
         why = "check that it is text"
@@ -207,7 +209,8 @@ def overlong_languages(stats: Iterable[Mapping[str, Any]]) -> str:
     """
     shares = {}
     for entry in stats:
-        overlong, lines = entry.get("overlong", 0), entry.get("read", 0) - entry.get("empty", 0)
+        overlong = entry.get("overlong", 0)
+        lines = entry.get("read", 0) - entry.get("empty", 0)
         if overlong > WARNED * lines:
             shares[entry["language"]] = overlong / lines
     if not shares:

@@ -380,7 +380,8 @@ def best_answers(
         for n_best in (N_BEST, None):
             highest_sum = -np.inf
             for number in own:
-                offsets, best = features.row("offsets", number), features.row("best", number)
+                offsets = features.row("offsets", number)
+                best = features.row("best", number)
                 starts, ends = start_scores[number], end_scores[number]
                 span = best_span(starts, ends, offsets[:, 0] >= 0, best, n_best, MAX_ANSWER)
                 if span is not None and span[0] > highest_sum:

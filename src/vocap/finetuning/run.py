@@ -431,7 +431,8 @@ def check_inputs(job: Job, inputs: Inputs) -> None:
     tokenizer = job.model / DEFINITION
     if tokenizer.exists() and file_sha256(tokenizer) != inputs.description["tokenizer"]:
         raise UsageError(f"{inputs.folder}: made with another tokenizer than {tokenizer}; {again}")
-    learnt, rows = tasks.training_set(job.training, job.rule), config.get("vocab_size")
+    learnt = tasks.training_set(job.training, job.rule)
+    rows = config.get("vocab_size")
     if rows is not None and (highest := int(inputs.load(learnt).tokens["ids"].max())) >= rows:
         raise UsageError(
             f"{inputs.folder}: {learnt.name} holds the id {highest}, the model has {rows} "

@@ -313,7 +313,8 @@ class DataSet:
         Parts of a training file are in that file. Training files of tagging tasks have
         a place in every language of the task, for the correlation study.
         """
-        task, split = self.task, "train" if self.split in (KEPT, HELD_OUT) else self.split
+        task = self.task
+        split = "train" if self.split in (KEPT, HELD_OUT) else self.split
         own = split == "train" and task.kind == "tags" and self.language in task.languages
         if not own and self.language not in task.languages_of(split):
             return []
@@ -605,7 +606,8 @@ def development(training: str, rule: Selection) -> Development:
     elif rule == "paper":
         split, files = "test", "the English test file"
     else:
-        split, files = HELD_OUT, "questions held out of the English training file"
+        split = HELD_OUT
+        files = "questions held out of the English training file"
     return Development(task.name, split, languages, task.metrics[0], f"chosen on {files}")
 
 

@@ -138,10 +138,10 @@ class CausalLanguageModel(nn.Module):
         """
         state = {f"model.{name}": weight for name, weight in self.layers.state_dict().items()}
         table, half = self.decoder_weight, self.shape.width != self.shape.hidden
-        inwards = table @ self.inwards.get_parameter("weight").T if half else table
-        outwards = table @ self.outwards.get_parameter("weight") if half else table
-        state["model.embed_tokens.weight"] = inwards
-        state["lm_head.weight"] = outwards
+        state["model.embed_tokens.weight"] = (
+            table @ self.inwards.get_parameter("weight").T if half else table
+        )
+        state["lm_head.weight"] = table @ self.outwards.get_parameter("weight") if half else table
         with torch.device("meta"):
             model = transformers.LlamaForCausalLM(self._config(self.vocabulary, tied=not half))
         model.load_state_dict(state, assign=True)

@@ -198,7 +198,8 @@ class _Part:
             self.lengths[suffix] += len(values)
 
     def add(self, texts: list[str]) -> None:
-        sentences, sizes = self.encoder.encode_batch(texts), [len(text.encode()) for text in texts]
+        sentences = self.encoder.encode_batch(texts)
+        sizes = [len(text.encode()) for text in texts]
         unknown = [
             len(unknown_characters(self.encoder, text).encode()) if self.unk in ids else 0
             for text, ids in zip(texts, sentences, strict=True)

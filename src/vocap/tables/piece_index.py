@@ -52,7 +52,8 @@ class PieceIndex:
     def strings(self, pieces: np.ndarray) -> list[str]:
         """The text of these pieces (numbers below P)."""
         text = self.text.tobytes()
-        starts, stops = self.offsets[pieces].tolist(), self.offsets[np.asarray(pieces) + 1].tolist()
+        starts = self.offsets[pieces].tolist()
+        stops = self.offsets[np.asarray(pieces) + 1].tolist()
         return [text[start:stop].decode() for start, stop in zip(starts, stops, strict=True)]
 
 
