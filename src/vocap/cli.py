@@ -232,7 +232,8 @@ def _explained(error: Exception) -> int:
     except ModuleNotFoundError as absent:
         if not (install := missing_extra(absent.name or "")):
             raise
-        message, status = f"{absent.name} is not installed; {install}", 2
+        message = f"{absent.name} is not installed; {install}"
+        status = 2
     # input, and the limits of the machine
     except VocapError as refused:
         message, status = str(refused), refused.exit_code

@@ -330,7 +330,8 @@ def _references(
             "tokenizers",
         )
     for name, tuned in settings.finetuning.tuned(models).items():
-        key, origin = f"finetuning.models.{name}", tuned.model or name
+        key = f"finetuning.models.{name}"
+        origin = tuned.model or name
         if tuned.path is None:
             yield (
                 f"{key}.model",

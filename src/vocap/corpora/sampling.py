@@ -174,7 +174,8 @@ def check_dropped(path: str, layout: Layout, counts: Mapping[str, int]) -> list[
             f"{counts[name]:,} {name}" for name in ("read", "empty", "overlong", "no_field")
         )
         raise VocapError(f"{path}: no usable line ({found}); check the file and its format")
-    overlong, lines = counts["overlong"], counts["read"] - counts["empty"]
+    overlong = counts["overlong"]
+    lines = counts["read"] - counts["empty"]
     said = f"{overlong:,} of {lines:,} lines are {_LIMIT}"
     if layout.split_sentences:
         remedy = "cut them at shorter distances: they have little punctuation"

@@ -376,7 +376,8 @@ def _loader() -> type:
             first: dict[tuple[str, str], int] = {}  # by key: its line
             for key, _ in node.value:
                 if isinstance(key, yaml.ScalarNode) and key.tag != _MERGE:
-                    line, name = key.start_mark.line + 1, (key.tag, key.value)
+                    line = key.start_mark.line + 1
+                    name = (key.tag, key.value)
                     if name in first:
                         said = (
                             f"the key {key.value[:80]!r} is given twice, first in line "

@@ -350,7 +350,8 @@ def find_tokens(offsets: np.ndarray, answer: Answer) -> tuple[int, int] | None:
 
     `offsets`: int32 [tokens, 2].
     """
-    first, last = answer.start, answer.start + len(answer.text)
+    first = answer.start
+    last = answer.start + len(answer.text)
     touching = np.flatnonzero((offsets[:, 0] < last) & (offsets[:, 1] > first))
     return (int(touching[0]), int(touching[-1])) if len(touching) else None
 
@@ -449,7 +450,8 @@ def encode_training(
                 log.warning("%s: no file in %s; left out", found.name, xtreme)
                 absent.append(found.name)
                 continue
-            examples, place = found.read(xtreme), (found.task.name, found.split)
+            examples = found.read(xtreme)
+            place = (found.task.name, found.split)
             usual, model = translations.setdefault(place, (len(examples), path))
             if found.task.parallel and len(examples) != usual:
                 raise VocapError(

@@ -107,7 +107,8 @@ def load_features(folder: Path) -> Features:
     another folder.
     """
     try:
-        starts, parts = np.load(folder / "starts.npy"), {}
+        starts = np.load(folder / "starts.npy")
+        parts = {}
         for part in ("inputs", "tokens"):
             files = sorted((folder / part).iterdir())
             parts[part] = {path.stem: np.load(path, mmap_mode="r") for path in files}

@@ -131,7 +131,8 @@ def unpack(collection: str, archives: Sequence[Path], folder: Path, paths: Colle
     """
     if collection not in ARCHIVES:
         raise UsageError(f"no collection {collection!r}; there are {', '.join(ARCHIVES)}")
-    names, where = ARCHIVES[collection], ", ".join(map(str, archives))
+    names = ARCHIVES[collection]
+    where = ", ".join(map(str, archives))
     if len(archives) != len(names):
         raise UsageError(f"{collection}: {len(archives)} archives, not {', '.join(names)}")
     with scratch_directory(folder / collection) as scratch:
@@ -158,7 +159,8 @@ def _content(path: str, folder: Path) -> bytes:
     """The content of one of XTREME's files, from extracted archives in `folder`; empty
     where they lack it.
     """
-    collection, name = path.split("/")[0], PurePosixPath(path).name
+    collection = path.split("/")[0]
+    name = PurePosixPath(path).name
     split, _, language = name.removesuffix(".tsv").partition("-")
 
     def find(pattern: str) -> list[Path]:

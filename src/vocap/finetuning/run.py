@@ -422,7 +422,8 @@ def check_inputs(job: Job, inputs: Inputs) -> None:
     """
     again = f"run vocap encode again with --tokenizer {job.model}"
     config = refuse_causal(job.model, read_config(job.model))
-    longest, length = longest_input(config), inputs.description["max_length"]
+    longest = longest_input(config)
+    length = inputs.description["max_length"]
     if longest is not None and length > longest:
         raise UsageError(
             f"{inputs.folder}: inputs of up to {length} ids, but {job.model} reads {longest}; "

@@ -92,7 +92,8 @@ def read_predictions(folder: Path, found: DataSet, examples: Examples) -> Predic
     malformed, a label that the task does not have, and for examples left out, or
     predictions of others.
     """
-    path, kind = prediction_path(folder, found), found.task.kind
+    path = prediction_path(folder, found)
+    kind = found.task.kind
     if kind == "spans":
         answers = read_object(path, AGAIN)
         if wrong := {example.id for example in examples} ^ answers.keys():

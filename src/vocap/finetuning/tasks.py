@@ -346,7 +346,8 @@ class DataSet:
         VocapError, naming the file, the line and the remedy, for a file that is missing
         or not as it should be.
         """
-        path, blank = self.present_file(xtreme), self.split == "test"
+        path = self.present_file(xtreme)
+        blank = self.split == "test"
         if self.task.kind != "spans":
             read = read_pairs if self.task.kind == "pairs" else read_sentences
             return read(path, self.task.labels, blank)

@@ -51,7 +51,8 @@ def load_causal(folder: Path, device: torch.device) -> CausalModel:
     Raises VocapError for a folder without either, for another kind of model, and for
     weights that are damaged or no safetensors.
     """
-    config, definition = read_config(folder), folder / EXPORTED[0]
+    config = read_config(folder)
+    definition = folder / EXPORTED[0]
     if not is_causal(config):
         raise VocapError(
             f"{folder}: no causal model, which alone has a code length; name the folder of one"
@@ -136,7 +137,8 @@ def code_lines(found: CausalModel, lines: Sequence[str]) -> tuple[np.ndarray, in
     """Bits and UTF-8 bytes of each line, float64 [2, lines]; tokens predicted, and
     bytes of unknown characters.
     """
-    ids, special = found.encoder.encode_batch(list(lines)), found.special
+    ids = found.encoder.encode_batch(list(lines))
+    special = found.special
     unknown = np.array(
         [
             len(unknown_characters(found.encoder, line).encode()) if special.unk in row else 0

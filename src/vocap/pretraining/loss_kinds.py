@@ -87,7 +87,8 @@ class LossSettings(BaseModel):
         """Bytes of logits held at once and of copied rows of W, with gradients; `half`:
         products of 16 bits.
         """
-        candidates, size = self.candidates(vocabulary, targets), 2 if half else 4
+        candidates = self.candidates(vocabulary, targets)
+        size = 2 if half else 4
         # of the full softmax, which copies W for 16 bits alone
         chunk = getattr(self, "chunk", None)
         held = min(targets, chunk or max(1, LOGITS // candidates))

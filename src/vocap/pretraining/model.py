@@ -137,7 +137,8 @@ class CausalLanguageModel(nn.Module):
         rounding.
         """
         state = {f"model.{name}": weight for name, weight in self.layers.state_dict().items()}
-        table, half = self.decoder_weight, self.shape.width != self.shape.hidden
+        table = self.decoder_weight
+        half = self.shape.width != self.shape.hidden
         state["model.embed_tokens.weight"] = (
             table @ self.inwards.get_parameter("weight").T if half else table
         )

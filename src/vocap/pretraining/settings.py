@@ -317,7 +317,8 @@ def count_parameters(shape: Shape, vocabulary: int, causal: bool = False) -> int
     if width == hidden:
         positions, projections = shape.positions + 2, 0
     else:
-        positions, projections = shape.positions, (width + 1) * hidden
+        positions = shape.positions
+        projections = (width + 1) * hidden
     head = (hidden + 1) * width + 2 * width
     return (
         vocabulary * (width + 1)

@@ -299,8 +299,9 @@ class Validation:
             with torch.autocast(device.type, dtype, enabled=dtype != torch.float32):
                 hidden = encode(model, batch, device)
             targets = torch.from_numpy(batch.targets).to(device)
-            weight, bias = model.decoder_weight, model.decoder_bias
-            found = exact_loss(hidden, weight, bias, targets, self.special)
+            found = exact_loss(
+                hidden, model.decoder_weight, model.decoder_bias, targets, self.special
+            )
             nats, ranked = (values.double().cpu().numpy() for values in found)
             columns = (nats, np.ones(len(ranked)), ranked == 1, 1 / ranked)
             sums += [np.bincount(languages, values, len(self.languages)) for values in columns]

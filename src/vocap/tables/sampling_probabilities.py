@@ -152,7 +152,8 @@ def read_weights(path: str | Path) -> dict[str, float]:
     """
     weights: dict[str, float] = {}
     for line, row in enumerate(read_tsv(path, ("language", "n")), start=2):
-        language, where = row["language"], f"{path}, line {line}"
+        language = row["language"]
+        where = f"{path}, line {line}"
         if not CODE.fullmatch(language):
             raise VocapError(
                 f"{where}: {language!r} is not a language code; use letters, digits, - and _"

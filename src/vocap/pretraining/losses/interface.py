@@ -241,7 +241,8 @@ class _BlockLoss(torch.autograd.Function):
             if block.start == block.stop:
                 continue
             # the loss of the block, and the gradient of its logits
-            rows, columns = h[block.start : block.stop], block.columns
+            rows = h[block.start : block.stop]
+            columns = block.columns
             table = w if columns is None else w.index_select(0, columns)
             biases = b if columns is None else b.index_select(0, columns)
             part, gradient, sums = logit_loss(rows @ table.T, biases, block.targets)
