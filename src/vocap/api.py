@@ -19,7 +19,7 @@ import click
 import pandas as pd
 from tokenizers import Tokenizer
 
-from vocap.cli import vocap as commands
+from vocap.cli import load_command
 from vocap.errors import UsageError, VocapError
 
 PathLike = str | Path
@@ -40,13 +40,13 @@ def command_function(name: str, verb: str) -> Callable:
     `KEY=VALUE`; a list repeats its option. The function returns the table that the
     command writes (`TABLES`: its file in the output folder), or else what it prints.
     """
-    command = commands.get_command(click.Context(commands), verb)
+    command = load_command(verb)
     shown = (option for option in command.params if not getattr(option, "hidden", False))
     named = {_name(option): option for option in shown if option.name != "as_json"}
 
     def call(*arguments: Any, **options: Any) -> pd.DataFrame | float | str:
         try:
-            given = call.__signature__.bind(*arguments, **options).arguments
+            given = signature.bind(*arguments, **options).arguments
         except TypeError as error:
             raise UsageError(f"vocap.{name}: {error}") from None
         with tempfile.TemporaryDirectory() as folder:
@@ -75,14 +75,15 @@ def command_function(name: str, verb: str) -> Callable:
         )
         for key, option in named.items()
     ]
-    call.__signature__ = inspect.Signature(sorted(parameters, key=lambda one: one.kind))
+    signature = inspect.Signature(sorted(parameters, key=lambda one: one.kind))
+    call.__signature__ = signature  # type: ignore[attr-defined]  # of `inspect`, for help()
     call.__name__ = call.__qualname__ = name
     said = [
         f"{key}\n    {getattr(option, 'help', None) or 'An argument.'}"
         for key, option in named.items()
     ]
     call.__doc__ = "\n".join(
-        [inspect.cleandoc(command.help), "", "Parameters", "----------", *said]
+        [inspect.cleandoc(command.help or ""), "", "Parameters", "----------", *said]
     )
     return call
 
@@ -98,6 +99,8 @@ def _name(option: click.Parameter) -> str:
 
 def _words(option: click.Parameter, value: Any, folder: Path) -> list[str]:
     """The words of one option; None leaves it out, True and False are a flag."""
+    if value is None:
+        return []
     if isinstance(value, bool):
         flags = option.opts if value else option.secondary_opts
         return flags[:1]
@@ -107,7 +110,7 @@ def _words(option: click.Parameter, value: Any, folder: Path) -> list[str]:
         value = path
     elif isinstance(value, Mapping):
         value = [f"{key}={entry}" for key, entry in value.items()]
-    values = [] if value is None else value if isinstance(value, list | tuple) else [value]
+    values = value if isinstance(value, list | tuple) else [value]
     flag = [] if isinstance(option, click.Argument) else option.opts[-1:]
     return [word for one in values for word in (*flag, str(one))]
 

@@ -1,10 +1,10 @@
 """The `vocap` command: a table of verbs, each imported only when it is called."""
 
 import ast
-import importlib.util
 import logging
 import sys
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 
 import click
@@ -114,11 +114,18 @@ def summary(verb: str) -> str:
     imported.
     """
     module, function = VERBS[verb].split(":")
-    tree = ast.parse(Path(importlib.util.find_spec(module).origin).read_text("utf-8"))
+    file = Path(__file__).parents[1] / f"{module.replace('.', '/')}.py"
+    tree = ast.parse(file.read_text("utf-8"))
     node = next(
         one for one in tree.body if isinstance(one, ast.FunctionDef) and one.name == function
     )
     return click.Command(verb, help=ast.get_docstring(node)).get_short_help_str(limit=1000)
+
+
+def load_command(verb: str) -> click.Command:
+    """The command of a verb, imported now."""
+    module, function = VERBS[verb].split(":")
+    return getattr(import_module(module), function)
 
 
 class LazyGroup(click.Group):
@@ -137,8 +144,7 @@ class LazyGroup(click.Group):
             if name in REMOVED_VERBS:
                 raise UsageError(f"vocap {name} is gone: {REMOVED_VERBS[name]}")
             return None
-        module, function = VERBS[name].split(":")
-        return getattr(importlib.import_module(module), function)
+        return load_command(name)
 
     def invoke(self, ctx: click.Context) -> object:
         try:
@@ -211,31 +217,30 @@ def _explained(error: Exception) -> int:
     # a wrong call, and what is not installed
     except click.exceptions.Exit as stop:
         return stop.exit_code
-    except click.exceptions.NoArgsIsHelpError:
-        error.show()
-        return error.exit_code
-    except click.ClickException:
-        context = getattr(error, "ctx", None)
+    except click.exceptions.NoArgsIsHelpError as call:
+        call.show()
+        return call.exit_code
+    except click.ClickException as call:
+        context = getattr(call, "ctx", None)
         see = f" (see: {context.command_path} --help)" if context else ""
-        message = f"{error.format_message()}{see}"
-        if isinstance(error, click.NoSuchOption) and context:
-            option = f"{context.info_name} {error.option_name}"
-            message = (
-                f"vocap {option} is gone: {REMOVED_OPTIONS[option]}"
-                if option in REMOVED_OPTIONS
-                else message
-            )
-        status = error.exit_code
-    except ModuleNotFoundError:
-        if not (install := missing_extra(error.name or "")):
+        message = f"{call.format_message()}{see}"
+        if isinstance(call, click.NoSuchOption) and context:
+            option = f"{context.info_name} {call.option_name}"
+            if option in REMOVED_OPTIONS:
+                message = f"vocap {option} is gone: {REMOVED_OPTIONS[option]}"
+        status = call.exit_code
+    except ModuleNotFoundError as absent:
+        if not (install := missing_extra(absent.name or "")):
             raise
-        message, status = f"{error.name} is not installed; {install}", 2
+        message = f"{absent.name} is not installed; {install}"
+        status = 2
     # input, and the limits of the machine
-    except VocapError:
-        message, status = str(error), error.exit_code
+    except VocapError as refused:
+        message, status = str(refused), refused.exit_code
     except MemoryError:
         what = f": {error}" if str(error) else ""
-        message, status = f"out of memory{what}; ask for less, or take a larger machine", 1
+        message = f"out of memory{what}; ask for less, or take a larger machine"
+        status = 1
     except Exception:
         if system := system_error(error):
             click.echo(f"vocap: error: {explain(system)}", err=True)

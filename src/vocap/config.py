@@ -9,6 +9,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields as fields_of
 from itertools import chain
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import (
@@ -69,14 +70,16 @@ def _text_keys() -> dict[str, Any]:
     preset = Field("xlm-r", description="settings that the other keys change")
     found: dict[str, Any] = {"preset": (Literal[tuple(PRESETS)], preset)}
     for one in fields_of(TextSettings):
-        kind = list[str] if one.default == () else one.type
+        kind: Any = list[str] if one.default == () else one.type
         help = one.metadata["help"]
         found[one.name] = (kind | None, Field(None, description=f"{help[0].lower()}{help[1:-1]}"))
     return found
 
 
-class Text(
-    create_model("TextKeys", __config__=ConfigDict(extra="forbid", strict=True), **_text_keys())
+class Text(  # its keys are those of `TextSettings`
+    create_model(  # type: ignore[misc]
+        "TextKeys", __config__=ConfigDict(extra="forbid", strict=True), **_text_keys()
+    )
 ):
     """How text is normalised and cut, of all languages and stages.
 
@@ -124,7 +127,7 @@ class Settings(BaseModel):
     corpora: Corpora = Field(default_factory=Corpora)
     vocabularies: Vocabularies = Vocabularies()
     allocation: dict[str, Allocation] = {}
-    tokenizers: dict[str, tokenizer_type()] = {}
+    tokenizers: dict[str, tokenizer_type()] = {}  # type: ignore[valid-type]  # the known kinds
     pretraining: Pretraining = Pretraining()
     finetuning: Finetuning = Finetuning()
     correlation: Correlation = Correlation()
@@ -195,7 +198,7 @@ class Settings(BaseModel):
         return resolve_all(corpora, self.selected())
 
 
-def load(config: Mapping[str, Any], files: Sequence[str | os.PathLike] = ()) -> Settings:
+def load(config: Mapping[str, Any], files: Sequence[str | Path] = ()) -> Settings:
     """Check a merged configuration; entries that a later file set to null are gone.
 
     Raises UsageError with one line for every mistake: the key, what is wrong, and what
@@ -212,18 +215,16 @@ def load(config: Mapping[str, Any], files: Sequence[str | os.PathLike] = ()) -> 
         else:
             mistakes = list(_loose_ends(settings))
     if mistakes:
-        more = [f"and {len(mistakes) - SHOWN} more"] if len(mistakes) > SHOWN else []
-        lines = [
-            *(one_line(find_line(mistake, files) + mistake) for mistake in mistakes[:SHOWN]),
-            *more,
-        ]
+        lines = [one_line(find_line(mistake, files) + mistake) for mistake in mistakes[:SHOWN]]
+        if len(mistakes) > SHOWN:
+            lines.append(f"and {len(mistakes) - SHOWN} more")
         raise UsageError(
             "the configuration cannot be used:\n" + "\n".join(f"  {line}" for line in lines)
         )
     return settings
 
 
-def read_files(paths: Iterable[str | os.PathLike]) -> dict[str, Any]:
+def read_files(paths: Iterable[str | Path]) -> dict[str, Any]:
     """YAML files merged key by key, later ones over earlier ones, as Snakemake merges
     `--configfile`.
 
@@ -303,7 +304,8 @@ def _references(
     """
     corpora, models, study = settings.corpora, settings.pretraining.models, settings.correlation
     rows = f"the languages of {corpora.table}; add a row for a new one"
-    sources, run = f"corpora.sources ({', '.join(corpora.sources)})", "the languages of this run"
+    sources = f"corpora.sources ({', '.join(corpora.sources)})"
+    run = "the languages of this run"
     # languages, and the sources of their text
     yield from (("languages", code, table, rows) for code in chosen)
     yield "corpora.source", corpora.source, corpora.sources, sources
@@ -316,30 +318,32 @@ def _references(
         for code, source in given.items():
             yield f"{section}.languages.{code}", code, table, rows
             yield f"{section}.languages.{code}", source, corpora.sources, sources
-    for name, entry in settings.allocation.items():
-        yield from ((f"allocation.{name}.without", code, chosen, run) for code in entry.without)
+    for name, allocation in settings.allocation.items():
+        key = f"allocation.{name}.without"
+        yield from ((key, code, chosen, run) for code in allocation.without)
     # models
-    for name, entry in models.items():
+    for name, model in models.items():
         yield (
             f"pretraining.models.{name}.tokenizer",
-            entry.tokenizer,
+            model.tokenizer,
             settings.tokenizers,
             "tokenizers",
         )
-    for name, entry in settings.finetuning.tuned(models).items():
-        key, origin = f"finetuning.models.{name}", entry.model or name
-        if entry.path is None:
+    for name, tuned in settings.finetuning.tuned(models).items():
+        key = f"finetuning.models.{name}"
+        origin = tuned.model or name
+        if tuned.path is None:
             yield (
                 f"{key}.model",
                 origin,
                 models,
                 "pretraining.models; name one of them, or give a path",
             )
-            if entry.step is not None and origin in models:
+            if tuned.step is not None and origin in models:
                 steps = models[origin].export_steps
                 yield (
                     f"{key}.step",
-                    entry.step,
+                    tuned.step,
                     steps,
                     f"export_steps of pretraining.models.{origin}",
                 )
@@ -353,8 +357,9 @@ def _references(
                 TASKS[task].languages,
                 f"the languages of {task}; take one out",
             )
-    for size in study.sizes if study.languages else ():
-        yield "correlation.sizes", size, settings.vocabularies.sizes, "vocabularies.sizes"
+    if study.languages:
+        for size in study.sizes:
+            yield "correlation.sizes", size, settings.vocabularies.sizes, "vocabularies.sizes"
 
 
 def _names(settings: Settings, chosen: list[str]) -> Iterator[str]:
@@ -442,7 +447,8 @@ def _models(settings: Settings) -> Iterator[str]:
     text.
     """
     for name, entry in settings.pretraining.models.items():
-        key, tokenizer = f"pretraining.models.{name}", settings.tokenizers.get(entry.tokenizer)
+        key = f"pretraining.models.{name}"
+        tokenizer = settings.tokenizers.get(entry.tokenizer)
         if tokenizer is None:
             continue
         rows = tokenizer.rows(settings)  # None: only its file knows
@@ -480,9 +486,10 @@ def _lacking(layout: IdLayout, causal: bool) -> str:
     """
     if causal:
         return "" if layout.token("eos") else "eos"
-    return ", ".join(
-        [role for role in ROLES if layout.token(role) is None] + ["mask"] * (not layout.mask)
-    )
+    lacking = [role for role in ROLES if layout.token(role) is None]
+    if not layout.mask:
+        lacking.append("mask")
+    return ", ".join(lacking)
 
 
 def _tuned(settings: Settings) -> Iterator[str]:
@@ -505,7 +512,9 @@ def _weights(settings: Settings, table: Mapping[str, Language], chosen: list[str
     for each.
     """
     column = settings.corpora.weights
-    for code in chosen if column not in ("lines", "bytes") else ():
+    if column in ("lines", "bytes"):
+        return
+    for code in chosen:
         try:
             if code in table:
                 column_weight(table, code, column, settings.corpora.table)

@@ -27,13 +27,13 @@ def each(languages: str, threads: int, words: Sequence[str]) -> None:
 
     The first language that fails ends the others, and gives the exit status.
     """
-    calls = [[word.replace(PLACE, code) for word in words] for code in languages.split(",")]
+    codes = languages.split(",")
     with (
-        Steps(words[0], len(calls)) as steps,
+        Steps(words[0], len(codes)) as steps,
         ProcessPoolExecutor(threads, multiprocessing.get_context("fork"), _leave_signals) as pool,
     ):
         try:
-            for call in as_completed([pool.submit(run, words) for words in calls]):
+            for call in as_completed([pool.submit(_run_for, code, words) for code in codes]):
                 if status := call.result():
                     raise click.exceptions.Exit(status)
                 steps.advance()
@@ -42,6 +42,11 @@ def each(languages: str, threads: int, words: Sequence[str]) -> None:
             for process in multiprocessing.active_children():
                 process.terminate()
             raise
+
+
+def _run_for(code: str, words: Sequence[str]) -> int:
+    """Run the command for one language."""
+    return run([word.replace(PLACE, code) for word in words])
 
 
 def _leave_signals() -> None:

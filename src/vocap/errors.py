@@ -20,7 +20,7 @@ _WRITING = (
 )
 _SPACE = "; free some space on that device and run again, finished files are kept"
 
-REMEDIES = {
+REMEDIES: dict[int | None, str] = {  # by the number of an error, which need not have one
     errno.ENOSPC: _SPACE,
     errno.EDQUOT: _SPACE,
     errno.EIO: "; the device or the network fails: check it, or choose another folder",

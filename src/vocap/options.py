@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import MISSING, Field, fields
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -25,7 +26,7 @@ class Real(click.FloatRange):
     """
 
     def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
         """Fails for anything but a finite number."""
         number = super().convert(value, param, ctx)

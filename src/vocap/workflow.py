@@ -124,7 +124,8 @@ def tuned_model(settings: Settings, name: str) -> TunedModel:
 
 def studied_model(settings: Settings, language: str, size: int) -> TunedModel:
     """The model of the correlation study with one of a language's vocabularies."""
-    place, shape = f"correlation/{language}/{size}", settings.correlation.model.shape
+    place = f"correlation/{language}/{size}"
+    shape = settings.correlation.model.shape
     folder = f"{settings.results}/{place}/pretrained/model"
     tokenizer = f"{settings.results}/{place}/tokenizer/huggingface"
     parameters = count_parameters(shape, size + 2)  # <pad> and <mask> beside the vocabulary
@@ -183,7 +184,8 @@ def summarize(settings: Settings) -> list[str]:
     Only entries of the configuration count.
     """
     # tokenizers and the report
-    results, page = Path(settings.results), Path(settings.results, "report", "index.html")
+    results = Path(settings.results)
+    page = Path(settings.results, "report", "index.html")
     made = {name: results / "tokenizers" / name for name in settings.tokenizers}
     made = {
         name: folder
@@ -192,10 +194,8 @@ def summarize(settings: Settings) -> list[str]:
     }
     width, lines, short, differing = max(map(len, made), default=0), [], [], []
     for name, folder in made.items():
-        total, asked = (
-            _read(folder / "description.json").get("total", 0),
-            settings.tokenizers[name].rows(settings),
-        )
+        total = _read(folder / "description.json").get("total", 0)
+        asked = settings.tokenizers[name].rows(settings)
         lines.append(f"  {name:{width}}  {f'{total:,} ids':>11}  {folder}")
         if asked and total < asked:
             short.append(f"{name} has {total:,} of the {asked:,} ids asked for")

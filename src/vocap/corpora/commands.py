@@ -124,8 +124,9 @@ def sample(
         "scanned_bytes": corpus.consumed,
         "total_bytes": corpus.total,
         "missing": missing,
-        **({FLAG: True} if documents else {}),
     }
+    if documents:
+        summary[FLAG] = True
     with (
         replacing(stats) as out,
         replacing(heldout, "wb") as held,

@@ -166,7 +166,8 @@ class _Part:
         """One request from the end of the file on."""
         if not self.version:
             self.restart(None, None)
-        start, headers = self.size, {}
+        start = self.size
+        headers: dict[str, str | None] = {}
         if start or limit_bytes is not None:
             headers["Range"] = f"bytes={start}-" + (
                 str(limit_bytes - 1) if limit_bytes is not None else ""

@@ -131,7 +131,8 @@ def _read(files: Iterable[TextFile], reservoir: Reservoir) -> tuple[list[bytes],
                 own[name] += getattr(found, name)
             seen = reservoir.seen
             for index, slot in zip(*reservoir.offer(len(found.starts)), strict=True):
-                line, place = block[found.starts[index] : found.ends[index]], seen + index
+                line = block[found.starts[index] : found.ends[index]]
+                place = seen + index
                 if slot == len(lines):
                     lines.append(line)
                     order.append(place)
@@ -146,7 +147,7 @@ def _read(files: Iterable[TextFile], reservoir: Reservoir) -> tuple[list[bytes],
     return lines, counts
 
 
-def _check_encoding(path: str, counts: Mapping[str, int]) -> None:
+def _check_encoding(path: str | Path, counts: Mapping[str, int]) -> None:
     """Raise VocapError for a file of which more than a tenth of the lines are
     invalid.
     """
@@ -154,12 +155,11 @@ def _check_encoding(path: str, counts: Mapping[str, int]) -> None:
     if invalid <= 0.1 * read:
         return
     if with_nul > invalid / 2:
-        said, why = f"{with_nul:,} of {read:,} lines hold NUL bytes", "it is UTF-16, or no text"
+        said = f"{with_nul:,} of {read:,} lines hold NUL bytes"
+        why = "it is UTF-16, or no text"
     else:
-        said, why = (
-            f"not UTF-8: {invalid:,} of {read:,} lines cannot be decoded",
-            "check that it is text",
-        )
+        said = f"not UTF-8: {invalid:,} of {read:,} lines cannot be decoded"
+        why = "check that it is text"
     raise VocapError(f"{path}: {said}; convert the file (iconv -f ENCODING -t UTF-8): {why}")
 
 
@@ -174,7 +174,8 @@ def check_dropped(path: str, layout: Layout, counts: Mapping[str, int]) -> list[
             f"{counts[name]:,} {name}" for name in ("read", "empty", "overlong", "no_field")
         )
         raise VocapError(f"{path}: no usable line ({found}); check the file and its format")
-    overlong, lines = counts["overlong"], counts["read"] - counts["empty"]
+    overlong = counts["overlong"]
+    lines = counts["read"] - counts["empty"]
     said = f"{overlong:,} of {lines:,} lines are {_LIMIT}"
     if layout.split_sentences:
         remedy = "cut them at shorter distances: they have little punctuation"
@@ -209,7 +210,8 @@ def overlong_languages(stats: Iterable[Mapping[str, Any]]) -> str:
     """
     shares = {}
     for entry in stats:
-        overlong, lines = entry.get("overlong", 0), entry.get("read", 0) - entry.get("empty", 0)
+        overlong = entry.get("overlong", 0)
+        lines = entry.get("read", 0) - entry.get("empty", 0)
         if overlong > WARNED * lines:
             shares[entry["language"]] = overlong / lines
     if not shares:

@@ -249,8 +249,8 @@ class UrlSource(Source):
         share = STORED_SHARE if found.url.endswith(COMPRESSED) else 1.0
         row = starter_table().get(language.code)
         row = row if row and row["lines"] else UNKNOWN_LINES
-        means = [PARAGRAPH * row[unit] / row["lines"] for unit in ("bytes", "characters")]
-        return Volume("guess", plain * share, 1 / share, plain * MB / max(means[0], 1), *means)
+        size, length = (PARAGRAPH * row[unit] / row["lines"] for unit in ("bytes", "characters"))
+        return Volume("guess", plain * share, 1 / share, plain * MB / max(size, 1), size, length)
 
 
 @register_source
@@ -305,9 +305,9 @@ class StarterSource(Source):
             "reach": 0,
         }
         lines = min(row["lines"], sum(row.get(package, 0) for package in packages))
-        means = [row[unit] / max(row["lines"], 1) for unit in ("bytes", "characters")]
+        size, length = (row[unit] / max(row["lines"], 1) for unit in ("bytes", "characters"))
         reach = row["reach"] if lines == row["lines"] else None
-        return Volume("starter table", lines * means[0] / MB, 1.0, lines, *means, reach)
+        return Volume("starter table", lines * size / MB, 1.0, lines, size, length, reach)
 
 
 @cache
@@ -315,7 +315,11 @@ def starter_table() -> dict[str, dict[str, int]]:
     """The counts of the starter corpus by language, and the lines of each package."""
     columns = ("language", "lines", "bytes", "characters", "reach")
     rows = read_tsv(str(resources.files("vocap.corpora") / "starter.tsv"), columns)
-    return {row.pop("language"): {name: int(cell) for name, cell in row.items()} for row in rows}
+    table = {}
+    for row in rows:
+        language = row.pop("language")
+        table[language] = {name: int(cell) for name, cell in row.items()}
+    return table
 
 
 def parse_source(value: Any) -> Source:
@@ -343,7 +347,7 @@ AnySource = Annotated[
     pydantic.GetPydanticSchema(
         lambda *_: pydantic_core.core_schema.no_info_plain_validator_function(parse_source),
         lambda _, handler: handler(
-            pydantic.TypeAdapter(Union[tuple(SOURCE_KINDS.values())]).core_schema
+            pydantic.TypeAdapter(Union[tuple(SOURCE_KINDS.values())]).core_schema  # noqa: UP007
         ),
     ),
 ]
@@ -479,7 +483,10 @@ class Starter(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    packages: Annotated[list[Literal[PACKAGES]], Field(min_length=1)] = Field(
+    packages: Annotated[
+        list[Literal[PACKAGES]],  # type: ignore[valid-type]  # the names of a table
+        Field(min_length=1),
+    ] = Field(
         list(PACKAGES),
         description="whose translated messages it is made of, the preferred one first",
     )

@@ -71,7 +71,7 @@ def replacing(path: str | Path, mode: str = "w") -> Iterator[IO]:
             f"{target}: a folder, where a file is to be written; move it away, or name another path"
         )
     temporary = _beside(target)
-    text = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
+    text: dict[str, Any] = {} if "b" in mode else {"encoding": "utf-8", "newline": "\n"}
     try:
         with naming(target, temporary):
             with open(temporary, mode, **text) as file:
@@ -132,7 +132,7 @@ def _check_owned(target: Path, names: Collection[str] | None) -> None:
     """Refuse a file, and a folder with more than `names` in it."""
     if not target.is_dir():
         raise UsageError(f"{target}: not a folder; name one to be made, or remove this")
-    found = {entry.name + "/" * entry.is_dir() for entry in os.scandir(target)}
+    found = {f"{entry.name}/" if entry.is_dir() else entry.name for entry in os.scandir(target)}
     if names is not None and (foreign := sorted(found - {*names, *MARKS})):
         held = listed([repr(name) for name in foreign], most=1)
         raise UsageError(
@@ -298,9 +298,8 @@ def read_tsv(path: str | Path, required: Sequence[str] = ()) -> Iterator[dict[st
                         f"{path}, line {number}: {len(cells)} cells, the header has {len(header)}; "
                         "separate columns by single tabs"
                     )
-                if "\\" in line:
-                    cells = map(unescape, cells)
-                yield dict(zip(header, cells, strict=True))
+                plain = map(unescape, cells) if "\\" in line else cells
+                yield dict(zip(header, plain, strict=True))
     except FileNotFoundError:
         raise VocapError(f"{path}: no such file; check the path") from None
     except IsADirectoryError:
@@ -317,13 +316,15 @@ def aligned(rows: Sequence[Sequence[str]], left: Container[int] = ()) -> list[st
     ['a    12', 'bcd   3']
     """
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
+
+    def line(row: Sequence[str]) -> str:
+        cells = (
             cell.ljust(width) if place in left else cell.rjust(width)
             for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
+        )
+        return "  ".join(cells).rstrip()
+
+    return list(map(line, rows))
 
 
 def read_object(
@@ -375,7 +376,8 @@ def _loader() -> type:
             first: dict[tuple[str, str], int] = {}  # by key: its line
             for key, _ in node.value:
                 if isinstance(key, yaml.ScalarNode) and key.tag != _MERGE:
-                    line, name = key.start_mark.line + 1, (key.tag, key.value)
+                    line = key.start_mark.line + 1
+                    name = (key.tag, key.value)
                     if name in first:
                         said = (
                             f"the key {key.value[:80]!r} is given twice, first in line "

@@ -5,7 +5,8 @@ or a pattern.
 import glob
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import Annotated
 
 PATHVAR = re.compile(r"<[a-z][a-z0-9_]*>")  # Snakemake's own path variables, as <results>
 COMPRESSED = (".gz", ".xz", ".zst", ".bz2")  # endings of names
@@ -38,18 +39,20 @@ def check_path(value: str) -> str:
     return value
 
 
-class PlainPath(str):
-    """A path in the configuration, as a type of pydantic's; the value is a str that
-    `check_path` takes.
-    """
+class _Plain:
+    """What pydantic reads from `PlainPath`."""
 
     @classmethod
-    def __get_pydantic_core_schema__(cls, source: type, handler: Callable) -> dict:
+    def __get_pydantic_core_schema__(cls, source: type, handler: Callable) -> Mapping[str, object]:
         from pydantic_core import core_schema  # commands that only read text do without
 
         return core_schema.no_info_after_validator_function(
             check_path, core_schema.str_schema(min_length=1)
         )
+
+
+# a path in the configuration: a str that `check_path` takes
+PlainPath = Annotated[str, _Plain]
 
 
 def check_local(path: str) -> str:

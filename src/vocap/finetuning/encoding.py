@@ -22,7 +22,7 @@ from vocap.finetuning.tasks import (
     TRAININGS,
     Answer,
     DataSet,
-    Example,
+    Examples,
     Pair,
     Question,
     Sentence,
@@ -303,13 +303,13 @@ def encode_questions(
         for part, (first, last) in enumerate(parts):
             ids = np.concatenate([head, context[first:last], after]).astype(np.int32)
             inner = slice(len(head), len(head) + last - first)
-            offsets, best = (
-                np.full((len(ids), 2), -1, dtype=np.int32),
-                np.zeros(len(ids), dtype=bool),
-            )
-            offsets[inner], best[inner] = places[first:last], most[first:last] == part
-            inside = target is not None and first <= target[0] and target[1] < last
-            start, end = (len(head) + place - first for place in target) if inside else (0, 0)
+            offsets = np.full((len(ids), 2), -1, dtype=np.int32)
+            offsets[inner] = places[first:last]
+            best = np.zeros(len(ids), dtype=bool)
+            best[inner] = most[first:last] == part
+            start = end = 0
+            if target is not None and first <= target[0] and target[1] < last:
+                start, end = (len(head) + place - first for place in target)
             for column, value in zip(inputs.values(), (number, len(head), start, end), strict=True):
                 column.append(value)
             for rows, row in zip(tokens.values(), (ids, offsets, best), strict=True):
@@ -350,7 +350,8 @@ def find_tokens(offsets: np.ndarray, answer: Answer) -> tuple[int, int] | None:
 
     `offsets`: int32 [tokens, 2].
     """
-    first, last = answer.start, answer.start + len(answer.text)
+    first = answer.start
+    last = answer.start + len(answer.text)
     touching = np.flatnonzero((offsets[:, 0] < last) & (offsets[:, 1] > first))
     return (int(touching[0]), int(touching[-1])) if len(touching) else None
 
@@ -380,7 +381,8 @@ def best_answers(
         for n_best in (N_BEST, None):
             highest_sum = -np.inf
             for number in own:
-                offsets, best = features.row("offsets", number), features.row("best", number)
+                offsets = features.row("offsets", number)
+                best = features.row("best", number)
                 starts, ends = start_scores[number], end_scores[number]
                 span = best_span(starts, ends, offsets[:, 0] >= 0, best, n_best, MAX_ANSWER)
                 if span is not None and span[0] > highest_sum:
@@ -443,12 +445,13 @@ def encode_training(
         # the training file, its parts where a rule holds one out, every development and
         # test file
         for found in [learnt, *parts, *tasks.predicted_sets(training)]:
-            path = found.file(xtreme)
-            if path is None and found != learnt:
+            path = found.present_file(xtreme) if found == learnt else found.file(xtreme)
+            if path is None:
                 log.warning("%s: no file in %s; left out", found.name, xtreme)
                 absent.append(found.name)
                 continue
-            examples, place = found.read(xtreme), (found.task.name, found.split)
+            examples = found.read(xtreme)
+            place = (found.task.name, found.split)
             usual, model = translations.setdefault(place, (len(examples), path))
             if found.task.parallel and len(examples) != usual:
                 raise VocapError(
@@ -483,9 +486,7 @@ def encode_training(
     return description
 
 
-def encode(
-    found: DataSet, examples: Sequence[Example], encoder: InputEncoder, recipe: Recipe
-) -> Features:
+def encode(found: DataSet, examples: Examples, encoder: InputEncoder, recipe: Recipe) -> Features:
     """The inputs of a set's examples, by the kind of its task."""
     task = found.task
     if task.kind == "spans":
@@ -511,7 +512,7 @@ class Inputs:
     def load(self, found: DataSet) -> Features:
         return load_features(self.folder / found.name)
 
-    def read_examples(self, xtreme: Path, found: DataSet) -> list[Example]:
+    def read_examples(self, xtreme: Path, found: DataSet) -> Examples:
         """The examples that a set's inputs were made of. Raises VocapError as
         `check_source`.
         """

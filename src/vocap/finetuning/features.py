@@ -40,7 +40,9 @@ class Features:
 
     @classmethod
     def of(
-        cls, inputs: Mapping[str, Sequence[int]], tokens: Mapping[str, Sequence[Sequence]]
+        cls,
+        inputs: Mapping[str, Sequence[int]],
+        tokens: Mapping[str, Sequence[np.ndarray | list[int]]],
     ) -> "Features":
         """From numbers of each input, and rows of its tokens."""
         starts = np.zeros(len(tokens["ids"]) + 1, np.int64)
@@ -105,7 +107,8 @@ def load_features(folder: Path) -> Features:
     another folder.
     """
     try:
-        starts, parts = np.load(folder / "starts.npy"), {}
+        starts = np.load(folder / "starts.npy")
+        parts = {}
         for part in ("inputs", "tokens"):
             files = sorted((folder / part).iterdir())
             parts[part] = {path.stem: np.load(path, mmap_mode="r") for path in files}

@@ -19,7 +19,7 @@ from vocap.errors import VocapError
 
 Words = Callable[[str], list[str]]  # an answer's words as a script compares them
 
-_ARTICLES = {  # of MLQA's script, by the language of the answer
+_ARTICLES = {  # of MLQA's script, by the language of the answer; empty for none
     "en": r"\b(a|an|the)\b",
     "es": r"\b(un|una|unos|unas|el|la|los|las)\b",
     "de": r"\b(ein|eine|einen|einem|eines|einer|der|die|das|den|dem|des)\b",
@@ -27,8 +27,8 @@ _ARTICLES = {  # of MLQA's script, by the language of the answer
     # wherever the letters stand; its other alternative asks for a text's start after a
     # space
     "ar": "ال",
-    "hi": None,
-    "zh": None,
+    "hi": "",
+    "zh": "",
 }
 # tasks of Table 1, and the measures of each that its average takes
 AVERAGED: dict[str, tuple[str, ...]] = {
@@ -94,7 +94,7 @@ def chunk_counts(gold: Sequence[Sequence[str]], pred: Sequence[Sequence[str]]) -
     Raises ScoringError as `chunk_f1`.
     """
     # a single sentence's tags are a list of one sentence, as seqeval reads them
-    gold, pred = (
+    gold, pred = (  # type: ignore[assignment]  # the type does not tell a tag from a list of tags
         [tags] if len(tags) and isinstance(tags[0], str) else tags for tags in (gold, pred)
     )
     if len(gold) != len(pred):

@@ -131,7 +131,8 @@ def unpack(collection: str, archives: Sequence[Path], folder: Path, paths: Colle
     """
     if collection not in ARCHIVES:
         raise UsageError(f"no collection {collection!r}; there are {', '.join(ARCHIVES)}")
-    names, where = ARCHIVES[collection], ", ".join(map(str, archives))
+    names = ARCHIVES[collection]
+    where = ", ".join(map(str, archives))
     if len(archives) != len(names):
         raise UsageError(f"{collection}: {len(archives)} archives, not {', '.join(names)}")
     with scratch_directory(folder / collection) as scratch:
@@ -158,7 +159,8 @@ def _content(path: str, folder: Path) -> bytes:
     """The content of one of XTREME's files, from extracted archives in `folder`; empty
     where they lack it.
     """
-    collection, name = path.split("/")[0], PurePosixPath(path).name
+    collection = path.split("/")[0]
+    name = PurePosixPath(path).name
     split, _, language = name.removesuffix(".tsv").partition("-")
 
     def find(pattern: str) -> list[Path]:
@@ -168,13 +170,17 @@ def _content(path: str, folder: Path) -> bytes:
         """These columns of tables with a header, without white space around their
         cells.
         """
+
+        def chosen(line: str) -> list[str]:
+            cells = [cell.strip() for cell in line.split("\t")]
+            return [cells[column] for column in columns]
+
         lines = [
             line.strip()
             for file in find(pattern)
             for line in file.read_text("utf-8").split("\n")[1:]
         ]
-        cells = [[cell.strip() for cell in line.split("\t")] for line in lines if line]
-        return [[row[column] for column in columns] for row in cells]
+        return [chosen(line) for line in lines if line]
 
     if collection == "xnli" and split == "train":
         return _table(
@@ -213,10 +219,12 @@ def _treebanks(paths: Iterable[Path], language: str) -> bytes:
     for path in paths:
         with open(path, encoding="utf-8", newline="\n") as file:
             sentences = tagged_sentences(file, language)
-            texts.append(
-                "\n".join("".join(f"{word}\t{tag}\n" for word, tag in one) for one in sentences)
-            )
+            texts.append("\n".join(map(_tagged_lines, sentences)))
     return "\n".join(filter(None, texts)).encode("utf-8")
+
+
+def _tagged_lines(sentence: Sequence[tuple[str, str]]) -> str:
+    return "".join(f"{word}\t{tag}\n" for word, tag in sentence)
 
 
 def _tydiqa(content: dict, language: str) -> bytes:

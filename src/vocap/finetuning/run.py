@@ -27,7 +27,7 @@ from vocap.finetuning.features import (
 )
 from vocap.finetuning.scores import DESCRIPTION, PREDICTIONS, Predictions, score, write_predictions
 from vocap.finetuning.settings import Recipe, Setting
-from vocap.finetuning.tasks import DataSet, Example, Selection, Task
+from vocap.finetuning.tasks import DataSet, Examples, Selection, Task
 from vocap.model_folder import CONFIG, WEIGHTS, longest_input, read_config, refuse_causal
 from vocap.training import checkpoints, loop
 from vocap.training.distributed import StopRequest, own_device
@@ -82,8 +82,11 @@ def build_model(
     # which models are saved
     made_up = {*loaded["missing_keys"], *(name for name, *_ in loaded["mismatched_keys"])}
     prefix = f"{model.base_model_prefix}."
-    own = [name for name in made_up if name.startswith(prefix) and "pooler" not in name.split(".")]
-    own = [name for name, _ in model.named_parameters() if name in own]
+    own = [
+        name
+        for name, _ in model.named_parameters()
+        if name in made_up and name.startswith(prefix) and "pooler" not in name.split(".")
+    ]
     if own:
         raise VocapError(
             f"{folder}: the weights lack {own[0]} in the shape that config.json says (one of "
@@ -160,7 +163,7 @@ class Tuner(nn.Module):
 def predict(
     tuner: Tuner,
     features: Features,
-    examples: Sequence[Example],
+    examples: Examples,
     task: Task,
     dtype: torch.dtype = torch.float32,
 ) -> Predictions:
@@ -198,10 +201,7 @@ def _outputs(tuner: Tuner, features: Features, dtype: torch.dtype) -> list[tuple
             outputs = [logits.cpu().numpy() for logits in tuner(batch)]
         if tuner.kind == "spans":
             lengths = batch.attention.sum(1)
-            parts = [
-                [row[:length] for row, length in zip(logits, lengths, strict=True)]
-                for logits in outputs
-            ]
+            parts = [_without_padding(logits, lengths) for logits in outputs]
         else:
             counts = [1] * len(numbers)
             if tuner.kind == "tags":
@@ -210,6 +210,11 @@ def _outputs(tuner: Tuner, features: Features, dtype: torch.dtype) -> list[tuple
         for number, *own in zip(numbers, *parts, strict=True):
             found[number] = tuple(own)
     return found
+
+
+def _without_padding(logits: np.ndarray, lengths: np.ndarray) -> list[np.ndarray]:
+    """The rows of [b, t], each cut to its length."""
+    return [row[:length] for row, length in zip(logits, lengths, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -251,6 +256,7 @@ class FineTuning(loop.Loop):
     the best mean score.
     """
 
+    model: Tuner
     progress: TuningProgress
     batches: LengthBatches
 
@@ -259,7 +265,7 @@ class FineTuning(loop.Loop):
         job: Job,
         tuner: Tuner,
         train: Features,
-        choosing: Sequence[tuple[DataSet, Features, Sequence[Example]]],
+        choosing: Sequence[tuple[DataSet, Features, Examples]],
         made_of: dict[str, Any],
         checkpoint_every: int,
     ) -> None:
@@ -273,8 +279,13 @@ class FineTuning(loop.Loop):
         )
         self.model, self.choosing, self.made_of = tuner, choosing, made_of
         self.set_precision(recipe.precision, tuner.model.device)
-        adam = {"betas": recipe.betas, "eps": recipe.epsilon, "weight_decay": recipe.weight_decay}
-        self.optimizer = loop.build_optimizer(tuner, setting.learning_rate, **adam)
+        self.optimizer = loop.build_optimizer(
+            tuner,
+            setting.learning_rate,
+            betas=recipe.betas,
+            eps=recipe.epsilon,
+            weight_decay=recipe.weight_decay,
+        )
         self.warmup = int(recipe.warmup * self.steps)
         self.progress = TuningProgress()
         self.best: dict[str, Tensor] = {}
@@ -391,7 +402,8 @@ def finetune(job: Job, threads: int, checkpoint_every: int, keep: bool = False) 
         model = build_model(
             job.model, task.kind, len(task.labels), job.setting.seed, job.pretrained
         )
-        tuner = Tuner(model.to(device), task.kind, job.recipe.pooling)
+        model.to(device)  # type: ignore[arg-type]  # its wrapper's type takes no self
+        tuner = Tuner(model, task.kind, job.recipe.pooling)
         log.info("%s parameters on %s", f"{sum(p.numel() for p in tuner.parameters()):,}", device)
         training = start(job, inputs, tuner, checkpoint_every)
         training.restore()
@@ -410,7 +422,8 @@ def check_inputs(job: Job, inputs: Inputs) -> None:
     """
     again = f"run vocap encode again with --tokenizer {job.model}"
     config = refuse_causal(job.model, read_config(job.model))
-    longest, length = longest_input(config), inputs.description["max_length"]
+    longest = longest_input(config)
+    length = inputs.description["max_length"]
     if longest is not None and length > longest:
         raise UsageError(
             f"{inputs.folder}: inputs of up to {length} ids, but {job.model} reads {longest}; "
@@ -419,7 +432,8 @@ def check_inputs(job: Job, inputs: Inputs) -> None:
     tokenizer = job.model / DEFINITION
     if tokenizer.exists() and file_sha256(tokenizer) != inputs.description["tokenizer"]:
         raise UsageError(f"{inputs.folder}: made with another tokenizer than {tokenizer}; {again}")
-    learnt, rows = tasks.training_set(job.training, job.rule), config.get("vocab_size")
+    learnt = tasks.training_set(job.training, job.rule)
+    rows = config.get("vocab_size")
     if rows is not None and (highest := int(inputs.load(learnt).tokens["ids"].max())) >= rows:
         raise UsageError(
             f"{inputs.folder}: {learnt.name} holds the id {highest}, the model has {rows} "
@@ -469,7 +483,9 @@ def write_all_predictions(training: FineTuning, job: Job, inputs: Inputs) -> Non
     held = tasks.choosing_sets(job.training, job.rule, inputs.sets)
     sets = dict.fromkeys([*tasks.predicted_sets(job.training), *held])
     with replacing_directory(job.output / PREDICTIONS) as folder:
-        for found in [found for found in sets if found.name in inputs.sets]:
+        for found in sets:
+            if found.name not in inputs.sets:
+                continue
             examples = inputs.read_examples(job.xtreme, found)
             predictions = predict(
                 training.model, inputs.load(found), examples, found.task, training.dtype

@@ -9,9 +9,11 @@ label a line for pairs, for sentences a tag a line and a blank line after each;
 import csv
 import json
 import shutil
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,7 +29,8 @@ from vocap.finetuning.tasks import (
     HELD_OUT,
     TASKS,
     DataSet,
-    Example,
+    Examples,
+    Question,
     Task,
     development,
     is_labelled,
@@ -74,22 +77,23 @@ def write_predictions(folder: Path, found: DataSet, predictions: Predictions) ->
             json.dump(predictions, file, indent=1)
             file.write("\n")
         elif found.task.kind == "tags":
-            file.writelines(
-                "".join(f"{tag}\n" for tag in sentence) + "\n" for sentence in predictions
-            )
+            for sentence in predictions:
+                file.writelines(f"{tag}\n" for tag in sentence)
+                file.write("\n")
         else:
             file.writelines(f"{label}\n" for label in predictions)
     return path
 
 
-def read_predictions(folder: Path, found: DataSet, examples: Sequence[Example]) -> Predictions:
+def read_predictions(folder: Path, found: DataSet, examples: Examples) -> Predictions:
     """Read a file of `write_predictions`, or a foreign submission, for exactly these examples.
 
     Raises VocapError naming file, line and remedy for a file that is missing or
     malformed, a label that the task does not have, and for examples left out, or
     predictions of others.
     """
-    path, kind = prediction_path(folder, found), found.task.kind
+    path = prediction_path(folder, found)
+    kind = found.task.kind
     if kind == "spans":
         answers = read_object(path, AGAIN)
         if wrong := {example.id for example in examples} ^ answers.keys():
@@ -110,11 +114,10 @@ def read_predictions(folder: Path, found: DataSet, examples: Sequence[Example]) 
         raise VocapError(
             f"{path}: not UTF-8 ({error.reason} at byte {error.start}); {AGAIN}"
         ) from None
-    # O is one of every tagging task, as of xTune's
-    known = {
-        *found.task.labels,
-        *(("", "O") if kind == "tags" else ()),
-    }
+    # O is a label of every tagging task, as of xTune's
+    known = set(found.task.labels)
+    if kind == "tags":
+        known |= {"", "O"}
     for number, label in enumerate(labels, 1):
         if label not in known:
             expected = ", ".join(found.task.labels)
@@ -142,7 +145,7 @@ def read_predictions(folder: Path, found: DataSet, examples: Sequence[Example]) 
 
 
 def score(
-    task: Task, language: str, examples: Sequence[Example], predictions: Predictions
+    task: Task, language: str, examples: Examples, predictions: Predictions
 ) -> dict[str, float]:
     """All measures of one language in percent, by their names in scores.tsv.
 
@@ -150,15 +153,15 @@ def score(
     where an example has no label, or predictions do not fit.
     """
     gold = _gold(task, examples)
-    if task.kind == "pairs":
-        return {"acc": metrics.accuracy(gold, predictions)}
+    if isinstance(predictions, dict):
+        return metrics.span_score(predictions, gold, task.words(language))
     if task.kind == "tags":
         return metrics.chunk_f1(gold, predictions)
-    return metrics.span_score(predictions, gold, task.words(language))
+    return {"acc": metrics.accuracy(gold, predictions)}
 
 
 def parts(
-    task: Task, language: str, examples: Sequence[Example], predictions: Predictions
+    task: Task, language: str, examples: Examples, predictions: Predictions
 ) -> dict[str, np.ndarray]:
     """Contribution of each example to the measures: float64 [examples, 2], numerators
     and denominators.
@@ -167,14 +170,14 @@ def parts(
     where both are 0. Raises ScoringError as `score`.
     """
     gold = _gold(task, examples)
-    if task.kind == "tags":
-        correct, predicted, expected = metrics.chunk_counts(gold, predictions).T
-        return {"f1": np.stack([2.0 * correct, 1.0 * predicted + expected], axis=1)}
-    if task.kind == "pairs":
-        columns = {"acc": metrics.label_hits(gold, predictions)}
-    else:
+    if isinstance(predictions, dict):
         exact_match, f1 = metrics.answer_scores(predictions, gold, task.words(language)).T
         columns = {"exact_match": exact_match, "f1": f1}
+    elif task.kind == "tags":
+        correct, predicted, expected = metrics.chunk_counts(gold, predictions).T
+        return {"f1": np.stack([2.0 * correct, 1.0 * predicted + expected], axis=1)}
+    else:
+        columns = {"acc": metrics.label_hits(gold, predictions)}
     return {
         name: np.stack([values, np.ones(len(values))], axis=1) for name, values in columns.items()
     }
@@ -188,7 +191,7 @@ def ratio(sums: np.ndarray) -> np.ndarray:
     )
 
 
-def _gold(task: Task, examples: Sequence[Example]) -> list | dict[str, list[str]]:
+def _gold(task: Task, examples: Examples) -> Any:
     """The label of each pair, the tags of each sentence, or the answers to each
     question by its id.
     """
@@ -201,12 +204,16 @@ def _gold(task: Task, examples: Sequence[Example]) -> list | dict[str, list[str]
         )
     if task.kind != "spans":
         return [example[-1] for example in examples]
-    answers = {example.id: [answer.text for answer in example.answers] for example in examples}
+    answers = {example.id: _texts(example) for example in examples}
     if twice := len(examples) - len(answers):
         raise metrics.ScoringError(
             f"{twice} questions share an id with another; answers need distinct ids"
         )
     return answers
+
+
+def _texts(question: Question) -> list[str]:
+    return [answer.text for answer in question.answers]
 
 
 def read_runs(folders: Sequence[Path]) -> tuple[dict[Setting, Path], dict[str, Any]]:
@@ -260,11 +267,13 @@ def score_runs(
         folders = {setting: run / PREDICTIONS / found.task.name for setting, run in runs.items()}
         there = [prediction_path(one, found).exists() for one in folders.values()]
         if not any(there) or found.file(folder) is None:
-            absent += [found.language] * (found.split == "test")
+            if found.split == "test":
+                absent.append(found.language)
             continue
         examples = found.read(folder)
         if not all(map(is_labelled, examples)):
-            blank += [found.language] * (found.split == "test")
+            if found.split == "test":
+                blank.append(found.language)
             continue
         for setting, one in folders.items():
             predictions = read_predictions(one, found, examples)
@@ -297,6 +306,7 @@ def choose(scores: Sequence[Score]) -> Choice:
     for row in sorted(scores):
         table.setdefault(row[:2], {})[row.seed, row.language] = row.value
     wanted = sorted({key for values in table.values() for key in values})
+    means = {}
     for (rate, epochs), values in table.items():
         if lacking := [seed for seed, language in wanted if (seed, language) not in values]:
             raise VocapError(
@@ -304,10 +314,7 @@ def choose(scores: Sequence[Score]) -> Choice:
                 "others of that "
                 "seed have; run it too: settings are compared over the same seeds"
             )
-    means = {
-        setting: float(np.mean([values[key] for key in wanted]))
-        for setting, values in table.items()
-    }
+        means[rate, epochs] = float(np.mean([values[key] for key in wanted]))
     best = max(table, key=means.__getitem__)
     return Choice(*best, tuple(dict.fromkeys(seed for seed, _ in wanted)), means)
 
@@ -421,8 +428,7 @@ def write_outcome(outcome: Outcome, out: Path) -> None:
         for (rate, epochs, seed), run in outcome.runs.items():
             if (rate, epochs) == (said["learning_rate"], said["epochs"]):
                 shutil.copytree(run / PREDICTIONS / said["task"], folder / str(seed))
-    rows = ([getattr(row, name) for name in SCORE_COLUMNS] for row in outcome.scores)
-    write_tsv(out / SCORES, SCORE_COLUMNS, rows)
+    write_tsv(out / SCORES, SCORE_COLUMNS, map(attrgetter(*SCORE_COLUMNS), outcome.scores))
     write_tsv(out / SUMMARY, SUMMARY_COLUMNS, outcome.summary)
     write_json(out / SELECTION, said)
 
@@ -447,9 +453,16 @@ def read_table(path: Path, columns: Sequence[str]) -> pandas.DataFrame:
     """
     texts = dict.fromkeys({"language", "split", "metric"}.intersection(columns), str)
     numbers = dict.fromkeys(set(columns) - texts.keys(), float)
-    layout = {"sep": "\t", "quoting": csv.QUOTE_NONE, "keep_default_na": False}
     try:
-        return pandas.read_csv(path, usecols=columns, dtype=texts, converters=numbers, **layout)
+        return pandas.read_csv(
+            path,
+            sep="\t",
+            quoting=csv.QUOTE_NONE,
+            keep_default_na=False,
+            usecols=columns,
+            dtype=texts,
+            converters=numbers,
+        )
     except (FileNotFoundError, ValueError) as error:
         reason = "no such file" if isinstance(error, FileNotFoundError) else error
         raise VocapError(f"{path}: {reason}; {AGAIN}") from None
@@ -500,8 +513,11 @@ def average(folders: Sequence[Path]) -> dict[str, Any]:
     seeds = {tuple(sorted(by_seed[task])) for task in tasks}
     spread = None
     if len(seeds) == 1:
-        runs = [{task: by_seed[task][seed] for task in tasks} for seed in min(seeds)]
-        spread = deviation(list(map(metrics.paper_average, runs)))
+
+        def average_of(seed: float) -> float:
+            return metrics.paper_average({task: by_seed[task][seed] for task in tasks})
+
+        spread = deviation(list(map(average_of, min(seeds))))
     return {
         "average": metrics.paper_average({task: means[task] for task in tasks}) if tasks else None,
         "std": spread,
@@ -572,9 +588,8 @@ def paired_bootstrap(
         whole[language], sampled[language] = means[0], means[1:]
     whole[""], sampled[""] = (np.mean(list(found.values()), axis=0) for found in (whole, sampled))
     found = {}
-    for language, differences in (
-        (name, both[:, 0] - both[:, 1]) for name, both in sampled.items()
-    ):
+    for language, means in sampled.items():
+        differences = means[:, 0] - means[:, 1]
         low, high = np.quantile(differences, [0.025, 0.975])
         side = min(np.count_nonzero(differences <= 0), np.count_nonzero(differences >= 0))
         p = min(1.0, 2 * (side + 1) / (samples + 1))
@@ -602,24 +617,24 @@ def compare_models(folder: Path, first: Path, second: Path, samples: int, seed: 
         )
 
     # parts of every example, by model, measure and language, an array a seed
-    tables = {
-        path: {metric: {code: [] for code in languages} for metric in task.metrics}
-        for path in models
-    }
-    for found in (DataSet(task, "test", code) for code in languages):
+    tables: dict[tuple[Path, str, str], list[np.ndarray]] = defaultdict(list)
+    for code in languages:
+        found = DataSet(task, "test", code)
         examples = found.read(folder)
         for path, selection in models.items():
             for run in selection["seeds"]:
                 predictions = read_predictions(path / PREDICTIONS / str(run), found, examples)
-                for metric, values in parts(task, found.language, examples, predictions).items():
-                    tables[path][metric][found.language].append(values)
+                for metric, values in parts(task, code, examples, predictions).items():
+                    tables[path, metric, code].append(values)
+
+    def stacked(path: Path, metric: str) -> dict[str, np.ndarray]:
+        return {code: np.stack(tables[path, metric, code]) for code in languages}
+
     rows = []
     for metric in task.metrics:
-        stacked = [
-            {code: np.stack(runs) for code, runs in tables[path][metric].items()}
-            for path in (first, second)
-        ]
-        differences = paired_bootstrap(*stacked, samples=samples, seed=seed, parallel=task.parallel)
+        differences = paired_bootstrap(
+            stacked(first, metric), stacked(second, metric), samples, seed, task.parallel
+        )
         rows += [
             (language or ALL, metric, *difference) for language, difference in differences.items()
         ]

@@ -263,14 +263,14 @@ class Supply:
         """
         if path := wanted.file(self.xtreme):
             return path
-        path = next(iter(wanted.candidates()), None)
-        if path and self.download and collection_of(path):
-            self.fetched.add(path)
-        elif path and assume:
-            self.assumed.add(path)
+        name = next(iter(wanted.candidates()), None)
+        if name and self.download and collection_of(name):
+            self.fetched.add(name)
+        elif name and assume:
+            self.assumed.add(name)
         else:
             return None
-        return self.xtreme / path
+        return self.xtreme / name
 
     def to_bring(self) -> list[str]:
         """The folders under `xtreme` that the user has to provide."""
@@ -344,10 +344,11 @@ def make_grid(settings: Finetuning, own: Collection[str], assume: bool = False) 
     wanted = settings.tuned(own)
     if not wanted:
         return Grid(None)
-    if why := settings.folder_lacks(assume):
+    if (why := settings.folder_lacks(assume)) or settings.xtreme is None:
         return Grid(None, left_out=[("fine-tuning", f"{why}; bring XTREME's download/ folder")])
     xtreme = Path(settings.xtreme)
-    grid = Grid(xtreme, supply=Supply(xtreme, settings.download))
+    supply = Supply(xtreme, settings.download)
+    grid = Grid(xtreme, supply=supply)
 
     # models that are there, or made by this run
     for name, entry in wanted.items():
@@ -363,19 +364,21 @@ def make_grid(settings: Finetuning, own: Collection[str], assume: bool = False) 
     # trainings with their files, and their tasks that can be tested
     for training in settings.trainings():
         learnt = DataSet(first_task(training), "train", ENGLISH)
-        absent = grid.supply.find(learnt) is None  # so nothing of it is brought yet
+        absent = supply.find(learnt) is None  # so nothing of it is brought yet
         sets = [learnt, *tasks.predicted_sets(training)]
-        paths = {one: grid.supply.find(one, assume and absent) for one in sets}
+        paths = {one: supply.find(one, assume and absent) for one in sets}
         found = {one: path for one, path in paths.items() if path is not None}
-        if why := _untrainable(grid.supply, training, settings, found):
+        if why := _untrainable(supply, training, settings, found):
             grid.left_out.append((f"fine-tuning on {training}", why))
             continue
         tested = {each.task.name for each in found if each.split == "test"}
-        for task in [task for task in TRAININGS[training] if task in settings.chosen()]:
+        for task in TRAININGS[training]:
+            if task not in settings.chosen():
+                continue
             if task in tested:
                 grid.tasks.append(task)
                 grid.files[training] = sorted(
-                    {path for path in found.values() if grid.supply.is_made(path)}
+                    {path for path in found.values() if supply.is_made(path)}
                 )
             else:
                 grid.left_out.append((f"task {task}", f"no test file in {xtreme}"))
@@ -408,7 +411,9 @@ def _untrainable(
             f"no development file to choose by in {supply.xtreme}; bring one, or change "
             "finetuning.selection"
         )
-    for each in [each for each in choosing if each.split == "test" and each in found]:
+    for each in choosing:
+        if each.split != "test" or each not in found:
+            continue
         with suppress(VocapError):  # of an unreadable file, which the job of its inputs reports
             if not all(map(tasks.is_labelled, each.read(supply.xtreme))):
                 return (

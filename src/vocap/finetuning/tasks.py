@@ -21,18 +21,32 @@ from itertools import groupby, islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from pydantic import ConfigDict, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from vocap.errors import UsageError, VocapError
 from vocap.finetuning.metrics import Words, mlqa_words, squad_words
 
 ENGLISH = "en"  # the language of every training file that is read
-Split = Literal["train", "dev", "test"]
-SPLITS: tuple[Split, ...] = ("train", "dev", "test")
+SPLITS = ("train", "dev", "test")
 ENTITIES = ("B-LOC", "B-ORG", "B-PER", "I-LOC", "I-ORG", "I-PER", "O")
 UPOS = (
-    *("ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM"),
-    *("PART", "PRON", "PROPN", "PUNCT", "SCONJ", "SYM", "VERB", "X"),
+    "ADJ",
+    "ADP",
+    "ADV",
+    "AUX",
+    "CCONJ",
+    "DET",
+    "INTJ",
+    "NOUN",
+    "NUM",
+    "PART",
+    "PRON",
+    "PROPN",
+    "PUNCT",
+    "SCONJ",
+    "SYM",
+    "VERB",
+    "X",
 )
 TABLE = ("{task}/{split}-{language}.tsv",)
 METRICS = {"pairs": ("acc",), "tags": ("f1",), "spans": ("f1", "exact_match")}  # by kind
@@ -74,13 +88,13 @@ class Task:
     training: str = ""
     recipe: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
     label: str = ""
-    files: Mapping[Split, tuple[str, ...]] = field(
+    files: Mapping[str, tuple[str, ...]] = field(
         default_factory=lambda: dict.fromkeys(SPLITS, TABLE), repr=False, compare=False
     )
     words: Callable[[str], Words] = field(
         default=lambda language: squad_words, repr=False, compare=False
     )
-    rows: Mapping[Split, Mapping[str, int]] = field(default_factory=dict, repr=False, compare=False)
+    rows: Mapping[str, Mapping[str, int]] = field(default_factory=dict, repr=False, compare=False)
     parallel: bool = False
     chooses: bool = True
     bytes_per_row: int = 200
@@ -94,7 +108,7 @@ class Task:
         """The measures that count, by their names in scores.tsv; the first chooses."""
         return METRICS[self.kind]
 
-    def languages_of(self, split: Split) -> tuple[str, ...]:
+    def languages_of(self, split: str) -> tuple[str, ...]:
         """The languages that have this split."""
         return {"train": (ENGLISH,), "dev": self.dev_languages, "test": self.languages}.get(
             split, ()
@@ -119,11 +133,11 @@ def first_task(training: str) -> Task:
     return TASKS[TRAININGS[training][0]]
 
 
-def _known_rows() -> dict[str, dict[Split, dict[str, int]]]:
+def _known_rows() -> dict[str, dict[str, dict[str, int]]]:
     """The rows of the published files by task, split and language: pairs, sentences or
     questions.
     """
-    rows: dict[str, dict[Split, dict[str, int]]] = {}
+    rows: dict[str, dict[str, dict[str, int]]] = {}
     for line in Path(__file__).with_name("rows.tsv").read_text("utf-8").splitlines()[1:]:
         task, split, language, count = line.split("\t")
         rows.setdefault(task, {}).setdefault(split, {})[language] = int(count)
@@ -257,6 +271,8 @@ class Question(NamedTuple):
 
 
 Example = Pair | Sentence | Question
+# of one file: all of one class, which the kind of its task tells and a type cannot
+Examples = Sequence[Any]
 
 
 def is_labelled(example: Example) -> bool:
@@ -297,7 +313,8 @@ class DataSet:
         Parts of a training file are in that file. Training files of tagging tasks have
         a place in every language of the task, for the correlation study.
         """
-        task, split = self.task, "train" if self.split in (KEPT, HELD_OUT) else self.split
+        task = self.task
+        split = "train" if self.split in (KEPT, HELD_OUT) else self.split
         own = split == "train" and task.kind == "tags" and self.language in task.languages
         if not own and self.language not in task.languages_of(split):
             return []
@@ -311,7 +328,17 @@ class DataSet:
         """Its file under the XTREME folder, plain or with `.xz`; None if missing."""
         return next(filter(Path.is_file, map(xtreme.joinpath, self.candidates())), None)
 
-    def read(self, xtreme: Path) -> list[Example]:
+    def present_file(self, xtreme: Path) -> Path:
+        """As `file`; raises VocapError, with the remedy, for one that is missing."""
+        path = self.file(xtreme)
+        if path is None:
+            name = next(iter(self.candidates()), self.name)
+            raise VocapError(
+                f"{xtreme / name}: no such file, nor one with .xz; download it into this folder"
+            )
+        return path
+
+    def read(self, xtreme: Path) -> Examples:
         """Its examples, in the order of the file: `Pair`, `Sentence` or `Question`, by
         the task's kind.
 
@@ -319,12 +346,8 @@ class DataSet:
         VocapError, naming the file, the line and the remedy, for a file that is missing
         or not as it should be.
         """
-        path, blank = self.file(xtreme), self.split == "test"
-        if path is None:
-            name = next(iter(self.candidates()), self.name)
-            raise VocapError(
-                f"{xtreme / name}: no such file, nor one with .xz; download it into this folder"
-            )
+        path = self.present_file(xtreme)
+        blank = self.split == "test"
         if self.task.kind != "spans":
             read = read_pairs if self.task.kind == "pairs" else read_sentences
             return read(path, self.task.labels, blank)
@@ -380,14 +403,16 @@ def read_pairs(path: Path, labels: Sequence[str], blank: bool = False) -> list[P
                 f"header; {AGAIN}"
             )
     if is_quoted(rows):  # fields without a quote stay
-        rows = [
-            [field[1:-1].replace('""', '"') if field.startswith('"') else field for field in row]
-            for row in rows
-        ]
+        rows = [list(map(_unquoted, row)) for row in rows]
     tags = _labels(
         path, [(number, "".join(row[2:])) for number, row in enumerate(rows, 1)], labels, blank
     )
     return [Pair(row[0], row[1], tag) for row, tag in zip(rows, tags, strict=True)]
+
+
+def _unquoted(field: str) -> str:
+    """The text of a field that Python's csv module wrote."""
+    return field[1:-1].replace('""', '"') if field.startswith('"') else field
 
 
 def is_quoted(rows: Sequence[Sequence[str]]) -> bool:
@@ -415,26 +440,28 @@ def read_sentences(path: Path, labels: Sequence[str], blank: bool = False) -> li
     has it, where each word has its language before it.
     """
     lines = read_lines(path)
-    rows = [(number, *line.split("\t")) for number, line in enumerate(lines, 1) if line]
-    for number, *cells in rows:
+    rows = [(number, line.split("\t")) for number, line in enumerate(lines, 1) if line]
+    for number, cells in rows:
         if len(cells) > 2 or len(cells) < 2 - blank:
             raise VocapError(
                 f"{path}, line {number}: {len(cells)} columns, not word and tag with a tab "
                 f"between; {AGAIN}"
             )
-    if all(RAW.match(word) for _, word, *_ in rows):
+    if all(RAW.match(cells[0]) for _, cells in rows):
+        number, cells = rows[0]
         raise VocapError(
-            f"{path}, line {rows[0][0]}: {rows[0][1]!r} has its language before it, as all words "
+            f"{path}, line {number}: {cells[0]!r} has its language before it, as all words "
             "here; "
             "run XTREME's script on this raw file"
         )
-    tags = iter(_labels(path, [(number, "".join(tag)) for number, _, *tag in rows], labels, blank))
+    cells_of_tags = [(number, "".join(cells[1:])) for number, cells in rows]
+    tags = iter(_labels(path, cells_of_tags, labels, blank))
     sentences = []
     for is_sentence, group in groupby(lines, bool):
         if is_sentence:
             words = tuple(line.partition("\t")[0] for line in group)
-            own = tuple(islice(tags, len(words)))
-            sentences.append(Sentence(words, None if own[0] is None else own))
+            own = tuple(tag for tag in islice(tags, len(words)) if tag is not None)
+            sentences.append(Sentence(words, own or None))
     return sentences
 
 
@@ -471,14 +498,32 @@ def _check_blanks(
 
 
 # the objects of SQuAD's JSON, with the keys that are read
-_STRICT = {"__config__": ConfigDict(strict=True)}
-_Answer = create_model("_Answer", text=(str, ...), answer_start=(int, ...), **_STRICT)
-_Question = create_model(
-    "_Question", id=(str, ...), question=(str, ...), answers=(list[_Answer], ...), **_STRICT
-)
-_Paragraph = create_model("_Paragraph", context=(str, ...), qas=(list[_Question], ...), **_STRICT)
-_Article = create_model("_Article", paragraphs=(list[_Paragraph], ...), **_STRICT)
-_Squad = create_model("_Squad", data=(list[_Article], ...), **_STRICT)
+class _Strict(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+
+class _Answer(_Strict):
+    text: str
+    answer_start: int
+
+
+class _Question(_Strict):
+    id: str
+    question: str
+    answers: list[_Answer]
+
+
+class _Paragraph(_Strict):
+    context: str
+    qas: list[_Question]
+
+
+class _Article(_Strict):
+    paragraphs: list[_Paragraph]
+
+
+class _Squad(_Strict):
+    data: list[_Article]
 
 
 def read_questions(path: Path, blank: bool = False, unique: bool = True) -> list[Question]:
@@ -552,18 +597,18 @@ def development(training: str, rule: Selection) -> Development:
             f"{', '.join(SELECTIONS)}"
         )
     task = next(TASKS[name] for name in TRAININGS[training] if TASKS[name].chooses)
-    split, languages = "dev", (ENGLISH,)
+    split = "dev"
+    languages: tuple[str, ...] = (ENGLISH,)
     if task.dev_languages and rule == "paper":
-        languages, files = (
-            task.dev_languages,
-            f"the development files of all languages of {task.name}",
-        )
+        languages = task.dev_languages
+        files = f"the development files of all languages of {task.name}"
     elif task.dev_languages:
         files = f"the English development file of {task.name}"
     elif rule == "paper":
         split, files = "test", "the English test file"
     else:
-        split, files = HELD_OUT, "questions held out of the English training file"
+        split = HELD_OUT
+        files = "questions held out of the English training file"
     return Development(task.name, split, languages, task.metrics[0], f"chosen on {files}")
 
 

@@ -51,7 +51,8 @@ def load_causal(folder: Path, device: torch.device) -> CausalModel:
     Raises VocapError for a folder without either, for another kind of model, and for
     weights that are damaged or no safetensors.
     """
-    config, definition = read_config(folder), folder / EXPORTED[0]
+    config = read_config(folder)
+    definition = folder / EXPORTED[0]
     if not is_causal(config):
         raise VocapError(
             f"{folder}: no causal model, which alone has a code length; name the folder of one"
@@ -61,16 +62,21 @@ def load_causal(folder: Path, device: torch.device) -> CausalModel:
     encoder, special = load_tokenizer(definition, file_sha256(definition))
     transformers.utils.logging.disable_progress_bar()  # of the weights, in the middle of ours
     try:
-        safe = {"local_files_only": True, "trust_remote_code": False, "use_safetensors": True}
         model = transformers.AutoModelForCausalLM.from_pretrained(
-            folder, dtype=torch.float32, **safe
+            folder,
+            dtype=torch.float32,
+            local_files_only=True,
+            trust_remote_code=False,
+            use_safetensors=True,
         )
     except (MemoryError, torch.OutOfMemoryError):
         raise
     except Exception as error:  # the library raises exceptions of any class for a foreign folder
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise VocapError(f"{folder}: no usable model ({reason:.300}); {REMEDY}") from None
-    if (rows := model.get_input_embeddings().weight.shape[0]) < encoder.size:
+    # torch types what a module holds as a tensor or a module
+    rows = model.get_input_embeddings().weight.shape[0]  # type: ignore[index]
+    if rows < encoder.size:
         raise VocapError(
             f"{folder}: a model of {rows} rows for a tokenizer of {encoder.size} ids; take its own"
         )
@@ -115,10 +121,8 @@ def token_bits(found: CausalModel, lines: Sequence[Sequence[int]]) -> np.ndarray
         for place, (row, start, end, begin) in enumerate(batch):
             ids[place, : end - start] = lines[row][start:end]
             predicted[place, begin - start : end - start] = True
-        given, asked = (
-            torch.from_numpy(ids).to(model.device),
-            torch.from_numpy(predicted).to(model.device),
-        )
+        given = torch.from_numpy(ids).to(model.device)
+        asked = torch.from_numpy(predicted).to(model.device)
         # the bits of the predicted ones
         logits = model(input_ids=given, use_cache=False).logits[:, :-1][asked[:, 1:]].float()
         logits[:, never] = -torch.inf
@@ -133,7 +137,8 @@ def code_lines(found: CausalModel, lines: Sequence[str]) -> tuple[np.ndarray, in
     """Bits and UTF-8 bytes of each line, float64 [2, lines]; tokens predicted, and
     bytes of unknown characters.
     """
-    ids, special = found.encoder.encode_batch(list(lines)), found.special
+    ids = found.encoder.encode_batch(list(lines))
+    special = found.special
     unknown = np.array(
         [
             len(unknown_characters(found.encoder, line).encode()) if special.unk in row else 0
@@ -163,7 +168,7 @@ def spread_lines(path: Path, most: int) -> list[str]:
 
 def measure(
     folder: Path, texts: Mapping[tuple[str, str], Path], most: int, threads: int, output: Path
-) -> tuple[str, dict[str, float]]:
+) -> tuple[str, Mapping[str, float]]:
     """Write the table `output`, and beside it the bits and bytes of each line (`.npz`).
 
     `texts`: files by part ("heldout", "parallel") and language, of which `most` lines

@@ -33,14 +33,12 @@ SHORTEST = 8  # ids of a block: the two around it and a few to learn from
 FORMAT = 1
 SHARE = 0.15  # of a block's tokens
 # below the first: <mask>; below the second: a random id; else as it is
-AS_MASK, AS_RANDOM = (
-    0.8,
-    0.9,
-)
+AS_MASK = 0.8
+AS_RANDOM = 0.9
 DECK = 1 << 18  # slots divided among the languages at a time; the rarest of the paper's 86 gets 120
 HELDOUT_SEED = 0  # held-out blocks have the same masks for every model and seed
 DESCRIPTION = "description.json"
-COLUMNS = {
+COLUMNS: dict[str, np.dtype] = {
     "": np.dtype("<u4"),
     "-ends": np.dtype("<i8"),
     "-bytes": np.dtype("<u4"),
@@ -73,7 +71,8 @@ class SpecialIds:
         """The ids that are never masked, drawn or predicted by a masked model,
         rising.
         """
-        return sorted({self.bos, self.pad, self.eos, self.unk, self.mask, *self.others} - {None})
+        ids = {self.bos, self.pad, self.eos, self.unk, self.mask, *self.others}
+        return sorted(number for number in ids if number is not None)
 
     def never_predicted(self, causal: bool) -> list[int]:
         """The ids that are no target, rising: a causal model predicts the end of a
@@ -228,12 +227,7 @@ def load_data(
     # their shares, and a digest of all for checkpoints
     n = _sizes(used, by, weights)
     first = used[0].description
-    described = {
-        found.language: json.dumps(found.description, sort_keys=True).encode() for found in used
-    }
-    digests = {
-        language: hashlib.sha256(text).hexdigest()[:16] for language, text in described.items()
-    }
+    digests = {found.language: _digest(found.description) for found in used}
     return Data(
         [found.language for found in used],
         [found.train for found in used],
@@ -244,6 +238,11 @@ def load_data(
         first["length"],
         {"tokenizer": digest, "data": digests, "n": n},
     )
+
+
+def _digest(description: Mapping[str, Any]) -> str:
+    text = json.dumps(description, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _sizes(used: Sequence, by: str, weights: Path | None) -> list[float]:
@@ -308,6 +307,7 @@ def mask_tokens(
     the e tokens that are not special, u uniform in [0, 1); 80 % of them become <mask>,
     10 % an id drawn uniformly from those that are not special, 10 % stay.
     """
+    assert vocabulary.special.mask is not None  # which a masked model is refused without
     eligible = np.flatnonzero(vocabulary.ordinary(ids))
     count = int(SHARE * len(eligible) + random.random())
     places = np.sort(random.choice(eligible, count, replace=False))
@@ -412,7 +412,8 @@ def assemble(
     width = max(map(len, blocks))
     input_ids = np.full((len(blocks), width), vocabulary.special.padding, np.int64)
     positions, targets, rows = [], [], []
-    for row, (ids, random) in enumerate(zip(blocks, randoms or [None] * len(blocks), strict=True)):
+    masking: Iterable[np.random.Generator | None] = randoms or [None] * len(blocks)
+    for row, (ids, random) in enumerate(zip(blocks, masking, strict=True)):
         if random is None:
             seen, places, hidden = ids, np.arange(len(ids) - 1), ids[1:]
         else:
@@ -451,12 +452,8 @@ class TrainingBatches:
         ranks: int = 1,
         causal: bool = False,
     ) -> None:
-        self.languages, self.vocabulary, self.seed, self.causal = (
-            languages,
-            vocabulary,
-            seed,
-            causal,
-        )
+        self.languages, self.vocabulary = languages, vocabulary
+        self.seed, self.causal = seed, causal
         self.batch, self.micro_batch, self.rank, self.ranks = batch, micro_batch, rank, ranks
         self.order = Order([len(blocks) for blocks in languages], q, seed)
 

@@ -10,7 +10,7 @@ alone, so that a new loss is written in one place.
 from abc import abstractmethod
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Annotated, Any, ClassVar, Literal, Union
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, Union
 
 from pydantic import BaseModel, ConfigDict, Field, GetPydanticSchema, TypeAdapter
 from pydantic_core import core_schema
@@ -24,6 +24,7 @@ FullSoftmaxFraction = Annotated[
     ),
 ]
 
+Count = TypeVar("Count", int, float)  # of targets; a mean is no whole number
 LOGITS = 2**28  # logits that a loss over V' holds at once, at most
 
 
@@ -55,7 +56,7 @@ class LossSettings(BaseModel):
         return getattr(self, "finish", 0.0)
 
     @abstractmethod
-    def candidates(self, vocabulary: int, targets: int) -> int:
+    def candidates(self, vocabulary: int, targets: Count) -> Count:
         """The largest |V'| of a call with so many targets: rows of W that take part."""
 
     def mean_candidates(self, vocabulary: int, targets: float) -> float:
@@ -68,21 +69,17 @@ class LossSettings(BaseModel):
         """
         module, _, name = self.computation.partition(".")
         loss = getattr(import_module(f"vocap.pretraining.losses.{module}"), name)
-        return loss(
-            vocabulary,
-            excluded,
-            **({"counts": counts} if self.weighed else {}),
-            **self.options(),
-            **common,
-        )
+        if self.weighed:
+            common["counts"] = counts
+        return loss(vocabulary, excluded, **self.options(), **common)
 
     def options(self) -> dict[str, Any]:
         """The settings as arguments of the computation."""
         return self.model_dump(exclude={"kind", "finish"})
 
-    def check(self, words: int) -> str | None:
+    def check(self, words: float) -> str | None:
         """The reason why the loss does not fit a vocabulary of so many words (special
-        tokens left out), if any.
+        tokens left out; infinite where unknown), if any.
         """
         return None
 
@@ -90,7 +87,8 @@ class LossSettings(BaseModel):
         """Bytes of logits held at once and of copied rows of W, with gradients; `half`:
         products of 16 bits.
         """
-        candidates, size = self.candidates(vocabulary, targets), 2 if half else 4
+        candidates = self.candidates(vocabulary, targets)
+        size = 2 if half else 4
         # of the full softmax, which copies W for 16 bits alone
         chunk = getattr(self, "chunk", None)
         held = min(targets, chunk or max(1, LOGITS // candidates))
@@ -267,9 +265,9 @@ def parse_loss(value: Any) -> LossSettings:
     return _adapter().validate_python({"kind": value} if isinstance(value, str) else value)
 
 
-def _adapter() -> TypeAdapter:
+def _adapter() -> TypeAdapter[LossSettings]:
     """All losses that are registered now, distinguished by `kind`."""
-    losses = Union[tuple(LOSSES.values())]  # noqa: UP007
+    losses: Any = Union[tuple(LOSSES.values())]  # noqa: UP007
     return TypeAdapter(Annotated[losses, Field(discriminator="kind")])
 
 

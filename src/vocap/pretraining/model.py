@@ -10,6 +10,7 @@ All tie the table W [V, d] to the output layer.
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import torch
 import transformers
@@ -20,7 +21,7 @@ from vocap.files.io import replacing_directory
 from vocap.pretraining.data import SpecialIds
 from vocap.pretraining.settings import Shape
 from vocap.tokenizer_files import CHAT_TEMPLATE, EXPORTED
-from vocap.tokenizer_files.encoders import load_encoder
+from vocap.tokenizer_files.encoders import parse_encoder
 
 TOKENIZER = "tokenizer.json"
 
@@ -53,12 +54,12 @@ class MaskedLanguageModel(nn.Module):
         return head.layer_norm(nn.functional.gelu(head.dense(rows)))
 
     @property
-    def decoder_weight(self) -> nn.Parameter:
+    def decoder_weight(self) -> Tensor:
         """W [V, d], the tied table."""
         return self.transformer.get_output_embeddings().weight
 
     @property
-    def decoder_bias(self) -> nn.Parameter:
+    def decoder_bias(self) -> Tensor:
         """b [V]."""
         return self.transformer.get_output_embeddings().bias
 
@@ -75,12 +76,15 @@ class CausalLanguageModel(nn.Module):
     on it, probabilities do not. The exported model is without it.
     """
 
+    decoder_bias: Tensor
+
     def __init__(self, shape: Shape, vocabulary: int, special: SpecialIds):
         super().__init__()
         self.shape, self.vocabulary, self.special = shape, vocabulary, special
         self.layers = transformers.LlamaModel(self._config(1))  # whose table of one row is replaced
         self.layers.embed_tokens = nn.Embedding(vocabulary, shape.width)
-        self.inwards, self.outwards = nn.Identity(), nn.Identity()
+        self.inwards: nn.Module = nn.Identity()
+        self.outwards: nn.Module = nn.Identity()
         if shape.width != shape.hidden:
             self.inwards = nn.Linear(shape.width, shape.hidden, bias=False)
             self.outwards = nn.Linear(shape.hidden, shape.width, bias=False)
@@ -120,7 +124,7 @@ class CausalLanguageModel(nn.Module):
         return self.outwards(outputs.last_hidden_state.flatten(0, 1).index_select(0, positions))
 
     @property
-    def decoder_weight(self) -> nn.Parameter:
+    def decoder_weight(self) -> Tensor:
         """W [V, d], the tied table."""
         return self.layers.embed_tokens.weight
 
@@ -133,9 +137,12 @@ class CausalLanguageModel(nn.Module):
         rounding.
         """
         state = {f"model.{name}": weight for name, weight in self.layers.state_dict().items()}
-        table, half = self.decoder_weight, self.shape.width != self.shape.hidden
-        state["model.embed_tokens.weight"] = table @ self.inwards.weight.T if half else table
-        state["lm_head.weight"] = table @ self.outwards.weight if half else table
+        table = self.decoder_weight
+        half = self.shape.width != self.shape.hidden
+        state["model.embed_tokens.weight"] = (
+            table @ self.inwards.get_parameter("weight").T if half else table
+        )
+        state["lm_head.weight"] = table @ self.outwards.get_parameter("weight") if half else table
         with torch.device("meta"):
             model = transformers.LlamaForCausalLM(self._config(self.vocabulary, tied=not half))
         model.load_state_dict(state, assign=True)
@@ -159,7 +166,7 @@ def build_model(
     if causal:
         return CausalLanguageModel(shape, vocabulary, special)
     # a masked one: XLM-R's layout, or ELECTRA's with a table of its own width
-    common = {
+    common: dict[str, Any] = {
         "vocab_size": vocabulary,
         "hidden_size": shape.hidden,
         "num_hidden_layers": shape.layers,
@@ -177,7 +184,7 @@ def build_model(
         "tie_word_embeddings": True,
     }
     if shape.width == shape.hidden:
-        positions = shape.positions + special.pad + 1  # XLM-R counts them from pad + 1
+        positions = shape.positions + special.padding + 1  # XLM-R counts them from pad + 1
         return MaskedLanguageModel(
             transformers.XLMRobertaForMaskedLM(
                 transformers.XLMRobertaConfig(max_position_embeddings=positions, **common)
@@ -198,11 +205,12 @@ def export_model(model: LanguageModel, tokenizer: Path, output: Path) -> None:
     VocapError where the tokenizer is missing or has another number of ids than the
     model has rows.
     """
-    if not (tokenizer / TOKENIZER).is_file():
+    definition = tokenizer / TOKENIZER
+    if not definition.is_file():
         raise VocapError(
             f"{tokenizer}: no {TOKENIZER} there; name the huggingface/ folder of the tokenizer"
         )
-    ids = len(load_encoder(tokenizer / TOKENIZER).ids)
+    ids = len(parse_encoder(definition.read_bytes(), definition).ids)
     rows = model.decoder_weight.shape[0]
     if ids != rows:
         raise VocapError(

@@ -263,7 +263,7 @@ def read_recipe(path: Path | None, text: str | None) -> Recipe:
         raise UsageError("give either --settings or --settings-json")
     where = "--settings-json" if path is None else str(path)
     try:
-        values = json.loads(text) if path is None else read_yaml(path)
+        values = json.loads(text or "") if path is None else read_yaml(path)
         return Recipe.model_validate(
             {key: value for key, value in values.items() if key != "tokenizer"}
         )
@@ -317,7 +317,8 @@ def count_parameters(shape: Shape, vocabulary: int, causal: bool = False) -> int
     if width == hidden:
         positions, projections = shape.positions + 2, 0
     else:
-        positions, projections = shape.positions, (width + 1) * hidden
+        positions = shape.positions
+        projections = (width + 1) * hidden
     head = (hidden + 1) * width + 2 * width
     return (
         vocabulary * (width + 1)

@@ -128,7 +128,7 @@ def load_tokenizer(model: str | Path, sha256: str | bool) -> tuple[Encoder, Spec
             "has it"
         )
     return encoder, SpecialIds(
-        **{role: ids.get(role) for role in ("bos", "pad", "eos", "unk", "mask")}, others=others
+        ids.get("bos"), ids.get("pad"), ids["eos"], ids.get("unk"), ids.get("mask"), others
     )
 
 
@@ -183,15 +183,23 @@ class _Part:
 
     def _write(self, blocks: Sequence[Block]) -> None:
         """Add blocks; an id that does not fit in its type raises OverflowError."""
-        ids, sizes, unknown = zip(*blocks, strict=True) if blocks else ((), (), ())
+        if not blocks:
+            return
+        ids, sizes, unknown = zip(*blocks, strict=True)
         ends = self.lengths[""] + np.cumsum([len(one) for one in ids])
-        columns = ([number for one in ids for number in one], ends, sizes, unknown)
+        columns: tuple[Sequence[int] | np.ndarray, ...] = (
+            [number for one in ids for number in one],
+            ends,
+            sizes,
+            unknown,
+        )
         for suffix, values in zip(COLUMNS, columns, strict=True):
             self.files[suffix].write(np.asarray(values, COLUMNS[suffix]).tobytes())
             self.lengths[suffix] += len(values)
 
     def add(self, texts: list[str]) -> None:
-        sentences, sizes = self.encoder.encode_batch(texts), [len(text.encode()) for text in texts]
+        sentences = self.encoder.encode_batch(texts)
+        sizes = [len(text.encode()) for text in texts]
         unknown = [
             len(unknown_characters(self.encoder, text).encode()) if self.unk in ids else 0
             for text, ids in zip(texts, sentences, strict=True)

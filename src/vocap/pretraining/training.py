@@ -65,6 +65,7 @@ class Training(Loop):
     the start.
     """
 
+    model: LanguageModel
     progress: PretrainingProgress
 
     def __init__(
@@ -78,21 +79,31 @@ class Training(Loop):
             device
         )
         # the loss, and the output bias that it starts from
-        special, unigram = (
-            data.special.never_predicted(recipe.causal),
-            recipe.output_bias == "unigram",
-        )
+        special = data.special.never_predicted(recipe.causal)
+        unigram = recipe.output_bias == "unigram"
         counts = text.unigram_counts(data) if recipe.loss.weighed or unigram else None
-        common = {"counts": counts, "seed": seed, "steps": recipe.steps, "device": device}
-        self.loss = build_loss(recipe.loss, data.vocabulary, special, **common)
+        self.loss = build_loss(
+            recipe.loss,
+            data.vocabulary,
+            special,
+            counts=counts,
+            seed=seed,
+            steps=recipe.steps,
+            device=device,
+        )
         with torch.no_grad():
             self.model.decoder_bias.fill_(self.loss.initial_bias)
-            if unigram:
+            if unigram and counts is not None:
                 self.model.decoder_bias.copy_(log_frequencies(counts, special))
         distributed.agree(self.model.parameters())
         # optimizer and data
-        adam = {"betas": recipe.betas, "eps": recipe.epsilon, "weight_decay": recipe.weight_decay}
-        self.optimizer = build_optimizer(self.model, recipe.learning_rate, **adam)
+        self.optimizer = build_optimizer(
+            self.model,
+            recipe.learning_rate,
+            betas=recipe.betas,
+            eps=recipe.epsilon,
+            weight_decay=recipe.weight_decay,
+        )
         ids = text.Vocabulary(data.vocabulary, data.special)
         self.batches = text.TrainingBatches(
             data.train,
@@ -288,8 +299,9 @@ class Validation:
             with torch.autocast(device.type, dtype, enabled=dtype != torch.float32):
                 hidden = encode(model, batch, device)
             targets = torch.from_numpy(batch.targets).to(device)
-            weight, bias = model.decoder_weight, model.decoder_bias
-            found = exact_loss(hidden, weight, bias, targets, self.special)
+            found = exact_loss(
+                hidden, model.decoder_weight, model.decoder_bias, targets, self.special
+            )
             nats, ranked = (values.double().cpu().numpy() for values in found)
             columns = (nats, np.ones(len(ranked)), ranked == 1, 1 / ranked)
             sums += [np.bincount(languages, values, len(self.languages)) for values in columns]
@@ -385,10 +397,8 @@ def check(recipe: Recipe, data: text.Data) -> None:
     """Raise UsageError for settings that do not fit the data, or the number of
     processes.
     """
-    special, words = (
-        data.special,
-        data.vocabulary - len(data.special.never_predicted(recipe.causal)),
-    )
+    special = data.special
+    words = data.vocabulary - len(special.never_predicted(recipe.causal))
     lacking = [
         role for role in ("bos", "pad", "eos", "unk", "mask") if getattr(special, role) is None
     ]
@@ -464,10 +474,10 @@ def description(training: Training, tokenizer: Path) -> dict[str, Any]:
     """The content of description.json: settings, size, device and versions."""
     recipe = training.recipe
     parameters = paper_parameters(recipe.shape, training.data.vocabulary, recipe.causal)
-    device, encoder = (
-        training.device,
-        load_encoder(tokenizer / text.EXPORT) if recipe.causal else None,
-    )
+    device = training.device
+    measure = {}
+    if recipe.causal:
+        measure["bits_per_byte"] = CODE_LENGTH[is_lossless(load_encoder(tokenizer / text.EXPORT))]
     return {
         "tokenizer": tokenizer.name,
         "tokenizer_sha256": training.data.fingerprint["tokenizer"],
@@ -478,7 +488,7 @@ def description(training: Training, tokenizer: Path) -> dict[str, Any]:
         "settings": recipe.model_dump(mode="json", exclude={"tokenizer", "seed"}),
         "seed": training.seed,
         "precision": str(training.dtype).removeprefix("torch."),
-        **({"bits_per_byte": CODE_LENGTH[is_lossless(encoder)]} if encoder else {}),
+        **measure,
         "device": torch.cuda.get_device_name(device) if device.type == "cuda" else "CPU",
         "processes": world_size(),
         "versions": {

@@ -52,7 +52,7 @@ class Point:
         return self.status == OK
 
 
-def parse_sizes(value: object) -> object:
+def parse_sizes(value: object) -> list[int]:
     """Sizes as a list, or as the text `first:last:step` (both ends included).
 
     >>> parse_sizes("1000:3000:1000")
@@ -115,10 +115,13 @@ def read_points(path: str | Path) -> list[Point]:
     points: list[Point] = []
     for line, row in enumerate(read_tsv(path, required=("size", "alp", "status")), start=2):
         where = f"{path}, line {line}"
+        alp, heldout, tokens = (_real(where, column, row.get(column)) for column in COLUMNS[2:5])
         point = Point(
             whole_number(where, "size", row["size"]),
             whole_number(where, "pieces", row["pieces"]) if row.get("pieces") else None,
-            *(_real(where, column, row.get(column)) for column in COLUMNS[2:5]),
+            alp,
+            heldout,
+            tokens,
             row["status"],
         )
         if point.ok and point.alp is None:
@@ -197,12 +200,12 @@ def outline(points: Sequence[Point]) -> Outline | None:
     knee = find_knee(
         np.array([point.size for point in reached]), np.array([point.alp for point in reached])
     )
-    heldout = [point for point in reached if point.alp_heldout is not None]
+    heldout = {point: point.alp_heldout for point in reached if point.alp_heldout is not None}
     return Outline(
         start=points[first],
         knee=None if knee is None else reached[knee],
         end=points[last],
-        best_heldout=max(heldout, key=lambda point: point.alp_heldout, default=None),
+        best_heldout=max(heldout, key=heldout.__getitem__, default=None),
         start_reason=points[first - 1].status if first else "the smallest size asked for",
         end_reason=points[last + 1].status
         if last + 1 < len(points)
@@ -343,14 +346,14 @@ def read_sizes(path: str | Path) -> Sizes:
         raise VocapError(
             f"{path}: {len(sizes)} T in it; a choice needs two or more (vocap joint --curve)"
         )
-    texts = {
-        total: {(row.language, row.lines, row.bytes) for row in found.values()}
-        for total, found in sizes.items()
-    }
-    first = next(iter(texts))
-    for total, text in texts.items():
-        if text != texts[first]:
-            named = min(text ^ texts[first])[0]
+
+    def text_of(total: int) -> set[tuple[str, int, int]]:
+        return {(row.language, row.lines, row.bytes) for row in sizes[total].values()}
+
+    first = next(iter(sizes))
+    for total in sizes:
+        if differing := text_of(total) ^ text_of(first):
+            named = min(differing)[0]
             raise VocapError(
                 f"{path}: T = {total} and T = {first} are of different text ({named}); measure "
                 "all on one"

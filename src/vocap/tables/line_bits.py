@@ -4,6 +4,7 @@ files and arithmetic.
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
@@ -35,14 +36,11 @@ def write_lengths(path: str | Path, lengths: Mapping[tuple[str, str], np.ndarray
     """Write bits and bytes of lines, [2, lines], by part ("heldout", "parallel") and
     language.
     """
+    arrays: dict[str, Any] = {
+        f"{part}/{code}": found.astype(np.float32) for (part, code), found in lengths.items()
+    }
     with replacing(Path(path), "wb") as file:
-        np.savez(
-            file,
-            **{
-                f"{part}/{code}": found.astype(np.float32)
-                for (part, code), found in lengths.items()
-            },
-        )
+        np.savez(file, **arrays)
 
 
 def read_lengths(path: str | Path, part: str) -> dict[str, np.ndarray]:
@@ -74,11 +72,9 @@ def paired_differences(
     drawn anew in each language, the same for all.
     """
     names = list(lengths)
-    shared = [
-        code
-        for code in next(iter(lengths.values()), ())
-        if all(code in own for own in lengths.values())
-    ]
+    shared = list(next(iter(lengths.values()), ()))
+    for own in lengths.values():
+        shared = [code for code in shared if code in own]
     if not shared:
         return {}
     random = np.random.default_rng(seed)
@@ -100,6 +96,5 @@ def paired_differences(
             drawn[start : start + rows] += sums[:, :-1] / sums[:, -1:] / len(shared)
     drawn -= drawn[:, [int(means.argmin())]]
     low, high = np.quantile(drawn, [(1 - WITHIN) / 2, (1 + WITHIN) / 2], axis=0)
-    return {
-        name: tuple(map(float, found)) for name, *found in zip(names, means, low, high, strict=True)
-    }
+    found = zip(means.tolist(), low.tolist(), high.tolist(), strict=True)
+    return dict(zip(names, found, strict=True))

@@ -52,7 +52,8 @@ class PieceIndex:
     def strings(self, pieces: np.ndarray) -> list[str]:
         """The text of these pieces (numbers below P)."""
         text = self.text.tobytes()
-        starts, stops = self.offsets[pieces].tolist(), self.offsets[np.asarray(pieces) + 1].tolist()
+        starts = self.offsets[pieces].tolist()
+        stops = self.offsets[np.asarray(pieces) + 1].tolist()
         return [text[start:stop].decode() for start, stop in zip(starts, stops, strict=True)]
 
 
@@ -69,11 +70,11 @@ def build(sizes: list[int], vocabularies: Iterable[Iterable[str]]) -> PieceIndex
     held one at a time.
     """
     number: dict[str, int] = {}
-    members = []
-    for pieces in vocabularies:
-        members.append(
-            np.array([number.setdefault(piece, len(number)) for piece in pieces], np.int32)
-        )
+
+    def numbered(pieces: Iterable[str]) -> np.ndarray:
+        return np.array([number.setdefault(piece, len(number)) for piece in pieces], np.int32)
+
+    members = list(map(numbered, vocabularies))
     present = np.zeros((len(number), len(sizes) + 2), np.int8)
     for rank, ids in enumerate(members, start=1):
         present[ids, rank] = 1

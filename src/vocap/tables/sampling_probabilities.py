@@ -152,7 +152,8 @@ def read_weights(path: str | Path) -> dict[str, float]:
     """
     weights: dict[str, float] = {}
     for line, row in enumerate(read_tsv(path, ("language", "n")), start=2):
-        language, where = row["language"], f"{path}, line {line}"
+        language = row["language"]
+        where = f"{path}, line {line}"
         if not CODE.fullmatch(language):
             raise VocapError(
                 f"{where}: {language!r} is not a language code; use letters, digits, - and _"
@@ -189,9 +190,8 @@ def reference_lines(parallel: Mapping[str, Sequence[str]], language: str) -> tup
     >>> reference_lines({"en": ["one", "two", ""], "de": ["eins", "", "drei"]}, "de")
     (['eins'], 3)
     """
-    pairs = zip(
-        parallel.get(language, ()), parallel.get(reference_language(parallel), ()), strict=False
-    )
+    reference = reference_language(parallel) or ENGLISH
+    pairs = zip(parallel.get(language, ()), parallel.get(reference, ()), strict=False)
     shared = [(own, other) for own, other in pairs if own and other]
     return [own for own, _ in shared], sum(len(other.encode("utf-8")) for _, other in shared)
 

@@ -79,7 +79,8 @@ def sums_wide(dtype: torch.dtype) -> bool:
     """Whether this torch adds products of `dtype` on a GPU to a sum in float32, found
     by a trial.
     """
-    one, total = torch.ones(16, 16, dtype=dtype, device="cuda"), torch.ones(16, 16, device="cuda")
+    one = torch.ones(16, 16, dtype=dtype, device="cuda")
+    total = torch.ones(16, 16, device="cuda")
     try:
         torch.addmm(total, one, one, out_dtype=torch.float32, out=total)
     except (RuntimeError, TypeError):
@@ -95,7 +96,8 @@ def own_device() -> Iterator[torch.device]:
     One lock file per user and GPU marks the GPUs in use by vocap, until its process
     ends; other programs are not seen. Waits where all are in use.
     """
-    count, local = torch.cuda.device_count(), int(os.environ.get("LOCAL_RANK", 0))
+    count = torch.cuda.device_count()
+    local = int(os.environ.get("LOCAL_RANK", 0))
     if not torch.cuda.is_available():
         yield torch.device("cpu")
         return

@@ -12,7 +12,7 @@ import sys
 import time
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from itertools import islice
@@ -30,13 +30,11 @@ from vocap.training import checkpoints
 from vocap.training.distributed import Stopped, StopRequest, rank, working_precision, world_size
 
 FILE = "metrics.jsonl"
-ADAM = {"betas": (0.9, 0.98), "eps": 1e-6, "weight_decay": 0.01}  # XLM-R's
+ADAM: dict[str, Any] = {"betas": (0.9, 0.98), "eps": 1e-6, "weight_decay": 0.01}  # XLM-R's
 BAD_STEPS = 10  # in a row, without a finite loss and gradient, that end a run
 # of fp16's gradients at first, and good steps until it doubles: InfoXLM's
-SCALE, SCALE_STEPS = (
-    128.0,
-    128,
-)
+SCALE = 128.0
+SCALE_STEPS = 128
 
 
 @dataclass
@@ -68,7 +66,7 @@ def build_optimizer(model: nn.Module, lr: float, **changes: Any) -> torch.optim.
     return torch.optim.AdamW(model.parameters(), lr=lr, fused=True, **ADAM | changes)
 
 
-def prefetch(batches: Any, first: int, last: int) -> Iterator[Any]:
+def prefetch(batches: Any, first: int, last: int) -> Generator[Any, None, None]:
     """What `batches.step` gives for the steps from `first` to `last`, the next two made
     in a thread.
     """
@@ -195,8 +193,13 @@ class Loop(ABC):
         progress = self.progress
         self.model.train()
         batches = prefetch(self.batches, progress.step, self.steps)
-        often = {"mininterval": 0.5 if sys.stderr.isatty() else 30, "disable": rank() > 0}
-        bar = tqdm(total=self.steps, initial=progress.step, unit="step", **often)
+        bar = tqdm(
+            total=self.steps,
+            initial=progress.step,
+            unit="step",
+            mininterval=0.5 if sys.stderr.isatty() else 30,
+            disable=rank() > 0,
+        )
         saved = progress.step
         try:
             for batch in batches:

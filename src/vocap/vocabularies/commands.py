@@ -6,12 +6,13 @@ save.
 
 import json
 from collections import deque
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import sentencepiece
@@ -37,6 +38,9 @@ from vocap.unigram.alp import corpus_alp
 from vocap.unigram.text_settings import COVERAGE, XLM_R
 from vocap.unigram.training_text import count_characters
 from vocap.vocabularies import REVISION
+
+if TYPE_CHECKING:
+    from vocap.unigram.ladder import Rung
 
 file = click.Path(dir_okay=False, path_type=Path)
 folder = click.Path(file_okay=False, path_type=Path)
@@ -76,6 +80,7 @@ def train(size, train_path, heldout, models, point, coverage, threads, settings)
         return
     encoder = SentencePieceEncoder(sentencepiece.SentencePieceProcessor(model_proto=model))
     on_train = corpus_alp(encoder, read_named(train_path))
+    assert on_train is not None  # a text without lines reaches no size
     on_heldout = corpus_alp(encoder, read_named(heldout))
     _write_model(models / f"{size}.model", model)
     heldout_alp = on_heldout.alp if on_heldout else None
@@ -259,7 +264,9 @@ def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, seeds, 
             frequencies_at_the_end(read_named(train), words.required) if seeds == "words" else None
         )
         with closing(
-            train_sizes(words, missing, coverage, threads, arithmetic, ending=ending)
+            train_sizes(  # type: ignore[type-var]  # a generator
+                words, missing, coverage, threads, arithmetic, ending=ending
+            )
         ) as rungs:
             rows |= {point.size: point for point in _write_models(rungs, models)}
         record = {"made_of": made_of, "points": [asdict(rows[size]) for size in sorted(rows)]}
@@ -289,11 +296,12 @@ def _kept_points(models: Path, made_of: list) -> dict[int, Point]:
     }
 
 
-def _write_models(rungs, models: Path) -> list:
+def _write_models(rungs: "Iterable[Rung]", models: Path) -> list[Point]:
     """Write each model as it comes; returns the points. A full disk ends it at once,
     not after the last size.
     """
-    points, writes = [], deque()
+    points: list[Point] = []
+    writes: deque[Future[None]] = deque()
     with ThreadPoolExecutor(WRITERS) as writers:
         for rung in rungs:
             while writes and (writes[0].done() or len(writes) == MOST_WRITES):

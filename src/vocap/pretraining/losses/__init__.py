@@ -69,11 +69,11 @@ def build_loss(
     ------
     UsageError : for settings that do not fit the vocabulary or the machine
     """
-    common = {"seed": seed, "device": device}
-    built = loss.build(vocabulary, excluded, counts=counts, **common)
+    built = loss.build(vocabulary, excluded, counts=counts, seed=seed, device=device)
     if not loss.full_softmax_fraction:
         return built
     if steps is None:
         raise ValueError("a last part with the full softmax needs the number of steps")
     last = round(loss.full_softmax_fraction * steps)
-    return FullSoftmaxAtEnd(built, FullSoftmax(vocabulary, excluded, **common), steps - last)
+    full = FullSoftmax(vocabulary, excluded, seed=seed, device=device)
+    return FullSoftmaxAtEnd(built, full, steps - last)

@@ -83,10 +83,8 @@ def exact_loss(
     bytes of scores.
     """
     step = max(1, HELD // (weight.shape[0] * 4))
-    hidden, out = (
-        hidden.to(weight.dtype),
-        torch.tensor(list(excluded), dtype=torch.int64, device=weight.device),
-    )
+    hidden = hidden.to(weight.dtype)
+    out = torch.tensor(list(excluded), dtype=torch.int64, device=weight.device)
     nats = torch.empty(len(targets), dtype=weight.dtype, device=weight.device)
     ranks = torch.empty(len(targets), dtype=torch.int64, device=weight.device)
     with torch.autocast(weight.device.type, enabled=False):

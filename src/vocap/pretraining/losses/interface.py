@@ -241,7 +241,8 @@ class _BlockLoss(torch.autograd.Function):
             if block.start == block.stop:
                 continue
             # the loss of the block, and the gradient of its logits
-            rows, columns = h[block.start : block.stop], block.columns
+            rows = h[block.start : block.stop]
+            columns = block.columns
             table = w if columns is None else w.index_select(0, columns)
             biases = b if columns is None else b.index_select(0, columns)
             part, gradient, sums = logit_loss(rows @ table.T, biases, block.targets)
@@ -274,9 +275,9 @@ class _BlockLoss(torch.autograd.Function):
         if (
             torch._C._autograd._get_current_graph_task_keep_graph()
         ):  # another backward pass may follow
-            return *(gradient * scale for gradient in ctx.gradients), *(None,) * 4
+            return *(gradient * scale for gradient in ctx.gradients), None, None, None, None
         gradients, ctx.gradients = ctx.gradients, None
-        return *(gradient.mul_(scale) for gradient in gradients), *(None,) * 4
+        return *(gradient.mul_(scale) for gradient in gradients), None, None, None, None
 
 
 def _add(logits: Tensor, bias: Tensor) -> Tensor:
