@@ -209,9 +209,9 @@ def fast_occurrences(
             addend[edge - base] = alpha[i] * through * factor
         # Once more with logarithms, where a probability left the range
         smallest, largest = 1.0, 1.0
-        for i in range(n + 1):
-            smallest = min(smallest, min(alpha[i], beta[i]))
-            largest = max(largest, max(alpha[i], beta[i]))
+        for place in range(n + 1):
+            smallest = min(smallest, min(alpha[place], beta[place]))
+            largest = max(largest, max(alpha[place], beta[place]))
         if not (smallest > SMALLEST and largest < LARGEST):
             times = np.float64(frequency[t])
             own = addend[low - base :]
@@ -464,8 +464,8 @@ def walk_side_by_side(
     """Both passes over the types from `begin` to `stop`, two types at a time.
 
     Each step of a walk waits for the one before, so a processor has time for the steps
-    of another type. A type in which a rounding was in doubt is walked again. `total`
-    gets alpha at the end of each type.
+    of another type. A type in which a rounding was in doubt is walked again at the end.
+    `total` gets alpha at the end of each type.
     """
     end = first.size - 1
     base = index(first[end - start[stop - 1] - size[stop - 1]])
@@ -480,6 +480,7 @@ def walk_side_by_side(
     while middle < stop and first[end - start[middle]] > half:
         middle += 1
     a, b = begin, middle
+    total[: stop - begin] = np.nan
     if middle < stop:
         walk_a = begin_walk(first, start, size, a, alpha_a, beta_a)
         walk_b = begin_walk(first, start, size, b, alpha_b, beta_b)
@@ -495,57 +496,27 @@ def walk_side_by_side(
                 )
             left_a, left_b = left_a - steps, left_b - steps
             if left_a == 0:
-                total[a - begin] = alpha_a[walk_a[2]]
-                if walk_a[5] > 0:
-                    total[a - begin] = walk_with_care(
-                        first,
-                        start,
-                        size,
-                        a,
-                        piece,
-                        length,
-                        score,
-                        until,
-                        after,
-                        alpha_a,
-                        beta_a,
-                        base,
-                    )
+                if walk_a[5] == 0:
+                    total[a - begin] = alpha_a[walk_a[2]]
                 a += 1
                 if a == middle:
                     break
                 walk_a = begin_walk(first, start, size, a, alpha_a, beta_a)
                 left_a = walk_a[1] - walk_a[0]
             if left_b == 0:
-                total[b - begin] = alpha_b[walk_b[2]]
-                if walk_b[5] > 0:
-                    total[b - begin] = walk_with_care(
-                        first,
-                        start,
-                        size,
-                        b,
-                        piece,
-                        length,
-                        score,
-                        until,
-                        after,
-                        alpha_b,
-                        beta_b,
-                        base,
-                    )
+                if walk_b[5] == 0:
+                    total[b - begin] = alpha_b[walk_b[2]]
                 b += 1
                 if b == stop:
                     break
                 walk_b = begin_walk(first, start, size, b, alpha_b, beta_b)
                 left_b = walk_b[1] - walk_b[0]
-    for t in range(a, middle):
-        total[t - begin] = walk_with_care(
-            first, start, size, t, piece, length, score, until, after, alpha_a, beta_a, base
-        )
-    for t in range(b, stop):
-        total[t - begin] = walk_with_care(
-            first, start, size, t, piece, length, score, until, after, alpha_b, beta_b, base
-        )
+    # types in doubt, and those left where the other walk came to its end first
+    for t in range(begin, stop):
+        if np.isnan(total[t - begin]):
+            total[t - begin] = walk_with_care(
+                first, start, size, t, piece, length, score, until, after, alpha_a, beta_a, base
+            )
 
 
 @kernel("float64(float32, float32)")
