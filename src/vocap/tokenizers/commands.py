@@ -171,10 +171,10 @@ def joint(
         text = whole_text(corpora, read_weights(weights), alpha, per)
     required = None
     if characters is not None:
-        required = count_shared_characters(
+        shared = count_shared_characters(
             characters, read_weights(weights), alpha, coverage, settings
         )
-        required = sorted({*required, *settings.required_chars})
+        required = sorted({*shared, *settings.required_chars})
     # every total of one descent, and the measures of each, for the curve
     facts = {
         "coverage": coverage,
@@ -442,7 +442,7 @@ def _write_curve(
         path = corpora / one.code / "heldout.txt"
         lines = list(filter(None, read_lines(path))) if path.is_file() else []
         if lines:
-            parts = [part for line in lines for part in added.split(line) if part]
+            parts = list(filter(None, chain.from_iterable(map(added.split, lines))))
             # each one a token
             apart.append(Counter(chain.from_iterable(map(added.findall, lines))))
             words.append(count_words([partial(iter, [parts])], rows.how))
