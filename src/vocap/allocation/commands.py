@@ -30,19 +30,20 @@ def _setting(name: str) -> Callable:
     description.
     """
     field = Allocation.model_fields[name]
+    description = field.description or ""
     # of a Literal; the types of one that may be None
     values = get_args(field.annotation) or [field.annotation]
     return click.option(
         f"--{name.replace('_', '-')}",
         type=values[0] if isinstance(values[0], type) else click.Choice(values),
         default=field.default,
-        help=f"{field.description[0].upper()}{field.description[1:]}.",
+        help=f"{description[0].upper()}{description[1:]}.",
     )
 
 
 def _shared(command: Callable) -> Callable:
     """The options of both commands."""
-    decorators = (
+    decorators: tuple[Callable[[Callable], Callable], ...] = (
         # files
         click.option(
             "--vocabularies",
@@ -81,9 +82,8 @@ def _shared(command: Callable) -> Callable:
         options.threads("Languages at a time, of rule pieces; the results do not depend on it."),
         options.text_options,
     )
-    for decorate in reversed(
-        decorators
-    ):  # as if written above the command one by one: --help shows this order
+    # as if written above the command one by one: --help shows this order
+    for decorate in reversed(decorators):
         command = decorate(command)
     return command
 

@@ -18,9 +18,8 @@ from vocap.tables.piece_index import NAME, PieceIndex, load_or_build
 # docs/allocation.md
 FACTOR = 2.0
 NAMED = 5  # languages in the message, on each side
-UNEVEN = (
-    "lines differ in length between languages"  # begins it; the report's first page looks for it
-)
+# begins the message; the report's first page looks for it
+UNEVEN = "lines differ in length between languages"
 
 
 @dataclass(frozen=True)
@@ -122,12 +121,11 @@ def uneven_lengths(lengths: Mapping[str, float], unit: str) -> list[str]:
     order = sorted(lengths, key=lambda language: (-lengths[language], language))
     longer = [language for language in order if lengths[language] >= FACTOR * middle]
     shorter = [language for language in reversed(order) if lengths[language] * FACTOR <= middle]
-    said = [
-        f"too {amount} for "
-        f"{listed([f'{code} ({lengths[code] / middle:.2g} times)' for code in languages], NAMED)}"
-        for amount, languages in (("many", longer), ("few", shorter))
-        if languages
-    ]
+    said = []
+    for amount, languages in (("many", longer), ("few", shorter)):
+        if languages:
+            times = [f"{code} ({lengths[code] / middle:.2g} times)" for code in languages]
+            said.append(f"too {amount} for {listed(times, NAMED)}")
     if not said:
         return []
     return [

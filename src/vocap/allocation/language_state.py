@@ -4,11 +4,11 @@ in a common numbering.
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from vocap.unigram.lattice import Lattice
 from vocap.unigram.segmentation import CANDIDATE, DROP
 from vocap.unigram.text_settings import TextSettings
 from vocap.unigram.word_types import WordTypes
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 TEXTS = "train", "heldout"
 TOKEN_PRICE = 32.0  # nats a token beside minus its log probability, while pieces are chosen
@@ -257,8 +260,8 @@ class LanguageStore:
             self._free -= size
             self._bytes[code], self._held[code] = size, language
         else:
-            self._held[code] = self._folder / f"{code}.npz"
-            np.savez(self._held[code], **arrays)
+            path = self._held[code] = self._folder / f"{code}.npz"
+            np.savez(path, **arrays)
 
     def get(self, code: str) -> Language:
         held = self._held[code]
@@ -284,11 +287,11 @@ class LanguageStore:
 
 
 def in_order(
-    items: Mapping[str, object], function: Callable, threads: int
-) -> Iterator[tuple[str, object]]:
+    items: Mapping[str, Item], function: Callable[[Item], Result], threads: int
+) -> Iterator[tuple[str, Result]]:
     """Key and `function(value)` in the order of the items, so many at a time."""
     with ThreadPoolExecutor(threads) as pool:
-        waiting = deque()
+        waiting: deque[tuple[str, Future[Result]]] = deque()
         for key, value in items.items():
             waiting.append((key, pool.submit(function, value)))
             if len(waiting) > threads:
@@ -311,7 +314,12 @@ def _flatten(value: Any, name: str = "") -> dict[str, Any]:
 def _restore(kind: type, held: Mapping[str, np.ndarray], name: str = "") -> Any:
     """The inverse of `_flatten`, for a dataclass of this kind."""
     if is_dataclass(kind):
-        return kind(*(_restore(field.type, held, f"{name}.{field.name}") for field in fields(kind)))
+        return kind(
+            *(
+                _restore(field.type, held, f"{name}.{field.name}")  # type: ignore[arg-type]  # a type
+                for field in fields(kind)
+            )
+        )
     return held[name] if kind is np.ndarray else held[name].item()
 
 
@@ -363,9 +371,8 @@ def play_round(
         used[numbers] = True
         loss[numbers] += weights[code] * nats  # the numbers of one language are distinct
         np.maximum.at(best, numbers, scores)
-    best[used & np.isneginf(best)] = best[
-        np.isfinite(best)
-    ].min()  # characters that EM has dropped everywhere
+    # characters that EM has dropped everywhere
+    best[used & np.isneginf(best)] = best[np.isfinite(best)].min()
     return Round(used, loss, best)
 
 

@@ -119,7 +119,8 @@ def grow_trunk(
     `texts`: word types by language; `required`: characters that are always pieces,
     beside those of the languages.
     """
-    most, parts, always = CHARACTERS // len(texts), [], set(required)
+    most, always = CHARACTERS // len(texts), set(required)
+    parts: list[WordTypes] = []
     with Steps("trunk", len(texts) + 2) as steps:
         for _, words in states.in_order(
             texts, lambda count: most_frequent_types(count(), most), threads
@@ -141,7 +142,8 @@ def _pool(parts: Sequence[WordTypes], weights: Sequence[float]) -> Rungs:
     lines = [words.sentences["train"] for words in parts]
     times = line_weights(weights, lines).tolist()
     corpus, state = descent.seed(join_word_types(zip(parts, times, strict=True)))
-    last, rungs = np.full(len(corpus.piece_place), -1, np.int16), []
+    last = np.full(len(corpus.piece_place), -1, np.int16)
+    rungs: list[np.ndarray] = []
     while True:
         for _ in range(descent.SUB_ITERATIONS):
             state = descent.expectation_maximisation(corpus, state, states.expect)
@@ -367,8 +369,9 @@ def _measured(folder: Path, model: states.Unigram) -> states.Unigram:
     """
     encoder = SentencePieceEncoder(SentencePieceProcessor(model_proto=model.model))
     files = (folder / f"{name}.txt" for name in states.TEXTS)
-    found = [corpus_alp(encoder, read_blocks(file)) for file in files if file.is_file()]
-    alp = [result.alp for result in found if result]
+    results = (corpus_alp(encoder, read_blocks(file)) for file in files if file.is_file())
+    found = list(filter(None, results))
+    alp = [result.alp for result in found]
     return replace(model, alp=alp, tokens_per_sentence=found[0].tokens_per_sentence)
 
 
@@ -460,9 +463,11 @@ def _count(source: Source, entry: LanguageInput, heldout: bool) -> WordTypes:
         raise VocapError(
             f"{files['train']}: no text; put some there, or leave out {entry.language}"
         )
+    if not entry.characters:
+        return words
     # the languages' tables tell whether they come from this text, read with these
     # settings
-    for character, count in words.required.items() if entry.characters else ():
+    for character, count in words.required.items():
         expected = entry.characters.get(character, 0.0) * words.sentences["train"]
         if not math.isclose(count, expected, rel_tol=1e-9):
             raise VocapError(
@@ -524,7 +529,8 @@ def branch(
         lambda language: states.estimate(language, OFFER_ROUNDS),
         threads,
     )
-    first = set(trunk.tokens[: min(int(core * capacity), capacity - np.count_nonzero(required))])
+    beside = capacity - int(np.count_nonzero(required))
+    first = set(trunk.tokens[: min(int(core * capacity), beside)])
     required = required | (now.used & np.array([piece in first for piece in pieces]))
     while now.size > capacity:
         last, size = now, max(capacity, int(BRANCH_RATE * now.size))

@@ -58,7 +58,7 @@ class Allocation(BaseModel):
         "encoding; more of "
         "them take fewer tokens on text of other domains, and lose likelihood (0.25 unless given)",
     )
-    rule: Literal[tuple(RULES)] = Field(
+    rule: Literal[tuple(RULES)] = Field(  # type: ignore[valid-type]  # RULES can be added to
         "paper",
         description="choice of sizes or pieces; "
         + "; ".join(f"{rule.name}: {rule.description}" for rule in RULES.values()),

@@ -177,9 +177,8 @@ def pose(
     """
     languages = inputs.languages
     q, weights = weigh(inputs, settings)
-    known = [which for which, entry in enumerate(languages) if entry.characters is not None]
     required = required_in_sample(
-        [languages[k].characters for k in known], [float(q[k]) for k in known], coverage
+        [entry.characters or {} for entry in languages], q.tolist(), coverage
     )
     problem = merge(
         [entry.language for entry in languages],
@@ -205,7 +204,8 @@ def weigh(inputs: Inputs, settings: Allocation) -> tuple[np.ndarray, np.ndarray]
     weights = q**settings.beta
     if settings.per == "line":
         return q, weights
-    unknown = [entry.language for entry in languages if not entry.characters]
+    characters = {entry.language: entry.characters or {} for entry in languages}
+    unknown = [language for language, counts in characters.items() if not counts]
     if unknown:
         raise UsageError(
             f"per: character needs the characters of every language, and {', '.join(unknown)} has "
@@ -213,7 +213,7 @@ def weigh(inputs: Inputs, settings: Allocation) -> tuple[np.ndarray, np.ndarray]
             "characters.tsv with a character; make it (vocap curve), leave the language out, or "
             "take per: line"
         )
-    lengths = np.array([math.fsum(entry.characters.values()) for entry in languages])
+    lengths = np.array([math.fsum(counts.values()) for counts in characters.values()])
     return q, weights * (lengths.mean() / lengths)
 
 
@@ -224,9 +224,7 @@ def assess(
 
     The bound is None where the smallest sizes alone do not fit.
     """
-    choices = {
-        rule.name: rule.choose(problem, settings) for rule in RULES.values() if not rule.needs_text
-    }
+    choices = {rule.name: rule.choose(problem, settings) for rule in RULES.values() if rule.choose}
     if any(choice.fitting is None for choice in choices.values()):
         return choices, None, {rule: Assessment(rule, None, None, None) for rule in choices}
     bound, smallest, found = upper_bound(problem), problem.objective([0] * len(problem.curves)), {}
@@ -315,7 +313,7 @@ def _slices(inputs, problem: Problem, choice: Choice, vocabulary: dict[str, list
     """Candidates for clipping: the new pieces of the last step, then every piece by its
     best score.
     """
-    if choice.last is not None:
+    if choice.last is not None and choice.fitting is not None:
         own, index = problem.curves[choice.last], inputs.languages[choice.last].index
         rank = choice.ranks[choice.last]
         before = Union(problem, choice.fitting)
@@ -425,9 +423,10 @@ def write_allocation(
         "chosen": asdict(solution.chosen),
         "other_rules": [asdict(other) for other in solution.others],
         "exhausted": solution.exhausted,
-        **({} if solution.lines is None else {"lines": solution.lines}),
-        "warnings": solution.warnings,
     }
+    if solution.lines is not None:
+        summary["lines"] = solution.lines
+    summary["warnings"] = solution.warnings
     texts = {
         "allocation.tsv": table_lines(
             [field.name for field in fields(Row)], map(astuple, solution.rows)
@@ -444,8 +443,8 @@ def write_allocation(
         for language, model in (models or {}).items():
             (folder / language / "models").mkdir(parents=True)
             (folder / language / "models" / f"{model.size}.model").write_bytes(model.model)
-            alps = [*model.alp, None][:2]  # None without held-out text
-            point = Point(model.size, model.size, *alps, model.tokens_per_sentence)
+            heldout = model.alp[1] if len(model.alp) > 1 else None
+            point = Point(model.size, model.size, model.alp[0], heldout, model.tokens_per_sentence)
             write_points(folder / language / "curve.tsv", [point])
         for name, lines in texts.items():
             file = stack.enter_context(replacing(output / name))

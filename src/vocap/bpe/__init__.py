@@ -7,7 +7,10 @@ chooses the merges for one text (`kernels`), `multilingual` for many languages;
 `continuing` trains on behind its merges: for `vocap trim` and `extend`.
 """
 
-UNITS = ("bytes", "characters")
+from typing import Literal, get_args
+
+Unit = Literal["bytes", "characters"]  # the symbols before any merge
+UNITS: tuple[Unit, ...] = get_args(Unit)
 SPLITS = ("words", "spaces", "gpt2", "o200k", "llama-3", "qwen")
 DIGITS = ("1", "3", "3-right", "none")
 REGEX = "regex"  # the name, in place of one of SPLITS, of an expression that the user gives

@@ -40,12 +40,10 @@ class Additions:
         """
         characters = self.characters[:count]
         wanted = self.known + count - len(characters)
-        merges = (
-            merges_for(self.merges, wanted, self.known)
-            if len(characters) == len(self.characters)
-            else ()
-        )
-        pairs = [(self.names[a], self.names[b]) for a, b, _ in np.asarray(merges).tolist()]
+        pairs = []
+        if len(characters) == len(self.characters):
+            merges = merges_for(self.merges, wanted, self.known).tolist()
+            pairs = [(self.names[a], self.names[b]) for a, b, _ in merges]
         return [*characters, *self.names[self.known : wanted]], pairs
 
 

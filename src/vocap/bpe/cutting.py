@@ -13,7 +13,7 @@ Nothing is known of a user's expression: it is applied to each line.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -126,7 +126,7 @@ class Cut:
         text, if `marked`.
         """
         if self.split == REGEX:
-            return self.regex
+            return self.regex or ""
         optional = f"{space}?" if self.split in _SPACED else ""
         numbers = NUMBERS[self.digits or "none"]
         numbers = optional + numbers if numbers.endswith("+") else numbers
@@ -277,7 +277,7 @@ def _classes(points: np.ndarray) -> np.ndarray:
 
 
 def _places_by_class(
-    store: np.ndarray, bounds: Sequence[int], expression: str
+    store: np.ndarray, bounds: np.ndarray, expression: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """`Cut.places`: Python applies the expression to the classes of characters.
 

@@ -35,7 +35,7 @@ class State(NamedTuple):
     """S symbols linked inside W words, the pairs of neighbours, the heaps that order
     them, and the merges so far.
 
-    Pair p has the key `keys[p]` and the weight `count[p]`; below 0 it is NEVER to be
+    Pair p has the key `keys[p]` and the weight `total[p]`; below 0 it is NEVER to be
     merged, or -2 less the number of its merge. `head[p]` begins the list (`place`,
     `further`) of its places; one that another merge has changed is passed over.
     `sibling[p]` is the next pair of the group, whose first is `first`. The heap of a
@@ -50,7 +50,7 @@ class State(NamedTuple):
     counts: np.ndarray  # int64 [W, 2]
     group: np.ndarray  # int32 [W]
     keys: np.ndarray  # uint64
-    count: np.ndarray
+    total: np.ndarray
     head: np.ndarray
     sibling: np.ndarray
     raised: np.ndarray
@@ -85,18 +85,14 @@ _KINDS = {
     "hashes": uint64[::1],
     "applied": int32[:, ::1],
     **dict.fromkeys(
-        ("count", "floor", "length", "divisor", "weight", "bounds", "waiting", "number"), int64[::1]
+        ("total", "floor", "length", "divisor", "weight", "bounds", "waiting", "number"), int64[::1]
     ),
 }
 STATE = types.NamedTuple([_KINDS.get(name, int32[::1]) for name in State._fields], State)
 
 
 # of a key: both symbols' places, their mask
-FIRST, SECOND, BITS = (
-    np.uint64(36),
-    np.uint64(8),
-    (1 << 28) - 1,
-)
+FIRST, SECOND, BITS = np.uint64(36), np.uint64(8), (1 << 28) - 1
 REGISTER = 255  # the group of keys that say which pairs were merged, in whichever group
 
 
@@ -214,7 +210,7 @@ def add_words(state, starts, last):
     From behind, so that a list begins with its first place.
     """
     keys, count, head, sibling, raised, slots = (
-        state.keys, state.count, state.head, state.sibling, state.raised, state.slots
+        state.keys, state.total, state.head, state.sibling, state.raised, state.slots
     )  # fmt: skip
     first, number, place, further = state.first, state.number, state.place, state.further
     symbol, groups, counts, single = state.symbol, state.group, state.counts, state.number[SINGLE]
@@ -249,7 +245,7 @@ def set_floors(state):
     for group in range(state.floor.size):
         pair = np.int64(state.first[group])
         while pair >= 0:
-            state.floor[group] = max(state.floor[group], state.count[pair] + 1)
+            state.floor[group] = max(state.floor[group], state.total[pair] + 1)
             pair = np.int64(state.sibling[pair])
 
 
@@ -319,7 +315,7 @@ def push(state, group, pair):
     else:
         node = number[NODES]
         number[NODES] += 1
-    state.weight[node], state.node[node] = state.count[pair], pair
+    state.weight[node], state.node[node] = state.total[pair], pair
     state.left[node] = state.right[node] = NONE
     state.root[group] = meld(
         np.int64(state.root[group]), node, state.left, state.right,
@@ -333,7 +329,7 @@ def heaviest(state, group):
     training text.
     """
     count, left, right, weight, node = (
-        state.count,
+        state.total,
         state.left,
         state.right,
         state.weight,
@@ -450,7 +446,7 @@ def push_touched(state, group, touched):
     """Put pairs whose counts have changed into the heap; those merged before wait to be
     merged again.
     """
-    count, number, floor = state.count, state.number, state.floor[group]
+    count, number, floor = state.total, state.number, state.floor[group]
     for changed in touched:
         pair = np.int64(changed)
         state.raised[pair] = False
@@ -467,7 +463,7 @@ def merge_in_group(state, pair, row):
     row `row` of `applied`.
     """
     keys, count, head, sibling, raised, slots = (
-        state.keys, state.count, state.head, state.sibling, state.raised, state.slots
+        state.keys, state.total, state.head, state.sibling, state.raised, state.slots
     )  # fmt: skip
     first, number, place, further = state.first, state.number, state.place, state.further
     symbol, after, before, word, counts = (
@@ -572,14 +568,14 @@ def register(state, a, b, row):
     number, new = state.number, token_of(state, a, b)
     count = np.int64(NEVER) if new < 0 else -2 - row
     registered = add_pair(
-        a, b, np.int64(REGISTER), state.keys, state.count, state.head, state.sibling, state.raised,
+        a, b, np.int64(REGISTER), state.keys, state.total, state.head, state.sibling, state.raised,
         state.slots, state.first, number,
     )  # fmt: skip
-    state.count[registered] = count
+    state.total[registered] = count
     for group in range(state.floor.size):
         pair = find_pair(key_of(a, b, group), state.keys, state.slots)
         if pair >= 0:
-            state.count[pair] = count
+            state.total[pair] = count
     if new < 0:
         return False
     state.applied[row, 0], state.applied[row, 1], state.applied[row, 2] = a, b, new
@@ -597,7 +593,7 @@ def advance(state, given, wanted, merges):
     number, groups = state.number, state.floor.size
     for _ in range(merges):
         # The next pair
-        least, group = np.int64(NONE), np.int64(NONE)
+        least, group = NONE, NONE
         if number[WAITING]:
             least = 0
             for at in range(1, number[WAITING]):

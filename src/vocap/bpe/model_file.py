@@ -26,9 +26,8 @@ from vocap.tokenizer_files.export import About, configuration, find_template, te
 from vocap.tokenizer_files.id_layout import IdLayout
 from vocap.tokenizer_files.model_file import BYTES
 
-LONGEST = (
-    1000  # characters of a token whose derivation is looked up: the time grows with their square
-)
+# characters of a token whose derivation is looked up: the time grows with their square
+LONGEST = 1000
 
 
 @dataclass(frozen=True)
@@ -71,11 +70,13 @@ def read_bpe(path: str | Path) -> BpeFile:
         raise VocapError(f"{path}: no such file; give a tokenizer.json, or a folder with one")
     definition = read_object(path)
     model = definition.get("model")
-    vocabulary = model.get("vocab") if isinstance(model, dict) else None
+    if not isinstance(model, dict):
+        model = {}
+    vocabulary = model.get("vocab")
     if not isinstance(vocabulary, dict) or not isinstance(model.get("merges"), list):
-        kind = model.get("type", "unknown") if isinstance(model, dict) else "unknown"
         raise VocapError(
-            f"{path}: a model of type {kind}, not BPE with vocab and merges; give one of those"
+            f"{path}: a model of type {model.get('type', 'unknown')}, not BPE with vocab and "
+            "merges; give one of those"
         )
     if model.get("continuing_subword_prefix") or model.get("end_of_word_suffix"):
         raise VocapError(
@@ -84,7 +85,8 @@ def read_bpe(path: str | Path) -> BpeFile:
     with refusals(path):
         # Ids
         ids: dict[str, int] = dict(vocabulary)
-        special, added = set(), set()
+        special: set[int] = set()
+        added: set[int] = set()
         for entry in definition.get("added_tokens") or ():
             ids[entry["content"]] = entry["id"]
             (special if entry.get("special") else added).add(entry["id"])

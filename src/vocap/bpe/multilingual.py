@@ -55,9 +55,7 @@ def read_languages(
     languages = []
     for (code, path), weight in zip(paths.items(), weights, strict=True):
         shared, size = reference_lines(parallel, code)
-        words = counting.count_words(
-            [partial(read_blocks, path), lambda shared=shared: iter([shared])], how
-        )
+        words = counting.count_words([partial(read_blocks, path), partial(iter, [shared])], how)
         languages.append(Language(code, words, weight, size))
         log.info("%s: %d distinct words, %d parallel lines", code, len(words), len(shared))
     return languages

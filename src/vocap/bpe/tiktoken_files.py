@@ -80,8 +80,10 @@ def cut_expression(read: BpeFile) -> str | None:
     the byte-level alphabet.
     """
     step = read.definition.get("pre_tokenizer") or {}
-    steps = step.get("pretokenizers") if step.get("type") == "Sequence" else ()
-    if len(steps or ()) != 2 or not (
+    steps: list[dict] = []
+    if step.get("type") == "Sequence":
+        steps = step.get("pretokenizers") or []
+    if len(steps) != 2 or not (
         _SPLIT.items() <= steps[0].items() and _BYTE_LEVEL.items() <= steps[1].items()
     ):
         return None
@@ -119,6 +121,6 @@ def _unlike(read: BpeFile) -> str:
         return "its tokens are not those of its merges in their order"
     derivations = Derivations(read)
     for row, (a, b, new) in enumerate(read.merges.tolist()):
-        if max(a, b) >= new or (derivations.of(new) or [None])[-1] != row:
+        if max(a, b) >= new or not (rows := derivations.of(new)) or rows[-1] != row:
             return f"its merges do not lead to the token {read.tokens[new]!r}"
     return ""

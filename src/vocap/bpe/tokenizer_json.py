@@ -125,7 +125,7 @@ def _normalizer(how: Pretokenization) -> normalizers.Normalizer:
 
 
 def _decoder(how: Pretokenization) -> decoders.Decoder:
-    steps = [decoders.ByteLevel()]
+    steps: list[decoders.Decoder] = [decoders.ByteLevel()]
     if how.unit == "characters":
         steps = [decoders.Replace(SPACE, " "), decoders.ByteFallback(), decoders.Fuse()]
     if how.settings.add_dummy_prefix:
@@ -159,13 +159,11 @@ def write_tokenizer(
     ranks = {names[new]: -rank for rank, new in reversed(list(enumerate(merges[:, 2].tolist())))}
     table, first = [], len(rows.controls) + len(rows.bytes)
     for number, name in enumerate(by_id[first : len(by_id) - len(rows.last)], start=first):
-        symbol = number < first + len(rows.symbols)
-        piece, status = (
-            (name, "symbol")
-            if symbol
-            else (alphabet.text(name), "dead" if number in dead else "ok")
-        )
-        table.append((piece, number, 0 if symbol else ranks.get(name, 0), "", status, ""))
+        if number < first + len(rows.symbols):
+            table.append((name, number, 0, "", "symbol", ""))
+        else:
+            status = "dead" if number in dead else "ok"
+            table.append((alphabet.text(name), number, ranks.get(name, 0), "", status, ""))
     write_tsv(out / "pieces.tsv", PIECE_COLUMNS, table)
     content = {
         "kind": description["kind"],

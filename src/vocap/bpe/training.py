@@ -126,65 +126,41 @@ def check_weight(total: float) -> None:
 
 
 def _begin(
-    alphabet,
-    symbols,
-    starts,
-    counts,
-    tokens,
-    reserved=(),
-    group=None,
-    divisor=None,
-    by_text=False,
-    window=0,
+    alphabet: Alphabet,
+    symbols: np.ndarray,
+    starts: np.ndarray,
+    counts: np.ndarray,
+    tokens: int,
+    reserved: Sequence[str] = (),
+    group: np.ndarray | None = None,
+    divisor: np.ndarray | None = None,
+    by_text: bool = False,
+    window: int = 0,
 ) -> State:
     """The state before the first merge."""
     words, base = len(starts) - 1, len(alphabet.names)
     group = np.zeros(words, np.int32) if group is None else group
     divisor = np.ones(1, np.int64) if divisor is None else divisor
-    groups = len(divisor)
-    if base + tokens >= MAX_SYMBOLS or groups > MAX_GROUPS or len(symbols) >= 1 << 31:
+    if base + tokens >= MAX_SYMBOLS or len(divisor) > MAX_GROUPS or len(symbols) >= 1 << 31:
         raise VocapError(
-            f"{len(symbols)} symbols of words, {tokens} tokens and {groups} languages are too many"
+            f"{len(symbols)} symbols of words, {tokens} tokens and {len(divisor)} languages are "
+            "too many"
         )
     number = {name: symbol for symbol, name in enumerate(alphabet.names)}
     kept = [
-        [number[one] for one in name] for name in reserved if name and number.keys() >= set(name)
+        list(map(number.__getitem__, name))
+        for name in reserved
+        if name and number.keys() >= set(name)
     ]
-    texts = base + tokens + len(kept) + 2
-    # Arrays, those of pairs short to begin with
-    capacity = 1 << 12
-    fields = {
-        "symbol": symbols.astype(np.int32),
-        "counts": np.ascontiguousarray(counts, np.int64),
-        "group": np.ascontiguousarray(group, np.int32),
-        "keys": np.empty(capacity, np.uint64),
-        "raised": np.zeros(capacity, bool),
-        "slots": np.zeros(2 * capacity, np.int32),
-        "first": np.full(MAX_GROUPS + 1, NONE, np.int32),
-        "root": np.full(groups, NONE, np.int32),
-        "floor": np.ones(groups, np.int64),
-        "length": np.zeros(groups, np.int64),
-        "divisor": np.ascontiguousarray(divisor, np.int64),
-        "spent": np.zeros(groups, bool),
-        "recent": np.full(window, NONE, np.int32),
-        "store": np.empty(16 * texts + sum(map(len, kept)), np.int32),
-        "bounds": np.zeros(texts + 1, np.int64),
-        "hashes": np.empty(texts, np.uint64),
-        "token_slots": np.zeros(1 << (4 * texts).bit_length(), np.int32),
-        "applied": np.zeros((tokens + 16, 3), np.int32),
-        "count": np.empty(capacity, np.int64),
-        "weight": np.empty(2 * capacity, np.int64),
-        "waiting": np.empty(1 << 12, np.int64),
-        "number": np.zeros(kernels.LAST + 1, np.int64),
-    }
-    lengths = {
-        **dict.fromkeys(("after", "before", "word"), len(symbols)),
-        **dict.fromkeys(("head", "sibling"), capacity),
-        **dict.fromkeys(("place", "further"), len(symbols) + 16),
-        **dict.fromkeys(("node", "left", "right"), 2 * capacity),
-    }
-    fields |= {name: np.empty(length, np.int32) for name, length in lengths.items()}
-    state = State(**fields)
+    state = State(
+        counts=np.ascontiguousarray(counts, np.int64),
+        group=np.ascontiguousarray(group, np.int32),
+        **_symbol_arrays(symbols),
+        **_pair_arrays(),
+        **_group_arrays(divisor, window),
+        **_token_arrays(base + tokens + len(kept) + 2, tokens, sum(map(len, kept))),
+        number=np.zeros(kernels.LAST + 1, np.int64),
+    )
     state.number[[kernels.FREE_PLACE, kernels.FREE_NODE, kernels.CHOSEN]] = NONE
     state.number[[kernels.SINGLE, kernels.BY_TEXT]] = alphabet.single, by_text
     # Words, names that no merge may give, pairs
@@ -198,6 +174,60 @@ def _begin(
     return state
 
 
+def _symbol_arrays(symbols: np.ndarray) -> dict[str, np.ndarray]:
+    """The symbols, and places of pairs."""
+    return {
+        "symbol": symbols.astype(np.int32),
+        **_empty(("after", "before", "word"), len(symbols)),
+        **_empty(("place", "further"), len(symbols) + 16),
+    }
+
+
+def _empty(names: Sequence[str], length: int) -> dict[str, np.ndarray]:
+    return {name: np.empty(length, np.int32) for name in names}
+
+
+def _pair_arrays(capacity: int = 1 << 12) -> dict[str, np.ndarray]:
+    """Pairs and the nodes of heaps: short arrays, which grow."""
+    return {
+        "keys": np.empty(capacity, np.uint64),
+        "raised": np.zeros(capacity, bool),
+        "slots": np.zeros(2 * capacity, np.int32),
+        "total": np.empty(capacity, np.int64),
+        "weight": np.empty(2 * capacity, np.int64),
+        "waiting": np.empty(capacity, np.int64),
+        **_empty(("head", "sibling"), capacity),
+        **_empty(("node", "left", "right"), 2 * capacity),
+    }
+
+
+def _group_arrays(divisor: np.ndarray, window: int) -> dict[str, np.ndarray]:
+    """Groups of words, each with a heap, and their last `window` choices."""
+    groups = len(divisor)
+    return {
+        "first": np.full(MAX_GROUPS + 1, NONE, np.int32),
+        "root": np.full(groups, NONE, np.int32),
+        "floor": np.ones(groups, np.int64),
+        "length": np.zeros(groups, np.int64),
+        "divisor": np.ascontiguousarray(divisor, np.int64),
+        "spent": np.zeros(groups, bool),
+        "recent": np.full(window, NONE, np.int32),
+    }
+
+
+def _token_arrays(texts: int, tokens: int, reserved: int) -> dict[str, np.ndarray]:
+    """The texts of tokens and of names that no merge may give, of `reserved` symbols; the
+    merges.
+    """
+    return {
+        "store": np.empty(16 * texts + reserved, np.int32),
+        "bounds": np.zeros(texts + 1, np.int64),
+        "hashes": np.empty(texts, np.uint64),
+        "token_slots": np.zeros(1 << (4 * texts).bit_length(), np.int32),
+        "applied": np.zeros((tokens + 16, 3), np.int32),
+    }
+
+
 def _grown(state: State) -> State:
     """The state with longer arrays where one is short; `number[kernels.NEEDED]` places
     change next.
@@ -206,7 +236,7 @@ def _grown(state: State) -> State:
     needed = 4 * int(number[kernels.NEEDED]) + MAX_GROUPS
     pairs, places = number[kernels.PAIRS] + needed + 2, number[kernels.PLACES] + needed + 1
     wanted = {
-        **dict.fromkeys(("keys", "count", "head", "sibling", "raised"), pairs),
+        **dict.fromkeys(("keys", "total", "head", "sibling", "raised"), pairs),
         **dict.fromkeys(("place", "further"), places),
         **dict.fromkeys(("weight", "node", "left", "right"), number[kernels.NODES] + pairs),
         "applied": number[kernels.APPLIED] + 2,

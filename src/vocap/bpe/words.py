@@ -173,7 +173,7 @@ class Alphabet:
         if self.unit == "characters":
             return token
         return (
-            bytes(map(byte_characters().get, token))
+            bytes(map(byte_characters().__getitem__, token))
             .decode("utf-8", errors="backslashreplace")
             .replace(" ", SPACE)
         )

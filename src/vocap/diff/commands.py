@@ -40,12 +40,12 @@ STEADY = 0.005  # percent: smaller changes count as none
 
 
 class WordChange(NamedTuple):
-    """A word, or a part of a long one, `count` times in the text, and its tokens in
-    each tokenizer.
+    """A word, or a part of a long one, `times` in the text, and its tokens in each
+    tokenizer.
     """
 
     word: str
-    count: int
+    times: int
     split_a: tuple[str, ...]
     split_b: tuple[str, ...]
 
@@ -88,10 +88,8 @@ class Change:
         """The cells of languages.tsv by column; None where there is nothing to
         average.
         """
-        lines, tokens = (
-            self.lines,
-            {side: int(counts.sum()) for side, counts in self.counts.items()},
-        )
+        lines = self.lines
+        tokens = {side: int(counts.sum()) for side, counts in self.counts.items()}
         unknown = {
             side: 0 if one is None else int(self.counts[side][one])
             for side, one in self.unknown.items()
@@ -135,9 +133,8 @@ def compare_text(a: Splitter, b: Splitter, blocks: Iterable[list[str]]) -> Chang
     change = Change(counts, {name: side.encoder.unk_id for name, side in sides.items()})
     to_b = _ids_in_b(a, b)
     words: Counter[str] = Counter()
-    best: dict[
-        str, tuple[float, str]
-    ] = {}  # the changed line of the largest relative difference of each kind
+    # the changed line of the largest relative difference of each kind
+    best: dict[str, tuple[float, str]] = {}
     for lines in blocks:
         # tokens of each line
         rows = [side.encoder.encode_batch(lines) for side in (a, b)]
@@ -148,43 +145,50 @@ def compare_text(a: Splitter, b: Splitter, blocks: Iterable[list[str]]) -> Chang
         for line, one, other in zip(lines, *rows, strict=True):
             if len(one) != len(other) or [to_b[number] for number in one] != other:
                 change.lines_changed += 1
-                kind = (
-                    "fewer"
-                    if len(other) < len(one)
-                    else "more"
-                    if len(other) > len(one)
-                    else "same"
-                )
+                if len(other) == len(one):
+                    kind = "same"
+                else:
+                    kind = "fewer" if len(other) < len(one) else "more"
                 # short lines count little
                 size = abs(len(other) - len(one)) / max(len(one), len(other), 8)
                 if len(line) <= EXAMPLE and (kind not in best or size > best[kind][0]):
                     best[kind] = size, line
         words.update(chain.from_iterable(map(str.split, lines)))
     change.examples = [
-        Example(
-            kind, line, *(tuple(chain.from_iterable(side.split(line.split()))) for side in (a, b))
-        )
+        Example(kind, line, _split_line(a, line), _split_line(b, line))
         for kind, (_, line) in sorted(best.items())
     ]
     _compare_words(a, b, words, change)
     return change
 
 
+def _split_line(side: Splitter, line: str) -> tuple[str, ...]:
+    """The pieces of all words of a line."""
+    return tuple(chain.from_iterable(side.split(line.split())))
+
+
 @lru_cache(maxsize=1)  # the same for every language
 def _ids_in_b(a: Splitter, b: Splitter) -> list[int]:
     """The id in B of each id of A, by its piece; -1: none. Unknown is unknown."""
-    ids = {piece: number for number, piece in enumerate(b.pieces) if piece is not None}
+    ids = _ids_of_pieces(b)
     to_b = [-1 if piece is None else ids.get(piece, -1) for piece in a.pieces]
     if a.encoder.unk_id is not None and b.encoder.unk_id is not None:
         to_b[a.encoder.unk_id] = b.encoder.unk_id
     return to_b
 
 
+def _ids_of_pieces(side: Splitter) -> dict[str, int]:
+    """Piece to id; of two ids with one piece, the last."""
+    return {piece: number for number, piece in enumerate(side.pieces) if piece is not None}
+
+
 def _compare_words(a: Splitter, b: Splitter, words: Counter[str], change: Change) -> None:
     """Add up the changes in all words of a text."""
     change.words = words.total()
     change.characters = sum(count * len(word) for word, count in words.items())
-    every, changed = list(words), Counter()  # changed words, with both splits
+    every = list(words)
+    # changed words, with both splits
+    changed: Counter[tuple[str, tuple[str, ...], tuple[str, ...]]] = Counter()
     for start in range(0, len(every), AT_ONCE):
         part = every[start : start + AT_ONCE]
         for word, one, other in zip(part, a.split(part), b.split(part), strict=True):
@@ -195,8 +199,11 @@ def _compare_words(a: Splitter, b: Splitter, words: Counter[str], change: Change
             change.distinct_changed += 1
             inside = sum(len(surface(piece)) for piece, _ in parts)
             change.characters_changed += count * min(len(word), inside)
-            for piece, split in parts if len(word) > LONG else [(one, other)]:
-                changed[word if len(word) <= LONG else surface(piece), piece, split] += count
+            if len(word) <= LONG:
+                changed[word, one, other] += count
+                continue
+            for part_a, part_b in parts:
+                changed[surface(part_a), part_a, part_b] += count
     most = sorted(changed.items(), key=lambda item: (-item[1], item[0][0], item[0][1]))[:KEPT]
     change.changed = [WordChange(word, count, *splits) for (word, *splits), count in most]
 
@@ -228,17 +235,12 @@ def changed_parts(
         return [(tuple(one), tuple(other))]
     parts = []
     # of each side: first piece of the part, pieces taken, characters
-    starts, at, done = (
-        [0, 0],
-        [0, 0],
-        [0, 0],
-    )
-    lengths = [[len(surface((piece,))) for piece in split] for split in (one, other)]
+    starts, at, done = [0, 0], [0, 0], [0, 0]
     while at[0] < len(one):
-        done[0] += lengths[0][at[0]]
+        done[0] += len(surface((one[at[0]],)))
         at[0] += 1
         while at[1] < len(other) and done[1] < done[0]:
-            done[1] += lengths[1][at[1]]
+            done[1] += len(surface((other[at[1]],)))
             at[1] += 1
         if done[0] == done[1]:
             both = tuple(one[starts[0] : at[0]]), tuple(other[starts[1] : at[1]])
@@ -269,19 +271,19 @@ def compare_ids(
     `counts` int64 [V]: counts of each id in the text. Pieces are compared in the common
     notation; of two ids with one notation (a byte and a character), the last counts.
     """
-    ids_a, ids_b = (
-        {piece: n for n, piece in enumerate(side.pieces) if piece is not None} for side in (a, b)
-    )
+    ids_a, ids_b = _ids_of_pieces(a), _ids_of_pieces(b)
     changes = []
     for piece in {**ids_a, **ids_b}:
         one, other = ids_a.get(piece), ids_b.get(piece)
         if one != other:
-            uses = (
-                0 if n is None else int(counts[n])
-                for n, counts in ((one, counts_a), (other, counts_b))
-            )
-            status = ONLY_A if other is None else ONLY_B if one is None else MOVED
-            changes.append(PieceChange(piece, status, one, other, *uses))
+            uses_a = 0 if one is None else int(counts_a[one])
+            uses_b = 0 if other is None else int(counts_b[other])
+            status = MOVED
+            if one is None:
+                status = ONLY_B
+            elif other is None:
+                status = ONLY_A
+            changes.append(PieceChange(piece, status, one, other, uses_a, uses_b))
     return sorted(changes, key=lambda change: (-max(change.uses_a, change.uses_b), change.piece))
 
 
@@ -302,7 +304,9 @@ def describe(
         f"{row['language']}: no line in its text" for row in rows if limits and not row["lines"]
     ]
     for name, (column, words) in MEASURES.items():
-        for row in rows if name in limits else ():
+        if name not in limits:
+            continue
+        for row in rows:
             value = row[column]
             if value is None:  # no token in A
                 value = float("inf") if row["tokens_b"] else 0.0
@@ -329,7 +333,7 @@ def write_tables(
 ) -> None:
     """Write `FILES` as the folder `out`, whole or not at all."""
 
-    def with_splits(code: str, one) -> tuple:
+    def with_splits(code: str, one: WordChange | Example) -> tuple:
         *cells, a, b = one
         return (code, *cells, len(a), len(b), " ".join(a), " ".join(b))
 
@@ -373,11 +377,11 @@ def as_text(
     parts = [head, _languages(rows)]
     # words
     changed = [(code, one) for code, change in found.items() for one in change.changed]
-    changed.sort(key=lambda pair: (-pair[1].count, pair[0], pair[1].word))
+    changed.sort(key=lambda pair: (-pair[1].times, pair[0], pair[1].word))
     if changed and words:
         table = [("times", "language", "word", "A", "B")]
         table += [
-            (f"{one.count:,}", code, one.word, " ".join(one.split_a), " ".join(one.split_b))
+            (f"{one.times:,}", code, one.word, " ".join(one.split_a), " ".join(one.split_b))
             for code, one in changed[:words]
         ]
         shown = "\n".join(aligned(table, left=range(1, 5)))
@@ -420,11 +424,13 @@ def _languages(rows: Sequence[Mapping]) -> str:
         "alp_b": ("B", "{:.2f}"),
         "words_changed_percent": ("words changed", "{:.2f} %"),
     }
-    table = [[head for head, _ in forms.values()]]
-    table += [
-        ["-" if row[key] is None else form.format(row[key]) for key, (_, form) in forms.items()]
-        for row in rows
-    ]
+
+    def cells(row: Mapping) -> list[str]:
+        return [
+            "-" if row[key] is None else form.format(row[key]) for key, (_, form) in forms.items()
+        ]
+
+    table = [[head for head, _ in forms.values()], *map(cells, rows)]
     moves = [row["change_percent"] or 0.0 for row in rows]
     fewer, more = sum(move < -STEADY for move in moves), sum(move > STEADY for move in moves)
     counts = f"fewer tokens in {fewer}, more in {more}, as many in {len(moves) - fewer - more}"
@@ -474,15 +480,17 @@ def diff(context, a, b, texts, corpora, languages, as_json, out, words, examples
         files = find_texts(texts, corpora, parse_languages(languages), ["heldout"])
         one, other = (Splitter(load_encoder(name)) for name in (a, b))
         found = {
-            code: compare_text(
-                one, other, (block for path in parts.values() for block in read_sentences(path))
-            )
+            code: compare_text(one, other, chain.from_iterable(map(read_sentences, parts.values())))
             for code, parts in files.items()
         }
         if not any(change.lines for change in found.values()):
             raise VocapError("no line in any text; give text with a sentence a line")
-        uses = (sum(change.counts[side] for change in found.values()) for side in "ab")
-        pieces = compare_ids(one, other, *uses)
+        uses_a = np.zeros(one.encoder.size, np.int64)
+        uses_b = np.zeros(other.encoder.size, np.int64)
+        for change in found.values():
+            uses_a += change.counts["a"]
+            uses_b += change.counts["b"]
+        pieces = compare_ids(one, other, uses_a, uses_b)
         summary = describe(
             (str(a), str(b)), (one.encoder.size, other.encoder.size), found, pieces, limits
         )

@@ -120,7 +120,7 @@ def code_lengths(
     return np.bincount(line, bits, minlength=len(lines)) + paid
 
 
-def fold_lengths(lines: Sequence[Sequence[int]], size: int) -> np.ndarray:
+def fold_lengths(lines: Sequence[Sequence[int]] | Sequence[np.ndarray], size: int) -> np.ndarray:
     """Bits of each line of ids below `size` under the model of those whose number is
     another modulo `FOLDS`.
 
@@ -139,7 +139,7 @@ def fold_lengths(lines: Sequence[Sequence[int]], size: int) -> np.ndarray:
 
 
 def _neighbours(
-    lines: Sequence[Sequence[int]], border: int
+    lines: Sequence[Sequence[int]] | Sequence[np.ndarray], border: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """All pairs of neighbours of all lines, borders included, and the number of the
     line of each, int64.

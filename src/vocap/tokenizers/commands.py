@@ -8,6 +8,7 @@ save.
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
@@ -26,7 +27,7 @@ from vocap.text_files.named_texts import find_texts, read_development
 from vocap.tokenizer_files.encoders import SentencePieceEncoder
 from vocap.tokenizer_files.export import COLUMNS, About, write_card
 from vocap.tokenizer_files.export import export as export_sentencepiece
-from vocap.tokenizer_files.id_layout import parse_layout
+from vocap.tokenizer_files.id_layout import IdLayout, parse_layout
 from vocap.tokenizer_files.layout import relayout, write_as_trained, write_tokenizer
 from vocap.tokenizer_files.model_file import build_processor, read_model
 from vocap.tokenizers import fitting
@@ -61,7 +62,7 @@ CURVE = click.option(
 )
 
 
-def _check(settings: TextSettings, layout) -> None:
+def _check(settings: TextSettings, layout: IdLayout) -> None:
     """Raise UsageError for symbols and a layout that a unigram model cannot have."""
     layout.check_unknown()
     for name in ("user_defined_symbols", "control_symbols"):
@@ -86,14 +87,14 @@ def _check(settings: TextSettings, layout) -> None:
 @options.text_keys("byte_fallback", "user_defined_symbols", "control_symbols")
 @options.id_layout
 @OUT
-def fit(allocation, vocabularies, weights, alpha, layout, out, **rows) -> None:
+def fit(allocation, vocabularies, weights, alpha, layout, out, **text) -> None:
     """Score the pieces of an allocation: the VOCAP tokenizer. The normaliser is that of
     the languages' models.
 
     Writes sentencepiece.model (T ids), pieces.tsv (every piece, its languages and its
     status) and description.json.
     """
-    settings = TextSettings(**{name: value for name, value in rows.items() if value is not None})
+    settings = TextSettings(**{name: value for name, value in text.items() if value is not None})
     _check(settings, layout)
 
     chosen = fitting.read_allocation(allocation, layout)
@@ -171,10 +172,10 @@ def joint(
         text = whole_text(corpora, read_weights(weights), alpha, per)
     required = None
     if characters is not None:
-        required = count_shared_characters(
+        shared = count_shared_characters(
             characters, read_weights(weights), alpha, coverage, settings
         )
-        required = sorted({*required, *settings.required_chars})
+        required = sorted({*shared, *settings.required_chars})
     # every total of one descent, and the measures of each, for the curve
     facts = {
         "coverage": coverage,
@@ -342,17 +343,16 @@ def bpe(
     paths = {part.path.parent.name: part.path for part in text.parts}
     languages = read_languages(paths, [part.weight for part in text.parts], how, parallel)
     # one training, and a folder for each T
-    facts = {
-        "alpha": alpha,
-        "unit": how.unit,
-        "split": how.split,
-        **own,
-        **({"coverage": coverage} if how.unit == "characters" else {}),
-        **({"from": first} if parity else {}),
-        **({"window": settings["window"]} if settings["window"] else {}),
-        **({"fairness": fairness, "rounds": settings["rounds"]} if fairness else {}),
-        **how.settings.changed(),
-    }
+    facts = {"alpha": alpha, "unit": how.unit, "split": how.split, **own}
+    if how.unit == "characters":
+        facts["coverage"] = coverage
+    if parity:
+        facts["from"] = first
+    if settings["window"]:
+        facts["window"] = settings["window"]
+    if fairness:
+        facts |= {"fairness": fairness, "rounds": settings["rounds"]}
+    facts |= how.settings.changed()
     alphabet, merges, weighed = _train(languages, rows, totals, coverage, parity, first, settings)
     if curve:
         _write_curve(curve, corpora, languages, alphabet, merges, rows, max(totals))
@@ -381,19 +381,26 @@ def _train(languages, rows, totals, coverage: float, parity: bool, first: int, s
     )
     sizes = [rows.tokens(total, alphabet) for total in totals]
     base, wanted = len(alphabet.names), max(sizes)
-    rounds = 1 + settings["rounds"] * bool(settings["fairness"]) + bool(parity and first)
+    rounds = 1
+    if settings["fairness"]:
+        rounds += settings["rounds"]
+    if parity and first:
+        rounds += 1
     weighed: Mapping = {}
     with Steps("merges", max(1, rounds * wanted // training.MERGES)) as steps:
-        progress = {"progress": lambda _: steps.advance()}
+
+        def progress(tokens: int) -> None:
+            steps.advance()
+
         if parity:
             given = None
             if first:
                 most = min(base + first, wanted)
                 given = multilingual.train_weighted(
-                    languages, alphabet, most, rows.reserved, **progress
+                    languages, alphabet, most, rows.reserved, progress=progress
                 )[:first]
             merges = multilingual.train_parity(
-                languages, alphabet, wanted, rows.reserved, given, settings["window"], **progress
+                languages, alphabet, wanted, rows.reserved, given, settings["window"], progress
             )
         else:
             merges, weights = multilingual.train_fair(
@@ -403,7 +410,7 @@ def _train(languages, rows, totals, coverage: float, parity: bool, first: int, s
                 rows.reserved,
                 settings["fairness"],
                 settings["rounds"],
-                **progress,
+                progress=progress,
             )
             if settings["fairness"]:
                 weighed = {
@@ -423,33 +430,32 @@ def _write_curve(
     from vocap.bpe.training import count_tokens, merges_for, token_names
     from vocap.bpe.words import count_words
 
-    most, ranks = len(rows.ids(token_names(alphabet, merges))), {}
+    most = len(rows.ids(token_names(alphabet, merges)))
+    ranks = {}
     for total in sorted({min(total, most) for total in points_below(largest)}):
         with suppress(UsageError):  # below the alphabet
             ranks[total] = len(
                 merges_for(merges, rows.tokens(total, alphabet, exact=False), len(alphabet.names))
             )
-    added, apart, words, texts = (
-        Borders([*rows.controls, *rows.symbols, *rows.last]).pattern,
-        [],
-        [],
-        {},
-    )
-    for path in (corpora / one.code / "heldout.txt" for one in languages):
-        if lines := [line for line in read_lines(path) if line] if path.is_file() else []:
-            parts = [part for line in lines for part in added.split(line) if part]
+    added = Borders([*rows.controls, *rows.symbols, *rows.last]).pattern
+    apart, words, texts = [], [], {}
+    for one in languages:
+        path = corpora / one.code / "heldout.txt"
+        lines = list(filter(None, read_lines(path))) if path.is_file() else []
+        if lines:
+            parts = list(filter(None, chain.from_iterable(map(added.split, lines))))
             # each one a token
             apart.append(Counter(chain.from_iterable(map(added.findall, lines))))
-            words.append(count_words([lambda parts=parts: iter([parts])], rows.how))
-            texts[path.parent.name] = len(lines), sum(len(line.encode("utf-8")) for line in lines)
+            words.append(count_words([partial(iter, [parts])], rows.how))
+            texts[one.code] = len(lines), sum(len(line.encode("utf-8")) for line in lines)
     measured = []
     for total, found in zip(
         ranks, count_tokens(alphabet, words, 0, merges, [*ranks.values()]), strict=True
     ):
-        for (code, (lines, size)), others, counts in zip(texts.items(), apart, found, strict=True):
+        for (code, (number, size)), others, counts in zip(texts.items(), apart, found, strict=True):
             counts = np.append(counts, np.array([*others.values()], np.int64))
-            alp = average_log_probability(counts, lines)
-            measured.append(Measured(total, code, lines, size, int(counts.sum()), alp))
+            alp = average_log_probability(counts, number)
+            measured.append(Measured(total, code, number, size, int(counts.sum()), alp))
     write_sizes(curve, measured)
 
 
@@ -518,6 +524,6 @@ def card(model: Path, output: Path, evaluation: Path | None, text: str | None) -
         if model_file.is_bpe(model)
         else About.of(read_model(model))
     )
-    kind = KINDS.get(facts.get("kind"))
+    kind = KINDS.get(facts.get("kind", ""))
     method = kind.method if kind else ""
     write_text(output, write_card(model.resolve().parent.name, found, facts, rows, text, method))

@@ -7,11 +7,13 @@ import math
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 from statistics import fmean
+from typing import TYPE_CHECKING
 
 import click
 import numpy as np
@@ -24,25 +26,20 @@ from vocap.progress import Steps
 from vocap.tables.line_bits import BITS_FILE, write_lengths
 from vocap.text_files import named_texts
 from vocap.text_files.lines import read_blocks
-from vocap.tokenizer_files.encoders import HuggingFaceEncoder, Splitter, load_encoder
+from vocap.tokenizer_files.encoders import HuggingFaceEncoder, Splitter, load_encoder, parse_encoder
 from vocap.tokenizer_files.model_file import CONTROL, build_processor, read_model
 from vocap.tokenizers import bigram, evaluation
 from vocap.tokenizers.gates import check_gates
 
+if TYPE_CHECKING:
+    from sentencepiece.sentencepiece_model_pb2 import ModelProto
+
 PATH = click.Path(path_type=Path)
 WHITE = str.maketrans({"\t": r"\t", "\n": r"\n", "\r": r"\r"})  # in a cell on the terminal
 # trained on train.txt, or on the text itself
-BITS, FOLDED = (
-    "bigram_bits_per_byte",
-    "ten_fold_bits_per_byte",
-)
+BITS, FOLDED = "bigram_bits_per_byte", "ten_fold_bits_per_byte"
 # names that all have
-STOCK = (
-    "sentencepiece.model",
-    "tokenizer.model",
-    "tokenizer.json",
-    "huggingface",
-)
+STOCK = ("sentencepiece.model", "tokenizer.model", "tokenizer.json", "huggingface")
 SUMMARY = (
     "tokenizer",
     "total",
@@ -59,11 +56,7 @@ PARITY_COLUMNS = ("language", "lines", "identical", "share", "example")
 PARITY_KINDS = ("normaliser", "special token", "unknown", "tie", "score")
 LEAST_SHARE = 0.999  # of the lines of every language
 # lines in all; or lines of each language, of so many languages
-SAMPLE, OF_MANY, MANY = (
-    10_000,
-    1_000,
-    10,
-)
+SAMPLE, OF_MANY, MANY = 10_000, 1_000, 10
 _ROUNDING = 0.01  # nats: the largest error of float32 sums of a long line
 _SHOWN = 8  # pieces of an example on each side
 _LINE = 60  # characters of its line
@@ -104,13 +97,13 @@ class Measured:
         """Write the tables by language into `folder`, parallel.tsv where there is
         parallel text.
         """
-        rows = [[row[column] for column in evaluation.COLUMNS] for row in self.rows]
+        rows = map(itemgetter(*evaluation.COLUMNS), self.rows)
         io.write_tsv(folder / "unknown.tsv", evaluation.UNKNOWN_COLUMNS, self.unknown)
         io.write_tsv(folder / "roundtrip.tsv", evaluation.ROUND_TRIP_COLUMNS, self.round_trips)
         write_lengths(folder / BITS_FILE, self.lengths)
         if texts.aligned:
             columns = evaluation.PARALLEL_COLUMNS
-            aligned = [[row[column] for column in columns] for row in self.parallel]
+            aligned = map(itemgetter(*columns), self.parallel)
             io.write_tsv(folder / "parallel.tsv", texts.columns(columns), aligned)
         io.write_tsv(folder / "evaluation.tsv", texts.columns(evaluation.COLUMNS), rows)
 
@@ -155,11 +148,19 @@ def aligned_languages(pattern: str) -> list[str]:
     return sorted({match[1] for match in found if match})
 
 
-def find(corpora, texts, languages, table, parallel) -> Texts:
+def find(
+    corpora: Path | None,
+    texts: Sequence[str],
+    languages: str | None,
+    table: Path | None,
+    parallel: str | None,
+) -> Texts:
     """The text to measure on. Raises UsageError and VocapError as `find_texts` and
     `find_aligned`.
     """
-    codes, lines, aligned = named_texts.parse_languages(languages), {}, {}
+    codes = named_texts.parse_languages(languages)
+    lines: dict[str, Path] = {}
+    aligned: dict[str, Path] = {}
     if corpora or texts or not parallel:
         with_text = {entry.partition("=")[0] for entry in texts}
         own = (
@@ -181,10 +182,13 @@ def measure(splitter: Splitter, texts: Texts) -> Measured:
     """Measure one tokenizer on every language. Raises VocapError for aligned files of
     different lengths.
     """
-    encoder, aligned = splitter.encoder, {}
+    encoder = splitter.encoder
+    aligned: dict[str, np.ndarray] = {}
     found, folds = Measured(encoder.size), texts.corpora is None
     for code in dict.fromkeys([*texts.lines, *texts.aligned]):
-        model = None if folds else bigram.train_on(texts.corpora / code / "train.txt", encoder)
+        model = None
+        if texts.corpora is not None:
+            model = bigram.train_on(texts.corpora / code / "train.txt", encoder)
         if code in texts.lines:
             language = texts.table.get(code) or Language(code, code, "", "", {})
             blocks = named_texts.read_sentences(texts.lines[code])
@@ -240,7 +244,7 @@ def summarize(name: str, found: Measured) -> dict:
         if given := costs.values() if found.parallel else lengths:
             row["tokens_per_sentence"] = fmean(given)
     if any(costs.values()):
-        worst = row["worst"] = max(costs, key=costs.get)
+        worst = row["worst"] = max(costs, key=costs.__getitem__)
         row["worst_ratio"] = costs[worst] if row["ratio_to_english"] else None
         row["gini"] = evaluation.gini(list(costs.values()))
         row["gini_per_byte"] = evaluation.gini([one["tokens"] / one["bytes"] for one in rows])
@@ -254,6 +258,9 @@ def as_text(rows: Sequence[dict], texts: Texts, parallel: str | None) -> str:
 
     def shown(value: float | None, form: str) -> str:
         return "-" if value is None else format(value, form)
+
+    def languages(files: Mapping[str, Path]) -> str:
+        return f"{len(files)} languages" if len(files) > 1 else f"{len(files)} language"
 
     cells = [
         [
@@ -271,12 +278,9 @@ def as_text(rows: Sequence[dict], texts: Texts, parallel: str | None) -> str:
         ]
         for row in rows
     ]
-    where = f"text of {len(texts.lines)} language{'s' * (len(texts.lines) > 1)}"
+    where = f"text of {languages(texts.lines)}"
     if texts.aligned:
-        where = (
-            f"parallel text {parallel} of {len(texts.aligned)} "
-            f"language{'s' * (len(texts.aligned) > 1)}"
-        )
+        where = f"parallel text {parallel} of {languages(texts.aligned)}"
         if texts.lines is not texts.aligned:
             where += f"; {bits} and round trip: text of {len(texts.lines)}"
     return "\n".join([where, *io.aligned([heads, *cells], left=[0, 5])])
@@ -356,28 +360,28 @@ def evaluate(
             )
             log.warning("%s: no line%s", text.aligned[row["language"]], why)
     # whole outputs, at the end
-    for name, found in results.items() if tables else ():
-        found.write(tables / name, text)
+    if tables:
+        for name, found in results.items():
+            found.write(tables / name, text)
     if output:
         io.write_tsv(output, text.columns(list(rows[0])), [list(row.values()) for row in rows])
     click.echo(as_text(rows, text, parallel))
     if gates:
-        gates_of = [(row["tokenizer"], list(row.items())[len(SUMMARY) :]) for row in rows]
-        checked = [
-            (name, *(cell.translate(WHITE) for cell in entry))
-            for name, entries in gates_of
-            for entry in entries
+        checked = [["tokenizer", "gate", "result"]]
+        checked += [
+            [row["tokenizer"], gate.translate(WHITE), result.translate(WHITE)]
+            for row in rows
+            for gate, result in list(row.items())[len(SUMMARY) :]
         ]
-        click.echo(
-            "\n"
-            + "\n".join(io.aligned([["tokenizer", "gate", "result"], *checked], left=[0, 1, 2]))
-        )
+        click.echo("\n" + "\n".join(io.aligned(checked, left=[0, 1, 2])))
 
 
 class TokenizerForms:
     """SentencePiece's model and its export, side by side."""
 
-    def __init__(self, proto, encoder: HuggingFaceEncoder, name: str | Path = "the model"):
+    def __init__(
+        self, proto: "ModelProto", encoder: HuggingFaceEncoder, name: str | Path = "the model"
+    ):
         self.proto, self.encoder, self.processor = proto, encoder, build_processor(proto, name)
         if (size := len(encoder.ids)) != len(proto.pieces):
             raise VocapError(
@@ -393,7 +397,7 @@ class TokenizerForms:
         if not path.exists():
             raise VocapError(f"{path}: no such file; run vocap export first")
         model = Path(folder) / "sentencepiece.model"
-        return cls(read_model(model), load_encoder(path), model)
+        return cls(read_model(model), parse_encoder(path.read_bytes(), path), model)
 
     def compare(self, blocks: Iterable[list[str]]) -> evaluation.Differences:
         """Ids of every line from both, without special tokens; one block of lines is
@@ -523,9 +527,8 @@ def parity(tokenizer, corpora, languages, sample, seed, output) -> None:
         PARITY_COLUMNS,
         [(code, *found.cells(PARITY_KINDS)) for code, found in results.items()],
     )
-    lines, identical = (
-        sum(getattr(one, name) for one in results.values()) for name in ("lines", "identical")
-    )
+    lines = sum(found.lines for found in results.values())
+    identical = sum(found.identical for found in results.values())
     click.echo(
         f"{output}: {identical} of {lines} lines identical, at most {sample} of a language (seed "
         f"{seed})",

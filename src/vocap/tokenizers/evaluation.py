@@ -163,7 +163,8 @@ class Coder:
 
     def __init__(self, encoder: Encoder, model: Bigram | None = None, folds: bool = False):
         self.encoder, self.model, self.folds = encoder, model, folds
-        self._blocks, self._ids = [np.zeros((2, 0))], []
+        self._blocks = [np.zeros((2, 0))]
+        self._ids: list[np.ndarray] = []
 
     def add(self, lines: Sequence[str], ids: Sequence[Sequence[int]]) -> list[str]:
         """Code further lines; returns the unknown characters of each."""
@@ -171,11 +172,8 @@ class Coder:
             unknown_characters(self.encoder, line) if self.encoder.unk_id in numbers else ""
             for line, numbers in zip(lines, ids, strict=True)
         ]
-        lost, sizes = (
-            np.array([len(text.encode("utf-8")) for text in texts], np.int64)
-            for texts in (unknown, lines)
-        )
-        self._blocks.append(np.stack([code_lengths(self.model, ids, lost), sizes]))
+        bits = code_lengths(self.model, ids, _byte_counts(unknown))
+        self._blocks.append(np.stack([bits, _byte_counts(lines)]))
         if self.folds:
             self._ids += [np.array(numbers, np.int32) for numbers in ids]
         return unknown
@@ -190,6 +188,11 @@ class Coder:
         return found
 
 
+def _byte_counts(texts: Sequence[str]) -> np.ndarray:
+    """Bytes of UTF-8 of each text, int64."""
+    return np.array([len(text.encode("utf-8")) for text in texts], np.int64)
+
+
 def count_splits(splitter: Splitter, words: Mapping[str, int], result: Tally) -> None:
     """Add words, each as it is cut after a space, to `words`, `whole` and `cuts` of `result`.
 
@@ -199,7 +202,8 @@ def count_splits(splitter: Splitter, words: Mapping[str, int], result: Tally) ->
     numbers: Counter[str] = Counter()
     for (word, count), split in zip(words.items(), splitter.split([*words]), strict=True):
         result.words += count
-        result.whole += count * (len(split) == 1 and not is_bracketed(split[0]))
+        if len(split) == 1 and not is_bracketed(split[0]):
+            result.whole += count
         for number in NUMBER.findall(word):
             numbers[number] += count
     for (number, count), split in zip(numbers.items(), splitter.split([*numbers]), strict=True):

@@ -6,6 +6,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,9 +20,11 @@ from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT, IdLayout
 from vocap.tokenizer_files.model_file import read_model
 from vocap.unigram.text_settings import XLM_R, TextSettings
 
-UNLISTED = (
-    10.0  # a piece that no model scores lies this far (nats) below the lowest one that is scored
-)
+if TYPE_CHECKING:
+    from sentencepiece.sentencepiece_model_pb2 import ModelProto, NormalizerSpec, TrainerSpec
+
+# a piece that no model scores lies this far (nats) below the lowest one that is scored
+UNLISTED = 10.0
 HOW = (
     "log sum_l w_l p_l(x), p_l the unigram distribution of language l's model (0 where it lacks "
     "x), "
@@ -58,13 +61,13 @@ def read_allocation(folder: str | Path, layout: IdLayout = XLM_R_LAYOUT) -> Allo
     Raises VocapError, naming file and line, for inconsistent rows; UsageError where it
     leaves other rows of T to special tokens than the layout has.
     """
-    folder, sizes, owners = Path(folder), {}, {}
-    table = folder / "allocation.tsv"
+    folder = Path(folder)
     # the size of each language
+    table, sizes = folder / "allocation.tsv", {}
     for line, row in enumerate(read_tsv(table, ("language", "size")), start=2):
         sizes[row["language"]] = whole_number(f"{table}, line {line}", "size", row["size"])
     # the languages of each piece
-    table = folder / "vocabulary.tsv"
+    table, owners = folder / "vocabulary.tsv", {}
     for line, row in enumerate(read_tsv(table, ("piece", "languages")), start=2):
         piece, holders = row["piece"], row["languages"].split(",") if row["languages"] else []
         if not sizes.keys() >= set(holders) or not (holders or len(piece) == 1):
@@ -89,7 +92,9 @@ def read_allocation(folder: str | Path, layout: IdLayout = XLM_R_LAYOUT) -> Allo
     return found
 
 
-def read_models(vocabularies: str | Path, chosen: Allocated):
+def read_models(
+    vocabularies: str | Path, chosen: Allocated
+) -> tuple[dict[str, dict[str, float]], "NormalizerSpec", "TrainerSpec"]:
     """The scores of every chosen model, language to {piece: score}; the normaliser they
     share; a `TrainerSpec`.
 
@@ -184,12 +189,12 @@ def fit(
     owners: Mapping[str, Sequence[str]],
     models: Mapping[str, Mapping[str, float]],
     weights: Mapping[str, float],
-    normalizer,
+    normalizer: "NormalizerSpec",
     settings: TextSettings = XLM_R,
     free: int = 0,
     layout: IdLayout = XLM_R_LAYOUT,
-    trained=None,
-) -> tuple[object, list[tuple], dict]:
+    trained: "TrainerSpec | None" = None,
+) -> tuple["ModelProto", list[tuple], dict]:
     """A model of T = pieces + the layout's rows + `free` ids, the rows of `pieces.tsv`,
     and `description.json`.
 
@@ -208,27 +213,20 @@ def fit(
             "the token another name"
         )
 
-    # scores of all pieces, and the rows that bytes and symbols take
+    # scores of all pieces, and those that stay
     pieces, symbols = list(owners), list(settings.user_defined_symbols)
     fitted = mixture(pieces, models, weights)
     fitted = np.where(np.isnan(fitted), np.nanmin(fitted, initial=0.0) - UNLISTED, fitted)
-    needed = (
-        256 * settings.byte_fallback
-        + len(settings.control_symbols)
-        + len(set(symbols) - set(pieces))
-    )
-    if needed < free:
-        raise UsageError(
-            f"the allocation leaves {free} rows free, byte fallback and symbols take {needed} of "
-            "them; give them "
-            f"as for the allocation, or allocate again with --other-rows {needed}"
-        )
-    kept, dropped = drop_excess(pieces, fitted, symbols, needed - free, layout.rows + free)
+    excess = _excess(pieces, settings, free)
+    kept, dropped = drop_excess(pieces, fitted, symbols, excess, layout.rows + free)
 
     # the model, with shadowed pieces raised
-    own = (symbols, settings.byte_fallback, list(settings.control_symbols))
     contents = layouts.Contents(
-        [pieces[index] for index in kept], layouts.round_scores(fitted[kept]), *own
+        [pieces[index] for index in kept],
+        layouts.round_scores(fitted[kept]),
+        symbols,
+        settings.byte_fallback,
+        list(settings.control_symbols),
     )
     raised_scores, raised = layouts.raise_shadowed(contents)
     before = layouts.build_model(contents, normalizer, layout, trained)
@@ -242,15 +240,11 @@ def fit(
         | dict.fromkeys(raised, "raised")
         | dict.fromkeys(dead, "dead")
     )
+    own = {"scores": "mixture", "byte_fallback": False, "user_defined_symbols": []}
     described = layouts.describe(
         "vocap",
         proto,
-        {
-            "scores": "mixture",
-            "byte_fallback": False,
-            "user_defined_symbols": [],
-            **settings.changed(),
-        },
+        own | settings.changed(),
         HOW,
         owners,
         status,
@@ -262,6 +256,25 @@ def fit(
         characters_added=len(added),
     )
     return proto, *described
+
+
+def _excess(pieces: Sequence[str], settings: TextSettings, free: int) -> int:
+    """The rows that bytes and symbols take beyond the `free` ones: so many pieces must go.
+
+    Raises UsageError where they take fewer.
+    """
+    needed = (
+        256 * settings.byte_fallback
+        + len(settings.control_symbols)
+        + len(set(settings.user_defined_symbols) - set(pieces))
+    )
+    if needed < free:
+        raise UsageError(
+            f"the allocation leaves {free} rows free, byte fallback and symbols take {needed} of "
+            "them; give them "
+            f"as for the allocation, or allocate again with --other-rows {needed}"
+        )
+    return needed - free
 
 
 def mixture(

@@ -24,7 +24,7 @@ from vocap.text_files.lines import count_lines, read_blocks
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT, IdLayout
 from vocap.tokenizer_files.layout import build_model, read_contents
 from vocap.unigram.text_settings import COVERAGE, XLM_R, TextSettings
-from vocap.unigram.training_text import trained_on
+from vocap.unigram.training_text import Sentences, trained_on
 
 # special tokens of the trained model, by id
 STOCK = tuple(entry.token for entry in XLM_R_LAYOUT.special)
@@ -97,15 +97,16 @@ def whole_text(
         else [sum(map(len, chain.from_iterable(read_blocks(path)))) for path in paths]
     )
     weights = line_weights(q, amounts, step).tolist()
-    facts = {
+    facts: dict[str, object] = {
         "sentences": "all",
         "alpha": alpha,
         "lines": sum(lines),
         "least_weight": min(weights),
         "largest_weight": max(weights),
         "largest_share_error": round(share_error(q, amounts, weights), 4),
-        **({"per": per} if per != "line" else {}),
     }
+    if per != "line":
+        facts["per"] = per
     return MultilingualText(str(corpora), tuple(map(Part, paths, lines, weights)), facts)
 
 
@@ -118,7 +119,7 @@ def descend_joint(
     settings: TextSettings = XLM_R,
     layout: IdLayout = XLM_R_LAYOUT,
     further: Sequence[int] = (),
-) -> Iterator[tuple[int, object, int]]:
+) -> Iterator[tuple[int, sentencepiece_model_pb2.ModelProto, int]]:
     """Each of `totals` with its `ModelProto` and the word types of `text`, from one
     descent over it.
 
@@ -131,9 +132,7 @@ def descend_joint(
     naming the smallest that does; VocapError for a text without any.
     """
     # numba's kernels, which other commands do not need
-    from vocap.unigram.ladder import (
-        train_sizes,
-    )
+    from vocap.unigram.ladder import train_sizes
     from vocap.unigram.word_types import count_word_types
 
     for total in totals:
@@ -146,7 +145,7 @@ def descend_joint(
     apart = layout.rows - len(STOCK) - len(names)
     metas = list(dict.fromkeys((*STOCK, *trained.meta_pieces)))  # rows that are no pieces of text
 
-    def sentences():
+    def sentences() -> Iterator[Sentences]:
         for part in text.parts:
             yield from trained_on(read_blocks(part.path), metas, part.weight, trained)
 
@@ -162,14 +161,14 @@ def descend_joint(
         sum(part.lines for part in text.parts),
         words.trained,
     )
-    further = {total for total in further if total > layout.rows}.difference(totals)
+    optional = {total for total in further if total > layout.rows}.difference(totals)
     # size: the totals it is for
-    waiting = {total - apart: [total] for total in sorted(further.union(totals))}
+    waiting = {total - apart: [total] for total in sorted(optional.union(totals))}
     while waiting:
         shorter: dict[int, list[int]] = {}
         for rung in train_sizes(words, sorted(waiting), coverage, threads, reserved=1):  # <pad>
             size = rung.point.size
-            if rung.model is None and further.issuperset(waiting[size]):
+            if rung.model is None and optional.issuperset(waiting[size]):
                 continue
             if rung.most is not None and rung.most < size:
                 shorter.setdefault(rung.most, []).extend(waiting[size])
@@ -182,7 +181,9 @@ def descend_joint(
         waiting = shorter
 
 
-def _lay_out(data: bytes, settings: TextSettings, layout: IdLayout):
+def _lay_out(
+    data: bytes, settings: TextSettings, layout: IdLayout
+) -> sentencepiece_model_pb2.ModelProto:
     """The trained pieces in the layout."""
     proto = sentencepiece_model_pb2.ModelProto.FromString(data)
     contents = replace(

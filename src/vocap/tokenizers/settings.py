@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar, Literal, Union, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from vocap.bpe import REGEX, SPLITS, UNITS
+from vocap.bpe import REGEX, SPLITS, Unit
 from vocap.errors import UsageError
 from vocap.files.paths import PlainPath
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT, IdLayout
@@ -168,10 +168,12 @@ class Unigram(Merged):
     )
 
     def text(self, run: TextSettings) -> TextSettings:
-        own = {"byte_fallback": self.byte_fallback}
-        if self.user_defined_symbols is not None:
-            own["user_defined_symbols"] = tuple(self.user_defined_symbols)
-        return replace(run, **{name: value for name, value in own.items() if value is not None})
+        fallback, symbols = self.byte_fallback, self.user_defined_symbols
+        return replace(
+            run,
+            byte_fallback=run.byte_fallback if fallback is None else fallback,
+            user_defined_symbols=run.user_defined_symbols if symbols is None else tuple(symbols),
+        )
 
 
 class Vocap(Unigram):
@@ -248,7 +250,7 @@ class BytePair(Merged):
     total: Total
     alpha: Alpha = 0.7
     per: Per = None
-    unit: Literal[UNITS] = Field(
+    unit: Unit = Field(
         "bytes",
         description="symbols before any merge: bytes, or characters, others of which become bytes",
     )

@@ -126,6 +126,13 @@ def blocks(first, start, size, types, most):
     return bounds[: count + 1].copy(), largest
 
 
+@kernel("UniTuple(uintp, 2)(int32[::1], int32[::1], int32[::1], int64)", inner=True)
+def edges_of(first, start, size, t):
+    """The first edge of type t, and the one after its last: types lie from the end on."""
+    end = first.size - 1 - start[t]
+    return index(first[end - size[t]]), index(first[end])
+
+
 # Probabilities of long types leave the range of float64, so the fast arithmetic scales
 # each by exp(SCALE) a character: about the cost of a character in most texts. A type
 # that still leaves the range is computed with logarithms.
@@ -140,9 +147,8 @@ def occurrences_by_logarithms(first, piece, length, start, size, t, score, times
     """Expected counts of the edges of type t if it occurs `times` times, in `addend`
     from its first edge.
     """
-    end = first.size - 1
     n = size[t]
-    low, high = index(first[end - start[t] - n]), index(first[end - start[t]])
+    low, high = edges_of(first, start, size, t)
     alpha = np.full(n + 1, -np.inf)
     beta = np.full(n + 1, -np.inf)
     alpha[0] = 0
@@ -174,14 +180,13 @@ def fast_occurrences(
 
     `weight` float64: exp(score); no type is longer than `longest`.
     """
-    end = first.size - 1
-    base = index(first[end - start[stop - 1] - size[stop - 1]])
+    base, _ = edges_of(first, start, size, stop - 1)
     seven, low_bits = index(7), index(127)
     alpha = np.empty(longest + 1)
     beta = np.empty(longest + 1)
     for t in range(begin, stop):
         n = size[t]
-        low, high = index(first[end - start[t] - n]), index(first[end - start[t]])
+        low, high = edges_of(first, start, size, t)
         # Forward
         alpha[0] = 1
         alpha[1 : n + 1] = 0
@@ -209,9 +214,9 @@ def fast_occurrences(
             addend[edge - base] = alpha[i] * through * factor
         # Once more with logarithms, where a probability left the range
         smallest, largest = 1.0, 1.0
-        for i in range(n + 1):
-            smallest = min(smallest, min(alpha[i], beta[i]))
-            largest = max(largest, max(alpha[i], beta[i]))
+        for place in range(n + 1):
+            smallest = min(smallest, min(alpha[place], beta[place]))
+            largest = max(largest, max(alpha[place], beta[place]))
         if not (smallest > SMALLEST and largest < LARGEST):
             times = np.float64(frequency[t])
             own = addend[low - base :]
@@ -223,10 +228,10 @@ def add_fast_occurrences(first, piece, length, start, size, begin, stop, addend,
     """Add the counts of `fast_occurrences` to `expected` float64 [alive]; unknown nodes
     count for piece 0.
     """
-    end = first.size - 1
-    base = index(first[end - start[stop - 1] - size[stop - 1]])
+    base, _ = edges_of(first, start, size, stop - 1)
+    _, high = edges_of(first, start, size, begin)
     alive = index(expected.size)
-    for edge in range(base, index(first[end - start[begin]])):
+    for edge in range(base, high):
         number = index(piece[edge])
         expected[number if number < alive else index(0)] += addend[edge - base]
 
@@ -421,13 +426,12 @@ def step(piece, length, score, until, after, alpha, beta, base, margin, walk):
 @kernel(f"{_WALK}(int32[::1], int32[::1], int32[::1], int64, float32[::1], float32[::1])")
 def begin_walk(first, start, size, t, alpha, beta):
     """Before the first edges of type t."""
-    end = first.size - 1
     n = size[t]
     alpha[0] = 0
     alpha[1 : n + 1] = -np.inf
     beta[n] = 0
-    low, high = first[end - start[t] - n], first[end - start[t]]
-    return index(low), index(high), index(0), index(n), np.float32(-np.inf), np.float32(0)
+    low, high = edges_of(first, start, size, t)
+    return low, high, index(0), index(n), np.float32(-np.inf), np.float32(0)
 
 
 @kernel(f"float32(int32[::1], int32[::1], int32[::1], int64, {_EDGES}, {_PASSES})")
@@ -464,11 +468,11 @@ def walk_side_by_side(
     """Both passes over the types from `begin` to `stop`, two types at a time.
 
     Each step of a walk waits for the one before, so a processor has time for the steps
-    of another type. A type in which a rounding was in doubt is walked again. `total`
-    gets alpha at the end of each type.
+    of another type. A type in which a rounding was in doubt is walked again at the end.
+    `total` gets alpha at the end of each type.
     """
     end = first.size - 1
-    base = index(first[end - start[stop - 1] - size[stop - 1]])
+    base, _ = edges_of(first, start, size, stop - 1)
     longest = 0
     for t in range(begin, stop):
         longest = max(longest, size[t])
@@ -480,6 +484,7 @@ def walk_side_by_side(
     while middle < stop and first[end - start[middle]] > half:
         middle += 1
     a, b = begin, middle
+    total[: stop - begin] = np.nan
     if middle < stop:
         walk_a = begin_walk(first, start, size, a, alpha_a, beta_a)
         walk_b = begin_walk(first, start, size, b, alpha_b, beta_b)
@@ -495,57 +500,27 @@ def walk_side_by_side(
                 )
             left_a, left_b = left_a - steps, left_b - steps
             if left_a == 0:
-                total[a - begin] = alpha_a[walk_a[2]]
-                if walk_a[5] > 0:
-                    total[a - begin] = walk_with_care(
-                        first,
-                        start,
-                        size,
-                        a,
-                        piece,
-                        length,
-                        score,
-                        until,
-                        after,
-                        alpha_a,
-                        beta_a,
-                        base,
-                    )
+                if walk_a[5] == 0:
+                    total[a - begin] = alpha_a[walk_a[2]]
                 a += 1
                 if a == middle:
                     break
                 walk_a = begin_walk(first, start, size, a, alpha_a, beta_a)
                 left_a = walk_a[1] - walk_a[0]
             if left_b == 0:
-                total[b - begin] = alpha_b[walk_b[2]]
-                if walk_b[5] > 0:
-                    total[b - begin] = walk_with_care(
-                        first,
-                        start,
-                        size,
-                        b,
-                        piece,
-                        length,
-                        score,
-                        until,
-                        after,
-                        alpha_b,
-                        beta_b,
-                        base,
-                    )
+                if walk_b[5] == 0:
+                    total[b - begin] = alpha_b[walk_b[2]]
                 b += 1
                 if b == stop:
                     break
                 walk_b = begin_walk(first, start, size, b, alpha_b, beta_b)
                 left_b = walk_b[1] - walk_b[0]
-    for t in range(a, middle):
-        total[t - begin] = walk_with_care(
-            first, start, size, t, piece, length, score, until, after, alpha_a, beta_a, base
-        )
-    for t in range(b, stop):
-        total[t - begin] = walk_with_care(
-            first, start, size, t, piece, length, score, until, after, alpha_b, beta_b, base
-        )
+    # types in doubt, and those left where the other walk came to its end first
+    for t in range(begin, stop):
+        if np.isnan(total[t - begin]):
+            total[t - begin] = walk_with_care(
+                first, start, size, t, piece, length, score, until, after, alpha_a, beta_a, base
+            )
 
 
 @kernel("float64(float32, float32)")
@@ -588,17 +563,15 @@ def marginals(
     `marginal`, from the block's first edge on, and how often they occur, an
     approximation (see `add_up`), in `addend`. `after` and `total` are work arrays.
     """
-    end = first.size - 1
-    base = index(first[end - start[stop - 1] - size[stop - 1]])
+    base, _ = edges_of(first, start, size, stop - 1)
     walk_side_by_side(
         first, piece, length, start, size, score, margin, begin, stop, marginal, after, total
     )
     for t in range(begin, stop):
         z = total[t - begin]
         times = np.float32(frequency[t])
-        for edge in range(
-            index(first[end - start[t] - size[t]]) - base, index(first[end - start[t]]) - base
-        ):
+        low, high = edges_of(first, start, size, t)
+        for edge in range(low - base, high - base):
             log_probability = np.float32(np.float32(marginal[edge] + after[edge]) - z)
             marginal[edge] = log_probability
             addend[edge] = occurrences(times, log_probability)
@@ -625,13 +598,11 @@ def add_up(first, piece, length, start, size, frequency, begin, stop, marginal, 
     Of a position's edges the last comes first, which matters only to an unknown node:
     it waits for the others, as one of them can be piece 0 too.
     """
-    end = first.size - 1
-    base = index(first[end - start[stop - 1] - size[stop - 1]])
+    base, _ = edges_of(first, start, size, stop - 1)
     alive = index(expected.size)
     for t in range(begin, stop):
         times = np.float32(frequency[t])
-        edge = index(first[end - start[t]])
-        low = index(first[end - start[t] - size[t]])
+        low, edge = edges_of(first, start, size, t)
         waiting = False
         unknown = np.float32(0)
         while edge > low:

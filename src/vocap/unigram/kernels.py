@@ -7,7 +7,7 @@ number.
 
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -33,7 +33,7 @@ def kernel(signature, inner: bool = False):
     (NUMBA_CACHE_DIR overrules both); where none of them can be written, or the device
     is full, every process compiles for itself.
     """
-    settings = {"nogil": True, "fastmath": False, "error_model": "numpy"}
+    settings: dict[str, Any] = {"nogil": True, "fastmath": False, "error_model": "numpy"}
     if inner:
         settings |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
@@ -79,7 +79,8 @@ class Workers:
             new_buffer()
             for _ in range(min(blocks, self.threads * BUFFERS if self.threads > 1 else 1))
         ]
-        if len(free) < 2:
+        pool = self._pool
+        if pool is None or len(free) < 2:
             for block in range(blocks):
                 free[0].compute(block)
                 free[0].add(block)
@@ -90,7 +91,7 @@ class Workers:
             for added in range(blocks):
                 while free and begun < blocks:
                     buffer = free.pop()
-                    tasks[begun] = buffer, self._pool.submit(buffer.compute, begun)
+                    tasks[begun] = buffer, pool.submit(buffer.compute, begun)
                     begun += 1
                 # This thread computes blocks until the next one to add is done
                 for block, (buffer, task) in tasks.items():
@@ -111,7 +112,7 @@ class Workers:
         """The results of `function(block)` for blocks 0, 1, 2 ..., computed by several
         threads.
         """
-        results = [None] * blocks
+        results: list = [None] * blocks
 
         def compute(block: int) -> None:
             results[block] = function(block)

@@ -76,15 +76,15 @@ def build_lattice(
     np.cumsum(first, dtype=np.int32, out=first)
     piece, length = np.empty(first[size], np.int32), np.empty(first[size], np.uint8)
     place = np.zeros(unknown, np.int32)
-    edges = first, piece, length, place
+    arrays = first, piece, length, place
 
     def fill(block: int) -> None:
         if block == len(ranges):
             fill_characters(
-                *edges, number, np.int32(unknown), words.text, words.start, words.length
+                *arrays, number, np.int32(unknown), words.text, words.start, words.length
             )
         else:
-            fill_seeds(*edges, *intervals, seeds.depth, np.int32(count), *ranges[block])
+            fill_seeds(*arrays, *intervals, seeds.depth, np.int32(count), *ranges[block])
 
     workers.map(len(ranges) + 1, fill)
     return Lattice(first, piece, length), place

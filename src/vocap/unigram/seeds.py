@@ -127,7 +127,11 @@ def suffix_array(text: np.ndarray) -> np.ndarray:
 
     counts = code_point_counts(text)
     alphabet = np.flatnonzero(counts)
-    width = 1 if len(alphabet) <= 1 << 8 else 2 if len(alphabet) <= 1 << 16 else 4
+    width = 4
+    if len(alphabet) <= 1 << 8:
+        width = 1
+    elif len(alphabet) <= 1 << 16:
+        width = 2
     if len(text) * width > _MAX:
         raise VocapError(
             f"{len(text)} characters in distinct words are too many; train on fewer lines"
@@ -271,7 +275,8 @@ def is_younger(points: np.ndarray) -> np.ndarray:
     `points`.
     """
     ranges = [entry.split("-") for entry in YOUNGER.split()]
-    first, last = (np.array([int(one[end], 16) for one in ranges]) for end in (0, -1))
+    first = np.array([int(one[0], 16) for one in ranges])
+    last = np.array([int(one[-1], 16) for one in ranges])
     place = np.searchsorted(first, points, side="right") - 1
     return (place >= 0) & (points <= last[place])
 
@@ -588,10 +593,10 @@ def sentences(blocks: Iterable[list[str]], required: Collection[str]) -> list[st
     rare = re.compile(f"[^{re.escape(''.join(required))}]")
     lines = []
     for block in blocks:
-        for line in normalizer.normalize(
-            [line for line in map(as_read, block) if is_trainable(line)]
-        ):
-            lines.append(rare.sub(RESERVED, metas.sub(SEPARATOR, line)))
+        trained = list(filter(is_trainable, map(as_read, block)))
+        lines += [
+            rare.sub(RESERVED, metas.sub(SEPARATOR, line)) for line in normalizer.normalize(trained)
+        ]
     place = 0
     while place < len(lines):
         if not lines[place]:

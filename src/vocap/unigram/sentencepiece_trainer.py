@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from vocap.command import at_once
 from vocap.errors import UsageError, VocapError, log
@@ -63,7 +64,7 @@ def train(
     ids: Mapping[str, int] = IDS,
     input_sentences: int = INPUT_SENTENCES,
     settings: TextSettings = XLM_R,
-    **keys: object,
+    **keys: Any,
 ) -> bytes:
     """Train a unigram model of exactly `size` ids and return its file's bytes.
 
@@ -78,9 +79,8 @@ def train(
     import sentencepiece
 
     # Settings and lines that it takes
-    settings = replace(
-        settings, **{key: tuple(x) if isinstance(x, list) else x for key, x in keys.items()}
-    )
+    given: dict[str, Any] = {key: tuple(x) if isinstance(x, list) else x for key, x in keys.items()}
+    settings = replace(settings, **given)
     if not 1 <= size <= MAX_SIZE:
         raise UsageError(f"size {size}: give a number of pieces from 1 to {MAX_SIZE}")
     lines = list(map(as_read, read_lines(source) if isinstance(source, str | Path) else source))
@@ -138,7 +138,7 @@ def _options(settings: TextSettings, rules: str | None) -> dict:
 
     `byte_fallback` is always given: a model records it.
     """
-    options = {"byte_fallback": settings.byte_fallback}
+    options: dict[str, object] = {"byte_fallback": settings.byte_fallback}
     options |= {
         key: list(x) if isinstance(x, tuple) else x for key, x in settings.changed().items()
     }

@@ -209,16 +209,18 @@ def rule_file(settings: TextSettings) -> Iterator[str | None]:
             check_rules(settings.rule_file)
         yield settings.rule_file
         return
-    with tempfile.TemporaryFile(
-        "w+", encoding="ascii"
-    ) as file:  # without a name: nothing is left if it is killed
-        points = (
-            [" ".join(f"{ord(character):X}" for character in text) for text in rule]
-            for rule in nfc_rules()
+    # without a name: nothing is left if it is killed
+    with tempfile.TemporaryFile("w+", encoding="ascii") as file:
+        file.writelines(
+            f"{_code_points(source)}\t{_code_points(target)}\n" for source, target in nfc_rules()
         )
-        file.writelines(f"{source}\t{target}\n" for source, target in points)
         file.seek(0)
         yield f"/dev/fd/{file.fileno()}"
+
+
+def _code_points(text: str) -> str:
+    """A side of a rule, as the table has it."""
+    return " ".join(f"{ord(character):X}" for character in text)
 
 
 # Scripts whose compositions Unicode added with version 16: some releases of Python know
@@ -239,7 +241,7 @@ def nfc_rules() -> list[tuple[str, str]]:
     Marks in another order than the canonical one, and those that compose across another
     mark, stay apart, as in SentencePiece's nfkc: a table cannot sort.
     """
-    rules = {}
+    rules: dict[str, str] = {}
     for code in (*range(0x80, 0xD800), *range(0xE000, 0x30000)):
         if any(code in block for block in _YOUNGER):
             continue

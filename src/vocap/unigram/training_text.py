@@ -30,8 +30,9 @@ def trainer_normalizer(settings: TextSettings = XLM_R):
     import sentencepiece
 
     with rule_file(settings) as rules:
+        source = {"rule_tsv": rules} if rules else {"rule_name": settings.normalization}
         return sentencepiece.SentencePieceNormalizer(
-            **({"rule_tsv": rules} if rules else {"rule_name": settings.normalization}),
+            **source,
             add_dummy_prefix=settings.add_dummy_prefix,
             escape_whitespaces=True,
             remove_extra_whitespaces=settings.remove_extra_whitespaces,
@@ -119,7 +120,9 @@ def trained_on(
     symbols = Borders(settings.user_defined_symbols) if settings.user_defined_symbols else None
     borders = Borders(settings.meta_pieces if metas is None else metas)
     for lines in blocks:
-        usual, encoded, trained, whole = [], [], [], []
+        usual, trained = [], []
+        encoded: list[str] = []
+        whole: list[str] = []
         for line, text in zip(lines, normalize(lines), strict=True):
             apart = symbols and (symbols.in_line(line) or symbols.in_line(text))
             read, seen = as_read(line), None
@@ -131,9 +134,18 @@ def trained_on(
                 continue
             if seen is not None:
                 trained.append(seen)
-            (whole if apart else encoded).append(line if apart else text)
-        parts = map(code_points, (usual, encoded, trained))
-        yield Sentences(len(lines), *parts, weight, tuple(whole))
+            if apart:
+                whole.append(line)
+            else:
+                encoded.append(text)
+        yield Sentences(
+            len(lines),
+            code_points(usual),
+            code_points(encoded),
+            code_points(trained),
+            weight,
+            tuple(whole),
+        )
 
 
 def character_counts(

@@ -71,7 +71,7 @@ class WordTable:
         if not sentences:
             return
         points = np.frombuffer(sentences, np.int32)
-        self.reserve(np.count_nonzero((points == _SPACE) | (points == _LINE)), len(points))
+        self.reserve(int(np.count_nonzero((points == _SPACE) | (points == _LINE))), len(points))
         column = -1 if text is None else TEXTS + text
         self.known = count_words(
             points, cut, trained, column, weight, self.counts, self.known, *self.arrays()
@@ -414,7 +414,7 @@ def _count_lines(
     # The trained lines, then those of other texts alone; the first of equal lines has
     # their counts of texts
     extra = _absent(table, required)
-    others = table.counts[: table.known, TEXTS:].any(axis=1)
+    others = np.any(table.counts[: table.known, TEXTS:], axis=1)
     others[extra] = True
     others &= table.counts[: table.known, LAST] == 0
     words = np.concatenate([rows, np.flatnonzero(others).astype(np.int32)])
@@ -568,14 +568,14 @@ def _arrange(
     `runs`: a piece can be a run of U+2581.
     """
     extra = _absent(table, required)
-    stored = table.counts[: table.known].any(axis=1)
+    stored = np.any(table.counts[: table.known], axis=1)
     stored[extra] = True
     occurring = np.flatnonzero(stored).astype(np.int32)
     frequency = table.counts[occurring, INSIDE] + table.counts[occurring, LAST]
     words = sort_words(table, occurring, frequency)
     counts = table.counts[words]
     begins = table.store[table.bounds[words]]
-    gap = 1 + bool(runs or ((begins != ord(SPACE)) & (begins != ord(RESERVED))).any())
+    gap = 2 if runs or ((begins != ord(SPACE)) & (begins != ord(RESERVED))).any() else 1
     return _types(
         table,
         words,
