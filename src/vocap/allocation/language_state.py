@@ -314,12 +314,11 @@ def _flatten(value: Any, name: str = "") -> dict[str, Any]:
 def _restore(kind: type, held: Mapping[str, np.ndarray], name: str = "") -> Any:
     """The inverse of `_flatten`, for a dataclass of this kind."""
     if is_dataclass(kind):
-        return kind(
-            *(
-                _restore(field.type, held, f"{name}.{field.name}")  # type: ignore[arg-type]  # a type
-                for field in fields(kind)
-            )
+        parts = (
+            _restore(own.type, held, f"{name}.{own.name}")  # type: ignore[arg-type]  # no text
+            for own in fields(kind)
         )
+        return kind(*parts)
     return held[name] if kind is np.ndarray else held[name].item()
 
 
