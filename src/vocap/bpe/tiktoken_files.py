@@ -15,13 +15,15 @@ import json
 import re
 from pathlib import Path
 
-from vocap.bpe.cutting import check_expression
+from vocap.bpe.cutting import ENGLISH, check_expression
 from vocap.bpe.model_file import BpeFile, Derivations, is_bpe, read_bpe
 from vocap.errors import VocapError
 from vocap.files.io import replacing_directory
 from vocap.tokenizer_files.encoders import byte_characters
 
 FILES = RANKS, SETTINGS = ("ranks.tiktoken", "encoding.json")
+# ENGLISH without the flag: U+017F is an s in lower case too
+IN_BOTH_CASES = "(?:'[sS\u017f]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])"
 _BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False}
 _SPLIT = {"type": "Split", "behavior": "Isolated", "invert": False}
 # What means the same to Oniguruma and to tiktoken's engine: \w, \d, \h, anchors and
@@ -63,7 +65,8 @@ def export_tiktoken(path: str | Path, output: str | Path) -> int:
             ranks.append(f"{written} {number}\n")
     settings = {
         "name": read.path.resolve().parent.name,
-        "pat_str": cut_expression(read),
+        # JavaScript's engine knows no (?i:...), and js-tiktoken hands the expression to it
+        "pat_str": (cut_expression(read) or "").replace(ENGLISH, IN_BOTH_CASES),
         "special_tokens": special,
         "explicit_n_vocab": len(read.tokens),
     }
