@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from tests.commands import vocap
+from tests.tokenizers.scripts import model
 from tests.workflow.conftest import ROOT, parse_counts
 from vocap.plan.forecast import LOCAL_CORES, read_costs
 from vocap.plan.jobs import FEATURES, PRICED_AS, read_jobs
@@ -43,7 +44,7 @@ def test_jobs_of_the_papers_grid_are_those_of_the_dry_run(workflow, paper_dry_ru
 
 
 def test_jobs_of_the_reference_engine_of_local_files_and_of_baselines(workflow):
-    (workflow.folder / "baseline.model").write_bytes(b"x" * 1000)
+    (workflow.folder / "baseline.model").write_bytes(model().SerializeToString())
     baselines = {name: {"kind": "file", "path": f"{name}.model"} for name in ("baseline", "absent")}
     workflow.write_config(
         vocabularies={"engine": "sentencepiece"}, tokenizers={"mono": None, **baselines}

@@ -8,6 +8,6 @@ chooses the merges for one text (`kernels`), `multilingual` for many languages;
 """
 
 UNITS = ("bytes", "characters")
-SPLITS = ("words", "spaces", "gpt2", "o200k", "llama-3", "qwen")
+SPLITS = ("words", "spaces", "gpt2", "o200k", "llama-3", "qwen", "cl100k")
 DIGITS = ("1", "3", "3-right", "none")
 REGEX = "regex"  # the name, in place of one of SPLITS, of an expression that the user gives

@@ -24,7 +24,12 @@ from vocap.progress import Steps
 from vocap.tables.line_bits import BITS_FILE, write_lengths
 from vocap.text_files import named_texts
 from vocap.text_files.lines import read_blocks
-from vocap.tokenizer_files.encoders import HuggingFaceEncoder, Splitter, load_encoder
+from vocap.tokenizer_files.encoders import (
+    HuggingFaceEncoder,
+    Splitter,
+    load_encoder,
+    load_encoders,
+)
 from vocap.tokenizer_files.model_file import CONTROL, build_processor, read_model
 from vocap.tokenizers import bigram, evaluation
 from vocap.tokenizers.gates import check_gates
@@ -42,6 +47,7 @@ STOCK = (
     "tokenizer.model",
     "tokenizer.json",
     "huggingface",
+    "ranks.tiktoken",
 )
 SUMMARY = (
     "tokenizer",
@@ -134,7 +140,7 @@ def name_tokenizers(given: Sequence[str]) -> dict[str, Path]:
         path = Path(entry) if Path(entry).exists() or not equals else Path(rest)
         if str(path) == entry:
             parts = [part for part in path.absolute().parts if part not in STOCK]
-            name = re.sub(r"\.(model|json)$", "", parts[-1])
+            name = re.sub(r"\.(model|json|tiktoken)$", "", parts[-1])
         if not name or Path(name).name != name:
             raise UsageError(
                 f"--tokenizer {entry}: {name!r} is no name of a folder; write NAME=PATH"
@@ -315,8 +321,10 @@ def as_text(rows: Sequence[dict], texts: Texts, parallel: str | None) -> str:
     required=True,
     multiple=True,
     metavar="[NAME=]PATH",
-    help="A .model, a tokenizer.json, or a folder with one; may be repeated.",
+    help="A .model, a tokenizer.json, tiktoken's ranks, a tekken.json, or a folder with one; "
+    "may be repeated.",
 )
+@options.split
 @click.option("--corpora", type=PATH, help="Folder with {language}/train.txt and heldout.txt.")
 @click.option(
     "--text",
@@ -352,7 +360,7 @@ def as_text(rows: Sequence[dict], texts: Texts, parallel: str | None) -> str:
     help="Folder to write tables by language to: NAME/evaluation.tsv and others.",
 )
 def evaluate(
-    tokenizers, corpora, texts, languages, languages_table, parallel, gates, output, tables
+    tokenizers, splits, corpora, texts, languages, languages_table, parallel, gates, output, tables
 ) -> None:
     """Measure tokenizers on text: a row each.
 
@@ -370,7 +378,8 @@ def evaluate(
     # one language after another
     named = name_tokenizers(tokenizers)
     text = find(corpora, texts, languages, languages_table, parallel)
-    splitters = {name: Splitter(load_encoder(path)) for name, path in named.items()}
+    encoders = load_encoders(named, splits)
+    splitters = {name: Splitter(encoder) for name, encoder in encoders.items()}
     results, rows = {}, []
     for name, splitter in splitters.items():
         found = results[name] = measure(splitter, text)
