@@ -69,10 +69,13 @@ class SentencePieceEncoder:
 class HuggingFaceEncoder:
     """A `tokenizers.Tokenizer`; errors name `path`.
 
-    Truncation and padding, which a file may ask for, are switched off.
+    Truncation and padding, which a file may ask for, are switched off. `size`: the least
+    number of ids, where special tokens have no piece.
     """
 
-    def __init__(self, tokenizer, unk_id: int | None, path: str | Path = "the tokenizer"):
+    def __init__(
+        self, tokenizer, unk_id: int | None, path: str | Path = "the tokenizer", size: int = 0
+    ):
         os.environ["TOKENIZERS_PARALLELISM"] = (
             "false"  # the workflow starts as many jobs as there are cores
         )
@@ -83,7 +86,7 @@ class HuggingFaceEncoder:
         )
         self.tokenizer, self.unk_id, self.path = tokenizer, unk_id, path
         self.ids: dict[str, int] = tokenizer.get_vocab(with_added_tokens=True)
-        self.size: int = max(self.ids.values(), default=-1) + 1
+        self.size: int = max(size, 1 + max(self.ids.values(), default=-1))
 
     @cached_property
     def pieces(self) -> list[str | None]:
@@ -101,16 +104,6 @@ class HuggingFaceEncoder:
 
     def decode_batch(self, ids: list[list[int]]) -> list[str]:
         return self.tokenizer.decode_batch(ids, skip_special_tokens=False)
-
-
-class RankedEncoder(HuggingFaceEncoder):
-    """That of a file of ranks: of its `size` ids those of special tokens have no
-    piece.
-    """
-
-    def __init__(self, path: Path, tokenizer, size: int):
-        super().__init__(tokenizer, None, path)
-        self.size = size
 
 
 # the interface of a tokenizer for all that measures text
@@ -144,7 +137,8 @@ def load_encoder(path: str | Path, split: str | None = None) -> Encoder:
     """
     path = find_definition(Path(path))
     if path.is_file() and is_ranks(path):
-        return RankedEncoder(path, *read_ranks(path, split))
+        tokenizer, size = read_ranks(path, split)
+        return HuggingFaceEncoder(tokenizer, None, path, size)
     if not path.is_file() or not is_json(path):
         return SentencePieceEncoder(load_processor(find_model(path)))
     return parse_encoder(path.read_bytes(), path)
@@ -187,7 +181,7 @@ def parse_encoder(definition: bytes, path: str | Path) -> HuggingFaceEncoder:
     with refusals(path):
         content = json.loads(definition)
         if "model" not in content and {"config", "vocab"} <= content.keys():
-            return RankedEncoder(path, *read_tekken(Path(path), content))
+            return HuggingFaceEncoder(read_tekken(Path(path), content), None, path)
         check_charsmaps(content)
         model, tokenizer = content["model"], Tokenizer.from_buffer(definition)
         token, number = model.get("unk_token"), model.get("unk_id")

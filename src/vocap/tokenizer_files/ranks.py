@@ -10,12 +10,11 @@ A file of ranks does not say where text is cut before: a name of `SPLITS` does, 
 encoding.json beside it, as `vocap export --format tiktoken` writes it.
 """
 
-import binascii
 import re
 from base64 import b64decode
 from collections.abc import Iterable, Mapping
 from functools import cache
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -68,14 +67,17 @@ def read_ranks(path: Path, split: str | None = None):
     T counts the special tokens of encoding.json; text is never read as one. Raises
     VocapError, naming file and line, for ranks that are damaged, or of no cut.
     """
-    beside, special, expression = path.with_name(SETTINGS), {}, None
+    beside, special, expression = path.with_name(SETTINGS), [], None
     if beside.is_file():
-        settings = read_object(beside)
-        special, expression = settings.get("special_tokens"), settings.get("pat_str")
-        if not isinstance(special, dict) or not all(type(one) is int for one in special.values()):
-            raise VocapError(f"{beside}: special_tokens must have the id of each; correct it")
-        if not isinstance(expression, str):
-            raise VocapError(f"{beside}: no pat_str, the expression of the cut; add it")
+        try:
+            settings = read_object(beside)
+            special = [int(number) for number in settings["special_tokens"].values()]
+            expression = str(settings["pat_str"])
+        except (KeyError, AttributeError, TypeError, ValueError):
+            raise VocapError(
+                f"{beside}: needs pat_str, the expression of the cut, and special_tokens, the id "
+                "of each; export it again"
+            ) from None
     elif split is None:
         raise VocapError(
             f"{path}: ranks of tiktoken do not say where text is cut; name the cut by --split "
@@ -83,57 +85,52 @@ def read_ranks(path: Path, split: str | None = None):
             "o200k, cl100k_base by cl100k"
         )
     lines = (
-        (f"line {number}", *(line.split() if _LINE.fullmatch(line) else (line, None)))
+        (f"line {number}", line)
         for number, line in enumerate(path.read_bytes().split(b"\n"), start=1)
         if line.strip()
     )
-    tokens = read_tokens(path, lines, special.values())
-    size = max(chain(tokens.values(), special.values())) + 1
-    return build(path, tokens, split or REGEX, expression), size
+    tokens = read_tokens(path, lines, special)
+    return build(path, tokens, split or REGEX, expression), max(*tokens.values(), *special) + 1
 
 
 def read_tekken(path: Path, content: Mapping[str, Any]):
-    """The `tokenizers.Tokenizer` of the content of a tekken.json, and T.
+    """The `tokenizers.Tokenizer` of the content of a tekken.json.
 
     Of its vocabulary the first are used, as many as T has beside the special tokens.
     Raises VocapError as `read_ranks`.
     """
     config = content["config"]
-    size, first = config.get("default_vocab_size"), config.get("default_num_special_tokens")
-    if not (type(size) is type(first) is int and 0 <= first < size):
-        raise VocapError(
-            f"{path}: config has no default_vocab_size above its default_num_special_tokens; "
-            "download it again"
-        )
+    size, first = config["default_vocab_size"], config["default_num_special_tokens"]
     used = content["vocab"][: size - first]
     if len(used) < size - first:
         raise VocapError(
             f"{path}: {len(used)} tokens, and config asks for {size - first}; download it again"
         )
     entries = (
-        (f"vocab[{number}]", str(one.get("token_bytes")).encode(), str(one.get("rank")).encode())
+        (f"vocab[{number}]", f"{one['token_bytes']} {one['rank']}".encode())
         for number, one in enumerate(used)
     )
     tokens = {token: first + rank for token, rank in read_tokens(path, entries).items()}
-    return build(path, tokens, REGEX, config["pattern"]), size
+    return build(path, tokens, REGEX, config["pattern"])
 
 
 def read_tokens(
-    path: Path, entries: Iterable[tuple[str, bytes, bytes | None]], apart: Iterable[int] = ()
+    path: Path, entries: Iterable[tuple[str, bytes]], apart: Iterable[int] = ()
 ) -> dict[bytes, int]:
-    """The rank of each token: of (place, token in base64, rank), checked.
+    """The rank of each token, checked; entries: a place, and a token in base64 and a rank.
 
     All ranks from 0 on are there but for those `apart`, and so are all bytes.
     """
     tokens: dict[bytes, int] = {}
     places: dict[int, str] = {}
-    for place, written, rank in entries:
+    for place, entry in entries:
         try:
-            token, number = b64decode(written, validate=True), int(rank or b"")
-        except (binascii.Error, ValueError):
+            written, rank = entry.split()
+            token, number = b64decode(written, validate=True), int(rank)
+        except ValueError:
             token, number = b"", -1
         if not token or number < 0:
-            wrong = f"{written[:40].decode(errors='replace')!r} is not a token in base64 and a rank"
+            wrong = f"{entry[:40].decode(errors='replace')!r} is no token in base64 and a rank"
         elif number in places:
             wrong = f"rank {number} is that of {places[number]} too"
         elif token in tokens:
@@ -142,22 +139,14 @@ def read_tokens(
             tokens[token], places[number] = number, place
             continue
         raise VocapError(f"{path}, {place}: {wrong}; download it again")
-    apart = {*apart}
-    if both := sorted(apart & places.keys()):
+    known = {*places, *apart}
+    lost = next(number for number in count() if number not in known)
+    if following := min((number for number in places if number > lost), default=0):
         raise VocapError(
-            f"{path}, {places[both[0]]}: rank {both[0]} is that of a special token too; correct "
-            f"{SETTINGS} beside it"
+            f"{path}, {places[following]}: rank {following}, and none has rank {lost}; "
+            "download it again, or name the special tokens of such ids under special_tokens "
+            f"of {SETTINGS} beside it, with pat_str, the expression of the cut"
         )
-    number = -1
-    for following in sorted(places):
-        lost = next((one for one in range(number + 1, following) if one not in apart), None)
-        if lost is not None:
-            raise VocapError(
-                f"{path}, {places[following]}: rank {following}, and no line has rank {lost}; "
-                "download it again, or name the special tokens of such ids under special_tokens "
-                f"of {SETTINGS} beside it, with pat_str, the expression of the cut"
-            )
-        number = following
     if absent := [byte for byte in range(256) if bytes([byte]) not in tokens]:
         raise VocapError(f"{path}: no rank for the byte 0x{absent[0]:02X}; download it again")
     return tokens
@@ -204,17 +193,16 @@ def cuts_of(named: Mapping[str, Path], splits: Iterable[str]) -> dict[str, str |
     >>> cuts_of({"a": Path("a.model")}, [])
     {'a': None}
     """
-    ranked = [name for name, path in named.items() if needs_cut(path)]
     found: dict[str, str | None] = dict.fromkeys(named)
     for entry in sorted(splits, key=lambda entry: "=" in entry):
-        name, equals, cut = entry.rpartition("=")
+        name, _, cut = entry.rpartition("=")
         if cut not in SPLITS:
             raise UsageError(f"--split {entry}: no cut {cut!r}; take one of {', '.join(SPLITS)}")
-        takers = [name] if equals else ranked
-        if not takers or not {*takers} <= {*ranked}:
-            what = f"{name} is no" if equals else "no tokenizer is a"
+        takers = [one for one in named if name in ("", one) and needs_cut(named[one])]
+        if not takers:
             raise UsageError(
-                f"--split {entry}: {what} file of tiktoken's ranks that lacks its cut; leave it out"
+                f"--split {entry}: no file of tiktoken's ranks among {', '.join(named)} takes it; "
+                "leave it out"
             )
         found |= dict.fromkeys(takers, cut)
     return found
