@@ -138,7 +138,7 @@ GAP = r"line 5: rank 5, and none has rank 4"
         (lambda lines: lines.pop(4), rf"{GAP}; download it again, or name the special tokens"),
         (lambda lines: lines.insert(4, "AAE= 4"), "line 6: rank 4 is that of line 5 too"),
         (lambda lines: lines.append(f"IQ== {len(lines)}"), "the token of line 1 again"),
-        (lambda lines: lines.__setitem__(2, "A%== 2"), "line 3: 'A%== 2' is no token in base64 and"),
+        (lambda lines: lines.__setitem__(2, "A%== 2"), "line 3: 'A%== 2' is no token in base64"),
         (lambda lines: lines.__setitem__(2, "AA 2"), "line 3: 'AA 2' is no token"),
         (lambda lines: lines.__setitem__(0, "AAE= -1"), "line 1: 'AAE= -1' is no token"),
         (lambda lines: lines.append("AAE= 99999999999"), "rank 99999999999, and none has rank"),
@@ -200,9 +200,9 @@ def test_commands_take_a_cut_for_each(tmp_path, ranks):
         row = (tmp_path / "t" / name / "evaluation.tsv").read_text().splitlines()[1].split("\t")
         assert float(row[4]) == tokens / len(TEXT)
     assert float(run(alp, one, text, "--split", "o200k")) == vocap.alp(one, text, split="o200k") < 0
-    changed = vocap.diff(one, other, text={"en": text}, split={"a": "o200k", "b": "gpt2"})
+    changed = vocap.compare(one, other, text={"en": text}, split={"a": "o200k", "b": "gpt2"})
     assert changed.tokens_a[0] != changed.tokens_b[0]
-    same = vocap.diff(one, other, text={"en": text}, split="gpt2")
+    same = vocap.compare(one, other, text={"en": text}, split="gpt2")
     assert same.lines_changed[0] == 0
     for words, said in [
         ([], "own.tiktoken: ranks of tiktoken do not say where text is cut; name the cut"),
