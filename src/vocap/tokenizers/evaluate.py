@@ -225,6 +225,7 @@ def summarize(name: str, found: Measured) -> dict:
     the other. Tokens count each unknown character as its bytes, `unknown_bytes` in all
     of that text. Bits and round trip are of the text.
     """
+    # of the text
     known = [row[BITS] for row in found.rows if row[BITS] is not None]
     row = dict.fromkeys(SUMMARY) | {
         "tokenizer": name,
@@ -233,6 +234,7 @@ def summarize(name: str, found: Measured) -> dict:
     }
     row["round_trip"] = found.trips.cells(())[2]
     row["unknown_bytes"] = sum(one["unknown_bytes"] or 0 for one in found.parallel or found.rows)
+    # tokens, and their ratios to English
     rows = {one["language"]: one for one in found.parallel if one["lines"]}
     paid = {
         code: evaluation.with_bytes(one["tokens"], one["unknown_tokens"], one["unknown_bytes"])
@@ -258,6 +260,7 @@ def summarize(name: str, found: Measured) -> dict:
         ]
         if given := costs.values() if found.parallel else lengths:
             row["tokens_per_sentence"] = fmean(given)
+    # inequality
     if any(costs.values()):
         worst = row["worst"] = max(costs, key=costs.get)
         row["worst_ratio"] = costs[worst] if row["ratio_to_english"] else None
