@@ -15,6 +15,12 @@ def source_file(name):
     return [] if DRY_RUN and not Path(entry.path).exists() else entry.path
 
 
+def split_of(name):
+    """The cut of a tokenizer from elsewhere that is a file of tiktoken's ranks; None for others."""
+    entry = SETTINGS.tokenizers[name]
+    return None if entry.made else entry.split
+
+
 def tokenizers_of(*kinds):
     """The configured tokenizers of these kinds, those that can be made: name to settings."""
     return {
@@ -72,6 +78,16 @@ for name in filter(absent_tokenizer, SETTINGS.tokenizers):
         f"tokenizer {name}",
         f"no file {SETTINGS.tokenizers[name].path}; bring it, or change tokenizers.{name}.path",
     )
+
+# Those that are there are read, for their mistakes.
+for name in tokenizers_of("file") if workflow.is_main_process else ():
+    if (path := source_file(name)) and Path(path).exists():
+        from vocap.tokenizer_files.encoders import load_encoders
+
+        try:
+            load_encoders({name: path}, filter(None, [split_of(name)]))
+        except VocapError as error:
+            stop(f"tokenizers.{name}: {error}")
 
 # Parallel text, if any, is announced: it also depends on the environment.
 FROM_STARTER = all(source.inputs(RESULTS) == [STARTER_TEXT] for source in SOURCES.values())

@@ -397,12 +397,14 @@ rule evaluate:
         # of the table, those that evaluation reads
         facts=[(TABLE[lang].script, TABLE[lang].resource) for lang in LANGUAGES],
         parallel=verbatim(options(parallel=PARALLEL_TEXT.pattern) if PARALLEL_TEXT else ""),
+        split=lambda wildcards: options(split=split_of(wildcards.name)),
     message:
         "Measuring {wildcards.name} on every language's held-out text"
     shell:
         """
         vocap evaluate \
             --tokenizer {wildcards.name}={input.tokenizer:q} \
+            {params.split} \
             --corpora {params.results:q}/corpora \
             --languages {params.languages} \
             --languages-table {params.table:q} \

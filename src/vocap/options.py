@@ -66,6 +66,22 @@ def threads(help: str, default: int = 1) -> Callable:
     return click.option("--threads", type=kind, default=default, help=help)
 
 
+def split(command: Callable) -> Callable:
+    """The option --split, which may be repeated, of commands that load tokenizers; the
+    command gets `splits`.
+    """
+    from vocap.bpe import SPLITS
+
+    return click.option(
+        "--split",
+        "splits",
+        multiple=True,
+        metavar="[NAME=]CUT",
+        help="Where tiktoken's ranks, which do not say it, cut text: one of "
+        f"{', '.join(SPLITS)}. NAME=: of that tokenizer alone.",
+    )(command)
+
+
 def totals(command: Callable) -> Callable:
     """The option --total, which may be repeated; the command gets `totals`."""
     return click.option(

@@ -59,7 +59,8 @@ def test_published_expressions_are_those_of_their_sources(monkeypatch):
     assert (
         PUBLISHED["llama-3"] == inspect.signature(TikTokenConverter).parameters["pattern"].default
     )
-    others = {"gpt2": openai.r50k_pat_str, "llama-3": openai.cl100k_base()["pat_str"]}
+    cl100k = openai.cl100k_base()["pat_str"]
+    others = {"gpt2": openai.r50k_pat_str, "llama-3": cl100k, "cl100k": cl100k}
     for name, other in others.items():  # faster ones, said to cut alike
         for text in (
             *CODE,
@@ -68,6 +69,9 @@ def test_published_expressions_are_those_of_their_sources(monkeypatch):
             "It's\r\n\r\n we'LL \t  do 12345½ it\n",
         ):
             assert regex.findall(PUBLISHED[name], text) == regex.findall(other, text)
+    # a line end before spaces, at the end of a text
+    ends = [regex.findall(one, "it\n  ") for one in (cl100k, PUBLISHED["cl100k"])]
+    assert ends == [["it", "\n  "]] * 2
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
@@ -159,7 +163,7 @@ def test_contractions(split, contractions, words):
 @pytest.mark.parametrize("split", SPLITS)
 @pytest.mark.parametrize("script", ["Malayalam", "Khmer", "Tamil", "Burmese", "Thai", "Arabic"])
 def test_marks(script, split):
-    """gpt2, llama-3 and qwen cut between a letter and its mark, o200k, words and spaces
+    """gpt2, llama-3, qwen and cl100k cut between a letter and its mark, o200k, words and spaces
     do not.
     """
     cut = 0
@@ -167,7 +171,7 @@ def test_marks(script, split):
         ends = {end for _, (_, end) in cutter("bytes", split).pre_tokenize_str(line)}
         marks = [at for at in range(1, len(line)) if unicodedata.category(line[at]).startswith("M")]
         cut += len(ends.intersection(at for at in marks if line[at - 1] != " "))
-    assert bool(cut) == (split in ("gpt2", "llama-3", "qwen"))
+    assert bool(cut) == (split in ("gpt2", "llama-3", "qwen", "cl100k"))
 
 
 def test_a_space_goes_with_the_word_after_it():
@@ -271,7 +275,7 @@ def test_a_refusal_is_one_line_and_status_2(corpora, tmp_path):
     [
         (
             {"split": "gpt-2"},
-            "tokenizers.b.split: take words, spaces, gpt2, o200k, llama-3, qwen or {regex",
+            "tokenizers.b.split: take words, spaces, gpt2, o200k, llama-3, qwen, cl100k or {regex",
         ),
         ({"split": {"regexp": "a"}}, "tokenizers.b.split: take words"),
         ({"split": {"regex": "("}}, "tokenizers.b: regex '(': "),

@@ -212,6 +212,7 @@ def make_tokenizer(
                 renyi,
                 0.21,
                 *whole,
+                31 + len(parity),  # unknown bytes
             )
         )
         lines = min(1500, 500 + len(parity) * 200)
@@ -221,7 +222,7 @@ def make_tokenizer(
             (code, lines, identical, identical / lines, example if identical < lines else "")
         )
     out = folder / "tokenizers" / name
-    write_tsv(out / "evaluation.tsv", EVALUATION[:16], rows)
+    write_tsv(out / "evaluation.tsv", (*EVALUATION[:16], "unknown_bytes"), rows)
     trips = [(code, "text", 500, 490, 0.98, "spaces 10: “a  b” → “a b”") for code in codes]
     write_tsv(
         out / "roundtrip.tsv",
@@ -323,7 +324,9 @@ def make_parallel(
         tokens = own if code == "en" else round(own * rng.uniform(1, 3))
         size = np.full(lines, 90.0 + place)
         bits["parallel", code] = np.stack([size * np.linspace(2 + seed / 10, 3, lines), size])
-        more = int(size.sum()), bits_per_byte(bits["parallel", code])
+        # unknown tokens and bytes; in English the same for all
+        unknown = (2, 9) if code == "en" else (place, 7 * place)
+        more = int(size.sum()), bits_per_byte(bits["parallel", code]), *unknown
         rows.append(
             (
                 code,
@@ -332,6 +335,7 @@ def make_parallel(
                 tokens / own if english else None,
                 own if english else None,
                 *more,
+                (tokens - unknown[0] + unknown[1]) / (own + 7) if english else None,
             )
         )
     write_tsv(folder / "tokenizers" / name / "parallel.tsv", PARALLEL_COLUMNS, rows)

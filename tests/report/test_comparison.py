@@ -92,6 +92,13 @@ def held_out(results, name):
     )
 
 
+def parallel_of(path):
+    """A table of parallel text, its tokens with unknown characters as their bytes."""
+    found = pandas.read_csv(path, sep="\t", index_col="language")
+    found.tokens += found.unknown_bytes - found.unknown_tokens
+    return found
+
+
 @pytest.mark.parametrize("name", ALL)
 def test_numbers_are_those_of_the_files(run, name):
     folder, results, _ = run
@@ -100,16 +107,19 @@ def test_numbers_are_those_of_the_files(run, name):
     heldout = held_out(results, name).loc[COUNTED]
     assert (row["size"], row.languages) == (100_000, len(COUNTED))
     assert row.alp == pytest.approx(heldout.alp.mean())
-    assert row.tokens_per_sentence == pytest.approx(heldout.tokens_per_sentence.mean())
+    # unknown characters as their bytes
+    tokens = heldout.tokens_per_sentence * heldout.lines * (1 - heldout.unk_rate)
+    tokens += heldout.unknown_bytes
+    assert row.tokens_per_sentence == pytest.approx((tokens / heldout.lines).mean())
     q = (
         pandas.read_csv(results / "allocation/v100k/allocation.tsv", sep="\t")
         .set_index("language")
         .q[COUNTED]
     )
     assert row.alp_q == pytest.approx((heldout.alp * q).sum() / q.sum())
-    parallel = pandas.read_csv(place / "parallel.tsv", sep="\t").set_index("language")
+    parallel = parallel_of(place / "parallel.tsv")
     english = parallel.tokens["en"] / parallel.lines["en"]
-    ratios = parallel.ratio_to_english[[code for code in CODES[:-1] if code != "ja"]]
+    ratios = parallel.ratio_with_bytes[[code for code in CODES[:-1] if code != "ja"]]
     assert row.parallel_tokens == pytest.approx((ratios * english).mean())
     assert row.gini == pytest.approx(brute_gini(ratios))
     parallel = parallel.loc[ratios.index]
@@ -293,13 +303,8 @@ def test_parallel_text_leads_and_decides_for_each_use(run):
     )
     # losses against any other tokenizer
     paths = {name: results / f"tokenizers/{name}/parallel.tsv" for name in ALL}
-    ratio = {
-        name: pandas.read_csv(path, sep="\t", index_col=0).ratio_to_english
-        for name, path in paths.items()
-    }
-    english = {
-        name: pandas.read_csv(path, sep="\t", index_col=0).loc["en"] for name, path in paths.items()
-    }
+    ratio = {name: parallel_of(path).ratio_with_bytes for name, path in paths.items()}
+    english = {name: parallel_of(path).loc["en"] for name, path in paths.items()}
     tokens = pandas.DataFrame(
         {name: ratio[name] * english[name].tokens / english[name].lines for name in ALL}
     )
@@ -330,9 +335,7 @@ def test_without_english_tokens_are_counted_themselves(tmp_path):
     words(results, tmp_path / "out", named(*ALL))  # xlmr has ratios
     for name in ALL:
         row = table(tmp_path).loc[name]
-        parallel = pandas.read_csv(results / f"tokenizers/{name}/parallel.tsv", sep="\t").set_index(
-            "language"
-        )
+        parallel = parallel_of(results / f"tokenizers/{name}/parallel.tsv")
         costs = (parallel.tokens / parallel.lines).drop("ja")
         assert row.parallel_tokens == pytest.approx(costs.mean())
         assert row.gini == pytest.approx(brute_gini(costs)) and pandas.isna(row.worst_ratio)

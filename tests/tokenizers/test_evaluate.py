@@ -70,7 +70,17 @@ def fold_bits(encode, size, lines, lost=lambda line: 0):
     return bits + 8 * sum(map(lost, lines))
 
 
+def lost_bytes(stock, line):
+    """The UTF-8 bytes of the characters of a line that are unknown to a SentencePiece
+    model, and the unknown tokens.
+    """
+    proto = stock.encode(line, out_type="immutable_proto")
+    lost = [piece.piece for piece in proto.pieces if piece.id == stock.unk_id()]
+    return len("".join(lost).encode()), len(lost)
+
+
 def test_many_tokenizers_on_parallel_text_without_a_run(root, tmp_path):
+    """Tokens, ratios and their inequality count unknown characters as bytes."""
     given = ["--tokenizer", root / "spm.model", "--tokenizer", root / "hub"]
     printed = run(*given, "--parallel", f"{root}/aligned/{{lang}}.txt", "-o", tmp_path / "s.tsv")
     rows = {row["tokenizer"]: row for row in read_tsv(tmp_path / "s.tsv")}
@@ -80,7 +90,12 @@ def test_many_tokenizers_on_parallel_text_without_a_run(root, tmp_path):
     }
     assert list(rows) == ["spm", "hub"] and "3 languages" in printed
     for name, (size, encode, decode) in encoders(root).items():
-        counts = {code: [len(encode(line)) for line in lines] for code, lines in texts.items()}
+        # of bytes none is unknown
+        lost = partial(lost_bytes, encode.__self__) if name == "spm" else lambda line: (0, 0)
+        counts = {
+            code: [len(encode(line)) + lost(line)[0] - lost(line)[1] for line in lines]
+            for code, lines in texts.items()
+        }
         ratios = {}
         for code in texts:
             both = [n for n in range(1010) if texts[code][n] and texts["en"][n]]
@@ -92,7 +107,15 @@ def test_many_tokenizers_on_parallel_text_without_a_run(root, tmp_path):
             "ratio_to_english": fmean(ratios.values()),
             "gini": gini(list(ratios.values())),
             "worst_ratio": ratios[worst],
+            # on the lines that English has too
+            "unknown_bytes": sum(
+                lost(line)[0]
+                for own in texts.values()
+                for line, other in zip(own, texts["en"], strict=True)
+                if other
+            ),
         }
+        assert (expected["unknown_bytes"] > 0) == (name == "spm")
         lines = {code: list(filter(None, lines)) for code, lines in texts.items()}
         every = [line for own in lines.values() for line in own]
         expected["round_trip"] = sum(decode(encode(line)) == line for line in every) / len(every)
@@ -118,16 +141,14 @@ def test_folds_need_a_thousand_lines_and_pay_unknown_characters(root, tmp_path):
     stock = SentencePieceProcessor(model_file=str(root / "spm.model"))
 
     def lost(line):
-        proto = stock.encode(line, out_type="immutable_proto")
-        return sum(
-            len(piece.piece.encode()) for piece in proto.pieces if piece.id == stock.unk_id()
-        )
+        return lost_bytes(stock, line)[0]
 
     lines = (root / "long.txt").read_text("utf-8").split("\n")[:-1]
     bits = fold_bits(stock.encode, stock.get_piece_size(), lines, lost) / sum(
         len(line.encode()) for line in lines
     )
     assert float(long["ten_fold_bits_per_byte"]) == pytest.approx(bits, rel=1e-9)
+    assert int(long["unknown_bytes"]) == sum(map(lost, lines)) > 0
     assert f"{bits:.4f}" in printed and not (tmp_path / "spm" / "parallel.tsv").exists()
 
 

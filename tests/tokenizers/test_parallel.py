@@ -54,6 +54,17 @@ def run(root):
     return commands.run(evaluate, *paths, "--parallel", f"{root}/{{lang}}.xz", "--tables", root)
 
 
+def unknown_of(processor, lines):
+    """The unknown tokens of lines, and the bytes that they stand for."""
+    pieces = [
+        one
+        for line in lines
+        for one in zip(processor.encode(line), processor.encode(line, out_type=str), strict=True)
+    ]
+    lost = [piece for number, piece in pieces if number == processor.unk_id()]
+    return len(lost), len("".join(lost).encode())
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_each_language_is_compared_with_english_on_the_lines_of_both(made, seed, caplog):
     draw = random.Random(seed)
@@ -80,10 +91,17 @@ def test_each_language_is_compared_with_english_on_the_lines_of_both(made, seed,
             if a.strip() and b.strip()
         ]
         tokens, english = (sum(len(own.encode(pair[side])) for pair in both) for side in (0, 1))
+        unknown = [unknown_of(own, (pair[side] for pair in both)) for side in (0, 1)]
+        assert (int(row["unknown_tokens"]), int(row["unknown_bytes"])) == unknown[0]
+        paid, base = (
+            count - lost + size
+            for count, (lost, size) in zip((tokens, english), unknown, strict=True)
+        )
         assert (int(row["lines"]), int(row["tokens"])) == (len(both), tokens)
         assert int(row["english_tokens"]) == english
         assert row["ratio_to_english"] == (repr(tokens / english) if both else "")
-        ratios += [tokens / english] if both else []
+        assert row["ratio_with_bytes"] == (repr(paid / base) if both else "")
+        ratios += [paid / base] if both else []
     assert f"{gini(ratios):.4f}" in shown
     assert ("el.xz: no line in common with English" in caplog.text) == (seed == 0)
 
@@ -98,8 +116,13 @@ def test_without_english_there_are_no_ratios(made):
     assert [(row["language"], row["lines"], int(row["tokens"])) for row in rows] == [
         ("el", "2", tokens[0]), ("hi", "2", tokens[1])
     ]  # fmt: skip
-    assert all(row["ratio_to_english"] == row["english_tokens"] == "" for row in rows)
-    assert f"{gini(tokens):.4f}" in shown
+    assert all(
+        row["ratio_to_english"] == row["english_tokens"] == row["ratio_with_bytes"] == ""
+        for row in rows
+    )
+    # Of the six letters one has no piece
+    assert [row["unknown_bytes"] for row in rows] == ["2", "0"]
+    assert f"{gini([tokens[0] + 1, tokens[1]]):.4f}" in shown
 
 
 def test_text_of_gaps_alone(made, caplog):
@@ -108,6 +131,6 @@ def test_text_of_gaps_alone(made, caplog):
     assert shown.split("\n")[2].split()[2:6] == ["-", "-", "-", "-"]
     rows = list(read_tsv(made / "t" / "parallel.tsv", PARALLEL_COLUMNS))
     assert [tuple(row.values()) for row in rows] == [
-        (code, "0", "0", "", "0", "0", "") for code in ("en", "hi")
+        (code, "0", "0", "", "0", "0", "", "0", "0", "") for code in ("en", "hi")
     ]
     assert "hi.xz: no line in common with English" in caplog.text

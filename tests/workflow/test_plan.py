@@ -6,12 +6,14 @@ import json
 import re
 import subprocess
 import sys
+from base64 import b64encode
 from pathlib import Path
 
 import pytest
 import yaml
 
 from tests.commands import vocap
+from tests.tokenizers.scripts import model
 from tests.workflow.conftest import ROOT, parse_counts
 from vocap.plan.forecast import LOCAL_CORES, read_costs
 from vocap.plan.jobs import FEATURES, PRICED_AS, read_jobs
@@ -43,7 +45,7 @@ def test_jobs_of_the_papers_grid_are_those_of_the_dry_run(workflow, paper_dry_ru
 
 
 def test_jobs_of_the_reference_engine_of_local_files_and_of_baselines(workflow):
-    (workflow.folder / "baseline.model").write_bytes(b"x" * 1000)
+    (workflow.folder / "baseline.model").write_bytes(model().SerializeToString())
     baselines = {name: {"kind": "file", "path": f"{name}.model"} for name in ("baseline", "absent")}
     workflow.write_config(
         vocabularies={"engine": "sentencepiece"}, tokenizers={"mono": None, **baselines}
@@ -51,6 +53,27 @@ def test_jobs_of_the_reference_engine_of_local_files_and_of_baselines(workflow):
     counts = planned_counts(workflow, "test.yaml")
     assert counts == workflow.planned()
     assert counts["train"] == 3 * 3
+
+
+def test_a_tokenizer_from_elsewhere_is_read_before_the_first_job(workflow):
+    """A damaged one is said by the dry run and by the forecast; a good one is measured
+    with its cut.
+    """
+    ranks = [b64encode(bytes([byte])).decode() for byte in range(256)]
+    lines = [f"{token} {rank}" for rank, token in enumerate(ranks)]
+    (workflow.folder / "theirs.tiktoken").write_text("\n".join([*lines, "AAE= 258"]))
+    entry = {"kind": "file", "path": "theirs.tiktoken", "split": "o200k"}
+    workflow.write_config(tokenizers={"theirs": entry})
+    said = "vocap: error: tokenizers.theirs: theirs.tiktoken, line 257: rank 258, and none has"
+    run = workflow.snakemake("-n")
+    assert run.returncode != 0 and said in run.stdout and "Traceback" not in run.stdout
+    assert said in plan(workflow.folder, "--configfile", "test.yaml", status=1).stderr
+    (workflow.folder / "theirs.tiktoken").write_text("\n".join(lines))
+    shown = workflow.snakemake("-n", "-p", "results/tokenizers/theirs/evaluation.tsv").stdout
+    assert "--tokenizer theirs=theirs.tiktoken" in shown and "--split=o200k" in shown
+    entry.pop("split")
+    workflow.write_config(tokenizers={"theirs": entry})
+    assert "ranks of tiktoken do not say where text is cut" in workflow.snakemake("-n").stdout
 
 
 def test_forecast_against_a_finished_run(finished):

@@ -64,6 +64,9 @@ PUBLISHED = {
     "llama-3": _LLAMA,
     # PRETOKENIZE_REGEX of transformers/models/qwen2/tokenization_qwen2.py
     "qwen": _LLAMA.replace(r"|\p{N}{1,3}|", r"|\p{N}|"),
+    # cl100k_base of tiktoken_ext/openai_public.py: white space at the end of a text is
+    # one word
+    "cl100k": _LLAMA.replace(r"|\s*[\r\n]+|", r"|\s+(?![\s\S])|\s*[\r\n]+|"),
 }
 NUMBERS = dict(
     zip(

@@ -12,28 +12,19 @@ the merge of t applied, they are t.
 
 import base64
 import json
-import re
 from pathlib import Path
 
 from vocap.bpe.cutting import ENGLISH, check_expression
 from vocap.bpe.model_file import BpeFile, Derivations, is_bpe, read_bpe
 from vocap.errors import VocapError
 from vocap.files.io import replacing_directory
-from vocap.tokenizer_files.encoders import byte_characters
+from vocap.tokenizer_files.ranks import RANKS, SETTINGS, SHARED, byte_characters
 
-FILES = RANKS, SETTINGS = ("ranks.tiktoken", "encoding.json")
+FILES = (RANKS, SETTINGS)
 # ENGLISH without the flag: U+017F is an s in lower case too
 IN_BOTH_CASES = "(?:'[sS\u017f]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])"
 _BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "use_regex": False}
 _SPLIT = {"type": "Split", "behavior": "Isolated", "invert": False}
-# What means the same to Oniguruma and to tiktoken's engine: \w, \d, \h, anchors and
-# possessive quantifiers do not.
-_INNER = r"\\[pP]\{\w+\}|\\x\{[0-9A-Fa-f]+\}|\\[sSrntf]|\\[^\w\s]"
-_SHARED = re.compile(
-    rf"(?:(?:{_INNER}|\[\^?(?:{_INNER}|[^\[\]\\&])+\]|[^\[\]\\^$?*+{{}}()|])"
-    r"(?:(?:[?*+]|\{\d+(?:,\d*)?\})(?![?+*{]))?"
-    r"|\((?:\?(?:[:=!]|i:|<[=!]))?|\)(?:[?*+](?![?+*{]))?|\||\\z)*"
-)
 
 
 def export_tiktoken(path: str | Path, output: str | Path) -> int:
@@ -105,7 +96,7 @@ def _unlike(read: BpeFile) -> str:
         )
     if expression is None or not single >= byte_characters().keys() or model.get("byte_fallback"):
         return "its units are not bytes, cut by one expression (train with --unit bytes)"
-    if not _SHARED.fullmatch(expression):
+    if not SHARED.fullmatch(expression):
         return (
             f"its expression {expression!r} has parts that the engine of tiktoken reads otherwise"
         )

@@ -18,7 +18,7 @@ from vocap import options
 from vocap.errors import UsageError, VocapError, explain, system_error
 from vocap.files.io import aligned, replacing_directory, write_json, write_tsv
 from vocap.text_files.named_texts import find_texts, parse_languages, read_sentences
-from vocap.tokenizer_files.encoders import Splitter, is_bracketed, load_encoder
+from vocap.tokenizer_files.encoders import Splitter, is_bracketed, load_encoders
 from vocap.unigram.alp import average_log_probability
 
 PATH = click.Path(path_type=Path)
@@ -447,6 +447,7 @@ def _languages(rows: Sequence[Mapping]) -> str:
     metavar="LANG=FILE",
     help="Text of a language; may be repeated.",
 )
+@options.split
 @click.option(
     "--corpora", type=PATH, help="Folder with {language}/heldout.txt, such as results/corpora."
 )
@@ -467,18 +468,21 @@ def _languages(rows: Sequence[Mapping]) -> str:
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as one JSON object.")
 @click.option("-o", "--output", "out", type=PATH, help="Folder to write: tables and a summary.")
 @click.pass_context
-def diff(context, a, b, texts, corpora, languages, as_json, out, words, examples, **limits) -> None:
+def diff(
+    context, a, b, texts, splits, corpora, languages, as_json, out, words, examples, **limits
+) -> None:
     """Compare two tokenizers on text: tokens, words, sentences, pieces.
 
-    A and B are each a SentencePiece .model, a tokenizer.json, or a folder with one
-    (results/tokenizers/NAME, or any Hugging Face tokenizer). The limits apply to every
+    A and B are each a SentencePiece .model, a tokenizer.json, tiktoken's ranks, a
+    tekken.json, or a folder with one (results/tokenizers/NAME, or any Hugging Face
+    tokenizer); --split names them a and b. The limits apply to every
     language separately. Exit status: 0; 1 where a limit is exceeded, for a check in CI;
     2 for a wrong call and for unusable files.
     """
     limits = {name: value for name, value in limits.items() if value is not None}
     try:
         files = find_texts(texts, corpora, parse_languages(languages), ["heldout"])
-        one, other = (Splitter(load_encoder(name)) for name in (a, b))
+        one, other = map(Splitter, load_encoders({"a": a, "b": b}, splits).values())
         found = {
             code: compare_text(one, other, chain.from_iterable(map(read_sentences, parts.values())))
             for code, parts in files.items()

@@ -2,7 +2,7 @@
 
 from pydantic import BaseModel, ConfigDict, Field
 
-REVISION = 27
+REVISION = 28
 
 
 class Report(BaseModel):

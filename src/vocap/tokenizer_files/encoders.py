@@ -13,9 +13,9 @@ import json
 import os
 import re
 from base64 import b64decode
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 
@@ -25,6 +25,15 @@ from vocap.errors import VocapError, one_line
 from vocap.files.io import read_object
 from vocap.tokenizer_files import EXPORTED, MASK
 from vocap.tokenizer_files.model_file import NORMAL, find_model, load_processor
+from vocap.tokenizer_files.ranks import (
+    RANKS,
+    TEKKEN,
+    byte_characters,
+    cuts_of,
+    is_ranks,
+    read_ranks,
+    read_tekken,
+)
 
 SPACE = "\u2581"
 BYTE_PIECE = re.compile("<0x([0-9A-F]{2})>")
@@ -60,10 +69,13 @@ class SentencePieceEncoder:
 class HuggingFaceEncoder:
     """A `tokenizers.Tokenizer`; errors name `path`.
 
-    Truncation and padding, which a file may ask for, are switched off.
+    Truncation and padding, which a file may ask for, are switched off. `size`: the least
+    number of ids, where special tokens have no piece.
     """
 
-    def __init__(self, tokenizer, unk_id: int | None, path: str | Path = "the tokenizer"):
+    def __init__(
+        self, tokenizer, unk_id: int | None, path: str | Path = "the tokenizer", size: int = 0
+    ):
         os.environ["TOKENIZERS_PARALLELISM"] = (
             "false"  # the workflow starts as many jobs as there are cores
         )
@@ -74,7 +86,7 @@ class HuggingFaceEncoder:
         )
         self.tokenizer, self.unk_id, self.path = tokenizer, unk_id, path
         self.ids: dict[str, int] = tokenizer.get_vocab(with_added_tokens=True)
-        self.size: int = max(self.ids.values(), default=-1) + 1
+        self.size: int = max(size, 1 + max(self.ids.values(), default=-1))
 
     @cached_property
     def pieces(self) -> list[str | None]:
@@ -117,17 +129,32 @@ def refusals(path: str | Path) -> Iterator[None]:
         ) from None
 
 
-def load_encoder(path: str | Path) -> Encoder:
-    """The tokenizer of a SentencePiece model, a tokenizer.json, or a folder that holds
-    either (the latter first).
+def load_encoder(path: str | Path, split: str | None = None) -> Encoder:
+    """The tokenizer of a SentencePiece model, a tokenizer.json, a tekken.json, a file of
+    tiktoken's ranks, cut by `split`, or a folder that holds one (the first the last).
 
-    Raises VocapError, naming the file, for anything that is neither.
+    Raises VocapError, naming the file, for anything else.
     """
-    path = Path(path)
-    definition = path / EXPORTED[0] if path.is_dir() else path
-    if not definition.is_file() or not is_json(definition):
+    path = find_definition(Path(path))
+    if path.is_file() and is_ranks(path):
+        tokenizer, size = read_ranks(path, split)
+        return HuggingFaceEncoder(tokenizer, None, path, size)
+    if not path.is_file() or not is_json(path):
         return SentencePieceEncoder(load_processor(find_model(path)))
-    return parse_encoder(definition.read_bytes(), definition)
+    return parse_encoder(path.read_bytes(), path)
+
+
+def load_encoders(named: Mapping[str, str | Path], splits: Iterable[str]) -> dict[str, Encoder]:
+    """The tokenizers of files by name, and cuts of those of ranks, as `cuts_of`."""
+    found = {name: find_definition(Path(path)) for name, path in named.items()}
+    cuts = cuts_of(found, splits)
+    return {name: load_encoder(path, cuts[name]) for name, path in found.items()}
+
+
+def find_definition(path: Path) -> Path:
+    """The file of a folder that defines its tokenizer, unless that is a .model."""
+    places = (path / name for name in (EXPORTED[0], TEKKEN, RANKS))
+    return next((place for place in places if place.is_file()), path)
 
 
 def check_charsmaps(definition: Mapping) -> None:
@@ -153,6 +180,8 @@ def parse_encoder(definition: bytes, path: str | Path) -> HuggingFaceEncoder:
 
     with refusals(path):
         content = json.loads(definition)
+        if "model" not in content and {"config", "vocab"} <= content.keys():
+            return HuggingFaceEncoder(read_tekken(Path(path), content), None, path)
         check_charsmaps(content)
         model, tokenizer = content["model"], Tokenizer.from_buffer(definition)
         token, number = model.get("unk_token"), model.get("unk_id")
@@ -374,19 +403,6 @@ def step_types(*steps) -> set[str]:
             inner = (step.get(key) or () for key in ("decoders", "pretokenizers", "normalizers"))
             found |= {str(step.get("type"))} | step_types(*chain.from_iterable(inner))
     return found
-
-
-@cache
-def byte_characters() -> dict[str, int]:
-    """The byte of each character in a byte-level vocabulary: printable ones their own,
-    the others from 256 on.
-    """
-    from tokenizers.pre_tokenizers import ByteLevel
-
-    characters = sorted(ByteLevel.alphabet())
-    own = [ord(character) for character in characters if ord(character) < 256]
-    others = (byte for byte in range(256) if byte not in own)
-    return dict(zip(characters, chain(own, others), strict=True))
 
 
 def texts_of(splitter: Splitter) -> Iterator[tuple[int, str]]:

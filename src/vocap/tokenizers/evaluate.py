@@ -26,7 +26,12 @@ from vocap.progress import Steps
 from vocap.tables.line_bits import BITS_FILE, write_lengths
 from vocap.text_files import named_texts
 from vocap.text_files.lines import read_blocks
-from vocap.tokenizer_files.encoders import HuggingFaceEncoder, Splitter, load_encoder, parse_encoder
+from vocap.tokenizer_files.encoders import (
+    HuggingFaceEncoder,
+    Splitter,
+    load_encoders,
+    parse_encoder,
+)
 from vocap.tokenizer_files.model_file import CONTROL, build_processor, read_model
 from vocap.tokenizers import bigram, evaluation
 from vocap.tokenizers.gates import check_gates
@@ -39,7 +44,13 @@ WHITE = str.maketrans({"\t": r"\t", "\n": r"\n", "\r": r"\r"})  # in a cell on t
 # trained on train.txt, or on the text itself
 BITS, FOLDED = "bigram_bits_per_byte", "ten_fold_bits_per_byte"
 # names that all have
-STOCK = ("sentencepiece.model", "tokenizer.model", "tokenizer.json", "huggingface")
+STOCK = (
+    "sentencepiece.model",
+    "tokenizer.model",
+    "tokenizer.json",
+    "huggingface",
+    "ranks.tiktoken",
+)
 SUMMARY = (
     "tokenizer",
     "total",
@@ -51,6 +62,7 @@ SUMMARY = (
     "worst_ratio",
     BITS,
     "round_trip",
+    "unknown_bytes",
 )
 PARITY_COLUMNS = ("language", "lines", "identical", "share", "example")
 PARITY_KINDS = ("normaliser", "special token", "unknown", "tie", "score")
@@ -126,7 +138,7 @@ def name_tokenizers(given: Sequence[str]) -> dict[str, Path]:
         path = Path(entry) if Path(entry).exists() or not equals else Path(rest)
         if str(path) == entry:
             parts = [part for part in path.absolute().parts if part not in STOCK]
-            name = re.sub(r"\.(model|json)$", "", parts[-1])
+            name = re.sub(r"\.(model|json|tiktoken)$", "", parts[-1])
         if not name or Path(name).name != name:
             raise UsageError(
                 f"--tokenizer {entry}: {name!r} is no name of a folder; write NAME=PATH"
@@ -200,7 +212,7 @@ def measure(splitter: Splitter, texts: Texts) -> Measured:
             found.unknown += [(code, *entry) for entry in ordered]
             domain = language.resource if language.resource in DOMAINS else evaluation.TEXT
             found.round_trips.append((code, domain, *counted.trips.cells(evaluation.LOSSES)))
-            found.lengths["heldout", code] = counted.lengths
+            found.lengths["heldout", code] = counted.lengths[:2]
             found.lost.update(counted.unknown)
             found.trips.update(counted.trips)
         if code in texts.aligned:
@@ -219,8 +231,10 @@ def summarize(name: str, found: Measured) -> dict:
 
     Tokens, ratio, Gini and worst language are of parallel text: ratios to English times
     the tokens of English; without English tokens a line, without parallel text those of
-    the other. Bits and round trip are of the text.
+    the other. Tokens count each unknown character as its bytes, `unknown_bytes` in all
+    of that text. Bits and round trip are of the text.
     """
+    # of the text
     known = [row[BITS] for row in found.rows if row[BITS] is not None]
     row = dict.fromkeys(SUMMARY) | {
         "tokenizer": name,
@@ -228,33 +242,58 @@ def summarize(name: str, found: Measured) -> dict:
         BITS: fmean(known) if known else None,
     }
     row["round_trip"] = found.trips.cells(())[2]
-    rows = [one for one in found.parallel if one["lines"]]
+    row["unknown_bytes"] = sum(one["unknown_bytes"] or 0 for one in found.parallel or found.rows)
+    # tokens, and their ratios to English
+    rows = {one["language"]: one for one in found.parallel if one["lines"]}
+    paid = {
+        code: evaluation.with_bytes(one["tokens"], one["unknown_tokens"], one["unknown_bytes"])
+        for code, one in rows.items()
+    }
     costs = {
-        one["language"]: one["ratio_to_english"]
-        for one in rows
-        if one["ratio_to_english"] is not None
+        code: one["ratio_with_bytes"]
+        for code, one in rows.items()
+        if one["ratio_with_bytes"] is not None
     }
     if costs:
-        english = next(one for one in rows if one["language"] == evaluation.ENGLISH)
+        english = paid[evaluation.ENGLISH] / rows[evaluation.ENGLISH]["lines"]
         row["ratio_to_english"] = fmean(costs.values())
-        row["tokens_per_sentence"] = row["ratio_to_english"] * english["tokens"] / english["lines"]
+        row["tokens_per_sentence"] = row["ratio_to_english"] * english
     else:
-        costs = {one["language"]: one["tokens"] / one["lines"] for one in rows}
-        lengths = [one["tokens_per_sentence"] for one in found.rows if one["lines"]]
+        costs = {code: paid[code] / one["lines"] for code, one in rows.items()}
+        lengths = [
+            evaluation.with_bytes(
+                length, length * (one["unk_rate"] or 0), one["unknown_bytes"] / one["lines"]
+            )
+            for one in found.rows
+            if (length := one["tokens_per_sentence"]) is not None
+        ]
         if given := costs.values() if found.parallel else lengths:
             row["tokens_per_sentence"] = fmean(given)
+    # inequality
     if any(costs.values()):
         worst = row["worst"] = max(costs, key=costs.__getitem__)
         row["worst_ratio"] = costs[worst] if row["ratio_to_english"] else None
         row["gini"] = evaluation.gini(list(costs.values()))
-        row["gini_per_byte"] = evaluation.gini([one["tokens"] / one["bytes"] for one in rows])
+        row["gini_per_byte"] = evaluation.gini(
+            [paid[code] / one["bytes"] for code, one in rows.items()]
+        )
     return row
 
 
 def as_text(rows: Sequence[dict], texts: Texts, parallel: str | None) -> str:
     """The summary for a terminal, and on which text it is."""
     bits = "bits/byte" if texts.corpora else "bits/byte (ten folds)"
-    heads = ["tokenizer", "T", "tokens", "ratio", "Gini", "worst", bits, "round trip"]
+    heads = [
+        "tokenizer",
+        "T",
+        "tokens",
+        "ratio",
+        "Gini",
+        "worst",
+        bits,
+        "round trip",
+        "unknown bytes",
+    ]
 
     def shown(value: float | None, form: str) -> str:
         return "-" if value is None else format(value, form)
@@ -275,6 +314,7 @@ def as_text(rows: Sequence[dict], texts: Texts, parallel: str | None) -> str:
             "-"
             if row["round_trip"] is None
             else f"{math.floor(row['round_trip'] * 1e4) / 100:.2f} %",
+            f"{row['unknown_bytes']:,}",
         ]
         for row in rows
     ]
@@ -293,8 +333,10 @@ def as_text(rows: Sequence[dict], texts: Texts, parallel: str | None) -> str:
     required=True,
     multiple=True,
     metavar="[NAME=]PATH",
-    help="A .model, a tokenizer.json, or a folder with one; may be repeated.",
+    help="A .model, a tokenizer.json, tiktoken's ranks, a tekken.json, or a folder with one; "
+    "may be repeated.",
 )
+@options.split
 @click.option("--corpora", type=PATH, help="Folder with {language}/train.txt and heldout.txt.")
 @click.option(
     "--text",
@@ -330,7 +372,7 @@ def as_text(rows: Sequence[dict], texts: Texts, parallel: str | None) -> str:
     help="Folder to write tables by language to: NAME/evaluation.tsv and others.",
 )
 def evaluate(
-    tokenizers, corpora, texts, languages, languages_table, parallel, gates, output, tables
+    tokenizers, splits, corpora, texts, languages, languages_table, parallel, gates, output, tables
 ) -> None:
     """Measure tokenizers on text: a row each.
 
@@ -338,6 +380,8 @@ def evaluate(
     text; bits per byte and round trip of --text and of the held-out lines of --corpora,
     or else of the parallel text too. Bits per byte are those of a bigram of the
     train.txt of --corpora; without it of ten folds of each text, from 1,000 lines on.
+    Tokens, and what follows from them, count an unknown character as its bytes in
+    UTF-8; unknown bytes are all of that text.
     --tables has, in a folder a tokenizer, evaluation.tsv, parallel.tsv, unknown.tsv and
     roundtrip.tsv, a row a language, and bits.npz, bits and bytes of every line. --gates
     checks: every line comes back, no unknown characters, all bytes, dead ids, runs of
@@ -346,7 +390,8 @@ def evaluate(
     # one language after another
     named = name_tokenizers(tokenizers)
     text = find(corpora, texts, languages, languages_table, parallel)
-    splitters = {name: Splitter(load_encoder(path)) for name, path in named.items()}
+    encoders = load_encoders(named, splits)
+    splitters = {name: Splitter(encoder) for name, encoder in encoders.items()}
     results, rows = {}, []
     for name, splitter in splitters.items():
         found = results[name] = measure(splitter, text)

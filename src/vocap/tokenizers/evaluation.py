@@ -43,6 +43,7 @@ COLUMNS = (
     "broken_utf8",
     "bigram_bits_per_byte",
     "changed_lines",
+    "unknown_bytes",
 )
 UNKNOWN_COLUMNS = ("language", "character", "count")
 DISTINCT = 100_000  # words that are counted before they are split: bounds the memory of long texts
@@ -100,8 +101,7 @@ class Tally:
 
     `whole`: words that are one token; `cuts`: for each number of digits, how often
     which cut into tokens occurs; `unknown`: characters that `<unk>` stands for;
-    `trips`: lines that do not come back; `lengths`: bits and bytes of the lines, [2,
-    lines].
+    `trips`: lines that do not come back; `lengths`: `Coder.lengths`.
     """
 
     counts: np.ndarray
@@ -112,7 +112,7 @@ class Tally:
     cuts: dict[int, Counter[tuple[int, ...]]] = field(default_factory=lambda: defaultdict(Counter))
     unknown: Counter[str] = field(default_factory=Counter)
     trips: Differences = field(default_factory=Differences)
-    lengths: np.ndarray = field(default_factory=lambda: np.zeros((2, 0)))
+    lengths: np.ndarray = field(default_factory=lambda: np.zeros((4, 0)))
 
 
 def shared_prefix(one: Sequence, other: Sequence) -> int:
@@ -157,29 +157,31 @@ def tally(
 
 
 class Coder:
-    """Bits and bytes of the lines of a text: under a model, without one in ten `folds`
-    of the text, or no bits.
+    """Bits, bytes and unknown tokens of the lines of a text: bits under a model, without
+    one in ten `folds` of the text, or none.
     """
 
     def __init__(self, encoder: Encoder, model: Bigram | None = None, folds: bool = False):
         self.encoder, self.model, self.folds = encoder, model, folds
-        self._blocks = [np.zeros((2, 0))]
+        self._blocks = [np.zeros((4, 0))]
         self._ids: list[np.ndarray] = []
 
     def add(self, lines: Sequence[str], ids: Sequence[Sequence[int]]) -> list[str]:
         """Code further lines; returns the unknown characters of each."""
+        tokens = [numbers.count(self.encoder.unk_id) for numbers in ids]
         unknown = [
-            unknown_characters(self.encoder, line) if self.encoder.unk_id in numbers else ""
-            for line, numbers in zip(lines, ids, strict=True)
+            unknown_characters(self.encoder, line) if count else ""
+            for line, count in zip(lines, tokens, strict=True)
         ]
-        bits = code_lengths(self.model, ids, _byte_counts(unknown))
-        self._blocks.append(np.stack([bits, _byte_counts(lines)]))
+        lost, sizes = _byte_counts(unknown), _byte_counts(lines)
+        self._blocks.append(np.stack([code_lengths(self.model, ids, lost), sizes, tokens, lost]))
         if self.folds:
             self._ids += [np.array(numbers, np.int32) for numbers in ids]
         return unknown
 
     def lengths(self) -> np.ndarray:
-        """Bits and bytes of all lines, float64 [2, lines]; bits are NaN where nothing
+        """Bits and bytes of all lines, their unknown tokens, and the UTF-8 bytes of the
+        characters that these stand for, float64 [4, lines]; bits are NaN where nothing
         gives them.
         """
         found = np.concatenate(self._blocks, axis=1)
@@ -224,6 +226,13 @@ def digits(piece: str | None) -> int:
     return sum(character in DIGITS for character in piece)
 
 
+def with_bytes(tokens, unknown_tokens, unknown_bytes):
+    """A number of tokens in which each unknown character counts as its bytes: `<unk>`
+    stands for a whole run of text, so that tokens alone reward it. Numbers or arrays.
+    """
+    return tokens - unknown_tokens + unknown_bytes
+
+
 def measure(tally: Tally, splitter: Splitter, spaces: bool = True) -> dict:
     """The columns from `lines` on, as a dict; None where a measure is not defined.
 
@@ -238,7 +247,7 @@ def measure(tally: Tally, splitter: Splitter, spaces: bool = True) -> dict:
     digits, None for fewer than `LEAST_NUMBERS`. broken_utf8: share of tokens whose
     bytes are no whole characters. bigram_bits_per_byte: None without a model.
     changed_lines: share of lines that decode to other text though all characters are
-    known.
+    known. unknown_bytes: UTF-8 bytes of the characters of all lines that are unknown.
     """
     counts, total = tally.counts, int(tally.counts.sum())
     row: dict = dict.fromkeys(COLUMNS[2:])
@@ -248,7 +257,8 @@ def measure(tally: Tally, splitter: Splitter, spaces: bool = True) -> dict:
     row["alp"] = average_log_probability(counts, tally.lines)
     row["tokens_per_sentence"] = total / tally.lines
     row["vocabulary_used"] = np.count_nonzero(counts) / len(counts)
-    row["bigram_bits_per_byte"] = bits_per_byte(tally.lengths)
+    row["bigram_bits_per_byte"] = bits_per_byte(tally.lengths[:2])
+    row["unknown_bytes"] = int(tally.lengths[3].sum())
     row["changed_lines"] = (tally.trips.kinds.total() - tally.trips.kinds["unknown"]) / tally.lines
     if not total:
         return row
@@ -359,6 +369,9 @@ PARALLEL_COLUMNS = (
     "english_tokens",
     "bytes",
     "bigram_bits_per_byte",
+    "unknown_tokens",
+    "unknown_bytes",
+    "ratio_with_bytes",
 )
 ENGLISH = "en"
 GAP = -1  # in the place of a number of tokens
@@ -388,8 +401,8 @@ def gini(values: Sequence[float]) -> float:
 def code_aligned(
     encoder: Encoder, path: Path, model: Bigram | None = None, folds: bool = False
 ) -> np.ndarray:
-    """[3, lines] tokens (`GAP` where there is no translation), bits and bytes of the
-    lines of a file.
+    """[5, lines] tokens of the lines of a file (`GAP` where there is no translation), and
+    `Coder.lengths`.
     """
     tokens, coder = [], Coder(encoder, model, folds)
     for block in read_blocks(path):
@@ -398,7 +411,7 @@ def code_aligned(
         coder.add(filled, encoded)
         counts = map(len, encoded)
         tokens += [GAP if is_gap(line) else next(counts) for line in block]
-    found = np.array([tokens] * 3, float)
+    found = np.array([tokens] * 5, float)
     found[1:, found[0] != GAP] = coder.lengths()
     return found
 
@@ -408,12 +421,15 @@ def compare_with_english(own: np.ndarray, english: np.ndarray | None) -> tuple[d
     both languages have.
 
     `own`, `english`: `code_aligned`; all own lines without English. The ratio is tokens
-    / English tokens, None where there are none, or no English.
+    / English tokens, None where there are none, or no English; that with bytes is of
+    `with_bytes`.
     """
     shared = own[0] != GAP if english is None else (own[0] != GAP) & (english[0] != GAP)
-    tokens, size = (int(own[place, shared].sum()) for place in (0, 2))
-    base = None if english is None else int(english[0, shared].sum())
-    lengths = own[1:, shared]
+    tokens, size, *unknown = (int(own[place, shared].sum()) for place in (0, 2, 3, 4))
+    base, *other = (
+        None if english is None else int(english[place, shared].sum()) for place in (0, 3, 4)
+    )
+    lengths = own[1:3, shared]
     found = (
         int(shared.sum()),
         tokens,
@@ -421,5 +437,7 @@ def compare_with_english(own: np.ndarray, english: np.ndarray | None) -> tuple[d
         base,
         size,
         bits_per_byte(lengths),
+        *unknown,
+        with_bytes(tokens, *unknown) / with_bytes(base, *other) if base else None,
     )
     return dict(zip(PARALLEL_COLUMNS[1:], found, strict=True)), lengths

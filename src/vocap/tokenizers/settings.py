@@ -258,7 +258,7 @@ class BytePair(Merged):
         "words",
         description="where text is cut before merging: words (letters with their marks, numbers, "
         "other "
-        "characters), spaces alone, the published gpt2, o200k, llama-3 or qwen, or {regex: "
+        "characters), spaces alone, the published gpt2, o200k, llama-3, qwen or cl100k, or {regex: "
         "EXPRESSION}",
     )
     digits: Literal[1, 3, "3-right", "none"] | None = Field(
@@ -415,17 +415,23 @@ class Mono(Kind):
 
 
 class File(Kind):
-    """Any SentencePiece or Hugging Face tokenizer, as a baseline."""
+    """Any tokenizer of SentencePiece, Hugging Face or tiktoken, as a baseline."""
 
     label = "from elsewhere"
     merged = made = False
     kind: Literal["file"]
     path: PlainPath | None = Field(
         None,
-        description="a SentencePiece .model, a tokenizer.json, or a folder that holds one of them",
+        description="a SentencePiece .model, a tokenizer.json, tiktoken's ranks, a tekken.json, or "
+        "a folder that holds one of them",
     )
     download: str | None = Field(
         None, description="or the name of an entry of downloads, which is fetched"
+    )
+    split: Literal[SPLITS] | None = Field(
+        None,
+        description="where tiktoken's ranks, which do not say it, cut text; o200k_base is cut by "
+        "o200k, cl100k_base by cl100k",
     )
 
     @model_validator(mode="after")

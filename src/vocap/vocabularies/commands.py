@@ -31,7 +31,7 @@ from vocap.tables.curve import (
 from vocap.tables.piece_index import NAME as INDEX
 from vocap.tables.piece_index import PieceIndex, build, save_index, text_pieces
 from vocap.text_files.named_texts import read_named
-from vocap.tokenizer_files.encoders import SentencePieceEncoder, load_encoder
+from vocap.tokenizer_files.encoders import SentencePieceEncoder, load_encoders
 from vocap.tokenizer_files.model_file import Pieces, read_pieces
 from vocap.unigram import SEEDS, sentencepiece_trainer
 from vocap.unigram.alp import corpus_alp
@@ -150,20 +150,22 @@ def _checked_model(path: Path, point: Point, origin: Path | None) -> Pieces:
 @click.command()
 @click.argument("model", type=click.Path(path_type=Path))
 @click.argument("text", type=file)
+@options.split
 @click.option(
     "--json",
     "as_json",
     is_flag=True,
     help="Also tokens, sentences, unknown rate, as one JSON object.",
 )
-def alp(model, text, as_json):
+def alp(model, text, splits, as_json):
     """Average log probability of a TEXT under any SentencePiece or Hugging Face
     tokenizer (Equation 1).
 
-    MODEL is a .model, a tokenizer.json or a folder that holds one. Every line of TEXT
+    MODEL is a .model, a tokenizer.json, tiktoken's ranks, a tekken.json or a folder that
+    holds one. Every line of TEXT
     counts; natural logarithm.
     """
-    encoder = load_encoder(model)
+    (encoder,) = load_encoders({model.name: model}, splits).values()
     result = corpus_alp(encoder, read_named(text))
     if result is None:
         raise VocapError(f"{text}: no lines, so no mean; give a text with a sentence a line")

@@ -12,7 +12,7 @@ import pandas
 from vocap.report.data.results import ALL, Results, Tokenizer, as_number, find, order_groups
 from vocap.tables.line_bits import PARTS, paired_differences
 from vocap.tables.sampling_probabilities import sampling_probabilities
-from vocap.tokenizers.evaluation import COLUMNS, PARALLEL_COLUMNS, gini
+from vocap.tokenizers.evaluation import COLUMNS, PARALLEL_COLUMNS, gini, with_bytes
 from vocap.tokenizers.settings import KINDS, BytePair
 
 # of one language, or from elsewhere
@@ -204,7 +204,8 @@ def frame(results: Results) -> pandas.DataFrame:
     text `sentences`, `tokens`, `english_tokens`, `ratio_to_english`, `parallel_bytes`,
     `parallel_bits` (per byte) and `parallel_tokens` (per sentence, of the same content
     in every language); of round trips `texts` and `identical`; `unfit`, the reason that
-    ALP and counts mislead, or empty.
+    ALP and counts mislead, or empty. All numbers of tokens, and their ratios, are
+    `with_bytes`.
     """
     parts = [_languages(results, tokenizer) for tokenizer in results.configured_tokenizers()]
     return pandas.concat(parts, ignore_index=True) if parts else pandas.DataFrame()
@@ -220,9 +221,15 @@ def _languages(results: Results, tokenizer: Tokenizer) -> pandas.DataFrame:
         "lines": "sentences",
         "bytes": "parallel_bytes",
         "bigram_bits_per_byte": "parallel_bits",
+        "unknown_bytes": "parallel_unknown",
     }
     parallel = parallel.rename(columns=names)
     parallel = parallel[(parallel.sentences > 0) & parallel.tokens.notna()]
+    # tables of earlier versions do not have them
+    paid = with_bytes(parallel.tokens, parallel.unknown_tokens, parallel.parallel_unknown)
+    parallel["tokens"] = paid.fillna(parallel.tokens)
+    parallel["ratio_to_english"] = parallel.ratio_with_bytes.fillna(parallel.ratio_to_english)
+    parallel["english_tokens"] = (parallel.tokens / parallel.ratio_to_english).round()
     priced = parallel.dropna(subset="ratio_to_english")
     if len(priced):  # languages with gaps have other lines, so only ratios to English compare
         english = priced.loc[priced.sentences.idxmax()]
@@ -235,6 +242,9 @@ def _languages(results: Results, tokenizer: Tokenizer) -> pandas.DataFrame:
     trips = trips.drop(columns="share").groupby(level=0).sum()
     rows = table(tokenizer.evaluation, COLUMNS[2:]).join([parallel, trips], how="outer")
     rows = rows.reindex([code for code in results.languages if code in rows.index])
+    lengths = rows.tokens_per_sentence
+    paid = with_bytes(lengths, lengths * rows.unk_rate, rows.unknown_bytes / rows.lines)
+    rows["tokens_per_sentence"] = paid.fillna(lengths)
     left_out = _left_out(results, tokenizer, rows)
     rows["unfit"] = [
         left_out.get(code) or _misleading(tokenizer.name, alp, rate)

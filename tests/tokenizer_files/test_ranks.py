@@ -1,0 +1,219 @@
+"""Files of ranks: the ids of tiktoken itself, and one line for a file that is damaged."""
+
+import json
+import random
+from base64 import b64encode
+from functools import partial
+
+import pytest
+import tiktoken
+import tiktoken_ext.openai_public as openai
+
+import vocap
+from tests.bpe.test_tiktoken import make
+from tests.bpe.texts import CODE, made
+from tests.commands import run
+from tests.made_text import write_lines
+from vocap.errors import UsageError, VocapError
+from vocap.tokenizer_files.encoders import Splitter, load_encoder
+from vocap.tokenizers.commands import export
+from vocap.tokenizers.evaluate import evaluate
+from vocap.vocabularies.commands import alp
+
+TEXT = [*filter(None, CODE), *made("Latin", 80), *made("Thai", 80)]
+ODD = [
+    "",
+    " ",
+    "it's I'LL  ",
+    "a \n  ",
+    "x\r\n\r\n \t",
+    "<s>",
+    "<mask>",
+    "<|endoftext|>",
+    "whole",
+    "12345678",
+]
+
+
+@pytest.fixture(scope="module")
+def ranks(tmp_path_factory):
+    """Tokens by rank, as OpenAI's: of a training, and a word that no merges lead to."""
+    folder = tmp_path_factory.mktemp("ranks")
+    run(
+        export,
+        make(folder, TEXT, 500, "o200k") / "tokenizer.json",
+        "--format",
+        "tiktoken",
+        "-o",
+        folder / "out",
+    )
+    lines = (folder / "out" / "ranks.tiktoken").read_text().splitlines()
+    return [*(line.split()[0] for line in lines), b64encode(b"whole").decode()]
+
+
+def write(folder, ranks, name="own.tiktoken"):
+    return write_lines(folder / name, [f"{token} {rank}" for rank, token in enumerate(ranks)])
+
+
+def by_tiktoken(expression, path, **more):
+    found = tiktoken.load.load_tiktoken_bpe(str(path))
+    return tiktoken.Encoding("own", pat_str=expression, mergeable_ranks=found, special_tokens=more)
+
+
+@pytest.fixture(autouse=True)
+def no_copies(monkeypatch):
+    """No copy of an earlier file of that name, and none from the network."""
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")
+    monkeypatch.setattr(openai, "load_tiktoken_bpe", lambda *words, **more: {})
+
+
+@pytest.mark.parametrize("cut", ["o200k", "cl100k", "gpt2"])
+def test_ids_are_those_of_tiktoken(tmp_path, ranks, cut):
+    path = write(tmp_path, ranks)
+    name = {"gpt2": "r50k"}.get(cut, cut)
+    other = by_tiktoken(getattr(openai, f"{name}_base")()["pat_str"], path)
+    encoder = load_encoder(path, cut)
+    lines = [*TEXT, *ODD, "\n".join(TEXT)]
+    ids = encoder.encode_batch(lines)
+    assert ids == other.encode_ordinary_batch(lines)
+    assert encoder.size == other.n_vocab == len(ranks) and encoder.unk_id is None
+    assert len(ids[len(TEXT) + ODD.index("whole")]) == 1
+    assert encoder.decode_batch(ids) == lines
+    assert Splitter(encoder).byte_level
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_ids_of_ranks_that_no_training_gives(tmp_path, seed):
+    """Random strings of two letters in a random order."""
+    draw = random.Random(seed)
+    more = {"".join(draw.choices("ab", k=draw.randint(2, 5))).encode() for _ in range(15)}
+    tokens = [*(bytes([byte]) for byte in range(256)), *draw.sample(sorted(more), len(more))]
+    path = write(tmp_path, [b64encode(token).decode() for token in tokens])
+    lines = ["".join(draw.choices("ab", k=draw.randint(1, 40))) for _ in range(300)]
+    other = by_tiktoken(r"\S+|\s+", path)
+    assert load_encoder(path, "spaces").encode_batch(lines) == other.encode_ordinary_batch(lines)
+
+
+@pytest.mark.parametrize("split", ["words", "o200k"])
+def test_an_export_is_read_back(tmp_path, split):
+    """With its expression, and special tokens, of which text holds none."""
+    make(tmp_path, TEXT, 300, split)
+    run(export, tmp_path / "tokenizer.json", "--format", "tiktoken", "-o", tmp_path / "out")
+    own, back = load_encoder(tmp_path), load_encoder(tmp_path / "out")
+    assert back.encode_batch([*TEXT, *ODD]) == own.encode_batch([*TEXT, *ODD])
+    assert back.size == own.size and back.pieces[0] is None
+    (tmp_path / "out" / "encoding.json").unlink()
+    with pytest.raises(
+        VocapError, match=r"ranks.tiktoken, line 1: rank 4, and none has rank 0; .* encoding.json"
+    ):
+        load_encoder(tmp_path / "out", split)
+
+
+def tekken(ranks, size, **config):
+    vocab = [
+        {"rank": rank, "token_bytes": token, "token_str": None} for rank, token in enumerate(ranks)
+    ]
+    config = {
+        "pattern": r"\p{L}+|[^\p{L}]",
+        "default_vocab_size": size,
+        "default_num_special_tokens": 10,
+    } | config
+    return {"config": config, "vocab": vocab}
+
+
+def test_tekken_has_special_tokens_first_and_cuts_its_vocabulary(tmp_path, ranks):
+    (tmp_path / "tekken.json").write_text(json.dumps(tekken(ranks, 410)))
+    other = by_tiktoken(r"\p{L}+|[^\p{L}]", write(tmp_path, ranks[:400]))
+    encoder = load_encoder(tmp_path)
+    ids = [[10 + number for number in row] for row in other.encode_ordinary_batch(TEXT)]
+    assert encoder.encode_batch(TEXT) == ids and max(map(max, ids)) < encoder.size == 410
+
+
+GAP = r"line 5: rank 5, and none has rank 4"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda lines: lines.pop(4), rf"{GAP}; download it again, or name the special tokens"),
+        (lambda lines: lines.insert(4, "AAE= 4"), "line 6: rank 4 is that of line 5 too"),
+        (lambda lines: lines.append(f"IQ== {len(lines)}"), "the token of line 1 again"),
+        (lambda lines: lines.__setitem__(2, "A%== 2"), "line 3: 'A%== 2' is no token in base64"),
+        (lambda lines: lines.__setitem__(2, "AA 2"), "line 3: 'AA 2' is no token"),
+        (lambda lines: lines.__setitem__(0, "AAE= -1"), "line 1: 'AAE= -1' is no token"),
+        (lambda lines: lines.append("AAE= 99999999999"), "rank 99999999999, and none has rank"),
+        (lambda lines: lines.append("a b c"), "'a b c' is no token"),
+        (lambda lines: lines.__setitem__(slice(100, None), []), "no rank for the byte 0x"),
+        (list.clear, "no rank for the byte 0x00"),
+    ],
+)  # fmt: skip
+def test_damaged_ranks(tmp_path, ranks, change, said):
+    path = write(tmp_path, ranks)
+    lines = path.read_text().splitlines()
+    change(lines)
+    write_lines(path, lines)
+    with pytest.raises(VocapError, match=said) as error:
+        load_encoder(path, "o200k")
+    assert str(path) in str(error.value) and "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ({"default_vocab_size": 10_000}, "tokens, and config asks for 9990; download it again"),
+        ({"pattern": r"\w+|\W"}, "parts that Oniguruma reads otherwise than tiktoken"),
+        ({"pattern": r"\p{L}+"}, "drops text"),
+        ({"pattern": "(a"}, "regex '\\(a'"),
+        ({"default_vocab_size": None}, "not a usable Hugging Face tokenizer"),
+    ],
+)
+def test_damaged_tekken(tmp_path, ranks, config, said):
+    (tmp_path / "tekken.json").write_text(json.dumps(tekken(ranks, 410, **config)))
+    with pytest.raises(VocapError, match=said) as error:
+        load_encoder(tmp_path / "tekken.json")
+    assert str(tmp_path / "tekken.json") in str(error.value) and "\n" not in str(error.value)
+
+
+def test_a_settings_file_without_an_expression(tmp_path, ranks):
+    write(tmp_path, ranks, "ranks.tiktoken")
+    (tmp_path / "encoding.json").write_text('{"special_tokens": {}}')
+    with pytest.raises(VocapError, match=r"encoding.json: needs pat_str"):
+        load_encoder(tmp_path)
+
+
+def test_commands_take_a_cut_for_each(tmp_path, ranks):
+    one, other = write(tmp_path, ranks), write(tmp_path, ranks, "other.tiktoken")
+    text = write_lines(tmp_path / "en.txt", TEXT)
+    given = [
+        "--tokenizer",
+        one,
+        "--tokenizer",
+        f"b={other}",
+        "--text",
+        f"en={text}",
+        "--tables",
+        tmp_path / "t",
+    ]
+    run(evaluate, *given, "--split", "b=gpt2", "--split", "o200k")
+    for name, cut in (("own", "o200k"), ("b", "gpt2")):
+        tokens = sum(map(len, load_encoder(one, cut).encode_batch(TEXT)))
+        row = (tmp_path / "t" / name / "evaluation.tsv").read_text().splitlines()[1].split("\t")
+        assert float(row[4]) == tokens / len(TEXT)
+    assert float(run(alp, one, text, "--split", "o200k")) == vocap.alp(one, text, split="o200k") < 0
+    changed = vocap.compare(one, other, text={"en": text}, split={"a": "o200k", "b": "gpt2"})
+    assert changed.tokens_a[0] != changed.tokens_b[0]
+    same = vocap.compare(one, other, text={"en": text}, split="gpt2")
+    assert same.lines_changed[0] == 0
+    for words, said in [
+        ([], "own.tiktoken: ranks of tiktoken do not say where text is cut; name the cut"),
+        (["--split", "gpt3"], "no cut 'gpt3'; take one of words, spaces, gpt2"),
+        (["--split", "c=gpt2"], "no file of tiktoken's ranks among own, b takes it"),
+    ]:  # fmt: skip
+        with pytest.raises((VocapError, UsageError), match=said):
+            run(evaluate, *given, *words)
+    make(tmp_path / "json", TEXT, 100)
+    refused = partial(
+        pytest.raises, UsageError, match="no file of tiktoken's ranks among json takes it"
+    )
+    with refused():
+        run(evaluate, "--tokenizer", tmp_path / "json", "--text", f"en={text}", "--split", "gpt2")
