@@ -99,20 +99,22 @@ def plan_study(
         return Study(chosen, left_out=left_out)
 
     # the tasks of each with all of their files
+    assert finetuning.xtreme is not None  # else folder_lacks has a reason
     xtreme = Path(finetuning.xtreme)
-    study = Study(chosen, left_out=left_out, supply=Supply(xtreme, finetuning.download))
+    supply = Supply(xtreme, finetuning.download)
+    study = Study(chosen, left_out=left_out, supply=supply)
     for language in chosen:
         for task in settings.tasks:
             granted = assume and not (xtreme / task).is_dir()  # nothing of it is brought yet
             sets = {split: DataSet(TASKS[task], split, language) for split in SPLITS}
-            found = {split: study.supply.find(one, granted) for split, one in sets.items()}
+            found = {split: supply.find(one, granted) for split, one in sets.items()}
             if missing := [split for split, path in found.items() if path is None]:
                 path = xtreme / task / f"{missing[0]}-{language}.tsv"
                 reason = f"no {path}, nor one with .xz; its models wait for it"
                 left_out.append((f"correlation study: {task} in {language}", reason))
             else:
                 study.tasks.setdefault(language, []).append(task)
-                made = [str(path) for path in found.values() if study.supply.is_made(path)]
+                made = [str(path) for path in found.values() if path and supply.is_made(path)]
                 study.files.setdefault(language, []).extend(made)
     return study
 
@@ -123,13 +125,13 @@ def unreached(
     """The sizes that a language's text does not reach, by its curve; a language without
     one is left out.
     """
-    paths = {language: vocabularies / language / "curve.tsv" for language in languages}
-    curves = {language: read_points(path) for language, path in paths.items() if path.exists()}
-    return {
-        language: holes
-        for language, curve in curves.items()
-        if (holes := [point.size for point in curve if point.size in sizes and not point.ok])
-    }
+    holes: dict[str, list[int]] = {}
+    for language in languages:
+        path = vocabularies / language / "curve.tsv"
+        points = read_points(path) if path.exists() else []
+        if failed := [point.size for point in points if point.size in sizes and not point.ok]:
+            holes[language] = failed
+    return holes
 
 
 class Measured(NamedTuple):
@@ -170,9 +172,9 @@ def correlations(
         groups.setdefault((point.language, point.task), []).append(point)
     found = []
     for key, group in groups.items():
-        f1, alps, sizes = (
-            [float(getattr(one, name)) for one in group] for name in ("f1", "alp", "size")
-        )
+        f1 = [float(point.f1) for point in group]
+        alps = [float(point.alp) for point in group]
+        sizes = [float(point.size) for point in group]
         counts = (len(group), len(holes.get(key[0], ())))
         found.append(Coefficients(*key, *counts, pearson(alps, f1), pearson(sizes, f1)))
     return found
@@ -212,7 +214,7 @@ def measure(folder: Path, vocabularies: Path) -> Measured:
         if language and curve.exists()
         else {}
     )
-    if alps.get(size) is None:
+    if (alp := alps.get(size)) is None:
         raise VocapError(
             f"{folder}: not LANGUAGE/SIZE/TASK, of a size that has an ALP; leave the folder out"
         )
@@ -230,7 +232,7 @@ def measure(folder: Path, vocabularies: Path) -> Measured:
         ) from None
     values = splits[split]
     return Measured(
-        language, int(size), alps[size], task, split, sum(values) / len(values), len(values), steps
+        language, int(size), alp, task, split, sum(values) / len(values), len(values), steps
     )
 
 

@@ -8,6 +8,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 import yaml
@@ -79,7 +80,7 @@ def choose_total(reaches: Sequence[float], characters: int) -> int:
 
 def corpora_section(
     sources: Sequence[Source], table: str | None, parallel: Mapping[str, str]
-) -> dict:
+) -> dict[str, Any]:
     """The section `corpora` of a configuration: others than the usual source by
     language.
     """
@@ -87,14 +88,16 @@ def corpora_section(
     named = dict(zip(labels, sources, strict=True))
     usual = max(named, key=lambda label: len(named[label].codes))
     others = {code: label for label in labels if label != usual for code in named[label].codes}
-    return {
-        **({"table": table} if table else {}),
-        "source": usual,
-        **({"languages": others} if others else {}),
-        "sources": {label: source.entry() for label, source in named.items()},
-        **({"weights": "bytes"} if any(source.layout.documents for source in sources) else {}),
-        **parallel,
-    }
+    section: dict[str, Any] = {}
+    if table:
+        section["table"] = table
+    section["source"] = usual
+    if others:
+        section["languages"] = others
+    section["sources"] = {label: source.entry() for label, source in named.items()}
+    if any(source.layout.documents for source in sources):
+        section["weights"] = "bytes"
+    return section | dict(parallel)
 
 
 def line_comments(megabytes: float, before: Mapping[str, Lines], after: Mapping[str, Lines]) -> str:
@@ -202,7 +205,7 @@ def describe_folder(
 def write_configuration(
     folder: Path,
     names: Mapping[str, str],
-    corpora: dict,
+    corpora: dict[str, Any],
     comments: str,
     sizes: str,
     total: int,
@@ -281,7 +284,13 @@ report:
     type=click.Path(path_type=Path),
     help="Table of languages  [default: the one that ships with vocap]",
 )
-def init(folder, total, lossless, kinds, languages_table):
+def init(
+    folder: Path,
+    total: int | None,
+    lossless: bool,
+    kinds: tuple[str, ...],
+    languages_table: Path | None,
+) -> None:
     """Write DIR/config.yaml for the text files in DIR and its folders.
 
     Languages come from the names of files or folders (de.txt, german.txt,

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path, PurePath
+from typing import Any
 
 from vocap.corpora.settings import PROBE_BYTES
 from vocap.errors import VocapError, system_error
@@ -87,19 +88,19 @@ class Source:
     # language to the text in the place of {lang}
     codes: dict[str, str] = field(default_factory=dict)
 
-    def entry(self) -> dict:
+    def entry(self) -> dict[str, Any]:
         """Its keys in a configuration."""
-        codes = {code: said for code, said in self.codes.items() if said and said != code}
-        return {
-            "path": self.paths[0] if len(self.paths) == 1 else list(self.paths),
-            **({"codes": codes} if codes else {}),
-            **({"format": self.layout.format} if self.layout.kind != "text" else {}),
-            **{
-                flag: True
-                for flag in ("split_sentences", "documents")
-                if getattr(self.layout, flag)
-            },
-        }
+        path = self.paths[0] if len(self.paths) == 1 else list(self.paths)
+        entry: dict[str, Any] = {"path": path}
+        if codes := {code: said for code, said in self.codes.items() if said and said != code}:
+            entry["codes"] = codes
+        if self.layout.kind != "text":
+            entry["format"] = self.layout.format
+        if self.layout.split_sentences:
+            entry["split_sentences"] = True
+        if self.layout.documents:
+            entry["documents"] = True
+        return entry
 
 
 @dataclass(frozen=True)
@@ -149,7 +150,8 @@ def find_files(
     Hidden files, `results` and `config.yaml` are skipped.
     """
     names = Names(table)
-    found, left_out = [], {}
+    found: list[LanguageFile] = []
+    left_out: dict[str, str] = {}
     for path in map(Path, expand(str(folder))):
         relative = path.relative_to(folder)
         if relative.parts[0] in OWN:
@@ -167,9 +169,8 @@ def find_files(
                 found.append(LanguageFile(path, relative, *language, detect_file(path)))
         except (OSError, ValueError, VocapError) as error:
             system = system_error(error)
-            left_out[str(relative)] = (
-                system.strerror if system else str(error).removeprefix(f"{path}: ")
-            )
+            said = system.strerror if system else None
+            left_out[str(relative)] = said or str(error).removeprefix(f"{path}: ")
     return found, left_out
 
 
@@ -227,7 +228,8 @@ def by_language(
     kinds: dict[str, dict[Layout, list[LanguageFile]]] = {}
     for file in files:
         kinds.setdefault(file.language, {}).setdefault(file.layout, []).append(file)
-    chosen, left_out = {}, {}
+    chosen: dict[str, list[LanguageFile]] = {}
+    left_out: dict[str, str] = {}
     for language, layouts in kinds.items():
         most = max(
             layouts, key=lambda layout: sum(file.path.stat().st_size for file in layouts[layout])

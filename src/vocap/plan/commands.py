@@ -61,7 +61,16 @@ BASES = {
     help="Coefficients other than the package's.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def plan(configfiles, cores, profile, places, gpu, compare, costs_file, as_json):
+def plan(
+    configfiles: tuple[Path, ...],
+    cores: int | None,
+    profile: str | None,
+    places: int,
+    gpu: bool | None,
+    compare: bool,
+    costs_file: Path | None,
+    as_json: bool,
+) -> None:
     """Forecast the jobs, time, memory and disk of a configuration, before anything runs.
 
     Call it in the project's root. Numbers come from the cost model of docs/cluster.md.
@@ -87,10 +96,10 @@ def plan(configfiles, cores, profile, places, gpu, compare, costs_file, as_json)
     else:
         gpus = _gpus_of(Path(PROFILE)) if profile else {}
         expected = forecast.make_forecast(settings, costs, jobs, Path(settings.results), gpu, gpus)
-        place = (forecast.LOCAL_CORES, places) if profile else (cores, None)
-        schedule = forecast.schedule_jobs(expected, costs, *place)
+        here, there = (forecast.LOCAL_CORES, places) if profile else (cores, None)
+        schedule = forecast.schedule_jobs(expected, costs, here, there)
         content = forecast.as_plain(expected, costs, schedule)
-        text = forecast_text(content, *place)
+        text = forecast_text(content, here, there)
     click.echo(json.dumps(content, ensure_ascii=False, indent=1) if as_json else text)
 
 
@@ -114,16 +123,18 @@ def forecast_text(plain: dict[str, Any], cores: int, places: int | None) -> str:
     # the table of stages
     rows = [*plain["stages"].items(), ("total", plain["total"])]
     gpu = bool(plain["total"]["gpu_s"])
-    times = ["cpu_s", "gpu_s"] if gpu else ["cpu_s"]
-    lines = [["stage", "jobs", *(["CPU", "GPU"] if gpu else ["CPU"]), "largest job", "disk"]]
+    times = {"CPU": "cpu_s"}
+    if gpu:
+        times["GPU"] = "gpu_s"
+    stages = [["stage", "jobs", *times, "largest job", "disk"]]
     for name, row in rows:
         cells = [
-            *(duration(row[time]) for time in times),
+            *(duration(row[time]) for time in times.values()),
             size(row["memory_mb"]),
             size(row["disk_mb"]),
         ]
-        lines.append([name, f"{row['jobs']:,}", *cells])
-    lines = [*aligned(lines, left=[0]), ""]
+        stages.append([name, f"{row['jobs']:,}", *cells])
+    lines = [*aligned(stages, left=[0]), ""]
     # time by the clock
     schedule, spread = plain["schedule"], plain["spread"]
     clock, chain = (
@@ -158,9 +169,8 @@ def comparison_text(comparison: dict[str, Any]) -> str:
     `forecast.compare`.
     """
     header = ["", "jobs", "CPU", "measured", "factor", "largest job", "measured", "factor"]
-    rows = [_compared(name, row) for name, row in comparison["rules"].items()] + [
-        [""] * len(header)
-    ]
+    rows = [_compared(name, row) for name, row in comparison["rules"].items()]
+    rows.append([""] * len(header))
     rows += [_compared(name, row) for name, row in comparison["stages"].items()]
     rows.append(_compared("total", comparison["total"]))
     clock = comparison["clock"]

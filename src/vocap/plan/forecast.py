@@ -23,8 +23,14 @@ from vocap.plan.texts import Text, estimate_pretraining_texts, estimate_texts
 
 LOCAL_CORES = 2  # as in slurm/config.yaml
 STAGES = (
-    *("corpora", "vocabularies", "allocation", "tokenizers", "pretraining", "finetuning"),
-    *("correlation", "report"),
+    "corpora",
+    "vocabularies",
+    "allocation",
+    "tokenizers",
+    "pretraining",
+    "finetuning",
+    "correlation",
+    "report",
 )
 
 # Snakemake samples a job every half second, after 31 samples every 30 s
@@ -55,7 +61,8 @@ def read_costs(path: str | Path | None = None) -> Costs:
     """The coefficients of a file, or those that ship with the package; UsageError for a
     file of other keys.
     """
-    path = resources.files("vocap.plan") / "costs.yaml" if path is None else path
+    if path is None:
+        path = Path(str(resources.files("vocap.plan"))) / "costs.yaml"
     costs = read_yaml(path)
     if not isinstance(costs, dict) or costs.keys() != KEYS:
         raise UsageError(
@@ -137,14 +144,14 @@ def make_forecast(
     """
     texts = estimate_texts(settings, results)
     reach = reach_of(texts, costs)
+    reached = {}
+    for lang in texts:
+        reached[lang] = [size for size in settings.vocabularies.sizes if size <= reach[lang]]
     inputs = Inputs(
         settings,
         texts,
         estimate_pretraining_texts(settings, texts),
-        {
-            lang: [size for size in settings.vocabularies.sizes if size <= reach[lang]]
-            for lang in texts
-        },
+        reached,
         make_grid(settings.finetuning, settings.pretraining.masked, assume=True),
         gpu,
     )
@@ -194,7 +201,8 @@ def schedule_jobs(
 
 def grouped(jobs: Sequence[Job], part: Callable[[Sequence[Job]], dict[str, Any]]) -> dict[str, Any]:
     """`part` of the jobs of each stage, of each rule, and of all."""
-    rules, stages = defaultdict(list), {stage: [] for stage in STAGES}
+    rules: defaultdict[str, list[Job]] = defaultdict(list)
+    stages: dict[str, list[Job]] = {stage: [] for stage in STAGES}
     for job in jobs:
         rules[job.rule].append(job)
         stages[job.stage].append(job)

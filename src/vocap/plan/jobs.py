@@ -95,9 +95,13 @@ def read_jobs(configfiles: Sequence[Path]) -> list[Job]:
         command += ["--configfile", *map(str, configfiles)]
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "jobs.jsonl")
-        streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
         run = subprocess.run(
-            command, env={**os.environ, VARIABLE: str(path)}, check=False, **streams
+            command,
+            env={**os.environ, VARIABLE: str(path)},
+            check=False,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
         )
         if run.returncode or not path.exists():
             shown = "\n".join(run.stdout.strip().splitlines()[-SHOWN_LINES:])
@@ -133,7 +137,7 @@ class Inputs:
     grid: Grid
     gpu: bool
     # of XTREME's files, computed at their first use
-    sizes: dict[tuple, dict] = field(default_factory=dict)
+    sizes: dict[tuple[str, str | None], dict[DataSet, float]] = field(default_factory=dict)
 
     @cached_property
     def compared_klines(self) -> float:
@@ -199,10 +203,8 @@ def with_features(job: Job, inputs: Inputs, gpus: Mapping[str, int]) -> Job:
 @features("fetch_starter", "extract_starter", "merge_starter")
 def _packages(job: Job, inputs: Inputs) -> dict[str, float]:
     one = job.wildcards.get("package")
-    return {
-        f"package {name}": 1.0
-        for name in ([one] if one else inputs.settings.corpora.starter.packages)
-    }
+    names = [one] if one else inputs.settings.corpora.starter.packages
+    return {f"package {name}": 1.0 for name in names}
 
 
 @features("fetch_file", like="download")
@@ -279,7 +281,7 @@ def _allocation(job: Job, inputs: Inputs) -> dict[str, float]:
 
 @features("fit", "pick_joint", "pick_bpe", "mono", "export", "export_bpe", "evaluate", "diff")
 def _tokenizer(job: Job, inputs: Inputs) -> dict[str, float]:
-    name = job.wildcards.get("name", job.wildcards.get("a"))
+    name = job.wildcards.get("name", job.wildcards.get("a", ""))
     entry = inputs.settings.tokenizers.get(name)
     if isinstance(entry, File) and entry.path is not None and Path(entry.path).exists():
         total = Path(entry.path).stat().st_size / 20  # bytes a piece
@@ -425,7 +427,10 @@ def candidates(model: Recipe, vocabulary: int, block: int) -> float:
 
 
 @features(
-    *("average", "studied_sizes", "own_files", "correlate"),
+    "average",
+    "studied_sizes",
+    "own_files",
+    "correlate",
     *(f"unpack_{collection}" for collection in ARCHIVES),
     like="average",
 )
@@ -520,12 +525,19 @@ def sizes_of(inputs: Inputs, training: str, language: str | None = None) -> dict
     sets = [DataSet(task, "train", ENGLISH), *predicted_sets(training)]
     if language:
         sets = [DataSet(task, split, language) for split in SPLITS]
-    paths = {one: one.file(Path(tuning.xtreme)) for one in sets}
+    assert tuning.xtreme is not None  # without the folder there is no job of fine-tuning
+    xtreme = Path(tuning.xtreme)
+    paths = {one: one.file(xtreme) for one in sets}
     # their sizes
     sizes = inputs.sizes[training, language] = {}
     for one, path in paths.items():
         planned = language or one in inputs.grid.planned
-        rows = one.task.rows[one.split].get(one.language, TRAIN_ROWS) if planned and not path else 0
-        unpacked = UNPACKED if path and path.suffix == ".xz" else 1.0
-        sizes[one] = path.stat().st_size * unpacked if path else rows * one.task.bytes_per_row
+        if path:
+            unpacked = UNPACKED if path.suffix == ".xz" else 1.0
+            sizes[one] = path.stat().st_size * unpacked
+        elif planned:
+            known = one.task.rows[one.split]  # type: ignore[index]  # one of SPLITS, if planned
+            sizes[one] = known.get(one.language, TRAIN_ROWS) * one.task.bytes_per_row
+        else:
+            sizes[one] = 0.0
     return sizes

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from vocap.allocation.inputs import uneven_lengths
+from vocap.allocation.settings import Allocation
 from vocap.config import Settings
 from vocap.corpora.sampling import heldout_count
 from vocap.corpora.settings import MB, PROBE_BYTES, Basis, PathSource, Resolved, resolve_all
@@ -101,7 +102,7 @@ def check_totals(settings: Settings, texts: Mapping[str, Text]) -> None:
         counts, lines = Counter(text), max(1, text.count("\n"))
         per_line[code] = {one: count / lines for one, count in counts.items() if not one.isspace()}
     # what each T leaves for pieces
-    totals = {
+    totals: dict[str, tuple[Allocation | Joint, int, list[str]]] = {
         f"allocation.{name}": (one, one.capacity, one.without)
         for name, one in settings.allocation.items()
     }
@@ -112,7 +113,8 @@ def check_totals(settings: Settings, texts: Mapping[str, Text]) -> None:
         taking = [code for code in texts if code not in without]
         q = sampling_probabilities([texts[code].lines for code in taking], entry.alpha)
         coverage = settings.vocabularies.coverage
-        required = len(required_in_sample([per_line[code] for code in taking], q, coverage))
+        sampled = [per_line[code] for code in taking]
+        required = len(required_in_sample(sampled, q.tolist(), coverage))
         if required > capacity:
             raise VocapError(
                 f"{name}: a total of {entry.total:,} holds {capacity:,} pieces, but {required:,} "

@@ -1,6 +1,8 @@
 """`vocap size`: ALP, tokens and the cost of a model by T."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -8,7 +10,16 @@ from vocap import options
 from vocap.errors import UsageError
 from vocap.files.io import aligned, write_tsv
 from vocap.pretraining.settings import Shape
-from vocap.size.forecast import COLUMNS, STAGES, ModelCosts, forecast, reference, shares_of, verdict
+from vocap.size.forecast import (
+    COLUMNS,
+    STAGES,
+    Forecast,
+    ModelCosts,
+    forecast,
+    reference,
+    shares_of,
+    verdict,
+)
 from vocap.tables.curve import read_sizes
 from vocap.tables.sampling_probabilities import read_weights
 
@@ -52,19 +63,19 @@ COUNT = click.IntRange(1)
 )
 @click.option("-o", "--output", "out", type=PATH, help="Table to write (one TABLE only).")
 def size(
-    tables,
-    weights,
-    alpha,
-    size,
-    out,
-    layers,
-    hidden,
-    intermediate,
-    length,
-    heads,
-    kv_heads,
-    **model,
-):
+    tables: tuple[Path, ...],
+    weights: Path | None,
+    alpha: float,
+    size: int | None,
+    out: Path | None,
+    layers: int,
+    hidden: int,
+    intermediate: int | None,
+    length: int,
+    heads: int | None,
+    kv_heads: int | None,
+    **model: Any,  # the fields of ModelCosts of the same names
+) -> None:
     """How large should T be: tokens, ALP, and the cost of a model by T.
 
     TABLE has the columns total, language, lines, bytes, tokens, alp: held-out text
@@ -99,15 +110,17 @@ def size(
             click.echo(verdict(rows, stage))
         click.echo(reference(costs))
         if out:
-            whole = {} if size is None else {"training_pflop": size / 1e9}
-            extra = [
-                [row.training_mflop_per_byte * factor for factor in whole.values()] for row in rows
-            ]
-            cells = [(*vars(row).values(), *more) for row, more in zip(rows, extra, strict=True)]
-            write_tsv(out, (*COLUMNS, *whole), cells)
+            columns: tuple[str, ...] = COLUMNS
+            cells = [tuple(vars(row).values()) for row in rows]
+            if size is not None:
+                columns += ("training_pflop",)
+                factor = size / 1e9
+                whole = [row.training_mflop_per_byte * factor for row in rows]
+                cells = [(*cell, pflop) for cell, pflop in zip(cells, whole, strict=True)]
+            write_tsv(out, columns, cells)
 
 
-def as_text(rows, size: int | None) -> str:
+def as_text(rows: Sequence[Forecast], size: int | None) -> str:
     """The rows as columns of text; changes are those from `compared_with`."""
     heads = [
         "T",
@@ -121,7 +134,6 @@ def as_text(rows, size: int | None) -> str:
         "logits GB",
     ]
     heads += ["train MFLOP/byte", "use MFLOP/byte", "from T", "tokens", "training"]
-    heads += [] if size is None else ["PFLOP in all"]
 
     def change(value: float | None) -> str:
         return "" if value is None else f"{value:+.1f} %"
@@ -142,8 +154,11 @@ def as_text(rows, size: int | None) -> str:
             "" if row.compared_with is None else f"{row.compared_with:,}",
             change(row.tokens_percent),
             change(row.training_percent),
-            *([] if size is None else [f"{row.training_mflop_per_byte * size / 1e9:,.4g}"]),
         ]
         for row in rows
     ]
+    if size is not None:
+        heads.append("PFLOP in all")
+        for cell, row in zip(cells, rows, strict=True):
+            cell.append(f"{row.training_mflop_per_byte * size / 1e9:,.4g}")
     return "\n".join(aligned([heads, *cells]))

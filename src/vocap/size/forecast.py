@@ -247,22 +247,22 @@ def forecast(
         used = mean if mix is None else mix
         embeddings, parameters = costs.embedding_parameters(total), costs.parameters(total)
         row = Forecast(
-            total,
-            math.fsum(row.alp for row in measured) / len(measured),
-            mix_alp,
-            mean,
-            mix,
-            worst,
-            each[worst],
-            embeddings / 1e6,
-            parameters / 1e6,
-            embeddings / parameters,
-            costs.training_bytes(total) / 1e9,
-            costs.inference_bytes(total) / 1e9,
-            used * costs.training_operations(total) / 1e6,
-            used * costs.inference_operations(total) / 1e6,
-            used * costs.cache_bytes(),
-            costs.logits_bytes(total) / 1e9,
+            total=total,
+            alp=math.fsum(row.alp for row in measured) / len(measured),
+            mix_alp=mix_alp,
+            tokens_per_byte=mean,
+            mix_tokens_per_byte=mix,
+            worst=worst,
+            worst_tokens_per_byte=each[worst],
+            embedding_mparameters=embeddings / 1e6,
+            mparameters=parameters / 1e6,
+            embedding_share=embeddings / parameters,
+            training_gb=costs.training_bytes(total) / 1e9,
+            inference_gb=costs.inference_bytes(total) / 1e9,
+            training_mflop_per_byte=used * costs.training_operations(total) / 1e6,
+            inference_mflop_per_byte=used * costs.inference_operations(total) / 1e6,
+            cache_bytes_per_byte=used * costs.cache_bytes(),
+            logits_gb=costs.logits_bytes(total) / 1e9,
         )
         # changes over STEP ids
         before = next((other for other in reversed(rows) if other.total <= total - STEP), None)
@@ -273,18 +273,16 @@ def forecast(
                 "training_mflop_per_byte",
                 "inference_mflop_per_byte",
             )
-            percent = [100 * (getattr(row, name) / getattr(before, name) - 1) for name in changed]
+            tokens_percent, training_percent, inference_percent = (
+                100 * (getattr(row, name) / getattr(before, name) - 1) for name in changed
+            )
             row = replace(
                 row,
                 compared_with=before.total,
                 alp_gain=getattr(row, alp) - getattr(before, alp),
-                **dict(
-                    zip(
-                        ("tokens_percent", "training_percent", "inference_percent"),
-                        percent,
-                        strict=True,
-                    )
-                ),
+                tokens_percent=tokens_percent,
+                training_percent=training_percent,
+                inference_percent=inference_percent,
             )
         rows.append(row)
     return rows

@@ -148,7 +148,9 @@ class _Classes(dict):
         category = unicodedata.category(character)
         if category[0] == "L":
             own = script(character)
-            result = "i" if own in self.scripts else "n" if own in ("Zyyy", "Zinh") else "x"
+            result = "n" if own in ("Zyyy", "Zinh") else "x"
+            if own in self.scripts:
+                result = "i"
         elif category[0] == "M":
             result = "m"
         else:

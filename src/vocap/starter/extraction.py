@@ -9,6 +9,7 @@ import zipfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import orjson
 import polib
@@ -41,6 +42,7 @@ def read_members(path: str | Path, wanted: Callable[[str], bool]) -> dict[str, b
             with subprocess.Popen(
                 ["dpkg-deb", "--fsys-tarfile", path], stdout=subprocess.PIPE
             ) as unpacking:
+                assert unpacking.stdout is not None  # a pipe
                 members = _tar_members(wanted, fileobj=unpacking.stdout, mode="r|")
                 unpacking.stdout.read()  # what follows the archive's end
             if unpacking.returncode:
@@ -57,13 +59,14 @@ def read_members(path: str | Path, wanted: Callable[[str], bool]) -> dict[str, b
     return dict(sorted(members.items()))
 
 
-def _tar_members(wanted: Callable[[str], bool], **source) -> dict[str, bytes]:
+def _tar_members(wanted: Callable[[str], bool], **source: Any) -> dict[str, bytes]:
+    members = {}
     with tarfile.open(**source) as archive:
-        return {
-            name: archive.extractfile(entry).read()
-            for entry in archive
-            if entry.isfile() and wanted(name := entry.name.removeprefix("./"))
-        }
+        for entry in archive:
+            name = entry.name.removeprefix("./")
+            if entry.isfile() and wanted(name) and (file := archive.extractfile(entry)):
+                members[name] = file.read()
+    return members
 
 
 def messages(kind: str, content: bytes, path: str) -> list[Message]:
@@ -205,7 +208,7 @@ class Extraction:
         return line_key(f"{self.package.name}\0{domain}\0{identifier}")
 
     def _english(
-        self, catalogues: Mapping[str, list]
+        self, catalogues: Mapping[str, list[tuple[str, str]]]
     ) -> tuple[list[Keyed], dict[str, dict[str, str]]]:
         """The English texts; of JSON packages also by domain and id, to find
         untranslated messages.
@@ -213,7 +216,8 @@ class Extraction:
         A gettext package keeps its English in the message ids: those of each domain's
         fullest catalogue.
         """
-        texts, by_id = [], defaultdict(dict)
+        texts: list[Keyed] = []
+        by_id: defaultdict[str, dict[str, str]] = defaultdict(dict)
         for domain, path in catalogues[ENGLISH]:
             found = self._messages(path)
             by_id[domain] |= dict(found)
@@ -221,7 +225,8 @@ class Extraction:
         if self.package.catalogue == "json":
             return texts, by_id
         fullest: dict[str, list[Message]] = {}
-        for code in sorted(catalogues) if self.package.english_ids else ():
+        codes = sorted(catalogues) if self.package.english_ids else []
+        for code in codes:
             for domain, path in catalogues[code]:
                 # the first of equals
                 fullest[domain] = max(fullest.get(domain, []), self._messages(path), key=len)

@@ -118,13 +118,14 @@ def _sentences(table: Path) -> list[Sentence]:
     the time of `read_tsv`.
     """
     lines = table.read_text("utf-8").removesuffix("\n").split("\n")[1:] if table.exists() else []
-    rows = [
-        tuple(map(unescape, line.split("\t")) if "\\" in line else line.split("\t"))
-        for line in lines
-    ]
-    if any(len(row) != len(COLUMNS) for row in rows):
-        # raises the error, with its line
-        return [tuple(row.values()) for row in read_tsv(table, COLUMNS)]
+    rows: list[Sentence] = []
+    for line in lines:
+        cells = line.split("\t")
+        if len(cells) != len(COLUMNS):
+            # raises the error, with its line
+            return [(row["key"], row["message"], row["text"]) for row in read_tsv(table, COLUMNS)]
+        key, message, text = map(unescape, cells) if "\\" in line else cells
+        rows.append((key, message, text))
     return rows
 
 

@@ -206,6 +206,7 @@ def fetch_package(package: Package, output: Path, archive_url: str = MEDIAWIKI_A
     Raises VocapError for a wrong sha256.
     """
     output.parent.mkdir(parents=True, exist_ok=True)
+    facts: dict[str, str | int | None]
     facts = {"package": package.name, "licence": package.licence, "missing": None}
     with tempfile.TemporaryDirectory(prefix=f".{output.name}.", dir=output.parent) as name:
         folder = Path(name).resolve()  # the clients run in folders of their own
