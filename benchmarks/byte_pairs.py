@@ -59,7 +59,7 @@ def theirs(options) -> dict:
 
     from vocap.bpe.cutting import Cut
     from vocap.bpe.words import byte_characters
-    from vocap.text_files.lines import read_lines
+    from vocap.text_files.records import read_lines
 
     begin = time.perf_counter()
     tokenizer = Tokenizer(models.BPE())
@@ -81,7 +81,7 @@ def ours(options) -> dict:
     from vocap.bpe.tokenizer_json import Rows, build
     from vocap.bpe.training import train
     from vocap.bpe.words import byte_alphabet, count_words
-    from vocap.text_files.lines import read_blocks
+    from vocap.text_files.records import read_blocks
     from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT
     from vocap.unigram.text_settings import text_settings
 

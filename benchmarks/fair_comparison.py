@@ -30,7 +30,7 @@ import pandas as pd
 import sentencepiece
 
 from vocap.tables.sampling_probabilities import read_weights, sampling_probabilities
-from vocap.text_files.lines import read_blocks
+from vocap.text_files.records import read_blocks
 from vocap.tokenizer_files.encoders import SentencePieceEncoder
 from vocap.unigram.alp import count_tokens
 

@@ -157,7 +157,7 @@ def fastest(repeat: int, function, *arguments) -> np.ndarray:
 def stages(text: Path, sizes: list[int], arithmetic: str) -> list[tuple[str, float]]:
     """Processor seconds of each stage of a ladder in this process, with one thread."""
     begin = time.process_time()
-    from vocap.text_files.lines import read_blocks
+    from vocap.text_files.records import read_blocks
     from vocap.unigram import descent, word_types
     from vocap.unigram import ladder as all_sizes
 

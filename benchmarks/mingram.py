@@ -25,7 +25,7 @@ from vocap.allocation.language_state import BORDER
 from vocap.bpe.training import piece_candidates
 from vocap.files.io import replacing
 from vocap.tables.sampling_probabilities import read_weights
-from vocap.text_files.lines import read_blocks
+from vocap.text_files.records import read_blocks
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT
 from vocap.tokenizer_files.layout import Contents, build_model, serialize
 from vocap.tokenizers.joint import whole_text

@@ -194,7 +194,7 @@ class Quality:
 
 def quality(model: Path, heldout: Path) -> Quality:
     """ALP and tokens of the held-out lines, whatever library the model is of."""
-    from vocap.text_files.lines import read_blocks
+    from vocap.text_files.records import read_blocks
     from vocap.tokenizer_files.encoders import load_encoder
     from vocap.unigram.alp import corpus_alp
 

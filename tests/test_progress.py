@@ -11,7 +11,7 @@ import pytest
 
 from vocap import progress
 from vocap.text_files import lines
-from vocap.text_files.lines import read_blocks
+from vocap.text_files.records import read_blocks
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ import sentencepiece
 from sentencepiece import sentencepiece_model_pb2
 
 from vocap.errors import VocapError
-from vocap.text_files.lines import read_blocks
+from vocap.text_files.records import read_blocks
 from vocap.tokenizer_files.encoders import HuggingFaceEncoder
 from vocap.tokenizer_files.export import build_tokenizer
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT

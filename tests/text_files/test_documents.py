@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from tests.commands import vocap
 from vocap.errors import UsageError
 from vocap.text_files import MAX_LINE_BYTES, Layout
-from vocap.text_files.lines import escape, holds_documents, parts, read_lines, unescape
+from vocap.text_files.lines import escape, holds_documents, parts, unescape
+from vocap.text_files.records import read_lines
 
 RULES = (
     ["", "    return x\n", "\n\n"],

@@ -11,7 +11,7 @@ from tests.made_text import write_lines
 from tests.tokenizer_files.factories import train_model
 from tests.vocabularies.factories import ALPHABETS, make_text
 from vocap.text_files import lines as text_lines
-from vocap.text_files.lines import read_blocks
+from vocap.text_files.records import read_blocks
 from vocap.tokenizer_files.encoders import SentencePieceEncoder
 from vocap.unigram.alp import average_log_probability, corpus_alp, count_tokens
 

@@ -12,7 +12,7 @@ from sentencepiece import sentencepiece_model_pb2
 from vocap.adapt.adaptable import Adaptable, Choice, Extension, Reason
 from vocap.errors import VocapError, log
 from vocap.files.io import read_object, read_tsv, write_text
-from vocap.text_files.lines import read_blocks
+from vocap.text_files.records import read_blocks
 from vocap.tokenizer_files import CHAT_TEMPLATE, EXPORTED, encoders, layout
 from vocap.tokenizer_files.export import About, find_template, write_card, write_export
 from vocap.tokenizer_files.id_layout import ROLES, XLM_R_LAYOUT, IdLayout, layout_of

@@ -35,7 +35,7 @@ from vocap.errors import UsageError, VocapError, log
 from vocap.files.io import replacing, scratch_directory
 from vocap.progress import Steps
 from vocap.tables.sampling_probabilities import fair_factors, line_weights, reference_lines
-from vocap.text_files.lines import read_blocks
+from vocap.text_files.records import read_blocks
 from vocap.tokenizer_files.encoders import SentencePieceEncoder
 from vocap.unigram import descent
 from vocap.unigram.alp import corpus_alp

@@ -17,7 +17,7 @@ from vocap.bpe import words as counting
 from vocap.bpe.training import apply, check_weight, concatenate, count_tokens, train
 from vocap.errors import UsageError, VocapError, log
 from vocap.tables.sampling_probabilities import fair_factors, reference_lines
-from vocap.text_files.lines import read_blocks
+from vocap.text_files.records import read_blocks
 from vocap.unigram.training_text import required_characters
 
 # factor of the weights before those of parallel text are applied: they are rounded

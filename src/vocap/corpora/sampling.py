@@ -17,7 +17,7 @@ from vocap.errors import VocapError
 from vocap.files.io import replacing
 from vocap.tables.sampling_probabilities import quotas
 from vocap.text_files import MAX_LINE_BYTES, Layout, kind_of
-from vocap.text_files.lines import survey
+from vocap.text_files.lines import BYTE_ORDER_MARK, check_encoding, survey
 from vocap.text_files.records import TextFile, detect_file
 
 WARNED = 0.01  # of a text's lines dropped as overlong
@@ -139,28 +139,12 @@ def _read(files: Iterable[TextFile], reservoir: Reservoir) -> tuple[list[bytes],
                 else:
                     lines[slot], order[slot] = line, place
         own["no_field"] += file.no_field
-        _check_encoding(file.path, own)
+        check_encoding(file, own["read"], own["invalid_utf8"], own["with_nul"])
         counts += own  # those above 0
     if reservoir.seen > reservoir.size:  # bring them into the order of the text
         lines = [lines[slot] for slot in np.argsort(np.array(order, np.int64)).tolist()]
     counts["valid"] = reservoir.seen
     return lines, counts
-
-
-def _check_encoding(path: str | Path, counts: Mapping[str, int]) -> None:
-    """Raise VocapError for a file of which more than a tenth of the lines are
-    invalid.
-    """
-    read, invalid, with_nul = counts["read"], counts["invalid_utf8"], counts["with_nul"]
-    if invalid <= 0.1 * read:
-        return
-    if with_nul > invalid / 2:
-        said = f"{with_nul:,} of {read:,} lines hold NUL bytes"
-        why = "it is UTF-16, or no text"
-    else:
-        said = f"not UTF-8: {invalid:,} of {read:,} lines cannot be decoded"
-        why = "check that it is text"
-    raise VocapError(f"{path}: {said}; convert the file (iconv -f ENCODING -t UTF-8): {why}")
 
 
 def check_dropped(path: str, layout: Layout, counts: Mapping[str, int]) -> list[str]:
@@ -236,7 +220,8 @@ def line_bounds(data: mmap.mmap | bytes) -> np.ndarray:
     r"""The starts of the lines and, last, the length, int64: line i is
     `data[bounds[i]:bounds[i + 1]]`.
     """
-    stops = [np.zeros(1, np.int64)]
+    size = len(BYTE_ORDER_MARK)
+    stops = [np.array([size if data[:size] == BYTE_ORDER_MARK and len(data) > size else 0])]
     for start in range(0, len(data), _SEARCH):
         block = np.frombuffer(data[start : start + _SEARCH], np.uint8)
         stops.append(np.flatnonzero(block == 10) + (start + 1))
@@ -292,6 +277,6 @@ def write_mix(
                 sources[batch].tolist(), starts[batch].tolist(), ends[batch].tolist(), strict=True
             )
             output.writelines(
-                texts[source][start:end].removesuffix(b"\n") + b"\n" for source, start, end in rows
+                texts[source][start:end].rstrip(b"\r\n") + b"\n" for source, start, end in rows
             )
     return counts

@@ -20,7 +20,7 @@ from vocap.errors import VocapError, system_error
 from vocap.files.paths import COMPRESSED, check_path, expand
 from vocap.languages import DOMAINS, Language
 from vocap.text_files import KINDS, RECORDS, Layout
-from vocap.text_files.lines import count_lines, split_sentences
+from vocap.text_files.lines import LineFile, split_sentences
 from vocap.text_files.records import TextFile, detect_file
 
 OWN = {"results", "config.yaml"}  # files of this command and of a run
@@ -199,7 +199,7 @@ def take_parallel(
         if len(own) < 2 or not {file.language for file in rest} & {file.language for file in own}:
             continue
         key = "development" if DEVELOPMENT.search(str(own[0].relative)) else "parallel"
-        counts = [count_lines(file.path) for file in own]
+        counts = [sum(block.count(b"\n") for block in LineFile(file.path)) for file in own]
         for file, lines in zip(own, counts, strict=True):
             if lines != counts[0]:
                 reason = (

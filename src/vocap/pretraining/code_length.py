@@ -24,7 +24,7 @@ from vocap.pretraining.data import SpecialIds
 from vocap.pretraining.tokenizing import load_tokenizer
 from vocap.progress import Steps
 from vocap.tables.line_bits import BITS_OF_A_BYTE, CODE_LENGTH, write_lengths
-from vocap.text_files.named_texts import read_named
+from vocap.text_files.records import read_blocks
 from vocap.tokenizer_files import EXPORTED
 from vocap.tokenizer_files.encoders import Encoder, is_lossless, unknown_characters
 from vocap.training.distributed import own_device
@@ -154,13 +154,14 @@ def code_lines(found: CausalModel, lines: Sequence[str]) -> tuple[np.ndarray, in
     return np.stack([bits, size]), sum(map(len, ids)) + len(ids), int(unknown.sum())
 
 
-def spread_lines(path: Path, most: int) -> list[str]:
+def spread_lines(path: Path, most: int, aligned: bool = False) -> list[str]:
     """Lines spread evenly over a file, at most `most`, without empty ones: the same for
     every model.
 
-    Of parallel files they have the same numbers. Documents have their line ends.
+    Of parallel files (`aligned`) they have the same numbers. Documents have their line
+    ends.
     """
-    lines = [line for block in read_named(path) for line in block]
+    lines = [line for block in read_blocks(path, aligned) for line in block]
     count = min(most, len(lines))
     chosen = [lines[number * len(lines) // count] for number in range(count)]
     return [line for line in chosen if line.strip()]
@@ -180,7 +181,7 @@ def measure(
     with own_device() as device, Steps("code lengths", len(texts)) as steps:
         found = load_causal(folder, device)
         for (part, code), path in texts.items():
-            lines = spread_lines(path, most)
+            lines = spread_lines(path, most, part == "parallel")
             lengths[part, code], tokens, unknown = code_lines(found, lines)
             sums[part] += (own := lengths[part, code].sum(1))
             bits, size = own.tolist()

@@ -13,8 +13,8 @@ from vocap.errors import VocapError
 from vocap.files.io import file_sha256, replacing_directory, write_json
 from vocap.pretraining.data import COLUMNS, DESCRIPTION, FORMAT, PARTS, SHORTEST, SpecialIds
 from vocap.text_files import Layout
-from vocap.text_files.lines import holds_documents, survey, unescape
-from vocap.text_files.records import Corpus
+from vocap.text_files.lines import survey, unescape
+from vocap.text_files.records import Corpus, read_lines
 from vocap.tokenizer_files.encoders import Encoder, load_encoder, special_ids, unknown_characters
 
 OWNED = {DESCRIPTION, *(f"{part}{suffix}.npy" for part in PARTS for suffix in COLUMNS)}
@@ -91,11 +91,11 @@ def tokenize_language(
     `folder` that holds other files.
     """
     encoder, special = load_tokenizer(model, Path(model).is_file() and file_sha256(model))
-    held = _heldout_lines(Path(heldout))
+    held = list(read_lines(heldout))
     with replacing_directory(folder, OWNED) as made:
         train, measured = (_Part(made, part, encoder, special, length) for part in PARTS)
         left_out = _add_text(train, Corpus(files, layout), frozenset(held), layout.documents)
-        measured.add(_texts(held, holds_documents(heldout)))
+        measured.add(held)
         description = {
             "format": FORMAT,
             "language": language,
@@ -130,26 +130,6 @@ def load_tokenizer(model: str | Path, sha256: str | bool) -> tuple[Encoder, Spec
     return encoder, SpecialIds(
         ids.get("bos"), ids.get("pad"), ids["eos"], ids.get("unk"), ids.get("mask"), others
     )
-
-
-def _texts(lines: Sequence[bytes], documents: bool) -> list[str]:
-    """The lines as text, or the documents that they stand for."""
-    texts = [line.decode("utf-8") for line in lines]
-    return list(map(unescape, texts)) if documents else texts
-
-
-def _heldout_lines(path: Path) -> list[bytes]:
-    """The lines of a text in UTF-8, the last with or without a line end."""
-    text = path.read_bytes()
-    try:
-        text.decode("utf-8")
-    except UnicodeDecodeError as error:
-        number = text.count(b"\n", 0, error.start) + 1
-        raise VocapError(
-            f"{path}:{number}: not UTF-8 ({error.reason}); make it with: vocap sample"
-        ) from None
-    lines = text.split(b"\n")
-    return lines if lines[-1] else lines[:-1]
 
 
 class _Part:
@@ -225,7 +205,7 @@ class _Part:
 
 
 def _add_text(
-    part: _Part, corpus: Corpus, heldout: frozenset[bytes], documents: bool
+    part: _Part, corpus: Corpus, heldout: frozenset[str], documents: bool
 ) -> Counter[str]:
     """Add the usable lines that are not held out; the numbers of others, by reason."""
     left_out = Counter(
@@ -235,10 +215,12 @@ def _add_text(
         for block in file:
             found = survey(block)
             bounds = zip(found.starts.tolist(), found.ends.tolist(), strict=True)
-            lines = [block[start:end] for start, end in bounds]
-            kept = [line for line in lines if line not in heldout]
-            part.add(_texts(kept, documents))
-            left_out["heldout_lines"] += len(lines) - len(kept)
+            texts = [block[start:end].decode() for start, end in bounds]
+            if documents:
+                texts = list(map(unescape, texts))
+            kept = [text for text in texts if text not in heldout]
+            part.add(kept)
+            left_out["heldout_lines"] += len(texts) - len(kept)
             for name in ("empty", "overlong", "invalid_utf8"):
                 left_out[name] += getattr(found, name)
         left_out["no_field"] += file.no_field

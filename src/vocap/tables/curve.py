@@ -17,7 +17,7 @@ import numpy as np
 
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import number, read_tsv, whole_number, write_tsv
-from vocap.text_files.lines import read_blocks
+from vocap.text_files.records import read_blocks
 from vocap.tokenizer_files.encoders import Encoder
 from vocap.unigram import MAX_SIZE
 from vocap.unigram.alp import average_log_probability, count_tokens

@@ -1,9 +1,12 @@
 r"""Lines of text files, plain or compressed, in bounded memory; their validity, and
 cutting them into sentences.
 
+All commands read text by the same rules. A byte order mark at the beginning of a file
+and every `\r` before `\n` are no text; a line that is not UTF-8 or holds a NUL is
+dropped and counted. Only `\n` ends a line: U+2028 and a lone `\r` are text.
+
 A line may stand for a document: a line end inside it is written as a backslash and an
-n, a backslash as two. Where the stats.json beside a train.txt or heldout.txt says so
-(`vocap sample --documents`), `read_blocks` gives the documents themselves.
+n, a backslash as two (`vocap sample --documents`).
 """
 
 import bz2
@@ -16,18 +19,21 @@ import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 from backports import zstd
 
-from vocap.errors import VocapError
+from vocap.errors import VocapError, log
 from vocap.files.io import naming
 from vocap.progress import Progress
 from vocap.text_files import MAX_LINE_BYTES
 
 BLOCK = 1 << 20  # bytes of text handed on at a time, about
 LONGEST_LINE = 1 << 26  # bytes; a longer one, as of an array in JSON, is an error
+MOST_INVALID = 0.1  # of a file's lines; with more it is no text in UTF-8
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 # First bytes of a file: downloads have no ending that would tell.
 _OPENERS = {
@@ -77,7 +83,7 @@ def _open(path: str | Path, limit: int | None) -> _Stored:
 
 class LineFile:
     r"""The lines of one file, as blocks of whole lines (bytes, each line ended by
-    `\n`); iterate once.
+    `\n`), without a byte order mark; iterate once.
 
     The file is plain, gzip, xz, zstd or bzip2. `limit_bytes` bounds the bytes read of
     it as it is stored; `cut`: it is a prefix of a longer one. In both cases the last,
@@ -90,12 +96,14 @@ class LineFile:
     consumed, size : bytes of the file read so far, and its length, as it is stored.
     ended : whether the end of the whole text was reached.
     lines, before : lines so far, and those before the block at hand.
+    undecoded : stored lines that are not UTF-8; None where they are those of the text.
     """
 
     def __init__(self, path: str | Path, limit_bytes: int | None = None, cut: bool = False) -> None:
         self.path, self.limit_bytes, self.cut = path, limit_bytes, cut
         self.consumed, self.size, self.ended = 0, 0, False
         self.lines = self.before = 0
+        self.undecoded: int | None = None
 
     def blocks(self) -> Iterator[bytes]:
         """The text, decompressed, in blocks of 1 MiB, the last one shorter; what
@@ -163,6 +171,8 @@ class LineFile:
             yield self._count(rest + b"\n")
 
     def _count(self, block: bytes) -> bytes:
+        if not self.lines:
+            block = block.removeprefix(BYTE_ORDER_MARK)
         self.before = self.lines
         self.lines += block.count(b"\n")
         return block
@@ -216,49 +226,6 @@ def holds_documents(path: str | Path) -> bool:
     return isinstance(stats, dict) and stats.get(FLAG) is True
 
 
-def read_blocks(path: str | Path) -> Iterator[list[str]]:
-    r"""Yield the lines of a file without their `\n`, in lists of about 1 MiB.
-
-    The file is plain, gzip, xz, zstd or bzip2. Only `\n` ends a line (no U+2028, no
-    `\r`); a last line needs none. In a folder of documents (`holds_documents`) a line
-    is given as the document that it stands for. A file that takes more than 5 s is
-    reported on. Raises VocapError as `LineFile`, and naming the line that is not UTF-8.
-    """
-    blocks = decoded(LineFile(path))
-    return (list(map(unescape, lines)) for lines in blocks) if holds_documents(path) else blocks
-
-
-def decoded(file: LineFile) -> Iterator[list[str]]:
-    """The lines of each block as text; raises VocapError as `file`, and naming the line
-    that is not UTF-8.
-    """
-    for block in file:
-        try:
-            yield block[:-1].decode("utf-8").split("\n")
-        except UnicodeDecodeError as error:
-            number = file.before + 1 + block.count(b"\n", 0, error.start)
-            place = error.start - (block.rfind(b"\n", 0, error.start) + 1)
-            raise VocapError(
-                f"{file.path}, line {number}: not UTF-8 ({error.reason} at byte {place} of the "
-                "line); "
-                "convert the file to UTF-8, or remove the line"
-            ) from None
-
-
-def read_lines(path: str | Path) -> Iterator[str]:
-    """The lines of `read_blocks` one by one."""
-    for block in read_blocks(path):
-        yield from block
-
-
-def count_lines(path: str | Path) -> int:
-    """The number of lines of a file; raises VocapError as `read_blocks`."""
-    file = LineFile(path)
-    for _ in file:
-        pass
-    return file.lines
-
-
 def split_sentences(text: str) -> list[str]:
     """The sentences of `text`, stripped, none empty; lines of `text` are never joined.
 
@@ -304,15 +271,23 @@ class Survey:
     with_nul: int  # of the invalid ones
 
 
-def survey(block: bytes) -> Survey:
-    r"""Classify the lines of a block that ends with `\n`; a `\r` before `\n` belongs to
-    neither line nor text.
-
-    A line of several kinds counts once, as the first of: overlong, invalid, empty
-    (white space only). A line with a NUL counts as invalid: SentencePiece refuses it,
-    and text in UTF-16 looks like that.
+def as_text(part: bytes) -> str | None:
+    """The bytes as text; None where they are not UTF-8 or hold a NUL: SentencePiece
+    refuses it, and text in UTF-16 looks like that.
     """
-    # find the lines
+    if b"\0" in part:
+        return None
+    try:
+        return part.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def find_lines(block: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    r"""The lines of a block that ends with `\n`: the first byte of each and the byte
+    after its last (int64), without any `\r` before `\n`; whether it is no text (as
+    `as_text`), and whether it holds a NUL.
+    """
     data = np.frombuffer(block, np.uint8)
     stops = np.flatnonzero(data == 10)
     starts = np.empty_like(stops)
@@ -322,36 +297,96 @@ def survey(block: bytes) -> Survey:
     if b"\r" in block:
         while (returns := (ends > starts) & (data[np.maximum(ends - 1, 0)] == 13)).any():
             ends -= returns
+    invalid, with_nul = np.zeros((2, len(starts)), bool)
+    if as_text(block) is None:
+        for index, line in enumerate(block[:-1].split(b"\n")):
+            invalid[index], with_nul[index] = as_text(line) is None, b"\0" in line
+    return starts, ends, invalid, with_nul
+
+
+def survey(block: bytes) -> Survey:
+    """Classify the lines of a block, as `find_lines` finds them.
+
+    A line of several kinds counts once, as the first of: overlong, invalid, empty
+    (white space only).
+    """
+    starts, ends, invalid, with_nul = find_lines(block)
     lengths = ends - starts
     overlong = lengths > MAX_LINE_BYTES
-    valid = ~overlong
-
-    # take out those that are not valid
-    invalid = with_nul = 0
-    try:
-        block.decode()
-        clean = b"\0" not in block
-    except UnicodeDecodeError:
-        clean = False
-    if not clean:
-        for index, line in enumerate(block[:-1].split(b"\n")):
-            if valid[index] and (b"\0" in line or line.decode(errors="replace").encode() != line):
-                valid[index] = False
-                invalid += 1
-                with_nul += b"\0" in line
-
+    invalid &= ~overlong
+    valid = ~(overlong | invalid)
     # take out those that are empty
     empty = (lengths == 0) & valid
-    suspects = _WHITE_STARTS[data[starts]] & valid & (lengths > 0)
+    suspects = _WHITE_STARTS[np.frombuffer(block, np.uint8)[starts]] & valid & (lengths > 0)
     for index in np.flatnonzero(suspects).tolist():
         empty[index] = not block[starts[index] : ends[index]].decode().strip()
     valid &= ~empty
     return Survey(
         starts=starts[valid],
         ends=ends[valid],
-        read=len(stops),
+        read=len(starts),
         empty=int(empty.sum()),
         overlong=int(overlong.sum()),
-        invalid_utf8=invalid,
-        with_nul=with_nul,
+        invalid_utf8=int(invalid.sum()),
+        with_nul=int((with_nul & invalid).sum()),
+    )
+
+
+def decoded(file: LineFile, aligned: bool = False) -> Iterator[list[str]]:
+    """The lines of each block as text, without invalid ones, which one warning counts.
+
+    `aligned`: each of these is an empty line. Raises VocapError as `file` and
+    `check_encoding`.
+    """
+    read = dropped = with_nul = first = 0
+    for block in file:
+        if b"\r" not in block and (text := as_text(block[:-1])) is not None:
+            lines = text.split("\n")
+            read += len(lines)
+        else:
+            starts, ends, invalid, nul = find_lines(block)
+            bounds = zip(starts.tolist(), ends.tolist(), invalid.tolist(), strict=True)
+            lines = [
+                "" if bad else block[start:end].decode()
+                for start, end, bad in bounds
+                if aligned or not bad
+            ]
+            if invalid.any():
+                first = first or read + int(invalid.argmax()) + 1
+                dropped += int(invalid.sum())
+                with_nul += int(nul.sum())
+            read += len(starts)
+        if lines:
+            yield lines
+    check_encoding(file, read, dropped, with_nul)
+    if dropped:
+        _warn(file.path, read, dropped, first, aligned)
+
+
+def check_encoding(file: LineFile, read: int, invalid: int, with_nul: int) -> None:
+    """Raise VocapError for a file of whose lines more than a tenth are invalid, as
+    stored: those of JSON may also hold what is no text as an escape.
+    """
+    if file.undecoded is not None:
+        invalid, with_nul = file.undecoded, 0
+    if invalid <= MOST_INVALID * read:
+        return
+    count, said, why = invalid, "cannot be decoded", "check that it is text"
+    if with_nul > invalid / 2:
+        count, said, why = with_nul, "hold NUL bytes", "it is UTF-16, or no text"
+    raise VocapError(
+        f"{file.path}: not UTF-8: {count:,} of {read:,} lines {said}; convert the file (iconv -f "
+        f"ENCODING -t UTF-8): {why}"
+    )
+
+
+@cache  # once for each file, however often it is read
+def _warn(path: str | Path, read: int, invalid: int, first: int, aligned: bool) -> None:
+    log.warning(
+        "%s: %s of %s lines are not UTF-8 or hold a NUL, and %s; the first is line %s of the text",
+        path,
+        f"{invalid:,}",
+        f"{read:,}",
+        "count as gaps, without a translation" if aligned else "were dropped",
+        f"{first:,}",
     )

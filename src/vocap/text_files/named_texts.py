@@ -1,8 +1,8 @@
 """Text named on the command line, language by language: files, their lines, and aligned
 text.
 
-Of aligned text line i of each language is the translation of line i of the others; an
-empty line is a gap.
+Of aligned text line i (or record i) of each language is the translation of line i of
+the others; an empty line is a gap, and so is one that is not UTF-8 or holds a NUL.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,31 +10,14 @@ from pathlib import Path
 
 from vocap.errors import UsageError, VocapError, log
 from vocap.tables.sampling_probabilities import ENGLISH, reference_language
-from vocap.text_files import kind_of
-from vocap.text_files.lines import decoded, read_blocks, read_lines
-from vocap.text_files.records import TextFile, detect_file
+from vocap.text_files.records import read_blocks
 
 Texts = dict[str, dict[str, Path]]  # language to part ("train", "heldout", "text") to its file
 
 
-def read_named(path: str | Path) -> Iterator[list[str]]:
-    """The lines of `read_blocks`; of JSON Lines, a table or Parquet, by its name, those
-    of the likeliest field.
-    """
-    return (
-        read_blocks(path) if kind_of(path) == "text" else decoded(TextFile(path, detect_file(path)))
-    )
-
-
 def read_sentences(path: str | Path) -> Iterator[list[str]]:
-    """The lines of `read_named` without the empty ones, and without a byte order
-    mark.
-    """
-    mark = "\ufeff"
-    for lines in read_named(path):
-        lines[0] = lines[0].removeprefix(mark)
-        mark = ""
-        yield [line for line in lines if line]
+    """The lines of `read_blocks` without the empty ones."""
+    return ([line for line in lines if line] for lines in read_blocks(path))
 
 
 def parse_languages(codes: str | None) -> list[str] | None:
@@ -149,7 +132,7 @@ def check_aligned(lines: Mapping[str, int], paths: Mapping[str, Path]) -> None:
     """Raise VocapError, naming both files, unless all have as many lines as the
     first.
     """
-    first = next(iter(lines), None)
+    first = next(iter(lines), "")
     for language, count in lines.items():
         if count != lines[first]:
             raise VocapError(
@@ -169,14 +152,15 @@ def read_aligned(pattern: str, languages: Sequence[str]) -> dict[str, list[str]]
     """The lines of every language that has a file of `pattern`, equally many for each;
     "" where one has a gap.
 
-    Files are plain, gzip, xz, zstd or bzip2. Languages without a file are left out.
+    Files are those of `read_blocks`. Languages without a file are left out.
     Raises UsageError and VocapError as `find_aligned`, and VocapError, naming two files
     and their counts, for unequal numbers of lines.
     """
     paths, _ = find_aligned(pattern, languages)
     texts: dict[str, list[str]] = {}
     for language, path in paths.items():
-        texts[language] = ["" if is_gap(line) else line for line in read_lines(path)]
+        blocks = read_blocks(path, aligned=True)
+        texts[language] = ["" if is_gap(line) else line for lines in blocks for line in lines]
         check_aligned({code: len(lines) for code, lines in texts.items()}, paths)
     return texts
 

@@ -1,5 +1,5 @@
-"""Lines of text out of plain, JSON Lines, tab-separated and Parquet files, and the
-files of one language.
+"""Lines of text out of plain, JSON Lines, tab-separated and Parquet files, the reader
+of text of all commands (`read_blocks`), and the files of one language.
 """
 
 import glob
@@ -9,12 +9,24 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from pathlib import Path
 
 import orjson
 
 from vocap.errors import VocapError, listed, missing_extra
 from vocap.text_files import RECORDS, Layout, kind_of
-from vocap.text_files.lines import LineFile, parts, split_sentences, survey
+from vocap.text_files.lines import (
+    LineFile,
+    as_text,
+    check_encoding,
+    decoded,
+    escape,
+    holds_documents,
+    parts,
+    split_sentences,
+    survey,
+    unescape,
+)
 
 PATIENCE = 10_000  # records without the field, from the first on, before the format is refused
 PARQUET_ROWS = 256  # read at a time
@@ -29,7 +41,6 @@ NAMES = (
     "article",
 )
 
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _HEAD = 200  # lines or records that tell the fields of a file
 _PROBE_BYTES = 1 << 24  # of a file as stored, for a first block of lines
 _LONG_SHARE = 0.1  # of overlong lines, from which the lines are whole documents
@@ -42,20 +53,23 @@ class TextFile(LineFile):
     A field of a record may hold several lines; with `documents` in the layout it is cut
     into `parts`, and these are the lines. What is no Unicode, half a surrogate pair
     too, becomes a line that is not UTF-8. `no_field` counts records without the field
-    (the index lines of Wikipedia's search dumps). Raises VocapError, naming file and
-    line, for a malformed record, a field or column that no record has, a damaged file,
-    and one whose name tells another format.
+    (the index lines of Wikipedia's search dumps). `aligned`: each record is one line,
+    with `escape`, empty where it has no text. Raises VocapError, naming file and line,
+    for a malformed record, a field or column that no record has, a damaged file, and
+    one whose name tells another format.
     """
 
     def __init__(
         self,
-        path: str | os.PathLike,
+        path: str | Path,
         layout: Layout,
         limit_bytes: int | None = None,
         cut: bool = False,
+        aligned: bool = False,
     ) -> None:
         super().__init__(path, limit_bytes, cut)
-        self.layout, self.no_field = layout, 0
+        self.layout, self.aligned, self.no_field = layout, aligned, 0
+        self.undecoded = 0 if layout.kind == "jsonl" else None
         self._column = int(layout.field) if layout.kind == "tsv" and layout.field.isdecimal() else 0
         self._found = 0  # records with the field
         self._head = b""  # the first block
@@ -72,15 +86,16 @@ class TextFile(LineFile):
             raise VocapError(f'{self.path}: {named} by its name; write format: "{format}"')
         convert = {"jsonl": self._jsonl, "tsv": self._tsv}.get(self.layout.kind, self._plain)
         for block in super().__iter__():
-            if not self._head:
-                self._head = block = block.removeprefix(_BYTE_ORDER_MARK)
+            self._head = self._head or block
             if converted := convert(block):
                 yield converted
         self._check_found()
 
     def _joined(self, texts: list[str]) -> bytes:
         """The texts as lines; one line end that a text has itself is not doubled."""
-        if self.layout.documents:
+        if self.aligned:
+            texts = list(map(escape, texts))
+        elif self.layout.documents:
             texts = [part for text in texts for part in parts(text)]
         else:
             texts = [text.removesuffix("\n") for text in texts]
@@ -106,8 +121,11 @@ class TextFile(LineFile):
                 text = field_of(self._odd_record(line, number), field)
             if text.__class__ is str:
                 texts.append(text)
+                self._found += 1
             elif text is None:
                 self.no_field += 1
+                if self.aligned:
+                    texts.append("")
             else:
                 fields = text_fields([line])
                 raise VocapError(
@@ -119,7 +137,6 @@ class TextFile(LineFile):
                         else "correct or remove this record: it holds no text"
                     )
                 )
-        self._found += len(texts)
         if self.no_field >= PATIENCE:
             self._check_found()
         return self._joined(texts)
@@ -128,6 +145,7 @@ class TextFile(LineFile):
         """A record as the standard library reads it, which takes NaN and what is no
         Unicode.
         """
+        self.undecoded = (self.undecoded or 0) + (as_text(line) is None)
         try:
             record = json.loads(line.decode("utf-8", "surrogateescape"))
             if not isinstance(record, dict):
@@ -197,9 +215,9 @@ class TextFile(LineFile):
                 self.no_field += values.null_count
                 rows += len(values)
                 self.consumed = self.size * rows // file.metadata.num_rows
-                values = values.cast(
-                    pyarrow.large_binary()
-                ).drop_null()  # bytes, since they may not be UTF-8
+                # bytes, since they may not be UTF-8
+                values = values.cast(pyarrow.large_binary())
+                values = values.fill_null(b"") if self.aligned else values.drop_null()
                 texts = [value.decode("utf-8", "surrogateescape") for value in values.to_pylist()]
                 if converted := self._joined(texts):
                     yield converted
@@ -209,7 +227,7 @@ class TextFile(LineFile):
 
 
 @contextmanager
-def _parquet_file(path: str | os.PathLike) -> Iterator:
+def _parquet_file(path: str | Path) -> Iterator:
     """Open a Parquet file; an error of Arrow's in the block becomes one line."""
     try:
         from pyarrow.parquet import ParquetFile  # of the extra [workflow]
@@ -246,7 +264,7 @@ def _columns(file) -> dict[str, bool]:
     }
 
 
-def detect_file(path: str | os.PathLike) -> Layout:
+def detect_file(path: str | Path) -> Layout:
     """The format of a file by the ending of its name; its field of text and length of
     lines by its beginning.
 
@@ -259,7 +277,7 @@ def detect_file(path: str | os.PathLike) -> Layout:
                 {name: 0 for name, is_text in _columns(file).items() if is_text}
             )
     elif kind != "text":
-        block = next(iter(LineFile(path, _PROBE_BYTES)), b"").removeprefix(_BYTE_ORDER_MARK)
+        block = next(iter(LineFile(path, _PROBE_BYTES)), b"")
         lines = block[:-1].split(b"\n")[:_HEAD]
         fields = text_fields(lines) if kind == "jsonl" else _text_cells(lines)
     if not fields:
@@ -275,10 +293,7 @@ def detect_file(path: str | os.PathLike) -> Layout:
     if not block:
         return replace(layout, split_sentences=file.size > 0)
     found = survey(block)
-    if found.invalid_utf8 > 0.1 * found.read:
-        raise VocapError(
-            f"{path}: not UTF-8 text; unpack it, or convert it: iconv -f ENCODING -t UTF-8"
-        )
+    check_encoding(file, found.read, found.invalid_utf8, found.with_nul)
     return replace(layout, split_sentences=found.overlong > _LONG_SHARE * found.read)
 
 
@@ -349,6 +364,37 @@ def _remedy(fields: Sequence[str]) -> str:
     return f'write format: "jsonl:{fields[0]}"; fields of text: {listed(fields)}'
 
 
+def read_blocks(path: str | Path, aligned: bool = False) -> Iterator[list[str]]:
+    r"""Yield the lines of a file without their `\n`, in lists of about 1 MiB; of JSON
+    Lines, a table or Parquet, by its name, those of the likeliest field.
+
+    The file is plain, gzip, xz, zstd or bzip2; the rules are those of
+    `vocap.text_files.lines`, and a last line needs no end. In a folder of documents
+    (`holds_documents`) a line is given as the document that it stands for. `aligned`:
+    of each line or record one, "" for what is dropped or has no text. A file that takes
+    more than 5 s is reported on. Raises VocapError as `LineFile`, `detect_file` and
+    `check_encoding`.
+    """
+    file, escaped = LineFile(path), holds_documents(path)
+    if kind_of(path) != "text":
+        layout = detect_file(path)
+        layout = replace(layout, split_sentences=layout.split_sentences and not aligned)
+        file, escaped = TextFile(path, layout, aligned=aligned), aligned
+    blocks = decoded(file, aligned)
+    return (list(map(unescape, lines)) for lines in blocks) if escaped else blocks
+
+
+def read_lines(path: str | Path) -> Iterator[str]:
+    """The lines of `read_blocks` one by one."""
+    for block in read_blocks(path):
+        yield from block
+
+
+def count_lines(path: str | Path) -> int:
+    """The number of lines of `read_blocks`."""
+    return sum(map(len, read_blocks(path)))
+
+
 class Corpus:
     """The files of one language, in order; iterate once, then read the attributes.
 
@@ -387,7 +433,7 @@ class Corpus:
         return round(count * max(1.0, self.total / self.consumed))
 
 
-def _prefix_note(path: str | os.PathLike) -> dict | None:
+def _prefix_note(path: str | Path) -> dict | None:
     """The note of `vocap fetch` beside a file that it fetched in part; None for a whole
     file.
     """

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from vocap.tables.line_bits import BITS_OF_A_BYTE
-from vocap.text_files.lines import read_blocks
+from vocap.text_files.records import read_blocks
 from vocap.tokenizer_files.encoders import Encoder
 
 NO_DISCOUNT = 0.5  # D where no count is 1

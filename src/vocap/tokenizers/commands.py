@@ -22,8 +22,8 @@ from vocap.files.io import read_object, read_tsv, write_text
 from vocap.progress import Steps
 from vocap.tables.curve import Measured, count_lines, measure_size, points_below, write_sizes
 from vocap.tables.sampling_probabilities import read_weights
-from vocap.text_files.lines import read_lines
 from vocap.text_files.named_texts import find_texts, read_development
+from vocap.text_files.records import read_lines
 from vocap.tokenizer_files.encoders import SentencePieceEncoder
 from vocap.tokenizer_files.export import COLUMNS, About, write_card
 from vocap.tokenizer_files.export import export as export_sentencepiece

@@ -25,7 +25,7 @@ from vocap.languages import DOMAINS, Language, read_languages
 from vocap.progress import Steps
 from vocap.tables.line_bits import BITS_FILE, write_lengths
 from vocap.text_files import named_texts
-from vocap.text_files.lines import read_blocks
+from vocap.text_files.records import read_blocks
 from vocap.tokenizer_files.encoders import (
     HuggingFaceEncoder,
     Splitter,

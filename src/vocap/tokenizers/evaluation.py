@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from vocap.tables.line_bits import bits_per_byte
-from vocap.text_files.lines import read_blocks
 from vocap.text_files.named_texts import is_gap
+from vocap.text_files.records import read_blocks
 from vocap.tokenizer_files.encoders import (
     BYTE_PIECE,
     Encoder,
@@ -405,7 +405,7 @@ def code_aligned(
     `Coder.lengths`.
     """
     tokens, coder = [], Coder(encoder, model, folds)
-    for block in read_blocks(path):
+    for block in read_blocks(path, aligned=True):
         filled = [line for line in block if not is_gap(line)]
         encoded = encoder.encode_batch(filled)
         coder.add(filled, encoded)

@@ -20,7 +20,7 @@ from vocap.tables.sampling_probabilities import (
     sampling_probabilities,
     share_error,
 )
-from vocap.text_files.lines import count_lines, read_blocks
+from vocap.text_files.records import count_lines, read_blocks
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT, IdLayout
 from vocap.tokenizer_files.layout import build_model, read_contents
 from vocap.unigram.text_settings import COVERAGE, XLM_R, TextSettings

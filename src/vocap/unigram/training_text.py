@@ -16,7 +16,7 @@ import numpy as np
 from vocap.errors import VocapError
 from vocap.tables.sampling_probabilities import sampling_probabilities
 from vocap.text_files import MAX_LINE_BYTES
-from vocap.text_files.named_texts import read_named
+from vocap.text_files.records import read_blocks
 from vocap.unigram.text_settings import COVERAGE, RESERVED, XLM_R, TextSettings, rule_file
 
 SEPARATOR = "\t"  # replaces a meta piece found in the text
@@ -181,7 +181,7 @@ def count_characters(path: str | Path, settings: TextSettings = XLM_R) -> tuple[
 
     def blocks() -> Iterator[list[str]]:
         nonlocal lines
-        for block in read_named(path):
+        for block in read_blocks(path):
             lines += len(block)
             yield block
 

@@ -30,7 +30,7 @@ from vocap.tables.curve import (
 )
 from vocap.tables.piece_index import NAME as INDEX
 from vocap.tables.piece_index import PieceIndex, build, save_index, text_pieces
-from vocap.text_files.named_texts import read_named
+from vocap.text_files.records import read_blocks
 from vocap.tokenizer_files.encoders import SentencePieceEncoder, load_encoders
 from vocap.tokenizer_files.model_file import Pieces, read_pieces
 from vocap.unigram import SEEDS, sentencepiece_trainer
@@ -79,9 +79,9 @@ def train(size, train_path, heldout, models, point, coverage, threads, settings)
         write_points(point, [Point(size, status=unreachable.reason)])
         return
     encoder = SentencePieceEncoder(sentencepiece.SentencePieceProcessor(model_proto=model))
-    on_train = corpus_alp(encoder, read_named(train_path))
+    on_train = corpus_alp(encoder, read_blocks(train_path))
     assert on_train is not None  # a text without lines reaches no size
-    on_heldout = corpus_alp(encoder, read_named(heldout))
+    on_heldout = corpus_alp(encoder, read_blocks(heldout))
     _write_model(models / f"{size}.model", model)
     heldout_alp = on_heldout.alp if on_heldout else None
     row = Point(size, encoder.size, on_train.alp, heldout_alp, on_train.tokens_per_sentence)
@@ -166,7 +166,7 @@ def alp(model, text, splits, as_json):
     counts; natural logarithm.
     """
     (encoder,) = load_encoders({model.name: model}, splits).values()
-    result = corpus_alp(encoder, read_named(text))
+    result = corpus_alp(encoder, read_blocks(text))
     if result is None:
         raise VocapError(f"{text}: no lines, so no mean; give a text with a sentence a line")
     if not as_json:
@@ -247,7 +247,7 @@ def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, seeds, 
     from vocap.unigram.word_types import load_word_types
 
     words = load_word_types(
-        {name: partial(read_named, path) for name, path in files.items()}, coverage, settings
+        {name: partial(read_blocks, path) for name, path in files.items()}, coverage, settings
     )
     log.info("%s: %d lines, %d word types", train, words.sentences["train"], words.trained)
     # Models, but for those that are there
@@ -263,7 +263,7 @@ def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, seeds, 
         ):  # of other models, should this end before its last size
             path.unlink(missing_ok=True)
         ending = (
-            frequencies_at_the_end(read_named(train), words.required) if seeds == "words" else None
+            frequencies_at_the_end(read_blocks(train), words.required) if seeds == "words" else None
         )
         with closing(
             train_sizes(  # type: ignore[type-var]  # a generator

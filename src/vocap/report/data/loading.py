@@ -32,7 +32,7 @@ from vocap.tables.curve import Point, Sizes, parse_sizes, read_characters, read_
 from vocap.tables.line_bits import BITS_FILE, PARTS, read_lengths
 from vocap.tables.piece_index import NAME, read_index
 from vocap.tables.sampling_probabilities import read_weights
-from vocap.text_files.lines import count_lines, read_lines
+from vocap.text_files.records import read_lines
 from vocap.tokenizer_files.encoders import SentencePieceEncoder, load_encoder
 from vocap.tokenizers.evaluation import COLUMNS, PARALLEL_COLUMNS
 from vocap.tokenizers.settings import KINDS
@@ -273,7 +273,7 @@ def read_allocation(folder: Path, selection: Selection) -> plain.Allocation:
         folder.name,
         read_rows(rows, ("language", "size"), SHARES) if rows.exists() else [],
         read_object(summary) if summary.exists() else {},
-        count_lines(vocabulary) - 1 if vocabulary.exists() else None,
+        vocabulary.read_bytes().count(b"\n") - 1 if vocabulary.exists() else None,
         {code: found[-1] for code, found in points.items() if found and found[-1].ok},
     )
 
