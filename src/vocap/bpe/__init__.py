@@ -11,6 +11,7 @@ from typing import Literal, get_args
 
 Unit = Literal["bytes", "characters"]  # the symbols before any merge
 UNITS: tuple[Unit, ...] = get_args(Unit)
-SPLITS = ("words", "spaces", "gpt2", "o200k", "llama-3", "qwen", "cl100k")
+Split = Literal["words", "spaces", "gpt2", "o200k", "llama-3", "qwen", "cl100k"]
+SPLITS: tuple[Split, ...] = get_args(Split)
 DIGITS = ("1", "3", "3-right", "none")
 REGEX = "regex"  # the name, in place of one of SPLITS, of an expression that the user gives

@@ -17,10 +17,11 @@ import lzma
 import os
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import IO, Any
 
 import numpy as np
 from backports import zstd
@@ -36,7 +37,7 @@ MOST_INVALID = 0.1  # of a file's lines; with more it is no text in UTF-8
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 # First bytes of a file: downloads have no ending that would tell.
-_OPENERS = {
+_OPENERS: dict[bytes, tuple[str, Callable[[IO[bytes]], Any]]] = {
     b"\x1f\x8b": ("gzip", gzip.open),
     b"\xfd7zXZ\0": ("xz", lzma.open),
     b"BZh": ("bzip2", bz2.open),

@@ -405,13 +405,14 @@ class Corpus:
 
     def __init__(self, paths: Sequence[str], layout: Layout, scan_bytes: int | None = None) -> None:
         self.paths, self.layout, self.scan_bytes = paths, layout, scan_bytes
-        self.consumed, self.total, self.complete = 0, 0, True
+        self.consumed, self.complete = 0, True
+        self.total: int | None = 0
 
     def __iter__(self) -> Iterator[TextFile]:
         for path in self.paths:
             prefix = _prefix_note(path)
             left = None if self.scan_bytes is None else self.scan_bytes - self.consumed
-            size = os.stat(path).st_size
+            size: int | None = os.stat(path).st_size
             if left is None or left > 0:
                 file = TextFile(path, self.layout, left, cut=prefix is not None)
                 yield file

@@ -313,7 +313,7 @@ class Splitter:
         return [
             self._with_unknown(text, row)
             if unknown in row
-            else tuple(map(self.pieces.__getitem__, row))
+            else tuple(self.pieces[number] or "" for number in row)
             for text, row in zip(texts, rows, strict=True)
         ]
 
@@ -329,10 +329,10 @@ class Splitter:
         def is_broken(piece: str) -> bool:
             if byte := BYTE_PIECE.fullmatch(piece):
                 return int(byte[1], 16) >= 0x80
-            values = [self._bytes.get(character) for character in piece] if self._bytes else [None]
-            return None not in values and bytes(values).decode("utf-8", "ignore").encode() != bytes(
-                values
-            )
+            if not self._bytes or not self._bytes.keys() >= set(piece):
+                return False
+            written = bytes(self._bytes[character] for character in piece)
+            return written.decode("utf-8", "ignore").encode() != written
 
         return np.array(
             [piece is not None and is_broken(piece) for piece in self.encoder.pieces], bool
@@ -348,7 +348,7 @@ class Splitter:
             )
         encoding = self.encoder.tokenizer.encode(text, add_special_tokens=False)
         # of unigram models, the token is the unknown text itself
-        named = self.encoder.pieces[unknown]
+        named = None if unknown is None else self.encoder.pieces[unknown]
         return tuple(
             self._write(token)
             if number != unknown
@@ -360,10 +360,10 @@ class Splitter:
 
     def _write(self, piece: str) -> str:
         if self._bytes is not None:
-            values = [self._bytes.get(character) for character in piece]
-            if None in values:
+            if not self._bytes.keys() >= set(piece):
                 return piece  # an added token, such as <s>
-            return bytes(values).decode("utf-8", errors="backslashreplace").replace(" ", SPACE)
+            written = bytes(self._bytes[character] for character in piece)
+            return written.decode("utf-8", errors="backslashreplace").replace(" ", SPACE)
         if self.continued:
             if piece.startswith(self.continued):
                 return piece.removeprefix(self.continued)
@@ -417,7 +417,7 @@ def texts_of(splitter: Splitter) -> Iterator[tuple[int, str]]:
         apart = {number for number, entry in enumerate(entries) if entry.type != NORMAL}
     for number, (raw, piece) in enumerate(zip(encoder.pieces, splitter.pieces, strict=True)):
         byte = len(raw or "") == 1 if splitter.byte_level else BYTE_PIECE.fullmatch(raw or "")
-        if raw and number not in apart and not byte:
+        if raw and piece and number not in apart and not byte:
             yield number, piece.replace(SPACE, " ")
 
 
@@ -436,15 +436,13 @@ def dead_ids(splitter: Splitter, texts: Mapping[int, str]) -> list[int]:
     if not isinstance(encoder, HuggingFaceEncoder):
         from vocap.tokenizer_files.layout import dead_pieces
 
-        dead, read, pieces = (
-            dead_pieces(proto_of(encoder)),
-            encoder.processor.normalize,
-            encoder.pieces,
-        )
+        dead = dead_pieces(proto_of(encoder))
+        read = encoder.processor.normalize
+        names = {number: encoder.pieces[number] or "" for number in texts}
         return [
             number
             for number, text in texts.items()
-            if pieces[number] in dead or not is_read(read, text, pieces[number])
+            if names[number] in dead or not is_read(read, text, names[number])
         ]
     tokenizer = encoder.tokenizer
     normalizer, cutter, model = tokenizer.normalizer, tokenizer.pre_tokenizer, tokenizer.model
@@ -455,7 +453,7 @@ def dead_ids(splitter: Splitter, texts: Mapping[int, str]) -> list[int]:
 
     found = []
     for number, text in texts.items():
-        piece = encoder.pieces[number]
+        piece = encoder.pieces[number] or ""
         # of no word of its own
         continued = splitter.continued and piece.startswith(splitter.continued)
         whole = continued or [token.id for token in model.tokenize(piece)] == [number]

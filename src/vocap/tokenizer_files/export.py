@@ -119,7 +119,7 @@ def build_tokenizer(proto, name: str = "the model", layout: IdLayout | None = No
     )
     # normaliser, and words apart
     normalizer = normalizer_of(proto, name)
-    splits = []
+    splits: list[pre_tokenizers.PreTokenizer] = []
     if SPACE in text_pieces and not any(SPACE in piece[1:] for piece in text_pieces):
         # words apart: the best path of a line is that of its words, which `Unigram`
         # remembers; but an unknown U+2581 is one token with the unknown characters

@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Collection
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from sentencepiece import sentencepiece_model_pb2
@@ -21,7 +21,8 @@ from vocap.tokenizer_files import MASK
 from vocap.tokenizer_files.model_file import BYTES, CONTROL, UNKNOWN
 
 RESERVED = "<reserved_{}>"  # from 0
-ROLES = ("bos", "eos", "pad", "unk")  # of SentencePiece, which has none for the mask
+Role = Literal["bos", "eos", "pad", "unk"]  # of SentencePiece, which has none for the mask
+ROLES: tuple[Role, ...] = get_args(Role)
 TOKEN_ROLES = {  # the names of transformers, and the role of the layout that gives each
     "bos_token": "bos",
     "eos_token": "eos",
@@ -44,7 +45,7 @@ PRESETS = {  # special tokens without a role
 # a string of a template that must be one id
 TEMPLATE_TOKEN = re.compile(r"<[|\uff5c][^<>\s]+[|\uff5c]>")
 TEMPLATE_ROLE = re.compile(r"\b((?:bos|eos|unk|pad|mask)_token)\b(?!\s+is\s)")  # its variables
-NAMED = {
+NAMED: dict[str, Role] = {
     "<s>": "bos",
     "<bos>": "bos",
     "</s>": "eos",
@@ -60,9 +61,7 @@ class Special(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     token: str = Field(min_length=1, description="its text, which no other text is encoded as")
-    role: Literal[ROLES] | None = Field(
-        None, description="use of the token by models and libraries, if any"
-    )
+    role: Role | None = Field(None, description="use of the token by models and libraries, if any")
 
 
 def _with_role(value):
@@ -83,7 +82,7 @@ class IdLayout(BaseModel):
         f"{', '.join(ROLES)} (that of "
         f"{', '.join(NAMED)} is known)",
     )
-    presets: list[Literal[tuple(PRESETS)]] = Field(
+    presets: list[Literal["chatml", "tools", "fim"]] = Field(
         [],
         description="special tokens by purpose, added to special unless they are there: "
         + "; ".join(f"{name}: {' '.join(tokens)}" for name, tokens in PRESETS.items()),
@@ -182,7 +181,7 @@ class IdLayout(BaseModel):
     @property
     def roles(self) -> dict[str, str]:
         """The special token of each role that there is, the mask among them."""
-        found = {entry.role: entry.token for entry in self.special if entry.role}
+        found: dict[str, str] = {one.role: one.token for one in self.special if one.role}
         return {**found, "mask": MASK} if self.mask else found
 
     @property
@@ -312,7 +311,8 @@ def layout_of(proto) -> IdLayout:
     Special tokens are the rows before all others; control symbols of the text, which
     the file names, are none.
     """
-    by_id = {number: role for role, number in role_ids(proto).items()}
+    ids = role_ids(proto)
+    by_id = {ids[role]: role for role in ROLES if role in ids}
     reserved = re.compile(RESERVED.format(r"\d+"))
     controls, special = set(proto.trainer_spec.control_symbols), []
     for number, entry in enumerate(proto.pieces):

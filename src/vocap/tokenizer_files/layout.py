@@ -350,7 +350,7 @@ def describe(
     `shadows`: the segmentation of a raised or dead piece.
     """
     # rows
-    rows = []
+    rows: list[tuple[str, int | None, float, str]] = []
     for index, entry in enumerate(proto.pieces):
         if entry.type in (NORMAL, USER_DEFINED):
             own = "symbol" if entry.type == USER_DEFINED else "ok"

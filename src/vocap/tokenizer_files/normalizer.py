@@ -70,7 +70,8 @@ def read_charsmap(blob: bytes) -> dict[str, str]:
     trie_bytes = int.from_bytes(blob[:4], "little")
     units, replacements = np.frombuffer(blob[4 : 4 + trie_bytes], "<u4"), blob[4 + trie_bytes :]
     rules: dict[str, str] = {}
-    nodes, keys = np.zeros(min(1, len(units)), np.uint32), [b""]
+    nodes: np.ndarray = np.zeros(min(1, len(units)), np.uint32)
+    keys = [b""]
     while len(nodes):
         found = units[nodes]
         bases = nodes ^ ((found >> 10) << ((found & (1 << 9)) >> 6))  # DoubleArrayUnit::offset
@@ -134,7 +135,7 @@ def build_normalizer(
     are kept as they are written. Raises VocapError where the table cannot be expressed.
     """
     steps: list[normalizers.Normalizer] = []
-    prefix = normalizers.Prepend(SPACE)  # leaves an empty text as it is
+    prefix: normalizers.Normalizer = normalizers.Prepend(SPACE)  # leaves an empty text as it is
     if remove_extra_spaces and (spaced := [symbol for symbol in symbols if " " in symbol]):
         raise VocapError(
             f"the user-defined symbol {spaced[0]!r} holds a space, and the model's normaliser "
@@ -392,7 +393,8 @@ def _swallowing(rules: dict[str, str], symbols: Sequence[str]) -> list[str]:
     key; longest first.
     """
     several = [key for key in rules if len(key) > 1]
-    starts, keys = set(), set()
+    starts: set[str] = set()
+    keys: set[str] = set()
     new = {symbol[0] for symbol in symbols}
     while new - starts:
         starts |= new
@@ -450,15 +452,15 @@ def inside_keys(rules: dict[str, str]) -> str:
         for rest, first in starts.items():
             endings[frozenset(first), rest[:-1]].add(rest[-1])
         middles: dict[tuple[frozenset, frozenset], set[str]] = defaultdict(set)
-        for (first, middle), last in endings.items():
-            middles[first, frozenset(last)].add(middle)
-        for (first, last), middle in middles.items():
-            ends = character_class(last)
+        for (beginnings, middle), last in endings.items():
+            middles[beginnings, frozenset(last)].add(middle)
+        for (firsts, lasts), between in middles.items():
+            ends = character_class(lasts)
             if length <= 2:
-                between = [character_class(middle)] if length == 2 else [""]
+                inner = [character_class(between)] if length == 2 else [""]
             else:
-                between = ["".join(map(literal, text)) for text in sorted(middle)]
-            alternatives += [f"(?<={character_class(first)}{text}){ends}" for text in between]
+                inner = ["".join(map(literal, text)) for text in sorted(between)]
+            alternatives += [f"(?<={character_class(firsts)}{text}){ends}" for text in inner]
     return "(?:" + "|".join(sorted(alternatives)) + ")" if alternatives else NOTHING
 
 

@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar, Literal, Union, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from vocap.bpe import REGEX, SPLITS, Unit
+from vocap.bpe import REGEX, SPLITS, Split, Unit
 from vocap.errors import UsageError
 from vocap.files.paths import PlainPath
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT, IdLayout
@@ -428,7 +428,7 @@ class File(Kind):
     download: str | None = Field(
         None, description="or the name of an entry of downloads, which is fetched"
     )
-    split: Literal[SPLITS] | None = Field(
+    split: Split | None = Field(
         None,
         description="where tiktoken's ranks, which do not say it, cut text; o200k_base is cut by "
         "o200k, cl100k_base by cl100k",
