@@ -54,7 +54,7 @@ def text_option(entry):
     text = (
         f"--mix={text_files(entry.alpha)[0]}" if SAMPLED_ALPHAS else f"--corpora={RESULTS}/corpora"
     )
-    return shlex.join([text, *["--per", entry.per] * bool(entry.per)])
+    return shlex.join([text, "--per", entry.per] if entry.per else [text])
 
 
 def of_descent(wildcards):

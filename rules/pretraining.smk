@@ -82,6 +82,8 @@ if TOKENIZED_TOGETHER:
         wildcard_constraints:
             tokenizer=one_of(MODEL_TOKENIZERS),
         priority: 2  # the model waits for it, and the report for the model
+        resources:
+            **needs(1000, 60, minutes_per_mb=0.05),
         params:
             each=each_together,
             lang=verbatim("{lang}"),

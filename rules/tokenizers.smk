@@ -17,8 +17,9 @@ EVALUATION_TABLES = [
     "unknown.tsv",
     "roundtrip.tsv",
     "bits.npz",
-    *["parallel.tsv"] * bool(PARALLEL_TEXT),
 ]
+if PARALLEL_TEXT:
+    EVALUATION_TABLES.append("parallel.tsv")
 
 # The text settings of each tokenizer as options; a fitted one takes the rows besides
 # its pieces alone.

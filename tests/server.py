@@ -44,7 +44,8 @@ class Handler(BaseHTTPRequestHandler):
             else body
         )
         if body is None:
-            return self.send_error(404)
+            self.send_error(404)
+            return
         start, end, status = 0, len(body), 200
         asked = self.headers["Range"]
         if ranges and asked and self.headers["If-Range"] in (None, etag):
@@ -92,13 +93,15 @@ class Handler(BaseHTTPRequestHandler):
     def do_changed_unasked(self, earlier):
         """A server that ignores If-Range and sends the rest of another version."""
         if earlier < 1:
-            return self.fine(body=BODY[::-1], etag='"old"', cut=150_000)
+            self.fine(body=BODY[::-1], etag='"old"', cut=150_000)
+            return
         del self.headers["If-Range"]
         self.fine(etag='"new"')
 
     def do_busy(self, earlier):
         if earlier >= 2:
-            return self.fine()
+            self.fine()
+            return
         self.send_response(503)
         self.send_header("Retry-After", "1")
         self.send_header("Content-Length", "0")

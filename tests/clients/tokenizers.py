@@ -25,7 +25,7 @@ COMMANDS = {"joint": joint, "bpe": bpe}
 NAMES = list(SETTINGS["tokenizers"])
 VARIANTS = ("made", "trimmed", "extended")
 
-TRAINED, COMPARED = 700, 50  # lines of a language that tokenizers learn, and that clients read
+TRAINED, COMPARED = 400, 50  # lines of a language that tokenizers learn, and that clients read
 
 LETTERS = {  # of made text, where VOCAP_DATA has no real one
     "en": "abcdefghijklmnoprstuvwyé",

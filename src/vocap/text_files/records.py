@@ -281,12 +281,11 @@ def detect_file(path: str | Path) -> Layout:
         lines = block[:-1].split(b"\n")[:_HEAD]
         fields = text_fields(lines) if kind == "jsonl" else _text_cells(lines)
     if not fields:
-        array = "; of an array: jq -c '.[]' FILE > FILE.jsonl" * (
-            kind == "jsonl" and block.lstrip().startswith(b"[")
-        )
-        raise VocapError(
-            f"{path}: its {'records' if kind == 'jsonl' else 'columns'} hold no text{array}"
-        )
+        held = "records" if kind == "jsonl" else "columns"
+        remedy = ""
+        if kind == "jsonl" and block.lstrip().startswith(b"["):
+            remedy = "; of an array: jq -c '.[]' FILE > FILE.jsonl"
+        raise VocapError(f"{path}: its {held} hold no text{remedy}")
     layout = Layout(kind, fields[0])
     file = TextFile(path, layout, _PROBE_BYTES)
     block = next(iter(file), b"")
