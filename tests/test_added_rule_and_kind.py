@@ -75,7 +75,7 @@ for line in sys.stdin:
         Characters(kind="characters", total=20).build(*sys.argv[1:])
     elif sys.argv[0] == "load":
         from vocap.config import load
-        from vocap.report.paper.section import KIND_NAMES
+        from vocap.report.paper.model_tables import KIND_NAMES
 
         settings = load(json.loads(sys.argv[1]))
         entry = settings.tokenizers["c"]

@@ -17,7 +17,7 @@ from vocap.files.io import read_tsv, write_tsv
 from vocap.finetuning.metrics import paper_average
 from vocap.finetuning.tasks import TASKS
 from vocap.report.paper import paper_languages, paper_size, printed
-from vocap.report.paper.section import Run, results_table, table_rows
+from vocap.report.paper.model_tables import Run, results_table, table_rows
 from vocap.tables.curve import Point, write_points
 
 SHARED = Path(os.environ.get("VOCAP_DATA", "/nonexistent")) / "paper"

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib import resources
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -101,10 +102,8 @@ def cost_of(job: Job, costs: Costs) -> Cost:
 def total(costs: Iterable[Cost]) -> Cost:
     """The sums, and the largest memory."""
     costs = list(costs)
-    sums = {
-        name: math.fsum(getattr(cost, name) for cost in costs)
-        for name in ("wall_s", "cpu_s", "gpu_s", "disk_mb")
-    }
+    names = ("wall_s", "cpu_s", "gpu_s", "disk_mb")
+    sums = {name: math.fsum(map(attrgetter(name), costs)) for name in names}
     return Cost(memory_mb=max((cost.memory_mb for cost in costs), default=0.0), **sums)
 
 

@@ -45,7 +45,13 @@ PATH = click.Path(path_type=Path)
 )
 @click.option("-o", "--output", "out", required=True, type=PATH, help="Folder to write.")
 def report(
-    results, languages_table, title, settings_file, settings_json, parallel_text, out
+    results: Path,
+    languages_table: Path | None,
+    title: str | None,
+    settings_file: Path | None,
+    settings_json: str | None,
+    parallel_text: str | None,
+    out: Path,
 ) -> None:
     """Write one self-contained page about the results of the stages.
 

@@ -259,7 +259,7 @@ def _left_out(results: Results, tokenizer: Tokenizer, codes: pandas.DataFrame) -
     """Languages that the allocation of a VOCAP tokenizer does not have, with the
     reason.
     """
-    allocation = results.allocation_of(tokenizer) if tokenizer.kind == "vocap" else None
+    allocation = results.allocation_of(tokenizer)
     if allocation is None:
         return {}
     named = set(allocation.summary.get("left_out") or ())
@@ -403,15 +403,11 @@ def _summary(
     summary["own"] = [one.kind != "file" for one in tokenizers]
     summary["total"] = pandas.array([one.total for one in tokenizers], "Int64")
     summary["regime"] = [regime(one) for one in tokenizers]
-    dials = [
-        [find(one.description, "settings", name) for name in ("fairness", "token_fairness")]
-        for one in tokenizers
-    ]
-    summary["follows_text"] = [
-        one.kind == "parity-bpe" or any(map(bool, dial))
-        for one, dial in zip(tokenizers, dials, strict=True)
-    ]
     settings = [find(one.description, "settings") or {} for one in tokenizers]
+    summary["follows_text"] = [
+        one.kind == "parity-bpe" or bool(said.get("fairness") or said.get("token_fairness"))
+        for one, said in zip(tokenizers, settings, strict=True)
+    ]
     summary["bytes"] = [
         bool(one.get("byte_fallback")) or one.get("unit") == "bytes" for one in settings
     ]
@@ -435,11 +431,12 @@ def _above_the_fewest(
     """By tokenizer the interval of its bits per byte above the fewest; none where lines
     have no bits.
     """
-    found = {one.name: one.bits.get(part, {}) for one in tokenizers}
-    lengths = {
-        name: {code: own[code] for code in languages if code in own} for name, own in found.items()
-    }
-    differences = paired_differences({name: own for name, own in lengths.items() if own})
+    lengths = {}
+    for one in tokenizers:
+        bits = one.bits.get(part, {})
+        if own := {code: bits[code] for code in languages if code in bits}:
+            lengths[one.name] = own
+    differences = paired_differences(lengths)
     return {name: (low, high) for name, (_, low, high) in differences.items()}
 
 
@@ -448,7 +445,7 @@ def _shares(results: Results, tokenizers: Sequence[Tokenizer]) -> tuple[str, dic
     of these tokenizers.
     """
     for tokenizer in tokenizers:
-        allocation = results.allocation_of(tokenizer) if tokenizer.kind == "vocap" else None
+        allocation = results.allocation_of(tokenizer)
         if allocation and (q := results.probabilities(tokenizer)):
             return f"results/allocation/{allocation.name}/allocation.tsv", q
     alphas = (text_facts(tokenizer).get("alpha") for tokenizer in tokenizers)
@@ -501,13 +498,10 @@ def in_thousands(total: int) -> str:
 
 def asked(results: Results, tokenizer: Tokenizer) -> int | None:
     """T as configured; a tokenizer of little text has fewer ids."""
-    allocation = results.allocation_of(tokenizer) if tokenizer.kind == "vocap" else None
-    total = as_number(
-        allocation.setting("total")
-        if allocation
-        else find(tokenizer.description, "settings", "total")
-    )
-    return tokenizer.total if total is None else total
+    allocation = results.allocation_of(tokenizer)
+    said = allocation.summary if allocation else tokenizer.description
+    total = find(said, "settings", "total")
+    return total if isinstance(total, int) else tokenizer.total
 
 
 def kind_label(results: Results, tokenizer: Tokenizer) -> str:
@@ -594,9 +588,12 @@ def _units(tokenizer: Tokenizer) -> str:
     )
     cut = {"words": "inside words", "spaces": "between spaces", "regex": f"cut by {regex}"}
     said = [f"of {unit}" if unit else "", cut.get(str(split), f"cut as {split}" if split else "")]
-    more = [f"digits {digits}"] * bool(digits)
-    more += [] if contractions is None else ["contractions" if contractions else "no contractions"]
-    return ", ".join([" ".join(filter(None, said)), *more])
+    parts = [" ".join(filter(None, said))]
+    if digits:
+        parts.append(f"digits {digits}")
+    if contractions is not None:
+        parts.append("contractions" if contractions else "no contractions")
+    return ", ".join(parts)
 
 
 def text_facts(tokenizer: Tokenizer) -> dict[str, Any]:

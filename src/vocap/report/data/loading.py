@@ -8,6 +8,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from importlib import metadata
 from itertools import islice, pairwise
 from pathlib import Path
@@ -28,12 +29,12 @@ from vocap.report.data import results as plain
 from vocap.report.data.comparison import NOT_MERGED, front_page, in_thousands
 from vocap.report.data.results import Results, find
 from vocap.report.page.blocks import counted
-from vocap.tables.curve import Point, Sizes, parse_sizes, read_characters, read_points, read_sizes
+from vocap.tables.curve import Point, Sizes, read_characters, read_points, read_sizes
 from vocap.tables.line_bits import BITS_FILE, PARTS, read_lengths
 from vocap.tables.piece_index import NAME, read_index
 from vocap.tables.sampling_probabilities import read_weights
 from vocap.text_files.records import read_lines
-from vocap.tokenizer_files.encoders import SentencePieceEncoder, load_encoder
+from vocap.tokenizer_files.encoders import HuggingFaceEncoder, SentencePieceEncoder, load_encoder
 from vocap.tokenizers.evaluation import COLUMNS, PARALLEL_COLUMNS
 from vocap.tokenizers.settings import KINDS
 
@@ -71,11 +72,13 @@ class Selection:
     Sections that the settings lack are shown whole: their names are None.
     """
 
-    def __init__(self, settings: Mapping[str, Any], known: Collection[str]):
+    def __init__(self, settings: Mapping[str, Any], known: Collection[str]) -> None:
         self.named: dict[str, list[str] | None] = {}
         self.left: dict[str, set[str]] = {kind: set() for kind in SECTIONS}
         for kind, section in SECTIONS.items():
-            entries = known if (entries := find(settings, *section)) == "all" else entries
+            entries = find(settings, *section)
+            if entries == "all":
+                entries = known
             if isinstance(entries, dict):
                 entries = [name for name, entry in entries.items() if entry is not None]
             self.named[kind] = None if entries is None else list(map(str, entries))
@@ -101,7 +104,11 @@ class Selection:
 
 
 def load_results(
-    folder: Path, table: Path | None, title: str | None, settings: dict, parallel_text=""
+    folder: Path,
+    table: Path | None,
+    title: str | None,
+    settings: dict[str, Any],
+    parallel_text: str = "",
 ) -> Results:
     """Read all stages' outputs under `folder`; no stage has to be there.
 
@@ -110,47 +117,22 @@ def load_results(
     """
     known = read_languages(table)
     selection = Selection(settings, natural(known))
-    # text, vocabularies, and what is made of them
-    stats = selection.folders("languages", folder.glob("corpora/*/stats.json"))
-    corpora = {code: read_object(path / "stats.json") for code, path in stats.items()}
-    paths = selection.folders("languages", folder.glob("vocabularies/*/curve.tsv"))
-    curves = {code: read_points(path / "curve.tsv") for code, path in paths.items()}
-    path = folder / "corpora" / "weights.tsv"
-    rows = read_tsv(path, ("language", "n")) if path.exists() else ()
-    weights = {
-        row["language"]: row for row in rows if selection.shows("languages", row["language"])
-    }
-    paths = selection.folders("allocations", folder.glob("allocation/*/allocation.tsv"))
-    allocations = [read_allocation(path, selection) for path in paths.values()]
-    files = [*folder.glob("tokenizers/*/*.tsv"), *folder.glob("tokenizers/*/description.json")]
-    paths = selection.folders("tokenizers", files)
-    tokenizers = [
-        read_tokenizer(path, find(settings, "tokenizers", name, "kind"))
-        for name, path in paths.items()
-    ]
-
-    # the languages of the run, by name, and all rows in their order
-    codes = selection.named["languages"]
-    if codes is None:
-        codes = {*corpora, *curves, *(code for entry in allocations for code in entry.sizes)}
-    found = [known.get(code) or Language(code, code, "", "unknown", {}) for code in codes]
-    languages = {
-        one.code: one for one in sorted(found, key=lambda one: (one.name.casefold(), one.code))
-    }
-
-    # models, and comparisons of tokenizers
-    inputs, no_inputs = load_inputs(folder, curves, weights)
-    points = read_studied(folder / "correlation" / "points.tsv")
-    studied = find(settings, "correlation", "sizes") or Correlation().sizes
+    corpora, curves, weights = read_text_stage(folder, selection)
+    allocations = read_allocations(folder, selection)
+    tokenizers = read_tokenizers(folder, selection, settings)
+    languages = choose_languages(known, selection, {*corpora, *curves}, allocations)
     models = selection.folders("models", folder.glob("pretraining/*/metrics.jsonl"))
-    tasks = (path.parent for path in folder.glob(f"finetuning/*/*/{SELECTION}"))
+    tuned = (path.parent for path in folder.glob(f"finetuning/*/*/{SELECTION}"))
+    finetuned = selection.folders("fine-tuned models", tuned)
+    correlation, absent = read_study(folder, languages, settings)
+    inputs, no_inputs = load_inputs(folder, curves, weights)
+    archives = sorted(folder.glob("corpora/starter/archives/*.json"))
+    names = [entry.name for entry in tokenizers]
     results = Results(
         title=title or find(settings, "report", "title") or _title(len(languages), tokenizers),
         languages=languages,
         corpora=corpora,
-        packages=[
-            read_object(path) for path in sorted(folder.glob("corpora/starter/archives/*.json"))
-        ],
+        packages=[read_object(path) for path in archives],
         weights=weights,
         curves=curves,
         allocations={
@@ -162,15 +144,10 @@ def load_results(
         },
         models={name: read_model(path) for name, path in models.items()},
         training_bytes=_training_bytes(folder, languages),
-        finetuned={
-            n: read_finetuned(path)
-            for n, path in selection.folders("fine-tuned models", tasks).items()
-        },
-        correlation=[point for point in points if point.language in languages],
-        unreached=unreached(folder / "vocabularies", languages, parse_sizes(studied)),
-        diffs=load_diffs(
-            folder / "tokenizers" / "diff", {entry.name for entry in tokenizers}, languages
-        ),
+        finetuned={name: read_finetuned(path) for name, path in finetuned.items()},
+        correlation=correlation,
+        unreached=absent,
+        diffs=load_diffs(folder / "tokenizers" / "diff", names, languages),
         settings=settings,
         versions=_versions(),
         left={kind: sorted(names) for kind, names in selection.left.items() if names},
@@ -178,11 +155,73 @@ def load_results(
         no_inputs=no_inputs,
         parallel_text=parallel_text,
         folder=folder.as_posix(),
-        sizes=_sizes(folder, [entry.name for entry in tokenizers], languages),
+        sizes=_sizes(folder, names, languages),
     )
     # of the same object: comparisons are kept with it
     results.sentences.extend(find_sentences(folder, results))
     return results
+
+
+def read_text_stage(
+    folder: Path, selection: Selection
+) -> tuple[dict[str, dict[str, Any]], dict[str, list[Point]], dict[str, dict[str, str]]]:
+    """By language, the counts of its text, its curve, and its row of weights.tsv."""
+    stats = selection.folders("languages", folder.glob("corpora/*/stats.json"))
+    paths = selection.folders("languages", folder.glob("vocabularies/*/curve.tsv"))
+    weights = folder / "corpora" / "weights.tsv"
+    rows = read_tsv(weights, ("language", "n")) if weights.exists() else ()
+    return (
+        {code: read_object(path / "stats.json") for code, path in stats.items()},
+        {code: read_points(path / "curve.tsv") for code, path in paths.items()},
+        {row["language"]: row for row in rows if selection.shows("languages", row["language"])},
+    )
+
+
+def read_allocations(folder: Path, selection: Selection) -> list[plain.Allocation]:
+    """The allocations that are shown."""
+    paths = selection.folders("allocations", folder.glob("allocation/*/allocation.tsv"))
+    return [read_allocation(path, selection) for path in paths.values()]
+
+
+def read_tokenizers(
+    folder: Path, selection: Selection, settings: dict[str, Any]
+) -> list[plain.Tokenizer]:
+    """The tokenizers that are shown, each of the kind that `settings` give it."""
+    files = [*folder.glob("tokenizers/*/*.tsv"), *folder.glob("tokenizers/*/description.json")]
+    return [
+        read_tokenizer(path, find(settings, "tokenizers", name, "kind"))
+        for name, path in selection.folders("tokenizers", files).items()
+    ]
+
+
+def choose_languages(
+    known: Mapping[str, Language],
+    selection: Selection,
+    read: set[str],
+    allocations: Sequence[plain.Allocation],
+) -> dict[str, Language]:
+    """The languages of the run by name, the order of all rows: the configured ones,
+    else those with text or a curve (`read`) or a size.
+    """
+    codes: Iterable[str] | None = selection.named["languages"]
+    if codes is None:
+        codes = read.union(*(entry.sizes for entry in allocations))
+    found = [known.get(code) or Language(code, code, "", "unknown", {}) for code in codes]
+    found.sort(key=lambda one: (one.name.casefold(), one.code))
+    return {one.code: one for one in found}
+
+
+def read_study(
+    folder: Path, languages: Collection[str], settings: dict[str, Any]
+) -> tuple[list[Measured], dict[str, list[int]]]:
+    """The points of the correlation study, and the sizes that a language's text does
+    not reach.
+    """
+    points = read_studied(folder / "correlation" / "points.tsv")
+    sizes = find(settings, "correlation", "sizes")
+    study = Correlation(sizes=sizes) if sizes else Correlation()
+    absent = unreached(folder / "vocabularies", languages, study.sizes)
+    return [point for point in points if point.language in languages], absent
 
 
 def _order(entry: Any, tables: Iterable[str], codes: Iterable[str], selection: Selection) -> Any:
@@ -221,12 +260,12 @@ def _sizes(folder: Path, names: Sequence[str], shown: Mapping[str, object]) -> d
     found = {}
     for name in names:
         path = folder / "tokenizers" / name / "sizes.tsv"
-        if path.exists():
-            found[name] = {
-                total: {code: row for code, row in rows.items() if code in shown}
-                for total, rows in read_sizes(path).items()
-            }
-    return {name: sizes for name, sizes in found.items() if all(sizes.values())}
+        sizes = read_sizes(path) if path.exists() else {}
+        for total, rows in sizes.items():
+            sizes[total] = {code: row for code, row in rows.items() if code in shown}
+        if sizes and all(sizes.values()):
+            found[name] = sizes
+    return found
 
 
 def _training_bytes(folder: Path, languages: Collection[str]) -> dict[str, int]:
@@ -240,7 +279,7 @@ def _training_bytes(folder: Path, languages: Collection[str]) -> dict[str, int]:
 
 def read_rows(
     path: Path, required: Sequence[str], numbers: Sequence[str] = (), most: int | None = None
-) -> list[dict]:
+) -> list[dict[str, Any]]:
     """The first `most` rows of a table, cells of the columns `numbers` as numbers; None
     where one is empty.
 
@@ -340,10 +379,8 @@ def read_model(folder: Path) -> plain.Model:
 def read_studied(path: Path) -> list[Measured]:
     """The points of the correlation study; none where there is no such file."""
     numbers = ("size", "alp", "f1", "seeds", "steps")
-    return [
-        Measured(**row)
-        for row in (read_rows(path, Measured._fields, numbers) if path.exists() else [])
-    ]
+    rows = read_rows(path, Measured._fields, numbers) if path.exists() else []
+    return [Measured(**row) for row in rows]
 
 
 def read_finetuned(folder: Path) -> plain.Finetuned:
@@ -370,14 +407,14 @@ def read_finetuned(folder: Path) -> plain.Finetuned:
 
 def _task_scores(folder: Path) -> plain.TaskScores:
     numbers = ("mean", "std", "seeds")
-    measured: dict[str, dict[str, dict]] = {}
+    measured: dict[str, dict[str, dict[str, Any]]] = {}
     for row in read_rows(folder / SUMMARY, ("language", "metric", *numbers), numbers):
         measured.setdefault(row["language"], {})[row["metric"]] = row
     return plain.TaskScores(read_selection(folder), measured)
 
 
 def load_diffs(
-    folder: Path, tokenizers: Collection[str], languages: Sequence[str]
+    folder: Path, tokenizers: Collection[str], languages: Collection[str]
 ) -> list[plain.Diff]:
     """The comparisons under `folder` of two of these tokenizers, by name; rows of these
     languages, in their order.
@@ -387,34 +424,45 @@ def load_diffs(
     found = []
     for path in sorted(folder.glob("*/summary.json")):
         summary = read_object(path)
-        # of a path results/tokenizers/NAME/FILE, or of its folder
-        paths = [Path(str(summary.get(side))) for side in "ab"]
-        names = [
-            one.parent.name if one.suffix in (".model", ".json") else one.name for one in paths
-        ]
-        if any(name not in tokenizers for name in names):
+        a, b = _side(summary, "a"), _side(summary, "b")
+        if a not in tokenizers or b not in tokenizers:
             continue
         listed = {row["language"]: row for row in summary.get("languages", ())}
-        words, examples = (
-            read_rows(path.with_name(f"{table}.tsv"), (key, "split_a"), DIFF_COUNTS)
-            for table, key in (("words", "word"), ("examples", "line"))
-        )
-        words, examples = (
-            [row for row in rows if row["language"] in languages] for rows in (words, examples)
-        )
+        words = _diff_rows(path.with_name("words.tsv"), "word", languages)
         words.sort(key=lambda row: (-row["count"], row["language"], row["word"]))
         pieces = read_rows(
             path.with_name("pieces.tsv"), ("piece", "status"), DIFF_COUNTS, most=DIFF_SCANNED
         )
-        only = [
-            [row for row in pieces if row["status"] == f"only_{side}"][:DIFF_PIECES]
-            for side in "ab"
-        ]
-        rows = [listed[language] for language in languages if language in listed]
+        only_a = [row for row in pieces if row["status"] == "only_a"]
+        only_b = [row for row in pieces if row["status"] == "only_b"]
         found.append(
-            plain.Diff(path.parent.name, *names, summary, rows, words[:DIFF_WORDS], examples, *only)
+            plain.Diff(
+                path.parent.name,
+                a,
+                b,
+                summary,
+                languages=[listed[code] for code in languages if code in listed],
+                words=words[:DIFF_WORDS],
+                examples=_diff_rows(path.with_name("examples.tsv"), "line", languages),
+                only_a=only_a[:DIFF_PIECES],
+                only_b=only_b[:DIFF_PIECES],
+            )
         )
     return found
+
+
+def _side(summary: dict[str, Any], side: str) -> str:
+    """The tokenizer of a side, of its path results/tokenizers/NAME/FILE, or of its
+    folder.
+    """
+    path = Path(str(summary.get(side)))
+    return path.parent.name if path.suffix in (".model", ".json") else path.name
+
+
+def _diff_rows(path: Path, key: str, languages: Collection[str]) -> list[dict[str, Any]]:
+    """The rows of these languages of a table of words or examples."""
+    rows = read_rows(path, (key, "split_a"), DIFF_COUNTS)
+    return [row for row in rows if row["language"] in languages]
 
 
 def load_settings(path: Path | None, text: str | None) -> dict[str, Any]:
@@ -526,22 +574,16 @@ def choose(
     """
     fitting = [line for line in lines if SHORT <= len(line) <= LONG and "\ufffd" not in line]
     typical = [line for line in fitting if reads(line, script)] or fitting
-    found = [
-        plain.Sentence(language, line, [cutter(line) for cutter in cutters]) for line in typical
-    ]
-    found = [
-        one
-        for one in found
-        if all("".join(text for text, _ in cut) == one.text for cut, _ in one.cuts)
-    ]
-    found = [one for one in found if any(cut != one.cuts[0] for cut in one.cuts)] or found
+    found = []
+    for line in typical:
+        one = plain.Sentence(language, line, [cutter(line) for cutter in cutters])
+        if one.whole:
+            found.append(one)
+    found = [one for one in found if one.cuts.count(one.cuts[0]) < len(one.cuts)] or found
     if not found:
         return None
-    counts = [[count for _, count in one.cuts] for one in found]
-    whole = sum(count[-1] for count in counts) / sum(count[0] for count in counts)
-    return min(
-        zip(found, counts, strict=True), key=lambda pair: abs(pair[1][-1] / pair[1][0] - whole)
-    )[0]
+    whole = sum(one.tokens[-1] for one in found) / sum(one.tokens[0] for one in found)
+    return min(found, key=lambda one: abs(one.tokens[-1] / one.tokens[0] - whole))
 
 
 def reads(line: str, script: str) -> bool:
@@ -560,21 +602,23 @@ def cutter(folder: Path) -> Cutter:
     that is damaged.
     """
     encoder = load_encoder(folder)
+    if isinstance(encoder, SentencePieceEncoder):
+        return partial(_pieces, encoder)
+    return partial(_spans, encoder)
 
-    def pieces(line: str) -> tuple[list[plain.Stretch], int]:
-        found = encoder.processor.encode(line, out_type="immutable_proto").pieces
-        return [
-            (piece.surface, piece.id == encoder.unk_id) for piece in found if piece.surface
-        ], len(found)
 
-    def spans(line: str) -> tuple[list[plain.Stretch], int]:
-        offsets = encoder.tokenizer.encode(line, add_special_tokens=False).offsets
-        # of tokens that share a character, bytes of it, the first has it; a space
-        # before a word is the word's
-        ends = [0]
-        for _, end in offsets:
-            ends.append(max(end, ends[-1]))
-        texts = [line[start:end] for start, end in pairwise(ends)]
-        return [(text, False) for text in texts if text], len(offsets)
+def _pieces(encoder: SentencePieceEncoder, line: str) -> tuple[list[plain.Stretch], int]:
+    found = encoder.processor.encode(line, out_type="immutable_proto").pieces
+    shown = [piece for piece in found if piece.surface]
+    return [(piece.surface, piece.id == encoder.unk_id) for piece in shown], len(found)
 
-    return pieces if isinstance(encoder, SentencePieceEncoder) else spans
+
+def _spans(encoder: HuggingFaceEncoder, line: str) -> tuple[list[plain.Stretch], int]:
+    offsets = encoder.tokenizer.encode(line, add_special_tokens=False).offsets
+    # of tokens that share a character, bytes of it, the first has it; a space before a
+    # word is the word's
+    ends = [0]
+    for _, end in offsets:
+        ends.append(max(end, ends[-1]))
+    texts = [line[start:end] for start, end in pairwise(ends)]
+    return [(text, False) for text in texts if text], len(offsets)

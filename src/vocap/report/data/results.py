@@ -124,6 +124,11 @@ class Diff:
 Stretch = tuple[str, bool]  # text of one token, and whether it is <unk>
 
 
+def joined(stretches: Iterable[Stretch]) -> str:
+    """The text that they make up."""
+    return "".join(text for text, _ in stretches)
+
+
 @dataclass(frozen=True)
 class Sentence:
     """A held-out line and its cut under each of the tokenizers: stretches that make up
@@ -136,6 +141,16 @@ class Sentence:
     language: str
     text: str
     cuts: list[tuple[list[Stretch], int]]
+
+    @property
+    def whole(self) -> bool:
+        """Whether the stretches of every tokenizer make up the line."""
+        return all(joined(cut) == self.text for cut, _ in self.cuts)
+
+    @property
+    def tokens(self) -> list[int]:
+        """The number of tokens under each tokenizer."""
+        return [count for _, count in self.cuts]
 
 
 @dataclass(frozen=True)
@@ -266,11 +281,14 @@ class Results:
         return find(self.settings, *path) or {}
 
     def allocation_of(self, tokenizer: Tokenizer) -> Allocation | None:
-        """The allocation that a VOCAP tokenizer was made from; None where it is not known.
+        """The allocation that a VOCAP tokenizer was made from; None for other kinds, and
+        where it is not known.
 
         The configuration names it; without one it is the allocation of the tokenizer's
         own name.
         """
+        if tokenizer.kind != "vocap":
+            return None
         name = self.section("tokenizers", tokenizer.name).get("allocation")
         return self.allocations.get(name if isinstance(name, str) else tokenizer.name)
 
@@ -286,7 +304,7 @@ class Results:
         """The rule of allocation of a VOCAP tokenizer; None for other kinds, and where
         it is not known.
         """
-        allocation = self.allocation_of(tokenizer) if tokenizer.kind == "vocap" else None
+        allocation = self.allocation_of(tokenizer)
         return allocation.rule if allocation else None
 
     def configured(self, section: str, names: Iterable[str]) -> list[str]:
@@ -296,14 +314,14 @@ class Results:
         rank = {str(name): place for place, name in enumerate(self.section(section))}
         return sorted(names, key=lambda name: rank.get(name, len(rank)))
 
-    def computed(self) -> list[Allocation]:
-        """The allocations with known settings and sizes, in the order of the
-        configuration.
+    def computed(self) -> list[tuple[Allocation, Settings]]:
+        """The allocations with sizes, and their settings where these are known, in the
+        order of the configuration.
         """
-        entries = [
-            self.allocations[name] for name in self.configured("allocation", self.allocations)
-        ]
-        return [entry for entry in entries if entry.settings and entry.shares]
+        names = self.configured("allocation", self.allocations)
+        entries = [self.allocations[name] for name in names if self.allocations[name].shares]
+        found = ((entry, entry.settings) for entry in entries)
+        return [(entry, settings) for entry, settings in found if settings]
 
     def configured_tokenizers(self) -> list[Tokenizer]:
         """The tokenizers in the order of the configuration."""
@@ -321,15 +339,18 @@ class Results:
         """The name of a language of the run, else of the paper; the code of any
         other.
         """
-        language = self.languages.get(code) or paper_languages().get(code)
+        language = self._language(code)
         return language.name if language else code
 
     def resource(self, code: str) -> str:
         """The group of a language of the run, else of the paper; unknown for any
         other.
         """
-        language = self.languages.get(code) or paper_languages().get(code)
+        language = self._language(code)
         return language.resource if language else "unknown"
+
+    def _language(self, code: str) -> Language | None:
+        return self.languages.get(code) or paper_languages().get(code)
 
     def about(self, code: str) -> dict[str, str]:
         """Code, name and group of a language, for a row of a table."""
@@ -340,7 +361,7 @@ class Results:
         stats.json lacks them.
         """
         stats = self.corpora.get(code, {})
-        counts = [stats.get(part) for part in ("train", "heldout")]
+        counts: list[Any] = [stats.get(part) for part in ("train", "heldout")]
         return sum(counts) if all(isinstance(count, int) for count in counts) else None
 
     def trained(self, code: str) -> list[Point]:

@@ -38,7 +38,8 @@ PALETTE = {  # light, dark
     "unknown-faint": ("#dadde2", "#3a3f46"),
     "accent": ("#1f5fa8", "#6fb1f2"),
 }
-LIGHT, DARK = ({name: pair[theme] for name, pair in PALETTE.items()} for theme in (0, 1))
+LIGHT = {name: light for name, (light, _) in PALETTE.items()}
+DARK = {name: dark for name, (_, dark) in PALETTE.items()}
 PAGE_FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", Arial, sans-serif'
 # groups differ without colour too
 SHAPES = {
@@ -67,6 +68,7 @@ MARKS = [
     "triangle-left",
 ]
 PAIR = ("JOINT", "VOCAP")
+Layers = alt.LayerChart | alt.FacetChart  # of alt.layer; of a facet where a layer is one
 WIDTH = 660  # of a figure file, in px; on the page a chart takes its container's width
 
 
@@ -115,7 +117,7 @@ def tooltips(**formats: str) -> list[alt.Tooltip]:
     found = []
     for field_name, text in formats.items():
         form, _, title = text.partition("|")
-        options = {"title": title} if title else {}
+        options: dict[str, Any] = {"title": title} if title else {}
         found.append(
             alt.Tooltip(f"{field_name}:Q", format=form, **options)
             if form
@@ -130,7 +132,7 @@ def line_chart(
     y: tuple[str, str],
     tooltip: list[alt.Tooltip],
     height: int = 320,
-) -> alt.LayerChart:
+) -> Layers:
     """A line for each `model` of the rows, named at its end where there are few; x and
     y: field and title.
     """
@@ -194,14 +196,17 @@ def scatter(
     kinds: Mapping[str, tuple[str, str]],
     tooltip: Sequence[alt.Tooltip],
     height: int = HEIGHT,
-) -> alt.LayerChart:
+) -> Layers:
     """A mark for each of `rows`, at `x` and `y`, with its `name` where there is space,
     the first rows' first.
 
     `titles` are of the axes. `kinds`: colour (a name of the palette) and shape by the
     `kind` of a row, in the order of the legend.
     """
-    domains = {axis: _domain([row[axis] for row in rows]) for axis in "xy"}
+    domains = {
+        "x": _domain([row["x"] for row in rows]),
+        "y": _domain([row["y"] for row in rows]),
+    }
     position = {}
     for axis, title, channel, ticks in zip("xy", titles, (alt.X, alt.Y), (6, 5), strict=True):
         scale = alt.Scale(type="linear", domain=list(domains[axis]), nice=False)
@@ -209,13 +214,15 @@ def scatter(
             f"{axis}:Q", title=title, scale=scale, axis=alt.Axis(tickCount=ticks)
         )
     # marks and names
-    present = [kind for kind in kinds if any(row["kind"] == kind for row in rows)]
-    colours, shapes = ([kinds[kind][part] for kind in present] for part in (0, 1))
+    there = {row["kind"] for row in rows}
+    present = [kind for kind in kinds if kind in there]
+    colours = [token(kinds[kind][0]) for kind in present]
+    shapes = [kinds[kind][1] for kind in present]
     legend = alt.Legend(title=None, columns=3)
     look = {
         "color": alt.Color(
             "kind:N",
-            scale=alt.Scale(domain=present, range=list(map(token, colours))),
+            scale=alt.Scale(domain=present, range=colours),
             legend=legend,
         ),
         "shape": alt.Shape("kind:N", scale=alt.Scale(domain=present, range=shapes), legend=legend),
@@ -225,10 +232,11 @@ def scatter(
     for width, size in AREAS:
         names = chart(_place(rows, domains, width, height))
         place = {key: alt.ExprRef(f"datum.{key}") for key in ("align", "dx", "dy")}
-        style = {**place, "baseline": "middle", "fontSize": alt.ExprRef(size)}
+        style: dict[str, Any] = {**place, "baseline": "middle", "fontSize": alt.ExprRef(size)}
         halo = {"stroke": token("surface"), "strokeWidth": 4}  # names cross the lines
-        for ink in ({"color": token("surface"), **halo}, {"color": token("ink")}):
-            layers.append(names.mark_text(**style, **ink).encode(**position, text="name:N"))
+        inks = ({"color": token("surface"), **halo}, {"color": token("ink")})
+        marks = [names.mark_text(**style, **ink) for ink in inks]
+        layers += [mark.encode(**position, text="name:N") for mark in marks]
     return alt.layer(*layers).properties(width=WIDTH, height=height)
 
 

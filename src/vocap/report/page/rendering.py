@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
+from typing import TypeVar
 
 import jinja2
 import vl_convert
@@ -19,6 +20,7 @@ from vocap.report.page.tables import Table, for_latex, for_markdown
 
 EXPLORER = ("allocation.js", "overlap.js", "explorer.js")
 LIMIT = 8_000_000  # bytes of the page
+Named = TypeVar("Named", Table, figures.Figure)
 
 
 def render(title: str, sections: Sequence[Section]) -> str:
@@ -71,7 +73,7 @@ def _environment() -> jinja2.Environment:
 @cache
 def _vega() -> str:
     """Vega, Vega-Lite and vega-embed as vl-convert carries them; about 0.9 MB."""
-    bundle = vl_convert.javascript_bundle()
+    bundle = vl_convert.javascript_bundle()  # type: ignore[call-arg]  # its argument is optional
     # inside a script element these would end it, or open a comment; in JavaScript
     # strings the escapes are equal
     return (
@@ -115,7 +117,7 @@ def write_report(out: str | Path, title: str, sections: Sequence[Section]) -> in
     return size
 
 
-def _by_name(blocks: list) -> dict:
+def _by_name(blocks: Sequence[Named]) -> dict[str, Named]:
     counts = Counter(block.name for block in blocks)
     if repeated := sorted(name for name, count in counts.items() if count > 1):
         raise VocapError(

@@ -65,14 +65,13 @@ class Table:
         """The cells of a row as text: numbers as on the page, a dash for what is not
         there.
         """
-        return [
-            number(value, column)
-            if column.kind == "number"
-            else ABSENT
-            if value in (None, "")
-            else str(value)
-            for column, value in zip(self.columns, row, strict=True)
-        ]
+        texts = []
+        for column, value in zip(self.columns, row, strict=True):
+            if column.kind == "number":
+                texts.append(number(value, column))
+            else:
+                texts.append(ABSENT if value in (None, "") else str(value))
+        return texts
 
 
 @cache
@@ -97,9 +96,12 @@ def columns_of(name: str, /, **values: Any) -> list[Column]:
     """The columns of a table of the specification; `values` fill their titles."""
     columns = []
     for key, form in specification()[name]["columns"].items():
-        title, *more = [form] if isinstance(form, str) else [*form, "number"]
-        kind = {"kind": more.pop(), "digits": more[0] if more else None} if more else {}
-        columns.append(Column(key, title.format(**values), **kind, **dict.fromkeys(more[1:], True)))
+        if isinstance(form, str):
+            columns.append(Column(key, form.format(**values)))
+        else:
+            title, digits, *flags = [*form, None] if len(form) == 1 else form
+            share, bar = "share" in flags, "bar" in flags
+            columns.append(Column(key, title.format(**values), "number", digits, share, bar))
     return columns
 
 
@@ -119,7 +121,8 @@ def specified(
     if of:
         values["of"] = of
     columns = [*columns_of(name, **values), *more]
-    cells = [tuple(row.get(column.key) for column in columns) for row in rows]
+    keys = [column.key for column in columns]
+    cells = [tuple(map(row.get, keys)) for row in rows]
     folded = spec.get("folded", False)
     folded = len(cells) > LONG if folded == "long" else folded
     title, said = spec["title"].format(**values), caption(name, **values)

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from functools import cache
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 from vocap.files.io import read_tsv
 from vocap.finetuning.tasks import TASKS
@@ -34,20 +35,19 @@ _WORDS = {"yes": True, "no": False, "": None}
 
 
 @cache
-def printed(name: str) -> tuple[dict[str, str | float | None], ...]:
-    """The rows of a printed table (xtreme, sampling, k, beta, correlation or datasets),
-    numbers as such.
+def printed(name: str) -> tuple[dict[str, Any], ...]:
+    """The rows of a printed table (xtreme, sampling, k, beta, correlation or datasets):
+    texts, numbers, yes and no as such, None for an empty cell.
 
     >>> printed("k")[4]["k"], printed("k")[4]["speed"]
     (50.0, 1.64)
     """
-    return tuple(
-        {
-            key: cell if key in _TEXT else _WORDS[cell] if cell in _WORDS else float(cell)
-            for key, cell in row.items()
-        }
-        for row in read_tsv(FILES / f"{name}.tsv")
-    )
+    rows: list[dict[str, Any]] = list(read_tsv(FILES / f"{name}.tsv"))
+    for row in rows:
+        for key in row.keys() - set(_TEXT):
+            cell = row[key]
+            row[key] = _WORDS[cell] if cell in _WORDS else float(cell)
+    return tuple(rows)
 
 
 @cache

@@ -6,7 +6,6 @@ import re
 import statistics
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 import altair as alt
@@ -18,20 +17,20 @@ from vocap.errors import listed
 from vocap.finetuning.metrics import task_score
 from vocap.finetuning.tasks import TASKS
 from vocap.languages import RESOURCES
-from vocap.pretraining.loss_kinds import LOSSES
-from vocap.report.data.results import Finetuned, Model, Results
+from vocap.report.data.results import Results
 from vocap.report.page.blocks import Block, Fold, Note, Section, Text, counted, text_of
 from vocap.report.page.figures import (
     COLOURS,
     PAIR,
     WIDTH,
     Figure,
+    Layers,
     joined_pairs,
     line_chart,
     scatter,
     tooltips,
 )
-from vocap.report.page.tables import Column, Table, caption, signed, specification, specified
+from vocap.report.page.tables import Column, Table, caption, signed, specified
 from vocap.report.paper import (
     METRIC_NAMES,
     SOURCE,
@@ -40,19 +39,8 @@ from vocap.report.paper import (
     paper_size,
     printed,
 )
-from vocap.tokenizers.settings import KINDS
+from vocap.report.paper.model_tables import NOT_RUN, TABLES, Run, origins, results_table, runs
 
-NOT_RUN = "not run"
-PAPER_BETA = 0.7
-PAPER_TOTAL = 500_000  # of Tables 2 to 4
-PAPER_K = 50  # where a table has one k
-TABLES = {
-    name: f"paper-table-{number}"
-    for number, name in enumerate(("xtreme", "sampling", "k", "beta"), start=1)
-}
-KIND_NAMES = {name: kind.label for name, kind in KINDS.items()} | {
-    name: name.upper() for name, rule in RULES.items() if rule.needs_text
-}
 GB = 1e9
 FIGURES = {"udpos": 2, "panx": 3}  # the paper's numbers
 SHAPES = ["circle", "square", "triangle-up", "diamond", "cross"]
@@ -63,280 +51,9 @@ ALLOCATED = (
     "vocap",
     *(name for name, rule in RULES.items() if rule.needs_text),
 )
-ITEMS = [
-    *(f"Table {number}" for number in range(1, 5)),
-    "Figure 2",
-    "Figure 3",
-    "Figure 5",
-    "Figure 6",
-]
-# of this part; the last ones are the appendix's
-ITEMS += [f"Table {number}" for number in range(5, 10)]
-
-
-@dataclass(frozen=True)
-class Run:
-    """One pre-trained model. Unknown values are None or empty."""
-
-    name: str
-    tokenizer: str  # its name
-    # of the tokenizer, or the name of a rule that reads text, which the paper does not
-    # have
-    kind: str
-    total: int | None  # T
-    beta: float | None  # of the tokenizer's allocation
-    loss: str  # its kind
-    k: int | None
-    half: bool  # embeddings of half the width
-    steps: int
-    parameters: int | None
-    tokens_per_s: float | None  # the median over the lines of metrics
-    machine: tuple[Any, Any]  # device and processes: speeds compare only on the same
-    tuned: Finetuned = field(default_factory=lambda: Finetuned(""))  # the scores of its last state
-
-    @property
-    def size(self) -> str:
-        """T as the paper writes it, empty where it is not known."""
-        if self.total is None:
-            return ""
-        return f"{self.thousands}K" if self.total >= 10_000 else f"{self.total:,}"
-
-    @property
-    def thousands(self) -> int | None:
-        return None if self.total is None else round(self.total / 1000)
-
-    @property
-    def paper_beta(self) -> bool:
-        """Whether its allocation has the paper's beta, or an unknown one."""
-        return self.beta is None or abs(self.beta - PAPER_BETA) < 1e-9
-
-
-def runs(results: Results) -> list[Run]:
-    """Every pre-trained model of the results, with the XTREME scores of its last
-    state.
-    """
-    tuned = {model: name for name, (model, step) in origins(results).items() if step is None}
-    return [
-        _run(results, model, results.finetuned[tuned[name]] if name in tuned else Finetuned(""))
-        for name, model in results.models.items()
-        if model.objective == "masked"
-    ]
-
-
-def origins(results: Results) -> dict[str, tuple[str, int | None]]:
-    """The pre-trained model and its step (None: the last) of each fine-tuned model that
-    comes from one here.
-
-    The configuration's `finetuning: models` gives them; without these a model has the
-    name of its origin. A later name of one origin is left out.
-    """
-    found: dict[str, tuple[str, int | None]] = {}
-    for name in results.finetuned:
-        entry = results.section("finetuning", "models", name)
-        origin = (entry.get("model") or name, entry.get("step"))
-        elsewhere = (
-            entry.get("path") or entry.get("weights") == "random" or origin[0] not in results.models
-        )
-        if not elsewhere and origin not in found.values():
-            found[name] = origin
-    return found
-
-
-def _run(results: Results, model: Model, tuned: Finetuned) -> Run:
-    name = model.setting("tokenizer") or ""
-    tokenizer = results.tokenizers.get(name)
-    allocation = (
-        results.allocation_of(tokenizer) if tokenizer and tokenizer.kind == "vocap" else None
-    )
-    by_text = allocation is not None and allocation.rule is not None and allocation.rule.needs_text
-    embedding = model.setting("settings", "shape", "embedding_size")
-    speeds = [row["tokens_per_s"] for row in model.rows if row.get("tokens_per_s")]
-    return Run(
-        name=model.name,
-        tokenizer=name,
-        kind=allocation.rule.name if by_text else tokenizer.kind if tokenizer else "",
-        total=model.setting("vocabulary") or (tokenizer.total if tokenizer else None),
-        beta=allocation.setting("beta") if allocation else None,
-        loss=model.setting("settings", "loss", "kind") or "",
-        k=model.setting("settings", "loss", "k"),
-        half=embedding is not None and embedding != model.setting("settings", "shape", "hidden"),
-        steps=model.rows[-1]["step"],
-        parameters=model.setting("parameters"),
-        tokens_per_s=statistics.median(speeds) if speeds else None,
-        machine=(model.setting("device"), model.setting("processes")),
-        tuned=tuned,
-    )
-
-
-@dataclass(frozen=True)
-class Row:
-    """One method: the paper's numbers, this run's model, or both."""
-
-    method: str
-    printed: dict[str, Any] | None
-    run: Run | None
-
-
-def table_rows(name: str, runs: Sequence[Run]) -> list[Row]:
-    """The paper's rows of one table, each with the run of the same method, then the
-    runs of other methods.
-
-    A method is the values of the table's `match` columns. Of several runs of one the
-    table takes that of the k nearest to the paper's, then of most nearly its steps;
-    Table 1 has a line for each run of another T or kind.
-    """
-    spec = specification()[TABLES[name]]
-    runs = _comparable(name, runs)
-    runs.sort(
-        key=lambda run: (
-            abs((run.k or PAPER_K) - PAPER_K),
-            abs(run.steps - spec["steps"]),
-            run.name,
-        )
-    )
-    found: dict[tuple, Run] = {}
-    for run in runs:
-        found.setdefault(tuple(getattr(run, column) for column in spec["match"]), run)
-    rows = [
-        Row(row["method"], row, found.pop(tuple(row[column] for column in spec["match"]), None))
-        for row in printed(name)
-    ]
-    others = list(found.values())
-    if name == "xtreme":
-        known = [{row[column] for row in printed(name)} for column in ("kind", "thousands")]
-        others = [run for run in runs if run.kind not in known[0] or run.thousands not in known[1]]
-        others.sort(
-            key=lambda run: (
-                run.total or 0,
-                list(KIND_NAMES).index(run.kind),
-                run.half,
-                run.loss,
-                run.name,
-            )
-        )
-    elif name == "sampling":
-        others.sort(key=lambda run: run.loss)
-    else:
-        others.sort(key=lambda run: getattr(run, name) or 0)
-    return rows + [Row(_method(name, run), None, run) for run in others]
-
-
-def _comparable(name: str, runs: Sequence[Run]) -> list[Run]:
-    """The runs that a table compares: in Tables 2 to 4 those that differ in its own
-    variety alone.
-    """
-    if name == "xtreme":
-        usual = [run for run in runs if run.loss in ("full", "knn") and run.paper_beta]
-        return [run for run in usual if run.kind in KIND_NAMES and run.kind != "mono"]
-    wide = [run for run in runs if run.kind == "vocap" and not run.half]
-    if name == "beta":
-        full = [run for run in wide if run.loss == "full" and run.beta is not None and run.total]
-        return _most_varied(full, lambda run: run.total, lambda run: run.beta)
-    plain = [run for run in wide if run.paper_beta]
-    if name == "k":
-        plain = [run for run in plain if run.loss in ("full", "knn")]
-    return _most_varied(
-        plain, lambda run: run.tokenizer, lambda run: run.k if name == "k" else run.loss
-    )
-
-
-def _most_varied(
-    runs: list[Run], same: Callable[[Run], Any], variety: Callable[[Run], Any]
-) -> list[Run]:
-    """The runs of one value of `same` with most different values of `variety`; of
-    equals the T nearest to 500K.
-    """
-    groups: dict[Any, list[Run]] = {}
-    for run in runs:
-        groups.setdefault(same(run), []).append(run)
-
-    def order(group: list[Run]) -> tuple[int, int, str]:
-        away = abs((group[0].total or 0) - PAPER_TOTAL)
-        return -len({variety(run) for run in group}), away, group[0].tokenizer
-
-    return min(groups.values(), key=order, default=[])
-
-
-def _method(name: str, run: Run) -> str:
-    """A method that the paper does not have, as a table names it."""
-    if name == "xtreme":
-        parts = [f"{KIND_NAMES[run.kind]} {run.size}".strip()]
-        return ", ".join(parts + ["k-NN"] * (run.loss == "knn") + ["half embeddings"] * run.half)
-    if name == "sampling":
-        return LOSSES[run.loss].label if run.loss in LOSSES else run.loss
-    return f"k = {run.k}" if name == "k" else f"β = {run.beta:g}"
-
-
-def results_table(name: str, runs: Sequence[Run]) -> Table:
-    """One of Tables 1 to 4: the paper's line, then that of this run, which may be `not
-    run`.
-    """
-    rows = table_rows(name, runs)
-    spec = specification()[TABLES[name]]
-    tasks = [
-        task for task in TASKS if any(column.startswith(f"{task}_") for column in spec["columns"])
-    ]
-    baseline = _baseline(rows)
-    lines = []
-    for row in rows:
-        if row.printed is not None:
-            thousands = row.printed.get("thousands", PAPER_TOTAL / 1000)
-            fixed = {"total": int(1000 * thousands), "steps": spec["steps"], "seeds": "5"}
-            fixed |= {"origin": "the paper", "parameters_mi": row.printed.get("params_m")}
-            lines.append({**row.printed, **fixed})
-        line = {"method": row.method, "origin": "this run", "model": NOT_RUN}
-        lines.append(line if row.run is None else {**line, **_cells(row, baseline, tasks)})
-    table = specified(TABLES[name], lines)
-    if "speed" not in spec["columns"]:
-        return table
-    beside = f"to {baseline.name}" if baseline else "to a full softmax"
-    speed = (
-        " Speed: training tokens per second, in the paper relative to its rows of 1.00, in this "
-        "run relative "
-        f"{beside}, on the same device only."
-    )
-    return replace(table, caption=caption(TABLES[name]) + speed)
-
-
-def _cells(row: Row, baseline: Run | None, tasks: Sequence[str]) -> dict[str, Any]:
-    """The cells of this run's line, by column."""
-    run = row.run
-    comparable = baseline is not None and run.tokens_per_s and run.machine == baseline.machine
-    paper_k = (row.printed or {}).get("k") or PAPER_K
-    other_k = (
-        f"k = {run.k}" if run.k not in (None, paper_k) and row.method != f"k = {run.k}" else ""
-    )
-    return {
-        "model": run.name,
-        "total": run.total,
-        "steps": run.steps,
-        "seeds": run.tuned.seed_range,
-        "parameters_mi": run.parameters and run.parameters / 2**20,
-        "speed": run.tokens_per_s / baseline.tokens_per_s if comparable else None,
-        "average": None if run.tuned.missing else run.tuned.average,
-        "remarks": "; ".join(filter(None, (other_k, _remarks(tasks, run)))),
-        **{f"{task}_{metric}": score for (task, metric), score in run.tuned.scores.items()},
-    }
-
-
-def _remarks(tasks: Sequence[str], run: Run) -> str:
-    """Tasks that the paper's measure has and this run lacks."""
-    if not run.tuned.scores:
-        return "not fine-tuned"
-    absent = [TASK_NAMES[task] for task in tasks if task in run.tuned.missing]
-    return f"without {', '.join(absent)}" if absent else ""
-
-
-def _baseline(rows: Sequence[Row]) -> Run | None:
-    """The run of speed 1: that of the paper's row of speed 1, else the smallest T with
-    a full softmax.
-    """
-    timed = [row for row in rows if row.run and row.run.tokens_per_s]
-    for row in timed:
-        if row.printed is not None and row.printed.get("speed") == 1.0:
-            return row.run
-    full = [row.run for row in timed if row.run.loss == "full"]
-    return min(full, key=lambda run: (run.total or 0, run.half, run.name), default=None)
+# of this part; those from Table 5 on are the appendix's
+ITEMS = [f"Table {number}" for number in range(1, 10)]
+ITEMS[4:4] = [f"Figure {number}" for number in (2, 3, 5, 6)]
 
 
 def section(results: Results) -> Section:
@@ -346,18 +63,11 @@ def section(results: Results) -> Section:
     found = runs(results)
     tables = [results_table(name, found) for name in TABLES]
     groups, costs = group_blocks(group_scores(results, found)), cost_blocks(cost_points(results))
-    trained = [
-        table for table in tables if any(row[2] not in (None, NOT_RUN) for row in table.rows)
-    ]
-    models, study, data = (
-        [*trained, *groups, *costs],
-        correlation_blocks(results),
-        data_tables(results, found),
-    )
-    parts = {
-        "Models and scores": models,
-        "Correlation of ALP with scores": study,
-        "Data and sizes": data,
+    trained = list(filter(_names_a_model, tables))
+    parts: dict[str, Sequence[Block]] = {
+        "Models and scores": [*trained, *groups, *costs],
+        "Correlation of ALP with scores": correlation_blocks(results),
+        "Data and sizes": data_tables(results, found),
     }
     made = [block for part in parts.values() for block in part]
     blocks: list[Block] = []
@@ -365,11 +75,16 @@ def section(results: Results) -> Section:
         blocks.append(
             Text(f"Every number of “the paper” is as printed in {SOURCE}. {caption('paper')}")
         )
-    titles = " ".join(block.title for block in made if not isinstance(block, Text))
+    titles = " ".join(block.title for block in made if isinstance(block, Table | Figure))
     if absent := [item for item in ITEMS if not re.search(rf"{item}\b", titles)]:
         blocks.append(Note(f"Not in this run: {', '.join(absent)}. {caption('paper-absent')}"))
     blocks += [Fold(title, part) for title, part in parts.items() if part]
     return Section("paper", "The paper’s tables and figures, and this run’s", "The paper", blocks)
+
+
+def _names_a_model(table: Table) -> bool:
+    """Whether a line is of a model of this run."""
+    return any(row[2] not in (None, NOT_RUN) for row in table.rows)
 
 
 def correlation_blocks(results: Results) -> list[Block]:
@@ -377,10 +92,14 @@ def correlation_blocks(results: Results) -> list[Block]:
     if not results.correlation:
         return []
     found = correlations(results.correlation, results.unreached)
-    both = [one for one in found if one.rho_alp is not None and one.rho_size is not None]
+    both = [
+        (one.rho_alp, one.rho_size)
+        for one in found
+        if one.rho_alp is not None and one.rho_size is not None
+    ]
     blocks: list[Block] = []
     if both:
-        higher = sum(one.rho_alp > one.rho_size for one in both)
+        higher = sum(alp > size for alp, size in both)
         blocks.append(
             Text(
                 "In this run ALP correlates with F1 more strongly than the size of the "
@@ -391,10 +110,9 @@ def correlation_blocks(results: Results) -> list[Block]:
         )
     for task in FIGURES:
         points = [point for point in results.correlation if point.task == task]
+        own = [one for one in found if one.task == task]
         if points:
-            blocks.append(
-                _figure(results, task, points, [one for one in found if one.task == task])
-            )
+            blocks.append(_figure(results, task, points, own))
     return [*blocks, _correlations(results, found)]
 
 
@@ -408,9 +126,10 @@ def _figure(
         + (f"ρ = {one.rho_alp:.3f}" if one.rho_alp is not None else "no ρ")
         for one in found
     ).replace("-", "−")
+    codes = dict.fromkeys(point.language for point in points)
     holes = "; ".join(
-        f"{results.name(code)}: {', '.join(f'{size:,}' for size in results.unreached[code])}"
-        for code in dict.fromkeys(point.language for point in points)
+        f"{results.name(code)}: {', '.join(map('{:,}'.format, results.unreached[code]))}"
+        for code in codes
         if code in results.unreached
     )
     holes = f" Sizes that the text does not reach have no point: {holes}." if holes else ""
@@ -424,7 +143,7 @@ def _figure(
     )
 
 
-def _points(results: Results, points: Sequence[Measured]) -> alt.LayerChart:
+def _points(results: Results, points: Sequence[Measured]) -> Layers:
     """F1 against ALP, a colour and a shape a language."""
     codes = list(dict.fromkeys(point.language for point in points))
     rows = [
@@ -565,62 +284,75 @@ def group_scores(results: Results, runs: Sequence[Run]) -> list[dict[str, Any]]:
     order = {name: place for place, name in enumerate(results.tokenizers)}
     scored = [run for run in runs if run.tuned.tasks and run.paper_beta and run.total is not None]
     scored.sort(key=lambda run: (run.total, order.get(run.tokenizer, len(order)), run.name))
-
-    def alike(run: Run) -> tuple:
-        return run.total, run.loss, run.k, run.half, run.steps
-
+    first: dict[tuple[Any, ...], Run] = {}  # JOINT run
+    for run in scored:
+        if run.kind == "joint":
+            first.setdefault(_alike(run), run)
     rows = []
-    for task, measure in GROUP_MEASURES.items():
-        for vocap in scored:
-            baselines = [
-                run for run in scored if run.kind == "joint" and alike(run) == alike(vocap)
-            ]
-            if vocap.kind not in ALLOCATED or not baselines:
-                continue
-            pair = (vocap, baselines[0])
-            tables = [
-                run.tuned.tasks[task].languages if task in run.tuned.tasks else {} for run in pair
-            ]
-            for group in RESOURCES:
-                codes = [
-                    code
-                    for code in tables[0]
-                    if code in tables[1] and results.resource(code) == group
-                ]
-                if codes:
-                    means = [
-                        statistics.fmean(table[code][measure]["mean"] for code in codes)
-                        for table in tables
-                    ]
-                    row = {
-                        "key": task,
-                        "task": TASK_NAMES[task],
-                        "total": vocap.size,
-                        "resource": group,
-                    }
-                    row |= {
-                        "languages": len(codes),
-                        "codes": " ".join(codes),
-                        "gain": means[0] - means[1],
-                    }
-                    for name, run, mean in zip(("vocap", "joint"), pair, means, strict=True):
-                        row |= {name: run.name, f"{name}_score": mean}
-                    rows.append(row)
+    for task in GROUP_MEASURES:
+        for run in scored:
+            if run.kind in ALLOCATED and _alike(run) in first:
+                rows += _group_rows(results, task, run, first[_alike(run)])
     return rows
+
+
+def _alike(run: Run) -> tuple[Any, ...]:
+    """What two runs that are compared share."""
+    return run.total, run.loss, run.k, run.half, run.steps
+
+
+def _group_rows(results: Results, task: str, vocap: Run, joint: Run) -> list[dict[str, Any]]:
+    """A row for each resource group that has languages with scores of both."""
+    if task not in vocap.tuned.tasks or task not in joint.tuned.tasks:
+        return []
+    measure = GROUP_MEASURES[task]
+    own, other = vocap.tuned.tasks[task].languages, joint.tuned.tasks[task].languages
+    rows = []
+    for group in RESOURCES:
+        codes = [code for code in own if code in other and results.resource(code) == group]
+        if codes:
+            score = statistics.fmean(own[code][measure]["mean"] for code in codes)
+            against = statistics.fmean(other[code][measure]["mean"] for code in codes)
+            rows.append(
+                {
+                    "key": task,
+                    "task": TASK_NAMES[task],
+                    "total": vocap.size,
+                    "resource": group,
+                    "languages": len(codes),
+                    "codes": " ".join(codes),
+                    "gain": score - against,
+                    "vocap": vocap.name,
+                    "vocap_score": score,
+                    "joint": joint.name,
+                    "joint_score": against,
+                }
+            )
+    return rows
+
+
+def _by_task(
+    rows: list[dict[str, Any]], draw: Callable[[str, list[dict[str, Any]]], Figure], table: str
+) -> list[Block]:
+    """A figure for each task, and the table of their numbers; nothing without rows."""
+    blocks: list[Block] = []
+    for task in dict.fromkeys(row["key"] for row in rows):
+        own = [row for row in rows if row["key"] == task]
+        blocks.append(draw(task, own))
+    if rows:
+        blocks.append(specified(table, rows))
+    return blocks
 
 
 def group_blocks(rows: list[dict[str, Any]]) -> list[Block]:
     """Figure 6, one for each task, and its numbers."""
-    tasks = dict.fromkeys(row["key"] for row in rows)
-    figures = [_group_figure(task, [row for row in rows if row["key"] == task]) for task in tasks]
-    return [*figures, *([specified("paper-groups", rows)] if rows else [])]
+    return _by_task(rows, _group_figure, "paper-groups")
 
 
 def _group_figure(task: str, rows: list[dict[str, Any]]) -> Figure:
     # a row of the chart is a group, with the models' names where T has several pairs
-    pairs = Counter(
-        total for total, _, _ in {(row["total"], row["vocap"], row["joint"]) for row in rows}
-    )
+    models = {(row["total"], row["vocap"], row["joint"]) for row in rows}
+    pairs = Counter(total for total, _, _ in models)
     for row in rows:
         label = f"{row['resource']}, {row['total']}"
         row["row"] = (
@@ -640,14 +372,17 @@ def _group_figure(task: str, rows: list[dict[str, Any]]) -> Figure:
     )
 
 
-def group_chart(rows: list[dict[str, Any]]) -> alt.LayerChart:
+def group_chart(rows: list[dict[str, Any]]) -> Layers:
     """JOINT and VOCAP of each group, joined by a line."""
     ends = [
         {**row, "kind": kind, "score": row[f"{kind.lower()}_score"], "model": row[kind.lower()]}
         for row in rows
         for kind in PAIR
     ]
-    axis = {"scale": alt.Scale(zero=False, padding=20), "axis": alt.Axis(tickCount=8, grid=True)}
+    axis: dict[str, Any] = {
+        "scale": alt.Scale(zero=False, padding=20),
+        "axis": alt.Axis(tickCount=8, grid=True),
+    }
     fields = [f"{kind.lower()}_score" for kind in PAIR]
     lines, marks = joined_pairs(
         rows, ends, fields, "score", title="mean over languages (percent)", **axis
@@ -698,9 +433,7 @@ def _hours(results: Results, name: str, step: int) -> float | None:
 
 def cost_blocks(rows: list[dict[str, Any]]) -> list[Block]:
     """Figure 5, a panel a task with a line a model, and its numbers."""
-    tasks = dict.fromkeys(row["key"] for row in rows)
-    figures = [_cost_figure(task, [row for row in rows if row["key"] == task]) for task in tasks]
-    return [*figures, *([specified("paper-costs", rows)] if rows else [])]
+    return _by_task(rows, _cost_figure, "paper-costs")
 
 
 def _cost_figure(task: str, rows: list[dict[str, Any]]) -> Figure:

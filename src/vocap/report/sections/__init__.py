@@ -3,7 +3,7 @@ results.
 """
 
 from vocap.report.data.results import Results
-from vocap.report.page.blocks import Note, Section
+from vocap.report.page.blocks import Block, Note, Section
 from vocap.report.paper import section as paper
 from vocap.report.sections import allocation, comparison, corpora, models, overview, tokenizers
 
@@ -28,7 +28,14 @@ def build(results: Results) -> list[Section]:
     """Every section that has something to show, then the notes of the others under one
     heading.
     """
-    sections = [section(results) for section in ORDER]
-    made = [one for one in sections if not all(isinstance(block, Note) for block in one.blocks)]
-    notes = dict.fromkeys(note for one in sections if one not in made for note in one.blocks)
-    return [*made, Section("absent", "Not in this run", "", list(notes))] if notes else made
+    made: list[Section] = []
+    notes: dict[Block, None] = {}  # in their order, each once
+    for section in ORDER:
+        one = section(results)
+        if all(isinstance(block, Note) for block in one.blocks):
+            notes |= dict.fromkeys(one.blocks)
+        else:
+            made.append(one)
+    if notes:
+        made.append(Section("absent", "Not in this run", "", list(notes)))
+    return made

@@ -84,7 +84,9 @@ def _overview(results: Results) -> Table:
 def _warnings(entry: Allocation) -> list[Block]:
     """Notes above the sizes: the stage's warnings, and missing files."""
     found = entry.summary.get("warnings") or []
-    said = [page.text_of(warning) for warning in ([found] if isinstance(found, str) else found)]
+    if isinstance(found, str):
+        found = [found]
+    said = [page.text_of(warning) for warning in found]
     if not entry.summary:
         said.append("summary.json is missing: the optimality gap and the clipping are not known.")
     if not entry.shares:
@@ -95,12 +97,11 @@ def _warnings(entry: Allocation) -> list[Block]:
 def _sizes(results: Results) -> Table:
     """Every language's size in every allocation."""
     entries = [entry for entry in results.allocations.values() if entry.shares]
-    codes = {code for entry in entries for code in entry.sizes}
-    rows = [
-        results.about(code) | {f"size_{entry.name}": entry.sizes.get(code) for entry in entries}
-        for code in results.languages
-        if code in codes
-    ]
+    rows = []
+    for code in results.languages:
+        sizes = {f"size_{one.name}": one.sizes[code] for one in entries if code in one.sizes}
+        if sizes:
+            rows.append(results.about(code) | sizes)
     more = [Column(f"size_{entry.name}", entry.name, "number", bar=True) for entry in entries]
     return specified("sizes", rows, more)
 
@@ -168,7 +169,7 @@ def _blocks(results: Results) -> list[Block]:
         "lines to copy."
     )
     blocks: list[Block] = [Text(intro.format(page.code("vocap allocate")))]
-    if others := [one.name for one in results.computed() if one.settings.rule != "paper"]:
+    if others := [one.name for one, said in results.computed() if said.rule != "paper"]:
         blocks.append(
             Text(
                 f"The allocations of other rules ({', '.join(others)}) are shown as computed. For "
@@ -346,23 +347,23 @@ def make_explorer(results: Results) -> dict[str, Any] | None:
         "languages": languages,  # in the order of `vocap allocate`, on which ties depend
         "shown": sorted((one["code"] for one in languages), key=results.rank),
         "packed": packed,
-        "present": [
-            {
-                "name": one.name,
-                "settings": {
-                    **one.settings.model_dump(),
-                    "coverage": one.setting("coverage") or COVERAGE,
-                },
-                "sizes": one.sizes,
-                "measured": {
-                    language: {
-                        "alp": model.alp,
-                        "heldout": model.alp_heldout,
-                        "tokens": model.tokens_per_sentence,
-                    }
-                    for language, model in one.models.items()
-                },
+        "present": [_present(entry, said) for entry, said in present],
+    }
+
+
+def _present(entry: Allocation, settings: Settings) -> dict[str, Any]:
+    """An allocation of this run, which the explorer starts from or compares with."""
+    coverage = entry.setting("coverage") or COVERAGE
+    return {
+        "name": entry.name,
+        "settings": {**settings.model_dump(), "coverage": coverage},
+        "sizes": entry.sizes,
+        "measured": {
+            language: {
+                "alp": model.alp,
+                "heldout": model.alp_heldout,
+                "tokens": model.tokens_per_sentence,
             }
-            for one in present
-        ],
+            for language, model in entry.models.items()
+        },
     }

@@ -4,7 +4,7 @@ language.
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import altair as alt
 
@@ -14,7 +14,7 @@ from vocap.report.data.comparison import MEASURES, UNKNOWN_LIMIT, Size, records
 from vocap.report.data.results import Results
 from vocap.report.page import figures
 from vocap.report.page.blocks import Block, Fold, Note, Section, Text, counted, not_run
-from vocap.report.page.figures import Figure, chart, scatter, token, tooltips
+from vocap.report.page.figures import Figure, Layers, chart, scatter, token, tooltips
 from vocap.report.page.tables import Column, Table, caption, columns_of, signed, specified
 from vocap.tables.line_bits import PARTS
 
@@ -59,7 +59,8 @@ def looks(results: Results) -> dict[str, tuple[str, str]]:
     """Colour and shape of each tokenizer in every figure: those of its kind; of several
     of one T other shapes.
     """
-    found, places = {}, Counter()
+    found: dict[str, tuple[str, str]] = {}
+    places: Counter[tuple[str, int | None]] = Counter()
     for one in results.configured_tokenizers():
         kind = comparison.kind_label(results, one), comparison.asked(results, one)
         colour, shape = figures.STYLES.get(kind[0], figures.OTHER)
@@ -122,11 +123,8 @@ def _table(results: Results, found: Sequence[Size]) -> Table:
 def _one(results: Results, one: Size) -> list[Block]:
     """Charts and languages of one T, and the limits of comparison."""
     both = one.summary.parallel_tokens.count() > 1
-    axes = [
-        pair
-        for pair in (AXES if both else WITHOUT_PARALLEL)
-        if len(one.summary.dropna(subset=[*pair])) > 1
-    ]
+    planes = AXES if both else WITHOUT_PARALLEL
+    axes = [pair for pair in planes if len(one.summary.dropna(subset=[*pair])) > 1]
     charts: list[Block] = [_plane(results, one, *pair) for pair in axes]
     strips = [_strip(results, one, one.compared[0])] if one.compared else []
     more = [*charts[1:], *(Text(against(results, one, name)) for name in one.compared)]
@@ -138,7 +136,8 @@ def _one(results: Results, one: Size) -> list[Block]:
 
 def _plane(results: Results, one: Size, across: str, up: str) -> Figure:
     """Two measures of every tokenizer."""
-    x, y = (next(measure for measure in MEASURES if measure.key == key) for key in (across, up))
+    measures = {measure.key: measure for measure in MEASURES}
+    x, y = measures[across], measures[up]
     summary = one.summary.dropna(subset=[across, up])
     rows = [
         {
@@ -188,7 +187,7 @@ def _strip(results: Results, one: Size, name: str) -> Figure:
     )
 
 
-def strip(results: Results, one: Size, name: str) -> alt.LayerChart:
+def strip(results: Results, one: Size, name: str) -> Layers:
     """A row for each resource group, dots that would cover each other in lanes above
     and below its middle.
     """
@@ -223,14 +222,14 @@ def strip(results: Results, one: Size, name: str) -> alt.LayerChart:
     scale = alt.Scale(domain=[low - extent / 12, high + extent / 12], nice=False)
     title = [f"{name} − {one.reference}", f"percent of each language’s ALP under {one.reference}"]
     reach = max(4, *(abs(row["lane"]) + 1 for row in rows))
-    place = {
+    position: dict[str, Any] = {
         "x": alt.X("percent:Q", title=title, scale=scale, axis=alt.Axis(tickCount=8)),
         "y": alt.Y("group:N", sort=groups, title=None, axis=alt.Axis(labelFontSize=12, grid=True)),
         "yOffset": alt.YOffset("lane:Q", scale=alt.Scale(domain=[-reach, reach])),
     }
     numbers = {"alp": f",.2f|ALP, {name}", "other": f",.2f|ALP, {one.reference}"}
     tooltip = tooltips(language="", code="", percent="+.2f", nats="+,.2f", **numbers)
-    look = {
+    look: dict[str, Any] = {
         "color": figures.group_color(groups, legend=False),
         "shape": figures.group_shape(groups, legend=False),
     }
@@ -241,14 +240,15 @@ def strip(results: Results, one: Size, name: str) -> alt.LayerChart:
     )
     layers = [
         chart([{"zero": 0}]).mark_rule(color=token("muted")).encode(x="zero:Q"),
-        ticks.encode(**place, tooltip=tooltips(group="", percent="+.3f|mean")),
+        ticks.encode(**position, tooltip=tooltips(group="", percent="+.3f|mean")),
         chart(rows)
         .mark_point(filled=True, size=52, opacity=1)
-        .encode(**place, **look, tooltip=tooltip),
+        .encode(**position, **look, tooltip=tooltip),
     ]
-    for align, dx in (("right", -8), ("left", 8)):
+    sides: dict[Literal["right", "left"], int] = {"right": -8, "left": 8}
+    for align, dx in sides.items():
         edges = chart([row for row in rows if row["align"] == align])
-        layers.append(edges.mark_text(align=align, dx=dx).encode(**place, text="code:N"))
+        layers.append(edges.mark_text(align=align, dx=dx).encode(**position, text="code:N"))
     return alt.layer(*layers).properties(width=figures.WIDTH, height=90 * len(groups))
 
 
@@ -356,11 +356,11 @@ def _figure_4(results: Results, found: Sequence[Size]) -> list[Block]:
     return [Fold("The paper’s Figure 4: VOCAP and JOINT by resource group", [figure])]
 
 
-def group_means(rows: list[dict[str, Any]]) -> alt.LayerChart:
+def group_means(rows: list[dict[str, Any]]) -> Layers:
     """JOINT's and VOCAP's mean ALP of each row, joined by a line."""
     values = [row[key] for row in rows for key in ("vocap", "joint")]
     pad = 0.08 * (max(values) - min(values) or 1)
-    axis = {
+    axis: dict[str, Any] = {
         "scale": alt.Scale(
             domain=[min(values) - pad, max(values) + 2.2 * pad], nice=False, zero=False
         ),

@@ -80,8 +80,10 @@ def little_text(results: Results) -> Rows:
     """Languages of the run without text (`kept` is 0), or with a remark of the corpora
     stage: the `reason`.
     """
-    rows = []
-    for code in results.languages if results.corpora else ():
+    rows: Rows = []
+    if not results.corpora:
+        return rows
+    for code in results.languages:
         stats = results.corpora.get(
             code, {"missing": "no stats.json: the corpora stage has not finished it"}
         )
@@ -205,10 +207,9 @@ def _first_choice(results: Results) -> list[str]:
     trained = [code for code in results.languages if results.trained(code)]
     if len(trained) <= 6:
         return trained
-    members = (
-        [code for code in trained if results.resource(code) == group] for group in results.groups()
-    )
-    first = [code for group in members for code in group[:2]]
+    first: list[str] = []
+    for group in results.groups():
+        first += [code for code in trained if results.resource(code) == group][:2]
     return [code for code in PAPER_FIGURE if code in trained] or first
 
 
@@ -246,15 +247,19 @@ def curve_rows(results: Results) -> Rows:
     rows = []
     for code in results.curves:
         points = results.trained(code)
-        found = outline(points)
+        if (found := outline(points)) is None:
+            continue
         for point in points:
-            row = {
+            # every size that was trained has an ALP
+            assert point.alp is not None and points[0].alp is not None
+            row: dict[str, Any] = {
                 "l": code,
                 "s": point.size,
                 "a": round(point.alp, 2),
                 "a0": round(points[0].alp, 2),
+                "n": results.name(code),
+                "group": results.resource(code),
             }
-            row |= {"n": results.name(code), "group": results.resource(code)}
             if point.alp_heldout is not None:
                 row["h"] = round(point.alp_heldout, 2)
                 row["h0"] = round(points[0].alp_heldout or point.alp_heldout, 2)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import altair as alt
 import numpy as np
 from pydantic import ValidationError
 
@@ -24,7 +23,7 @@ from vocap.report.page.blocks import (
     not_run,
     without_results,
 )
-from vocap.report.page.figures import Figure, line_chart, tooltips
+from vocap.report.page.figures import Figure, Layers, line_chart, tooltips
 from vocap.report.page.tables import Column, Table, caption, specified
 from vocap.report.paper import METRIC_NAMES, TASK_NAMES
 from vocap.size.forecast import STAGES, STEP, Forecast, ModelCosts, cheapest, forecast, limit
@@ -110,26 +109,21 @@ def _size(results: Results, curve: SizeCurve) -> list[Block]:
     costs = [
         {"model": model, **vars(row)} for model, found in curve.forecasts.items() for row in found
     ]
-    languages = [
-        results.about(code)
-        | {
-            f"tokens_per_byte_{total}": found[code].tokens_per_byte
-            for total, found in curve.sizes.items()
-        }
-        for code in sorted(next(iter(curve.sizes.values())), key=results.rank)
-    ]
-    totals = [
-        Column(f"tokens_per_byte_{total}", f"T = {total:,}", "number", 4) for total in curve.sizes
-    ]
+    totals = {total: f"tokens_per_byte_{total}" for total in curve.sizes}
+    languages = []
+    for code in sorted(next(iter(curve.sizes.values())), key=results.rank):
+        tokens = {key: curve.sizes[total][code].tokens_per_byte for total, key in totals.items()}
+        languages.append(results.about(code) | tokens)
+    more = [Column(key, f"T = {total:,}", "number", 4) for total, key in totals.items()]
     return [
         specified("size-models", least, of=name, step=STEP),
         Fold("Operations by T", [figure]),
         specified("size-costs", costs, of=name, step=STEP, about=about),
-        specified("size-languages", languages, totals, of=name),
+        specified("size-languages", languages, more, of=name),
     ]
 
 
-def _chart(curve: SizeCurve) -> alt.LayerChart:
+def _chart(curve: SizeCurve) -> Layers:
     rows = []
     for model, found in curve.forecasts.items():
         least = cheapest(found).training_mflop_per_byte
@@ -233,7 +227,9 @@ def _pretraining(results: Results, models: list[Model]) -> list[Block]:
             f"{model.name} ({model.loss}, {model.rows[-1]['step']:,} steps)" for model in sampled
         )
         folded.append(Text(caption("models-sampled", models=", ".join(names))))
-    return [*blocks, *([Fold("Exact loss over steps and over time", folded)] if folded else [])]
+    if folded:
+        blocks.append(Fold("Exact loss over steps and over time", folded))
+    return blocks
 
 
 def code_lengths(models: Sequence[Model]) -> list[Block]:
@@ -254,16 +250,12 @@ def code_lengths(models: Sequence[Model]) -> list[Block]:
     for part in PARTS:
         # languages that all have
         found = [model.bits.get(part, {}) for group in own.values() for model in group]
-        shared = [code for code in (found[0] if found else ()) if all(code in one for one in found)]
-        lines = {
-            name: {code: np.mean([model.bits[part][code] for model in group], 0) for code in shared}
-            for name, group in own.items()
-        }
+        shared = list(found[0]) if found else []
+        for one in found:
+            shared = [code for code in shared if code in one]
+        lines = {name: _mean_lengths(group, part, shared) for name, group in own.items()}
         for name, (bits, low, high) in paired_differences(lines).items():
-            each = [
-                np.mean([bits_per_byte(model.bits[part][code]) for code in shared])
-                for model in own[name]
-            ]
+            each = [_mean_bits(model.bits[part], shared) for model in own[name]]
             rows.append(
                 {
                     "tokenizer": own[name][0].setting("tokenizer"),
@@ -277,6 +269,20 @@ def code_lengths(models: Sequence[Model]) -> list[Block]:
                 }
             )
     return [specified("models-causal", rows)] if rows else []
+
+
+def _mean_lengths(models: Sequence[Model], part: str, languages: Sequence[str]) -> dict[str, Any]:
+    """The code lengths of every line, the mean of the models, by language."""
+    means = {}
+    for code in languages:
+        lengths = [model.bits[part][code] for model in models]
+        means[code] = np.mean(lengths, 0)
+    return means
+
+
+def _mean_bits(lengths: dict[str, Any], languages: Sequence[str]) -> float:
+    """Bits per byte, the mean of the languages."""
+    return float(np.mean([bits_per_byte(lengths[code]) for code in languages]))
 
 
 def curve_rows(models: Sequence[Model]) -> list[dict[str, Any]]:
@@ -390,9 +396,8 @@ def _finetuning(results: Results, models: list[Finetuned]) -> list[Block]:
             Note(f"{'; '.join(sorted(tested))}: that file is part of the score, as in the paper.")
         )
     asked = results.section("finetuning").get("tasks") or list(TASKS)
-    tasks = [
-        task for task in TASKS if task in asked or any(task in model.tasks for model in models)
-    ]
+    tuned = {task for model in models for task in model.tasks}
+    tasks = [task for task in TASKS if task in asked or task in tuned]
     absent = results.absent("finetuning", results.finetuned)
     tables = [
         _scores(models, absent, tasks),
@@ -443,6 +448,7 @@ def _choices(models: list[Finetuned], tasks: list[str]) -> Table:
     rows = []
     for model in models:
         for task in tasks:
+            row: dict[str, Any]
             row = {"model": model.name, "task": TASK_NAMES[task], "chosen_by": NOT_RUN}
             if task in model.tasks:
                 said = model.tasks[task].selection
@@ -462,11 +468,8 @@ def _scores_by_language(results: Results, models: list[Finetuned], tasks: list[s
         tables = {
             model.name: model.tasks[task].languages for model in models if task in model.tasks
         }
-        codes = [
-            code
-            for code in TASKS[task].languages
-            if any(code in table for table in tables.values())
-        ]
+        tested = {code for table in tables.values() for code in table}
+        codes = [code for code in TASKS[task].languages if code in tested]
         for metric in TASKS[task].metrics:
             about = {"task": TASK_NAMES[task], "metric": METRIC_NAMES[metric]}
             for code in codes:

@@ -2,7 +2,8 @@
 to load; the settings.
 """
 
-from itertools import accumulate
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
 
 from markupsafe import Markup
 
@@ -17,7 +18,7 @@ from vocap.report.data.comparison import (
     sizes,
     text_facts,
 )
-from vocap.report.data.results import Results, Sentence
+from vocap.report.data.results import Results, Sentence, Stretch
 from vocap.report.page.blocks import (
     Block,
     Code,
@@ -89,9 +90,8 @@ def _taken(results: Results, one: Size) -> list[Block]:
         return blocks
     best = []
     for measure in sorted(MEASURES, key=lambda measure: measure.first):
-        for regime, names in (
-            one.regimes.items() if measure.by_regime else [("", list(one.summary.index))]
-        ):
+        groups = one.regimes if measure.by_regime else {"": list(one.summary.index)}
+        for regime, names in groups.items():
             values = one.summary[measure.key][names].dropna()
             if len(values) < 2 or not measure.first or regime == ELSEWHERE:
                 continue
@@ -124,8 +124,8 @@ def _uses(one: Size) -> list[tuple[str, str]]:
     """The tokenizer to take for each use, with the figures of this run that say so."""
     own, best = one.summary[one.summary.own], one.best
     # the first choice, and those with as few bits
-    level = [name for name in one.level if name != best]
-    level = f"; {listed(level)} within 1 %, with more tokens" if level else ""
+    near = [name for name in one.level if name != best]
+    level = f"; {listed(near)} within 1 %, with more tokens" if near else ""
     uses = [
         (
             "For an encoder",
@@ -224,14 +224,10 @@ def _cuts(results: Results) -> list[Block]:
     if not results.sentences:
         return []
     names = front_page(results)
-    sentences = [
-        (
-            results.name(one.language),
-            one.language,
-            [_cut(name, one, place) for place, name in enumerate(names)],
-        )
-        for one in results.sentences
-    ]
+    sentences = []
+    for one in results.sentences:
+        cuts = [_cut(name, one, place) for place, name in enumerate(names)]
+        sentences.append((results.name(one.language), one.language, cuts))
     marked = "; underlined are tokens that the other does not have there" if len(names) > 1 else ""
     said = (
         f"A typical held-out line of each of {counted(len(sentences), 'language')}, segmented by "
@@ -245,15 +241,23 @@ def _cut(name: str, sentence: Sentence, place: int) -> tuple[str, int, list[tupl
     """Stretches with their classes: `d` where another tokenizer has no such token, `u`
     for <unk>.
     """
-    ends = [list(accumulate(len(text) for text, _ in cut)) for cut, _ in sentence.cuts]
-    spans = [list(zip([0, *cut], cut, strict=False)) for cut in ends]
+    spans = [_spans(cut) for cut, _ in sentence.cuts]
     others = [set(found) for k, found in enumerate(spans) if k != place]
     cut, tokens = sentence.cuts[place]
     stretches = []
     for (text, unknown), span in zip(cut, spans[place], strict=True):
-        marks = ["d"] * any(span not in other for other in others) + ["u"] * unknown
+        marks = []
+        if any(span not in other for other in others):
+            marks.append("d")
+        if unknown:
+            marks.append("u")
         stretches.append((text, " ".join(marks)))
     return name, tokens, stretches
+
+
+def _spans(cut: Sequence[Stretch]) -> list[tuple[int, int]]:
+    """Begin and end of each stretch in its line."""
+    return list(pairwise(accumulate((len(text) for text, _ in cut), initial=0)))
 
 
 def _counts(results: Results) -> list[tuple[str, str]]:
@@ -270,8 +274,7 @@ def _counts(results: Results) -> list[tuple[str, str]]:
         ("Allocations", results.allocations, f"{len(results.allocations)}{of}"),
         ("Tokenizers", results.tokenizers, f"{len(results.tokenizers)}"),
     ]
-    facts = [(name, said if there else "not run") for name, there, said in counts]
-    return facts
+    return [(name, said if there else "not run") for name, there, said in counts]
 
 
 def _warnings(results: Results) -> list[Note]:

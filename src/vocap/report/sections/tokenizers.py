@@ -71,9 +71,9 @@ def _made(results: Results) -> Table:
         }
         row["total"] = tokenizer.total
         row["weights"] = weights(tokenizer)
-        row["remark"] = (
-            "a sample of the lines" if text.get("sample") else "" if text else "text not stated"
-        )
+        row["remark"] = "" if text else "text not stated"
+        if text.get("sample"):
+            row["remark"] = "a sample of the lines"
         rule = find(description, "settings", "scores")  # its name; "scores" explains it
         row["scores"] = str(rule or description.get("scores") or "")
         rows.append(row)
@@ -96,8 +96,9 @@ def _checks(results: Results) -> list[Block]:
         if known:
             row |= _shares(results, known, "lines", "")
             of = [results.lines(one["language"]) for one in known]
+            counts = [lines for lines in of if lines is not None]
             row |= {
-                "of": None if None in of else sum(of),
+                "of": sum(counts) if len(counts) == len(of) else None,
                 "different": row["lines"] - row["identical"],
             }
         rows.append(row)
@@ -132,7 +133,8 @@ def _shares(
     """
     if not rows:
         return {}
-    lines, identical = (sum(row[key] or 0 for row in rows) for key in (counted, "identical"))
+    lines = sum(row[counted] or 0 for row in rows)
+    identical = sum(row["identical"] or 0 for row in rows)
     worst = min(rows, key=lambda row: (row["share"], row["language"]))
     found = {counted: lines, "identical": identical, "share": identical / lines if lines else None}
     found |= {"worst_share": worst["share"], "example": worst["example"]}
@@ -182,9 +184,11 @@ def _unknown(results: Results, tokenizer: Tokenizer) -> Table:
     rows = sorted(
         tokenizer.unknown, key=lambda row: (-int(row["count"]), row["language"], row["character"])
     )
-    shown = ({"character": visible(row["character"]), "count": int(row["count"])} for row in rows)
-    rows = [results.about(row["language"]) | cells for row, cells in zip(rows, shown, strict=True)]
-    return specified("unknown", rows, of=tokenizer.name)
+    cells = []
+    for row in rows:
+        shown = {"character": visible(row["character"]), "count": int(row["count"])}
+        cells.append(results.about(row["language"]) | shown)
+    return specified("unknown", cells, of=tokenizer.name)
 
 
 def segmentation(results: Results) -> Section:
@@ -201,7 +205,7 @@ def segmentation(results: Results) -> Section:
             )
         )
     for place, diff in enumerate(results.diffs):
-        part = [_sentence(diff), *_diff_tables(results, diff)]
+        part: list[Block] = [_sentence(diff), *_diff_tables(results, diff)]
         blocks += part if place == 0 else [Fold(f"{diff.b} against {diff.a}", part)]
     return Section("segmentation", "Differences in segmentation", "Segmentation", blocks)
 
@@ -227,12 +231,10 @@ def _diff_tables(results: Results, diff: Diff) -> list[Table]:
     pieces += [row | {"only_in": diff.b, "uses": row["uses_b"]} for row in diff.only_b]
     pieces.sort(key=lambda row: (-row["uses"], row["piece"]))
     named = {"words": diff.words, "examples": examples, "languages": diff.languages}
-    rows = {
-        name: [row | results.about(row["language"]) for row in found]
-        for name, found in named.items()
-    }
-    rows["pieces"] = pieces
+    for name, found in named.items():
+        named[name] = [row | results.about(row["language"]) for row in found]
+    named["pieces"] = pieces
     return [
         specified(f"diff-{name}", found, of=diff.name, a=diff.a, b=diff.b)
-        for name, found in rows.items()
+        for name, found in named.items()
     ]
