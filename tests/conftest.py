@@ -50,6 +50,7 @@ SLOW = {
     "test_extensions.py",
     "test_extras.py",
     "test_interruption.py",
+    "text_files/test_one_reader.py",
     "text_files/test_parquet.py",
     "tokenizer_files/test_export.py",
     "tokenizers/test_fitting.py",

@@ -165,7 +165,7 @@ def test_heldout_lines_of_the_user(tokenizer, tmp_path):
     assert told["heldout"]["lines"] == 3
     assert told["heldout"]["bytes"] == sum(len(line.encode()) for line in lines[:3])
     heldout.write_bytes(b"gut\nschlecht \xff\n")
-    with pytest.raises(VocapError, match=r"heldout\.txt:2: not UTF-8"):
+    with pytest.raises(VocapError, match=r"heldout\.txt: not UTF-8: 1 of 2 lines"):
         tokenize_language("de", [str(train)], Layout(), heldout, model, tmp_path / "de", 64)
 
 

@@ -142,8 +142,8 @@ def test_a_size_that_cannot_be(size):
 
 def test_errors_while_reading_are_raised_unchanged(tmp_path):
     bad = tmp_path / "bad.txt"
-    bad.write_bytes(b"a fine line\n" * 3 + b"a \xff line\n")
-    with pytest.raises(VocapError, match=r"bad\.txt, line 4: not UTF-8"):
+    bad.write_bytes(b"a fine line\n" * 3 + b"a \xff line\n" * 2)
+    with pytest.raises(VocapError, match=r"bad\.txt: not UTF-8: 2 of 5 lines"):
         train(bad, 10)
     with pytest.raises(VocapError, match=r"none\.txt: no such file"):
         train(tmp_path / "none.txt", 10)

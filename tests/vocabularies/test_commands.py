@@ -104,7 +104,7 @@ def test_a_language_without_text(corpus, tmp_path):
     ("options", "status", "words"),
     [
         ({"size": 200, "heldout": "none.txt"}, 1, "none.txt: no such file"),
-        ({"size": 200, "heldout": "latin1.txt"}, 1, "latin1.txt, line 2: not UTF-8"),
+        ({"size": 200, "heldout": "latin1.txt"}, 1, "latin1.txt: not UTF-8: 1 of 2 lines"),
         ({"size": 0}, 2, "size 0"),
     ],
 )

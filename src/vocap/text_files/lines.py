@@ -361,12 +361,12 @@ def decoded(file: LineFile, aligned: bool = False) -> Iterator[list[str]]:
             yield lines
     check_encoding(file, read, dropped, with_nul)
     if dropped:
-        _warn(file.path, read, dropped, first, aligned)
+        _warn(file.path, read, dropped, first)
 
 
 def check_encoding(file: LineFile, read: int, invalid: int, with_nul: int) -> None:
-    """Raise VocapError for a file of whose lines more than a tenth are invalid, as
-    stored: those of JSON may also hold what is no text as an escape.
+    """Raise VocapError for a file of whose lines more than a tenth are invalid, as they
+    are stored: an escape in JSON that is no text is no fault of the encoding.
     """
     if file.undecoded is not None:
         invalid, with_nul = file.undecoded, 0
@@ -382,12 +382,9 @@ def check_encoding(file: LineFile, read: int, invalid: int, with_nul: int) -> No
 
 
 @cache  # once for each file, however often it is read
-def _warn(path: str | Path, read: int, invalid: int, first: int, aligned: bool) -> None:
+def _warn(path: str | Path, read: int, invalid: int, first: int) -> None:
     log.warning(
-        "%s: %s of %s lines are not UTF-8 or hold a NUL, and %s; the first is line %s of the text",
-        path,
-        f"{invalid:,}",
-        f"{read:,}",
-        "count as gaps, without a translation" if aligned else "were dropped",
-        f"{first:,}",
-    )
+        "%s: %s of %s lines are not UTF-8 or hold a NUL, and are left out (of aligned text: gaps); "
+        "the first is line %s of the text",
+        path, f"{invalid:,}", f"{read:,}", f"{first:,}",
+    )  # fmt: skip

@@ -205,6 +205,7 @@ class TextFile(LineFile):
                     f"{self.path}: no column of text {self.layout.field!r}; columns of text: "
                     f"{known}"
                 )
+            self.undecoded = 0 if columns[self.layout.field] else None  # text is UTF-8 there
             self.size, rows = os.path.getsize(self.path), 0
             for batch in file.iter_batches(
                 PARQUET_ROWS, columns=[self.layout.field], use_threads=False

@@ -354,8 +354,8 @@ def as_text(rows: Sequence[dict], texts: Texts, parallel: str | None) -> str:
 @click.option(
     "--parallel",
     metavar="PATTERN",
-    help="Line-aligned files with {lang} in their path (.xz, .gz, .zst too); an empty line: no "
-    "translation.",
+    help="Line-aligned files with {lang} in their path (.xz, .gz, .zst too; of .jsonl, .tsv and "
+    ".parquet each record is a line); an empty line: no translation.",
 )
 @click.option(
     "--gates", is_flag=True, help="Check what breaks in use: pass or fail, with an example."
