@@ -139,7 +139,7 @@ class Adaptable(Protocol):
                 "than %s, are left out: %s"
             )
             named = ", ".join(sorted(scripts))
-            log.warning(says, self.path, len(left_out), named, listed(left_out, separator=" "))
+            log.info(says, self.path, len(left_out), named, listed(left_out, separator=" "))
 
     def write(self, folder: Path, out: Path, kind: str, settings: Mapping, facts: Mapping) -> str:
         """Write tokenizer, tables, description and export to `folder`, which becomes

@@ -197,14 +197,15 @@ def write_trimmed(
     # choose, with and without held-out text
     owned = {piece for piece, codes in owners.items() if not files.keys().isdisjoint(codes)}
     limits = (owned, settings["min_count"], settings["all_characters"])
-    choice = source.choose(*uses, *limits)
+    choice = source.choose(uses[0], uses[1], *limits)
     foreseen = source.choose(uses[0], np.zeros_like(uses[1]), *limits).reasons
     # cut and compare
     after = source.cut_to(choice, owners)
     checks = compare_texts(source, after, files, foreseen)
+    pieces = [piece or "" for piece in after.encoder.pieces]
     ids = [
         (source.ids.get(piece), new, name, choice.reasons.get(piece, Reason.SPECIAL))
-        for new, (piece, name) in enumerate(zip(after.encoder.pieces, after.names, strict=True))
+        for new, (piece, name) in enumerate(zip(pieces, after.names, strict=True))
     ]
     # write
     kept_for = {
@@ -217,7 +218,7 @@ def write_trimmed(
         "lines_compared": sum(found.lines for found in checks.values()),
         "lines_identical": sum(found.identical for found in checks.values()),
     }
-    origins = [[old] for old, *_ in ids]
+    origins = [[old] for old, *_ in ids if old is not None]  # all, where there is a model
     write_adapted(out, after, "trimmed", settings, ids, checks, facts, model, origins)
     return _trimmed(checks, facts), len(ids)
 
@@ -338,17 +339,15 @@ def compare_texts(
         {piece: new for new, piece in enumerate(after.encoder.pieces)},
     )
     renamed = [number.get(piece, -1) for piece in pieces]
-    surprising = (
-        None
-        if foreseen is None
-        else {old for old, piece in enumerate(pieces) if piece not in foreseen}
-    )
+    surprising = {
+        old for old, piece in enumerate(pieces) if foreseen is not None and piece not in foreseen
+    }
     checks = {}
     for code, part, path in (
         (code, *entry) for code, parts in texts.items() for entry in parts.items()
     ):
         check = checks[code, part] = Check()
-        if surprising is not None and part == "heldout":
+        if foreseen is not None and part == "heldout":
             check.unforeseen = 0
         for lines in named_texts.read_sentences(path):
             check.lines += len(lines)
