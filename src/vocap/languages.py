@@ -10,6 +10,12 @@ from vocap.files.io import read_tsv
 
 COLUMNS = ("language", "name", "script", "resource")
 RESOURCES = ("low", "mid", "high")  # the paper's groups, by size on CommonCrawl
+UNICODE_SCRIPTS = {  # of the letters, where ISO 15924 has one name for several scripts
+    "Jpan": ("Hira", "Kana", "Hani"),
+    "Kore": ("Hang", "Hani"),
+    "Hans": ("Hani",),
+    "Hant": ("Hani",),
+}
 # groups of text that is no natural language; `languages: all` is without them
 DOMAINS = (
     "code",

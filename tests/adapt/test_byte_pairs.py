@@ -377,9 +377,9 @@ def test_both_outputs_are_tokenizers_of_transformers(root, tmp_path):
         "--max-words=0",
     )
     run(trim, tmp_path / "more", *corpora, "--languages=ka", "-o", tmp_path / "again")
-    first = (tmp_path / "again/tokenizer.json").read_bytes()
-    run(trim, tmp_path / "more", *corpora, "--languages=ka", "-o", tmp_path / "again")
-    assert (tmp_path / "again/tokenizer.json").read_bytes() == first
+    run(trim, tmp_path / "more", *corpora, "--languages=ka", "-o", tmp_path / "once more")
+    one, other = (tmp_path / name / "tokenizer.json" for name in ("again", "once more"))
+    assert one.read_bytes() == other.read_bytes()
 
 
 def gpt(rows, end):

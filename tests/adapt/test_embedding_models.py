@@ -102,6 +102,11 @@ def test_sentence_embeddings_stay(root, tmp_path, kind):
     texts = [f"--text={language}={root / language}.txt" for language in ("en", "ka")]
     shown = run(trim, folder, *texts, "--only-used", "--model", folder, "-o", out)
     assert "all the same" in shown
+    sizes = [sizes_of(place) for place in (folder, out / "model")]
+    assert (
+        "model: {:,} to {:,} parameters, of them embeddings {:,} to {:,}; weights {:,.2f} to "
+        "{:,.2f} MB".format(*(side[place] for place in range(3) for side in sizes))
+    ) in shown
 
     renamed = {int(row["old"]): int(row["new"]) for row in read_tsv(out / "ids.tsv")}
     assert len(renamed) < total
@@ -120,6 +125,16 @@ def test_sentence_embeddings_stay(root, tmp_path, kind):
         assert batch["input_ids"].tolist() == [[renamed[number] for number in row] for row in ids]
         before = embed(old, {"input_ids": torch.tensor(ids), "attention_mask": torch.tensor(masks)})
         torch.testing.assert_close(embed(new, batch), before, rtol=1e-6, atol=1e-6)
+
+
+def sizes_of(folder):
+    """Numbers of all weights and of the embeddings of ids in a file; its MB."""
+    from safetensors.numpy import load_file
+
+    weights = load_file(folder / "model.safetensors")
+    table = weights["embeddings.word_embeddings.weight"].size
+    size = (folder / "model.safetensors").stat().st_size / 1e6
+    return sum(one.size for one in weights.values()), table, size
 
 
 def pooling(kind):

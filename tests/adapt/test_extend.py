@@ -2,15 +2,17 @@
 training, the model follows.
 """
 
+import json
 import logging
 import shutil
+import unicodedata
 
 import pytest
 from sentencepiece import SentencePieceProcessor, sentencepiece_model_pb2
 
 from tests.commands import run
 from tests.made_text import write_lines
-from tests.tokenizers.factories import make_lines
+from tests.tokenizers.factories import byte_tokenizer, make_lines
 from vocap.adapt.commands import extend, trim
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import read_tsv
@@ -124,8 +126,6 @@ def test_the_new_pieces_are_of_sentencepieces_own_training(root, extended):
     """The smallest size, within 6 %, that brings as many; clipped pieces have the
     lowest scores.
     """
-    import json
-
     size = json.loads((extended / "description.json").read_text())["size"]
     known = {
         entry.piece for entry in read_model(root / "tokenizers/old/sentencepiece.model").pieces
@@ -344,6 +344,88 @@ def test_after_trim_only_the_languages_that_are_left_are_compared(root, tmp_path
     words = ["--language=ka", "--pieces=30", "--languages=en"]
     run(extend, tmp_path / "two", *corpora, *words, "-o", tmp_path / "named")
     assert {row["language"] for row in rows(tmp_path / "named/comparison.tsv")} == {"en", "ka"}
+
+
+def test_files_of_other_languages_are_measured(root, tmp_path):
+    lone = tmp_path / "n=1.model"
+    shutil.copy(root / "tokenizers/old/sentencepiece.model", lone)
+    own = tmp_path / "runs/n=1.txt"
+    write_lines(own, lines_of(root, NEW, "train"))
+    parts = {code: root / "corpora" / code for code in ("en", "ka", NEW)}
+    words = (extend, lone, f"--language={NEW}", "--pieces=30")
+    others = ("--text", f"en={parts['en']}/train.txt", "--heldout", f"ka={parts['ka']}/heldout.txt")
+    for name, given in (
+        ("plain", ("--train", own, "--heldout", parts[NEW] / "heldout.txt")),
+        ("named", ("--text", f"{NEW}={own}", "--heldout", f"{NEW}={parts[NEW]}/heldout.txt")),
+    ):
+        shown = run(*words, *given, *others, "-o", tmp_path / name)
+        assert "2 other languages: " in shown
+        found = {(row["language"], row["part"]) for row in rows(tmp_path / name / "comparison.tsv")}
+        assert found == {(NEW, "train"), (NEW, "heldout"), ("en", "text"), ("ka", "heldout")}
+    for name in ("sentencepiece.model", "comparison.tsv"):
+        assert (tmp_path / "plain" / name).read_bytes() == (tmp_path / "named" / name).read_bytes()
+    corpora = ("--corpora", root / "corpora")
+    run(*words, *corpora, *others[:2], "-o", tmp_path / "both")
+    found = {(row["language"], row["part"]) for row in rows(tmp_path / "both/comparison.tsv")}
+    assert found == {(NEW, "train"), (NEW, "heldout"), ("en", "text"), ("ka", "heldout")}
+    for given, message in (
+        ((f"--text={own}", *others, "--languages=ka"), "--text en=.*is not among --languages"),
+        ((f"--text={own}", f"--text={own}"), f"{NEW} has .* already"),
+        ((f"--text={own}", "--languages=ka"), "no text: give --text LANG=FILE"),
+        ((*others,), f"no text of {NEW}: give --text FILE"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            run(*words, *given, "-o", tmp_path / "out")
+
+
+def is_georgian_letter(character):
+    return unicodedata.name(character, "").startswith("GEORGIAN")
+
+
+@pytest.mark.parametrize("kind", ["unigram", "bytes"])
+def test_pieces_of_stars_digits_and_other_scripts_are_left_out(root, tmp_path, caplog, kind):
+    caplog.set_level(logging.INFO)
+    old = root / "tokenizers/old"
+    if kind == "bytes":
+        old = tmp_path / "old"
+        old.mkdir()
+        byte_tokenizer(lines_of(root, "en", "train"), size=500).save(str(old / "tokenizer.json"))
+    junk = ["*" * 15, "1,000", "COVID", "привет", "2565", "…"]
+    text = write_lines(
+        tmp_path / "ka.txt",
+        [
+            f"{line} {junk[number % 6]} {junk[number % 5]} 10ა1ბ"
+            for number, line in enumerate(make_lines("ka", 400, seed=3))
+        ],
+    )
+    words = ("--language=ka", f"--text={text}", "--pieces=50", "--languages=en")
+    run(extend, old, *words, "--corpora", root / "corpora", "-o", tmp_path / "out")
+    added = [row["piece"] for row in rows(tmp_path / "out/additions.tsv")]
+    assert len(added) == 50
+    pieces = [piece for piece in added if "\\x" not in piece]  # whole characters
+    others = [piece for piece in pieces if not any(map(is_georgian_letter, piece))]
+    needed = ["10", "\u258110"] if kind == "bytes" else []  # parts of 10ა
+    assert all(len(piece) == 1 or piece in needed for piece in others), others
+    assert not any(character.isalpha() for piece in others for character in piece)
+    assert not any(
+        character.isalpha() and not is_georgian_letter(character)
+        for piece in pieces
+        for character in piece
+    )
+    assert "of other scripts than Geor, are left out" in caplog.text
+    assert json.loads((tmp_path / "out/description.json").read_text())["not_own_text"] > 0
+
+
+def test_code_and_text_in_another_script_keep_their_pieces(root, tmp_path):
+    old = root / "tokenizers/old"
+    code = write_lines(tmp_path / "code.txt", [*["x() == []:", "y == ()"] * 300, *new_lines(50)])
+    latin = write_lines(tmp_path / "latin.txt", new_lines(300))
+    for language, text in (("python", code), ("ru", latin)):
+        words = (f"--language={language}", f"--text={text}", "--pieces=40", "--languages=en")
+        run(extend, old, *words, "-o", tmp_path / language)
+        assert len(rows(tmp_path / language / "additions.tsv")) > 5
+        description = json.loads((tmp_path / language / "description.json").read_text())
+        assert description["not_own_text"] == 0
 
 
 def test_a_bad_call_leaves_nothing(root, tmp_path):

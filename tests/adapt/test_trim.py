@@ -17,7 +17,7 @@ from transformers import AutoTokenizer
 from tests.commands import run
 from tests.made_text import write_lines
 from tests.tokenizers.factories import make_lines, trained_normalizer
-from vocap.adapt.commands import trim
+from vocap.adapt.commands import extend, trim
 from vocap.adapt.unigram_tokenizer import UnigramTokenizer
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import read_tsv, write_tsv
@@ -163,6 +163,7 @@ def test_pieces_of_the_languages_stay(root, tmp_path):
     options = ["--corpora", root / "corpora", "--languages=en", "-o", tmp_path / "out"]
 
     def reasons(*more):
+        shutil.rmtree(tmp_path / "out", ignore_errors=True)
         run(trim, folder, *options, *more)
         return {row["piece"]: row["reason"] for row in read_tsv(tmp_path / "out/ids.tsv")}
 
@@ -261,24 +262,32 @@ def test_byte_pieces_stay(root, tmp_path):
     assert after.encode("ꙮ", out_type=str)[-3:] == [f"<0x{byte:02X}>" for byte in "ꙮ".encode()]
 
 
-def test_it_can_be_run_again_and_leaves_others_files_alone(root, tmp_path):
-    run(trim, root / "tokenizers/all", "--languages=en", "-o", tmp_path / "out")
-    first = (tmp_path / "out/sentencepiece.model").read_bytes()
-    run(trim, root / "tokenizers/all", "--languages=en", "-o", tmp_path / "out")
-    assert (tmp_path / "out/sentencepiece.model").read_bytes() == first
-    with pytest.raises(
-        UsageError, match=r"out: would replace .*out.sentencepiece.model; name another folder"
-    ):
-        run(
-            trim,
-            tmp_path / "out/sentencepiece.model",
-            f"--corpora={root}/corpora",
-            "-o",
-            tmp_path / "out",
-        )
-    (tmp_path / "out/mine.txt").write_text("mine")
-    with pytest.raises(UsageError, match="did not make"):
-        run(trim, root / "tokenizers/all", "--languages=en", "-o", tmp_path / "out")
+def test_it_can_be_run_again_but_not_over_a_folder_that_is_there(root, tmp_path):
+    words = (root / "tokenizers/all", "--languages=en", "-o")
+    (tmp_path / "empty").mkdir()
+    for name in ("out", "empty"):
+        run(trim, *words, tmp_path / name)
+    files = [sorted(path for path in (tmp_path / name).rglob("*")) for name in ("out", "empty")]
+    assert [path.name for path in files[0]] == [path.name for path in files[1]]
+    for one, other in zip(*files, strict=True):
+        # the card has the folder's name
+        assert one.is_dir() or one.name == "README.md" or one.read_bytes() == other.read_bytes()
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/notes.txt").write_text("mine")
+    (tmp_path / "file").write_text("mine")
+    within = (tmp_path / "out/sentencepiece.model", f"--corpora={root}/corpora", "-o")
+    added = ("--language=zh", "--pieces=5")
+    for name in ("out", "mine", "file"):
+        for command, start in (
+            (trim, words),
+            (trim, within),
+            (extend, (words[0], *added, "-o")),
+            (extend, (*within[:2], *added, "-o")),
+        ):
+            with pytest.raises(UsageError, match=f"-o .*{name}: .*name a folder that is not"):
+                run(command, *start, tmp_path / name)
+    assert sorted((tmp_path / "out").rglob("*")) == files[0]
+    assert (tmp_path / "mine/notes.txt").read_text() == (tmp_path / "file").read_text() == "mine"
 
 
 def bad_calls(root, tmp_path):

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from vocap.errors import VocapError, log
+from vocap.errors import VocapError, listed, log
 from vocap.tokenizer_files import encoders
 
 
@@ -130,6 +130,16 @@ class Adaptable(Protocol):
             )
         log.warning("%s: too little text for %d new pieces: %d", text, wanted, count)
         return count
+
+    def report_left_out(self, left_out: Sequence[str], scripts: Collection[str]) -> None:
+        """Log the new pieces that are no text of the language, whose `scripts` are."""
+        if left_out:
+            says = (
+                "%s: %d new pieces of only digits, punctuation or symbols, or of other scripts "
+                "than %s, are left out: %s"
+            )
+            named = ", ".join(sorted(scripts))
+            log.info(says, self.path, len(left_out), named, listed(left_out, separator=" "))
 
     def write(self, folder: Path, out: Path, kind: str, settings: Mapping, facts: Mapping) -> str:
         """Write tokenizer, tables, description and export to `folder`, which becomes

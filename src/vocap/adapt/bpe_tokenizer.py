@@ -11,6 +11,7 @@ import tokenizers
 
 from vocap import __version__
 from vocap.adapt.adaptable import Adaptable, Choice, Extension, Reason
+from vocap.adapt.own_text import find_scripts, is_foreign, is_own
 from vocap.bpe import model_file
 from vocap.errors import VocapError, listed, log
 from vocap.files.io import write_json, write_text, write_tsv
@@ -56,6 +57,10 @@ class BpeTokenizer(Adaptable):
     def names(self) -> list[str]:
         """Bytes as text, U+2581 for spaces."""
         return [piece or "" for piece in encoders.Splitter(self.encoder).pieces]
+
+    @cached_property
+    def byte_level(self) -> bool:
+        return encoders.Splitter(self.encoder).byte_level
 
     @cached_property
     def unreachable(self) -> list[int]:
@@ -123,6 +128,17 @@ class BpeTokenizer(Adaptable):
             self.read, model_file.keep_tokens(self.read, numbers, choice.merges), kept
         )
 
+    def write_token(self, token: str) -> str:
+        """The token as text; U+FFFD for bytes that are no whole character."""
+        if not self.byte_level:
+            return token
+        return bytes(map(encoders.byte_characters().__getitem__, token)).decode(errors="replace")
+
+    def is_own(self, token: str, scripts: frozenset[str]) -> bool:
+        """Whether the token is text of the scripts, or may be a part of it."""
+        text = self.write_token(token)
+        return is_own(text, scripts) or ("\ufffd" in text and not is_foreign(text, scripts))
+
     def extended(self, text: Path, settings: Mapping[str, Any]) -> Extension:
         """A token comes from its characters; from the unknown token, or the first,
         where one of them has none.
@@ -138,9 +154,20 @@ class BpeTokenizer(Adaptable):
         if not words:
             raise VocapError(f"{text}: no text in it; give text with a sentence a line")
         log.info("%s: %d distinct words", text, len(words))
-        added = continue_training(self.read, words, settings["pieces"], settings["coverage"])
+        scripts = find_scripts(settings["language"], read_sentences(text))
+        added, left_out = continue_training(
+            self.read,
+            words,
+            settings["pieces"],
+            settings["coverage"],
+            lambda token: self.is_own(token, scripts),
+        )
         if not len(added):
-            raise VocapError(f"{text}: every word of it is a token already; nothing to add")
+            raise VocapError(
+                f"{text}: every word of it is a token already, or no text of the language; "
+                "nothing to add"
+            )
+        self.report_left_out(list(map(self.write_token, left_out)), scripts)
         # the tokenizer with them
         total = self.total
         tokens, pairs = added.first(self.reachable(len(added), text, settings))
@@ -170,6 +197,7 @@ class BpeTokenizer(Adaptable):
             "added": len(tokens),
             "new_characters": len(added.characters[: len(tokens)]),
             "never_used": len(unused),
+            "not_own_text": len(left_out),
         }
         return Extension(after, f"merges of {settings['language']}", origins, rows, facts)
 

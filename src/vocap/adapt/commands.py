@@ -19,8 +19,9 @@ from vocap.adapt.unigram_tokenizer import load_unigram
 from vocap.bpe.model_file import is_bpe, read_bpe
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import read_object, replacing_directory, write_tsv
+from vocap.model_folder import WEIGHTS
 from vocap.text_files import named_texts
-from vocap.tokenizer_files import CARD, CHAT_TEMPLATE, EXPORTED
+from vocap.tokenizer_files import CARD
 from vocap.unigram.alp import CorpusAlp, corpus_alp, count_tokens
 from vocap.unigram.text_settings import COVERAGE
 
@@ -32,12 +33,15 @@ EXAMPLES = 3
 _LINE = 80  # characters of an example
 ID_COLUMNS = ("old", "new", "piece", "reason")
 CHECK_COLUMNS = (
-    *("language", "part", "lines", "identical", "share"),
-    *("tokens_before", "tokens_after", "unforeseen", "example"),
-)
-OWNED = (
-    *("sentencepiece.model", *EXPORTED[:2], CHAT_TEMPLATE, "pieces.tsv", "description.json"),
-    *("ids.tsv", "comparison.tsv", "additions.tsv", "huggingface/", "model/"),
+    "language",
+    "part",
+    "lines",
+    "identical",
+    "share",
+    "tokens_before",
+    "tokens_after",
+    "unforeseen",
+    "example",
 )
 
 
@@ -74,19 +78,20 @@ def load(path: Path, model_folder: Path | None, out: Path) -> tuple[Adaptable, A
     its run's corpora, if any.
 
     Raises VocapError for a tokenizer that leaves out merges at random, and for a model
-    whose tokens lack ids; UsageError for one of both that lies in `out`, which is
-    replaced.
+    whose tokens lack ids; UsageError where `out` is there already, with anything in it.
     """
-    if inside := [
-        one for one in (path, model_folder) if one and one.resolve().is_relative_to(out.resolve())
-    ]:
-        raise UsageError(f"-o {out}: would replace {inside[0]}; name another folder")
+    if out.exists() and not (out.is_dir() and not any(out.iterdir())):
+        raise UsageError(
+            f"-o {out}: it is there already, and nothing in it is replaced; name a folder that is "
+            "not there yet, or remove this one first"
+        )
     if is_bpe(path):
-        source: Adaptable = BpeTokenizer(read_bpe(path))
-        if source.read.definition["model"].get("dropout"):
+        read = read_bpe(path)
+        if read.definition["model"].get("dropout"):
             raise VocapError(
-                f"{source.path}: dropout leaves out merges at random; set model.dropout to null"
+                f"{read.path}: dropout leaves out merges at random; set model.dropout to null"
             )
+        source: Adaptable = BpeTokenizer(read)
     else:
         source = load_unigram(path)
     corpora = source.path.parent.parent.parent / "corpora"
@@ -98,43 +103,70 @@ def load(path: Path, model_folder: Path | None, out: Path) -> tuple[Adaptable, A
     if source.lacking:
         raise VocapError(
             f"{source.path}: no id for {', '.join(source.lacking)}, which a model needs; name the "
-            "folder of the "
-            "tokenizer, with its tokenizer.json"
+            "folder of the tokenizer, with its tokenizer.json"
         )
     return source, load_model(model_folder, source.ids), beside
 
 
-def find_own_and_others(
-    served: Sequence[str] | None,
-    corpora: Path | None,
-    language: str,
-    texts: Mapping[str, Path | None],
-    languages,
-) -> tuple[dict[str, Path], named_texts.Texts]:
-    """The `texts` of the new language by part, or those of `corpora`, and held-out text
-    of the others.
+def size_of(model, folder: Path) -> tuple[int, int, float]:
+    """The parameters of a model, those of its tables of ids among them, and the MB of
+    the files of its weights in `folder`.
+    """
+    layers = filter(None, (model.get_input_embeddings(), model.get_output_embeddings()))
+    tables = {id(layer.weight): layer.weight.numel() for layer in layers}  # tied ones once
+    whole = folder / WEIGHTS[0]
+    files = [whole] if whole.is_file() else folder.glob("*.safetensors")
+    size = sum(file.stat().st_size for file in files) / 1e6
+    return sum(one.numel() for one in model.parameters()), sum(tables.values()), size
 
-    `served`: the languages to be found in `corpora` where `languages` names none; None
-    for all.
+
+def show_sizes(before: tuple[int, int, float], after: tuple[int, int, float]) -> str:
+    """The line about a model, of what `size_of` gives before and after."""
+    (parameters, embeddings, size), (fewer, rows, smaller) = before, after
+    return (
+        f"model: {parameters:,} to {fewer:,} parameters, of them embeddings {embeddings:,} to "
+        f"{rows:,}; weights {size:,.2f} to {smaller:,.2f} MB"
+    )
+
+
+def find_own_and_others(
+    language: str,
+    named: Mapping[str, dict[str, Path]],
+    corpora: Path | None,
+    chosen: Sequence[str] | None,
+    served: Sequence[str] | None,
+) -> tuple[dict[str, Path], named_texts.Texts]:
+    """The texts of the new `language` by part, and those of the others: `named` ones,
+    by option and language, and those of `corpora`.
+
+    `chosen`: the other languages, of --languages; where it is None, `served` are those
+    to be found in `corpora`, and None stands for all.
     """
     own = {}
-    for part, path in texts.items():
+    for option, part in (("text", "train"), ("heldout", "heldout")):
+        path = named[option].get(language)
         if path is None and corpora is not None and (corpora / language / f"{part}.txt").is_file():
             path = corpora / language / f"{part}.txt"
         if path is not None:
-            named_texts.check_file(path)
             own[part] = path
     if "train" not in own:
         raise UsageError(
             f"no text of {language}: give --text FILE, or --corpora with {language}/train.txt"
         )
-    chosen = named_texts.parse_languages(languages)
+    others: named_texts.Texts = {}
+    for option, files in named.items():
+        for code, path in files.items():
+            if chosen is not None and code not in (language, *chosen):
+                raise UsageError(f"--{option} {code}={path}: {code} is not among --languages")
+            if code != language:
+                others.setdefault(code, {})[option] = path
     if chosen is None and corpora is not None and served is not None:
         chosen = [code for code in served if (corpora / code / "heldout.txt").is_file()]
-    if corpora is None or chosen == []:
-        return own, {}
-    others = named_texts.find_texts((), corpora, chosen, ["heldout"])
-    others.pop(language, None)
+    if chosen is not None:
+        chosen = [code for code in chosen if code not in (language, *others)]
+    if chosen or (chosen is None and corpora is not None):
+        others = named_texts.find_texts((), corpora, chosen, ["heldout"]) | others
+        others.pop(language, None)
     return own, others
 
 
@@ -165,14 +197,15 @@ def write_trimmed(
     # choose, with and without held-out text
     owned = {piece for piece, codes in owners.items() if not files.keys().isdisjoint(codes)}
     limits = (owned, settings["min_count"], settings["all_characters"])
-    choice = source.choose(*uses, *limits)
+    choice = source.choose(uses[0], uses[1], *limits)
     foreseen = source.choose(uses[0], np.zeros_like(uses[1]), *limits).reasons
     # cut and compare
     after = source.cut_to(choice, owners)
     checks = compare_texts(source, after, files, foreseen)
+    pieces = [piece or "" for piece in after.encoder.pieces]
     ids = [
         (source.ids.get(piece), new, name, choice.reasons.get(piece, Reason.SPECIAL))
-        for new, (piece, name) in enumerate(zip(after.encoder.pieces, after.names, strict=True))
+        for new, (piece, name) in enumerate(zip(pieces, after.names, strict=True))
     ]
     # write
     kept_for = {
@@ -185,7 +218,7 @@ def write_trimmed(
         "lines_compared": sum(found.lines for found in checks.values()),
         "lines_identical": sum(found.identical for found in checks.values()),
     }
-    origins = [[old] for old, *_ in ids]
+    origins = [[old] for old, *_ in ids if old is not None]  # all, where there is a model
     write_adapted(out, after, "trimmed", settings, ids, checks, facts, model, origins)
     return _trimmed(checks, facts), len(ids)
 
@@ -210,7 +243,7 @@ def _trimmed(checks: Checks, facts: Mapping[str, Any]) -> list[str]:
 
 def write_extended(
     source: Adaptable,
-    own: Mapping[str, Path],
+    own: dict[str, Path],
     others: named_texts.Texts,
     settings: Mapping[str, Any],
     model,
@@ -229,19 +262,20 @@ def write_extended(
     checks = compare_texts(source, after, texts)
     alps, shown = {}, []
     for part, path in own.items():
-        found = [
+        old, new = (
             corpus_alp(side.encoder, named_texts.read_sentences(path)) for side in (source, after)
-        ]
-        if found[0] is not None:
-            alps[part] = {"before": found[0].alp, "after": found[1].alp}
-            shown.append(f"{language} {part}: {_effect(*found, source.encoder.unk_id)}")
+        )
+        if old is not None and new is not None:
+            alps[part] = {"before": old.alp, "after": new.alp}
+            shown.append(f"{language} {part}: {_effect(old, new, source.encoder.unk_id)}")
     facts = {"total_before": source.total, **made.facts, "language_alp": alps}
     if model is not None:
         facts["rows"] = "mean"
     # write
-    old, new = after.names[: source.total], after.names[source.total :]
-    ids = [(number, number, name, "old") for number, name in enumerate(old)]
-    ids += [(None, number, name, "new") for number, name in enumerate(new, start=source.total)]
+    ids = [
+        (number, number, name, "old") if number < source.total else (None, number, name, "new")
+        for number, name in enumerate(after.names)
+    ]
     origins = [*([number] for number in range(source.total)), *made.origins]
     write_adapted(out, after, "extended", settings, ids, checks, facts, model, origins, made.rows)
     head = f"{out}: {source.total:,} + {len(made.rows):,} = {after.total:,} ids, from {made.origin}"
@@ -276,9 +310,8 @@ def _changes_of_others(language: str, checks: Checks) -> list[str]:
     moved = 100 * (after - before) / before if before else 0.0
     shown = [
         f"{len(others)} other languages: {lines - identical:,} of {lines:,} lines segmented "
-        "differently "
-        f"({100 * (lines - identical) / lines:.2f} %), tokens {moved:+.3f} "
-        f"%{'; the most:' * (identical < lines)}"
+        f"differently ({100 * (lines - identical) / lines:.2f} %), tokens {moved:+.3f} %"
+        + ("; the most:" if identical < lines else "")
     ]
     worst = sorted(others.items(), key=lambda pair: (pair[1].identical / pair[1].lines, pair[0]))
     for code, found in worst[:5]:
@@ -306,17 +339,15 @@ def compare_texts(
         {piece: new for new, piece in enumerate(after.encoder.pieces)},
     )
     renamed = [number.get(piece, -1) for piece in pieces]
-    surprising = (
-        None
-        if foreseen is None
-        else {old for old, piece in enumerate(pieces) if piece not in foreseen}
-    )
+    surprising = {
+        old for old, piece in enumerate(pieces) if foreseen is not None and piece not in foreseen
+    }
     checks = {}
     for code, part, path in (
         (code, *entry) for code, parts in texts.items() for entry in parts.items()
     ):
         check = checks[code, part] = Check()
-        if surprising is not None and part == "heldout":
+        if foreseen is not None and part == "heldout":
             check.unforeseen = 0
         for lines in named_texts.read_sentences(path):
             check.lines += len(lines)
@@ -360,13 +391,13 @@ def write_adapted(
     origins: Sequence[Sequence[int]],
     additions: Sequence[tuple] = (),
 ) -> None:
-    """Write `OWNED` to the folder `out`, whole or not at all: `model/` with a model,
+    """Write the new folder `out`, whole or not at all: `model/` with a model,
     additions.tsv with additions.
 
     `ids` are rows of `ID_COLUMNS`, `additions` of `after.columns`; `facts` are entries
     of description.json; `origins`: the old rows of the model behind each new one.
     """
-    with replacing_directory(out, owned=OWNED) as folder:
+    with replacing_directory(out, owned=()) as folder:
         known = {key: value for key, value in settings.items() if key not in after.unused}
         card = after.write(folder, out, kind, known, facts)
         write_tsv(folder / "ids.tsv", ID_COLUMNS, ids)
@@ -454,9 +485,22 @@ def trim(tokenizer, languages, texts, heldouts, corpora, model_folder, out, **se
     owners = {} if settings["only_used"] else source.owners()
     order = ("min_count", "only_used", "all_characters")
     settings = {"languages": list(files), **{key: settings[key] for key in order}}
+    before = None if model is None else size_of(model, model_folder)
     lines, total = write_trimmed(source, files, owners, settings, model, out)
+    if before is not None:
+        lines.append(show_sizes(before, size_of(model, out / "model")))
     click.echo("\n".join(lines))
     click.echo(f"{out}: {total} of {source.total} ids", err=True)
+
+
+def _with_code(named: str, language: str) -> str:
+    """LANG=FILE as it is; FILE, which may have = in its path, with the code of `language`.
+
+    >>> _with_code("de=german.txt", "th"), _with_code("runs/n=5.txt", "th")
+    ('de=german.txt', 'th=runs/n=5.txt')
+    """
+    code, equals, _ = named.partition("=")
+    return named if equals and options.CODE.fullmatch(code) else f"{language}={named}"
 
 
 @click.command()
@@ -467,11 +511,20 @@ def trim(tokenizer, languages, texts, heldouts, corpora, model_folder, out, **se
 @click.option(
     "--text",
     "--train",
-    "text",
-    type=PATH,
-    help="Its training text [default: train.txt of --corpora]",
+    "texts",
+    multiple=True,
+    metavar="[LANG=]FILE",
+    help="The training text of --language [default: train.txt of --corpora]; with the code of "
+    "another language, text to measure changes for it. May be repeated.",
 )
-@click.option("--heldout", type=PATH, help="Its held-out text [default: heldout.txt of --corpora]")
+@click.option(
+    "--heldout",
+    "heldouts",
+    multiple=True,
+    metavar="[LANG=]FILE",
+    help="Held-out text of --language [default: heldout.txt of --corpora], or of another language, "
+    "to measure. May be repeated.",
+)
 @click.option(
     "--pieces", required=True, type=click.IntRange(1), metavar="N", help="Number of new pieces."
 )
@@ -492,8 +545,8 @@ def trim(tokenizer, languages, texts, heldouts, corpora, model_folder, out, **se
 @click.option(
     "--languages",
     metavar="CODES",
-    help="Languages to measure, comma-separated [default: those TOKENIZER was trimmed to, or all "
-    "of --corpora]",
+    help="Languages to measure, comma-separated [default: those of --text and --heldout, and those "
+    "TOKENIZER was trimmed to, or all of --corpora]",
 )
 @click.option(
     "--share",
@@ -509,8 +562,8 @@ def trim(tokenizer, languages, texts, heldouts, corpora, model_folder, out, **se
 def extend(
     tokenizer,
     language,
-    text,
-    heldout,
+    texts,
+    heldouts,
     pieces,
     multiple,
     corpora,
@@ -540,11 +593,19 @@ def extend(
         if description.is_file()
         else None
     )
-    texts = {"train": text, "heldout": heldout}
-    own, others = find_own_and_others(served, corpora or beside, language, texts, languages)
+    named = {
+        option: named_texts.parse_files([_with_code(one, language) for one in given], f"--{option}")
+        for option, given in (("text", texts), ("heldout", heldouts))
+    }
+    chosen = named_texts.parse_languages(languages)
+    own, others = find_own_and_others(language, named, corpora or beside, chosen, served)
     settings = {"language": language, "pieces": pieces, "share": share, "coverage": coverage}
     if multiple > 1:
         settings["multiple_of"] = multiple
     if served is not None:
         settings["languages"] = list(dict.fromkeys([*served, language]))
-    click.echo("\n".join(write_extended(source, own, others, settings, model, out)))
+    before = None if model is None else size_of(model, model_folder)
+    lines = write_extended(source, own, others, settings, model, out)
+    if before is not None:
+        lines.append(show_sizes(before, size_of(model, out / "model")))
+    click.echo("\n".join(lines))

@@ -1,15 +1,16 @@
 """A unigram model that `trim` cuts and `extend` appends to."""
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 from sentencepiece import sentencepiece_model_pb2
 
 from vocap.adapt.adaptable import Adaptable, Choice, Extension, Reason
+from vocap.adapt.own_text import find_scripts, is_own
 from vocap.errors import VocapError, log
 from vocap.files.io import read_object, read_tsv, write_text
 from vocap.text_files.records import read_blocks
@@ -140,13 +141,24 @@ class UnigramTokenizer(Adaptable):
         language, share, coverage = (settings[key] for key in ("language", "share", "coverage"))
         # the model of the language's text, and its pieces
         words = _read_words(self, text, coverage)
-        size, own_scores, new = choose_model(
-            words, self.ids, self.contents.symbols, settings["pieces"], coverage
-        )
+        scripts = find_scripts(language, read_blocks(text))
+
+        def is_new(piece: str) -> bool:
+            symbols = self.contents.symbols
+            return piece not in self.ids and not any(symbol in piece for symbol in symbols)
+
+        @cache  # sizes share most pieces
+        def is_wanted(piece: str) -> bool:
+            return is_new(piece) and is_own(piece, scripts)
+
+        size, own_scores, new = choose_model(words, is_wanted, settings["pieces"], coverage)
         if not new:
             raise VocapError(
-                f"{text}: every piece of its vocabulary is in the tokenizer already; nothing to add"
+                f"{text}: every piece of its vocabulary is in the tokenizer already, or no text "
+                "of the language; nothing to add"
             )
+        left_out = [piece for piece in own_scores if is_new(piece) and piece not in new]
+        self.report_left_out(left_out, scripts)
         # characters first
         ordered = sorted(new, key=lambda piece: (len(piece) > 1, -new[piece], piece))
         new = {piece: new[piece] for piece in ordered[: self.reachable(len(new), text, settings)]}
@@ -182,7 +194,7 @@ class UnigramTokenizer(Adaptable):
                 zip(entries, origins, strict=True), start=self.total
             )
         ]
-        facts = {"added": len(rows), "size": size}
+        facts = {"added": len(rows), "size": size, "not_own_text": len(left_out)}
         return Extension(after, f"a model of {size:,} of {language}", origins, rows, facts)
 
     def write(self, folder: Path, out: Path, kind: str, settings: Mapping, facts: Mapping) -> str:
@@ -289,12 +301,12 @@ def _read_words(source: UnigramTokenizer, path: Path, coverage: float):
 
 
 def choose_model(
-    words, taken: Collection[str], symbols: Sequence[str], count: int, coverage: float = COVERAGE
+    words, is_wanted: Callable[[str], bool], count: int, coverage: float = COVERAGE
 ) -> tuple[int, dict[str, float], dict[str, float]]:
     """The smallest model of a language with `count` new pieces: size, scores of all
     pieces and of the new ones.
 
-    New pieces are not `taken`, and hold no user-defined symbol. Sizes are 2^(n/12)
+    New pieces are those that are wanted. Sizes are 2^(n/12)
     rounded up, or the smallest or largest that the text gives; one descent trains all
     of them. Where the text cannot give as many pieces, the largest model that it gives.
     `words` as `load_word_types` gives them. Raises VocapError where the text gives
@@ -317,11 +329,7 @@ def choose_model(
             proto = sentencepiece_model_pb2.ModelProto.FromString(rung.model)
             contents = layout.read_contents(proto, "the language's model")
             scores = dict(zip(contents.pieces, contents.scores.tolist(), strict=True))
-            new = {
-                piece: score
-                for piece, score in scores.items()
-                if piece not in taken and not any(symbol in piece for symbol in symbols)
-            }
+            new = {piece: score for piece, score in scores.items() if is_wanted(piece)}
             found = rung.point.size, scores, new
             if len(new) < count:
                 chosen = chosen if enough or (chosen and chosen[0] > found[0]) else found

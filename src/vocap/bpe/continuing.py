@@ -4,7 +4,7 @@ language adds.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain
 
@@ -46,6 +46,43 @@ class Additions:
             pairs = [(self.names[a], self.names[b]) for a, b, _ in merges]
         return [*characters, *self.names[self.known : wanted]], pairs
 
+    def only(self, is_wanted: Callable[[str], bool], count: int) -> tuple["Additions", list[str]]:
+        """The first `count` of these tokens that are wanted or parts of such ones, with
+        their merges; and the tokens that are left out before the last of them.
+
+        A merge that is left out is not applied inside a token that stays, so that the
+        merges of this token give it as before.
+        """
+        parts: dict[int, list[int]] = {}  # of each token: those of its first merge
+        for a, b, result in self.merges.tolist():
+            parts.setdefault(result, [a, b])
+        kept: set[int] = set()
+        left = count - len(self.characters)
+        for token in range(self.known, len(self.names)):
+            if len(kept) == left:
+                break
+            if is_wanted(self.names[token]):
+                further, open_ones = set(), [token]
+                while open_ones:
+                    one = open_ones.pop()
+                    if one >= self.known and one not in kept and one not in further:
+                        further.add(one)
+                        open_ones += parts[one]
+                if len(kept) + len(further) <= left:
+                    kept |= further
+        order = [*range(self.known), *sorted(kept)]
+        number = np.full(len(self.names), -1, np.int32)
+        number[order] = range(len(order))
+        merges = number[self.merges.reshape(-1, 3)]
+        left_out = [
+            self.names[token]
+            for token in range(self.known, max(kept, default=self.known))
+            if token not in kept
+        ]
+        names = [self.names[token] for token in order]
+        merges = merges[(merges >= 0).all(axis=1)]
+        return Additions(self.characters, names, merges, self.base, self.known), left_out
+
 
 def count_words(read: BpeFile, tokenizer: Tokenizer, blocks: Iterable[list[str]]) -> Counter[str]:
     """The words of a text, as the tokenizer normalises and cuts it, and their counts;
@@ -66,15 +103,40 @@ def count_words(read: BpeFile, tokenizer: Tokenizer, blocks: Iterable[list[str]]
 
 
 def continue_training(
-    read: BpeFile, words: Mapping[str, int], count: int, coverage: float
-) -> Additions:
-    """Up to `count` tokens more: each merge that of the most frequent pair of the
-    words, after all old merges.
+    read: BpeFile,
+    words: Mapping[str, int],
+    count: int,
+    coverage: float,
+    is_wanted: Callable[[str], bool],
+) -> tuple[Additions, list[str]]:
+    """Up to `count` tokens more that are wanted, or parts of such; and those left out.
+
+    Each merge is that of the most frequent pair of the words, after all old merges;
+    training goes on until as many of its tokens are wanted, or the text has no more.
+    """
+    asked = count
+    while True:
+        trained, foreign = _train(read, words, asked, coverage, is_wanted)
+        kept, left_out = trained.only(is_wanted, count)
+        if len(kept) == count or len(trained) < asked:
+            return kept, foreign + left_out
+        asked += 2 * (count - len(kept))
+
+
+def _train(
+    read: BpeFile,
+    words: Mapping[str, int],
+    count: int,
+    coverage: float,
+    is_wanted: Callable[[str], bool],
+) -> tuple[Additions, list[str]]:
+    """`count` tokens of the most frequent pairs, wanted or not; and the characters that
+    are not wanted.
 
     Characters that are no tokens and belong to the most frequent ones that make up
-    `coverage` of the text are tokens before all merges; others are borders. Words that
-    are whole tokens stay so (`ignore_merges`). A merge that gives an old token from
-    other parts adds no token.
+    `coverage` of the text are tokens before all merges, where they are wanted; others
+    are borders. Words that are whole tokens stay so (`ignore_merges`). A merge that
+    gives an old token from other parts adds no token.
     """
     vocabulary = read.definition["model"]["vocab"]
     if read.definition["model"].get("ignore_merges"):
@@ -86,7 +148,8 @@ def continue_training(
         for character in word:
             characters[character] += times
     known = {*single, *chain.from_iterable(read.tokens[number] for number in read.added)}
-    new = [one for one in required_characters(characters, coverage) if one not in known]
+    lacking = [one for one in required_characters(characters, coverage) if one not in known]
+    new = [one for one in lacking if is_wanted(one)]
     # Old merges, by the numbers of their parts
     names = [*single, *new[:count]]
     number = {name: place for place, name in enumerate(names)}
@@ -111,7 +174,8 @@ def continue_training(
     for a, b, result in merges.tolist():
         if result == len(names):
             names.append(names[a] + names[b])
-    return Additions(new[:count], names, merges, base, begun)
+    foreign = [one for one in lacking if not is_wanted(one)]
+    return Additions(new[:count], names, merges, base, begun), foreign
 
 
 def _symbols(

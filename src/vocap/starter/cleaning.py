@@ -7,16 +7,10 @@ import re
 import unicodedata
 from hashlib import blake2b
 
+from vocap.languages import UNICODE_SCRIPTS
 from vocap.text_files.lines import split_sentences
 
 # ISO 15924 codes that stand for several scripts of Unicode.
-_SCRIPTS = {
-    "Jpan": ("Hira", "Kana", "Hani"),
-    "Kore": ("Hang", "Hani"),
-    "Hans": ("Hani",),
-    "Hant": ("Hani",),
-}
-
 _ICU = re.compile(r"\{\s*\w+\s*,\s*(?:plural|select|selectordinal)\b")
 
 _TEMPLATE = re.compile(r"\{\{([^{}]*)\}\}")
@@ -139,7 +133,7 @@ class _Classes(dict):
 
     def __init__(self, script: str) -> None:
         super().__init__()
-        self.scripts = _SCRIPTS.get(script, (script,))
+        self.scripts = UNICODE_SCRIPTS.get(script, (script,))
 
     def __missing__(self, code_point: int) -> str:
         from fontTools.unicodedata import script

@@ -378,9 +378,8 @@ def _check(proto, name: str) -> None:
     entries = [entry for entry in proto.pieces if entry.type == NORMAL]
     if rough := sum(entry.score % STEP != 0 for entry in entries):
         log.warning(
-            "%s: %d scores are no multiples of 2^-10: the two forms may choose different pieces "
-            "of equal score; "
-            "vocap mono rounds them, parity.tsv says how often",
+            "%s: %d scores are no multiples of 2^-10: SentencePiece and tokenizer.json may choose "
+            "different pieces of equal score; vocap diff of the two files counts such lines",
             name,
             rough,
         )
@@ -390,8 +389,8 @@ def _check(proto, name: str) -> None:
     if without := sorted(set("".join(entry.piece for entry in entries)) - known):
         log.warning(
             "%s: %d characters occur in pieces and are none themselves (%s): where they stand "
-            "alone, "
-            "SentencePiece and the export may differ; parity.tsv says how often",
+            "alone, SentencePiece and tokenizer.json may differ; vocap diff of the two files "
+            "counts such lines",
             name,
             len(without),
             " ".join(without[:20]),
