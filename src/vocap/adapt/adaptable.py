@@ -2,6 +2,7 @@
 byte-pair encoding.
 """
 
+import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -53,6 +54,26 @@ class Extension:
     facts: Mapping[str, int]
 
 
+def encoder_as_loaded(
+    definition: Mapping[str, Any], ids: Mapping[str, int], path: Path
+) -> encoders.HuggingFaceEncoder:
+    """The encoder of a tokenizer.json as users load it: special tokens in the text are
+    themselves.
+
+    Raises VocapError, naming `path`, where the library refuses it, or gives a token
+    another id than `ids`.
+    """
+    encoder = encoders.parse_encoder(json.dumps(definition).encode(), path)
+    encoder.tokenizer.encode_special_tokens = False
+    for token, number in ids.items():
+        if encoder.ids.get(token) != number:
+            raise VocapError(
+                f"{path}: tokenizers gives {token!r} the id {encoder.ids.get(token)} instead of "
+                f"{number}; save it again with its added tokens in the order of their ids"
+            )
+    return encoder
+
+
 class Adaptable(Protocol):
     """A tokenizer of either kind.
 
@@ -76,7 +97,7 @@ class Adaptable(Protocol):
     @property
     def names(self) -> list[str]:
         """The encoder's tokens by id, to be read."""
-        return self.encoder.pieces
+        return [piece or "" for piece in self.encoder.pieces]
 
     def in_order(self) -> "Adaptable":
         """The tokenizer with the encoder's ids in the order of `ids`."""

@@ -8,16 +8,18 @@ from typing import Any
 
 import numpy as np
 import tokenizers
+from tokenizers import Tokenizer
 
 from vocap import __version__
-from vocap.adapt.adaptable import Adaptable, Choice, Extension, Reason
+from vocap.adapt.adaptable import Adaptable, Choice, Extension, Reason, encoder_as_loaded
 from vocap.adapt.own_text import find_scripts, is_foreign, is_own
 from vocap.bpe import model_file
 from vocap.errors import VocapError, listed, log
 from vocap.files.io import write_json, write_text, write_tsv
 from vocap.text_files.named_texts import read_sentences
 from vocap.tokenizer_files import CHAT_TEMPLATE, encoders, layout
-from vocap.tokenizer_files.export import find_template, write_card
+from vocap.tokenizer_files.export import find_settings, find_template, write_card
+from vocap.tokenizer_files.id_layout import IdLayout
 from vocap.tokenizer_files.model_file import BYTES
 from vocap.unigram.alp import count_tokens
 
@@ -42,16 +44,8 @@ class BpeTokenizer(Adaptable):
         """
         self.read, self.path = read, read.path
         self.ids = {token: number for number, token in enumerate(tokens or read.tokens)}
-        self.encoder = encoders.parse_encoder(
-            json.dumps(definition or read.definition).encode(), self.path
-        )
-        for token, number in self.ids.items():
-            if self.encoder.ids.get(token) != number:
-                raise VocapError(
-                    f"{self.path}: tokenizers gives {token!r} the id "
-                    f"{self.encoder.ids.get(token)} instead of "
-                    f"{number}; save it again with its added tokens in the order of their ids"
-                )
+        self.definition = definition or read.definition
+        self.encoder = encoder_as_loaded(self.definition, self.ids, self.path)
 
     @cached_property
     def names(self) -> list[str]:
@@ -203,7 +197,11 @@ class BpeTokenizer(Adaptable):
 
     def write(self, folder: Path, out: Path, kind: str, settings: Mapping, facts: Mapping) -> str:
         model_file.write_definition(
-            folder, self.encoder.tokenizer, self.read.roles, model_file.longest_input(self.path)
+            folder,
+            Tokenizer.from_str(json.dumps(self.definition)),
+            self.read.roles,
+            IdLayout().model_max_length,
+            find_settings(self.path, ("", "huggingface")),
         )
         read = model_file.read_bpe(folder / "tokenizer.json")
         splitter = encoders.Splitter(self.encoder)

@@ -1,63 +1,91 @@
 """A unigram model that `trim` cuts and `extend` appends to."""
 
+import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from sentencepiece import sentencepiece_model_pb2
+from tokenizers import Tokenizer
 
-from vocap.adapt.adaptable import Adaptable, Choice, Extension, Reason
+from vocap.adapt.adaptable import Adaptable, Choice, Extension, Reason, encoder_as_loaded
 from vocap.adapt.own_text import find_scripts, is_own
+from vocap.bpe.model_file import renumber
 from vocap.errors import VocapError, log
 from vocap.files.io import read_object, read_tsv, write_text
 from vocap.text_files.records import read_blocks
 from vocap.tokenizer_files import CHAT_TEMPLATE, EXPORTED, encoders, layout
-from vocap.tokenizer_files.export import About, find_template, write_card, write_export
+from vocap.tokenizer_files.export import (
+    NEVER,
+    About,
+    find_settings,
+    find_template,
+    write_card,
+    write_export,
+    write_folder,
+)
 from vocap.tokenizer_files.id_layout import ROLES, XLM_R_LAYOUT, IdLayout, layout_of
-from vocap.tokenizer_files.model_file import NORMAL, build_processor, find_model, read_model
+from vocap.tokenizer_files.layout import Contents
+from vocap.tokenizer_files.model_file import (
+    CONTROL,
+    NORMAL,
+    build_processor,
+    find_model,
+    read_model,
+)
 from vocap.unigram.text_settings import COVERAGE, META_PIECES, NFC, TextSettings, settings_of
 
 WIDEST = 16  # sizes from the number of new pieces up to so many times as many
 FINE = 12  # sizes to a power of two, by 6 %: of the new pieces, at most so many are clipped
 
 
-@dataclass(frozen=True)
+@dataclass
 class UnigramTokenizer(Adaptable):
-    """A unigram model at `path`; `ids` are its own, or those of a tokenizer.json beside
-    it: XLM-R's are shifted.
+    """A unigram model at `path`; `ids` are its own, or those of its `definition`: the
+    content of a tokenizer.json beside it, if there is one. XLM-R's are shifted.
 
-    `languages`: those of its pieces, where they are known; `scores`, `rounding`:
-    entries of description.json.
+    `unscored`: added tokens without a row in the vocabulary of the definition; `roles`:
+    its special tokens; `languages`: those of the pieces, where they are known;
+    `scores`, `rounding`: entries of description.json.
     """
 
     path: Path
     proto: Any  # ModelProto
     ids: dict[str, int]
     layout: IdLayout
+    definition: dict[str, Any] | None = None
+    unscored: Collection[str] = ()
+    roles: Mapping[str, str] = field(default_factory=dict)
     languages: Mapping[str, Sequence[str]] = field(default_factory=dict)
     scores: str = ""
     rounding: str = ""
+    encoder: encoders.Encoder = field(init=False, repr=False)
+    lacking: Sequence[str] = field(init=False)
 
     reasons = (Reason.TEXT, Reason.HELDOUT, Reason.LANGUAGE, Reason.CHARACTER, Reason.EXTREME)
     columns = ("piece", "id", "score", "own_score", "origin")
 
+    def __post_init__(self) -> None:
+        self.lacking = [token for token in self.layout.names if token not in self.ids]
+        if self.definition is None:
+            self.encoder = encoders.SentencePieceEncoder(build_processor(self.proto, self.path))
+        else:
+            self.encoder = encoder_as_loaded(self.definition, self.ids, self.path)
+
     @cached_property
-    def contents(self) -> layout.Contents:
+    def contents(self) -> Contents:
         return layout.read_contents(self.proto, str(self.path))
 
-    @cached_property
-    def encoder(self) -> encoders.SentencePieceEncoder:
-        return encoders.SentencePieceEncoder(build_processor(self.proto, self.path))
-
-    @property
-    def lacking(self) -> list[str]:
-        return [token for token in self.layout.names if token not in self.ids]
-
     def tokens(self, line: str) -> list[str]:
-        return self.encoder.processor.encode(line, out_type=str)  # unknown text is itself
+        """Unknown text is itself."""
+        if isinstance(self.encoder, encoders.SentencePieceEncoder):
+            return self.encoder.processor.encode(line, out_type=str)
+        return self.encoder.tokenizer.encode(line, add_special_tokens=False).tokens
 
     def owners(self) -> dict[str, list[str]]:
         path = self.path.with_name("pieces.tsv")
@@ -69,27 +97,56 @@ class UnigramTokenizer(Adaptable):
         first, in order.
         """
         wanted = [entry.token for entry in self.layout.special]
-        proto = layout.lay_out(
-            self.contents, self.proto.normalizer_spec, self.layout, self.proto.trainer_spec
-        )
-        entries = {entry.piece: entry for entry in proto.pieces}
-        by_id = sorted(self.ids, key=self.ids.get)
-        foreign = [token for token in by_id if token not in entries]
-        if (
-            foreign
-            or self.lacking
-            or by_id[: len(wanted)] != wanted
-            or not self.total == len(self.ids)
-        ):
+        by_id = sorted(self.ids, key=self.ids.__getitem__)
+        if self.lacking or by_id[: len(wanted)] != wanted or self.total != len(self.ids):
             raise VocapError(
                 f"{self.path}: its ids are not {', '.join(wanted)} from 0 on, and its model's "
                 "pieces behind them; "
                 "lay it out with vocap mono first, or name the folder with its tokenizer.json"
             )
+        return replace(self, proto=self._lay_out(self.contents, by_id))
+
+    def _lay_out(self, contents: Contents, order: Sequence[str] = ()):
+        """The `ModelProto` of `contents`: the rows of the layout, then those of `order`
+        in its order.
+        """
+        proto = layout.lay_out(
+            contents, self.proto.normalizer_spec, self.layout, self.proto.trainer_spec
+        )
+        place = {token: number for number, token in enumerate(order)}
+        rows = sorted(proto.pieces, key=lambda entry: place.get(entry.piece, -1))
+        ordered = type(proto)()
+        ordered.pieces.extend(rows)
         del proto.pieces[:]
-        for token in by_id:
-            proto.pieces.add().CopyFrom(entries[token])
-        return replace(self, proto=proto)
+        proto.MergeFrom(ordered)
+        return proto
+
+    def _remade(self, proto, **changes: Any) -> "UnigramTokenizer":
+        """This tokenizer with the rows of `proto`, in both forms."""
+        ids, definition = _ids(proto), None
+        if self.definition is not None:
+            definition = deepcopy(self.definition)
+            model = definition["model"]
+            unknown = model["vocab"][model["unk_id"]][0] if model.get("unk_id") is not None else ""
+            scores = dict(map(tuple, model["vocab"]))
+            rows = [
+                [
+                    entry.piece,
+                    scores.get(entry.piece, entry.score if entry.type == NORMAL else NEVER),
+                ]
+                for entry in proto.pieces
+            ]
+            # the library numbers added tokens behind the rows; as rows, they would
+            # change the penalty of unknown characters
+            while rows[-1][0] in self.unscored:
+                rows.pop()
+            model["vocab"], model["unk_id"] = rows, ids.get(unknown)
+            renumber(
+                definition,
+                {old: ids[token] for token, old in self.ids.items() if token in ids},
+                self.path,
+            )
+        return replace(self, proto=proto, ids=ids, definition=definition, **changes)
 
     def choose(self, text, heldout, owned, least, all_characters) -> Choice:
         """The pieces that stay, each with its reason.
@@ -99,8 +156,9 @@ class UnigramTokenizer(Adaptable):
         of every piece that stays (or, with `all_characters`, all there are); the pieces
         of the lowest and of the highest score; and what is no piece.
         """
-        contents, kept = self.contents, {}
-        ids = {piece: number for number, piece in enumerate(self.encoder.pieces)}
+        contents = self.contents
+        kept: dict[str, str] = {}
+        ids = {piece: number for number, piece in enumerate(self.encoder.pieces) if piece}
         for piece in contents.pieces:
             times = text[ids[piece]] + heldout[ids[piece]]
             if times >= least or (times and len(piece) == 1):
@@ -113,6 +171,8 @@ class UnigramTokenizer(Adaptable):
                 kept.setdefault(piece, Reason.CHARACTER)
         for extreme in (contents.scores.argmin(), contents.scores.argmax()):
             kept.setdefault(contents.pieces[extreme], Reason.EXTREME)
+        for entry in (self.definition or {}).get("added_tokens") or ():
+            kept.setdefault(entry["content"], Reason.SPECIAL)
         return Choice({**dict.fromkeys(ids.keys() - set(contents.pieces), Reason.SPECIAL), **kept})
 
     def cut_to(self, choice: Choice, owners: Mapping[str, Sequence[str]]) -> "UnigramTokenizer":
@@ -122,13 +182,9 @@ class UnigramTokenizer(Adaptable):
         ]
         pieces = [self.contents.pieces[place] for place in places]
         contents = replace(self.contents, pieces=pieces, scores=self.contents.scores[places])
-        proto = layout.lay_out(
-            contents, self.proto.normalizer_spec, self.layout, self.proto.trainer_spec
-        )
-        return replace(
-            self,
-            proto=proto,
-            ids=_ids(proto),
+        order = sorted(self.unscored, key=self.ids.__getitem__)
+        return self._remade(
+            self._lay_out(contents, order),
             languages={piece: owners[piece] for piece in pieces if piece in owners},
             scores="as in the tokenizer that was trimmed, every one",
             rounding="none: every score is as it was",
@@ -167,10 +223,8 @@ class UnigramTokenizer(Adaptable):
         languages = self.owners()
         for piece in own_scores.keys() & {entry.piece for entry in proto.pieces}:
             languages[piece] = sorted({*languages.get(piece, ()), language})
-        after = replace(
-            self,
-            proto=proto,
-            ids=_ids(proto),
+        after = self._remade(
+            proto,
             languages=languages,
             scores=f"old pieces as they were; new ones log({share} p(x)), p of the model of "
             f"{size} ids that "
@@ -202,8 +256,14 @@ class UnigramTokenizer(Adaptable):
         description = layout.write_as_trained(
             folder, kind, self.proto, settings, self.languages, **more
         )
-        chat = find_template(self.path, ("", "huggingface"))
-        write_export(self.proto, str(out), folder / "huggingface", self.layout, chat)
+        places = "", "huggingface"
+        chat, given = find_template(self.path, places), find_settings(self.path, places)
+        target = folder / "huggingface"
+        if self.definition is None:
+            write_export(self.proto, str(out), target, self.layout, chat, given)
+        else:
+            tokenizer = Tokenizer.from_str(json.dumps(self.definition))
+            write_folder(target, tokenizer, self.roles, self.layout.model_max_length, chat, given)
         if chat is not None:
             write_text(folder / CHAT_TEMPLATE, chat)
         return write_card(out.resolve().name, About.of(self.proto), description)
@@ -226,42 +286,36 @@ def load_unigram(path: Path) -> UnigramTokenizer:
             "was made from"
         )
     proto = read_model(model)
-    ids = _ids(proto)
-    definition = model.parent / EXPORTED[0]
-    if path.is_dir() and definition.is_file():
-        ids = dict(encoders.load_encoder(definition).ids)
-        if missing := [entry.piece for entry in proto.pieces if entry.piece not in ids]:
-            raise VocapError(
-                f"{definition}: it lacks the piece {missing[0]!r} of {model.name}; "
-                "they are not of one tokenizer: keep the files of one"
-            )
-    return UnigramTokenizer(model, proto, ids, _layout(model, proto))
-
-
-def _layout(path: Path, proto) -> IdLayout:
-    """The model's own, with the settings of the export beside it; XLM-R's for a stock model.
-
-    A stock model names tokens of roles that it lacks, such as <pad>; one that was laid
-    out does not.
-    """
-    own = layout_of(proto)
-    if any(
-        getattr(proto.trainer_spec, f"{role}_piece") and own.token(role) is None for role in ROLES
-    ):
-        return XLM_R_LAYOUT
-    definition, config = (path.parent / "huggingface" / name for name in EXPORTED[:2])
-    if not (definition.is_file() and config.is_file()):
-        return own
-    template = (read_object(definition).get("post_processor") or {}).get("single", ())
-    around = {part["SpecialToken"]["id"] for part in template if "SpecialToken" in part}
-    bos, eos = (own.token(role) in around for role in ("bos", "eos"))
-    found: dict[str, Any] = {
-        "bos_eos": "both" if bos and eos else "bos" if bos else "eos" if eos else "none"
-    }
-    length = read_object(config).get("model_max_length")
-    return own.model_copy(
-        update=found | ({"model_max_length": length} if isinstance(length, int) else {})
-    )
+    ids, own = _ids(proto), layout_of(proto)
+    # a stock model names tokens of roles that it lacks, such as <pad>
+    named = (role for role in ROLES if getattr(proto.trainer_spec, f"{role}_piece"))
+    if any(own.token(role) is None for role in named):
+        own = XLM_R_LAYOUT
+    # the tokenizer.json of the folder, or of its export
+    folders = (model.parent, model.parent / "huggingface")[path.is_file() :]
+    definition = next((one / EXPORTED[0] for one in folders if (one / EXPORTED[0]).is_file()), None)
+    if definition is None:
+        return UnigramTokenizer(model, proto, ids, own)
+    content = read_object(definition)
+    found = encoders.parse_encoder(definition.read_bytes(), definition).ids
+    by_id = dict(sorted(found.items(), key=itemgetter(1)))
+    vocabulary = content["model"].get("vocab")
+    missing = [piece for piece in ids if piece not in by_id]
+    if missing or not isinstance(vocabulary, list):
+        lacks = (
+            f"it lacks the piece {missing[0]!r}" if missing else "it is no unigram model as that"
+        )
+        raise VocapError(
+            f"{definition}: {lacks} of {model.name}; they are not of one tokenizer: keep the files "
+            "of one"
+        )
+    # tokens that the model lacks become its control symbols
+    further = [token for token in by_id if token not in ids and token not in own.names]
+    proto.pieces.extend(type(proto).SentencePiece(piece=token, type=CONTROL) for token in further)
+    proto.trainer_spec.control_symbols.extend(further)
+    unscored = by_id.keys() - {piece for piece, _ in vocabulary}
+    roles = encoders.roles_of(definition, by_id)
+    return UnigramTokenizer(model, proto, by_id, own, content, unscored, roles)
 
 
 def _read_words(source: UnigramTokenizer, path: Path, coverage: float):

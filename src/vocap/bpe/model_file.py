@@ -22,7 +22,15 @@ from tokenizers import Tokenizer
 from vocap.errors import VocapError
 from vocap.files.io import read_object, write_json, write_text
 from vocap.tokenizer_files.encoders import check_charsmaps, is_json, refusals, roles_of
-from vocap.tokenizer_files.export import About, configuration, find_template, template, write_folder
+from vocap.tokenizer_files.export import (
+    NOTHING,
+    About,
+    configuration,
+    find_settings,
+    find_template,
+    template,
+    write_folder,
+)
 from vocap.tokenizer_files.id_layout import IdLayout
 from vocap.tokenizer_files.model_file import BYTES
 
@@ -134,12 +142,16 @@ def is_bpe(path: Path) -> bool:
 
 
 def write_definition(
-    folder: Path, tokenizer: Tokenizer, roles: Mapping[str, str], length: int
+    folder: Path,
+    tokenizer: Tokenizer,
+    roles: Mapping[str, str],
+    length: int,
+    given: Mapping[str, Any] = NOTHING,
 ) -> None:
     """Write `tokenizer.json` and `tokenizer_config.json`: `roles` to their special
-    tokens, the longest input.
+    tokens, the longest input; `given` as in `configuration`.
     """
-    config = configuration(tokenizer, roles, length)
+    config = configuration(tokenizer, roles, length, given)
     write_text(folder / "tokenizer.json", tokenizer.to_str(pretty=False))
     write_json(folder / "tokenizer_config.json", config)
 
@@ -171,19 +183,9 @@ def write_export(
         tokenizer.post_processor = template(layout, ids)
         roles = layout.roles
         chat = layout.read_template(ids) or chat
-    length = layout.model_max_length if layout else longest_input(read.path)
-    write_folder(output, tokenizer, roles, length, chat)
-
-
-def longest_input(definition: Path) -> int:
-    """The longest input of the tokenizer_config.json beside a tokenizer.json, or that
-    of a layout.
-    """
-    beside = definition.with_name("tokenizer_config.json")
-    length = read_object(beside).get("model_max_length") if beside.is_file() else None
-    return (
-        length if isinstance(length, int) and 0 < length < 1 << 40 else IdLayout().model_max_length
-    )
+    given = NOTHING if layout else find_settings(read.path)
+    length = (layout or IdLayout()).model_max_length
+    write_folder(output, tokenizer, roles, length, chat, given)
 
 
 def about(read: BpeFile) -> About:
@@ -299,12 +301,7 @@ def keep_tokens(read: BpeFile, tokens: Sequence[int], rows: Sequence[int]) -> di
     model = changed["model"]
     model["vocab"] = {token: number[old] for token, old in model["vocab"].items() if old in number}
     model["merges"] = [_names(read, row) for row in rows]
-    for entry in changed.get("added_tokens") or ():
-        entry["id"] = number[entry["id"]]
-    if changed.get("padding"):
-        changed["padding"]["pad_id"] = number.get(changed["padding"]["pad_id"], 0)
-    if changed.get("post_processor"):
-        _renumber(changed["post_processor"], number, read)
+    renumber(changed, number, read.path)
     return changed
 
 
@@ -341,25 +338,36 @@ def _names(read: BpeFile, row: int) -> list[str]:
     return [read.tokens[number] for number in read.merges[row, :2].tolist()]
 
 
-def _renumber(step: dict[str, Any], number: Mapping[int, int], read: BpeFile) -> None:
-    """Replace the ids of a post-processor, in place."""
-    kind = step.get("type")
+def renumber(definition: dict[str, Any], number: Mapping[int, int], path: Path) -> None:
+    """Give the added tokens, padding and post-processor of a tokenizer.json new ids, in
+    place.
+
+    `number`: old to new ids; `path` is said in errors. Raises VocapError for a
+    post-processor that is not of `tokenizers`, and for one that names an id without a
+    new one.
+    """
+    for entry in definition.get("added_tokens") or ():
+        entry["id"] = number[entry["id"]]
+    if padding := definition.get("padding"):
+        padding["pad_id"] = number.get(padding["pad_id"], 0)
+    steps = [definition.get("post_processor") or {"type": "ByteLevel"}]
     try:
-        if kind == "Sequence":
-            for inner in step["processors"]:
-                _renumber(inner, number, read)
-        elif kind == "TemplateProcessing":
-            for entry in step["special_tokens"].values():
-                entry["ids"] = [number[old] for old in entry["ids"]]
-        elif kind in ("BertProcessing", "RobertaProcessing"):
-            for side in ("sep", "cls"):
-                step[side] = [step[side][0], number[step[side][1]]]
-        elif kind != "ByteLevel":
-            raise VocapError(
-                f"{read.path}: a post-processor of type {kind} is not known here; leave it out"
-            )
+        for step in steps:
+            kind = step.get("type")
+            if kind == "Sequence":
+                steps += step["processors"]
+            elif kind == "TemplateProcessing":
+                for entry in step["special_tokens"].values():
+                    entry["ids"] = [number[old] for old in entry["ids"]]
+            elif kind in ("BertProcessing", "RobertaProcessing"):
+                for side in ("sep", "cls"):
+                    step[side] = [step[side][0], number[step[side][1]]]
+            elif kind != "ByteLevel":
+                raise VocapError(
+                    f"{path}: a post-processor of type {kind} is not known here; leave it out"
+                )
     except KeyError as error:
         raise VocapError(
-            f"{read.path}: its post-processor names {error}, which is no id of a special token; "
+            f"{path}: its post-processor names {error}, which is no id of a special token; "
             "correct it"
         ) from None

@@ -7,7 +7,10 @@ Its README.md is the model card.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 from tokenizers import (
     AddedToken,
@@ -56,6 +59,18 @@ METHODS = {  # besides those of the kinds in `vocap.tokenizers.settings`
 }
 COLUMNS = ("language", "alp", "tokens_per_sentence", "unk_rate")
 ISO = re.compile("[a-z]{2,3}")  # ISO 639-1 or 639-3
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+FLAGS = ("single_word", "lstrip", "rstrip", "normalized")  # of an added token
+# of another tokenizer_config.json: its tokens, and the class and its code
+REPLACED = (
+    *("added_tokens_decoder", "additional_special_tokens", "extra_special_tokens"),
+    *("tokenizer_class", "auto_map", "backend"),
+)
+# classes that give token types where the configuration does not say so
+WITH_TYPES = (
+    *("PreTrainedTokenizerFast", "TokenizersBackend", "Albert", "Deberta", "FNet"),
+    *("Herbert", "RemBert", "XLNet"),
+)
 CARD_TEXT = """\
 ---
 library_name: transformers
@@ -267,13 +282,19 @@ def export(model: str | Path, output: str | Path, layout: IdLayout | None = None
 
 
 def write_export(
-    proto, name: str, output: str | Path, layout: IdLayout | None = None, chat: str | None = None
+    proto,
+    name: str,
+    output: str | Path,
+    layout: IdLayout | None = None,
+    chat: str | None = None,
+    given: Mapping[str, Any] = NOTHING,
 ) -> int:
     """Write the files of a checked `ModelProto`, as `export`; errors and warnings call
     it `name`.
 
     `layout` gives the special tokens around a text, the longest input and the chat
-    template; by default `layout_of` the model, and the template `chat`.
+    template; by default `layout_of` the model, and the template `chat`; `given` as in
+    `configuration`.
     """
     own = layout_of(proto)
     layout = layout or own
@@ -285,10 +306,17 @@ def write_export(
     tokenizer = build_tokenizer(proto, name, layout)
     tokens = {role: proto.pieces[number].piece for role, number in role_ids(proto).items()}
     symbols = [entry.piece for entry in proto.pieces if entry.type in (CONTROL, USER_DEFINED)]
-    write_folder(
-        output, tokenizer, tokens, layout.model_max_length, layout.read_template(symbols) or chat
-    )
+    chat = layout.read_template(symbols) or chat
+    write_folder(output, tokenizer, tokens, layout.model_max_length, chat, given)
     return len(proto.pieces)
+
+
+def find_settings(file: Path, folders: Sequence[str] = ("",)) -> dict[str, Any]:
+    """The tokenizer_config.json in the folder of a tokenizer's file, or in the first of
+    `folders` there that has one; empty without.
+    """
+    places = (file.parent / name / EXPORTED[1] for name in folders)
+    return next((read_object(place) for place in places if place.is_file()), {})
 
 
 def find_template(file: Path, folders: Sequence[str] = ("",)) -> str | None:
@@ -298,8 +326,7 @@ def find_template(file: Path, folders: Sequence[str] = ("",)) -> str | None:
     for place in (file.parent / name for name in folders):
         if (place / CHAT_TEMPLATE).is_file():
             return (place / CHAT_TEMPLATE).read_text("utf-8")
-        config = place / EXPORTED[1]
-        chat = read_object(config).get("chat_template") if config.is_file() else None
+        chat = find_settings(place / EXPORTED[1]).get("chat_template")
         if isinstance(chat, str):
             return chat
     return None
@@ -311,25 +338,27 @@ def write_folder(
     tokens: Mapping[str, str],
     max_length: int,
     chat: str | None = None,
+    given: Mapping[str, Any] = NOTHING,
 ) -> None:
     """Write the files `EXPORTED` as the folder `output`, in the place of an older one
     and its card.
 
-    `tokens`: the token of each role that there is, the mask among them; `chat`: a chat
-    template. Raises UsageError where `output` holds anything else.
+    `chat`: a chat template; `tokens`, `max_length` and `given` as in `configuration`.
+    Raises UsageError where `output` holds anything else.
     """
     definition, config, special_tokens = EXPORTED
-    mask = {
-        "content": MASK,
-        "single_word": False,
-        "lstrip": True,
-        "rstrip": False,
-        "normalized": False,
+    settings = configuration(tokenizer, tokens, max_length, given)
+    flags = {
+        token["content"]: {key: token[key] for key in ("content", *FLAGS)}
+        for token in settings["added_tokens_decoder"].values()
     }
-    named = {name: tokens[role] for name, role in TOKEN_ROLES.items() if role in tokens}
+    named = {name: _content(settings[name]) for name in TOKEN_ROLES if name in settings}
     contents = {
-        config: configuration(tokenizer, tokens, max_length),
-        special_tokens: {name: mask if token == MASK else token for name, token in named.items()},
+        config: settings,
+        special_tokens: {
+            name: flags[token] if any(flags.get(token, {}).get(flag) for flag in FLAGS) else token
+            for name, token in named.items()
+        },
     }
     with replacing_directory(
         output, owned=(*EXPORTED, CARD, CHAT_TEMPLATE, "golden.json")
@@ -341,32 +370,59 @@ def write_folder(
             write_text(folder / CHAT_TEMPLATE, chat)
 
 
-def configuration(tokenizer: Tokenizer, tokens: Mapping[str, str], max_length: int) -> dict:
+def configuration(
+    tokenizer: Tokenizer,
+    tokens: Mapping[str, str],
+    max_length: int,
+    given: Mapping[str, Any] = NOTHING,
+) -> dict[str, Any]:
     """The content of tokenizer_config.json; `tokens`: the special token of each role
     that there is.
+
+    `given`: the content of that file for the tokenizer that this one is made from. What
+    it says stays, the special token of each use and the longest input among it, except
+    the list of the tokens with their ids and flags, and the class.
     """
-    named = {name: tokens[role] for name, role in TOKEN_ROLES.items() if role in tokens}
-    keys = ("content", "lstrip", "normalized", "rstrip", "single_word", "special")
+    named = {name: given[name] for name in TOKEN_ROLES if given.get(name)}
+    if not named:
+        named = {name: tokens[role] for name, role in TOKEN_ROLES.items() if role in tokens}
+    # version 4 has a name for each of these, 5 a list
+    extra = given.get("extra_special_tokens")
+    extra = {"extra_special_tokens": extra} if extra and isinstance(extra, dict) else {}
     added = {
-        str(number): {key: getattr(token, key) for key in keys}
+        str(number): {key: getattr(token, key) for key in ("content", *sorted(FLAGS), "special")}
         for number, token in sorted(tokenizer.get_added_tokens_decoder().items())
     }
+    known = [_content(token) for token in chain(named.values(), *map(dict.values, extra.values()))]
     further = [
         token["content"]
         for token in added.values()
-        if token["special"] and token["content"] not in named.values()
+        if token["special"] and token["content"] not in known
     ]
-    return {
-        "added_tokens_decoder": added,
-        **named,
-        # the key that transformers 4 and 5 read; 5 writes extra_special_tokens
-        **({"additional_special_tokens": further} if further else {}),
+    settings = {
         "clean_up_tokenization_spaces": False,
         "model_input_names": ["input_ids", "attention_mask"],
         "model_max_length": max_length,
-        # any XLMRoberta class would throw this pipeline away and build its own
+    }
+    if given:  # a length that it does not say is unlimited
+        del settings["model_max_length"]
+    if str(given.get("tokenizer_class")).startswith(WITH_TYPES):
+        del settings["model_input_names"]
+    return {
+        "added_tokens_decoder": added,
+        **named,
+        **extra,
+        # the key that transformers 4 and 5 read; 5 writes extra_special_tokens
+        **({"additional_special_tokens": further} if further else {}),
+        **settings,
+        **{key: value for key, value in given.items() if key not in REPLACED},
         "tokenizer_class": "PreTrainedTokenizerFast",
     }
+
+
+def _content(token: Any) -> Any:
+    """The text of a special token, which may be given with its flags."""
+    return token.get("content") if isinstance(token, dict) else token
 
 
 def _check(proto, name: str) -> None:
