@@ -1,12 +1,19 @@
-"""config.json of a Hugging Face model, checked without loading the model."""
+"""The files of a Hugging Face model's folder besides its weights: config.json, checked
+without loading the model, and what is written with a model of other ids.
+"""
 
+import json
+import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from vocap.errors import VocapError
-from vocap.files.io import read_object
+from vocap.files.io import read_object, write_json
 
 CONFIG = "config.json"
+GENERATION = "generation_config.json"
+MODULES = "modules.json"  # of sentence-transformers
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
 # their positions count from pad + 1
 FROM_PAD = (
@@ -18,6 +25,9 @@ FROM_PAD = (
 REMEDY = (
     f"name the folder of a Hugging Face model: {CONFIG}, {WEIGHTS[0]} and the tokenizer's files"
 )
+
+# lists of ids of a generation_config.json, besides keys in _token_id
+TOKEN_LISTS = ("suppress_tokens", "begin_suppress_tokens", "bad_words_ids", "force_words_ids")
 
 KINDS = {  # of the keys that are used here
     "model_type": str,
@@ -77,3 +87,70 @@ def longest_input(config: dict[str, Any]) -> int | None:
         return positions
     pad = config.get("pad_token_id")
     return positions - (1 if pad is None else pad) - 1
+
+
+def renumbered(settings: Mapping[str, Any], number: Mapping[int, int]) -> dict[str, Any]:
+    """Settings of a model with the ids of tokens in them exchanged, by `number`; None
+    for an id that is gone, in a list nothing.
+
+    >>> renumbered({"eos_token_id": [7, 9], "pad_token_id": 1, "layers": 7}, {7: 3})
+    {'eos_token_id': [3], 'pad_token_id': None, 'layers': 7}
+    """
+
+    def new(value: Any) -> Any:
+        """Of an id, or of a sequence, which is gone with any of its ids."""
+        if isinstance(value, list):
+            return [number[one] for one in value] if number.keys() >= set(value) else None
+        return number.get(value)
+
+    def exchanged(key: str, value: Any) -> Any:
+        if isinstance(value, dict):
+            return renumbered(value, number)
+        if not key.endswith("_token_id") and key not in TOKEN_LISTS:
+            return value
+        if isinstance(value, list):
+            return [found for one in value if (found := new(one)) is not None]
+        return new(value)
+
+    return {key: exchanged(key, value) for key, value in settings.items()}
+
+
+def write_settings(source: Path, folder: Path, number: Mapping[int, int], total: int) -> None:
+    """Write config.json of the model folder `source` to `folder`, and its
+    generation_config.json if it has one, with `total` ids.
+
+    `number`: old to new ids.
+    """
+    config = renumbered(read_config(source), number)
+    write_json(folder / CONFIG, config | {"vocab_size": total})
+    (folder / GENERATION).unlink(missing_ok=True)
+    if (source / GENERATION).is_file():
+        write_json(folder / GENERATION, renumbered(read_object(source / GENERATION), number))
+
+
+def copy_modules(source: Path, folder: Path) -> None:
+    """Copy what sentence-transformers needs beside the model: its settings, and the
+    folders that modules.json names, none of which knows an id.
+
+    Raises VocapError for a module outside the folder.
+    """
+    if not (source / MODULES).is_file():
+        return
+    try:
+        modules = json.loads((source / MODULES).read_text("utf-8"))
+        names = [str(module["path"]) for module in modules]
+    except (ValueError, TypeError, KeyError):
+        raise VocapError(
+            f"{source / MODULES}: not a list of modules with a path each; bring it again"
+        ) from None
+    for name in names:
+        place = source / name
+        if not place.resolve().is_relative_to(source.resolve()):
+            raise VocapError(
+                f"{source / MODULES}: the module {name!r} is outside the folder; correct its path"
+            )
+        if name and place.is_dir():  # "" is the model; a module without settings has none
+            shutil.copytree(place, folder / name)
+    for pattern in (MODULES, "config_sentence_transformers.json", "sentence_*_config.json"):
+        for file in source.glob(pattern):
+            shutil.copyfile(file, folder / file.name)

@@ -15,7 +15,7 @@ from tests.commands import run
 from tests.made_text import write_lines
 from tests.tokenizers.factories import byte_tokenizer, make_lines
 from vocap.adapt.commands import extend, trim
-from vocap.adapt.model_rows import renumber_specials
+from vocap.adapt.model_rows import check_padding
 from vocap.diff.commands import diff
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import read_tsv, write_tsv
@@ -440,11 +440,8 @@ def test_positions_that_depend_on_the_padding_are_kept():
     from .test_trim import make_model
 
     with pytest.raises(VocapError, match="its positions depend on it"):
-        renumber_specials(make_model("tied", 50), {0: 0, 1: 2, 2: 1})
-    model = gpt(50, 7)
-    model.config.eos_token_id = [7, 9]
-    renumber_specials(model, {7: 3})
-    assert (model.config.bos_token_id, model.config.eos_token_id) == (None, [3])
+        check_padding(make_model("tied", 50), {0: 0, 1: 2, 2: 1})
+    check_padding(gpt(50, 7), {7: 3})
 
 
 def changed(root, path, change):

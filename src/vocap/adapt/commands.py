@@ -412,14 +412,15 @@ def write_adapted(
         if model is not None:
             # torch, as above
             from vocap.adapt.model_rows import (
-                renumber_specials,
+                check_padding,
                 replace_rows,
                 save_model,
             )
 
-            renumber_specials(model, {old: new for old, new, *_ in ids if old is not None})
+            number = {old: new for old, new, *_ in ids if old is not None}
+            check_padding(model, number)
             replace_rows(model, origins)
-            save_model(model, folder / "huggingface", folder / "model")
+            save_model(model, number, folder / "huggingface", folder / "model")
 
 
 @click.command()

@@ -5,14 +5,15 @@ id.
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import nn
 
 from vocap.errors import VocapError, one_line
-from vocap.model_folder import read_config
+from vocap.model_folder import copy_modules, read_config, write_settings
 from vocap.tokenizer_files import CHAT_TEMPLATE, EXPORTED
-from vocap.tokenizer_files.encoders import load_encoder
+from vocap.tokenizer_files.encoders import parse_encoder
 
 AGAIN = "bring the files of one model again, or save it with save_pretrained of transformers 5"
 
@@ -29,13 +30,17 @@ def load_model(folder: Path, ids: Mapping[str, int]):
 
     # the same tokenizer
     definition = folder / EXPORTED[0]
-    own = load_encoder(definition).ids if definition.is_file() else ids
-    for piece, number in ids.items():
-        if own.get(piece) != number:
+    own = (
+        dict(parse_encoder(definition.read_bytes(), definition).ids)
+        if definition.is_file()
+        else ids
+    )
+    for piece, number in (*ids.items(), *own.items()):
+        if not own.get(piece) == ids.get(piece) == number:
             raise VocapError(
-                f"{definition}: {piece!r} has id {own.get(piece)} there and {number} in the "
-                "tokenizer; "
-                "name the model that was trained with this tokenizer"
+                f"{definition}: {piece!r} has id {own.get(piece)} there and {ids.get(piece)} in "
+                "the tokenizer; name the model that was trained with this tokenizer, or the "
+                "folder of this one with its tokenizer.json"
             )
     # in the class that the configuration names
     architectures = read_config(folder).get("architectures")
@@ -61,12 +66,11 @@ def load_model(folder: Path, ids: Mapping[str, int]):
             "output_loading_info": True,
             **safe,
         }
-        model, loading = kind.from_pretrained(folder, **options)
-        if loading["missing_keys"] and all(
-            key.startswith("pooler.") for key in loading["missing_keys"]
-        ):
+        model, loading = _load(kind, folder, options)
+        missing = loading["missing_keys"]
+        if missing and all(key.startswith("pooler.") for key in missing):
             # as it was saved
-            model, loading = kind.from_pretrained(folder, add_pooling_layer=False, **options)
+            model, loading = _load(kind, folder, options | {"add_pooling_layer": False})
     except (MemoryError, torch.OutOfMemoryError):
         raise
     except Exception as error:  # the library raises types of its own for weights and settings
@@ -83,6 +87,10 @@ def load_model(folder: Path, ids: Mapping[str, int]):
             f"the model has {rows} rows, and the tokenizer ids up to {highest}; give its own model"
         )
     return model
+
+
+def _load(kind: Any, folder: Path, options: Mapping[str, Any]) -> tuple[Any, Mapping[str, Any]]:
+    return kind.from_pretrained(folder, **options)
 
 
 def replace_rows(model, origins: Sequence[Sequence[int]]) -> None:
@@ -133,24 +141,29 @@ def _tables(model) -> Iterator[tuple[nn.Module, str, nn.Parameter]]:
                 yield module, name, parameter
 
 
-def save_model(model, tokenizer: Path, folder: Path) -> None:
-    """Write the model and its tokenizer's files to the new folder `folder`."""
+def save_model(model, number: Mapping[int, int], tokenizer: Path, folder: Path) -> None:
+    """Write the model, its settings and modules, and its tokenizer's files to the new
+    folder `folder`.
+
+    `number`: old to new ids.
+    """
     folder.mkdir()
     model.save_pretrained(folder)
+    source = Path(model.name_or_path)
+    write_settings(source, folder, number, model.config.vocab_size)
+    copy_modules(source, folder)
     for name in (*EXPORTED, CHAT_TEMPLATE):
         if name != CHAT_TEMPLATE or (tokenizer / name).is_file():
             shutil.copyfile(tokenizer / name, folder / name)
     for file in folder.iterdir():
         # safetensors writes files that only their owner may read
-        file.chmod(folder.stat().st_mode & 0o666)
+        if file.is_file():
+            file.chmod(folder.stat().st_mode & 0o666)
 
 
-def renumber_specials(model, number: Mapping[int, int]) -> None:
-    """Give the special tokens that the model's settings know by id their new ones; None
-    for those that are gone.
-
-    Raises VocapError where the padding gets another id on which the model's positions
-    depend, as RoBERTa's do.
+def check_padding(model, number: Mapping[int, int]) -> None:
+    """Raise VocapError where the padding gets another id on which the model's positions
+    depend, as RoBERTa's do; `number`: old to new ids.
     """
     old = getattr(model.config, "pad_token_id", None)
     table = model.get_input_embeddings()
@@ -169,11 +182,3 @@ def renumber_specials(model, number: Mapping[int, int]) -> None:
             "positions depend on it; "
             "only models with the padding before all tokens that are left out are adapted"
         )
-    if table.padding_idx is not None:
-        table.padding_idx = number.get(table.padding_idx)
-    for settings in (model.config, getattr(model, "generation_config", None)):
-        for key, value in list(vars(settings).items()) if settings is not None else ():
-            if key.endswith("_token_id") and isinstance(value, int):
-                setattr(settings, key, number.get(value))
-            elif key.endswith("_token_id") and isinstance(value, list):
-                setattr(settings, key, [number[one] for one in value if one in number])
