@@ -103,6 +103,14 @@ class UnigramTokenizer(Adaptable):
                 "pieces behind them; "
                 "lay it out with vocap mono first, or name the folder with its tokenizer.json"
             )
+        # behind old rows, new pieces need an added token as a row, which a text of
+        # unknown characters would be encoded as wherever it stands
+        for entry in (self.definition or {}).get("added_tokens") or ():
+            if entry["content"] in self.unscored and entry.get("single_word"):
+                raise VocapError(
+                    f"{self.path}: the added token {entry['content']!r} is one only as a whole "
+                    "word, which no token before new pieces can be; save it without single_word"
+                )
         return replace(self, proto=self._lay_out(self.contents, by_id))
 
     def _lay_out(self, contents: Contents, order: Sequence[str] = ()):
@@ -245,7 +253,7 @@ class UnigramTokenizer(Adaptable):
             folder, kind, self.proto, settings, self.languages, **more
         )
         places = "", "huggingface"
-        chat, given = (find(self.path, places) for find in (find_template, find_settings))
+        chat, given = find_template(self.path, places), find_settings(self.path, places)
         target = folder / "huggingface"
         if self.definition is None:
             write_export(self.proto, str(out), target, self.layout, chat, given)
