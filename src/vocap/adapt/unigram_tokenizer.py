@@ -24,6 +24,7 @@ from vocap.tokenizer_files.export import (
     About,
     find_settings,
     find_template,
+    pipeline,
     write_card,
     write_export,
     write_folder,
@@ -48,6 +49,7 @@ class UnigramTokenizer(Adaptable):
     """A unigram model at `path`; `ids` are its own, or those of its `definition`: the
     content of a tokenizer.json beside it, if there is one. XLM-R's are shifted.
 
+    `exported`: whether its steps are those that `vocap export` makes of the pieces;
     `unscored`: added tokens without a row in the vocabulary of the definition; `roles`:
     its special tokens; `languages`: those of the pieces, where they are known;
     `scores`, `rounding`: entries of description.json.
@@ -58,6 +60,7 @@ class UnigramTokenizer(Adaptable):
     ids: dict[str, int]
     layout: IdLayout
     definition: dict[str, Any] | None = None
+    exported: bool = False
     unscored: Collection[str] = ()
     roles: Mapping[str, str] = field(default_factory=dict)
     languages: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -121,11 +124,7 @@ class UnigramTokenizer(Adaptable):
             contents, self.proto.normalizer_spec, self.layout, self.proto.trainer_spec
         )
         place = {token: number for number, token in enumerate(order)}
-        rows = sorted(proto.pieces, key=lambda entry: place.get(entry.piece, -1))
-        ordered = type(proto)()
-        ordered.pieces.extend(rows)
-        del proto.pieces[:]
-        proto.MergeFrom(ordered)
+        proto.pieces.sort(key=lambda entry: place.get(entry.piece, -1))
         return proto
 
     def _remade(self, proto, **changes: Any) -> "UnigramTokenizer":
@@ -133,6 +132,8 @@ class UnigramTokenizer(Adaptable):
         ids, definition = _ids(proto), None
         if self.definition is not None:
             definition = deepcopy(self.definition)
+            if self.exported:
+                definition |= pipeline(proto, str(self.path))
             model = definition["model"]
             unknown = model["vocab"][model["unk_id"]][0] if model.get("unk_id") is not None else ""
             scores = dict(map(tuple, model["vocab"]))
@@ -305,13 +306,14 @@ def load_unigram(path: Path) -> UnigramTokenizer:
             f"{definition}: {lacks} of {model.name}; they are not of one tokenizer: keep the files "
             "of one"
         )
+    exported = pipeline(proto, str(model)).items() <= content.items()
     # tokens that the model lacks become its control symbols
     further = [token for token in by_id if token not in ids and token not in own.names]
     proto.pieces.extend(type(proto).SentencePiece(piece=token, type=CONTROL) for token in further)
     proto.trainer_spec.control_symbols.extend(further)
     unscored = by_id.keys() - {piece for piece, _ in vocabulary}
     roles = encoders.roles_of(definition, by_id)
-    return UnigramTokenizer(model, proto, by_id, own, content, unscored, roles)
+    return UnigramTokenizer(model, proto, by_id, own, content, exported, unscored, roles)
 
 
 def _read_words(source: UnigramTokenizer, path: Path, coverage: float):
