@@ -14,11 +14,15 @@ from tests.made_text import write_lines
 from tests.tokenizers.factories import make_lines
 from vocap.adapt.commands import extend, trim
 from vocap.errors import VocapError
+from vocap.tokenizer_files.export import export
+from vocap.tokenizer_files.layout import relayout, serialize
+from vocap.tokenizer_files.model_file import read_model
+from vocap.unigram.sentencepiece_trainer import train
 
 from .test_byte_pairs import made
 from .test_embedding_models import make_encoder
 from .test_embedding_models import root as embedding_root  # noqa: F401
-from .test_trim import id_map
+from .test_trim import id_map, processor
 
 LENGTH = 8192  # in the tokenizer's files
 TEMPLATE = "{% for message in messages %}<|turn|>{{ message.content }}{% endfor %}"
@@ -195,3 +199,27 @@ def test_rows_of_added_tokens_are_not_dropped_in_silence(source, tmp_path):
     text = f"--text=en={source / 'en.txt'}"
     with pytest.raises(VocapError, match="no id for <pad>"):
         run(trim, model, text, "--model", source, "-o", tmp_path / "out")
+    (source / "tokenizer.json").unlink()  # as a tokenizer in Python is saved
+    with pytest.raises(VocapError, match=r"the added token '<date>' is not in the model"):
+        run(trim, source, text, "-o", tmp_path / "out")
+
+
+def test_a_literal_special_token_stays_text(tmp_path):
+    """An export of our own, whose pieces spell the names of special tokens, trimmed to
+    text without these characters: where special tokens are not split off, both forms
+    have the literal as text, as before.
+    """
+    lines = [*make_lines("en", 600, seed=3), *["< s > / k p u n d m"] * 20]
+    folder = tmp_path / "all"
+    folder.mkdir()
+    (tmp_path / "stock.model").write_bytes(train(lines, 200, threads=1))
+    stock = read_model(tmp_path / "stock.model")
+    (folder / "sentencepiece.model").write_bytes(serialize(relayout(stock, "stock")))
+    export(folder / "sentencepiece.model", folder / "huggingface")
+    text = write_lines(tmp_path / "en.txt", lines[:600])
+    run(trim, folder, f"--text=en={text}", "--only-used", "-o", tmp_path / "out")
+    loaded = AutoTokenizer.from_pretrained(tmp_path / "out/huggingface")
+    own = processor(tmp_path / "out/sentencepiece.model")
+    for line in ("a <s> b", "<pad>", "<mask> x", "</s>"):
+        ids = loaded(line, add_special_tokens=False, split_special_tokens=True).input_ids
+        assert ids == own.encode(line) and own.unk_id() in ids

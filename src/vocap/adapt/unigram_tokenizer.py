@@ -292,6 +292,13 @@ def load_unigram(path: Path) -> UnigramTokenizer:
     folders = (model.parent, model.parent / "huggingface")[path.is_file() :]
     definition = next((one / EXPORTED[0] for one in folders if (one / EXPORTED[0]).is_file()), None)
     if definition is None:
+        added = find_settings(model).get("added_tokens_decoder") if path.is_dir() else None
+        for token in (added or {}).values():
+            if token["content"] not in {*ids, *own.names}:
+                raise VocapError(
+                    f"{path}: the added token {token['content']!r} is not in the model; save the "
+                    f"tokenizer again as one with {EXPORTED[0]}"
+                )
         return UnigramTokenizer(model, proto, ids, own)
     content = read_object(definition)
     found = encoders.parse_encoder(definition.read_bytes(), definition).ids
