@@ -25,6 +25,7 @@ from vocap.tokenizer_files.export import (
     About,
     find_settings,
     find_template,
+    pipeline,
     write_card,
     write_export,
     write_folder,
@@ -49,6 +50,7 @@ class UnigramTokenizer(Adaptable):
     """A unigram model at `path`; `ids` are its own, or those of its `definition`: the
     content of a tokenizer.json beside it, if there is one. XLM-R's are shifted.
 
+    `exported`: whether its steps are those that `vocap export` makes of the pieces;
     `unscored`: added tokens without a row in the vocabulary of the definition; `roles`:
     its special tokens; `languages`: those of the pieces, where they are known;
     `scores`, `rounding`: entries of description.json.
@@ -59,6 +61,7 @@ class UnigramTokenizer(Adaptable):
     ids: dict[str, int]
     layout: IdLayout
     definition: dict[str, Any] | None = None
+    exported: bool = False
     unscored: Collection[str] = ()
     roles: Mapping[str, str] = field(default_factory=dict)
     languages: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -104,6 +107,14 @@ class UnigramTokenizer(Adaptable):
                 "pieces behind them; "
                 "lay it out with vocap mono first, or name the folder with its tokenizer.json"
             )
+        # behind old rows, new pieces need an added token as a row, which a text of
+        # unknown characters would be encoded as wherever it stands
+        for entry in (self.definition or {}).get("added_tokens") or ():
+            if entry["content"] in self.unscored and entry.get("single_word"):
+                raise VocapError(
+                    f"{self.path}: the added token {entry['content']!r} is one only as a whole "
+                    "word, which no token before new pieces can be; save it without single_word"
+                )
         return replace(self, proto=self._lay_out(self.contents, by_id))
 
     def _lay_out(self, contents: Contents, order: Sequence[str] = ()):
@@ -114,11 +125,7 @@ class UnigramTokenizer(Adaptable):
             contents, self.proto.normalizer_spec, self.layout, self.proto.trainer_spec
         )
         place = {token: number for number, token in enumerate(order)}
-        rows = sorted(proto.pieces, key=lambda entry: place.get(entry.piece, -1))
-        ordered = type(proto)()
-        ordered.pieces.extend(rows)
-        del proto.pieces[:]
-        proto.MergeFrom(ordered)
+        proto.pieces.sort(key=lambda entry: place.get(entry.piece, -1))
         return proto
 
     def _remade(self, proto, **changes: Any) -> "UnigramTokenizer":
@@ -126,6 +133,8 @@ class UnigramTokenizer(Adaptable):
         ids, definition = _ids(proto), None
         if self.definition is not None:
             definition = deepcopy(self.definition)
+            if self.exported:
+                definition |= pipeline(proto, str(self.path))
             model = definition["model"]
             unknown = model["vocab"][model["unk_id"]][0] if model.get("unk_id") is not None else ""
             scores = dict(map(tuple, model["vocab"]))
@@ -295,6 +304,13 @@ def load_unigram(path: Path) -> UnigramTokenizer:
     folders = (model.parent, model.parent / "huggingface")[path.is_file() :]
     definition = next((one / EXPORTED[0] for one in folders if (one / EXPORTED[0]).is_file()), None)
     if definition is None:
+        added = find_settings(model).get("added_tokens_decoder") if path.is_dir() else None
+        for token in (added or {}).values():
+            if token["content"] not in {*ids, *own.names}:
+                raise VocapError(
+                    f"{path}: the added token {token['content']!r} is not in the model; save the "
+                    f"tokenizer again as one with {EXPORTED[0]}"
+                )
         return UnigramTokenizer(model, proto, ids, own)
     content = read_object(definition)
     found = encoders.parse_encoder(definition.read_bytes(), definition).ids
@@ -309,13 +325,14 @@ def load_unigram(path: Path) -> UnigramTokenizer:
             f"{definition}: {lacks} of {model.name}; they are not of one tokenizer: keep the files "
             "of one"
         )
+    exported = pipeline(proto, str(model)).items() <= content.items()
     # tokens that the model lacks become its control symbols
     further = [token for token in by_id if token not in ids and token not in own.names]
     proto.pieces.extend(type(proto).SentencePiece(piece=token, type=CONTROL) for token in further)
     proto.trainer_spec.control_symbols.extend(further)
     unscored = by_id.keys() - {piece for piece, _ in vocabulary}
     roles = encoders.roles_of(definition, by_id)
-    return UnigramTokenizer(model, proto, by_id, own, content, unscored, roles)
+    return UnigramTokenizer(model, proto, by_id, own, content, exported, unscored, roles)
 
 
 def _read_words(source: UnigramTokenizer, path: Path, coverage: float):

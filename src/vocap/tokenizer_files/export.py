@@ -4,6 +4,7 @@ comes with it.
 Its README.md is the model card.
 """
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -123,7 +124,6 @@ def build_tokenizer(proto, name: str = "the model", layout: IdLayout | None = No
     tokenizer.json cannot hold.
     """
     _check(proto, name)
-    text_pieces = [entry.piece for entry in proto.pieces if entry.type in (NORMAL, USER_DEFINED)]
     # pieces and scores
     tokenizer = Tokenizer(
         models.Unigram(
@@ -132,26 +132,7 @@ def build_tokenizer(proto, name: str = "the model", layout: IdLayout | None = No
             byte_fallback=bool(proto.trainer_spec.byte_fallback),
         )
     )
-    # normaliser, and words apart
-    normalizer = normalizer_of(proto, name)
-    splits: list[pre_tokenizers.PreTokenizer] = []
-    if SPACE in text_pieces and not any(SPACE in piece[1:] for piece in text_pieces):
-        # words apart: the best path of a line is that of its words, which `Unigram`
-        # remembers; but an unknown U+2581 is one token with the unknown characters
-        # before it. Metaspace, since clients in JavaScript know no Split with its next
-        splits.append(pre_tokenizers.Metaspace(SPACE, "never", split=True))
-    if unknown := unknown_in_literals(proto):
-        if proto.trainer_spec.byte_fallback:
-            splits.append(pre_tokenizers.Split(Regex(unknown), "isolated"))
-        else:  # another unknown character; runs of them still become one token
-            known = set("".join(text_pieces))
-            other = next(character for character in inert_characters() if character not in known)
-            normalizer = normalizers.Sequence(
-                [normalizer, normalizers.Replace(Regex(unknown), other)]
-            )
-    tokenizer.normalizer = normalizer
-    if splits:
-        tokenizer.pre_tokenizer = pre_tokenizers.Sequence(splits)
+    tokenizer.normalizer, tokenizer.pre_tokenizer = _steps(proto, name)
     # decoder, special tokens
     tokenizer.decoder = _decoder(proto)
     ids = {entry.piece: number for number, entry in enumerate(proto.pieces)}
@@ -171,6 +152,38 @@ def build_tokenizer(proto, name: str = "the model", layout: IdLayout | None = No
             f"{name}: the piece {wrong[0]!r} has another id in the export; is it there twice?"
         )
     return tokenizer
+
+
+def _steps(proto, name: str) -> tuple[normalizers.Normalizer, pre_tokenizers.PreTokenizer | None]:
+    """The normaliser, and the pre-tokeniser that keeps words apart."""
+    text_pieces = [entry.piece for entry in proto.pieces if entry.type in (NORMAL, USER_DEFINED)]
+    normalizer = normalizer_of(proto, name)
+    splits: list[pre_tokenizers.PreTokenizer] = []
+    if SPACE in text_pieces and not any(SPACE in piece[1:] for piece in text_pieces):
+        # words apart: the best path of a line is that of its words, which `Unigram`
+        # remembers; but an unknown U+2581 is one token with the unknown characters
+        # before it. Metaspace, since clients in JavaScript know no Split with its next
+        splits.append(pre_tokenizers.Metaspace(SPACE, "never", split=True))
+    if unknown := unknown_in_literals(proto):
+        if proto.trainer_spec.byte_fallback:
+            splits.append(pre_tokenizers.Split(Regex(unknown), "isolated"))
+        else:  # another unknown character; runs of them still become one token
+            known = set("".join(text_pieces))
+            other = next(character for character in inert_characters() if character not in known)
+            normalizer = normalizers.Sequence(
+                [normalizer, normalizers.Replace(Regex(unknown), other)]
+            )
+    return normalizer, pre_tokenizers.Sequence(splits) if splits else None
+
+
+def pipeline(proto, name: str = "the model") -> dict[str, Any]:
+    """The steps of tokenizer.json that `build_tokenizer` makes for the pieces of
+    `proto`: they depend on the characters that are pieces.
+    """
+    holder = Tokenizer(models.Unigram())
+    holder.normalizer, holder.pre_tokenizer = _steps(proto, name)
+    content = json.loads(holder.to_str())
+    return {step: content[step] for step in ("normalizer", "pre_tokenizer")}
 
 
 def normalizer_of(proto, name: str = "the model") -> normalizers.Normalizer:

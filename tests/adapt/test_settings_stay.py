@@ -1,0 +1,229 @@
+"""What the files of a tokenizer and its model say of their use stays in `vocap trim`
+and `extend`: transformers loads the old and the new.
+"""
+
+import json
+import shutil
+
+import pytest
+from tokenizers import AddedToken
+from transformers import AutoTokenizer, GenerationConfig, PreTrainedTokenizerFast
+
+from tests.commands import run
+from tests.made_text import write_lines
+from tests.tokenizers.factories import make_lines
+from vocap.adapt.commands import extend, trim
+from vocap.errors import VocapError
+from vocap.tokenizer_files.export import export
+from vocap.tokenizer_files.layout import relayout, serialize
+from vocap.tokenizer_files.model_file import read_model
+from vocap.unigram.sentencepiece_trainer import train
+
+from .test_byte_pairs import made
+from .test_embedding_models import make_encoder
+from .test_embedding_models import root as embedding_root  # noqa: F401
+from .test_trim import id_map, processor
+
+LENGTH = 8192  # in the tokenizer's files
+TEMPLATE = "{% for message in messages %}<|turn|>{{ message.content }}{% endfor %}"
+STAYING = (
+    *("model_max_length", "padding_side", "truncation_side", "clean_up_tokenization_spaces"),
+    *("chat_template", "model_input_names", "special_tokens_map"),
+)
+# literal added tokens: between spaces, inside words, in capitals, in characters that
+# are normalised
+HARD = [
+    "a<date>b c <date> d",
+    "<|turn|>ab",
+    "x QXQ y",
+    "xQXQy QXQ",
+    "ＱＸＱ <mask>a",
+    "  two  spaces ",
+]
+
+
+@pytest.fixture(params=["unigram", "bpe"])
+def source(request, embedding_root, tmp_path):  # noqa: F811
+    """A folder as transformers writes it, with settings and added tokens of a user, a
+    model with a row for each id, and the modules of sentence-transformers.
+    """
+    folder = tmp_path / "source"
+    settings = {
+        "model_max_length": LENGTH,
+        "padding_side": "left",
+        "truncation_side": "left",
+        "clean_up_tokenization_spaces": True,
+        "model_input_names": ["input_ids", "attention_mask"],
+        "chat_template": TEMPLATE,
+        "mine": {"key": [1]},
+    }
+    if request.param == "unigram":
+        tokens = {"bos": "<s>", "cls": "<s>", "eos": "</s>", "sep": "</s>", "unk": "<unk>"}
+        tokens |= {"pad": "<pad>", "mask": AddedToken("<mask>", lstrip=True, normalized=True)}
+        definition = str(embedding_root / "tokenizer/tokenizer.json")
+    else:
+        lines = [line for code in ("en", "ka", "zh") for line in make_lines(code, 400, seed=5)]
+        tokens, definition = {"eos": "<|end|>"}, str(tmp_path / "tokenizer.json")
+        made("gpt2", lines).save(definition)
+    tokens = {f"{role}_token": token for role, token in tokens.items()}
+    loaded = PreTrainedTokenizerFast(tokenizer_file=definition, **tokens, **settings)
+    loaded.add_tokens([AddedToken("<date>"), AddedToken("QXQ", single_word=True, rstrip=True)])
+    loaded.add_tokens([AddedToken("<|turn|>", lstrip=True)], special_tokens=True)
+    loaded.save_pretrained(folder)
+    if request.param == "unigram":
+        shutil.copy(embedding_root / "tokenizer/sentencepiece.bpe.model", folder)
+        model = make_encoder("e5-base", len(loaded))
+        model.save_pretrained(folder)
+    write_lines(folder / "en.txt", [*make_lines("en", 400, seed=5), *HARD])
+    write_lines(folder / "xx.txt", [line[::-1] for line in make_lines("en", 300, seed=4)])
+    return folder
+
+
+def adapted(source, command, out, *more):
+    if command == "trim":
+        return run(trim, source, f"--text=en={source / 'en.txt'}", "-o", out, *more)
+    words = ("--language=xx", f"--text={source / 'xx.txt'}", "--pieces=20")
+    return run(extend, source, *words, "-o", out, *more)
+
+
+def as_written(folder):
+    """The added tokens of a folder's tokenizer.json but their ids, and its
+    configuration but its tokens.
+    """
+    definition = json.loads((folder / "tokenizer.json").read_text("utf-8"))
+    config = json.loads((folder / "tokenizer_config.json").read_text("utf-8"))
+    tokens = {
+        token["content"]: {key: value for key, value in token.items() if key != "id"}
+        for token in definition["added_tokens"]
+    }
+    return tokens, definition["truncation"], {key: config.get(key) for key in ("mine", *STAYING)}
+
+
+def allow_inside_words(source):
+    """`extend` of a unigram model refuses an added token that is only a whole word, and
+    names it.
+    """
+    with pytest.raises(VocapError, match="'QXQ' is one only as a whole word"):
+        adapted(source, "extend", source.parent / "out")
+    for file in source.glob("tokenizer*.json"):
+        text = file.read_text("utf-8").replace('"single_word": true', '"single_word": false')
+        file.write_text(text.replace('"single_word":true', '"single_word":false'), "utf-8")
+
+
+@pytest.mark.parametrize("command", ["trim", "extend"])
+def test_what_a_user_loads_stays(source, tmp_path, command):
+    if command == "extend" and any(source.glob("*.model")):
+        allow_inside_words(source)
+    old = AutoTokenizer.from_pretrained(source)
+    shown = adapted(source, command, tmp_path / "out")
+    assert command == "extend" or "all the same" in shown
+    assert as_written(tmp_path / "out/huggingface") == as_written(source)
+    new, renamed = (
+        AutoTokenizer.from_pretrained(tmp_path / "out/huggingface"),
+        id_map(tmp_path / "out"),
+    )
+    for name in STAYING:
+        assert getattr(new, name) == getattr(old, name), name
+    assert {"<date>", "QXQ", "<|turn|>"} <= new.get_added_vocab().keys()
+    lines = (source / "en.txt").read_text("utf-8").splitlines()
+    counted = set((old.get_vocab() if command == "trim" else old.get_added_vocab()).values())
+    counted -= {old.unk_token_id} if command == "extend" else set()
+    kept = {renamed[number] for number in counted if number in renamed}
+    for line in lines:
+        before = [renamed[number] for number in old(line).input_ids if number in counted]
+        assert before == [number for number in new(line).input_ids if number in kept]
+    again = adapted_again(source, tmp_path, command)
+    assert as_written(again) == as_written(source)
+    twice = AutoTokenizer.from_pretrained(again)
+    if command == "trim":
+        assert twice.get_vocab() == new.get_vocab()
+
+
+def adapted_again(source, tmp_path, command):
+    """The result trimmed again, from its own folder."""
+    text = source / ("en.txt" if command == "trim" else "xx.txt")
+    run(trim, tmp_path / "out", f"--text=en={text}", "--only-used", "-o", tmp_path / "again")
+    return tmp_path / "again/huggingface"
+
+
+@pytest.mark.parametrize("source", ["unigram"], indirect=True)
+@pytest.mark.parametrize("command", ["trim", "extend"])
+def test_what_a_models_files_say_stays(source, tmp_path, command):
+    import torch
+    import transformers
+
+    if command == "extend":
+        allow_inside_words(source)
+    old_ids = AutoTokenizer.from_pretrained(source).get_added_vocab()
+    config = json.loads((source / "config.json").read_text("utf-8"))
+    config |= {"mine": 5, "decoder_start_token_id": old_ids["<date>"], "torch_dtype": "float32"}
+    (source / "config.json").write_text(json.dumps(config))
+    banned = [[old_ids["<date>"], old_ids["QXQ"]]]
+    generation = {"eos_token_id": [2, old_ids["<|turn|>"]], "bad_words_ids": banned, "top_k": 7}
+    (source / "generation_config.json").write_text(json.dumps(generation))
+    modules = [{"path": ""}, {"path": "1_Pooling"}, {"path": "2_Normalize"}]
+    (source / "modules.json").write_text(json.dumps(modules))
+    (source / "1_Pooling").mkdir()
+    (source / "1_Pooling/config.json").write_text('{"pooling_mode_mean_tokens": true}')
+    for name in ("sentence_bert_config.json", "config_sentence_transformers.json"):
+        (source / name).write_text('{"max_seq_length": 100}')
+    adapted(source, command, tmp_path / "out", "--model", source)
+    out, renamed = tmp_path / "out/model", id_map(tmp_path / "out")
+    total = len(AutoTokenizer.from_pretrained(out))
+    changed = {"vocab_size": total, "decoder_start_token_id": renamed[old_ids["<date>"]]}
+    assert json.loads((out / "config.json").read_text("utf-8")) == config | changed
+    written = GenerationConfig.from_pretrained(out)
+    assert (written.eos_token_id, written.top_k) == ([2, renamed[old_ids["<|turn|>"]]], 7)
+    assert written.bad_words_ids == [[renamed[number] for number in banned[0]]]
+    for name in ("modules.json", "1_Pooling/config.json", "sentence_bert_config.json"):
+        assert (out / name).read_bytes() == (source / name).read_bytes()
+    assert (out / "config_sentence_transformers.json").is_file()
+    # a row of its own for each added token
+    tables = [
+        transformers.AutoModel.from_pretrained(folder).get_input_embeddings().weight
+        for folder in (source, out)
+    ]
+    assert len(tables[1]) == total
+    for token, number in old_ids.items():
+        assert torch.equal(tables[0][number], tables[1][renamed[number]]), token
+    (source / "modules.json").write_text('[{"path": "../other"}]')
+    with pytest.raises(VocapError, match=r"'../other' is outside the folder"):
+        adapted(source, command, tmp_path / "none", "--model", source)
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize("source", ["unigram"], indirect=True)
+def test_rows_of_added_tokens_are_not_dropped_in_silence(source, tmp_path):
+    """The .model alone has no added tokens, but the model of the folder has."""
+    model = source / "sentencepiece.bpe.model"
+    text = f"--text=en={source / 'en.txt'}"
+    with pytest.raises(VocapError, match="no id for <pad>"):
+        run(trim, model, text, "--model", source, "-o", tmp_path / "out")
+    # as a tokenizer in Python of transformers 4 is saved
+    (source / "tokenizer.json").unlink()
+    config = json.loads((source / "tokenizer_config.json").read_text("utf-8"))
+    config["added_tokens_decoder"] = {"700": {"content": "<date>"}}
+    (source / "tokenizer_config.json").write_text(json.dumps(config))
+    with pytest.raises(VocapError, match=r"the added token '<date>' is not in the model"):
+        run(trim, source, text, "-o", tmp_path / "out")
+
+
+def test_a_literal_special_token_stays_text(tmp_path):
+    """An export of our own, whose pieces spell the names of special tokens, trimmed to
+    text without these characters: where special tokens are not split off, both forms
+    have the literal as text, as before.
+    """
+    lines = [*make_lines("en", 600, seed=3), *["< s > / k p u n d m"] * 20]
+    folder = tmp_path / "all"
+    folder.mkdir()
+    (tmp_path / "stock.model").write_bytes(train(lines, 200, threads=1))
+    stock = read_model(tmp_path / "stock.model")
+    (folder / "sentencepiece.model").write_bytes(serialize(relayout(stock, "stock")))
+    export(folder / "sentencepiece.model", folder / "huggingface")
+    text = write_lines(tmp_path / "en.txt", lines[:600])
+    run(trim, folder, f"--text=en={text}", "--only-used", "-o", tmp_path / "out")
+    loaded = AutoTokenizer.from_pretrained(tmp_path / "out/huggingface")
+    own = processor(tmp_path / "out/sentencepiece.model")
+    for line in ("a <s> b", "<pad>", "<mask> x", "</s>"):
+        ids = loaded(line, add_special_tokens=False, split_special_tokens=True).input_ids
+        assert ids == own.encode(line) and own.unk_id() in ids
