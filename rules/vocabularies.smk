@@ -50,7 +50,6 @@ if SETTINGS.vocabularies.engine == "ladder":
             sizes=",".join(map(str, SIZES)),
             coverage=SETTINGS.vocabularies.coverage,
             arithmetic=SETTINGS.vocabularies.arithmetic,
-            seeds=SETTINGS.vocabularies.seeds,
             text=verbatim(TEXT_OPTIONS),
         message:
             "Training {wildcards.lang} at all sizes"
@@ -61,7 +60,6 @@ if SETTINGS.vocabularies.engine == "ladder":
                 --sizes {params.sizes} \
                 --coverage {params.coverage} \
                 --arithmetic {params.arithmetic} \
-                --seeds {params.seeds} \
                 {params.text} \
                 -o {params.results:q}/vocabularies/{params.lang} >{log:q} 2>&1
             """

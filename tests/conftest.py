@@ -64,7 +64,6 @@ SLOW = {
     "unigram/test_against_sentencepiece.py",
     "unigram/test_command.py",
     "unigram/test_sentencepiece_trainer.py",
-    "unigram/test_word_seeds.py",
     "vocabularies",
     "workflow",
 }

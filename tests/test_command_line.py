@@ -13,7 +13,7 @@ import pytest
 
 from tests import commands
 from tests.made_text import write_lines
-from vocap.cli import REMOVED_OPTIONS, REMOVED_VERBS, VERBS, vocap
+from vocap.cli import VERBS, vocap
 
 VOCAP = Path(sys.executable).parent / "vocap"
 
@@ -166,10 +166,3 @@ def test_a_device_without_space_is_one_line_and_leaves_nothing(tokenizer, tmp_pa
     left = [path.name for path in out.rglob("*") if path.is_file()] if out.is_dir() else []
     assert verb == "tokenize" or not left, left
     assert list(tmp_path.iterdir()) in ([], [out])
-
-
-@pytest.mark.parametrize("words", [*REMOVED_VERBS, *REMOVED_OPTIONS])
-def test_a_removed_verb_or_option_names_its_replacement(words):
-    why = {**REMOVED_VERBS, **REMOVED_OPTIONS}[words]
-    shown = run(*words.split())
-    assert (shown.returncode, shown.stderr) == (2, f"vocap: error: vocap {words} is gone: {why}\n")

@@ -152,7 +152,6 @@ CORPORA = {
 }
 VOCABULARIES = {
     "engine": ("ladder", "ours: SentencePiece's models, byte for byte"),
-    "seeds": ("classic", "the authors' script: SentencePiece 0.1.95"),
     "sizes": ([1000 * size for size in range(1, 51)], "section 2.2.1: 1K to 50K"),
     "coverage": (0.9995, "the authors' script"),
     "arithmetic": ("exact", "ours: SentencePiece's models, byte for byte"),

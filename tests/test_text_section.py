@@ -82,14 +82,6 @@ JOINT = {"tokenizers": {"j": {"kind": "joint", "total": 1000}}}
             {"text": {"user_defined_symbols": ["a"], "required_chars": "a"}},
             ["text: ", "required_chars"],
         ),
-        (
-            {"text": {"treat_whitespace_as_suffix": True}},
-            ["text.treat_whitespace_as_suffix: is gone; a space"],
-        ),
-        (
-            {"text": {"preset": "lossless"}, "vocabularies": {"seeds": "words"}},
-            ["seeds", "text.normalization"],
-        ),
         ({"layout": {"masks": False}}, ["layout.masks: no such key", "did you mean mask"]),
         (
             {"layout": {"multiple_of": 128}, **JOINT},

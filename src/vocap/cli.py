@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from vocap.errors import UsageError, VocapError, explain, missing_extra, system_error
+from vocap.errors import VocapError, explain, missing_extra, system_error
 
 # group of --help: verb: "module:function", a click command; the first line of its
 # docstring is the summary there
@@ -68,44 +68,6 @@ GROUPS = {
     "Rules of the workflow, correlation study": {"correlate": "vocap.correlation.study:correlate"},
 }
 VERBS = {verb: place for group in GROUPS.values() for verb, place in group.items()}
-# verbs of earlier versions: what replaces them
-REMOVED_VERBS = {
-    "studied-sizes": "the status in results/vocabularies/LANGUAGE/curve.tsv says which sizes a "
-    "text reaches",
-    "own-files": "the workflow copies a language's files to results/correlation/LANGUAGE/xtreme",
-    "ceiling": "vocap score and vocap average give what a model reaches",
-    "parity-words": "vocap parity compares the ids of lines",
-    "xtreme": "vocap encode reads and checks every file of its training",
-    "verify": "vocap parity compares the ids of both forms of a tokenizer",
-}
-# options of earlier versions, likewise
-REMOVED_OPTIONS = {
-    **dict.fromkeys(
-        ("fit --corpora", "fit --mix"), "leave it out: scores come from the languages' models"
-    ),
-    **dict.fromkeys(
-        (
-            "evaluate --unknown",
-            "evaluate --round-trip",
-            "evaluate --bits",
-            "evaluate --parallel-output",
-        ),
-        "give --tables DIR, which gets all tables of a tokenizer in DIR/NAME",
-    ),
-    "fit --scores": "leave it out: scores are those of the mixture of the languages' models",
-    "encode --stand-in": "copy the other file to the place of the missing one",
-    "ladder --points": "leave it out: curve.tsv has the points, and models of the same text are "
-    "kept",
-    "ladder --model": "leave it out: vocap bpe trains byte-pair encoding, of one language too",
-    "diff --part": "name train.txt of a language as --text LANG=FILE",
-    "extend --check": "leave it out: vocap diff compares two tokenizers on any text",
-    "extend --total": "give --pieces: this total less the ids that the tokenizer has",
-    "trim --vocabulary": "leave it out: pieces.tsv beside the tokenizer has the languages of "
-    "pieces",
-    "allocate --search": "leave it out: a threshold of gains gives the sizes of Algorithm 1, but "
-    "for one",
-    "allocate --curve": "leave it out: gains are always those on the curve's hull",
-}
 LONGEST = max(map(len, VERBS))  # one column for all groups
 
 
@@ -140,11 +102,7 @@ class LazyGroup(click.Group):
                 formatter.write_dl([(verb.ljust(LONGEST), summary(verb)) for verb in verbs])
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        if name not in VERBS:
-            if name in REMOVED_VERBS:
-                raise UsageError(f"vocap {name} is gone: {REMOVED_VERBS[name]}")
-            return None
-        return load_command(name)
+        return load_command(name) if name in VERBS else None
 
     def invoke(self, ctx: click.Context) -> object:
         try:
@@ -224,10 +182,6 @@ def _explained(error: Exception) -> int:
         context = getattr(call, "ctx", None)
         see = f" (see: {context.command_path} --help)" if context else ""
         message = f"{call.format_message()}{see}"
-        if isinstance(call, click.NoSuchOption) and context:
-            option = f"{context.info_name} {call.option_name}"
-            if option in REMOVED_OPTIONS:
-                message = f"vocap {option} is gone: {REMOVED_OPTIONS[option]}"
         status = call.exit_code
     except ModuleNotFoundError as absent:
         if not (install := missing_extra(absent.name or "")):

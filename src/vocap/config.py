@@ -40,7 +40,7 @@ from vocap.tables.sampling_probabilities import column_weight
 from vocap.tokenizer_files import XLMR_ROWS
 from vocap.tokenizer_files.id_layout import ROLES, SHORTHAND, XLM_R_LAYOUT, IdLayout
 from vocap.tokenizers.settings import Joint, Kind, Vocap, tokenizer_type
-from vocap.unigram.text_settings import NORMALIZATIONS, PRESETS, XLM_R, TextSettings, text_settings
+from vocap.unigram.text_settings import NORMALIZATIONS, PRESETS, TextSettings, text_settings
 from vocap.vocabularies.settings import Vocabularies
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -393,12 +393,6 @@ def _names(settings: Settings, chosen: list[str]) -> Iterator[str]:
 def _text(settings: Settings) -> Iterator[str]:
     """Keys of the text that a stage of this run cannot keep."""
     text = settings.text.settings
-    if settings.vocabularies.seeds == "words" and text != XLM_R:
-        yield (
-            "vocabularies.seeds: words knows the text of preset xlm-r alone; write classic, or "
-            "leave out "
-            f"{', '.join(f'text.{key}' for key in text.changed())}"
-        )
     if text.rule_file and not os.path.isfile(text.rule_file):
         known = ", ".join(NORMALIZATIONS)
         yield f"text.normalization: {text.rule_file}: no such file; take {known}, or a file *.tsv"
@@ -486,7 +480,7 @@ def _lacking(layout: IdLayout, causal: bool) -> str:
     """
     if causal:
         return "" if layout.token("eos") else "eos"
-    lacking = [role for role in ROLES if layout.token(role) is None]
+    lacking: list[str] = [role for role in ROLES if layout.token(role) is None]
     if not layout.mask:
         lacking.append("mask")
     return ", ".join(lacking)

@@ -5,7 +5,6 @@ remedy.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from fnmatch import fnmatchcase
 from typing import Any
 
 from vocap.files.io import key_lines
@@ -13,22 +12,6 @@ from vocap.pretraining.loss_kinds import LOSSES
 from vocap.tokenizers.settings import KINDS as TOKENIZERS
 
 YAML_BOOLEAN = 'YAML reads an unquoted no, yes, on or off as true or false; write "no" in quotes'
-# keys of earlier versions, with * for a name: what replaces them
-REMOVED_KEYS: dict[str, str] = {
-    "*.row_gradients": "leave it out: gradients are dense, with the same result",
-    "*.loss.kernel": "leave it out: the device decides (docs/pretraining.md)",
-    "*.loss.refresh": "leave it out: all rows at once on a GPU, word by word on a CPU",
-    "vocabularies.model": "vocabularies of languages are unigram models; for BPE take a "
-    "tokenizer of kind bpe",
-    "vocabularies.unit": "write it in a tokenizer of kind bpe",
-    "vocabularies.split": "write it in a tokenizer of kind bpe",
-    "allocation.*.search": "leave it out: a threshold of gains gives the sizes of Algorithm 1, "
-    "but for one",
-    "allocation.*.curve": "leave it out: gains are always those on the curve's hull",
-    "tokenizers.*.scores": "leave it out: scores are those of the mixture of the languages' models",
-    "finetuning.stand_ins": "copy the other file to the place of the missing one",
-    "text.treat_whitespace_as_suffix": "a space begins a word in every model",
-}
 # findings where no name of a language was expected
 NO_NAMES = {
     "extra_forbidden",
@@ -105,11 +88,6 @@ def describe(detail: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
         message = f"give a list of codes, or all; not {value!r}"
         key = "languages"
     elif detail["type"] == "extra_forbidden":
-        gone = next(
-            (why for pattern, why in REMOVED_KEYS.items() if fnmatchcase(key, pattern)), None
-        )
-        if gone:
-            return f"{key}: is gone; {gone}"
         message = (
             f"no such key here; {_nearest(str(path[-1]), _known_keys(schema, path[:-1], kind))}"
         )

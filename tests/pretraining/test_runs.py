@@ -23,7 +23,6 @@ from tests.pretraining.factories import (
     pretrain_arguments,
 )
 from tests.pretraining.processes import newest, pretrain, results
-from vocap.config import load
 from vocap.errors import UsageError, VocapError
 from vocap.pretraining.commands import pretrain as command
 from vocap.pretraining.data import (
@@ -306,16 +305,3 @@ def test_settings_that_cannot_be_used(made, tmp_path, text, says):
     words[words.index("--settings-json") + 1] = text
     with pytest.raises(UsageError, match=re.escape(says)):
         run(command, *words, "-o", tmp_path / "run")
-
-
-@pytest.mark.parametrize(
-    ("changes", "says"),
-    [
-        ({"row_gradients": True}, "m.row_gradients: is gone; leave it out: gradients are dense"),
-        ({"loss": {"kind": "full", "kernel": "cce"}}, "m.loss.kernel: is gone; leave it out"),
-        ({"loss": {"kind": "knn", "refresh": "burst"}}, "m.loss.refresh: is gone; leave it out"),
-    ],
-)
-def test_a_removed_key_is_named(changes, says):
-    with pytest.raises(UsageError, match=re.escape(says)):
-        load({"pretraining": {"models": {"m": {"tokenizer": "t", **changes}}}})

@@ -136,7 +136,7 @@ def test_a_size_that_is_out_of_reach_now_leaves_no_older_model(text, tmp_path):
         (["--sizes", "5:1:1"], 2, ["--sizes 5:1:1"]),
         (["--sizes", "ten"], 2, ["--sizes ten", "1000:50000:1000"]),
         (["--sizes", "100,50"], 2, ["50"]),
-        (["--model", "bpe"], 2, ["ladder --model is gone", "vocap bpe trains"]),
+        (["--size", "100"], 2, ["No such option", "--sizes"]),
         (["--heldout", "nowhere.txt"], 1, ["nowhere.txt", "check the path"]),
     ],
 )

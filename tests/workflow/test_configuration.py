@@ -175,7 +175,7 @@ def test_a_limit_that_is_null_is_none_and_not_the_default(config):
             {"kind": "bpe", "total": 999, "per": "word"},
             ["tokenizers.b.per", "'line' or 'character'"],
         ),
-        ("vocabularies/model", "bpe", ["vocabularies.model: is gone; vocabularies of languages"]),
+        ("vocabularies/size", [2000], ["vocabularies.size: no such key", "did you mean sizes"]),
         (
             "pretraining/models/new",
             {"tokenizer": "none"},
@@ -240,11 +240,6 @@ def test_a_limit_that_is_null_is_none_and_not_the_default(config):
         ("finetuning/tasks", ["panx", "ner"], ["finetuning", "no task 'ner'", "udpos"]),
         ("finetuning/seeds", [1, 1], ["finetuning", "seeds", "duplicate"]),
         ("finetuning/recipes/ner", {}, ["finetuning.recipes", "no training 'ner'"]),
-        (
-            "finetuning/stand_ins",
-            {"xnli/train": "xnli/dev"},
-            ["finetuning.stand_ins: is gone; copy the other file"],
-        ),
     ],
 )
 def test_a_mistake_is_named_with_its_key(config, path, value, says):
@@ -333,13 +328,6 @@ def test_the_hint_on_unquoted_no_is_given_where_a_name_is_expected(config, path,
     with pytest.raises(UsageError) as caught:
         load(edit(config, path, True))
     assert ("in quotes" in str(caught.value)) == hinted
-
-
-def test_words_as_seeds_need_the_ladder(config):
-    config = edit(config, "vocabularies/seeds", "words")
-    assert load(config).vocabularies.seeds == "words"
-    with pytest.raises(UsageError, match=r"vocabularies\.seeds: .*engine: ladder"):
-        load(edit(config, "vocabularies/engine", "sentencepiece"))
 
 
 def test_all_mistakes_are_told_at_once(config):

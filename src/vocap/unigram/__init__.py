@@ -15,8 +15,3 @@ threads).
 MAX_SIZE = (
     100_000_000  # far above any text; from 1,952,257,863 SentencePiece overflows and never returns
 )
-# initial pieces: as SentencePiece 0.1.99 to 0.2.1 finds them, or as 0.2.2
-SEEDS = (
-    "classic",
-    "words",
-)

@@ -9,7 +9,7 @@ next pruning would go below that, by a pruning of its own and two more rounds of
 branch).
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,10 +39,9 @@ class Corpus:
 
     `text` int32; `start` and `length` int32 [types], the `frequency` int64 [trained] of
     the first of them. `piece_place`, `piece_length`, `alphabetical` int32 [N]: piece
-    numbers begin with the `required` characters. `by_token`: pruning divides losses by
-    the number of tokens, not of words; `empty` words are counted with these.
-    `token_price`: nats that a token costs beside minus its log probability, in EM, best
-    paths and losses.
+    numbers begin with the `required` characters. Pruning divides losses by the number of
+    words, the `empty` ones among them. `token_price`: nats that a token costs beside
+    minus its log probability, in EM, best paths and losses.
     """
 
     text: np.ndarray
@@ -53,7 +52,6 @@ class Corpus:
     piece_length: np.ndarray
     alphabetical: np.ndarray
     required: int
-    by_token: bool = False
     empty: int = 0
     token_price: float = 0.0
 
@@ -85,17 +83,13 @@ class Departure:
     chosen: np.ndarray | None
 
 
-def seed(
-    words: WordTypes, ending: Mapping[str, int] | None = None, workers: Workers = ONE_THREAD
-) -> tuple[Corpus, State]:
-    """The corpus and the seed pieces with their first scores (`MakeSeedSentencePieces`).
-
-    With `ending`, the `frequencies_at_the_end`, pieces are seeded and pruned as 0.2.2
-    does it.
+def seed(words: WordTypes, workers: Workers = ONE_THREAD) -> tuple[Corpus, State]:
+    """The corpus and the seed pieces with their first scores
+    (`MakeSeedSentencePieces`).
     """
     with Steps("seeding", 4) as steps:  # on 40 MB of text 4.2, 1.4, 2.4 and 3.6 s
         # Suffix array
-        source = seeds.seed_text(words) if ending is None else seeds.word_seed_text(words)
+        source = seeds.seed_text(words)
         order = seeds.suffix_array(source.text)
         steps.advance()
         shared = seeds.common_prefixes(
@@ -103,12 +97,7 @@ def seed(
         )
         steps.advance()
         # Seeds
-        if ending is None:
-            found = seeds.find_seeds(
-                source, order, shared, workers=workers, settings=words.settings
-            )
-        else:
-            found = seeds.find_word_seeds(source, order, shared, ending, workers=workers)
+        found = seeds.find_seeds(source, order, shared, workers=workers, settings=words.settings)
         steps.advance()
         # Lattices; inputs are freed before they are allocated
         bounds = seeds.independent_ranges(shared)
@@ -127,8 +116,7 @@ def seed(
     alphabetical[by_text] = np.arange(len(by_text), dtype=np.int32)
     weights = np.concatenate([np.array(list(words.required.values()), np.int64), found.score])
     types = words.text, words.start, words.length, words.frequencies
-    by_token = ending is not None
-    corpus = Corpus(*types, place, length, alphabetical, len(characters), by_token, words.empty)
+    corpus = Corpus(*types, place, length, alphabetical, len(characters), words.empty)
     ids = np.arange(len(weights), dtype=np.int32)
     state = State(ids, np.zeros(len(ids), np.float32), ids, lattice)
     # A required character that does not occur is no seed.
@@ -253,10 +241,7 @@ def losses(
     counts = trainer_counts(
         lattices(corpus, state), corpus.frequency, scores, len(state.ids), workers
     )
-    if corpus.by_token:
-        total = counts.sum(dtype=np.float64)
-    else:
-        total = np.add.accumulate(corpus.frequency, dtype=np.float32)[-1] + np.float32(corpus.empty)
+    total = np.add.accumulate(corpus.frequency, dtype=np.float32)[-1] + np.float32(corpus.empty)
     place, length = corpus.piece_place[state.ids], corpus.piece_length[state.ids]
     return *piece_losses(
         state.lattice, place, length, scores, counts, total, workers, corpus.token_price

@@ -5,7 +5,7 @@ Of each size that leaves the descent, `finalise` makes the pieces
 SentencePiece writes it.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -64,8 +64,7 @@ def train_sizes(
     threads: int = 1,
     arithmetic: str = "exact",
     reserved: int = 0,
-    ending: Mapping[str, int] | None = None,
-) -> Iterator[Rung]:
+) -> Generator[Rung, None, None]:
     """Models and ALPs of all `sizes`, in the order of completion; the same bytes for
     any number of `threads`.
 
@@ -73,8 +72,7 @@ def train_sizes(
     they are counted, is written into the models. With `arithmetic` exact each model
     equals that of `vocap train` for its size, also the reason of a size out of reach;
     fast is near it. `reserved`: ids of each size that are left free, for meta pieces
-    other than those of the settings. With `ending`, the `seeds.frequencies_at_the_end`,
-    pieces and scores are those of SentencePiece 0.2.2.
+    other than those of the settings.
     """
     # Sizes that the text cannot reach
     if not any(words.required.values()):
@@ -97,7 +95,7 @@ def train_sizes(
         pool = ThreadPoolExecutor(max(1, threads - 1))  # this thread is one too
         stack.callback(pool.shutdown, cancel_futures=True)
         workers = Workers(threads, pool)
-        corpus, state = descent.seed(words, ending, workers)
+        corpus, state = descent.seed(words, workers)
         count = partial(expected_counts, workers=workers, arithmetic=arithmetic)
         steps = stack.enter_context(
             Steps("training", descent.expectations(len(state.ids), reachable))

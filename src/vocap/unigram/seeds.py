@@ -1,32 +1,23 @@
-"""Seed pieces from the suffix array, classic ones and those of SentencePiece 0.2.2
-(`MakeSeedSentencePieces`).
+"""Seed pieces from the suffix array (`MakeSeedSentencePieces`).
 
 SentencePiece builds the suffix array of all sentences. Seeds never cross U+2581, so the
 text of the word types with weights gives the same substrings, frequencies and order
 (see `seed_text`), and is 3 to 9 times shorter where words repeat.
 
-Classic seeds are the substrings with two different continuations, so a word that is
-always followed by a space is none. SentencePiece 0.2.2 takes every substring of the
-whole text with two continuations, cuts it at spaces and line ends, and gives each part
-the highest frequency of the substrings that contain it. Over word types this means: a
-space and a line end are the same separator, 0; a seed either has two continuations or
-ends at separators, twice or more often. The end of the text makes an exception
-(`frequencies_at_the_end`).
+Seeds are the substrings with two different continuations, so a word that is always
+followed by a space is none.
 
 By default no piece mixes two scripts (`unicode_script.cc`, Unicode 9).
 """
 
-import bisect
-import re
-from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from vocap.errors import VocapError
 from vocap.unigram.kernels import ONE_THREAD, Workers, kernel
-from vocap.unigram.text_settings import META_PIECES, RESERVED, SPACE, XLM_R, TextSettings
-from vocap.unigram.training_text import SEPARATOR, as_read, is_trainable, trainer_normalizer
+from vocap.unigram.text_settings import RESERVED, SPACE, XLM_R, TextSettings
+from vocap.unigram.training_text import SEPARATOR
 from vocap.unigram.word_types import WordTypes
 
 _MAX = 2**31 - 1  # positions, and occurrences of a type, are 32-bit numbers
@@ -281,10 +272,9 @@ def is_younger(points: np.ndarray) -> np.ndarray:
     return (place >= 0) & (points <= last[place])
 
 
-MAX_PIECE_LENGTH = XLM_R.max_sentencepiece_length
 MAX_SEEDS = 1_000_000  # seed_sentencepiece_size
 
-_LEAF = 255  # deeper than any node
+_DEPTHS = 257  # of nodes: -1 to the largest common prefix in uint8
 _ZEROS = (0x30, 0xFF10)  # the digits that `is_unicode_decimal_number` knows
 
 _SPACE, _RESERVED, _SEPARATOR = ord(SPACE), ord(RESERVED), ord(SEPARATOR)
@@ -316,25 +306,16 @@ def find_seeds(
 
     `lcp` uint8: of `common_prefixes`, counted to more than the longest piece.
     """
-    left, right, depth, frequency = _tree(
-        source, order, lcp, np.full(len(order), _LEAF, np.uint8), workers, settings
-    )
-    score = frequency * depth
-    best = np.argsort(-score, kind="stable")[:limit]
-    return Seeds(left[best], right[best], depth[best], score[best])
-
-
-def _tree(
-    source: SeedText, order, lcp, distance, workers: Workers, settings: TextSettings
-) -> list[np.ndarray]:
-    """Left, right, depth and frequency of the valid nodes of `interval_tree`."""
     bounds = independent_ranges(lcp)
     script, longest = scripts(source.text, settings), np.int32(settings.max_sentencepiece_length)
-    arguments = source.text, source.weight, order, lcp, distance, script, longest, _spaces(settings)
+    arguments = source.text, source.weight, order, lcp, script, longest, _spaces(settings)
     parts = workers.map(
         len(bounds) - 1, lambda block: interval_tree(*arguments, *bounds[block : block + 2])
     )
-    return [np.concatenate(arrays) for arrays in zip(*parts, strict=True)]
+    left, right, depth, frequency = map(np.concatenate, zip(*parts, strict=True))
+    score = frequency * depth
+    best = np.argsort(-score, kind="stable")[:limit]
+    return Seeds(left[best], right[best], depth[best], score[best])
 
 
 def _spaces(settings: TextSettings) -> np.int64:
@@ -415,43 +396,39 @@ def cut(text, start, length, script, longest, spaces):
 
 @kernel(
     "Tuple((int32[::1], int32[::1], int32[::1], int64[::1]))"
-    "(int32[::1], int32[::1], int32[::1], uint8[::1], uint8[::1], int16[::1], int32, int64, "
-    "int64, int64)"
+    "(int32[::1], int32[::1], int32[::1], uint8[::1], int16[::1], int32, int64, int64, "
+    "int64)"
 )
-def interval_tree(text, weight, order, lcp, distance, script, longest, spaces, first, stop):
+def interval_tree(text, weight, order, lcp, script, longest, spaces, first, stop):
     """Walk the nodes of the suffix tree in the order of `esaxx_private::suffixtree`;
     keep the valid ones.
 
     A node is an interval of the suffix array whose suffixes share `depth` characters;
-    here, those between `first` and `stop`. Common prefixes end at a suffix's
-    `distance`, which is that to the next separator (seeds of 0.2.2), or _LEAF. A suffix
-    is a leaf of that depth, or ends inside the node of that depth. Suffixes of weight 0
+    here, those between `first` and `stop`. Each suffix is a leaf. Suffixes of weight 0
     (text that is not trained on) are passed over: a node counts if two of its children
-    hold trained suffixes, or if such end in it. Returns left, right, depth int32 and
-    frequency int64 of the nodes of 2 to `longest` characters.
+    hold trained suffixes. Returns left, right, depth int32 and frequency int64 of the
+    nodes of 2 to `longest` characters.
     """
     size = stop - first
-    # Two nodes a position at most; memory is used as they are filled.
-    left = np.empty(2 * size + 1, np.int32)
-    right = np.empty(2 * size + 1, np.int32)
-    depths = np.empty(2 * size + 1, np.int32)
-    frequency = np.empty(2 * size + 1, np.int64)
+    # Fewer nodes than suffixes; memory is used as they are filled.
+    left = np.empty(size, np.int32)
+    right = np.empty(size, np.int32)
+    depths = np.empty(size, np.int32)
+    frequency = np.empty(size, np.int64)
     found = 0
     # The stack of open intervals: where each begins, what its suffixes share, and its
     # trained ones so far.
-    begin = np.empty(_LEAF + 3, np.int32)
-    depth = np.empty(_LEAF + 3, np.int32)
-    mass = np.empty(_LEAF + 3, np.int64)  # weight of all its suffixes
-    children = np.empty(_LEAF + 3, np.int32)
-    ending = np.empty(_LEAF + 3, np.int64)  # weight of those that end here
-    begin[0], depth[0], mass[0], children[0], ending[0] = first, -1, 0, 0, 0
+    begin = np.empty(_DEPTHS, np.int32)
+    depth = np.empty(_DEPTHS, np.int32)
+    mass = np.empty(_DEPTHS, np.int64)  # weight of all its suffixes
+    children = np.empty(_DEPTHS, np.int32)
+    begin[0], depth[0], mass[0], children[0] = first, -1, 0, 0
     top = 0
-    for rank in range(first, stop + 1):
-        shared = (
-            np.int32(min(lcp[rank], distance[order[rank]])) if first < rank < stop else np.int32(-1)
-        )
-        start = rank
-        carried = np.int64(0)  # weight of the interval closed last, which becomes a child
+    for rank in range(first + 1, stop + 1):
+        shared = np.int32(lcp[rank]) if rank < stop else np.int32(-1)
+        # the interval closed last, which becomes a child: at first the suffix before
+        start = rank - 1
+        carried = np.int64(weight[order[start]])
         while depth[top] > shared:
             mass[top] += carried
             children[top] += carried > 0
@@ -460,7 +437,7 @@ def interval_tree(text, weight, order, lcp, distance, script, longest, spaces, f
             if (
                 1 < depth[top] <= longest
                 and carried > 1
-                and (children[top] >= 2 or ending[top] > 0)
+                and children[top] >= 2
                 and is_valid(text, order[start], depth[top], script, spaces)
             ):
                 left[found], right[found], depths[found] = start, rank, depth[top]
@@ -469,164 +446,12 @@ def interval_tree(text, weight, order, lcp, distance, script, longest, spaces, f
             top -= 1
         if depth[top] < shared:
             top += 1
-            begin[top], depth[top], mass[top], children[top], ending[top] = start, shared, 0, 0, 0
+            begin[top], depth[top], mass[top], children[top] = start, shared, 0, 0
         mass[top] += carried
         children[top] += carried > 0
-        if rank < stop:  # the suffix itself
-            place = order[rank]
-            if depth[top] < distance[place]:
-                top += 1
-                begin[top], depth[top], mass[top], children[top], ending[top] = (
-                    rank,
-                    distance[place],
-                    0,
-                    0,
-                    0,
-                )
-            mass[top] += weight[place]
-            ending[top] += weight[place]
     return (
         left[:found].copy(),
         right[:found].copy(),
         depths[:found].copy(),
         frequency[:found].copy(),
     )
-
-
-_MIN_FREQUENCY = 2
-
-
-def word_seed_text(words: WordTypes) -> SeedText:
-    """All word types, each followed by 0; a position weighs its type's occurrences in
-    the training text.
-    """
-    occurrences = words.inside + words.last
-    if occurrences.max(initial=0) > np.iinfo(np.int32).max:
-        raise VocapError("a word occurs 2^31 times or more often; train on fewer lines")
-    text, weight = words.text.copy(), np.repeat(occurrences.astype(np.int32), words.length + 1)
-    separators = words.start + words.length
-    text[separators] = 0
-    weight[separators] = 0
-    return SeedText(text, weight, words.start, words.length, len(text))
-
-
-def find_word_seeds(
-    source: SeedText,
-    order: np.ndarray,
-    lcp: np.ndarray,
-    ending: Mapping[str, int],
-    limit: int = MAX_SEEDS,
-    workers: Workers = ONE_THREAD,
-) -> Seeds:
-    """The `limit` best valid seeds by (score, length in UTF-8, text), highest and
-    longest first.
-
-    `lcp` uint8: of `common_prefixes`, counted to more than MAX_PIECE_LENGTH. `ending`:
-    frequencies of seeds that depend on the end of the text (`frequencies_at_the_end`).
-    """
-    sizes = source.length + 1
-    distance = np.repeat(source.start + source.length, sizes) - np.arange(
-        len(source.text), dtype=np.int32
-    )
-    distance = np.minimum(distance, MAX_PIECE_LENGTH + 1).astype(np.uint8)  # to the next separator
-    left, right, depth, frequency = _tree(source, order, lcp, distance, workers, XLM_R)
-    for seed, occurrences in ending.items():  # which are always followed by a separator
-        first, _ = _interval(source.text, order, [*map(ord, seed), 0])
-        frequency[(left == first) & (depth == len(seed))] = occurrences
-    score = np.where(frequency >= _MIN_FREQUENCY, frequency * depth, 0)
-    until = np.concatenate(
-        [[0], np.cumsum(sum(source.text >= least for least in (0, 0x80, 0x800, 0x10000)))]
-    )
-    size = until[order[left] + depth] - until[order[left]]
-    best = np.lexsort((left, -size, -score))
-    best = best[: min(limit, np.count_nonzero(score))]
-    return Seeds(left[best], right[best], depth[best], score[best])
-
-
-# The end of the text: SentencePiece 0.2.2 looks at the substrings of the whole text, a
-# 0 after every line, that are followed by different characters. It passes over one with
-# which the text ends. So a seed that is always followed by the same words up to a
-# line's end, as the last line ends, does not count there: its frequency is that of the
-# other occurrences, if that is 2 or more.
-_WORD = re.compile(f"{SPACE}?[^{SPACE}\0]+")
-
-
-def frequencies_at_the_end(
-    blocks: Iterable[list[str]], required: Collection[str]
-) -> dict[str, int]:
-    """The frequencies of the seeds that depend on the end of the text; below 2, there
-    is no seed.
-
-    `blocks`: the training lines; `required`: the characters that have pieces, all
-    others being U+2585.
-    """
-    whole = "".join(line + "\0" for line in sentences(blocks, required)) if required else ""
-    if not whole:
-        return {}
-    text = np.frombuffer(whole.encode("utf-32-le"), np.int32).copy()
-    order = suffix_array(text)
-
-    def is_new(length: int) -> bool:
-        return whole.find(whole[-length:]) == len(whole) - length
-
-    # the longest end that occurs elsewhere too
-    end = len(whole) - bisect.bisect_left(range(1, len(whole) + 1), True, key=is_new)
-    frequencies = {}
-    words = set(_WORD.findall(whole[end:]))
-    for seed in {word[-size:] for word in words for size in range(2, MAX_PIECE_LENGTH + 1)}:
-        first, last = _interval(text, order, [*map(ord, seed)])
-        frequency = _frequency(text, order[first:last], end)
-        if frequency < last - first:
-            frequencies[seed] = frequency
-    return frequencies
-
-
-def sentences(blocks: Iterable[list[str]], required: Collection[str]) -> list[str]:
-    """The training lines as the trainer sees them and in its order
-    (`TrainerInterface::LoadSentences`).
-
-    It moves the last line into the place of each that normalises to nothing, and does
-    not look whether that one does too.
-    """
-    normalizer = trainer_normalizer()
-    metas = re.compile("|".join(map(re.escape, META_PIECES)))
-    rare = re.compile(f"[^{re.escape(''.join(required))}]")
-    lines = []
-    for block in blocks:
-        trained = list(filter(is_trainable, map(as_read, block)))
-        lines += [
-            rare.sub(RESERVED, metas.sub(SEPARATOR, line)) for line in normalizer.normalize(trained)
-        ]
-    place = 0
-    while place < len(lines):
-        if not lines[place]:
-            lines[place] = lines[-1]
-            lines.pop()
-        place += 1
-    return lines
-
-
-def _interval(text: np.ndarray, order: np.ndarray, codes: list[int]) -> tuple[int, int]:
-    """The range of suffixes that begin with these code points."""
-
-    def beginning(place):
-        return text[place : place + len(codes)].tolist()
-
-    first = bisect.bisect_left(order, codes, key=beginning)
-    return first, bisect.bisect_right(order, codes, lo=first, key=beginning)
-
-
-def _frequency(text: np.ndarray, places: np.ndarray, end: int) -> int:
-    """The number of a string's `places`, in suffix order, that share a substring which
-    does not end the text.
-
-    All share a substring; if the text ends with it in the first place, the others share
-    a longer one, and so on. The text from `end` on occurs elsewhere too, a longer end
-    does not.
-    """
-    longest = text[places[-1] :]
-    for passed, place in enumerate(places[:-1].tolist()):
-        suffix = text[place:]
-        if place < end or len(suffix) > len(longest) or (suffix != longest[: len(suffix)]).any():
-            return len(places) - passed
-    return 0

@@ -221,7 +221,7 @@ def piece_losses(
     other pieces can replace it. CANDIDATE: pruning compares its loss. `place` and
     `length` int32 [n]: position of each piece in the text; `score` float32 [n +
     unknown], `counts` float32 [n] of `trainer_counts`, `total`: occurrences of all
-    types (0.2.2: sum of `counts`). Each token more costs `token_price` nats.
+    types. Each token more costs `token_price` nats.
     """
     edges = lattice.first, lattice.piece, lattice.length
     verdict, loss = np.full(len(counts), DROP, np.int8), np.zeros(len(counts), np.float32)

@@ -18,7 +18,7 @@ import click
 import sentencepiece
 
 from vocap import options
-from vocap.errors import UsageError, VocapError, log
+from vocap.errors import VocapError, log
 from vocap.files.io import aligned, file_sha256, replacing, write_json
 from vocap.tables.curve import (
     Point,
@@ -33,9 +33,9 @@ from vocap.tables.piece_index import PieceIndex, build, save_index, text_pieces
 from vocap.text_files.records import read_blocks
 from vocap.tokenizer_files.encoders import SentencePieceEncoder, load_encoders
 from vocap.tokenizer_files.model_file import Pieces, read_pieces
-from vocap.unigram import SEEDS, sentencepiece_trainer
+from vocap.unigram import sentencepiece_trainer
 from vocap.unigram.alp import corpus_alp
-from vocap.unigram.text_settings import COVERAGE, XLM_R
+from vocap.unigram.text_settings import COVERAGE
 from vocap.unigram.training_text import count_characters
 from vocap.vocabularies import REVISION
 
@@ -212,38 +212,24 @@ MOST_WRITES = 8  # models that wait at a time: each takes a megabyte or two
     default="exact",
     help="Every bit as in SentencePiece, or near it in less time.",
 )
-@click.option(
-    "--seeds",
-    type=click.Choice(SEEDS),
-    default=SEEDS[0],
-    help="Pieces to begin with: those of SentencePiece 0.1.99 to 0.2.1, or those of 0.2.2.",
-)
 @options.text_options
-def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, seeds, settings):
+def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, settings):
     """Train models of all sizes on TRAIN at once, and measure their ALP.
 
     TRAIN is text, a sentence a line, or records by the ending of its name; all are
     used. Every model is the one that SentencePiece 0.2.1 trains for that size with one
-    thread (with --arithmetic fast, one near it); with --seeds words, its pieces and
-    scores are those of 0.2.2. A size that the text cannot reach has no model, and the
-    reason stands in the curve. Models of an earlier call with the same texts and
-    options are kept. Prints the curve, with its knee.
+    thread (with --arithmetic fast, one near it). A size that the text cannot reach has
+    no model, and the reason stands in the curve. Models of an earlier call with the
+    same texts and options are kept. Prints the curve, with its knee.
     """
     # Check the call
     numbers = parse_option("--sizes", sizes, "1000:50000:1000 or 1000,2000")
-    if seeds == "words" and settings != XLM_R:
-        keys = ", ".join(settings.changed())
-        raise UsageError(
-            f"--seeds words knows no other text than that of xlm-r; leave out {keys} or --seeds "
-            "words"
-        )
     files = {"train": train} | ({"heldout": heldout} if heldout else {})
     for path in files.values():
         if not path.is_file():
             raise VocapError(f"{path}: no such file; check the path")
     # Count the words
     from vocap.unigram.ladder import train_sizes
-    from vocap.unigram.seeds import frequencies_at_the_end
     from vocap.unigram.word_types import load_word_types
 
     words = load_word_types(
@@ -254,7 +240,7 @@ def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, seeds, 
     models = output / "models"
     models.mkdir(parents=True, exist_ok=True)
     read = map(file_sha256, [*files.values(), *filter(None, [settings.rule_file])])
-    made_of = [REVISION, *read, coverage, arithmetic, seeds, *options.text_words(settings)]
+    made_of = [REVISION, *read, coverage, arithmetic, *options.text_words(settings)]
     rows = _kept_points(models, made_of)
     if missing := [size for size in numbers if size not in rows]:
         for path in (
@@ -262,14 +248,7 @@ def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, seeds, 
             output / "curve.tsv",
         ):  # of other models, should this end before its last size
             path.unlink(missing_ok=True)
-        ending = (
-            frequencies_at_the_end(read_blocks(train), words.required) if seeds == "words" else None
-        )
-        with closing(
-            train_sizes(  # type: ignore[type-var]  # a generator
-                words, missing, coverage, threads, arithmetic, ending=ending
-            )
-        ) as rungs:
+        with closing(train_sizes(words, missing, coverage, threads, arithmetic)) as rungs:
             rows |= {point.size: point for point in _write_models(rungs, models)}
         record = {"made_of": made_of, "points": [asdict(rows[size]) for size in sorted(rows)]}
         write_json(models / RECORD, record)

@@ -17,12 +17,6 @@ class Vocabularies(BaseModel):
         "ladder",
         description="all sizes of a language in one descent, or one SentencePiece training a size",
     )
-    seeds: Literal["classic", "words"] = Field(
-        "classic",
-        description="pieces that the ladder begins with: as SentencePiece 0.1.99 to 0.2.1 finds "
-        "them, or, whole "
-        "words among them, as 0.2.2 does; those of JOINT are always classic",
-    )
     sizes: Annotated[list[int], BeforeValidator(parse_sizes)] = Field(
         list(range(1000, 51_000, 1000)),
         description="ids of each model, the three meta pieces included: a list, or "
@@ -37,12 +31,9 @@ class Vocabularies(BaseModel):
         "JOINT is always exact",
     )
 
-    @field_validator("seeds", "arithmetic")
+    @field_validator("arithmetic")
     @classmethod
     def _of_the_engine(cls, value: str, info: ValidationInfo) -> str:
-        if value in ("words", "fast") and info.data.get("engine") == "sentencepiece":
-            other = "classic" if value == "words" else "exact"
-            raise ValueError(
-                f"engine: sentencepiece knows no {value}; write {other} or engine: ladder"
-            )
+        if value == "fast" and info.data.get("engine") == "sentencepiece":
+            raise ValueError("engine: sentencepiece knows no fast; write exact or engine: ladder")
         return value
