@@ -10,6 +10,7 @@ not install has no row.
 """
 
 import argparse
+import re
 import sys
 import tempfile
 from datetime import date
@@ -51,7 +52,9 @@ def row(client: str, version: str, results: dict[str, Result]) -> str:
         for name, result in results.items()
         if result.error or result.ids
     )
-    link = f"[{CLIENTS[client]['title']}](#{client})"
+    title = CLIENTS[client]["title"]
+    anchor = re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+    link = f"[{title}](#{anchor})"
     differs = ", ".join(f"`{kind}`" for kind in kinds) or "none"
     return f"| {link} | {version} | {len(results)} | {right} | {differs} |"
 
@@ -59,7 +62,7 @@ def row(client: str, version: str, results: dict[str, Result]) -> str:
 def section(client: str, results: dict[str, Result], lines: int) -> str:
     """What a client takes, how to load it, and where it differs."""
     entry = CLIENTS[client]
-    parts = [f"({client})=\n## {entry['title']}", entry["guide"].strip()]
+    parts = [f"## {entry['title']}", entry["guide"].strip()]
     rows = []
     for name, result in results.items():
         if result.right or name.endswith(("-trimmed", "-extended")):
