@@ -8,6 +8,7 @@ import json
 import pytest
 
 from tests.server import serving
+from tests.tokenizers.scripts import model
 
 TRAIN, DEV = "data/xtreme/squad/train-v1.1.json", "data/xtreme/squad/dev-v1.1.json"
 MODEL = {
@@ -75,7 +76,7 @@ def test_another_file_than_that_of_the_sum_stops_with_the_address(workflow, serv
 
 
 def test_a_baseline_tokenizer_is_fetched(workflow, server):
-    body = b"not a model, but the same bytes"
+    body = model().SerializeToString()
     server.bodies["sentencepiece.bpe.model"] = body
     url = server.url("sentencepiece.bpe.model")
     workflow.write_config(

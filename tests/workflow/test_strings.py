@@ -6,6 +6,7 @@ import shutil
 
 import pytest
 
+from tests.tokenizers import scripts
 from tests.workflow.conftest import ROOT
 from vocap.config import load, read_files
 from vocap.errors import UsageError
@@ -31,7 +32,7 @@ def test_symbols_reach_the_tokenizer_and_paths_the_commands(workflow):
     ]
     (folder / "lang's $t; #.tsv").write_text("".join(weighed), "utf-8")
     shutil.copytree(ROOT / "config" / "smoke-xtreme", folder / "x' $t")
-    (folder / model).write_text("")
+    (folder / model).write_bytes(scripts.model().SerializeToString())
     workflow.write_config(
         corpora={
             "table": "lang's $t; #.tsv",
