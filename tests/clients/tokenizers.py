@@ -101,7 +101,7 @@ def make_all(folder: Path) -> dict[str, dict[str, str]]:
     codes = languages()
     for code in codes:
         write_lines(folder / "corpora" / code / "train.txt", text_of(code)[:TRAINED])
-        write_lines(folder / "corpora" / code / "heldout.txt", text_of(code)[TRAINED:])
+        write_lines(folder / "corpora" / code / "heldout.txt", text_of(code)[TRAINED:][:COMPARED])
     added = write_lines(folder / "added.txt", text_of(SETTINGS["extended"])[:TRAINED])
     weights = [f"{code}\t{TRAINED}" for code in codes]
     write_lines(folder / "weights.tsv", ["language\tn", *weights])

@@ -120,9 +120,10 @@ class Source(BaseModel):
 
     Attributes
     ----------
-    key : the setting that tells the kind options : further words of `vocap sample`
+    key : the setting that tells the kind
+    options : further words of `vocap sample`
     folder : below the results, made by the run, with {lang}.txt of every language; None
-    for text from elsewhere
+        for text from elsewhere
     """
 
     model_config = ConfigDict(extra="forbid", strict=True)

@@ -560,14 +560,12 @@ def paired_bootstrap(
     Parameters
     ----------
     first, second : language to the `parts` of its examples, float64 [seeds, examples,
-    2], for the same examples in
-        the same order
+        2], for the same examples in the same order
     samples : number of samples; each draws as many examples as there are, with
-    replacement, the same ones for both
-        models and all their seeds
-    seed : of the samples; equal seeds give equal numbers parallel : whether the
-    languages' examples are translations of each other: a sample then takes the same
-    ones
+        replacement, the same ones for both models and all their seeds
+    seed : of the samples; equal seeds give equal numbers
+    parallel : whether the languages' examples are translations of each other: a sample
+        then takes the same ones
 
     Returns
     -------

@@ -62,22 +62,28 @@ class Task:
 
     Parameters
     ----------
-    name : of its folder and in the configuration kind : pairs (two texts and a label),
-    tags (words with labels) or spans (questions with answers in a context) languages :
-    those with a test file dev_languages : those with a development file; of xquad, that
-    is the English development set of SQuAD labels : in the order of their numbers; none
-    for spans training : name of the training that serves the task, with all tasks of
-    the same name; default: `name` recipe : settings of that training
-    (`vocap.finetuning.settings.Recipe`), given with its first task label : name in the
-    report; default: `name` files : split to the paths of a file under the XTREME
-    folder, with {task}, {split} and {language}; the first
-        that exists is read
+    name : of its folder and in the configuration
+    kind : pairs (two texts and a label), tags (words with labels) or spans (questions
+        with answers in a context)
+    languages : those with a test file
+    dev_languages : those with a development file; of xquad, that is the English
+        development set of SQuAD
+    labels : in the order of their numbers; none for spans
+    training : name of the training that serves the task, with all tasks of the same
+        name; default: `name`
+    recipe : settings of that training (`vocap.finetuning.settings.Recipe`), given with
+        its first task
+    label : name in the report; default: `name`
+    files : split to the paths of a file under the XTREME folder, with {task}, {split}
+        and {language}; the first that exists is read
     words : of spans, language to the function that cuts an answer into the words that
-    are compared rows : known numbers of rows: split to language to pairs, sentences or
-    questions parallel : whether the rows of a split are the same in every language
+        are compared
+    rows : known numbers of rows: split to language to pairs, sentences or questions
+    parallel : whether the rows of a split are the same in every language
     chooses : whether its development files choose the state and the settings of its
-    training bytes_per_row : mean size of a row of the training file, for the forecast
-    of `vocap plan`
+        training
+    bytes_per_row : mean size of a row of the training file, for the forecast of
+        `vocap plan`
     """
 
     name: str

@@ -33,11 +33,12 @@ class LossSettings(BaseModel):
 
     Attributes
     ----------
-    label : name of the loss in the tables of the report computation : module and class
-    below `vocap.pretraining.losses`, imported by `build` weighed : whether it draws
-    words by their frequency in the data, which is then counted before training
+    label : name of the loss in the tables of the report
+    computation : module and class below `vocap.pretraining.losses`, imported by `build`
+    weighed : whether it draws words by their frequency in the data, which is then
+        counted before training
     restricted : whether it normalises over the words of V' alone, so that other words
-    are never pushed down
+        are never pushed down
     """
 
     model_config = ConfigDict(extra="forbid", strict=True)

@@ -134,7 +134,8 @@ class Extraction:
     Attributes
     ----------
     catalogues, messages, sentences : numbers of catalogues and source files read, their
-    messages and sentences. unreadable : messages on the catalogues that cannot be read.
+        messages and sentences.
+    unreadable : messages on the catalogues that cannot be read.
     """
 
     def __init__(

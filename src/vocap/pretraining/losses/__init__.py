@@ -54,11 +54,14 @@ def build_loss(
 
     Parameters
     ----------
-    loss : settings of the loss, such as `Knn(k=50)` vocabulary : V, rows of W excluded
-    : ids of special tokens, which are neither targets nor candidates counts : int [V],
-    frequencies of the ids in the data, for losses that draw words by them; None:
-    uniform steps : length of the training, needed for a last part with the full softmax
-    seed : of the words that are drawn device : of W
+    loss : settings of the loss, such as `Knn(k=50)`
+    vocabulary : V, rows of W
+    excluded : ids of special tokens, which are neither targets nor candidates
+    counts : int [V], frequencies of the ids in the data, for losses that draw words by
+        them; None: uniform
+    steps : length of the training, needed for a last part with the full softmax
+    seed : of the words that are drawn
+    device : of W
 
     Returns
     -------

@@ -72,9 +72,11 @@ def exact_loss(
 
     Parameters
     ----------
-    hidden : h [N, d] weight, bias : W [V, d] and b [V] targets : int64 [N], none of
-    them excluded excluded : ids of special tokens; no target is one, and no sampled
-    loss lowers their scores
+    hidden : h [N, d]
+    weight, bias : W [V, d] and b [V]
+    targets : int64 [N], none of them excluded
+    excluded : ids of special tokens; no target is one, and no sampled loss lowers their
+        scores
 
     Returns
     -------
