@@ -60,7 +60,8 @@ def compare(client: str, files: Files, lines: Sequence[str]) -> tuple[str, dict[
     Raises NotInstalledError where it cannot be installed.
     """
     entry = CLIENTS[client]
-    environment = prepare(client, entry["language"], entry["packages"])
+    alone = entry.get("alone", ())
+    environment = prepare(client, entry["language"], entry["packages"], alone)
     read = {name: dict(forms) for name, forms in files.items() if entry["files"] in forms}
     with tempfile.TemporaryDirectory() as folder:
         request, answer = Path(folder, "request.json"), Path(folder, "answer.json")

@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 CACHE = Path(os.environ.get("VOCAP_CLIENTS") or Path.home() / ".cache" / "vocap-clients")
@@ -18,26 +19,29 @@ class NotInstalledError(Exception):
     """The client cannot be installed here; the message is the reason."""
 
 
-def prepare(name: str, language: str, packages: list[str]) -> Path:
-    """The folder in which a client's packages are, in `language` python or node.
+def prepare(name: str, language: str, packages: Sequence[str], alone: Sequence[str] = ()) -> Path:
+    """The folder in which a client's packages are, in `language` python or node; those
+    `alone` are without the packages that they depend on.
 
     Raises NotInstalledError, with the last line that the installer said.
     """
-    lock = "\n".join([language, f"{sys.version_info[:2]}", *packages])
+    lock = "\n".join([language, f"{sys.version_info[:2]}", *packages, *alone])
     folder = CACHE / f"{name}-{hashlib.sha256(lock.encode()).hexdigest()[:12]}"
     if not folder.exists():
         partial = folder.with_suffix(f".{os.getpid()}")
         try:
             install(partial, language, packages)
+            if alone:
+                install(partial, language, ["--no-deps", *alone])
             os.replace(partial, folder)
         finally:
             shutil.rmtree(partial, ignore_errors=True)
     return folder
 
 
-def install(folder: Path, language: str, packages: list[str]) -> None:
-    """Install packages of one language into a new folder."""
-    folder.mkdir(parents=True)
+def install(folder: Path, language: str, packages: Sequence[str]) -> None:
+    """Install packages of one language into a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
     if language == "python":
         pip = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(folder)]
         command = [*pip, "--disable-pip-version-check", "--no-warn-conflicts", *packages]
