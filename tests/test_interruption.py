@@ -103,6 +103,10 @@ def swallowed(*arguments, **options):
     print("again", flush=True)
     time.sleep(20)
 
+def importing(*arguments, **options):
+    import swallowing
+    time.sleep(20)
+
 vocap.cli.vocap.main = globals()[sys.argv[1]]
 main()
 """
@@ -114,6 +118,18 @@ def test_an_interrupt_cleans_up(number, tmp_path):
     assert process.stdout.readline() == "begun\n"
     assert interrupt(process, number, 0) == (128 + number, f"{LINE}\n")
     assert (tmp_path / "cleaned").exists()
+
+
+@BOTH
+def test_an_interrupt_waits_for_the_end_of_an_import(number, tmp_path):
+    """Where `except:` of the module would swallow it."""
+    module = (
+        "import time\ntry:\n    print('begun', flush=True)\n    time.sleep(1)\nexcept:\n    pass\n"
+    )
+    (tmp_path / "swallowing.py").write_text(module, "utf-8")
+    process = start("importing", program=PROGRAM, env={**os.environ, "PYTHONPATH": str(tmp_path)})
+    assert process.stdout.readline() == "begun\n"
+    assert interrupt(process, number, 0) == (128 + number, f"{LINE}\n")
 
 
 def test_an_interrupt_that_a_library_swallows_needs_another():

@@ -25,10 +25,8 @@ def exit_after(run: Callable[[], int]) -> None:
     def interrupt(received: int, frame: FrameType | None) -> None:
         nonlocal number
         number = received
-        if any("llvmlite" in one.f_code.co_filename for one, _ in walk_stack(frame)):
-            threading.Timer(
-                0.05, signal.raise_signal, [received]
-            ).start()  # its callbacks cannot raise: after them
+        if _must_finish(frame):
+            threading.Timer(0.05, signal.raise_signal, [received]).start()
             return
         raise KeyboardInterrupt
 
@@ -41,6 +39,20 @@ def exit_after(run: Callable[[], int]) -> None:
         print(LINE, file=sys.stderr, flush=True)
         status = 128 + number
     sys.exit(status)
+
+
+def _must_finish(frame: FrameType | None) -> bool:
+    """Whether an exception raised in a frame might be lost.
+
+    Callbacks of llvmlite swallow it. An import swallows it too (`except:` of a library), or
+    makes another error of it, or keeps a lock for which other threads wait; the compiling
+    of loops that a module asks for (numba) can take long, and is interrupted.
+    """
+    files = [one.f_code.co_filename for one, _ in walk_stack(frame)]
+    if any("llvmlite" in file for file in files):
+        return True
+    ends = (file for file in files if "/numba/" in file or "<frozen importlib" in file)
+    return "<frozen importlib" in next(ends, "")
 
 
 @contextmanager
