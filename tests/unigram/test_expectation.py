@@ -31,17 +31,8 @@ def seeded(lines: list[str]):
     """
     words = load_word_types({"train": lambda: [lines]}, coverage=1.0)
     corpus, state = descent.seed(words)
-    lattice = state.lattice
     scores = np.append(state.scores, state.scores.min() - 10).astype(np.float32)
-    arrays = (
-        lattice.first,
-        lattice.piece,
-        lattice.length,
-        corpus.start,
-        corpus.length,
-        corpus.frequency,
-    )
-    return corpus, state, (arrays[:5], arrays[5], scores, len(state.ids))
+    return corpus, state, (state.lattice, corpus.frequency, scores, len(state.ids))
 
 
 def cuts(word: str, pieces: dict[str, int]):

@@ -162,7 +162,7 @@ def _offered(
         BORDER  # one character or two lie between types
     )
     unknown = len(offer.pieces) + 1
-    first, found, edge_length = fill_lattice(bordered, np.int32(unknown), *offer.trie.arrays)
+    first, found, edge_length = fill_lattice(bordered, np.int32(unknown), offer.trie)
     occurring = np.zeros(unknown + 1, bool)
     occurring[found] = True
     pieces = np.flatnonzero(occurring[1:unknown])
@@ -184,7 +184,9 @@ def _offered(
         token_price=token_price,
     )
     ids = np.arange(len(pieces), dtype=np.int32)
-    state = descent.State(ids, offer.scores[pieces], ids, Lattice(first, edges, edge_length))
+    state = descent.State(
+        ids, offer.scores[pieces], ids, Lattice(first, edges, edge_length, start, length)
+    )
     return corpus, state, pieces.astype(np.int32)
 
 

@@ -21,6 +21,7 @@ from vocap.unigram.em import expected_counts, maximise, with_unknown
 from vocap.unigram.kernels import ONE_THREAD, Workers
 from vocap.unigram.lattice import Lattice, build_lattice, select
 from vocap.unigram.segmentation import (
+    Pruning,
     desired_size,
     piece_losses,
     pruned_size,
@@ -205,15 +206,7 @@ def expectation_maximisation(
 
 def expected(corpus: Corpus, state: State, expect: Callable = expected_counts) -> np.ndarray:
     """The E step: expected counts of the n pieces of `state`, float32 [n]."""
-    return expect(
-        lattices(corpus, state), corpus.frequency, _node_scores(corpus, state), len(state.ids)
-    )
-
-
-def lattices(corpus: Corpus, state: State) -> tuple[np.ndarray, ...]:
-    """The arrays that `kernels.LATTICES` lists."""
-    lattice = state.lattice
-    return lattice.first, lattice.piece, lattice.length, corpus.start, corpus.length
+    return expect(state.lattice, corpus.frequency, _node_scores(corpus, state), len(state.ids))
 
 
 def _node_scores(corpus: Corpus, state: State) -> np.ndarray:
@@ -238,14 +231,11 @@ def losses(
     and the total of losses.
     """
     scores = _node_scores(corpus, state)
-    counts = trainer_counts(
-        lattices(corpus, state), corpus.frequency, scores, len(state.ids), workers
-    )
+    counts = trainer_counts(state.lattice, corpus.frequency, scores, len(state.ids), workers)
     total = np.add.accumulate(corpus.frequency, dtype=np.float32)[-1] + np.float32(corpus.empty)
     place, length = corpus.piece_place[state.ids], corpus.piece_length[state.ids]
-    return *piece_losses(
-        state.lattice, place, length, scores, counts, total, workers, corpus.token_price
-    ), total
+    pruning = Pruning(place, length, scores, counts, total, np.float32(corpus.token_price))
+    return *piece_losses(state.lattice, pruning, workers), total
 
 
 def reduce(
