@@ -53,7 +53,7 @@ def test_counts_are_means_over_all_cuts(arithmetic, tolerance):
     pieces = {text[place : place + length]: number for number, (place, length) in enumerate(places)}
     expected = np.zeros(len(state.ids))
     for start, length, frequency in zip(
-        corpus.start, corpus.length, corpus.frequency, strict=False
+        state.lattice.start, state.lattice.size, corpus.frequency, strict=False
     ):
         ways = list(cuts(text[start : start + length], pieces))
         weights = [math.exp(math.fsum(map(float, state.scores[way]))) for way in ways]

@@ -38,16 +38,14 @@ class Corpus:
     """The constant part of a descent: the types in the text, and the place of each of
     all N pieces in it.
 
-    `text` int32; `start` and `length` int32 [types], the `frequency` int64 [trained] of
-    the first of them. `piece_place`, `piece_length`, `alphabetical` int32 [N]: piece
-    numbers begin with the `required` characters. Pruning divides losses by the number of
-    words, the `empty` ones among them. `token_price`: nats that a token costs beside
-    minus its log probability, in EM, best paths and losses.
+    `text` int32; the `frequency` int64 [trained] of the first types. `piece_place`,
+    `piece_length`, `alphabetical` int32 [N]: piece numbers begin with the `required`
+    characters. Pruning divides losses by the number of words, the `empty` ones among
+    them. `token_price`: nats that a token costs beside minus its log probability, in
+    EM, best paths and losses.
     """
 
     text: np.ndarray
-    start: np.ndarray
-    length: np.ndarray
     frequency: np.ndarray
     piece_place: np.ndarray
     piece_length: np.ndarray
@@ -116,8 +114,9 @@ def seed(words: WordTypes, workers: Workers = ONE_THREAD) -> tuple[Corpus, State
     alphabetical = np.empty(len(by_text), np.int32)
     alphabetical[by_text] = np.arange(len(by_text), dtype=np.int32)
     weights = np.concatenate([np.array(list(words.required.values()), np.int64), found.score])
-    types = words.text, words.start, words.length, words.frequencies
-    corpus = Corpus(*types, place, length, alphabetical, len(characters), words.empty)
+    corpus = Corpus(
+        words.text, words.frequencies, place, length, alphabetical, len(characters), words.empty
+    )
     ids = np.arange(len(weights), dtype=np.int32)
     state = State(ids, np.zeros(len(ids), np.float32), ids, lattice)
     # A required character that does not occur is no seed.

@@ -136,7 +136,7 @@ def blocks(lattice, types, most):
     largest's edges.
     """
     bounds = np.zeros(types + 1, np.int64)
-    count, largest, edges = 0, 0, 0
+    count, largest, edges = 0, np.int64(0), np.int64(0)
     for t in range(types):
         low, high = edges_of(lattice, t)
         edges += np.int64(high) - np.int64(low)
@@ -144,7 +144,7 @@ def blocks(lattice, types, most):
         if edges >= most or t == types - 1:
             count += 1
             bounds[count] = t + 1
-            edges = 0
+            edges = np.int64(0)
     return bounds[: count + 1].copy(), largest
 
 
@@ -400,12 +400,12 @@ class Walk(NamedTuple):
     whether a rounding is in `doubt` (above 0).
     """
 
-    next: int
-    end: int
-    forward: int
-    backward: int
-    sum_: float
-    doubt: float
+    next: np.uintp
+    end: np.uintp
+    forward: np.uintp
+    backward: np.uintp
+    sum_: np.float32
+    doubt: np.float32
 
 
 _WALK = types.NamedTuple([uintp, uintp, uintp, uintp, float32, float32], Walk)
