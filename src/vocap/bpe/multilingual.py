@@ -14,9 +14,10 @@ from pathlib import Path
 import numpy as np
 
 from vocap.bpe import words as counting
-from vocap.bpe.training import apply, check_weight, concatenate, count_tokens, train
+from vocap.bpe.training import Groups, apply, check_weight, concatenate, count_tokens, train
 from vocap.errors import UsageError, VocapError, log
-from vocap.tables.sampling_probabilities import fair_factors, reference_lines
+from vocap.tables.sampling_probabilities import fair_factors
+from vocap.text_files.named_texts import reference_lines
 from vocap.text_files.records import read_blocks
 from vocap.unigram.training_text import required_characters
 
@@ -191,9 +192,11 @@ def train_parity(
         wanted,
         given=given,
         reserved=reserved,
-        group=np.repeat(np.arange(len(words), dtype=np.int32), list(map(len, words))),
-        divisor=np.array([language.reference for language in languages], np.int64),
-        by_text=True,
-        window=window,
+        groups=Groups(
+            np.repeat(np.arange(len(words), dtype=np.int32), list(map(len, words))),
+            np.array([language.reference for language in languages], np.int64),
+            window,
+            by_text=True,
+        ),
         progress=progress,
     )
