@@ -1,0 +1,96 @@
+"""A text as functions take it: the path of a file, paths of several, or an iterable of
+sentences.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+from vocap.errors import UsageError
+from vocap.text_files.lines import LineFile, decoded
+from vocap.text_files.records import read_blocks
+
+# A str is a path, as a Path is; entries of a list are paths where they are of the type
+# Path, and sentences where they are of the type str, a line each.
+Text = str | Path | Sequence[Path] | Iterable[str]
+# A folder that holds {language}/train.txt and {language}/heldout.txt, or the text of
+# each language.
+Texts = str | Path | Mapping[str, Text]
+
+SENTENCES = "sentences"  # the name of such a text in messages
+_TOGETHER = 10_000  # sentences that are handed on at a time
+
+
+class _SentenceFile(LineFile):
+    """Sentences as the lines of a file."""
+
+    def __init__(self, sentences: Iterable[str]) -> None:
+        super().__init__(SENTENCES)
+        self.sentences = sentences
+
+    def blocks(self) -> Iterator[bytes]:
+        left = iter(self.sentences)
+        while block := list(islice(left, _TOGETHER)):
+            for sentence in block:
+                if not isinstance(sentence, str):
+                    raise UsageError(
+                        f"a text is a path, a list of Path, or sentences of type str; "
+                        f"{sentence!r:.80} is among the sentences"
+                    )
+            yield "".join(f"{sentence}\n" for sentence in block).encode("utf-8", "surrogatepass")
+        self.ended = True
+
+
+def text_blocks(text: Text, aligned: bool = False) -> Callable[[], Iterator[list[str]]]:
+    r"""A function that reads a text, which may be called as often as the text is needed.
+
+    Parameters
+    ----------
+    text : Text
+        The path of a file, a sequence of `Path` (their lines follow each other), or an
+        iterable of sentences, each a line as in a file: without an invalid one, cut at
+        `\n`. Sentences that can be iterated once are kept in memory.
+    aligned : bool
+        Of aligned text, where each line counts: "" for what is dropped.
+
+    Returns
+    -------
+    function without arguments
+        Gives the lines in lists, as `read_blocks` of each file.
+
+    Raises
+    ------
+    UsageError
+        While it is read, for an entry that is neither.
+    VocapError
+        While it is read, as `read_blocks`.
+
+    Examples
+    --------
+    >>> list(text_blocks(["Hello world.", "A line.\r\nAnother."])())
+    [['Hello world.', 'A line.', 'Another.']]
+    """
+    if isinstance(text, str | Path):
+        return lambda: read_blocks(text, aligned)
+    kept: Iterable[Any] = list(text) if iter(text) is text else text
+    if isinstance(next(iter(kept), None), Path):
+        return lambda: chain.from_iterable(read_blocks(path, aligned) for path in kept)
+    return lambda: decoded(_SentenceFile(kept), aligned)
+
+
+def text_of(texts: Texts, language: str, part: str = "train") -> Text:
+    """The text of a language: its entry in a mapping, or `{language}/{part}.txt` in a
+    folder.
+
+    Raises UsageError for a language that the mapping does not have. A file that is not
+    there is an error of its reader.
+
+    >>> text_of({"de": ["Guten Tag."]}, "de")
+    ['Guten Tag.']
+    """
+    if not isinstance(texts, Mapping):
+        return Path(texts) / language / f"{part}.txt"
+    if language not in texts:
+        raise UsageError(f"no text of {language!r}; give one, or leave it out of the weights")
+    return texts[language]

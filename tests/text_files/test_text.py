@@ -1,0 +1,55 @@
+"""A text is a path, several paths or sentences: the same lines for all of them."""
+
+from pathlib import Path
+
+import pytest
+
+from vocap.errors import UsageError
+from vocap.text_files.records import read_blocks
+from vocap.text_files.text import text_blocks, text_of
+
+# a byte order mark, ends of Windows, NUL, half a surrogate pair, an empty line
+SENTENCES = ["\ufeffone", "two\r", "", "tw\r\no", "t\u2028hree", *["more"] * 30, "\0", "\ud800"]
+
+
+def lines_of(blocks) -> list[str]:
+    return [line for block in blocks for line in block]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "lines.txt"
+    text = "".join(f"{sentence}\n" for sentence in SENTENCES)
+    path.write_bytes(text.encode("utf-8", "surrogatepass"))
+    return path
+
+
+@pytest.mark.parametrize("aligned", [False, True])
+def test_sentences_are_the_lines_of_a_file(file, aligned):
+    expected = lines_of(read_blocks(file, aligned))
+    assert expected[:3] == ["one", "two", ""]
+    for text in (file, str(file), SENTENCES, tuple(SENTENCES), iter(SENTENCES)):
+        read = text_blocks(text, aligned)
+        assert lines_of(read()) == lines_of(read()) == expected
+
+
+def test_several_files_follow_each_other(file):
+    lines = lines_of(read_blocks(file))
+    assert lines_of(text_blocks([file, file])()) == lines * 2
+    assert lines_of(text_blocks(path for path in [file, file])()) == lines * 2
+
+
+def test_no_sentence_is_no_block():
+    assert list(text_blocks([])()) == []
+
+
+def test_an_entry_of_another_type_is_named(file):
+    for entries in (["a", 1], ["a", file]):
+        with pytest.raises(UsageError, match="is among the sentences"):
+            list(text_blocks(entries)())
+
+
+def test_the_text_of_a_language(tmp_path):
+    assert text_of(tmp_path, "de", "heldout") == tmp_path / "de" / "heldout.txt"
+    with pytest.raises(UsageError, match="no text of 'fr'"):
+        text_of({"de": ["a"]}, "fr")
