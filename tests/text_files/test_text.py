@@ -6,7 +6,7 @@ import pytest
 
 from vocap.errors import UsageError
 from vocap.text_files.records import read_blocks
-from vocap.text_files.text import text_blocks, language_text
+from vocap.text_files.text import language_text, text_blocks
 
 # a byte order mark, ends of Windows, NUL, half a surrogate pair, an empty line
 SENTENCES = ["\ufeffone", "two\r", "", "tw\r\no", "t\u2028hree", *["more"] * 30, "\0", "\ud800"]
