@@ -171,6 +171,22 @@ def read_weights(path: str | Path) -> dict[str, float]:
     return weights
 
 
+Weights = str | Path | Mapping[str, float]  # n by language, or a table with both
+
+
+def load_weights(weights: Weights) -> dict[str, float]:
+    """n by language: `read_weights` of a table, or the numbers that are given.
+
+    Raises UsageError for an n that is not a number of 0 or more.
+    """
+    if not isinstance(weights, Mapping):
+        return read_weights(weights)
+    for language, n in weights.items():
+        if not 0 <= n < math.inf:
+            raise UsageError(f"weights: n of {language!r} is {n!r}; give a number of 0 or more")
+    return dict(weights)
+
+
 def reference_language(parallel: Mapping[str, Sequence[str]]) -> str | None:
     """The language that others are compared with: English, or the one with the most
     lines; None without any.
