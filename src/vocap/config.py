@@ -32,8 +32,7 @@ from vocap.files.paths import PlainPath
 from vocap.finetuning.published import ARCHIVES
 from vocap.finetuning.settings import Finetuning
 from vocap.finetuning.tasks import TASKS
-from vocap.languages import Language, natural, read_languages, select
-from vocap.options import CODE
+from vocap.languages import CODE, Language, natural, read_languages, select
 from vocap.pretraining.settings import Pretraining
 from vocap.report import Report
 from vocap.tables.sampling_probabilities import column_weight

@@ -19,6 +19,7 @@ from vocap.adapt.unigram_tokenizer import load_unigram
 from vocap.bpe.model_file import is_bpe, read_bpe
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import read_object, replacing_directory, write_tsv
+from vocap.languages import CODE
 from vocap.model_folder import WEIGHTS
 from vocap.text_files import named_texts
 from vocap.tokenizer_files import CARD
@@ -501,7 +502,7 @@ def _with_code(named: str, language: str) -> str:
     ('de=german.txt', 'th=runs/n=5.txt')
     """
     code, equals, _ = named.partition("=")
-    return named if equals and options.CODE.fullmatch(code) else f"{language}={named}"
+    return named if equals and CODE.fullmatch(code) else f"{language}={named}"
 
 
 @click.command()

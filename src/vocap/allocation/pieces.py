@@ -36,7 +36,8 @@ from vocap.bpe.training import piece_candidates
 from vocap.errors import UsageError, VocapError, log
 from vocap.files.io import replacing, scratch_directory
 from vocap.progress import Steps
-from vocap.tables.sampling_probabilities import fair_factors, line_weights, reference_lines
+from vocap.tables.sampling_probabilities import fair_factors, line_weights
+from vocap.text_files.named_texts import reference_lines
 from vocap.text_files.text import Texts, text_blocks, text_of
 from vocap.tokenizer_files.encoders import SentencePieceEncoder
 from vocap.unigram import descent

@@ -16,7 +16,8 @@ import numpy as np
 from vocap.bpe import words as counting
 from vocap.bpe.training import apply, check_weight, concatenate, count_tokens, train
 from vocap.errors import UsageError, VocapError, log
-from vocap.tables.sampling_probabilities import fair_factors, reference_lines
+from vocap.tables.sampling_probabilities import fair_factors
+from vocap.text_files.named_texts import reference_lines
 from vocap.text_files.records import read_blocks
 from vocap.unigram.training_text import required_characters
 

@@ -11,12 +11,13 @@ import tokenizers
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers
 
 from vocap import __version__
-from vocap.bpe.cutting import SPACE, Pretokenization
+from vocap.bpe.cutting import Pretokenization
 from vocap.bpe.model_file import write_definition
 from vocap.bpe.training import token_names
 from vocap.bpe.words import Alphabet
 from vocap.errors import UsageError
 from vocap.files.io import write_json, write_tsv
+from vocap.tokenizer_files.cuts import SPACE
 from vocap.tokenizer_files.encoders import HuggingFaceEncoder, Splitter, dead_ids, texts_of
 from vocap.tokenizer_files.export import template
 from vocap.tokenizer_files.id_layout import MASK, IdLayout

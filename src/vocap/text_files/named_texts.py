@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from vocap.errors import UsageError, VocapError, log
-from vocap.tables.sampling_probabilities import ENGLISH, reference_language
 from vocap.text_files.records import read_blocks
 
+ENGLISH = "en"  # the reference of parallel text, where it has English
 Texts = dict[str, dict[str, Path]]  # language to part ("train", "heldout", "text") to its file
 
 
@@ -163,6 +163,31 @@ def read_aligned(pattern: str, languages: Sequence[str]) -> dict[str, list[str]]
         texts[language] = ["" if is_gap(line) else line for lines in blocks for line in lines]
         check_aligned({code: len(lines) for code, lines in texts.items()}, paths)
     return texts
+
+
+def reference_language(parallel: Mapping[str, Sequence[str]]) -> str | None:
+    """The language that others are compared with: English, or the one with the most
+    lines; None without any.
+    """
+    if ENGLISH in parallel:
+        return ENGLISH
+    return max(sorted(parallel), key=lambda code: sum(map(bool, parallel[code])), default=None)
+
+
+def reference_lines(parallel: Mapping[str, Sequence[str]], language: str) -> tuple[list[str], int]:
+    """The lines of `language` that the reference language has too, and the bytes of
+    UTF-8 of these in the latter.
+
+    `parallel`: aligned lines by language, empty where one has no translation; none of
+    `language` gives ([], 0).
+
+    >>> reference_lines({"en": ["one", "two", ""], "de": ["eins", "", "drei"]}, "de")
+    (['eins'], 3)
+    """
+    reference = reference_language(parallel) or ENGLISH
+    pairs = zip(parallel.get(language, ()), parallel.get(reference, ()), strict=False)
+    shared = [(own, other) for own, other in pairs if own and other]
+    return [own for own, _ in shared], sum(len(other.encode("utf-8")) for _, other in shared)
 
 
 def read_development(pattern: str, languages: Sequence[str]) -> dict[str, list[str]]:

@@ -79,14 +79,14 @@ def text_blocks(text: Text, aligned: bool = False) -> Callable[[], Iterator[list
     return lambda: decoded(_SentenceFile(kept), aligned)
 
 
-def text_of(texts: Texts, language: str, part: str = "train") -> Text:
+def language_text(texts: Texts, language: str, part: str = "train") -> Text:
     """The text of a language: its entry in a mapping, or `{language}/{part}.txt` in a
     folder.
 
     Raises UsageError for a language that the mapping does not have. A file that is not
     there is an error of its reader.
 
-    >>> text_of({"de": ["Guten Tag."]}, "de")
+    >>> language_text({"de": ["Guten Tag."]}, "de")
     ['Guten Tag.']
     """
     if not isinstance(texts, Mapping):

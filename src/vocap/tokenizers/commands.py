@@ -16,14 +16,15 @@ import click
 import numpy as np
 
 from vocap import options
-from vocap.bpe import DIGITS, REGEX, SPLITS, UNITS, model_file, tiktoken_files
+from vocap.bpe import model_file, tiktoken_files
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import read_object, read_tsv, write_text
 from vocap.progress import Steps
-from vocap.tables.curve import Measured, count_lines, measure_size, points_below, write_sizes
+from vocap.tables.curve import Measured, count_lines, write_sizes
 from vocap.tables.sampling_probabilities import read_weights
 from vocap.text_files.named_texts import find_texts, read_development
 from vocap.text_files.records import read_lines
+from vocap.tokenizer_files import DIGITS, REGEX, SPLITS, UNITS
 from vocap.tokenizer_files.encoders import SentencePieceEncoder
 from vocap.tokenizer_files.export import COLUMNS, About, write_card
 from vocap.tokenizer_files.export import export as export_sentencepiece
@@ -34,6 +35,7 @@ from vocap.tokenizers import fitting
 from vocap.tokenizers.gguf_file import export_gguf
 from vocap.tokenizers.joint import descend_joint, sampled_text, warn_if_short, whole_text
 from vocap.tokenizers.settings import KINDS, check_symbols
+from vocap.tokenizers.sizes import measure_size, points_below
 from vocap.unigram.alp import average_log_probability
 from vocap.unigram.text_settings import COVERAGE, TextSettings
 from vocap.unigram.training_text import Borders, count_shared_characters
