@@ -38,7 +38,7 @@ from vocap.files.io import replacing, scratch_directory
 from vocap.progress import Steps
 from vocap.tables.sampling_probabilities import fair_factors, line_weights
 from vocap.text_files.named_texts import reference_lines
-from vocap.text_files.text import Texts, text_blocks, text_of
+from vocap.text_files.text import Texts, text_blocks, language_text
 from vocap.tokenizer_files.encoders import SentencePieceEncoder
 from vocap.unigram import descent
 from vocap.unigram.alp import corpus_alp
@@ -242,7 +242,7 @@ class Source:
         """Functions that read the training text of a language, and its held-out text
         where there is one and it is asked for.
         """
-        found = {"train": text_blocks(text_of(self.corpora, language))}
+        found = {"train": text_blocks(language_text(self.corpora, language))}
         if heldout and not isinstance(self.corpora, Mapping):
             path = Path(self.corpora, language, "heldout.txt")
             found |= {"heldout": text_blocks(path)} if path.is_file() else {}
@@ -250,7 +250,7 @@ class Source:
 
     def name_of(self, language: str) -> str:
         """The training text of a language in messages."""
-        text = text_of(self.corpora, language)
+        text = language_text(self.corpora, language)
         return str(text) if isinstance(text, str | Path) else f"the text of {language}"
 
 
@@ -475,7 +475,7 @@ def texts_of_corpora(source: Source, heldout: bool = False) -> dict[str, Callabl
     language's `characters.tsv`.
     """
     for entry in source.inputs.languages:
-        text = text_of(source.corpora, entry.language)
+        text = language_text(source.corpora, entry.language)
         if isinstance(text, str | Path) and not Path(text).is_file():
             raise VocapError(
                 f"{text}: no such file, but {entry.language} has a curve; put the training text "
