@@ -39,7 +39,7 @@ GROUPS = {
         "starter-extract": "vocap.starter.commands:starter_extract",
         "starter-merge": "vocap.starter.commands:starter_merge",
         "sample": "vocap.corpora.commands:sample",
-        "weigh": "vocap.corpora.commands:weigh",
+        "weigh": "vocap.corpora.commands:weigh_samples",
         "mix": "vocap.corpora.commands:mix",
     },
     "Rules of the workflow, vocabularies and allocation": {

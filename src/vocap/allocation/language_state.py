@@ -12,6 +12,7 @@ from typing import Any, TypeVar, get_type_hints
 
 import numpy as np
 
+from vocap.tables.curve import Point
 from vocap.unigram import descent
 from vocap.unigram.alp import average_log_probability
 from vocap.unigram.em import THRESHOLD, expected_counts, maximise
@@ -205,6 +206,12 @@ class Unigram:
     tokens_per_sentence: float
     lines: int
 
+    @property
+    def point(self) -> Point:
+        """The model as the row of a curve."""
+        heldout = self.alp[1] if len(self.alp) > 1 else None
+        return Point(self.size, self.size, self.alp[0], heldout, self.tokens_per_sentence)
+
 
 def make_model(
     language: Language, coverage: float, forced: np.ndarray, settings: TextSettings
@@ -360,7 +367,9 @@ def play_round(
     order of the languages.
     """
 
-    def advance(code: str, language: Language):
+    def advance(
+        code: str, language: Language
+    ) -> tuple[Language, tuple[np.ndarray, np.ndarray, np.ndarray]]:
         language = step(language)
         return language, losses(language)
 

@@ -10,6 +10,10 @@ added before the settings, `vocap.config` or a command are imported.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:  # numpy, which not every job needs
+    from vocap.allocation.algorithm_1 import Choice, Problem
 
 
 @dataclass(frozen=True)
@@ -32,7 +36,7 @@ class Rule:
     label: str
     description: str
     options: frozenset[str] = frozenset()
-    choose: Callable | None = None
+    choose: "Callable[[Problem, Any], Choice] | None" = None
     solver: str = ""
 
     @property
@@ -40,8 +44,8 @@ class Rule:
         return bool(self.solver)
 
 
-def _paper(problem, settings):
-    from vocap.allocation.algorithm_1 import allocate_greedy  # numpy, which not every job needs
+def _paper(problem: "Problem", settings: Any) -> "Choice":
+    from vocap.allocation.algorithm_1 import allocate_greedy
 
     return allocate_greedy(problem)
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
+from typing import Any
 
 from vocap.errors import UsageError, VocapError, log
 from vocap.files.io import (
@@ -231,7 +232,9 @@ def _hold_out(
     return parallel, taken
 
 
-def write_texts(folders: Sequence[Path], output: Path, languages: Mapping[str, Language]) -> dict:
+def write_texts(
+    folders: Sequence[Path], output: Path, languages: Mapping[str, Language]
+) -> dict[str, Any]:
     """Write the folder of all texts, whole or not at all; returns the content of its
     report.json.
     """

@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from vocap.tables.curve import Point, read_characters, read_points
 from vocap.tables.piece_index import NAME, PieceIndex, load_or_build
 from vocap.tokenizer_files.model_file import Pieces, read_pieces
@@ -41,6 +44,11 @@ class Ladder:
         from vocap.tables.frames import frame_of
 
         return frame_of(Point, self.points)
+
+    @property
+    def alp(self) -> NDArray[np.float64]:
+        """ALP of the sizes that are ok, nats a line."""
+        return np.array([point.alp for point in self.points if point.ok], np.float64)
 
     def read_pieces(self, size: int) -> Pieces:
         """The pieces of the model of a size that is ok."""

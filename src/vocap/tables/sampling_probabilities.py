@@ -169,6 +169,22 @@ def read_weights(path: str | Path) -> dict[str, float]:
     return weights
 
 
+Weights = str | Path | Mapping[str, float]  # n by language, or a table with both
+
+
+def load_weights(weights: Weights) -> dict[str, float]:
+    """n by language: `read_weights` of a table, or the numbers that are given.
+
+    Raises UsageError for an n that is not a number of 0 or more.
+    """
+    if not isinstance(weights, Mapping):
+        return read_weights(weights)
+    for language, n in weights.items():
+        if not 0 <= n < math.inf:
+            raise UsageError(f"weights: n of {language!r} is {n!r}; give a number of 0 or more")
+    return dict(weights)
+
+
 def fair_factors(tokens: Sequence[int], references: Sequence[int], power: float) -> list[Decimal]:
     """(x / mean of x)^power of each language, x = tokens a byte of the reference; 1 for
     one without either.

@@ -110,3 +110,8 @@ def language_text(texts: Texts, language: str, part: str = "train") -> Text:
     if language not in texts:
         raise UsageError(f"no text of {language!r}; give one, or leave it out of the weights")
     return texts[language]
+
+
+def sentence_file(sentences: Iterable[str]) -> LineFile:
+    """Sentences as the lines of a file, for what reads files by their lines."""
+    return _SentenceFile(sentences)
