@@ -38,7 +38,7 @@ from vocap.files.io import replacing, scratch_directory
 from vocap.progress import Steps
 from vocap.tables.sampling_probabilities import fair_factors, line_weights
 from vocap.text_files.named_texts import reference_lines
-from vocap.text_files.text import Texts, text_blocks, language_text
+from vocap.text_files.text import Texts, language_text, text_blocks
 from vocap.tokenizer_files.encoders import SentencePieceEncoder
 from vocap.unigram import descent
 from vocap.unigram.alp import corpus_alp

@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +14,12 @@ from numpy.typing import NDArray
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import read_object, read_tsv, whole_number
 from vocap.tables.curve import count_lines, read_points
-from vocap.tables.sampling_probabilities import sampling_probabilities
+from vocap.tables.sampling_probabilities import Weights, load_weights, sampling_probabilities
 from vocap.tokenizer_files import SPECIALS
 from vocap.tokenizer_files import layout as layouts
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT, IdLayout
 from vocap.tokenizer_files.model_file import read_model
 from vocap.tokenizers.trained import UnigramTokenizer, check_unigram_text
-from vocap.tokenizers.weighted_text import Weights, as_weights
 from vocap.unigram.text_settings import XLM_R, TextSettings
 
 if TYPE_CHECKING:
@@ -56,6 +55,16 @@ class Allocated:
     def free_rows(self) -> int:
         """The rows of T that it leaves to byte fallback and symbols."""
         return int(self.settings.get("other_rows", 0))
+
+
+class Models(NamedTuple):
+    """The models of an allocation: language to {piece: score}; the normaliser that they
+    share; the `TrainerSpec` of one.
+    """
+
+    scores: Mapping[str, Mapping[str, float]]
+    normalizer: "NormalizerSpec"
+    trainer: "TrainerSpec | None" = None
 
 
 def fit(
@@ -105,16 +114,43 @@ def fit(
     if not isinstance(chosen, Allocated):
         chosen = read_allocated(chosen, layout)
     shares = token_shares(vocabularies, chosen.sizes, sentence_shares(weights, chosen.sizes, alpha))
-    models, normalizer, trained = read_models(vocabularies, chosen)
+    models = read_models(vocabularies, chosen)
+    text = learnt_from(vocabularies, chosen)
+    made = fit_models(chosen, models, shares, text, alpha, settings, layout)
+    if output is not None:
+        made.write(output)
+    return made
+
+
+def fit_models(
+    chosen: Allocated,
+    models: Models,
+    shares: Mapping[str, float],
+    text: Mapping[str, float],
+    alpha: float,
+    settings: TextSettings = XLM_R,
+    layout: IdLayout = XLM_R_LAYOUT,
+) -> UnigramTokenizer:
+    """The VOCAP tokenizer of an allocation and its models.
+
+    `shares`: of each language in the tokens of the multilingual text, with sum 1;
+    `text`: facts of it for the description, and `alpha`, which the shares of sentences
+    are of.
+    """
     made = fit_pieces(
-        chosen.owners, models, shares, normalizer, settings, chosen.free_rows, layout, trained
+        chosen.owners,
+        models.scores,
+        shares,
+        models.normalizer,
+        settings,
+        chosen.free_rows,
+        layout,
+        models.trainer,
     )
     how = {name: chosen.settings.get(name) for name in ("rule", "token_fairness")}
     made.description["settings"] |= {"alpha": alpha}
     made.description["settings"] |= {name: value for name, value in how.items() if value}
-    made.description["text"] = learnt_from(vocabularies, chosen)
-    if output is not None:
-        made.write(output)
+    made.description["text"] = text
     return made
 
 
@@ -155,11 +191,8 @@ def read_allocated(folder: str | Path, layout: IdLayout = XLM_R_LAYOUT) -> Alloc
     return found
 
 
-def read_models(
-    vocabularies: str | Path, chosen: Allocated
-) -> tuple[dict[str, dict[str, float]], "NormalizerSpec", "TrainerSpec"]:
-    """The scores of every chosen model, language to {piece: score}; the normaliser they
-    share; a `TrainerSpec`.
+def read_models(vocabularies: str | Path, chosen: Allocated) -> Models:
+    """The chosen models.
 
     Raises VocapError for a missing or unusable model, for one that lacks a piece it
     should have given, and where two models normalise text differently.
@@ -193,7 +226,7 @@ def read_models(
                 "allocation read; "
                 f"{REMEDY}"
             )
-    return models, normalizer, trained
+    return Models(models, normalizer, trained)
 
 
 def sentence_shares(weights: Weights, languages: Collection[str], alpha: float) -> dict[str, float]:
@@ -202,7 +235,7 @@ def sentence_shares(weights: Weights, languages: Collection[str], alpha: float) 
     Raises VocapError for a table that cannot be used, and for a language that has no n
     above 0 there.
     """
-    numbers = as_weights(weights)
+    numbers = load_weights(weights)
     path = "weights" if isinstance(weights, Mapping) else weights
     for language in languages:
         if not numbers.get(language):
