@@ -26,7 +26,7 @@ GROUPS = {
         "bpe": "vocap.tokenizers.commands:bpe",
         "export": "vocap.tokenizers.commands:export",
         "card": "vocap.tokenizers.commands:card",
-        "evaluate": "vocap.tokenizers.evaluate:evaluate",
+        "evaluate": "vocap.tokenizers.commands:evaluate",
         "diff": "vocap.diff.commands:diff",
         "trim": "vocap.adapt.commands:trim",
         "extend": "vocap.adapt.commands:extend",
@@ -49,7 +49,7 @@ GROUPS = {
     },
     "Rules of the workflow, tokenizers": {
         "mono": "vocap.tokenizers.commands:mono",
-        "parity": "vocap.tokenizers.evaluate:parity",
+        "parity": "vocap.tokenizers.commands:parity",
     },
     "Rules of the workflow, pre-training": {
         "tokenize": "vocap.pretraining.commands:tokenize",

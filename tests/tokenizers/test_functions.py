@@ -1,15 +1,20 @@
 """The functions of the library without files, against the files of the commands."""
 
+import math
+
 import pytest
+from pandas.testing import assert_frame_equal
 from sentencepiece import SentencePieceProcessor
 from tokenizers import Tokenizer
 
 from tests import commands
 from tests.made_text import write_lines
-from tests.tokenizers.factories import NUMBERS, make_lines, make_stages
+from tests.tokenizers.factories import NUMBERS, byte_tokenizer, make_lines, make_stages
 from vocap.errors import UsageError
+from vocap.tables.frames import read_table
 from vocap.tokenizers.byte_pairs import train_bpe
-from vocap.tokenizers.commands import bpe, fit, joint
+from vocap.tokenizers.commands import bpe, evaluate, fit, joint
+from vocap.tokenizers.evaluate import evaluate as evaluate_tokenizers
 from vocap.tokenizers.exporting import card
 from vocap.tokenizers.fitting import fit as fit_allocation
 from vocap.tokenizers.joint import train_joint
@@ -85,3 +90,33 @@ def test_fit_and_card(stages, tmp_path):
     made = fit_allocation(stages.root / "allocation", stages.root / "vocabularies", NUMBERS)
     assert_same(tmp_path, made, "sentencepiece.model")
     assert f"T = {made.total:,} ids" in card(tmp_path / "sentencepiece.model")
+
+
+def test_evaluation_of_what_is_loaded(stages, texts, tmp_path):
+    """Tokenizers and texts in memory, against the tables that the command writes."""
+    model = stages.model("en")
+    merged = byte_tokenizer(texts["en"])
+    merged.save(str(tmp_path / "merged.json"))
+    joint_model = train_joint(300, mix=texts["zh"])
+    joint_model.write(tmp_path / "joint")
+    parallel = {code: ["", *lines[:1000]] for code, lines in texts.items()}
+    for code, lines in parallel.items():
+        write_lines(tmp_path / "parallel" / f"{code}.txt", lines)
+        write_lines(tmp_path / "corpora" / code / "heldout.txt", texts[code][1000:])
+        write_lines(tmp_path / "corpora" / code / "train.txt", texts[code])
+    given = ["--corpora", tmp_path / "corpora", "--parallel", tmp_path / "parallel" / "{lang}.txt"]
+    given += ["--tokenizer", f"a={model}", "--tokenizer", f"b={tmp_path}/merged.json", "--gates"]
+    given += ["--tokenizer", f"c={tmp_path}/joint", "--tables", tmp_path / "tables"]
+    commands.run(evaluate, *given, "-o", tmp_path / "summary.tsv")
+    found = evaluate_tokenizers(
+        {"a": model.read_bytes(), "b": merged, "c": joint_model},
+        text={code: iter(lines[1000:]) for code, lines in texts.items()},
+        corpora={code: iter(lines) for code, lines in texts.items()},
+        parallel={code: iter(lines) for code, lines in parallel.items()},
+        gates=True,
+    )
+    assert_frame_equal(found.summary, read_table(tmp_path / "summary.tsv"))
+    for name in "abc":
+        for title, table in found.tables(name).items():
+            saved = read_table(tmp_path / "tables" / name / f"{title}.tsv")
+            assert_frame_equal(table.replace("", math.nan), saved, check_dtype=False)

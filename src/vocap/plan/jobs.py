@@ -34,7 +34,7 @@ from vocap.finetuning.tasks import (
 )
 from vocap.plan.texts import MB, Text
 from vocap.pretraining.settings import Recipe, count_parameters, encoder_operations, estimate_memory
-from vocap.tokenizers.evaluate import lines_of_each
+from vocap.tokenizers.parity import lines_of_each
 from vocap.tokenizers.settings import File, Joint
 from vocap.workflow import studied_model, tuned_model
 

@@ -148,7 +148,7 @@ def find_aligned(pattern: str, languages: Sequence[str]) -> tuple[dict[str, Path
     return found, [language for language in languages if language not in found]
 
 
-def check_aligned(lines: Mapping[str, int], paths: Mapping[str, Path]) -> None:
+def check_aligned(lines: Mapping[str, int], paths: Mapping[str, str | Path]) -> None:
     """Raise VocapError, naming both files, unless all have as many lines as the
     first.
     """

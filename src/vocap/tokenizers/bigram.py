@@ -10,13 +10,13 @@ a symbol beside the V ids: it precedes the first token and follows the last one.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vocap.tables.bits_per_byte import Floats, bigram_bits
-from vocap.text_files.records import read_blocks
+from vocap.text_files.text import Text, text_blocks
 from vocap.tokenizer_files.encoders import Encoder
 
 NO_DISCOUNT = 0.5  # D where no count is 1
@@ -66,13 +66,14 @@ class Bigram:
         return np.where(seen > 0, own / np.maximum(seen, 1), self.unigram[right])
 
 
-def training_sample(path: str | Path, characters: int = CHARACTERS) -> list[str]:
-    """Lines spread evenly over a file, about so many characters in all; all lines of
+def training_sample(text: Text, characters: int = CHARACTERS) -> list[str]:
+    """Lines spread evenly over a text, about so many characters in all; all lines of
     one that holds fewer.
     """
-    share = characters / max(1, sum(len(line) for lines in read_blocks(path) for line in lines))
+    blocks = text_blocks(text)
+    share = characters / max(1, sum(map(len, chain.from_iterable(blocks()))))
     chosen, seen, kept = [], 0, 0
-    for lines in read_blocks(path):
+    for lines in blocks():
         for line in lines:
             seen += len(line)
             if line and kept < share * seen:
@@ -106,11 +107,11 @@ def _train(left: Integers, right: Integers, size: int) -> Bigram:
     )
 
 
-def train_on(path: Path, encoder: Encoder) -> Bigram | None:
-    """The model of the sample of a file of training text; None where there is no such
-    file, or no text in it.
+def train_on(text: Text | None, encoder: Encoder) -> Bigram | None:
+    """The model of the sample of a training text; None where there is no text, or none
+    in it.
     """
-    lines = training_sample(path) if path.is_file() else []
+    lines = [] if text is None else training_sample(text)
     return train_bigram(encoder.encode_batch(lines), encoder.size) if lines else None
 
 

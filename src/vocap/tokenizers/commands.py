@@ -1,5 +1,5 @@
 """`vocap fit`, `joint`, `mono`, `bpe`: tokenizers; `export`, `card`: a finished one for
-Hugging Face.
+Hugging Face; `evaluate`: many on one text; `parity`: both forms of one.
 
 Functions are imported when they are called: numba's kernels take a second that short
 jobs save.
@@ -11,6 +11,8 @@ from typing import Any
 import click
 
 from vocap import options
+from vocap.files.io import write_tsv
+from vocap.text_files.named_texts import find_texts, parse_files, parse_languages
 from vocap.tokenizer_files import DIGITS, REGEX, SPLITS, UNITS
 from vocap.tokenizer_files.id_layout import IdLayout, parse_layout
 from vocap.tokenizers.trained import TrainedTokenizer
@@ -289,3 +291,150 @@ def card(model: Path, output: Path, evaluation: Path | None, text: str | None) -
     from vocap.tokenizers import exporting
 
     exporting.card(model, output, evaluation=evaluation, text=text)
+
+
+@click.command()
+@click.option(
+    "--tokenizer",
+    "tokenizers",
+    required=True,
+    multiple=True,
+    metavar="[NAME=]PATH",
+    help="A .model, a tokenizer.json, tiktoken's ranks, a tekken.json, or a folder with one; "
+    "may be repeated.",
+)
+@options.split
+@click.option("--corpora", type=PATH, help="Folder with {language}/train.txt and heldout.txt.")
+@click.option(
+    "--text",
+    "texts",
+    multiple=True,
+    metavar="LANG=FILE",
+    help="Text of a language; may be repeated.",
+)
+@click.option(
+    "--languages", metavar="CODES", help="Comma-separated; all that have text unless given."
+)
+@click.option(
+    "--languages-table", type=PATH, help="Scripts and resource groups; the package's unless given."
+)
+@click.option(
+    "--parallel",
+    metavar="PATTERN",
+    help="Line-aligned files with {lang} in their path (.xz, .gz, .zst too; of .jsonl, .tsv and "
+    ".parquet each record is a line); an empty line: no translation.",
+)
+@click.option(
+    "--gates", is_flag=True, help="Check what breaks in use: pass or fail, with an example."
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Summary to write (TSV).",
+)
+@click.option(
+    "--tables",
+    type=PATH,
+    help="Folder to write tables by language to: NAME/evaluation.tsv and others.",
+)
+def evaluate(
+    tokenizers: tuple[str, ...],
+    splits: tuple[str, ...],
+    corpora: Path | None,
+    texts: tuple[str, ...],
+    languages: str | None,
+    languages_table: Path | None,
+    parallel: str | None,
+    gates: bool,
+    output: Path | None,
+    tables: Path | None,
+) -> None:
+    """Measure tokenizers on text: a row each.
+
+    Tokens, ratio to English, Gini coefficient and worst language are of the parallel
+    text; bits per byte and round trip of --text and of the held-out lines of --corpora,
+    or else of the parallel text too. Bits per byte are those of a bigram of the
+    train.txt of --corpora; without it of ten folds of each text, from 1,000 lines on.
+    Tokens, and what follows from them, count an unknown character as its bytes in
+    UTF-8; unknown bytes are all of that text.
+    --tables has, in a folder a tokenizer, evaluation.tsv, parallel.tsv, unknown.tsv and
+    roundtrip.tsv, a row a language, and bits.npz, bits and bytes of every line. --gates
+    checks: every line comes back, no unknown characters, all bytes, dead ids, runs of
+    one character, ids longer than 64 characters, fragments of characters.
+    """
+    from vocap.tokenizers.evaluate import evaluate as measure
+    from vocap.tokenizers.evaluate import name_tokenizers
+    from vocap.tokenizers.summary_text import gate_lines, summary_lines
+
+    found = measure(
+        name_tokenizers(tokenizers),
+        split=splits,
+        corpora=corpora,
+        text=parse_files(texts),
+        languages=parse_languages(languages),
+        languages_table=languages_table,
+        parallel=parallel,
+        gates=gates,
+        output=output,
+        tables=tables,
+    )
+    click.echo("\n".join(summary_lines(found)))
+    if gates:
+        click.echo("\n" + "\n".join(gate_lines(found)))
+
+
+@click.command()
+@click.option(
+    "--tokenizer",
+    required=True,
+    type=PATH,
+    help="Folder with sentencepiece.model and huggingface/.",
+)
+@click.option(
+    "--corpora", required=True, type=PATH, help="Folder with {language}/train.txt and heldout.txt."
+)
+@click.option(
+    "--languages", metavar="CODES", help="Comma-separated; all in --corpora unless given."
+)
+@click.option(
+    "--sample",
+    type=click.IntRange(1),
+    metavar="LINES",
+    help="Lines of each language. [default: 1,000 where there are 10 languages or more, else "
+    "10,000 in all]",
+)
+@click.option("--seed", default=0, type=options.SEED, help="Of the sample.")
+@click.option("-o", "--output", required=True, type=PATH, help="Table to write.")
+def parity(
+    tokenizer: Path,
+    corpora: Path,
+    languages: str | None,
+    sample: int | None,
+    seed: int,
+    output: Path,
+) -> None:
+    """Compare a tokenizer's SentencePiece and Hugging Face forms, line by line.
+
+    Writes, a language a row, the share of lines with identical ids, and the number of
+    others by kind of difference, with an example of each.
+    """
+    from vocap.tokenizers.parity import (
+        PARITY_COLUMNS,
+        PARITY_KINDS,
+        compare_forms,
+        lines_of_each,
+    )
+
+    codes = list(find_texts((), corpora, parse_languages(languages), ["heldout", "train"]))
+    sample = sample or lines_of_each(len(codes))
+    results = compare_forms(tokenizer, corpora, codes, sample, seed)
+    rows = [(code, *found.cells(PARITY_KINDS)) for code, found in results.items()]
+    write_tsv(output, PARITY_COLUMNS, rows)
+    lines = sum(found.lines for found in results.values())
+    identical = sum(found.identical for found in results.values())
+    click.echo(
+        f"{output}: {identical} of {lines} lines identical, at most {sample} of a language (seed "
+        f"{seed})",
+        err=True,
+    )
