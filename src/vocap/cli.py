@@ -43,7 +43,7 @@ GROUPS = {
         "mix": "vocap.corpora.commands:mix",
     },
     "Rules of the workflow, vocabularies and allocation": {
-        "train": "vocap.vocabularies.commands:train",
+        "train": "vocap.vocabularies.commands:train_one_size",
         "curve": "vocap.vocabularies.commands:curve",
         "trunk": "vocap.allocation.commands:trunk",
     },

@@ -38,7 +38,7 @@ from vocap.files.io import replacing, scratch_directory
 from vocap.progress import Steps
 from vocap.tables.sampling_probabilities import fair_factors, line_weights
 from vocap.text_files.named_texts import reference_lines
-from vocap.text_files.text import Texts, text_blocks, language_text
+from vocap.text_files.text import Texts, language_text, text_blocks
 from vocap.tokenizer_files.encoders import SentencePieceEncoder
 from vocap.unigram import descent
 from vocap.unigram.alp import corpus_alp
@@ -221,7 +221,7 @@ def _strings(points: NDArray[np.int32]) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Source:
+class DescentSource:
     """The texts and tables of a descent.
 
     `corpora` holds {language}/train.txt, and heldout.txt where there is one; `scratch`:
@@ -261,7 +261,7 @@ def weights_of(inputs: Inputs, settings: Allocation) -> dict[str, float]:
 
 
 def make_trunk(
-    source: Source,
+    source: DescentSource,
     settings: Allocation,
     weights: Mapping[str, float] | None = None,
     largest: int = LARGEST,
@@ -274,12 +274,12 @@ def make_trunk(
     texts = texts_of_corpora(source)
     weights = weights or weights_of(source.inputs, settings)
     q, _ = solutions.weigh_nats(source.inputs, settings)
-    required = solutions.required_characters(source.inputs, q, source.coverage)
+    required = solutions.required_in_inputs(source.inputs, q, source.coverage)
     return grow_trunk(texts, weights, required, source.threads, largest)
 
 
 def solver(
-    source: Source, trunk_file: str | Path | None = None
+    source: DescentSource, trunk_file: str | Path | None = None
 ) -> Callable[[Allocation], tuple[solutions.Solution, dict[str, states.Unigram]]]:
     """A function that solves for each settings; all share one trunk, read from a file
     or made at the first.
@@ -304,15 +304,15 @@ def solver(
 
 
 def solve(
-    source: Source, settings: Allocation, trunk: Trunk
+    source: DescentSource, settings: Allocation, trunk: Trunk
 ) -> tuple[solutions.Solution, dict[str, states.Unigram]]:
     """Allocate by pieces: exactly T - 5 of them, or all that occur in best segmentations.
 
     Returns what the files say, and the languages' models. Raises UsageError as
-    `descend`.
+    `descend_to_total`.
     """
-    descent_to_total = descend(source, settings, trunk)
-    return _solution(source, settings, descent_to_total), descent_to_total.models
+    found = descend_to_total(source, settings, trunk)
+    return _solution(source, settings, found), found.models
 
 
 @dataclass(frozen=True)
@@ -328,7 +328,7 @@ class Descent:
     warnings: list[str]
 
 
-def descend(source: Source, settings: Allocation, trunk: Trunk) -> Descent:
+def descend_to_total(source: DescentSource, settings: Allocation, trunk: Trunk) -> Descent:
     """Choose the pieces of one T, and train the languages' models on them.
 
     With `token_fairness` P, `ROUNDS` more descents with trunks of their own, each with
@@ -384,7 +384,7 @@ def follow(
 
 
 def _descend(
-    source: Source, settings: Allocation, trunk: Trunk, weights: Mapping[str, float]
+    source: DescentSource, settings: Allocation, trunk: Trunk, weights: Mapping[str, float]
 ) -> tuple[float, list[str], dict[str, states.Unigram]]:
     """The price of a piece, the pieces, and the languages' models on them."""
     capacity, required = settings.capacity, len(trunk.required)
@@ -405,7 +405,7 @@ def _descend(
     return chosen.price, pieces, models
 
 
-def _measured(source: Source, language: str, model: states.Unigram) -> states.Unigram:
+def _measured(source: DescentSource, language: str, model: states.Unigram) -> states.Unigram:
     """The model with its ALP on all lines: the descent knows no bytes, and no lines
     with user-defined symbols.
     """
@@ -416,7 +416,7 @@ def _measured(source: Source, language: str, model: states.Unigram) -> states.Un
     return replace(model, alp=alp, tokens_per_sentence=found[0].tokens_per_sentence)
 
 
-def _solution(source: Source, settings: Allocation, found: Descent) -> solutions.Solution:
+def _solution(source: DescentSource, settings: Allocation, found: Descent) -> solutions.Solution:
     """The content of the files: rows, vocabulary, and the comparison with the bound and
     the rules of sizes.
     """
@@ -466,7 +466,9 @@ def _solution(source: Source, settings: Allocation, found: Descent) -> solutions
     )
 
 
-def texts_of_corpora(source: Source, heldout: bool = False) -> dict[str, Callable[[], WordTypes]]:
+def texts_of_corpora(
+    source: DescentSource, heldout: bool = False
+) -> dict[str, Callable[[], WordTypes]]:
     """For each language a function that counts `corpora/{language}/train.txt`, and
     `heldout.txt` if asked for.
 
@@ -486,7 +488,7 @@ def texts_of_corpora(source: Source, heldout: bool = False) -> dict[str, Callabl
     }
 
 
-def _count(source: Source, entry: LanguageInput, heldout: bool) -> WordTypes:
+def _count(source: DescentSource, entry: LanguageInput, heldout: bool) -> WordTypes:
     blocks = source.blocks_of(entry.language, heldout)
     words = load_word_types(blocks, source.coverage, source.text)
     name = source.name_of(entry.language)

@@ -24,7 +24,7 @@ class Rule:
     documentation; `options`: the settings that the rule reads besides total, alpha,
     beta, per and without. `choose`: a function from a `Problem` and an `Allocation` to
     the size of each language. `solver`, of a rule that reads the text of every
-    language: the "module:function" that makes, from a `Source` and the path of option
+    language: the "module:function" that makes, from a `DescentSource` and the path of option
     --trunk, a function from an `Allocation` to a `Solution` and the models of the
     languages.
 

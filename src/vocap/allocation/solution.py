@@ -44,7 +44,7 @@ ROUNDING = 1e-12  # of a sum of some hundred languages, relative
 
 
 @dataclass(frozen=True)
-class Row:
+class AllocationRow:
     """A line of allocation.tsv; `gain` None at the smallest size."""
 
     language: str
@@ -74,7 +74,7 @@ class Assessment:
 class Solution:
     """The content of the files and messages about an allocation."""
 
-    rows: list[Row]
+    rows: list[AllocationRow]
     vocabulary: dict[str, list[str]]  # piece to the languages whose chosen vocabulary holds it
     capacity: int
     required: int
@@ -183,7 +183,7 @@ def pose(
     """
     languages = inputs.languages
     q, weights = weigh_nats(inputs, settings)
-    required = required_characters(inputs, q, coverage)
+    required = required_in_inputs(inputs, q, coverage)
     problem = merge(
         [entry.language for entry in languages],
         [entry.index for entry in languages],
@@ -195,7 +195,7 @@ def pose(
     return problem, q, required
 
 
-def required_characters(inputs: Inputs, q: Numbers, coverage: float) -> list[str]:
+def required_in_inputs(inputs: Inputs, q: Numbers, coverage: float) -> list[str]:
     """The characters that make up `coverage` of the multilingual sample of shares q."""
     per_line = [entry.characters or {} for entry in inputs.languages]
     return required_in_sample(per_line, q.tolist(), coverage)
@@ -235,11 +235,12 @@ def assess(
     The bound is None where the smallest sizes alone do not fit.
     """
     choices = {rule.name: rule.choose(problem, settings) for rule in RULES.values() if rule.choose}
-    if any(choice.fitting is None for choice in choices.values()):
+    fitting = {rule: choice.fitting for rule, choice in choices.items() if choice.fitting}
+    if len(fitting) < len(choices):
         return choices, None, {rule: Assessment(rule, None, None, None) for rule in choices}
     bound, smallest, found = upper_bound(problem), problem.objective([0] * len(problem.curves)), {}
     for rule, choice in choices.items():
-        objective = problem.objective(choice.fitting)
+        objective = problem.objective(fitting[rule])
         found[rule] = Assessment(
             rule, choice.fitting_union, objective, way_percent(objective, smallest, bound)
         )
@@ -276,13 +277,13 @@ def make_rows(
     vocabulary: Mapping[str, Sequence[str]],
     sizes: Sequence[int],
     gains: Sequence[float | None],
-) -> list[Row]:
+) -> list[AllocationRow]:
     """The lines of allocation.tsv; `vocabulary` before clipping, sizes and gains in the
     order of the languages.
     """
     own = Counter(held[0] for held in vocabulary.values() if len(held) == 1)
     return [
-        Row(
+        AllocationRow(
             entry.language,
             entry.n,
             float(share),
@@ -401,7 +402,7 @@ def clip(
     return [piece for piece in union if piece not in dropped], list(dropped)
 
 
-def summarise(
+def allocation_summary(
     inputs: Inputs, settings: Allocation, coverage: float, solution: Solution
 ) -> dict[str, Any]:
     """The content of summary.json."""
@@ -444,10 +445,10 @@ def write_allocation(
     written to the folder `vocabularies` with a curve of one size for each language.
     """
     output = Path(output)
-    summary = summarise(inputs, settings, coverage, solution)
+    summary = allocation_summary(inputs, settings, coverage, solution)
     texts = {
         "allocation.tsv": table_lines(
-            [field.name for field in fields(Row)], map(astuple, solution.rows)
+            [field.name for field in fields(AllocationRow)], map(astuple, solution.rows)
         ),
         "vocabulary.tsv": table_lines(
             ("piece", "languages"),

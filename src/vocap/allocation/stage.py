@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from vocap.allocation.inputs import Inputs, gather
 from vocap.allocation.rules import RULES
-from vocap.allocation.settings import LARGEST, Allocation, check_settings, rows_beside_pieces
+from vocap.allocation.settings import LARGEST, Allocation, check_allocation, rows_beside_pieces
 from vocap.allocation.solution import (
-    Row,
+    AllocationRow,
     Solution,
+    allocation_summary,
     solve_by_sizes,
-    summarise,
     write_allocation,
 )
 from vocap.errors import UsageError, log
@@ -55,7 +55,7 @@ class AllocationResult:
         """
         from vocap.tables.frames import frame_of
 
-        return frame_of(Row, self.solution.rows)
+        return frame_of(AllocationRow, self.solution.rows)
 
     @property
     def vocabulary(self) -> "pd.DataFrame":
@@ -70,7 +70,7 @@ class AllocationResult:
     @property
     def summary(self) -> dict[str, Any]:
         """The content of summary.json."""
-        return summarise(self.inputs, self.settings, self.coverage, self.solution)
+        return allocation_summary(self.inputs, self.settings, self.coverage, self.solution)
 
     def write(self, folder: str | Path) -> None:
         """Write the files of `vocap allocate`."""
@@ -213,7 +213,7 @@ def allocate(  # noqa: PLR0913  # settings of the stage, each by its name
     if other_rows is None:
         other_rows = rows_beside_pieces(settings, rule)
     entries = [
-        check_settings(
+        check_allocation(
             total=one,
             alpha=alpha,
             beta=beta,
@@ -239,12 +239,12 @@ def allocate(  # noqa: PLR0913  # settings of the stage, each by its name
     if corpora is None:
         solve: Solver = lambda entry: (solve_by_sizes(inputs, entry, coverage), None)  # noqa: E731
     else:
-        from vocap.allocation.pieces import Source  # numba, which rules of sizes do not need
+        from vocap.allocation.pieces import DescentSource  # numba, which rules of sizes do not need
 
         codes = [entry.language for entry in inputs.languages]
         parallel = _parallel_lines(development, codes)
         scratch = None if output is None else Path(output)
-        source = Source(inputs, corpora, coverage, scratch, threads, settings, parallel)
+        source = DescentSource(inputs, corpora, coverage, scratch, threads, settings, parallel)
         module, function = RULES[rule].solver.split(":")
         solve = getattr(import_module(module), function)(source, trunk)
     results = {}
@@ -294,12 +294,12 @@ def make_trunk_file(  # noqa: PLR0913  # as of `allocate`
     """Write the part of rule pieces that all T up to `largest` share, for `allocate`;
     the other arguments as there.
     """
-    from vocap.allocation.pieces import Source, make_trunk, weights_of, write_trunk
+    from vocap.allocation.pieces import DescentSource, make_trunk, weights_of, write_trunk
 
-    entry = check_settings(
+    entry = check_allocation(
         total=SPECIALS + 1, rule="pieces", alpha=alpha, beta=beta, per=per, without=list(without)
     )
     inputs = gather(vocabularies, load_weights(weights), without)
-    source = Source(inputs, corpora, coverage, None, threads, settings)
+    source = DescentSource(inputs, corpora, coverage, None, threads, settings)
     grown = make_trunk(source, entry, largest=largest)
     write_trunk(output, grown, weights_of(inputs, entry))
