@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from vocap.errors import UsageError
+from vocap.text_files.named_texts import find_texts, read_sentences
 from vocap.text_files.records import read_blocks
-from vocap.text_files.text import text_blocks, language_text
+from vocap.text_files.text import language_text, text_blocks, text_name
 
 # a byte order mark, ends of Windows, NUL, half a surrogate pair, an empty line
 SENTENCES = ["\ufeffone", "two\r", "", "tw\r\no", "t\u2028hree", *["more"] * 30, "\0", "\ud800"]
@@ -52,4 +53,4 @@ def test_an_entry_of_another_type_is_named(file):
 def test_the_text_of_a_language(tmp_path):
     assert language_text(tmp_path, "de", "heldout") == tmp_path / "de" / "heldout.txt"
     with pytest.raises(UsageError, match="no text of 'fr'"):
-        language_text({"de": ["a"]}, "fr")
+from vocap.text_files.text import language_text, text_blocks, text_name

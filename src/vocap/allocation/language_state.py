@@ -5,10 +5,10 @@ in a common numbering.
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, is_dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_type_hints
 
 import numpy as np
 
@@ -137,9 +137,9 @@ def offer_again(language: Language, offer: Offer) -> Language:
     """The language with the pieces on offer that occur in its text, as `with_pieces`,
     without a token price.
     """
-    corpus = language.corpus
+    corpus, lattice = language.corpus, language.state.lattice
     corpus, state, numbers = _offered(
-        corpus.text, corpus.start, corpus.length, corpus.frequency, offer
+        corpus.text, lattice.start, lattice.size, corpus.frequency, offer
     )
     return replace(language, corpus=corpus, state=state, numbers=numbers)
 
@@ -163,7 +163,7 @@ def _offered(
         BORDER  # one character or two lie between types
     )
     unknown = len(offer.pieces) + 1
-    first, found, edge_length = fill_lattice(bordered, np.int32(unknown), *offer.trie.arrays)
+    first, found, edge_length = fill_lattice(bordered, np.int32(unknown), offer.trie)
     occurring = np.zeros(unknown + 1, bool)
     occurring[found] = True
     pieces = np.flatnonzero(occurring[1:unknown])
@@ -175,8 +175,6 @@ def _offered(
     place[edges] = len(text) - 1 - np.repeat(np.arange(len(text), dtype=np.int32), np.diff(first))
     corpus = descent.Corpus(
         text,
-        start,
-        length,
         frequency,
         place[:-1].copy(),
         offer.length[pieces],
@@ -185,7 +183,9 @@ def _offered(
         token_price=token_price,
     )
     ids = np.arange(len(pieces), dtype=np.int32)
-    state = descent.State(ids, offer.scores[pieces], ids, Lattice(first, edges, edge_length))
+    state = descent.State(
+        ids, offer.scores[pieces], ids, Lattice(first, edges, edge_length, start, length)
+    )
     return corpus, state, pieces.astype(np.int32)
 
 
@@ -308,25 +308,25 @@ def in_order(
             yield key, future.result()
 
 
+def _kinds(kind: Any) -> dict[str, Any]:
+    """The types of the fields of a dataclass or NamedTuple; none for another type."""
+    return get_type_hints(kind) if is_dataclass(kind) or hasattr(kind, "_fields") else {}
+
+
 def _flatten(value: Any, name: str = "") -> dict[str, Any]:
-    """The arrays and numbers in nested dataclasses, by their path."""
-    if not is_dataclass(value):
-        return {name: value}
-    parts = (
-        _flatten(getattr(value, field.name), f"{name}.{field.name}") for field in fields(value)
-    )
-    return {path: part for own in parts for path, part in own.items()}
+    """The arrays and numbers in nested records, by their path."""
+    found: dict[str, Any] = {}
+    for field in _kinds(type(value)):
+        found |= _flatten(getattr(value, field), f"{name}.{field}")
+    return found or {name: value}
 
 
-def _restore(kind: type, held: Mapping[str, np.ndarray], name: str = "") -> Any:
-    """The inverse of `_flatten`, for a dataclass of this kind."""
-    if is_dataclass(kind):
-        parts = (
-            _restore(own.type, held, f"{name}.{own.name}")  # type: ignore[arg-type]  # no text
-            for own in fields(kind)
-        )
-        return kind(*parts)
-    return held[name] if kind is np.ndarray else held[name].item()
+def _restore(kind: Any, held: Mapping[str, np.ndarray], name: str = "") -> Any:
+    """The inverse of `_flatten`, for a record of this kind."""
+    kinds = _kinds(kind)
+    if kinds:
+        return kind(*(_restore(own, held, f"{name}.{field}") for field, own in kinds.items()))
+    return held[name] if held[name].ndim else held[name].item()
 
 
 @dataclass(frozen=True)

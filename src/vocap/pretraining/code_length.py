@@ -23,7 +23,8 @@ from vocap.model_folder import REMEDY, WEIGHTS, is_causal, longest_input, read_c
 from vocap.pretraining.data import SpecialIds
 from vocap.pretraining.tokenizing import load_tokenizer
 from vocap.progress import Steps
-from vocap.tables.line_bits import BITS_OF_A_BYTE, CODE_LENGTH, write_lengths
+from vocap.tables.bits_per_byte import CODE_LENGTH, causal_bits, code_length
+from vocap.tables.line_bits import write_lengths
 from vocap.text_files.records import read_blocks
 from vocap.tokenizer_files import EXPORTED
 from vocap.tokenizer_files.encoders import Encoder, is_lossless, unknown_characters
@@ -129,7 +130,7 @@ def token_bits(found: CausalModel, lines: Sequence[Sequence[int]]) -> np.ndarray
         own = logits.gather(1, given[asked][:, None])[:, 0]
         nats = (torch.logsumexp(logits, 1) - own).double().cpu().numpy()
         rows = np.repeat([row for row, *_ in batch], predicted.sum(1))
-        bits += np.bincount(rows, nats, len(lines)) / np.log(2)
+        bits += causal_bits(nats, rows, len(lines))
     return bits
 
 
@@ -146,10 +147,8 @@ def code_lines(found: CausalModel, lines: Sequence[str]) -> tuple[np.ndarray, in
         ],
         np.int64,
     )
-    bits = (
-        token_bits(found, [[special.start, *row, special.eos] for row in ids])
-        + BITS_OF_A_BYTE * unknown
-    )
+    bits = token_bits(found, [[special.start, *row, special.eos] for row in ids])
+    bits = code_length(bits, unknown)
     size = np.array([len(line.encode()) for line in lines], float)
     return np.stack([bits, size]), sum(map(len, ids)) + len(ids), int(unknown.sum())
 

@@ -24,7 +24,7 @@ from vocap.pretraining import data as text
 from vocap.pretraining.losses import build_loss, exact_loss
 from vocap.pretraining.model import LanguageModel, build_model, export_model
 from vocap.pretraining.settings import Recipe, paper_parameters
-from vocap.tables.line_bits import BITS_OF_A_BYTE, CODE_LENGTH
+from vocap.tables.bits_per_byte import CODE_LENGTH, model_bits_per_byte
 from vocap.tokenizer_files.encoders import is_lossless, load_encoder
 from vocap.training import checkpoints, distributed
 from vocap.training.distributed import rank, summed, world_size
@@ -279,11 +279,11 @@ class Validation:
         for part in parts[rank() :: world_size()]:
             batch = text.heldout_batch(part, ids, causal)
             self._batches.append((batch, np.array([block.language for block in part])[batch.rows]))
-        # tokens, bytes, and bits paid beside tokens
+        # tokens, bytes, and bytes paid beside tokens
         self._text = np.zeros((3, len(data.languages)))
         for block in chosen:
             tokens = len(block.ids) - 1 if causal else ids.ordinary(block.ids).sum()
-            paid = BITS_OF_A_BYTE * block.unknown_bytes if causal else 0
+            paid = block.unknown_bytes if causal else 0
             self._text[:, block.language] += tokens, block.size_bytes, paid
 
     @torch.no_grad()
@@ -327,18 +327,15 @@ def scores(languages: np.ndarray) -> dict[str, float | None]:
 
     `languages` [n, 7]: sums over the predicted tokens of a language (nats, count,
     correct, reciprocal ranks), then the tokens of its held-out text that can be
-    predicted, its bytes, and the bits of its unknown characters. Bits per byte: the
-    mean loss of a predicted token, in bits, times the tokens of the text, and the bits
-    of its unknown characters, over its UTF-8 bytes; of a causal model a code length,
-    since it predicts every token. None where nothing was predicted, or no finite
-    number.
+    predicted, its bytes, and the bytes of its unknown characters (`model_bits_per_byte`).
+    None where nothing was predicted, or no finite number.
     """
-    nats, count, correct, reciprocals, tokens, size, paid = languages[languages[:, 1] > 0].T
+    nats, count, correct, reciprocals, tokens, size, unknown = languages[languages[:, 1] > 0].T
     names = ("exact_loss", "accuracy", "mrr", "bits_per_byte")
     if not len(nats):
         return dict.fromkeys(names)
     found = [sums.sum() / count.sum() for sums in (nats, correct, reciprocals)]
-    found.append(((nats / count * tokens).sum() / math.log(2) + paid.sum()) / size.sum())
+    found.append(model_bits_per_byte(nats, count, tokens, size, unknown))
     return {
         name: float(value) if math.isfinite(value) else None
         for name, value in zip(names, found, strict=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from vocap.tables.line_bits import bits_per_byte
+from vocap.tables.bits_per_byte import bits_per_byte, code_length
 from vocap.text_files.named_texts import is_gap
 from vocap.text_files.records import read_blocks
 from vocap.tokenizer_files.encoders import (
@@ -21,7 +21,7 @@ from vocap.tokenizer_files.encoders import (
     is_bracketed,
     unknown_characters,
 )
-from vocap.tokenizers.bigram import Bigram, code_lengths, fold_lengths
+from vocap.tokenizers.bigram import Bigram, fold_bits
 from vocap.unigram.alp import average_log_probability
 
 COLUMNS = (
@@ -173,8 +173,8 @@ class Coder:
             unknown_characters(self.encoder, line) if count else ""
             for line, count in zip(lines, tokens, strict=True)
         ]
-        lost, sizes = _byte_counts(unknown), _byte_counts(lines)
-        self._blocks.append(np.stack([code_lengths(self.model, ids, lost), sizes, tokens, lost]))
+        bits = self.model.line_bits(ids) if self.model else np.zeros(len(lines))
+        self._blocks.append(np.stack([bits, _byte_counts(lines), tokens, _byte_counts(unknown)]))
         if self.folds:
             self._ids += [np.array(numbers, np.int32) for numbers in ids]
         return unknown
@@ -186,7 +186,8 @@ class Coder:
         """
         found = np.concatenate(self._blocks, axis=1)
         if self.model is None:
-            found[0] += fold_lengths(self._ids, self.encoder.size) if self.folds else math.nan
+            found[0] = fold_bits(self._ids, self.encoder.size) if self.folds else math.nan
+        found[0] = code_length(found[0], found[3])
         return found
 
 

@@ -4,24 +4,27 @@ listed.
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import read_object, read_tsv, whole_number
 from vocap.tables.curve import count_lines, read_points
-from vocap.tables.sampling_probabilities import read_weights, sampling_probabilities
+from vocap.tables.sampling_probabilities import sampling_probabilities
 from vocap.tokenizer_files import SPECIALS
 from vocap.tokenizer_files import layout as layouts
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT, IdLayout
 from vocap.tokenizer_files.model_file import read_model
+from vocap.tokenizers.trained import UnigramTokenizer, check_unigram_text
+from vocap.tokenizers.weighted_text import Weights, as_weights
 from vocap.unigram.text_settings import XLM_R, TextSettings
 
 if TYPE_CHECKING:
-    from sentencepiece.sentencepiece_model_pb2 import ModelProto, NormalizerSpec, TrainerSpec
+    from sentencepiece.sentencepiece_model_pb2 import NormalizerSpec, TrainerSpec
 
 # a piece that no model scores lies this far (nats) below the lowest one that is scored
 UNLISTED = 10.0
@@ -46,16 +49,76 @@ class Allocated:
 
     sizes: dict[str, int]
     owners: dict[str, list[str]]
-    settings: Mapping
+    settings: Mapping[str, Any] = field(default_factory=dict)
     lines: int | None = None
 
     @property
     def free_rows(self) -> int:
         """The rows of T that it leaves to byte fallback and symbols."""
-        return self.settings.get("other_rows", 0)
+        return int(self.settings.get("other_rows", 0))
 
 
-def read_allocation(folder: str | Path, layout: IdLayout = XLM_R_LAYOUT) -> Allocated:
+def fit(
+    allocation: str | Path | Allocated,
+    vocabularies: str | Path,
+    weights: Weights,
+    output: str | Path | None = None,
+    *,
+    alpha: float = 0.7,
+    settings: TextSettings = XLM_R,
+    layout: IdLayout = XLM_R_LAYOUT,
+) -> UnigramTokenizer:
+    """Score the pieces of an allocation: the VOCAP tokenizer.
+
+    Parameters
+    ----------
+    allocation
+        Folder with allocation.tsv and vocabulary.tsv, or what is in them.
+    vocabularies
+        Folder with {language}/curve.tsv and {language}/models/{size}.model. The
+        normaliser is that of these models.
+    weights
+        n of each language, or a table with the columns language and n.
+    output
+        Folder to write; without it nothing is written.
+    alpha
+        Share of a language (Equation 3).
+    settings
+        Byte fallback, user-defined and control symbols.
+    layout
+        The special tokens, as for the allocation.
+
+    Returns
+    -------
+    UnigramTokenizer
+        Exactly T ids.
+
+    Raises
+    ------
+    UsageError
+        For an allocation with other special tokens or other free rows.
+    VocapError
+        For files that are missing, damaged or not of the same text.
+    """
+    check_unigram_text(settings, layout)
+    chosen = allocation
+    if not isinstance(chosen, Allocated):
+        chosen = read_allocated(chosen, layout)
+    shares = token_shares(vocabularies, chosen.sizes, sentence_shares(weights, chosen.sizes, alpha))
+    models, normalizer, trained = read_models(vocabularies, chosen)
+    made = fit_pieces(
+        chosen.owners, models, shares, normalizer, settings, chosen.free_rows, layout, trained
+    )
+    how = {name: chosen.settings.get(name) for name in ("rule", "token_fairness")}
+    made.description["settings"] |= {"alpha": alpha}
+    made.description["settings"] |= {name: value for name, value in how.items() if value}
+    made.description["text"] = learnt_from(vocabularies, chosen)
+    if output is not None:
+        made.write(output)
+    return made
+
+
+def read_allocated(folder: str | Path, layout: IdLayout = XLM_R_LAYOUT) -> Allocated:
     """Read the files of an allocation.
 
     Raises VocapError, naming file and line, for inconsistent rows; UsageError where it
@@ -133,14 +196,14 @@ def read_models(
     return models, normalizer, trained
 
 
-def sentence_shares(path: str | Path, languages: Collection[str], alpha: float) -> dict[str, float]:
-    """q_l of `languages` by Equation 3 over these languages, from a table with the
-    columns language and n.
+def sentence_shares(weights: Weights, languages: Collection[str], alpha: float) -> dict[str, float]:
+    """q_l of `languages` by Equation 3 over these languages, from n or a table of it.
 
     Raises VocapError for a table that cannot be used, and for a language that has no n
     above 0 there.
     """
-    numbers = read_weights(path)
+    numbers = as_weights(weights)
+    path = "weights" if isinstance(weights, Mapping) else weights
     for language in languages:
         if not numbers.get(language):
             raise VocapError(
@@ -185,7 +248,7 @@ def learnt_from(vocabularies: str | Path, chosen: Allocated) -> dict[str, int | 
     return facts | {name: chosen.settings[name] for name in exponents if name in chosen.settings}
 
 
-def fit(
+def fit_pieces(
     owners: Mapping[str, Sequence[str]],
     models: Mapping[str, Mapping[str, float]],
     weights: Mapping[str, float],
@@ -194,9 +257,8 @@ def fit(
     free: int = 0,
     layout: IdLayout = XLM_R_LAYOUT,
     trained: "TrainerSpec | None" = None,
-) -> tuple["ModelProto", list[tuple], dict]:
-    """A model of T = pieces + the layout's rows + `free` ids, the rows of `pieces.tsv`,
-    and `description.json`.
+) -> UnigramTokenizer:
+    """A model of T = pieces + the layout's rows + `free` ids.
 
     `owners`: the allocated pieces, each with its languages; the model has exactly
     these, but for rows that byte fallback, user-defined and control symbols of the
@@ -241,7 +303,7 @@ def fit(
         | dict.fromkeys(dead, "dead")
     )
     own = {"scores": "mixture", "byte_fallback": False, "user_defined_symbols": []}
-    described = layouts.describe(
+    rows, description = layouts.describe(
         "vocap",
         proto,
         own | settings.changed(),
@@ -255,7 +317,7 @@ def fit(
         dropped=len(dropped),
         characters_added=len(added),
     )
-    return proto, *described
+    return UnigramTokenizer(description, rows, proto)
 
 
 def _excess(pieces: Sequence[str], settings: TextSettings, free: int) -> int:
@@ -279,7 +341,7 @@ def _excess(pieces: Sequence[str], settings: TextSettings, free: int) -> int:
 
 def mixture(
     pieces: Sequence[str], models: Mapping[str, Mapping[str, float]], weights: Mapping[str, float]
-) -> np.ndarray:
+) -> NDArray[np.float64]:
     """log sum_l w_l p_l(x) for each piece, [n]; weights sum to 1; NaN where no model
     has the piece.
     """
@@ -296,7 +358,7 @@ def mixture(
 
 def drop_excess(
     pieces: Sequence[str],
-    scores: np.ndarray,
+    scores: NDArray[np.float64],
     symbols: Collection[str],
     excess: int,
     others: int = 0,
