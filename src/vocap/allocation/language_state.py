@@ -13,6 +13,9 @@ from typing import Any, TypeVar, get_type_hints
 import numpy as np
 
 from vocap.tables.curve import Point
+from vocap.tables.ladder import Ladder
+from vocap.tables.piece_index import build, text_pieces
+from vocap.tokenizer_files.model_file import read_pieces
 from vocap.unigram import descent
 from vocap.unigram.alp import average_log_probability
 from vocap.unigram.em import THRESHOLD, expected_counts, maximise
@@ -205,6 +208,12 @@ class Unigram:
     alp: list[float]
     tokens_per_sentence: float
     lines: int
+
+    @property
+    def ladder(self) -> Ladder:
+        """The model as a ladder of one size."""
+        index = build([self.size], [text_pieces(read_pieces(self.model))])
+        return Ladder([self.point], index, None, self.lines, {self.size: self.model})
 
     @property
     def point(self) -> Point:

@@ -327,6 +327,20 @@ class Descent:
     weights: Mapping[str, float]
     warnings: list[str]
 
+    @property
+    def owners(self) -> dict[str, list[str]]:
+        """The languages of each piece, sorted by piece."""
+        holders: list[list[str]] = [[] for _ in self.pieces]
+        for language, model in self.models.items():
+            for number in model.numbers.tolist():
+                holders[number].append(language)
+        return dict(sorted(zip(self.pieces, holders, strict=True)))
+
+    @property
+    def lines(self) -> int:
+        """The training lines of all languages."""
+        return sum(model.lines for model in self.models.values())
+
 
 def descend_to_total(source: DescentSource, settings: Allocation, trunk: Trunk) -> Descent:
     """Choose the pieces of one T, and train the languages' models on them.
@@ -429,12 +443,7 @@ def _solution(source: DescentSource, settings: Allocation, found: Descent) -> so
     smallest = problem.objective([0] * len(problem.curves))
     way = None if bound is None else solutions.way_percent(objective, smallest, bound)
 
-    # the languages of each piece
-    holders: list[list[str]] = [[] for _ in pieces]
-    for language, model in models.items():
-        for number in model.numbers.tolist():
-            holders[number].append(language)
-    vocabulary = dict(sorted(zip(pieces, holders, strict=True)))
+    vocabulary = found.owners
     sizes = [models[entry.language].size for entry in source.inputs.languages]
     short = problem.capacity - len(pieces)
     warnings = [*source.inputs.warnings, *uneven_lines(source.inputs, settings)]
@@ -452,7 +461,7 @@ def _solution(source: DescentSource, settings: Allocation, found: Descent) -> so
         vocabulary=vocabulary,
         capacity=problem.capacity,
         required=len(required),
-        required_added=sum(not held for held in holders),
+        required_added=sum(not held for held in vocabulary.values()),
         union=len(pieces),
         clipped=0,
         short=short,
@@ -462,7 +471,7 @@ def _solution(source: DescentSource, settings: Allocation, found: Descent) -> so
         others=list(others.values()),
         exhausted=[],
         warnings=warnings + found.warnings,
-        lines=sum(model.lines for model in models.values()),
+        lines=found.lines,
     )
 
 

@@ -18,7 +18,8 @@ from vocap.allocation.solution import (
 )
 from vocap.errors import UsageError, log
 from vocap.options import folders
-from vocap.tables.ladder import Ladder
+from vocap.tables.allocated import Allocated
+from vocap.tables.ladder import Vocabularies
 from vocap.tables.sampling_probabilities import Weights, load_weights
 from vocap.text_files.named_texts import read_development
 from vocap.text_files.text import Texts
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
     from vocap.allocation.language_state import Unigram
 
-Vocabularies = str | Path | Mapping[str, Ladder]
 Solver = Callable[[Allocation], tuple[Solution, "Mapping[str, Unigram] | None"]]
 Parallel = str | Mapping[str, Sequence[str]]
 
@@ -71,6 +71,13 @@ class AllocationResult:
     def summary(self) -> dict[str, Any]:
         """The content of summary.json."""
         return allocation_summary(self.inputs, self.settings, self.coverage, self.solution)
+
+    @property
+    def allocated(self) -> Allocated:
+        """The pieces and the chosen sizes, for `fit`."""
+        sizes = {row.language: row.size for row in self.solution.rows}
+        owners, settings = self.solution.vocabulary, self.settings.model_dump()
+        return Allocated(sizes, owners, settings, self.solution.lines)
 
     def write(self, folder: str | Path) -> None:
         """Write the files of `vocap allocate`."""
@@ -242,7 +249,7 @@ def allocate(  # noqa: PLR0913  # settings of the stage, each by its name
         from vocap.allocation.pieces import DescentSource  # numba, which rules of sizes do not need
 
         codes = [entry.language for entry in inputs.languages]
-        parallel = _parallel_lines(development, codes)
+        parallel = parallel_lines(development, codes)
         scratch = None if output is None else Path(output)
         source = DescentSource(inputs, corpora, coverage, scratch, threads, settings, parallel)
         module, function = RULES[rule].solver.split(":")
@@ -267,7 +274,7 @@ def _check_files_of_rule(rule: str, corpora: Texts | None, trunk: str | Path | N
         raise UsageError(f"--rule {rule} reads no text; leave out --corpora and --trunk")
 
 
-def _parallel_lines(
+def parallel_lines(
     development: Parallel | None, languages: Sequence[str]
 ) -> Mapping[str, Sequence[str]]:
     """Aligned lines by language; none of a development that is not given."""
