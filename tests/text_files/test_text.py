@@ -53,4 +53,19 @@ def test_an_entry_of_another_type_is_named(file):
 def test_the_text_of_a_language(tmp_path):
     assert language_text(tmp_path, "de", "heldout") == tmp_path / "de" / "heldout.txt"
     with pytest.raises(UsageError, match="no text of 'fr'"):
-from vocap.text_files.text import language_text, text_blocks, text_name
+        language_text({"de": ["a"]}, "fr")
+
+
+def test_named_texts_can_be_read_again(tmp_path):
+    """A generator of sentences beside the files of a folder of corpora."""
+    path = tmp_path / "en" / "heldout.txt"
+    path.parent.mkdir()
+    path.write_text("A line.\n", "utf-8")
+    named = {"de": (line for line in ("Eine Zeile.", "", "Noch eine."))}
+    found = find_texts(named, tmp_path, None, ["heldout"])
+    assert found["en"] == {"heldout": path}
+    for _ in range(2):
+        assert list(read_sentences(found["de"]["text"])) == [["Eine Zeile.", "Noch eine."]]
+    assert [text_name(text) for text in (path, found["de"]["text"])] == [str(path), "sentences"]
+    with pytest.raises(UsageError, match="--text de=sentences: de is not among"):
+        find_texts({"de": ["Eine Zeile."]}, tmp_path, ["en"], ["heldout"])

@@ -27,13 +27,14 @@ from vocap.errors import UsageError
 from vocap.options import folders
 from vocap.progress import Steps
 from vocap.tables.curve import Measured, write_sizes
+from vocap.tables.sampling_probabilities import Weights
 from vocap.text_files.named_texts import read_development
 from vocap.text_files.text import Text, Texts
 from vocap.tokenizer_files import REGEX, SPLITS, UNITS
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT, IdLayout
 from vocap.tokenizers.sizes import points_below
 from vocap.tokenizers.trained import BpeTokenizer, as_totals, warn_if_short
-from vocap.tokenizers.weighted_text import Weights, whole_text
+from vocap.tokenizers.weighted_text import whole_text
 from vocap.unigram.text_settings import COVERAGE, XLM_R, TextSettings
 
 Progress = Callable[[int], None]

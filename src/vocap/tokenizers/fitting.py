@@ -16,13 +16,12 @@ from vocap.files.io import read_object, read_tsv, whole_number
 from vocap.tables.allocated import Allocated
 from vocap.tables.curve import count_lines, read_points
 from vocap.tables.ladder import Vocabularies, model_of
-from vocap.tables.sampling_probabilities import sampling_probabilities
+from vocap.tables.sampling_probabilities import Weights, load_weights, sampling_probabilities
 from vocap.tokenizer_files import SPECIALS
 from vocap.tokenizer_files import layout as layouts
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT, IdLayout
 from vocap.tokenizer_files.model_file import read_model
 from vocap.tokenizers.trained import UnigramTokenizer, check_unigram_text
-from vocap.tokenizers.weighted_text import Weights, as_weights
 from vocap.unigram.text_settings import XLM_R, TextSettings
 
 if TYPE_CHECKING:
@@ -183,7 +182,7 @@ def sentence_shares(weights: Weights, languages: Collection[str], alpha: float) 
     Raises VocapError for a table that cannot be used, and for a language that has no n
     above 0 there.
     """
-    numbers = as_weights(weights)
+    numbers = load_weights(weights)
     path = "weights" if isinstance(weights, Mapping) else weights
     for language in languages:
         if not numbers.get(language):

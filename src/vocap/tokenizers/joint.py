@@ -17,6 +17,7 @@ from sentencepiece import sentencepiece_model_pb2
 from vocap.errors import UsageError, VocapError, log
 from vocap.options import folders
 from vocap.tables.curve import Measured, write_sizes
+from vocap.tables.sampling_probabilities import Weights, load_weights
 from vocap.text_files.text import Text, Texts
 from vocap.tokenizer_files.encoders import SentencePieceEncoder
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT, IdLayout
@@ -32,8 +33,6 @@ from vocap.tokenizers.trained import (
 )
 from vocap.tokenizers.weighted_text import (
     MultilingualText,
-    Weights,
-    as_weights,
     sampled_text,
     whole_text,
 )
@@ -127,7 +126,9 @@ def train_joint(  # noqa: PLR0913  # options of the command
         text = whole_text(corpora, weights, alpha, per)
     required = None
     if characters is not None and weights is not None:
-        shared = count_shared_characters(characters, as_weights(weights), alpha, coverage, settings)
+        shared = count_shared_characters(
+            characters, load_weights(weights), alpha, coverage, settings
+        )
         required = sorted({*shared, *settings.required_chars})
     further = points_below(max(totals)) if curve else ()
     texts = {} if heldout is None else heldout_texts(heldout)

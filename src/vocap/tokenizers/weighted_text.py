@@ -11,14 +11,14 @@ from typing import Any
 from vocap.errors import UsageError, VocapError
 from vocap.tables.sampling_probabilities import (
     STEP,
+    Weights,
     line_weights,
-    read_weights,
+    load_weights,
     sampling_probabilities,
     share_error,
 )
-from vocap.text_files.text import SENTENCES, Text, Texts, language_text, text_blocks
+from vocap.text_files.text import Text, Texts, language_text, text_blocks, text_name
 
-Weights = str | Path | Mapping[str, float]  # n by language, or a table of it
 ONLY = "text"  # the code of a text that is of no language
 
 
@@ -52,7 +52,7 @@ def sampled_text(text: Text, alpha: float | None = None) -> MultilingualText:
     facts: dict[str, Any] = {"sentences": part.lines}
     if alpha is not None:
         facts["alpha"] = alpha
-    return MultilingualText(_name(text), (part,), {**facts, "lines": part.lines})
+    return MultilingualText(text_name(text), (part,), {**facts, "lines": part.lines})
 
 
 def whole_text(
@@ -77,7 +77,7 @@ def whole_text(
     elif not isinstance(corpora, str | Path | Mapping):
         raise UsageError("weights are of several languages; give the text of each by its code")
     else:
-        n = {language: number for language, number in as_weights(weights).items() if number}
+        n = {language: number for language, number in load_weights(weights).items() if number}
         texts = {language: language_text(corpora, language) for language in n}
     if not texts:
         raise VocapError(f"{_name(corpora)}: no language with text; every n of the weights is 0")
@@ -86,7 +86,7 @@ def whole_text(
     for language, count in lines.items():
         if not count:
             raise VocapError(
-                f"{_name(texts[language])}: no line, but {language} has a weight; give it "
+                f"{text_name(texts[language])}: no line, but {language} has a weight; give it "
                 "n = 0, or some text"
             )
     q = sampling_probabilities(list((lines if weights is None else n).values()), alpha).tolist()
@@ -108,10 +108,6 @@ def whole_text(
     return MultilingualText(_name(corpora), tuple(parts), facts)
 
 
-def as_weights(weights: Weights) -> Mapping[str, float]:
-    """n by language, of a mapping or of a table. Raises VocapError as `read_weights`."""
-    return weights if isinstance(weights, Mapping) else read_weights(weights)
-
-
-def _name(text: Texts | Text) -> str:
-    return str(text) if isinstance(text, str | Path) else SENTENCES
+def _name(corpora: Texts | Text) -> str:
+    """The name of the text in messages."""
+    return "texts" if isinstance(corpora, Mapping) else text_name(corpora)
