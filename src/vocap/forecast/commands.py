@@ -13,7 +13,7 @@ import click
 from vocap.config import load, read_files
 from vocap.errors import duration, listed
 from vocap.files.io import aligned, read_yaml
-from vocap.forecast import forecast
+from vocap.forecast import costs as forecast
 from vocap.forecast.jobs import read_jobs
 from vocap.forecast.texts import check_files, check_totals, estimate_texts, warn_of_lines
 
