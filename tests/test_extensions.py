@@ -89,7 +89,7 @@ def configuration(**sections) -> Settings:
 
 def test_a_loss_from_outside_trains_a_model(first_words, tmp_path):
     from tests.pretraining.factories import LENGTH, RECIPE, make_blocks, make_tokenizer
-    from vocap.forecast.jobs import candidates
+    from vocap.forecast.jobs import candidate_words
     from vocap.pretraining.settings import Recipe
     from vocap.pretraining.training import Folders, train
 
@@ -104,7 +104,7 @@ def test_a_loss_from_outside_trains_a_model(first_words, tmp_path):
     last = json.loads((tmp_path / "model" / "metrics.jsonl").read_text("utf-8").splitlines()[-1])
     masked = 0.15 * RECIPE["micro_batch"] * LENGTH
     assert 30 < last["candidates"] <= 30 + masked + RECIPE["micro_batch"]
-    assert candidates(recipe, 400, LENGTH) == 30 + masked
+    assert candidate_words(recipe, 400, LENGTH) == 30 + masked
     settings = configuration(
         tokenizers={"j": {"kind": "joint", "total": 1000}},
         pretraining={"models": {"m": {"tokenizer": "j", "loss": "first"}}},
