@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from vocap.allocation.settings import Allocation
-from vocap.config import Text
+from vocap.config import TextSection
 from vocap.corpora.settings import SOURCE_KINDS, Corpora, Download, Mix, Source, Starter
 from vocap.correlation.study import Correlation
 from vocap.finetuning.settings import Finetuning, Recipe, Tuned, make_recipes
@@ -47,7 +47,7 @@ SECTIONS = (
         "`text`",
         "Normalisation and cuts of all languages and stages (`docs/text.md`); without a value "
         "that of the preset.",
-        Text,
+        TextSection,
     ),
     (
         "`layout`",
