@@ -11,7 +11,12 @@ import pytest
 
 from tests.finetuning.tiny_models import LENGTH, XTREME, make_bert, make_inputs, make_model, recipe
 from vocap.errors import UsageError, VocapError
-from vocap.finetuning.encoding import InputEncoder, encode, encode_training, load_tokenizer
+from vocap.finetuning.encoding import (
+    InputEncoder,
+    encode_examples,
+    encode_training,
+    load_fast_tokenizer,
+)
 from vocap.finetuning.features import Features, load_features, save_features
 from vocap.finetuning.run import Job, finetune
 from vocap.finetuning.settings import Setting
@@ -100,7 +105,7 @@ def test_a_file_that_changed_after_encoding_is_noticed_with_as_many_rows(
 
 @pytest.fixture(scope="module")
 def encoder(tmp_path_factory) -> InputEncoder:
-    return InputEncoder(load_tokenizer(make_model(tmp_path_factory.mktemp("model"))))
+    return InputEncoder(load_fast_tokenizer(make_model(tmp_path_factory.mktemp("model"))))
 
 
 def assert_equal(one: Features, other: Features) -> None:
@@ -114,7 +119,7 @@ def assert_equal(one: Features, other: Features) -> None:
 def test_inputs_return(encoder, tmp_path, task):
     found = DataSet(TASKS[task], "test", "ru")
     examples = found.read(XTREME)
-    features = encode(found, examples, encoder, recipe(task))
+    features = encode_examples(found, examples, encoder, recipe(task))
     assert features.lengths.max() <= LENGTH and features.examples == len(examples)
     folder = tmp_path / "inputs" / found.name
     save_features(folder, features)
@@ -124,7 +129,8 @@ def test_inputs_return(encoder, tmp_path, task):
     assert_equal(kept.of_first_examples(None), features)
     for count in (1, 5):
         assert_equal(
-            kept.of_first_examples(count), encode(found, examples[:count], encoder, recipe(task))
+            kept.of_first_examples(count),
+            encode_examples(found, examples[:count], encoder, recipe(task)),
         )
     for damage in ("tokens/ids.npy", "starts.npy"):
         (folder / damage).write_bytes(b"")

@@ -15,7 +15,7 @@ from vocap.forecast.run import add_features, processor_seconds
 from vocap.forecast.texts import estimate_texts
 from vocap.languages import default_table
 from vocap.pretraining.loss_kinds import Full, Knn
-from vocap.pretraining.settings import Model, Shape, encoder_operations
+from vocap.pretraining.settings import ModelSettings, Shape, encoder_operations
 
 torch = pytest.importorskip("torch")
 
@@ -23,7 +23,7 @@ SMALL = Shape(layers=2, hidden=64, heads=4, intermediate=256, positions=32)
 
 
 def model(**changes):
-    return Model(
+    return ModelSettings(
         tokenizer="t",
         **{"shape": SMALL, "steps": 10, "batch": 4, "micro_batch": 2, "warmup": 1, **changes},
     )
@@ -33,10 +33,10 @@ def test_operations_of_a_causal_model_are_those_that_torch_counts():
     """Every token predicted, grouped attention, SwiGLU."""
     from torch.utils.flop_counter import FlopCounterMode
 
-    from vocap.pretraining.model import build_model
+    from vocap.pretraining.model import build_language_model
 
     shape = SMALL.model_copy(update={"kv_heads": 2})
-    network = build_model(shape, 500, causal=True)
+    network = build_language_model(shape, 500, causal=True)
     with FlopCounterMode(display=False) as counter:
         hidden = network(torch.randint(4, 499, (2, 32)), None, torch.arange(64))
         (hidden @ network.decoder_weight.T).sum().backward()
@@ -118,7 +118,7 @@ def test_the_last_step_is_validated_too(steps, lines):
     ("k", "words"), [(5, 10_000), (10, 17_000), (25, 37_000), (50, 57_000), (100, 88_000)]
 )
 def test_candidates_are_near_the_papers_table(k, words):
-    recipe = Model(tokenizer="t", loss=Knn(k=k))
+    recipe = ModelSettings(tokenizer="t", loss=Knn(k=k))
     assert candidate_words(recipe, 500_000, 512) == pytest.approx(words, rel=0.15)
 
 

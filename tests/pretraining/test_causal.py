@@ -42,7 +42,7 @@ from vocap.pretraining.data import (
     load_data,
     open_language,
 )
-from vocap.pretraining.model import build_model, export_model
+from vocap.pretraining.model import build_language_model, export_model
 from vocap.pretraining.settings import Recipe, Shape, count_parameters
 from vocap.pretraining.tokenizing import tokenize_language
 from vocap.pretraining.training import Folders, train
@@ -173,7 +173,7 @@ def test_every_token_but_a_blocks_first_is_predicted_from_those_before(made):
 def test_the_exported_folder_has_the_models_logits_and_generates(made, tmp_path, width):
     torch.manual_seed(3)
     data, shape = data_of(made), Shape(**SHAPE | {"embedding_size": width, "deviation": 0.2})
-    model = build_model(shape, data.vocabulary, data.special, causal=True).eval()
+    model = build_language_model(shape, data.vocabulary, data.special, causal=True).eval()
     assert count_parameters(shape, data.vocabulary, True) == sum(
         one.numel() for one in model.parameters()
     )

@@ -13,7 +13,7 @@ from vocap import options
 from vocap.errors import UsageError, log
 from vocap.files.io import write_json, write_tsv
 from vocap.finetuning.published import unpack as extract
-from vocap.finetuning.settings import Setting, read_recipe
+from vocap.finetuning.settings import Setting, read_tuning_recipe
 from vocap.finetuning.tasks import SELECTIONS, TASKS, TRAININGS
 
 PATH = click.Path(path_type=Path)
@@ -78,7 +78,7 @@ def encode(xtreme, training, tokenizer, max_length, settings_json, out) -> None:
     """
     from vocap.finetuning.encoding import encode_training
 
-    recipe = read_recipe(training, settings_json)
+    recipe = read_tuning_recipe(training, settings_json)
     if max_length:
         recipe = recipe.model_copy(update={"max_length": max_length})
     encode_training(xtreme, training, tokenizer, recipe, out)
@@ -134,7 +134,7 @@ def finetune(
     Resumes from checkpoints of the same command, if any. SIGTERM, SIGURG and Ctrl-C
     leave a checkpoint and end with status 75.
     """
-    recipe = read_recipe(named["training"], settings_json)
+    recipe = read_tuning_recipe(named["training"], settings_json)
     # before torch starts
     os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), str(threads))
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as in vocap pretrain

@@ -16,17 +16,23 @@ from vocap import __version__
 from vocap.errors import UsageError, VocapError, log
 from vocap.files.io import file_sha256, locked, replacing_directory, write_json
 from vocap.finetuning import tasks
-from vocap.finetuning.encoding import DEFINITION, Inputs, best_answers, join_tags, open_inputs
+from vocap.finetuning.encoding import (
+    DEFINITION,
+    EncodedInputs,
+    best_answers,
+    join_tags,
+    open_inputs,
+)
 from vocap.finetuning.features import (
     IGNORED,
-    Batch,
     Features,
+    InputBatch,
     LengthBatches,
-    assemble,
+    assemble_inputs,
     evaluation_batches,
 )
 from vocap.finetuning.scores import DESCRIPTION, PREDICTIONS, Predictions, score, write_predictions
-from vocap.finetuning.settings import Recipe, Setting
+from vocap.finetuning.settings import Setting, TuningRecipe
 from vocap.finetuning.tasks import DataSet, Examples, Selection, Task
 from vocap.model_folder import CONFIG, WEIGHTS, longest_input, read_config, refuse_causal
 from vocap.training import checkpoints, loop
@@ -43,7 +49,7 @@ SAVE = "save the model with save_pretrained of transformers 5"
 TOKENS = {"cpu": 8_192, "cuda": 131_072}  # ids of a batch, padding included
 
 
-def build_model(
+def build_tuned_model(
     folder: Path, kind: str, labels: int, seed: int, pretrained: bool = True
 ) -> transformers.PreTrainedModel:
     """The model of `folder` with the head of a kind of task; `seed` decides the head's
@@ -109,7 +115,7 @@ class Tuner(nn.Module):
         self.pad = model.config.pad_token_id or 0
         self.has_segments = (getattr(model.config, "type_vocab_size", 0) or 0) > 1
 
-    def forward(self, batch: Batch) -> tuple[Tensor, ...]:
+    def forward(self, batch: InputBatch) -> tuple[Tensor, ...]:
         """Logits of pairs [b, labels], of tags [words, labels], of spans two [b, t]
         (starts, ends).
 
@@ -130,7 +136,7 @@ class Tuner(nn.Module):
         ends = (output.start_logits, output.end_logits)
         return tuple(logits.float().masked_fill(~attention, float("-inf")) for logits in ends)
 
-    def _pooled(self, logits: Tensor, batch: Batch) -> Tensor:
+    def _pooled(self, logits: Tensor, batch: InputBatch) -> Tensor:
         place, word = batch.targets["place"], batch.targets["word"]
         count = len(batch.targets["label"])
         if self.pooling == "first":
@@ -146,7 +152,7 @@ class Tuner(nn.Module):
             return sums
         return sums / torch.bincount(words, minlength=count)[:, None]
 
-    def loss(self, batch: Batch) -> Tensor:
+    def loss(self, batch: InputBatch) -> Tensor:
         """The mean cross-entropy of the batch's units, in nats; of spans, the mean of
         start's and end's.
         """
@@ -196,7 +202,7 @@ def _outputs(tuner: Tuner, features: Features, dtype: torch.dtype) -> list[tuple
     device = tuner.model.device
     found: list[tuple[np.ndarray, ...]] = [()] * len(features)
     for numbers in evaluation_batches(features.lengths, TOKENS[device.type]):
-        batch = assemble(features, numbers, tuner.pad)
+        batch = assemble_inputs(features, numbers, tuner.pad)
         with torch.autocast(device.type, dtype, enabled=dtype != torch.float32):
             outputs = [logits.cpu().numpy() for logits in tuner(batch)]
         if tuner.kind == "spans":
@@ -226,7 +232,7 @@ class Job:
     model: Path
     training: str
     setting: Setting
-    recipe: Recipe
+    recipe: TuningRecipe
     xtreme: Path
     inputs: Path
     output: Path
@@ -239,7 +245,7 @@ class Job:
 
 
 @dataclass
-class TuningProgress(loop.Progress):
+class TuningProgress(loop.TrainingProgress):
     """`best_score` is in percent; `nats`, `recent_steps` and `recent_tokens` since the
     last line of metrics.
     """
@@ -323,7 +329,7 @@ class FineTuning(loop.Loop):
         checkpoints.restore_module(self.model, self.best)
         return metrics
 
-    def take_step(self, batch: Batch, stop: bool) -> tuple[float, bool]:
+    def take_step(self, batch: InputBatch, stop: bool) -> tuple[float, bool]:
         progress = self.progress
         rate = loop.learning_rate(
             progress.step, self.setting.learning_rate, self.warmup, self.steps
@@ -399,7 +405,7 @@ def finetune(job: Job, threads: int, checkpoint_every: int, keep: bool = False) 
     with own_device() as device, StopRequest() as stop, locked(job.checkpoints / "lock"):
         checkpoints.clean(job.checkpoints)
         task = tasks.training_set(job.training).task
-        model = build_model(
+        model = build_tuned_model(
             job.model, task.kind, len(task.labels), job.setting.seed, job.pretrained
         )
         model.to(device)  # type: ignore[arg-type]  # its wrapper's type takes no self
@@ -410,13 +416,13 @@ def finetune(job: Job, threads: int, checkpoint_every: int, keep: bool = False) 
         metrics = training.run(stop)
         write_all_predictions(training, job, inputs)
         metrics.publish(job.output / loop.FILE)
-        write_json(job.output / DESCRIPTION, description(training, job, inputs))
+        write_json(job.output / DESCRIPTION, describe_run(training, job, inputs))
         if not keep:
             checkpoints.remove_all(job.checkpoints)
             metrics.path.unlink()
 
 
-def check_inputs(job: Job, inputs: Inputs) -> None:
+def check_inputs(job: Job, inputs: EncodedInputs) -> None:
     """Raise UsageError for inputs of another tokenizer, and for those that the model
     cannot read.
     """
@@ -441,7 +447,7 @@ def check_inputs(job: Job, inputs: Inputs) -> None:
         )
 
 
-def start(job: Job, inputs: Inputs, tuner: Tuner, checkpoint_every: int) -> FineTuning:
+def start(job: Job, inputs: EncodedInputs, tuner: Tuner, checkpoint_every: int) -> FineTuning:
     """The training of a run, at its beginning."""
     sets = tasks.choosing_sets(job.training, job.rule, inputs.sets)
     chosen = tasks.development(job.training, job.rule)
@@ -476,7 +482,7 @@ def start(job: Job, inputs: Inputs, tuner: Tuner, checkpoint_every: int) -> Fine
     return FineTuning(job, tuner, train, looked_at, made_of, checkpoint_every)
 
 
-def write_all_predictions(training: FineTuning, job: Job, inputs: Inputs) -> None:
+def write_all_predictions(training: FineTuning, job: Job, inputs: EncodedInputs) -> None:
     """Predict every file of the training's tasks, and the held-out part of the training
     file.
     """
@@ -494,7 +500,7 @@ def write_all_predictions(training: FineTuning, job: Job, inputs: Inputs) -> Non
             log.info("%s: %s predicted", found.name, f"{len(examples):,}")
 
 
-def description(training: FineTuning, job: Job, inputs: Inputs) -> dict[str, Any]:
+def describe_run(training: FineTuning, job: Job, inputs: EncodedInputs) -> dict[str, Any]:
     """The content of run.json: settings, data and the selected state; no times and no
     memory.
     """

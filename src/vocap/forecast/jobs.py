@@ -21,7 +21,7 @@ from vocap.config import Settings
 from vocap.corpora.settings import resolve_all
 from vocap.errors import UsageError, VocapError
 from vocap.finetuning.published import ARCHIVES
-from vocap.finetuning.settings import Grid, input_length, settings_of
+from vocap.finetuning.settings import Grid, input_length, settings_of_runs
 from vocap.finetuning.tasks import (
     ENGLISH,
     SPLITS,
@@ -454,7 +454,7 @@ def _encode(job: PlannedJob, inputs: FeatureInputs) -> dict[str, float]:
 def _score(job: PlannedJob, inputs: FeatureInputs) -> dict[str, float]:
     settings, task = inputs.settings, TASKS[job.wildcards["task"]]
     seeds = settings.correlation.seeds if _studied(job) else settings.finetuning.seeds
-    runs = settings_of(settings.finetuning.recipes[task.training], seeds)
+    runs = settings_of_runs(settings.finetuning.recipes[task.training], seeds)
     sizes = sizes_of(inputs, task.training, _studied(job))
     predicted = [
         size

@@ -201,8 +201,8 @@ def code_length(model, corpora, texts, parallel, languages, lines, threads, outp
         if without:
             log.warning("no parallel text, left out: %s", " ".join(without))
     _prepare_torch(threads)
-    from vocap.pretraining.code_length import measure
+    from vocap.pretraining.code_length import measure_code_length
 
-    name, parts = measure(model, found, lines, threads, output)
+    name, parts = measure_code_length(model, found, lines, threads, output)
     shown = ", ".join(f"{part} {bits:.4f}" for part, bits in parts.items())
     log.info("%s: bits per byte (%s): %s", output, name, shown)

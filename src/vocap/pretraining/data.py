@@ -381,7 +381,7 @@ class Order:
 
 
 @dataclass(frozen=True)
-class Batch:
+class BlockBatch:
     """A few blocks side by side.
 
     `input_ids` int64 [b, t], padded to the longest; `attention` bool [b, t];
@@ -399,11 +399,11 @@ class Batch:
     tokens: int
 
 
-def assemble(
+def assemble_blocks(
     blocks: Sequence[np.ndarray],
     vocabulary: Vocabulary,
     randoms: Iterable[np.random.Generator] | None,
-) -> Batch:
+) -> BlockBatch:
     """Put blocks (int64 [n]) side by side, each masked with its own generator.
 
     Without generators nothing is masked, and each token but the first of a block is
@@ -423,7 +423,7 @@ def assemble(
         targets.append(hidden)
         rows.append(np.full(len(places), row, np.int64))
     lengths = np.array([len(ids) for ids in blocks])
-    return Batch(
+    return BlockBatch(
         input_ids,
         np.arange(width) < lengths[:, None],
         np.concatenate(positions),
@@ -466,7 +466,7 @@ class TrainingBatches:
         """Languages and block numbers of the whole batch of a step, int64 [batch]."""
         return self.order.slots(step * self.batch, self.batch)
 
-    def micro(self, step: int, number: int) -> Batch:
+    def micro(self, step: int, number: int) -> BlockBatch:
         """One micro-batch of a step."""
         first = number * self.micro_batch
         places = range(first, min(first + self.micro_batch, self.batch))
@@ -476,9 +476,9 @@ class TrainingBatches:
         randoms = (
             None if self.causal else [generator(self.seed, MASKS, step, place) for place in places]
         )
-        return assemble(ids, self.vocabulary, randoms)
+        return assemble_blocks(ids, self.vocabulary, randoms)
 
-    def step(self, step: int) -> list[Batch]:
+    def step(self, step: int) -> list[BlockBatch]:
         """This process's micro-batches of a step."""
         return [self.micro(step, number) for number in self.micro_batches]
 
@@ -511,9 +511,9 @@ def heldout_blocks(languages: Sequence[Blocks], count: int) -> list[HeldoutBlock
 
 def heldout_batch(
     blocks: Sequence[HeldoutBlock], vocabulary: Vocabulary, causal: bool = False
-) -> Batch:
+) -> BlockBatch:
     """These blocks with their fixed masks, a function of the language's index and the
     block's number, or none.
     """
     randoms = [generator(HELDOUT_SEED, MASKS, block.number, block.language) for block in blocks]
-    return assemble([block.ids for block in blocks], vocabulary, None if causal else randoms)
+    return assemble_blocks([block.ids for block in blocks], vocabulary, None if causal else randoms)

@@ -204,7 +204,7 @@ class Recipe(BaseModel):
         return 1.0 if self.causal else SHARE
 
 
-class Model(Recipe):
+class ModelSettings(Recipe):
     """One entry of `pretraining: models`."""
 
     tokenizer: str = Field(min_length=1, description="name of an entry of the tokenizers section")
@@ -231,10 +231,10 @@ class Pretraining(BaseModel):
         description="of one job on a CPU; a setting, since another number gives slightly other "
         "sums",
     )
-    models: dict[str, Model] = Field({}, description="the models, by name")
+    models: dict[str, ModelSettings] = Field({}, description="the models, by name")
 
     @property
-    def masked(self) -> dict[str, Model]:
+    def masked(self) -> dict[str, ModelSettings]:
         """The models that can be fine-tuned."""
         return {name: model for name, model in self.models.items() if not model.causal}
 

@@ -90,7 +90,7 @@ def tokenize_language(
     and the held-out lines. Raises VocapError for unusable input, and UsageError for a
     `folder` that holds other files.
     """
-    encoder, special = load_tokenizer(model, Path(model).is_file() and file_sha256(model))
+    encoder, special = load_block_tokenizer(model, Path(model).is_file() and file_sha256(model))
     held = list(read_lines(heldout))
     with replacing_directory(folder, OWNED) as made:
         train, measured = (_Part(made, part, encoder, special, length) for part in PARTS)
@@ -112,7 +112,7 @@ def tokenize_language(
 
 
 @lru_cache(maxsize=1)
-def load_tokenizer(model: str | Path, sha256: str | bool) -> tuple[Encoder, SpecialIds]:
+def load_block_tokenizer(model: str | Path, sha256: str | bool) -> tuple[Encoder, SpecialIds]:
     """The tokenizer in the file `model` of that content, and its special ids; kept, for
     `vocap each`.
 

@@ -22,7 +22,7 @@ from vocap.errors import UsageError, listed, log
 from vocap.files.io import locked, write_text
 from vocap.pretraining import data as text
 from vocap.pretraining.losses import build_loss, exact_loss
-from vocap.pretraining.model import LanguageModel, build_model, export_model
+from vocap.pretraining.model import LanguageModel, build_language_model, export_model
 from vocap.pretraining.settings import Recipe, paper_parameters
 from vocap.tables.line_bits import BITS_OF_A_BYTE, CODE_LENGTH
 from vocap.tokenizer_files.encoders import is_lossless, load_encoder
@@ -32,7 +32,7 @@ from vocap.training.loop import (
     FILE,
     Loop,
     Metrics,
-    Progress,
+    TrainingProgress,
     build_optimizer,
     learning_rate,
     peak_memory_mb,
@@ -41,7 +41,7 @@ from vocap.training.randomness import DROPOUT, generator
 
 
 @dataclass
-class PretrainingProgress(Progress):
+class PretrainingProgress(TrainingProgress):
     """Fields below `tokens` count the steps since the last line of metrics; `masked`:
     tokens predicted.
     """
@@ -75,9 +75,9 @@ class Training(Loop):
         self.recipe, self.seed, self.data = recipe, seed, data
         self.set_precision(recipe.precision, device)
         torch.manual_seed(seed)
-        self.model = build_model(recipe.shape, data.vocabulary, data.special, recipe.causal).to(
-            device
-        )
+        self.model = build_language_model(
+            recipe.shape, data.vocabulary, data.special, recipe.causal
+        ).to(device)
         # the loss, and the output bias that it starts from
         special = data.special.never_predicted(recipe.causal)
         unigram = recipe.output_bias == "unigram"
@@ -174,7 +174,7 @@ class Training(Loop):
         self.train(stop, after_step)
         return metrics
 
-    def take_step(self, batches: list[text.Batch], stop: bool) -> tuple[float, bool]:
+    def take_step(self, batches: list[text.BlockBatch], stop: bool) -> tuple[float, bool]:
         """The loss is that of the predicted tokens, in nats."""
         recipe, progress = self.recipe, self.progress
         masked, tokens, stopping = summed(
@@ -197,7 +197,7 @@ class Training(Loop):
         progress.recent_tokens += int(tokens)
         return nats / max(1.0, masked), bool(stopping)
 
-    def gradients(self, batches: list[text.Batch], step: int, masked: float) -> float:
+    def gradients(self, batches: list[text.BlockBatch], step: int, masked: float) -> float:
         """Leave in every parameter the gradient of the mean loss over the `masked`
         tokens of all ranks' batches.
 
@@ -209,7 +209,7 @@ class Training(Loop):
         for number, batch in zip(self.batches.micro_batches, batches, strict=True):
             torch.manual_seed(int(generator(self.seed, DROPOUT, step, number).integers(1 << 63)))
             with torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32):
-                hidden = encode(self.model, batch, self.device)
+                hidden = hidden_states(self.model, batch, self.device)
                 targets = torch.from_numpy(batch.targets).to(self.device)
                 output = self.loss(
                     hidden, self.model.decoder_weight, self.model.decoder_bias, targets
@@ -297,7 +297,7 @@ class Validation:
         model.eval()
         for batch, languages in self._batches:
             with torch.autocast(device.type, dtype, enabled=dtype != torch.float32):
-                hidden = encode(model, batch, device)
+                hidden = hidden_states(model, batch, device)
             targets = torch.from_numpy(batch.targets).to(device)
             found = exact_loss(
                 hidden, model.decoder_weight, model.decoder_bias, targets, self.special
@@ -312,7 +312,9 @@ class Validation:
         return {**scores(each), "languages": own}
 
 
-def encode(model: LanguageModel, batch: text.Batch, device: torch.device) -> torch.Tensor:
+def hidden_states(
+    model: LanguageModel, batch: text.BlockBatch, device: torch.device
+) -> torch.Tensor:
     """h [m, d] at the positions of a batch."""
     ids, attention, positions = (
         torch.from_numpy(array).to(device, non_blocking=True)
@@ -382,7 +384,7 @@ def train(
     with (
         distributed.own_device() as device,
         distributed.StopRequest() as stop,
-        distributed.joined(device),
+        distributed.process_group(device),
     ):
         check(recipe, data)
         with locked(folders.checkpoints / "lock") if rank() == 0 else nullcontext():
@@ -463,14 +465,14 @@ def _run(training: Training, folders: Folders, stop: distributed.StopRequest, ke
         return
     export_model(training.model, exported, folders.output / "model")
     metrics.publish(folders.output / FILE)
-    facts = json.dumps(description(training, folders.tokenizer), indent=2, ensure_ascii=False)
+    facts = json.dumps(describe_training(training, folders.tokenizer), indent=2, ensure_ascii=False)
     write_text(folders.output / text.DESCRIPTION, facts + "\n")
     if not keep:
         checkpoints.remove_all(folders.checkpoints)
         metrics.path.unlink()
 
 
-def description(training: Training, tokenizer: Path) -> dict[str, Any]:
+def describe_training(training: Training, tokenizer: Path) -> dict[str, Any]:
     """The content of description.json: settings, size, device and versions."""
     recipe = training.recipe
     parameters = paper_parameters(recipe.shape, training.data.vocabulary, recipe.causal)

@@ -179,7 +179,7 @@ def gather_rows(rows: Tensor) -> Tensor:
 
 
 @contextmanager
-def joined(device: torch.device) -> Iterator[None]:
+def process_group(device: torch.device) -> Iterator[None]:
     """Join the process group that the environment names, if any; network errors become
     one message.
 

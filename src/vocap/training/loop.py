@@ -38,7 +38,7 @@ SCALE_STEPS = 128
 
 
 @dataclass
-class Progress:
+class TrainingProgress:
     """Counters of a run."""
 
     step: int = 0
@@ -93,7 +93,7 @@ class Loop(ABC):
     model: nn.Module
     optimizer: Optimizer
     batches: Any  # its method `step` gives the batch of a step as a function of its number
-    progress: Progress
+    progress: TrainingProgress
     device: torch.device
 
     def __init__(self, folder: Path, steps: int, checkpoint_every: int) -> None:
