@@ -91,14 +91,12 @@ def test_a_loss_from_outside_trains_a_model(first_words, tmp_path):
     from tests.pretraining.factories import LENGTH, RECIPE, make_blocks, make_tokenizer
     from vocap.forecast.jobs import candidate_words
     from vocap.pretraining.settings import Recipe
-    from vocap.pretraining.training import Folders, train
+    from vocap.pretraining.training import pretrain_model
 
     recipe = Recipe.model_validate(RECIPE | {"loss": {"kind": "first", "words": 30}, "steps": 6})
     tokenizer = make_tokenizer(tmp_path / "tokenizer")
-    folders = Folders(
-        tokenizer, make_blocks(tmp_path, tokenizer, {"de": 200}), None, tmp_path / "model"
-    )
-    train(recipe, 1, folders, ["de"], threads=1)
+    tokens = make_blocks(tmp_path, tokenizer, {"de": 200})
+    pretrain_model(tokenizer, tokens, tmp_path / "model", settings=recipe, threads=1)
     description = json.loads((tmp_path / "model" / "description.json").read_text("utf-8"))
     assert description["settings"]["loss"] == {"kind": "first", "words": 30}
     last = json.loads((tmp_path / "model" / "metrics.jsonl").read_text("utf-8").splitlines()[-1])

@@ -15,7 +15,7 @@ Precision = Literal["auto", "bf16", "fp16", "fp32"]
 Entry = TypeVar("Entry")
 
 
-def _distinct(values: list) -> list:
+def _distinct(values: list[Entry]) -> list[Entry]:
     if len(set(values)) < len(values):
         raise ValueError("duplicate entry")
     return values

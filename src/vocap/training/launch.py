@@ -92,7 +92,7 @@ def _ask(*words: str) -> str:
 @click.command(context_settings={"allow_interspersed_args": False})
 @click.option("--threads", type=click.IntRange(min=1), default=1, help="CPUs of a process.")
 @click.argument("command", nargs=-1, required=True)
-def launch(threads, command) -> None:
+def launch(threads: int, command: tuple[str, ...]) -> None:
     """Start COMMAND once for every GPU of this SLURM job, on all of its nodes, with torchrun.
 
     On nodes without GPUs one process starts on each node; outside SLURM one process

@@ -300,9 +300,11 @@ class Metrics:
             file.flush()
             os.fsync(file.fileno())
 
-    def publish(self, target: Path) -> None:
-        """Write the lines to their final place."""
-        write_text(target, self.path.read_text("utf-8"))
+    def publish(self, target: Path) -> list[dict[str, Any]]:
+        """Write the lines to their final place; their content."""
+        lines = self.path.read_text("utf-8")
+        write_text(target, lines)
+        return [json.loads(line) for line in lines.splitlines()]
 
 
 def peak_memory_mb(device: torch.device) -> float:
