@@ -124,9 +124,9 @@ def test_a_task_from_outside_is_trained_and_scored(capitals, tmp_path):
     from tests.finetuning.factories import write
     from tests.finetuning.tiny_models import make_model
     from vocap.finetuning.encoding import encode_training
-    from vocap.finetuning.run import Job, finetune
-    from vocap.finetuning.scores import average, conclude, write_outcome
-    from vocap.finetuning.settings import Setting, make_grid
+    from vocap.finetuning.run import finetune_model
+    from vocap.finetuning.scores import average, score_task
+    from vocap.finetuning.settings import make_grid
 
     xtreme = tmp_path / "xtreme"
     for split, language in (("train", "en"), ("dev", "en"), ("test", "en"), ("test", "de")):
@@ -139,14 +139,22 @@ def test_a_task_from_outside_is_trained_and_scored(capitals, tmp_path):
     recipe = settings.finetuning.recipes["capitals"]
     model = make_model(tmp_path)
     encode_training(xtreme, "capitals", model, recipe, tmp_path / "inputs")
-    folders = {"xtreme": xtreme, "inputs": tmp_path / "inputs", "output": tmp_path / "run"}
-    finetune(
-        Job(model, "capitals", Setting(1e-3, 2, 1), recipe, **folders),
+    run = finetune_model(
+        model,
+        "capitals",
+        tmp_path / "run",
+        xtreme=xtreme,
+        inputs=tmp_path / "inputs",
+        learning_rate=1e-3,
+        epochs=2,
+        seed=1,
+        settings=recipe,
         threads=1,
-        checkpoint_every=100,
     )
-    outcome = conclude(xtreme, capitals, [tmp_path / "run"])
+    assert (run.predictions / "capitals" / "test-de.tsv").is_file()
+    written = json.loads((tmp_path / "run" / "run.json").read_text("utf-8"))
+    assert run.description == written and run.metrics[-1]["step"] == written["steps"]
+    outcome = score_task(xtreme, "capitals", [tmp_path / "run"], tmp_path / "scored")
     scores = {(row.split, row.language, row.metric) for row in outcome.scores}
     assert {("test", "de", "f1"), ("test", "en", "f1"), ("dev", "en", "f1")} <= scores
-    write_outcome(outcome, tmp_path / "scored")
     assert average([tmp_path / "scored"])["average"] is None  # none of Table 1's tasks

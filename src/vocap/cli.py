@@ -63,7 +63,7 @@ GROUPS = {
         "finetune": "vocap.finetuning.commands:finetune",
         "score": "vocap.finetuning.commands:score",
         "average": "vocap.finetuning.commands:average",
-        "compare": "vocap.finetuning.commands:compare",
+        "compare": "vocap.finetuning.commands:compare_scores",
     },
     "Rules of the workflow, correlation study": {"correlate": "vocap.correlation.study:correlate"},
 }

@@ -18,8 +18,7 @@ from vocap.finetuning.encoding import (
     load_fast_tokenizer,
 )
 from vocap.finetuning.features import Features, load_features, save_features
-from vocap.finetuning.run import Job, finetune
-from vocap.finetuning.settings import Setting
+from vocap.finetuning.run import finetune_model
 from vocap.finetuning.tasks import TASKS, DataSet
 
 
@@ -34,9 +33,11 @@ def inputs(model, tmp_path_factory) -> Path:
 
 
 def run(model: Path, inputs: Path, out: Path, xtreme: Path = XTREME) -> None:
-    settings = {"setting": Setting(1e-3, 1, 1), "recipe": recipe("tydiqa", epochs=(1,))}
-    job = Job(model, "tydiqa", xtreme=xtreme, inputs=inputs, output=out, **settings)
-    finetune(job, 1, 1000)
+    setting = {"learning_rate": 1e-3, "epochs": 1, "seed": 1}
+    own = recipe("tydiqa", epochs=(1,))
+    finetune_model(
+        model, "tydiqa", out, xtreme=xtreme, inputs=inputs, settings=own, threads=1, **setting
+    )
 
 
 def test_inputs_of_another_tokenizer_are_refused(model, inputs, tmp_path):

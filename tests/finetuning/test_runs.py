@@ -21,7 +21,7 @@ from tests.pretraining.processes import MEASURED, finish, newest, pretrain, star
 from vocap.correlation.study import Correlation
 from vocap.errors import UsageError, VocapError
 from vocap.finetuning.encoding import encode_training
-from vocap.finetuning.scores import conclude, read_predictions, score
+from vocap.finetuning.scores import read_predictions, score, score_task
 from vocap.finetuning.settings import Finetuning, read_tuning_recipe
 from vocap.finetuning.tasks import TASKS, TRAININGS, DataSet
 
@@ -109,7 +109,7 @@ def test_every_task_is_learnt_predicted_and_scored(model, finished, task):
         values.append(measured.get("acc", measured.get("f1")))
     assert sum(values) / len(values) == pytest.approx(said["selected_score"])
     assert said["model"] == hashlib.sha256((model / "model.safetensors").read_bytes()).hexdigest()
-    assert {row.metric for row in conclude(XTREME, task, [out]).scores} >= set(task.metrics)
+    assert {row.metric for row in score_task(XTREME, task.name, [out]).scores} >= set(task.metrics)
 
 
 def test_training_learns(finished):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,6 +29,9 @@ from vocap.finetuning.tasks import (
 )
 from vocap.tokenizer_files.encoders import refusals
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
 DEFINITION, DESCRIPTION = "tokenizer.json", "description.json"
 # texts that are encoded together: an encoding takes some 100 bytes a token until it is
 # read
@@ -37,7 +40,7 @@ N_BEST = 20  # best starts and ends of a window that are combined
 MAX_ANSWER = 30  # subwords
 
 
-def load_fast_tokenizer(folder: Path):
+def load_fast_tokenizer(folder: Path) -> "PreTrainedTokenizerFast":
     """The fast tokenizer of a Hugging Face folder; nothing there is run. Raises
     VocapError without one.
     """
@@ -49,7 +52,10 @@ def load_fast_tokenizer(folder: Path):
     if not (folder / DEFINITION).is_file():
         raise VocapError(f"{folder}: no {DEFINITION} there; {remedy}")
     with refusals(folder):
-        return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        found: Any = AutoTokenizer.from_pretrained(
+            folder, local_files_only=True, trust_remote_code=False
+        )
+    return found
 
 
 class InputEncoder:
@@ -61,10 +67,8 @@ class InputEncoder:
     of ids; a lone text ends like the first of two (`<s> words </s></s>`, as in xTune).
     """
 
-    def __init__(self, tokenizer) -> None:
-        """`tokenizer`: a `PreTrainedTokenizerFast`.
-
-        Raises VocapError for a tokenizer without an unknown token or a frame of special
+    def __init__(self, tokenizer: "PreTrainedTokenizerFast") -> None:
+        """Raises VocapError for a tokenizer without an unknown token or a frame of special
         tokens.
         """
         self.backend = tokenizer.backend_tokenizer
@@ -117,7 +121,9 @@ class InputEncoder:
             offsets[ids == self.space_id, 1] = offsets[ids == self.space_id, 0]
             yield ids, trimmed(text, offsets)
 
-    def _encodings(self, texts: Sequence[str], encode_batch: Callable) -> Iterator[tuple[str, Any]]:
+    def _encodings(
+        self, texts: Sequence[str], encode_batch: Callable[..., Any]
+    ) -> Iterator[tuple[str, Any]]:
         for start in range(0, len(texts), AT_ONCE):
             batch = texts[start : start + AT_ONCE]
             yield from zip(batch, encode_batch(batch, add_special_tokens=False), strict=True)

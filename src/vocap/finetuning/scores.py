@@ -331,19 +331,41 @@ class Outcome:
     selection: dict[str, Any]
 
 
-def conclude(folder: Path, task: Task, folders: Sequence[Path]) -> Outcome:
-    """Score the runs in these folders on the files of the XTREME folder, and choose
-    among them by their rule.
+def score_task(
+    xtreme: str | Path, task: str, runs: Sequence[str | Path], output: str | Path | None = None
+) -> Outcome:
+    """Score one model's runs on one task, and choose among their settings by their rule.
 
-    Raises VocapError as `read_runs`, `score_runs` and `choose` do, and without
-    development scores; UsageError for runs of another training.
+    Parameters
+    ----------
+    xtreme : XTREME's download folder
+    task : one of `TASKS`
+    runs : folders of `finetune_model`, of one model and one training; only their
+        predictions are read
+    output : folder for scores.tsv, summary.tsv, selection.json and the chosen runs'
+        predictions, if any
+
+    Raises
+    ------
+    UsageError : for an unknown task, and runs of another training
+    VocapError : for runs that differ in model, inputs or recipe, and without
+        development scores
     """
+    if task not in TASKS:
+        raise UsageError(f"--task {task!r}: no such task; there are {', '.join(TASKS)}")
+    outcome = _conclude(Path(xtreme), TASKS[task], [Path(run) for run in runs])
+    if output is not None:
+        write_outcome(outcome, Path(output))
+    return outcome
+
+
+def _conclude(folder: Path, task: Task, folders: Sequence[Path]) -> Outcome:
+    """Score the runs in these folders on the files of the XTREME folder, and choose."""
     runs, run = read_runs(folders)
     if run["training"] != task.training:
         raise UsageError(
             f"{folders[0]}: these are runs of {run['training']}; --task {task.name} is scored on "
-            "runs "
-            f"of {task.training}"
+            f"runs of {task.training}"
         )
 
     # scores of the task, and of the files that choose, which may be another task's
@@ -596,7 +618,9 @@ def paired_bootstrap(
     return found
 
 
-def compare_models(folder: Path, first: Path, second: Path, samples: int, seed: int) -> list[tuple]:
+def compare_models(
+    folder: Path, first: Path, second: Path, samples: int, seed: int
+) -> list[tuple[str | float, ...]]:
     """Rows of `COLUMNS`: two models, in folders of `vocap score`, on the test languages
     that both have scores of.
 
@@ -628,7 +652,7 @@ def compare_models(folder: Path, first: Path, second: Path, samples: int, seed: 
     def stacked(path: Path, metric: str) -> dict[str, np.ndarray]:
         return {code: np.stack(tables[path, metric, code]) for code in languages}
 
-    rows = []
+    rows: list[tuple[str | float, ...]] = []
     for metric in task.metrics:
         differences = paired_bootstrap(
             stacked(first, metric), stacked(second, metric), samples, seed, task.parallel

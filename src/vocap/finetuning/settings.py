@@ -18,7 +18,7 @@ from vocap.finetuning import tasks
 from vocap.finetuning.published import collection_of
 from vocap.finetuning.tasks import ENGLISH, TASKS, TRAININGS, DataSet, Selection, first_task
 from vocap.model_folder import CONFIG
-from vocap.training import Betas, Distinct, Precision, Seed
+from vocap.training import Betas, Distinct, Precision, Seed, first_mistake
 
 
 def _known_task(name: str) -> str:
@@ -229,18 +229,24 @@ def read_tuning_recipe(training: str, text: str) -> TuningRecipe:
     Raises UsageError, naming the key, for a training that is none, and for settings
     that cannot be used.
     """
-    if training not in TRAININGS:
-        raise UsageError(f"--training: no training {training!r}; there are {', '.join(TRAININGS)}")
     try:
-        return make_recipes({training: json.loads(text)})[training]
-    except pydantic.ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(map(str, first["loc"][1:])) or "settings"
-        raise UsageError(
-            f"--settings-json: {key}: {first['msg'].removeprefix('Value error, ')}"
-        ) from None
-    except (ValueError, RecursionError) as error:
+        return parse_tuning_recipe(training, json.loads(text), "--settings-json")
+    except (TypeError, ValueError, RecursionError) as error:
         raise UsageError(f"--settings-json: not JSON: {error}") from None
+
+
+def parse_tuning_recipe(
+    training: str, values: Mapping[str, Any], where: str = "settings"
+) -> TuningRecipe:
+    """The paper's recipe of a training with `values` over it. Raises as
+    `read_tuning_recipe`, naming `where` they are given.
+    """
+    if training not in TRAININGS:
+        raise UsageError(f"no training {training!r}; there are {', '.join(TRAININGS)}")
+    try:
+        return TuningRecipe.model_validate({**first_task(training).recipe, **values})
+    except pydantic.ValidationError as error:
+        raise UsageError(f"{where}: {first_mistake(error)}") from None
 
 
 @dataclass

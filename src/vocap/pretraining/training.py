@@ -23,7 +23,7 @@ from vocap.files.io import locked, write_text
 from vocap.pretraining import data as text
 from vocap.pretraining.losses import build_loss, exact_loss
 from vocap.pretraining.model import LanguageModel, build_language_model, export_model
-from vocap.pretraining.settings import Recipe, paper_parameters
+from vocap.pretraining.settings import Recipe, paper_parameters, parse_recipe
 from vocap.tables.line_bits import BITS_OF_A_BYTE, CODE_LENGTH
 from vocap.tokenizer_files.encoders import is_lossless, load_encoder
 from vocap.training import checkpoints, distributed
@@ -394,7 +394,7 @@ def pretrain_model(  # noqa: PLR0913 - the options of the command
     UsageError, VocapError : before anything is trained where that can be known
     Stopped : on request, after a checkpoint
     """
-    recipe = settings if isinstance(settings, Recipe) else Recipe.model_validate(settings)
+    recipe = settings if isinstance(settings, Recipe) else parse_recipe(settings)
     if checkpoint_every:
         recipe = recipe.model_copy(update={"checkpoint_every": checkpoint_every})
     tokenizer, tokens, output = Path(tokenizer), Path(tokens), Path(output)
