@@ -58,7 +58,7 @@ def test_it_is_the_tokenizer_of_the_commands(corpora, tmp_path, own):
 
 
 def test_wrong_calls(corpora):
-    root, texts = corpora
+    _, texts = corpora
     with pytest.raises(UsageError, match="no language is left"):
         train_pieces(texts, {"aa": 0, "bb": 1}, 300, without=["bb"])
     with pytest.raises(UsageError, match="a total of 20 holds"):

@@ -5,11 +5,11 @@ from vocap.adapt.trim import trim as trim
 from vocap.allocation.stage import allocate as allocate
 from vocap.corpora.stage import sample_corpus as sample_corpus
 from vocap.diff.analysis import compare as compare
-from vocap.finetuning.stage import finetune_model as finetune_model
-from vocap.finetuning.stage import score_task as score_task
-from vocap.forecast.stage import forecast_run as forecast_run
+from vocap.finetuning.run import finetune_model as finetune_model
+from vocap.finetuning.scores import score_task as score_task
+from vocap.forecast.run import forecast_run as forecast_run
 from vocap.pieces_tokenizer import train_pieces as train_pieces
-from vocap.pretraining.stage import pretrain_model as pretrain_model
+from vocap.pretraining.training import pretrain_model as pretrain_model
 from vocap.size.comparison import compare_sizes as compare_sizes
 from vocap.tables.frames import read_curves as read_curves
 from vocap.tables.frames import read_table as read_table

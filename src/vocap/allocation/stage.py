@@ -35,7 +35,7 @@ Solver = Callable[[Allocation], tuple[Solution, "Mapping[str, Unigram] | None"]]
 Parallel = str | Mapping[str, Sequence[str]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AllocationResult:
     """One merged vocabulary, of `settings.total` ids with its special tokens.
 
