@@ -280,13 +280,15 @@ def make_trunk(
 
 def solver(
     source: DescentSource, trunk_file: str | Path | None = None
-) -> Callable[[Allocation], tuple[solutions.Solution, dict[str, states.Unigram]]]:
+) -> Callable[[Allocation], tuple[solutions.Solution, dict[str, states.LanguageUnigram]]]:
     """A function that solves for each settings; all share one trunk, read from a file
     or made at the first.
     """
     trunks: list[Trunk] = []
 
-    def solve_one(settings: Allocation) -> tuple[solutions.Solution, dict[str, states.Unigram]]:
+    def solve_one(
+        settings: Allocation,
+    ) -> tuple[solutions.Solution, dict[str, states.LanguageUnigram]]:
         if not trunks:
             weights = weights_of(source.inputs, settings)
             trunks.append(
@@ -305,7 +307,7 @@ def solver(
 
 def solve(
     source: DescentSource, settings: Allocation, trunk: Trunk
-) -> tuple[solutions.Solution, dict[str, states.Unigram]]:
+) -> tuple[solutions.Solution, dict[str, states.LanguageUnigram]]:
     """Allocate by pieces: exactly T - 5 of them, or all that occur in best segmentations.
 
     Returns what the files say, and the languages' models. Raises UsageError as
@@ -323,7 +325,7 @@ class Descent:
 
     price: float
     pieces: list[str]
-    models: dict[str, states.Unigram]
+    models: dict[str, states.LanguageUnigram]
     weights: Mapping[str, float]
     warnings: list[str]
 
@@ -376,7 +378,7 @@ def descend_to_total(source: DescentSource, settings: Allocation, trunk: Trunk) 
 
 def follow(
     weights: Mapping[str, float],
-    models: Mapping[str, states.Unigram],
+    models: Mapping[str, states.LanguageUnigram],
     parallel: Mapping[str, tuple[Sequence[str], int]],
     power: float,
 ) -> dict[str, float]:
@@ -399,7 +401,7 @@ def follow(
 
 def _descend(
     source: DescentSource, settings: Allocation, trunk: Trunk, weights: Mapping[str, float]
-) -> tuple[float, list[str], dict[str, states.Unigram]]:
+) -> tuple[float, list[str], dict[str, states.LanguageUnigram]]:
     """The price of a piece, the pieces, and the languages' models on them."""
     capacity, required = settings.capacity, len(trunk.required)
     if required > capacity:
@@ -419,7 +421,9 @@ def _descend(
     return chosen.price, pieces, models
 
 
-def _measured(source: DescentSource, language: str, model: states.Unigram) -> states.Unigram:
+def _measured(
+    source: DescentSource, language: str, model: states.LanguageUnigram
+) -> states.LanguageUnigram:
     """The model with its ALP on all lines: the descent knows no bytes, and no lines
     with user-defined symbols.
     """
@@ -594,7 +598,7 @@ def settle(
     coverage: float,
     threads: int = 1,
     settings: TextSettings = XLM_R,
-) -> tuple[list[str], dict[str, states.Unigram]]:
+) -> tuple[list[str], dict[str, states.LanguageUnigram]]:
     """The chosen pieces, and the unigram model of each language on them, from the
     states that `branch` has left.
 
@@ -607,8 +611,8 @@ def settle(
     )
 
     def again(
-        code: str, language: states.Language
-    ) -> tuple[states.Language, tuple[NDArray[np.int64], NDArray[np.int32]]]:
+        code: str, language: states.LanguageState
+    ) -> tuple[states.LanguageState, tuple[NDArray[np.int64], NDArray[np.int32]]]:
         had = np.searchsorted(numbers, states.only(language, chosen.kept).alive)
         language = states.estimate(
             states.offer_again(language, offer), OFFER_ROUNDS - 1, dropping=False
@@ -626,7 +630,9 @@ def settle(
         held[alive] = True
         had[code] = before
 
-    def finish(code: str, language: states.Language) -> tuple[states.Language, states.Unigram]:
+    def finish(
+        code: str, language: states.LanguageState
+    ) -> tuple[states.LanguageState, states.LanguageUnigram]:
         return language, states.make_model(
             language, coverage, had[code][~held[had[code]]], settings
         )

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vocap.allocation.algorithm_1 import (
-    Choice,
     Problem,
+    SizeChoice,
     Union,
     fair_values,
     merge,
@@ -36,7 +36,7 @@ from vocap.unigram.text_settings import COVERAGE
 from vocap.unigram.training_text import required_in_sample
 
 if TYPE_CHECKING:  # numba, which rules of sizes do not need
-    from vocap.allocation.language_state import Unigram
+    from vocap.allocation.language_state import LanguageUnigram
 
 Numbers = NDArray[np.float64]
 Scores = Callable[[str, int], dict[str, float]]  # of a language and a size: piece to score
@@ -143,7 +143,7 @@ def solve(
 
 
 def _warnings(
-    problem: Problem, settings: Allocation, choice: Choice, union: int, pieces: int
+    problem: Problem, settings: Allocation, choice: SizeChoice, union: int, pieces: int
 ) -> Iterator[str]:
     """Why the vocabulary is short of T, or clipped below the languages' smallest
     sizes.
@@ -229,7 +229,7 @@ def weigh_nats(inputs: Inputs, settings: Allocation) -> tuple[Numbers, Numbers]:
 
 def assess(
     problem: Problem, settings: Allocation
-) -> tuple[dict[str, Choice], float | None, dict[str, Assessment]]:
+) -> tuple[dict[str, SizeChoice], float | None, dict[str, Assessment]]:
     """The choice of each rule that chooses sizes, the bound, and each choice compared with it.
 
     The bound is None where the smallest sizes alone do not fit.
@@ -323,7 +323,7 @@ def _pieces(
 def _slices(
     inputs: Inputs,
     problem: Problem,
-    choice: Choice,
+    choice: SizeChoice,
     vocabulary: Mapping[str, list[str]],
     scores: Scores,
 ) -> Iterator[dict[str, float]]:
@@ -436,7 +436,7 @@ def write_allocation(
     settings: Allocation,
     coverage: float,
     solution: Solution,
-    models: "Mapping[str, Unigram] | None" = None,
+    models: "Mapping[str, LanguageUnigram] | None" = None,
 ) -> None:
     """Write `allocation.tsv`, `vocabulary.tsv` and `summary.json` into `output`; other
     files there stay.

@@ -29,9 +29,9 @@ from vocap.unigram.text_settings import COVERAGE, XLM_R, TextSettings
 if TYPE_CHECKING:
     import pandas as pd
 
-    from vocap.allocation.language_state import Unigram
+    from vocap.allocation.language_state import LanguageUnigram
 
-Solver = Callable[[Allocation], tuple[Solution, "Mapping[str, Unigram] | None"]]
+Solver = Callable[[Allocation], tuple[Solution, "Mapping[str, LanguageUnigram] | None"]]
 Parallel = str | Mapping[str, Sequence[str]]
 
 
@@ -46,7 +46,7 @@ class AllocationResult:
     coverage: float
     inputs: Inputs
     solution: Solution
-    models: "Mapping[str, Unigram] | None" = None
+    models: "Mapping[str, LanguageUnigram] | None" = None
 
     @property
     def languages(self) -> "pd.DataFrame":
