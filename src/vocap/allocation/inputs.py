@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from vocap.allocation.settings import Allocation
 from vocap.errors import UsageError, VocapError, listed
-from vocap.tables.ladder import Ladder, read_ladder
+from vocap.tables.ladder import Ladder, Vocabularies, read_ladder
 from vocap.tables.piece_index import PieceIndex
 
 # a line this much longer or shorter than the median is reported; measured in
@@ -47,7 +47,7 @@ class Inputs:
 
 
 def gather(
-    vocabularies: str | Path | Mapping[str, Ladder],
+    vocabularies: Vocabularies,
     weights: Mapping[str, float],
     without: Sequence[str] = (),
 ) -> Inputs:
@@ -95,7 +95,7 @@ def gather(
     return Inputs(languages, left_out, warnings, ladders)
 
 
-def _ladder_of(vocabularies: str | Path | Mapping[str, Ladder], language: str) -> Ladder:
+def _ladder_of(vocabularies: Vocabularies, language: str) -> Ladder:
     """A language's ladder; raises VocapError where there is none."""
     if isinstance(vocabularies, Mapping):
         if language in vocabularies:

@@ -221,7 +221,7 @@ def _strings(points: NDArray[np.int32]) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Source:
+class DescentSource:
     """The texts and tables of a descent.
 
     `corpora` holds {language}/train.txt, and heldout.txt where there is one; `scratch`:
@@ -261,7 +261,7 @@ def weights_of(inputs: Inputs, settings: Allocation) -> dict[str, float]:
 
 
 def make_trunk(
-    source: Source,
+    source: DescentSource,
     settings: Allocation,
     weights: Mapping[str, float] | None = None,
     largest: int = LARGEST,
@@ -274,19 +274,21 @@ def make_trunk(
     texts = texts_of_corpora(source)
     weights = weights or weights_of(source.inputs, settings)
     q, _ = solutions.weigh_nats(source.inputs, settings)
-    required = solutions.required_characters(source.inputs, q, source.coverage)
+    required = solutions.required_in_inputs(source.inputs, q, source.coverage)
     return grow_trunk(texts, weights, required, source.threads, largest)
 
 
 def solver(
-    source: Source, trunk_file: str | Path | None = None
-) -> Callable[[Allocation], tuple[solutions.Solution, dict[str, states.Unigram]]]:
+    source: DescentSource, trunk_file: str | Path | None = None
+) -> Callable[[Allocation], tuple[solutions.Solution, dict[str, states.LanguageUnigram]]]:
     """A function that solves for each settings; all share one trunk, read from a file
     or made at the first.
     """
     trunks: list[Trunk] = []
 
-    def solve_one(settings: Allocation) -> tuple[solutions.Solution, dict[str, states.Unigram]]:
+    def solve_one(
+        settings: Allocation,
+    ) -> tuple[solutions.Solution, dict[str, states.LanguageUnigram]]:
         if not trunks:
             weights = weights_of(source.inputs, settings)
             trunks.append(
@@ -304,15 +306,15 @@ def solver(
 
 
 def solve(
-    source: Source, settings: Allocation, trunk: Trunk
-) -> tuple[solutions.Solution, dict[str, states.Unigram]]:
+    source: DescentSource, settings: Allocation, trunk: Trunk
+) -> tuple[solutions.Solution, dict[str, states.LanguageUnigram]]:
     """Allocate by pieces: exactly T - 5 of them, or all that occur in best segmentations.
 
     Returns what the files say, and the languages' models. Raises UsageError as
-    `descend`.
+    `descend_to_total`.
     """
-    descent_to_total = descend(source, settings, trunk)
-    return _solution(source, settings, descent_to_total), descent_to_total.models
+    found = descend_to_total(source, settings, trunk)
+    return _solution(source, settings, found), found.models
 
 
 @dataclass(frozen=True)
@@ -323,12 +325,26 @@ class Descent:
 
     price: float
     pieces: list[str]
-    models: dict[str, states.Unigram]
+    models: dict[str, states.LanguageUnigram]
     weights: Mapping[str, float]
     warnings: list[str]
 
+    @property
+    def owners(self) -> dict[str, list[str]]:
+        """The languages of each piece, sorted by piece."""
+        holders: list[list[str]] = [[] for _ in self.pieces]
+        for language, model in self.models.items():
+            for number in model.numbers.tolist():
+                holders[number].append(language)
+        return dict(sorted(zip(self.pieces, holders, strict=True)))
 
-def descend(source: Source, settings: Allocation, trunk: Trunk) -> Descent:
+    @property
+    def lines(self) -> int:
+        """The training lines of all languages."""
+        return sum(model.lines for model in self.models.values())
+
+
+def descend_to_total(source: DescentSource, settings: Allocation, trunk: Trunk) -> Descent:
     """Choose the pieces of one T, and train the languages' models on them.
 
     With `token_fairness` P, `ROUNDS` more descents with trunks of their own, each with
@@ -362,7 +378,7 @@ def descend(source: Source, settings: Allocation, trunk: Trunk) -> Descent:
 
 def follow(
     weights: Mapping[str, float],
-    models: Mapping[str, states.Unigram],
+    models: Mapping[str, states.LanguageUnigram],
     parallel: Mapping[str, tuple[Sequence[str], int]],
     power: float,
 ) -> dict[str, float]:
@@ -384,8 +400,8 @@ def follow(
 
 
 def _descend(
-    source: Source, settings: Allocation, trunk: Trunk, weights: Mapping[str, float]
-) -> tuple[float, list[str], dict[str, states.Unigram]]:
+    source: DescentSource, settings: Allocation, trunk: Trunk, weights: Mapping[str, float]
+) -> tuple[float, list[str], dict[str, states.LanguageUnigram]]:
     """The price of a piece, the pieces, and the languages' models on them."""
     capacity, required = settings.capacity, len(trunk.required)
     if required > capacity:
@@ -405,7 +421,9 @@ def _descend(
     return chosen.price, pieces, models
 
 
-def _measured(source: Source, language: str, model: states.Unigram) -> states.Unigram:
+def _measured(
+    source: DescentSource, language: str, model: states.LanguageUnigram
+) -> states.LanguageUnigram:
     """The model with its ALP on all lines: the descent knows no bytes, and no lines
     with user-defined symbols.
     """
@@ -416,7 +434,7 @@ def _measured(source: Source, language: str, model: states.Unigram) -> states.Un
     return replace(model, alp=alp, tokens_per_sentence=found[0].tokens_per_sentence)
 
 
-def _solution(source: Source, settings: Allocation, found: Descent) -> solutions.Solution:
+def _solution(source: DescentSource, settings: Allocation, found: Descent) -> solutions.Solution:
     """The content of the files: rows, vocabulary, and the comparison with the bound and
     the rules of sizes.
     """
@@ -429,12 +447,7 @@ def _solution(source: Source, settings: Allocation, found: Descent) -> solutions
     smallest = problem.objective([0] * len(problem.curves))
     way = None if bound is None else solutions.way_percent(objective, smallest, bound)
 
-    # the languages of each piece
-    holders: list[list[str]] = [[] for _ in pieces]
-    for language, model in models.items():
-        for number in model.numbers.tolist():
-            holders[number].append(language)
-    vocabulary = dict(sorted(zip(pieces, holders, strict=True)))
+    vocabulary = found.owners
     sizes = [models[entry.language].size for entry in source.inputs.languages]
     short = problem.capacity - len(pieces)
     warnings = [*source.inputs.warnings, *uneven_lines(source.inputs, settings)]
@@ -452,7 +465,7 @@ def _solution(source: Source, settings: Allocation, found: Descent) -> solutions
         vocabulary=vocabulary,
         capacity=problem.capacity,
         required=len(required),
-        required_added=sum(not held for held in holders),
+        required_added=sum(not held for held in vocabulary.values()),
         union=len(pieces),
         clipped=0,
         short=short,
@@ -462,11 +475,13 @@ def _solution(source: Source, settings: Allocation, found: Descent) -> solutions
         others=list(others.values()),
         exhausted=[],
         warnings=warnings + found.warnings,
-        lines=sum(model.lines for model in models.values()),
+        lines=found.lines,
     )
 
 
-def texts_of_corpora(source: Source, heldout: bool = False) -> dict[str, Callable[[], WordTypes]]:
+def texts_of_corpora(
+    source: DescentSource, heldout: bool = False
+) -> dict[str, Callable[[], WordTypes]]:
     """For each language a function that counts `corpora/{language}/train.txt`, and
     `heldout.txt` if asked for.
 
@@ -486,7 +501,7 @@ def texts_of_corpora(source: Source, heldout: bool = False) -> dict[str, Callabl
     }
 
 
-def _count(source: Source, entry: LanguageInput, heldout: bool) -> WordTypes:
+def _count(source: DescentSource, entry: LanguageInput, heldout: bool) -> WordTypes:
     blocks = source.blocks_of(entry.language, heldout)
     words = load_word_types(blocks, source.coverage, source.text)
     name = source.name_of(entry.language)
@@ -583,7 +598,7 @@ def settle(
     coverage: float,
     threads: int = 1,
     settings: TextSettings = XLM_R,
-) -> tuple[list[str], dict[str, states.Unigram]]:
+) -> tuple[list[str], dict[str, states.LanguageUnigram]]:
     """The chosen pieces, and the unigram model of each language on them, from the
     states that `branch` has left.
 
@@ -596,8 +611,8 @@ def settle(
     )
 
     def again(
-        code: str, language: states.Language
-    ) -> tuple[states.Language, tuple[NDArray[np.int64], NDArray[np.int32]]]:
+        code: str, language: states.LanguageState
+    ) -> tuple[states.LanguageState, tuple[NDArray[np.int64], NDArray[np.int32]]]:
         had = np.searchsorted(numbers, states.only(language, chosen.kept).alive)
         language = states.estimate(
             states.offer_again(language, offer), OFFER_ROUNDS - 1, dropping=False
@@ -615,7 +630,9 @@ def settle(
         held[alive] = True
         had[code] = before
 
-    def finish(code: str, language: states.Language) -> tuple[states.Language, states.Unigram]:
+    def finish(
+        code: str, language: states.LanguageState
+    ) -> tuple[states.LanguageState, states.LanguageUnigram]:
         return language, states.make_model(
             language, coverage, had[code][~held[had[code]]], settings
         )

@@ -133,7 +133,7 @@ class Allocation(BaseModel):
         return self
 
 
-def check_settings(**fields: Any) -> Allocation:
+def check_allocation(**fields: Any) -> Allocation:
     """The settings with these fields; raises UsageError, naming the option, for invalid
     ones.
     """

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vocap.allocation.algorithm_1 import (
-    Choice,
     Problem,
+    SizeChoice,
     Union,
     fair_values,
     merge,
@@ -36,7 +36,7 @@ from vocap.unigram.text_settings import COVERAGE
 from vocap.unigram.training_text import required_in_sample
 
 if TYPE_CHECKING:  # numba, which rules of sizes do not need
-    from vocap.allocation.language_state import Unigram
+    from vocap.allocation.language_state import LanguageUnigram
 
 Numbers = NDArray[np.float64]
 Scores = Callable[[str, int], dict[str, float]]  # of a language and a size: piece to score
@@ -44,7 +44,7 @@ ROUNDING = 1e-12  # of a sum of some hundred languages, relative
 
 
 @dataclass(frozen=True)
-class Row:
+class AllocationRow:
     """A line of allocation.tsv; `gain` None at the smallest size."""
 
     language: str
@@ -74,7 +74,7 @@ class Assessment:
 class Solution:
     """The content of the files and messages about an allocation."""
 
-    rows: list[Row]
+    rows: list[AllocationRow]
     vocabulary: dict[str, list[str]]  # piece to the languages whose chosen vocabulary holds it
     capacity: int
     required: int
@@ -143,7 +143,7 @@ def solve(
 
 
 def _warnings(
-    problem: Problem, settings: Allocation, choice: Choice, union: int, pieces: int
+    problem: Problem, settings: Allocation, choice: SizeChoice, union: int, pieces: int
 ) -> Iterator[str]:
     """Why the vocabulary is short of T, or clipped below the languages' smallest
     sizes.
@@ -183,7 +183,7 @@ def pose(
     """
     languages = inputs.languages
     q, weights = weigh_nats(inputs, settings)
-    required = required_characters(inputs, q, coverage)
+    required = required_in_inputs(inputs, q, coverage)
     problem = merge(
         [entry.language for entry in languages],
         [entry.index for entry in languages],
@@ -195,7 +195,7 @@ def pose(
     return problem, q, required
 
 
-def required_characters(inputs: Inputs, q: Numbers, coverage: float) -> list[str]:
+def required_in_inputs(inputs: Inputs, q: Numbers, coverage: float) -> list[str]:
     """The characters that make up `coverage` of the multilingual sample of shares q."""
     per_line = [entry.characters or {} for entry in inputs.languages]
     return required_in_sample(per_line, q.tolist(), coverage)
@@ -229,17 +229,18 @@ def weigh_nats(inputs: Inputs, settings: Allocation) -> tuple[Numbers, Numbers]:
 
 def assess(
     problem: Problem, settings: Allocation
-) -> tuple[dict[str, Choice], float | None, dict[str, Assessment]]:
+) -> tuple[dict[str, SizeChoice], float | None, dict[str, Assessment]]:
     """The choice of each rule that chooses sizes, the bound, and each choice compared with it.
 
     The bound is None where the smallest sizes alone do not fit.
     """
     choices = {rule.name: rule.choose(problem, settings) for rule in RULES.values() if rule.choose}
-    if any(choice.fitting is None for choice in choices.values()):
+    fitting = {rule: choice.fitting for rule, choice in choices.items() if choice.fitting}
+    if len(fitting) < len(choices):
         return choices, None, {rule: Assessment(rule, None, None, None) for rule in choices}
     bound, smallest, found = upper_bound(problem), problem.objective([0] * len(problem.curves)), {}
     for rule, choice in choices.items():
-        objective = problem.objective(choice.fitting)
+        objective = problem.objective(fitting[rule])
         found[rule] = Assessment(
             rule, choice.fitting_union, objective, way_percent(objective, smallest, bound)
         )
@@ -276,13 +277,13 @@ def make_rows(
     vocabulary: Mapping[str, Sequence[str]],
     sizes: Sequence[int],
     gains: Sequence[float | None],
-) -> list[Row]:
+) -> list[AllocationRow]:
     """The lines of allocation.tsv; `vocabulary` before clipping, sizes and gains in the
     order of the languages.
     """
     own = Counter(held[0] for held in vocabulary.values() if len(held) == 1)
     return [
-        Row(
+        AllocationRow(
             entry.language,
             entry.n,
             float(share),
@@ -322,7 +323,7 @@ def _pieces(
 def _slices(
     inputs: Inputs,
     problem: Problem,
-    choice: Choice,
+    choice: SizeChoice,
     vocabulary: Mapping[str, list[str]],
     scores: Scores,
 ) -> Iterator[dict[str, float]]:
@@ -401,7 +402,7 @@ def clip(
     return [piece for piece in union if piece not in dropped], list(dropped)
 
 
-def summarise(
+def allocation_summary(
     inputs: Inputs, settings: Allocation, coverage: float, solution: Solution
 ) -> dict[str, Any]:
     """The content of summary.json."""
@@ -435,7 +436,7 @@ def write_allocation(
     settings: Allocation,
     coverage: float,
     solution: Solution,
-    models: "Mapping[str, Unigram] | None" = None,
+    models: "Mapping[str, LanguageUnigram] | None" = None,
 ) -> None:
     """Write `allocation.tsv`, `vocabulary.tsv` and `summary.json` into `output`; other
     files there stay.
@@ -444,10 +445,10 @@ def write_allocation(
     written to the folder `vocabularies` with a curve of one size for each language.
     """
     output = Path(output)
-    summary = summarise(inputs, settings, coverage, solution)
+    summary = allocation_summary(inputs, settings, coverage, solution)
     texts = {
         "allocation.tsv": table_lines(
-            [field.name for field in fields(Row)], map(astuple, solution.rows)
+            [field.name for field in fields(AllocationRow)], map(astuple, solution.rows)
         ),
         "vocabulary.tsv": table_lines(
             ("piece", "languages"),

@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from vocap.allocation.inputs import Inputs, gather
 from vocap.allocation.rules import RULES
-from vocap.allocation.settings import LARGEST, Allocation, check_settings, rows_beside_pieces
+from vocap.allocation.settings import LARGEST, Allocation, check_allocation, rows_beside_pieces
 from vocap.allocation.solution import (
-    Row,
+    AllocationRow,
     Solution,
+    allocation_summary,
     solve_by_sizes,
-    summarise,
     write_allocation,
 )
 from vocap.errors import UsageError, log
 from vocap.options import folders
-from vocap.tables.ladder import Ladder
+from vocap.tables.allocated import Allocated
+from vocap.tables.ladder import Vocabularies
 from vocap.tables.sampling_probabilities import Weights, load_weights
 from vocap.text_files.named_texts import read_development
 from vocap.text_files.text import Texts
@@ -28,14 +29,13 @@ from vocap.unigram.text_settings import COVERAGE, XLM_R, TextSettings
 if TYPE_CHECKING:
     import pandas as pd
 
-    from vocap.allocation.language_state import Unigram
+    from vocap.allocation.language_state import LanguageUnigram
 
-Vocabularies = str | Path | Mapping[str, Ladder]
-Solver = Callable[[Allocation], tuple[Solution, "Mapping[str, Unigram] | None"]]
+Solver = Callable[[Allocation], tuple[Solution, "Mapping[str, LanguageUnigram] | None"]]
 Parallel = str | Mapping[str, Sequence[str]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class AllocationResult:
     """One merged vocabulary, of `settings.total` ids with its special tokens.
 
@@ -46,7 +46,7 @@ class AllocationResult:
     coverage: float
     inputs: Inputs
     solution: Solution
-    models: "Mapping[str, Unigram] | None" = None
+    models: "Mapping[str, LanguageUnigram] | None" = None
 
     @property
     def languages(self) -> "pd.DataFrame":
@@ -55,7 +55,7 @@ class AllocationResult:
         """
         from vocap.tables.frames import frame_of
 
-        return frame_of(Row, self.solution.rows)
+        return frame_of(AllocationRow, self.solution.rows)
 
     @property
     def vocabulary(self) -> "pd.DataFrame":
@@ -70,7 +70,14 @@ class AllocationResult:
     @property
     def summary(self) -> dict[str, Any]:
         """The content of summary.json."""
-        return summarise(self.inputs, self.settings, self.coverage, self.solution)
+        return allocation_summary(self.inputs, self.settings, self.coverage, self.solution)
+
+    @property
+    def allocated(self) -> Allocated:
+        """The pieces and the chosen sizes, for `fit`."""
+        sizes = {row.language: row.size for row in self.solution.rows}
+        owners, settings = self.solution.vocabulary, self.settings.model_dump()
+        return Allocated(sizes, owners, settings, self.solution.lines)
 
     def write(self, folder: str | Path) -> None:
         """Write the files of `vocap allocate`."""
@@ -213,7 +220,7 @@ def allocate(  # noqa: PLR0913  # settings of the stage, each by its name
     if other_rows is None:
         other_rows = rows_beside_pieces(settings, rule)
     entries = [
-        check_settings(
+        check_allocation(
             total=one,
             alpha=alpha,
             beta=beta,
@@ -239,12 +246,12 @@ def allocate(  # noqa: PLR0913  # settings of the stage, each by its name
     if corpora is None:
         solve: Solver = lambda entry: (solve_by_sizes(inputs, entry, coverage), None)  # noqa: E731
     else:
-        from vocap.allocation.pieces import Source  # numba, which rules of sizes do not need
+        from vocap.allocation.pieces import DescentSource  # numba, which rules of sizes do not need
 
         codes = [entry.language for entry in inputs.languages]
-        parallel = _parallel_lines(development, codes)
+        parallel = parallel_lines(development, codes)
         scratch = None if output is None else Path(output)
-        source = Source(inputs, corpora, coverage, scratch, threads, settings, parallel)
+        source = DescentSource(inputs, corpora, coverage, scratch, threads, settings, parallel)
         module, function = RULES[rule].solver.split(":")
         solve = getattr(import_module(module), function)(source, trunk)
     results = {}
@@ -267,7 +274,7 @@ def _check_files_of_rule(rule: str, corpora: Texts | None, trunk: str | Path | N
         raise UsageError(f"--rule {rule} reads no text; leave out --corpora and --trunk")
 
 
-def _parallel_lines(
+def parallel_lines(
     development: Parallel | None, languages: Sequence[str]
 ) -> Mapping[str, Sequence[str]]:
     """Aligned lines by language; none of a development that is not given."""
@@ -294,12 +301,12 @@ def make_trunk_file(  # noqa: PLR0913  # as of `allocate`
     """Write the part of rule pieces that all T up to `largest` share, for `allocate`;
     the other arguments as there.
     """
-    from vocap.allocation.pieces import Source, make_trunk, weights_of, write_trunk
+    from vocap.allocation.pieces import DescentSource, make_trunk, weights_of, write_trunk
 
-    entry = check_settings(
+    entry = check_allocation(
         total=SPECIALS + 1, rule="pieces", alpha=alpha, beta=beta, per=per, without=list(without)
     )
     inputs = gather(vocabularies, load_weights(weights), without)
-    source = Source(inputs, corpora, coverage, None, threads, settings)
+    source = DescentSource(inputs, corpora, coverage, None, threads, settings)
     grown = make_trunk(source, entry, largest=largest)
     write_trunk(output, grown, weights_of(inputs, entry))

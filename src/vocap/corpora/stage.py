@@ -38,7 +38,7 @@ COUNTS = (
 WEIGHED = {"kept", "n", "n_bytes", "complete", "total_bytes"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CorpusSample:
     """The sample of one language's text; `stats`: the content of stats.json."""
 

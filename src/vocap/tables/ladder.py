@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from vocap.tables.curve import Point, read_characters, read_points
+from vocap.tables.curve import Point, count_lines, read_characters, read_points
 from vocap.tables.piece_index import NAME, PieceIndex, load_or_build
 from vocap.tokenizer_files.model_file import Pieces, read_pieces
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Ladder:
     """The models of one language.
 
@@ -28,6 +28,7 @@ class Ladder:
     index : the pieces of the models of the sizes that are ok
     characters : mean count of each character in a line of the text, most frequent
         first; None where it is not known
+    lines : those of the text, 0 where they are not known
     models : bytes of a .model by size; empty where they lie in `folder`
     folder : that of `vocap ladder`; None for a ladder in memory
     """
@@ -35,6 +36,7 @@ class Ladder:
     points: list[Point]
     index: PieceIndex
     characters: dict[str, float] | None
+    lines: int = 0
     models: Mapping[int, bytes] = field(default_factory=dict)
     folder: Path | None = None
 
@@ -52,9 +54,22 @@ class Ladder:
 
     def read_pieces(self, size: int) -> Pieces:
         """The pieces of the model of a size that is ok."""
-        if self.folder is None:
-            return read_pieces(self.models[size])
-        return read_pieces(self.folder / "models" / f"{size}.model")
+        return read_pieces(self.model(size))
+
+    def model(self, size: int) -> bytes | Path:
+        """The model of a size, or its file."""
+        return self.models[size] if self.folder is None else self.folder / f"models/{size}.model"
+
+
+# the ladders of languages, or a folder with one for each
+Vocabularies = str | Path | Mapping[str, Ladder]
+
+
+def model_of(vocabularies: Vocabularies, language: str, size: int) -> bytes | Path:
+    """A language's model of a size, or its file."""
+    if isinstance(vocabularies, Mapping):
+        return vocabularies[language].model(size)
+    return Path(vocabularies) / language / "models" / f"{size}.model"
 
 
 def read_ladder(folder: Path) -> Ladder:
@@ -67,4 +82,4 @@ def read_ladder(folder: Path) -> Ladder:
     index = load_or_build(folder / NAME, folder / "models", sizes)
     table = folder / "characters.tsv"
     characters = read_characters(table) or None if table.exists() else None
-    return Ladder(points, index, characters, folder=folder)
+    return Ladder(points, index, characters, count_lines(table) if characters else 0, folder=folder)

@@ -55,12 +55,12 @@ class Pieces:
     types: np.ndarray
 
 
-def read_model(path: str | Path):
-    """The `ModelProto` of a file that SentencePiece loads. Raises VocapError, naming
-    the file.
+def read_model(model: str | Path | bytes):
+    """The `ModelProto` of a file that SentencePiece loads, or of its bytes. Raises
+    VocapError, naming the file.
     """
-    proto = _parse(path)
-    build_processor(proto, path)
+    proto = _parse(model)
+    build_processor(proto, "the model" if isinstance(model, bytes) else model)
     return proto
 
 

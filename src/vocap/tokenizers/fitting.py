@@ -4,16 +4,18 @@ listed.
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import read_object, read_tsv, whole_number
+from vocap.tables.allocated import Allocated
 from vocap.tables.curve import count_lines, read_points
+from vocap.tables.ladder import Vocabularies, model_of
 from vocap.tables.sampling_probabilities import Weights, load_weights, sampling_probabilities
 from vocap.tokenizer_files import SPECIALS
 from vocap.tokenizer_files import layout as layouts
@@ -37,39 +39,9 @@ HOW = (
 REMEDY = "run vocap allocate again"
 
 
-@dataclass(frozen=True)
-class Allocated:
-    """The result of an allocation.
-
-    `sizes`: language to size of its chosen model; `owners`: piece to its languages, in
-    the file's order; `settings`: those in `summary.json`, and `lines` of the text of a
-    rule that reads it, if recorded.
-    """
-
-    sizes: dict[str, int]
-    owners: dict[str, list[str]]
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    lines: int | None = None
-
-    @property
-    def free_rows(self) -> int:
-        """The rows of T that it leaves to byte fallback and symbols."""
-        return int(self.settings.get("other_rows", 0))
-
-
-class Models(NamedTuple):
-    """The models of an allocation: language to {piece: score}; the normaliser that they
-    share; the `TrainerSpec` of one.
-    """
-
-    scores: Mapping[str, Mapping[str, float]]
-    normalizer: "NormalizerSpec"
-    trainer: "TrainerSpec | None" = None
-
-
 def fit(
     allocation: str | Path | Allocated,
-    vocabularies: str | Path,
+    vocabularies: Vocabularies,
     weights: Weights,
     output: str | Path | None = None,
     *,
@@ -84,8 +56,8 @@ def fit(
     allocation
         Folder with allocation.tsv and vocabulary.tsv, or what is in them.
     vocabularies
-        Folder with {language}/curve.tsv and {language}/models/{size}.model. The
-        normaliser is that of these models.
+        Ladder of each language, or folder with {language}/curve.tsv and
+        {language}/models/{size}.model. The normaliser is that of these models.
     weights
         n of each language, or a table with the columns language and n.
     output
@@ -110,55 +82,33 @@ def fit(
         For files that are missing, damaged or not of the same text.
     """
     check_unigram_text(settings, layout)
-    chosen = allocation
-    if not isinstance(chosen, Allocated):
-        chosen = read_allocated(chosen, layout)
+    if isinstance(allocation, Allocated):
+        chosen, where = allocation, "the allocation"
+    else:
+        chosen, where = read_allocated(allocation), str(allocation)
+    if (rows := chosen.settings.get("special_tokens", SPECIALS)) != layout.rows:
+        raise UsageError(
+            f"{where}: it leaves {rows} rows to special tokens, the layout has {layout.rows}; "
+            f"allocate again with --special-tokens {layout.rows}, or give the same layout"
+        )
     shares = token_shares(vocabularies, chosen.sizes, sentence_shares(weights, chosen.sizes, alpha))
-    models = read_models(vocabularies, chosen)
-    text = learnt_from(vocabularies, chosen)
-    made = fit_models(chosen, models, shares, text, alpha, settings, layout)
+    models, normalizer, trained = read_models(vocabularies, chosen)
+    made = fit_pieces(
+        chosen.owners, models, shares, normalizer, settings, chosen.free_rows, layout, trained
+    )
+    how = {name: chosen.settings.get(name) for name in ("rule", "token_fairness")}
+    made.description["settings"] |= {"alpha": alpha}
+    made.description["settings"] |= {name: value for name, value in how.items() if value}
+    made.description["text"] = learnt_from(vocabularies, chosen)
     if output is not None:
         made.write(output)
     return made
 
 
-def fit_models(
-    chosen: Allocated,
-    models: Models,
-    shares: Mapping[str, float],
-    text: Mapping[str, float],
-    alpha: float,
-    settings: TextSettings = XLM_R,
-    layout: IdLayout = XLM_R_LAYOUT,
-) -> UnigramTokenizer:
-    """The VOCAP tokenizer of an allocation and its models.
-
-    `shares`: of each language in the tokens of the multilingual text, with sum 1;
-    `text`: facts of it for the description, and `alpha`, which the shares of sentences
-    are of.
-    """
-    made = fit_pieces(
-        chosen.owners,
-        models.scores,
-        shares,
-        models.normalizer,
-        settings,
-        chosen.free_rows,
-        layout,
-        models.trainer,
-    )
-    how = {name: chosen.settings.get(name) for name in ("rule", "token_fairness")}
-    made.description["settings"] |= {"alpha": alpha}
-    made.description["settings"] |= {name: value for name, value in how.items() if value}
-    made.description["text"] = text
-    return made
-
-
-def read_allocated(folder: str | Path, layout: IdLayout = XLM_R_LAYOUT) -> Allocated:
+def read_allocated(folder: str | Path) -> Allocated:
     """Read the files of an allocation.
 
-    Raises VocapError, naming file and line, for inconsistent rows; UsageError where it
-    leaves other rows of T to special tokens than the layout has.
+    Raises VocapError, naming file and line, for inconsistent rows.
     """
     folder = Path(folder)
     # the size of each language
@@ -181,35 +131,32 @@ def read_allocated(folder: str | Path, layout: IdLayout = XLM_R_LAYOUT) -> Alloc
     # the settings
     summary = folder / "summary.json"
     content = read_object(summary, REMEDY) if summary.exists() else {}
-    found = Allocated(sizes, owners, content.get("settings", {}), content.get("lines"))
-    if (rows := found.settings.get("special_tokens", SPECIALS)) != layout.rows:
-        raise UsageError(
-            f"{folder}: it leaves {rows} rows to special tokens, the layout has {layout.rows}; "
-            "allocate again "
-            f"with --special-tokens {layout.rows}, or give the same layout"
-        )
-    return found
+    return Allocated(sizes, owners, content.get("settings", {}), content.get("lines"))
 
 
-def read_models(vocabularies: str | Path, chosen: Allocated) -> Models:
-    """The chosen models.
+def read_models(
+    vocabularies: Vocabularies, chosen: Allocated
+) -> tuple[dict[str, dict[str, float]], "NormalizerSpec", "TrainerSpec"]:
+    """The scores of every chosen model, language to {piece: score}; the normaliser they
+    share; a `TrainerSpec`.
 
     Raises VocapError for a missing or unusable model, for one that lacks a piece it
     should have given, and where two models normalise text differently.
     """
     models, normalizer, trained = {}, None, None
-    paths = {
-        language: Path(vocabularies) / language / "models" / f"{size}.model"
-        for language, size in chosen.sizes.items()
-    }
-    for language, path in paths.items():
-        if not path.is_file():
+    names: dict[str, Path | str] = {}
+    for language, size in chosen.sizes.items():
+        model = model_of(vocabularies, language, size)
+        path = names[language] = (
+            model if isinstance(model, Path) else f"the model of {language} of size {size}"
+        )
+        if isinstance(model, Path) and not model.is_file():
             raise VocapError(
                 f"{path}: no such model, but the allocation chose {language} at "
                 f"{chosen.sizes[language]}; "
                 f"train that size, or {REMEDY} on the models there are"
             )
-        proto = read_model(path)
+        proto = read_model(model)
         contents = layouts.read_contents(proto, str(path))
         models[language] = dict(zip(contents.pieces, contents.scores.tolist(), strict=True))
         if normalizer is None:
@@ -222,11 +169,11 @@ def read_models(vocabularies: str | Path, chosen: Allocated) -> Models:
     for piece, holders in chosen.owners.items():
         if lacking := [language for language in holders if piece not in models[language]]:
             raise VocapError(
-                f"{paths[lacking[0]]}: it lacks {piece!r}, so it is another model than the "
+                f"{names[lacking[0]]}: it lacks {piece!r}, so it is another model than the "
                 "allocation read; "
                 f"{REMEDY}"
             )
-    return Models(models, normalizer, trained)
+    return models, normalizer, trained
 
 
 def sentence_shares(weights: Weights, languages: Collection[str], alpha: float) -> dict[str, float]:
@@ -248,7 +195,7 @@ def sentence_shares(weights: Weights, languages: Collection[str], alpha: float) 
 
 
 def token_shares(
-    vocabularies: str | Path, sizes: Mapping[str, int], shares: Mapping[str, float]
+    vocabularies: Vocabularies, sizes: Mapping[str, int], shares: Mapping[str, float]
 ) -> dict[str, float]:
     """The share of each language in the tokens of the multilingual text, from its share
     q_l of the sentences.
@@ -258,27 +205,38 @@ def token_shares(
     """
     tokens = {}
     for language, size in sizes.items():
-        path = Path(vocabularies) / language / "curve.tsv"
-        found = [point.tokens_per_sentence for point in read_points(path) if point.size == size]
+        if isinstance(vocabularies, Mapping):
+            where, points = f"the ladder of {language}", vocabularies[language].points
+        else:
+            where = str(Path(vocabularies) / language / "curve.tsv")
+            points = read_points(where)
+        found = [point.tokens_per_sentence for point in points if point.size == size]
         if not found or not found[0]:
             raise VocapError(
-                f"{path}: no tokens_per_sentence of size {size}; run vocap curve again"
+                f"{where}: no tokens_per_sentence of size {size}; run vocap curve again"
             )
         tokens[language] = shares[language] * found[0]
     total = sum(tokens.values())
     return {language: value / total for language, value in tokens.items()}
 
 
-def learnt_from(vocabularies: str | Path, chosen: Allocated) -> dict[str, int | float]:
+def learnt_from(vocabularies: Vocabularies, chosen: Allocated) -> dict[str, int | float]:
     """Lines of text and exponents of the chosen models, from the files that exist."""
     facts: dict[str, int | float] = {}
-    tables = [Path(vocabularies) / language / "characters.tsv" for language in chosen.sizes]
     if chosen.lines is not None:
         facts["lines"] = chosen.lines
-    elif all(table.exists() for table in tables):
-        facts["lines"] = sum(map(count_lines, tables))
+    elif (lines := _lines_of(vocabularies, chosen.sizes)) is not None:
+        facts["lines"] = lines
     exponents = ("alpha", "beta")
     return facts | {name: chosen.settings[name] for name in exponents if name in chosen.settings}
+
+
+def _lines_of(vocabularies: Vocabularies, languages: Collection[str]) -> int | None:
+    """The lines that the models were trained on, of all languages; None if not known."""
+    if isinstance(vocabularies, Mapping):
+        return sum(vocabularies[language].lines for language in languages)
+    tables = [Path(vocabularies) / language / "characters.tsv" for language in languages]
+    return sum(map(count_lines, tables)) if all(table.exists() for table in tables) else None
 
 
 def fit_pieces(

@@ -23,7 +23,7 @@ SHOWN = 12  # sizes in reach that are printed
 NUMBERS = ("ALP", "held-out", "tokens/line")
 
 
-@click.command()
+@click.command("train")
 @click.option(
     "--size",
     type=int,
@@ -39,7 +39,7 @@ NUMBERS = ("ALP", "held-out", "tokens/line")
 @options.coverage(COVERAGE, "Share of characters that must be pieces.")
 @options.threads("Another number can change pieces.")
 @options.text_options
-def train(
+def train_one_size(
     size: int,
     train_path: Path,
     heldout: Path,

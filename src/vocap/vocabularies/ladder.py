@@ -112,7 +112,7 @@ def train_ladder(
     write_points(output / "curve.tsv", points)
     reached = sum(point.ok for point in points)
     log.info("%s: %d of %d sizes in reach; %s", name, reached, len(points), models)
-    return Ladder(points, index, mean_counts(words.characters, lines), folder=output)
+    return Ladder(points, index, mean_counts(words.characters, lines), lines, folder=output)
 
 
 def _check_sizes(sizes: str | Sequence[int]) -> list[int]:
@@ -136,8 +136,9 @@ def _in_memory(words: WordTypes, sizes: Sequence[int], how: tuple[float, int, st
     rungs = sorted(train_sizes(words, sizes, *how), key=lambda rung: rung.point.size)
     models = {rung.point.size: rung.model for rung in rungs if rung.model is not None}
     index = build(list(models), (text_pieces(read_pieces(model)) for model in models.values()))
-    characters = mean_counts(words.characters, words.sentences["train"])
-    return Ladder([rung.point for rung in rungs], index, characters, models)
+    lines = words.sentences["train"]
+    points = [rung.point for rung in rungs]
+    return Ladder(points, index, mean_counts(words.characters, lines), lines, models)
 
 
 def _train_missing(
