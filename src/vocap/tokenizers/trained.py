@@ -82,7 +82,7 @@ class TrainedTokenizer(ABC):
 
 
 @dataclass(frozen=True)
-class UnigramTokenizer(TrainedTokenizer):
+class TrainedUnigram(TrainedTokenizer):
     """A unigram model; `proto`: its `ModelProto`."""
 
     proto: "ModelProto"
@@ -106,7 +106,7 @@ class UnigramTokenizer(TrainedTokenizer):
 
 
 @dataclass(frozen=True)
-class BpeTokenizer(TrainedTokenizer):
+class TrainedBpe(TrainedTokenizer):
     """Byte-pair encoding; `built`: its tokenizer, `layout`: that of its ids."""
 
     built: "Tokenizer"
@@ -140,7 +140,7 @@ def as_trained(
     settings: Mapping[str, Any],
     owners: Mapping[str, Sequence[str]] | None = None,
     **more: Any,
-) -> UnigramTokenizer:
+) -> TrainedUnigram:
     """A model with its scores as they are: dead pieces are reported, not repaired.
 
     `owners`: piece to languages; `more`: further entries of the description.
@@ -149,7 +149,7 @@ def as_trained(
     status = dict.fromkeys(dead, "dead")
     scores = "as SentencePiece trained them"
     rows, description = describe(kind, proto, settings, scores, owners or {}, status, dead, **more)
-    return UnigramTokenizer(description, rows, proto)
+    return TrainedUnigram(description, rows, proto)
 
 
 def check_unigram_text(settings: TextSettings, layout: IdLayout) -> None:
