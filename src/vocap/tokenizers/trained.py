@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from vocap.errors import UsageError, log
 from vocap.files.io import write_json, write_tsv
-from vocap.tokenizer_files.encoders import Encoder, SentencePieceEncoder, parse_encoder
 from vocap.tokenizer_files.id_layout import IdLayout
 from vocap.tokenizer_files.layout import (
     PIECE_COLUMNS,
@@ -17,7 +16,6 @@ from vocap.tokenizer_files.layout import (
     serialize,
     write_tokenizer,
 )
-from vocap.tokenizer_files.model_file import build_processor
 from vocap.tokenizers.settings import check_symbols
 from vocap.unigram.text_settings import TextSettings
 
@@ -69,11 +67,6 @@ class TrainedTokenizer(ABC):
     def tokenizer(self) -> "Tokenizer":
         """The tokenizer of the library `tokenizers`: the ids of the exported one."""
 
-    @property
-    @abstractmethod
-    def encoder(self) -> Encoder:
-        """The encoder of its file, for what measures text."""
-
     @abstractmethod
     def write(self, folder: str | Path) -> None:
         """Write its file, pieces.tsv and, last, description.json, each whole or not at
@@ -97,10 +90,6 @@ class TrainedUnigram(TrainedTokenizer):
 
         return build_tokenizer(self.proto)
 
-    @property
-    def encoder(self) -> Encoder:
-        return SentencePieceEncoder(build_processor(self.proto, "the tokenizer"))
-
     def write(self, folder: str | Path) -> None:
         write_tokenizer(folder, self.proto, self.rows, self.description)
 
@@ -119,10 +108,6 @@ class TrainedBpe(TrainedTokenizer):
     @property
     def tokenizer(self) -> "Tokenizer":
         return self.built
-
-    @property
-    def encoder(self) -> Encoder:
-        return parse_encoder(self.model, "the tokenizer")
 
     def write(self, folder: str | Path) -> None:
         from vocap.bpe.model_file import write_definition
