@@ -25,10 +25,9 @@ from vocap.allocation.language_state import BORDER
 from vocap.bpe.training import piece_candidates
 from vocap.files.io import replacing
 from vocap.tables.sampling_probabilities import read_weights
-from vocap.text_files.records import read_blocks
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT
 from vocap.tokenizer_files.layout import Contents, build_model, serialize
-from vocap.tokenizers.joint import whole_text
+from vocap.tokenizers.weighted_text import whole_text
 from vocap.unigram.given_pieces import build_trie, fill_lattice
 from vocap.unigram.ladder import template
 from vocap.unigram.lattice import Lattice
@@ -51,7 +50,7 @@ def word_types(corpora: Path, n: dict[str, float], alpha: float) -> WordTypes:
 
     def sentences():
         for part in text.parts:
-            yield from trained_on(read_blocks(part.path), weight=part.weight)
+            yield from trained_on(part.blocks(), weight=part.weight)
 
     return count_word_types({"train": sentences}, None, "".join(required))
 

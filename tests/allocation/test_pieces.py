@@ -12,7 +12,7 @@ from tests.allocation import naive_descent
 from tests.unigram.test_word_types import types_of
 from tests.vocabularies.factories import make_text
 from vocap.allocation.language_state import (
-    Language,
+    LanguageState,
     LanguageStore,
     estimate,
     make_offer,
@@ -204,7 +204,7 @@ def test_a_store_returns_equal_states(texts, tmp_path):
         store = LanguageStore(tmp_path, budget)
         store.put("aa", language)
         back = store.get("aa")
-        assert isinstance(back, Language) and (back.lines == language.lines).all()
+        assert isinstance(back, LanguageState) and (back.lines == language.lines).all()
         for one, other in (
             (vars(back.corpus), vars(language.corpus)),
             (vars(back.state), vars(language.state)),

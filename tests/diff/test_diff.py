@@ -6,15 +6,18 @@ import itertools
 import json
 from collections import Counter
 
+import pandas
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sentencepiece import SentencePieceProcessor
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
+import vocap
 from tests import commands
 from tests.tokenizers.factories import byte_tokenizer, make_lines
-from vocap.diff.commands import changed_parts, diff
+from vocap.diff.analysis import changed_parts, compare
+from vocap.diff.commands import diff
 from vocap.errors import UsageError
 from vocap.files.io import read_tsv
 from vocap.tokenizer_files.encoders import HuggingFaceEncoder, Splitter, load_encoder
@@ -81,6 +84,20 @@ def test_counts_are_those_of_sentencepiece(folder, tmp_path):
             assert all(r["split_a"] == " ".join(splits[r["word"]][0]) for r in listed)
             assert [int(r["count"]) for r in listed] == sorted(changed.values(), reverse=True)
     assert float(row["unk_rate_a"]) > 0  # of the letter that no model has
+
+
+def test_the_function_gives_what_the_command_writes(folder, tmp_path):
+    """From sentences that can be read once; nothing is written without a folder."""
+    run(folder, *texts(folder), "--max-words=0", "-o", tmp_path / "out", status=1)
+    sentences = {
+        language: iter((folder / f"{language}.txt").read_text("utf-8").splitlines())
+        for language in ("en", "zh")
+    }
+    found = compare(folder / "a.model", folder / "b.model", text=sentences, max_words=0)
+    written = vocap.read_table(tmp_path / "out" / "languages.tsv")
+    pandas.testing.assert_frame_equal(found.languages, written, check_exact=True)
+    summary = json.loads((tmp_path / "out" / "summary.json").read_text("utf-8"))
+    assert found.summary() == summary and len(found.beyond) == 2
 
 
 def test_pieces_are_those_that_only_one_has_or_that_moved(folder, tmp_path):

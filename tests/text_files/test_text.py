@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from vocap.errors import UsageError
+from vocap.text_files.named_texts import find_texts, read_sentences
 from vocap.text_files.records import read_blocks
-from vocap.text_files.text import language_text, text_blocks
+from vocap.text_files.text import language_text, text_blocks, text_name
 
 # a byte order mark, ends of Windows, NUL, half a surrogate pair, an empty line
 SENTENCES = ["\ufeffone", "two\r", "", "tw\r\no", "t\u2028hree", *["more"] * 30, "\0", "\ud800"]
@@ -53,3 +54,18 @@ def test_the_text_of_a_language(tmp_path):
     assert language_text(tmp_path, "de", "heldout") == tmp_path / "de" / "heldout.txt"
     with pytest.raises(UsageError, match="no text of 'fr'"):
         language_text({"de": ["a"]}, "fr")
+
+
+def test_named_texts_can_be_read_again(tmp_path):
+    """A generator of sentences beside the files of a folder of corpora."""
+    path = tmp_path / "en" / "heldout.txt"
+    path.parent.mkdir()
+    path.write_text("A line.\n", "utf-8")
+    named = {"de": (line for line in ("Eine Zeile.", "", "Noch eine."))}
+    found = find_texts(named, tmp_path, None, ["heldout"])
+    assert found["en"] == {"heldout": path}
+    for _ in range(2):
+        assert list(read_sentences(found["de"]["text"])) == [["Eine Zeile.", "Noch eine."]]
+    assert [text_name(text) for text in (path, found["de"]["text"])] == [str(path), "sentences"]
+    with pytest.raises(UsageError, match="--text de=sentences: de is not among"):
+        find_texts({"de": ["Eine Zeile."]}, tmp_path, ["en"], ["heldout"])

@@ -214,10 +214,18 @@ def write_characters(path: str | Path, counts: Mapping[str, int], lines: int) ->
     """Write the counts of a text's characters, over `lines` lines, the most frequent
     first, then by code point.
     """
-    ordered = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
+    means = mean_counts(counts, lines)
     write_tsv(
-        path, CHARACTER_COLUMNS, [(character, count, count / lines) for character, count in ordered]
+        path, CHARACTER_COLUMNS, [(one, counts[one], per_line) for one, per_line in means.items()]
     )
+
+
+def mean_counts(counts: Mapping[str, int], lines: int) -> dict[str, float]:
+    """The mean count of each character in a line, of its counts in `lines` lines: the
+    most frequent first, then by code point.
+    """
+    ordered = sorted(counts, key=lambda character: (-counts[character], character))
+    return {character: counts[character] / lines for character in ordered}
 
 
 def read_characters(path: str | Path) -> dict[str, float]:

@@ -163,10 +163,32 @@ def read_weights(path: str | Path) -> dict[str, float]:
             raise VocapError(
                 f"{where}: n of {language!r} is {row['n']!r}; give a number of 0 or more"
             )
-        weights[language] = int(n) if n.is_integer() and n < 2**53 else n
+        weights[language] = _without_fraction(n)
     if not weights:
         raise VocapError(f"{path}: no language in it; make it with: vocap weigh")
     return weights
+
+
+Weights = str | Path | Mapping[str, float]  # n by language, or a table with both
+
+
+def load_weights(weights: Weights) -> dict[str, float]:
+    """n by language: `read_weights` of a table, or the numbers that are given; whole
+    numbers are int.
+
+    Raises UsageError for an n that is not a number of 0 or more.
+    """
+    if not isinstance(weights, Mapping):
+        return read_weights(weights)
+    for language, n in weights.items():
+        if not 0 <= n < math.inf:
+            raise UsageError(f"weights: n of {language!r} is {n!r}; give a number of 0 or more")
+    return {language: _without_fraction(n) for language, n in weights.items()}
+
+
+def _without_fraction(n: float) -> float:
+    """A whole number as int, so that tables show it so."""
+    return int(n) if n < 2**53 and n == int(n) else n
 
 
 def fair_factors(tokens: Sequence[int], references: Sequence[int], power: float) -> list[Decimal]:

@@ -7,17 +7,20 @@ the others; an empty line is a gap, and so is one that is not UTF-8 or holds a N
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import overload
 
 from vocap.errors import UsageError, VocapError, log
 from vocap.text_files.records import read_blocks
+from vocap.text_files.text import Text, repeatable, text_blocks, text_name
 
 ENGLISH = "en"  # the reference of parallel text, where it has English
 Texts = dict[str, dict[str, Path]]  # language to part ("train", "heldout", "text") to its file
+Parts = dict[str, dict[str, Text]]  # the same of texts that need not be files
 
 
-def read_sentences(path: str | Path) -> Iterator[list[str]]:
-    """The lines of `read_blocks` without the empty ones."""
-    return ([line for line in lines if line] for lines in read_blocks(path))
+def read_sentences(text: Text) -> Iterator[list[str]]:
+    """The lines of `text_blocks` without the empty ones."""
+    return ([line for line in lines if line] for lines in text_blocks(text)())
 
 
 def parse_languages(codes: str | None) -> list[str] | None:
@@ -55,20 +58,35 @@ def parse_files(named: Sequence[str], option: str = "--text") -> dict[str, Path]
     return files
 
 
+@overload
 def find_texts(
     named: Sequence[str],
     corpora: Path | None,
     languages: Sequence[str] | None,
     parts: Sequence[str],
-) -> Texts:
-    """The files of every language: the `parts` ("train", "heldout") of a folder of
-    corpora, and those named.
+) -> Texts: ...
+@overload
+def find_texts(
+    named: Mapping[str, Text],
+    corpora: Path | None,
+    languages: Sequence[str] | None,
+    parts: Sequence[str],
+) -> Parts: ...
+def find_texts(
+    named: Sequence[str] | Mapping[str, Text],
+    corpora: Path | None,
+    languages: Sequence[str] | None,
+    parts: Sequence[str],
+) -> Texts | Parts:
+    """The texts of every language: the `parts` ("train", "heldout") of a folder of
+    corpora, and those named, by language or as LANG=FILE.
 
-    A named file is the part `text`, in the place of the folder's. `languages` None
-    takes all that have text. Raises UsageError where nothing is named or a language has
-    no text, VocapError for a missing file.
+    A named text is the part `text`, in the place of the folder's; each can be read
+    again. `languages` None takes all that have text. Raises UsageError where nothing is
+    named or a language has no text, VocapError for a missing file.
     """
-    files = parse_files(named)
+    given = named if isinstance(named, Mapping) else parse_files(named)
+    files = {code: repeatable(text) for code, text in given.items()}
     if corpora is None and not files:
         raise UsageError(
             "no text: give --text LANG=FILE (as often as you like), or --corpora FOLDER"
@@ -85,7 +103,7 @@ def find_texts(
     codes = list(languages) if languages is not None else list(dict.fromkeys([*files, *present]))
     if not codes:
         raise VocapError(f"{corpora}: no {{language}}/heldout.txt in it; run vocap sample first")
-    texts: Texts = {}
+    texts: Parts = {}
     for code in codes:
         if code in files:
             texts[code] = {"text": files[code]}
@@ -94,12 +112,14 @@ def find_texts(
                 f"language {code} has no text; give --text {code}=FILE, or --corpora FOLDER"
             )
         else:
-            texts[code] = {part: corpora / code / f"{part}.txt" for part in parts}
-            for path in texts[code].values():
+            texts[code] = {}
+            for part in parts:
+                texts[code][part] = path = corpora / code / f"{part}.txt"
                 check_file(path)
     if unused := [code for code in files if code not in texts]:
         raise UsageError(
-            f"--text {unused[0]}={files[unused[0]]}: {unused[0]} is not among --languages"
+            f"--text {unused[0]}={text_name(files[unused[0]])}: {unused[0]} is not among "
+            "--languages"
         )
     return texts
 
@@ -128,7 +148,7 @@ def find_aligned(pattern: str, languages: Sequence[str]) -> tuple[dict[str, Path
     return found, [language for language in languages if language not in found]
 
 
-def check_aligned(lines: Mapping[str, int], paths: Mapping[str, Path]) -> None:
+def check_aligned(lines: Mapping[str, int], paths: Mapping[str, str | Path]) -> None:
     """Raise VocapError, naming both files, unless all have as many lines as the
     first.
     """

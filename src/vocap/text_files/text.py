@@ -71,12 +71,28 @@ def text_blocks(text: Text, aligned: bool = False) -> Callable[[], Iterator[list
     >>> list(text_blocks(["Hello world.", "A line.\r\nAnother."])())
     [['Hello world.', 'A line.', 'Another.']]
     """
-    if isinstance(text, str | Path):
-        return lambda: read_blocks(text, aligned)
-    kept: Iterable[Any] = list(text) if iter(text) is text else text
+    kept: Any = repeatable(text)
+    if isinstance(kept, str | Path):
+        return lambda: read_blocks(kept, aligned)
     if isinstance(next(iter(kept), None), Path):
         return lambda: chain.from_iterable(read_blocks(path, aligned) for path in kept)
     return lambda: decoded(_SentenceFile(kept), aligned)
+
+
+def repeatable(text: Text) -> Text:
+    """The text; sentences that can be iterated once as a list of them."""
+    if isinstance(text, str | Path) or iter(text) is not text:
+        return text
+    return list(text)
+
+
+def text_name(text: Text) -> str:
+    """The name of a text in messages: its path, or what it consists of.
+
+    >>> text_name("de.txt"), text_name(["Guten Tag."])
+    ('de.txt', 'sentences')
+    """
+    return str(text) if isinstance(text, str | Path) else SENTENCES
 
 
 def language_text(texts: Texts, language: str, part: str = "train") -> Text:
@@ -94,3 +110,8 @@ def language_text(texts: Texts, language: str, part: str = "train") -> Text:
     if language not in texts:
         raise UsageError(f"no text of {language!r}; give one, or leave it out of the weights")
     return texts[language]
+
+
+def sentence_file(sentences: Iterable[str]) -> LineFile:
+    """Sentences as the lines of a file, for what reads files by their lines."""
+    return _SentenceFile(sentences)

@@ -38,7 +38,7 @@ SCALE_STEPS = 128
 
 
 @dataclass
-class Progress:
+class TrainingProgress:
     """Counters of a run."""
 
     step: int = 0
@@ -93,7 +93,7 @@ class Loop(ABC):
     model: nn.Module
     optimizer: Optimizer
     batches: Any  # its method `step` gives the batch of a step as a function of its number
-    progress: Progress
+    progress: TrainingProgress
     device: torch.device
 
     def __init__(self, folder: Path, steps: int, checkpoint_every: int) -> None:
@@ -300,9 +300,11 @@ class Metrics:
             file.flush()
             os.fsync(file.fileno())
 
-    def publish(self, target: Path) -> None:
-        """Write the lines to their final place."""
-        write_text(target, self.path.read_text("utf-8"))
+    def publish(self, target: Path) -> list[dict[str, Any]]:
+        """Write the lines to their final place; their content."""
+        lines = self.path.read_text("utf-8")
+        write_text(target, lines)
+        return [json.loads(line) for line in lines.splitlines()]
 
 
 def peak_memory_mb(device: torch.device) -> float:

@@ -1,0 +1,476 @@
+"""Two tokenizers on the same text: tokens of every line, splits of every distinct word,
+ids of every piece.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vocap.errors import VocapError
+from vocap.files.io import replacing_directory, write_json, write_tsv
+from vocap.text_files.named_texts import find_texts, read_sentences
+from vocap.text_files.text import Text
+from vocap.tokenizer_files.encoders import Encoder, Splitter, is_bracketed, load_encoders
+from vocap.unigram.alp import average_log_probability
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+KEPT_WORDS = 10_000  # changed words kept of a language, the most frequent
+WORDS_AT_ONCE = 50_000  # words split at a time
+LONG_WORD = 20  # characters of a word above which only the parts that differ are kept
+LONGEST_EXAMPLE = 160  # characters of the longest line that may serve as an example
+ONLY_A, ONLY_B, MOVED = "only_a", "only_b", "moved"
+TABLES = ("languages.tsv", "words.tsv", "pieces.tsv", "examples.tsv", "summary.json")
+WORD_COLUMNS = ("language", "word", "count", "tokens_a", "tokens_b", "split_a", "split_b")
+EXAMPLE_COLUMNS = ("language", "kind", "line", "tokens_a", "tokens_b", "split_a", "split_b")
+LIMITS = {  # the column that each limit is on, and its change in words
+    "max_change": ("change_percent", "tokens a line changed by"),
+    "max_words": ("words_changed_percent", "words segmented differently:"),
+    "max_characters": ("characters_changed_percent", "text segmented differently:"),
+}
+
+
+class WordChange(NamedTuple):
+    """A word, or a part of a long one, `times` in the text, and its tokens in each
+    tokenizer.
+    """
+
+    word: str
+    times: int
+    split_a: tuple[str, ...]
+    split_b: tuple[str, ...]
+
+
+class LineExample(NamedTuple):
+    """A line with all pieces of both; `kind`: `fewer`, `more` or the `same` number of
+    tokens in B.
+    """
+
+    kind: str
+    line: str
+    split_a: tuple[str, ...]
+    split_b: tuple[str, ...]
+
+
+class PieceChange(NamedTuple):
+    """A row of pieces.tsv: a piece, its id in each, and its count in each tokenizer's
+    segmentation of the text.
+    """
+
+    piece: str
+    status: str  # ONLY_A, ONLY_B or MOVED
+    id_a: int | None
+    id_b: int | None
+    uses_a: int
+    uses_b: int
+
+
+@dataclass
+class Usage:
+    """The tokens of a text under one tokenizer: `counts` int64 [V] by id, `unknown`: the
+    id of the unknown token. Means are None for a text without a line.
+    """
+
+    counts: NDArray[np.int64]
+    unknown: int | None
+    lines: int = 0
+
+    @classmethod
+    def of(cls, encoder: Encoder) -> "Usage":
+        """That of no text."""
+        return cls(np.zeros(encoder.size, np.int64), encoder.unk_id)
+
+    @property
+    def tokens(self) -> int:
+        return int(self.counts.sum())
+
+    @property
+    def tokens_per_sentence(self) -> float | None:
+        return share(self.tokens, self.lines)
+
+    @property
+    def alp(self) -> float | None:
+        """Nats a line (Equation 1)."""
+        return average_log_probability(self.counts, self.lines) if self.lines else None
+
+    @property
+    def unk_rate(self) -> float:
+        """The share of the unknown token."""
+        unknown = 0 if self.unknown is None else int(self.counts[self.unknown])
+        return share(unknown, self.tokens) or 0.0
+
+
+@dataclass
+class Change:
+    """The text of one language under both tokenizers.
+
+    Words are separated by white space; a word counts as often as it occurs in the text.
+    `words_changed` are segmented differently; `characters_changed`, of `characters` in
+    words, are those inside the parts that are segmented differently: a measure for
+    scripts without spaces too.
+    """
+
+    a: Usage
+    b: Usage
+    lines_changed: int = 0
+    words: int = 0
+    words_changed: int = 0
+    distinct_changed: int = 0
+    characters: int = 0
+    characters_changed: int = 0
+    changed: list[WordChange] = field(default_factory=list)  # most frequent first
+    examples: list[LineExample] = field(default_factory=list)
+
+    @property
+    def change_percent(self) -> float | None:
+        """The change of the number of tokens from A to B; None without a token in A."""
+        return share(100 * (self.b.tokens - self.a.tokens), self.a.tokens)
+
+    @property
+    def words_changed_percent(self) -> float:
+        return share(100 * self.words_changed, self.words) or 0.0
+
+    @property
+    def characters_changed_percent(self) -> float:
+        return share(100 * self.characters_changed, self.characters) or 0.0
+
+    def row(self, language: str) -> dict[str, Any]:
+        """The cells of languages.tsv by column; None where there is nothing to
+        average.
+        """
+        return {
+            "language": language,
+            "lines": self.a.lines,
+            "lines_changed": self.lines_changed,
+            "tokens_a": self.a.tokens,
+            "tokens_b": self.b.tokens,
+            "tokens_per_sentence_a": self.a.tokens_per_sentence,
+            "tokens_per_sentence_b": self.b.tokens_per_sentence,
+            "change_percent": self.change_percent,
+            "alp_a": self.a.alp,
+            "alp_b": self.b.alp,
+            "unk_rate_a": self.a.unk_rate,
+            "unk_rate_b": self.b.unk_rate,
+            "words": self.words,
+            "words_changed": self.words_changed,
+            "words_changed_percent": self.words_changed_percent,
+            "distinct_changed": self.distinct_changed,
+            "characters_changed_percent": self.characters_changed_percent,
+        }
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two tokenizers, by their paths, with `ids_a` and `ids_b` ids; what `changes` in
+    each language, the `pieces` whose ids differ (most used first), and the `limits` in
+    percent by their names in `LIMITS`.
+    """
+
+    a: str
+    b: str
+    ids_a: int
+    ids_b: int
+    changes: dict[str, Change]
+    pieces: list[PieceChange]
+    limits: dict[str, float]
+
+    @cached_property
+    def rows(self) -> list[dict[str, Any]]:
+        """The rows of languages.tsv."""
+        return [change.row(code) for code, change in self.changes.items()]
+
+    @property
+    def languages(self) -> "DataFrame":
+        """A row a language, with the columns of languages.tsv."""
+        import pandas as pd
+
+        return pd.DataFrame(self.rows)
+
+    @property
+    def beyond(self) -> list[str]:
+        """A message for each limit that a language exceeds, and for each language
+        without a line where there are limits.
+        """
+        found = []
+        if self.limits:
+            empty = (row["language"] for row in self.rows if not row["lines"])
+            found += [f"{language}: no line in its text" for language in empty]
+        for name, limit in self.limits.items():
+            column, words = LIMITS[name]
+            for row in self.rows:
+                value = row[column]
+                if value is None:  # no token in A
+                    value = float("inf") if row["tokens_b"] else 0.0
+                if abs(value) > limit:
+                    found.append(
+                        f"{row['language']}: {words} {abs(value):.3g} %, more than {limit:g} %"
+                    )
+        return found
+
+    def summary(self) -> dict[str, Any]:
+        """The content of summary.json: everything but the long lists."""
+        status = Counter(piece.status for piece in self.pieces)
+        same = self.ids_a - status[ONLY_A] - status[MOVED]
+        return {
+            "a": self.a,
+            "b": self.b,
+            "ids_a": self.ids_a,
+            "ids_b": self.ids_b,
+            "pieces": {"same": same, **{kind: status[kind] for kind in (ONLY_A, ONLY_B, MOVED)}},
+            "limits": self.limits,
+            "beyond": self.beyond,
+            "languages": self.rows,
+        }
+
+    def write(self, output: str | Path) -> None:
+        """Write `TABLES` as the folder `output`, whole or not at all."""
+
+        def with_splits(code: str, one: WordChange | LineExample) -> tuple[Any, ...]:
+            *cells, a, b = one
+            return (code, *cells, len(a), len(b), " ".join(a), " ".join(b))
+
+        words, examples = [], []
+        for code, change in self.changes.items():
+            words += [with_splits(code, one) for one in change.changed]
+            examples += [with_splits(code, one) for one in change.examples]
+        rows = [tuple(row.values()) for row in self.rows]
+        with replacing_directory(output, owned=TABLES) as folder:
+            write_tsv(folder / TABLES[0], tuple(self.rows[0]), rows)
+            write_tsv(folder / TABLES[1], WORD_COLUMNS, words)
+            write_tsv(folder / TABLES[2], PieceChange._fields, self.pieces)
+            write_tsv(folder / TABLES[3], EXAMPLE_COLUMNS, examples)
+            write_json(folder / TABLES[4], self.summary())
+
+
+def compare(  # noqa: PLR0913  # the options of the command, each by its name
+    a: str | Path,
+    b: str | Path,
+    *,
+    text: Mapping[str, Text] | None = None,
+    split: str | Sequence[str] = (),
+    corpora: str | Path | None = None,
+    languages: Sequence[str] | None = None,
+    max_change: float | None = None,
+    max_words: float | None = None,
+    max_characters: float | None = None,
+    output: str | Path | None = None,
+) -> Comparison:
+    """Compare two tokenizers on text: tokens, words, sentences, pieces.
+
+    Parameters
+    ----------
+    a, b
+        Each a SentencePiece .model, a tokenizer.json, tiktoken's ranks, a tekken.json,
+        or a folder with one.
+    text
+        The text of each language.
+    split
+        Where tiktoken's ranks, which do not say it, cut text: the name of a cut, or
+        `a=NAME` and `b=NAME`.
+    corpora
+        A folder with {language}/heldout.txt.
+    languages
+        Of the texts; all that have text unless given.
+    max_change, max_words, max_characters
+        Limits in percent on the change of tokens a line, and on the words and the text
+        segmented differently, for `Comparison.beyond`.
+    output
+        A folder to write: tables and a summary.
+
+    Raises
+    ------
+    UsageError
+        For a language without text, an unknown cut, a folder `output` with other files.
+    VocapError
+        For a file that is not there or no tokenizer, and where no text has a line.
+    """
+    folder = None if corpora is None else Path(corpora)
+    files = find_texts(text or {}, folder, languages, ["heldout"])
+    splits = [split] if isinstance(split, str) else split
+    one, other = map(Splitter, load_encoders({"a": a, "b": b}, splits).values())
+    to_b = _ids_in_b(one, other)
+    changes = {}
+    uses_a, uses_b = Usage.of(one.encoder).counts, Usage.of(other.encoder).counts
+    for code, parts in files.items():
+        blocks = chain.from_iterable(map(read_sentences, parts.values()))
+        changes[code] = change = compare_text(one, other, to_b, blocks)
+        uses_a += change.a.counts
+        uses_b += change.b.counts
+    if not any(change.a.lines for change in changes.values()):
+        raise VocapError("no line in any text; give text with a sentence a line")
+    limits = {"max_change": max_change, "max_words": max_words, "max_characters": max_characters}
+    found = Comparison(
+        a=str(a),
+        b=str(b),
+        ids_a=one.encoder.size,
+        ids_b=other.encoder.size,
+        changes=changes,
+        pieces=compare_ids(one, other, uses_a, uses_b),
+        limits={name: limit for name, limit in limits.items() if limit is not None},
+    )
+    if output is not None:
+        found.write(output)
+    return found
+
+
+def compare_text(
+    a: Splitter, b: Splitter, to_b: Sequence[int], blocks: Iterable[list[str]]
+) -> Change:
+    """Encode every line with both tokenizers, and every distinct word, all of which are
+    held in memory.
+
+    `to_b`: the id in B of each id of A, -1 where it has none.
+    """
+    change = Change(Usage.of(a.encoder), Usage.of(b.encoder))
+    words: Counter[str] = Counter()
+    # the changed line of the largest relative difference of each kind
+    best: dict[str, tuple[float, str]] = {}
+    for lines in blocks:
+        # tokens of each line
+        rows = [side.encoder.encode_batch(lines) for side in (a, b)]
+        for usage, ids in zip((change.a, change.b), rows, strict=True):
+            flat = np.fromiter(chain.from_iterable(ids), np.int64)
+            usage.counts += np.bincount(flat, minlength=len(usage.counts))
+            usage.lines += len(lines)
+        for line, one, other in zip(lines, *rows, strict=True):
+            if len(one) != len(other) or [to_b[number] for number in one] != other:
+                change.lines_changed += 1
+                if len(other) == len(one):
+                    kind = "same"
+                else:
+                    kind = "fewer" if len(other) < len(one) else "more"
+                # short lines count little
+                size = abs(len(other) - len(one)) / max(len(one), len(other), 8)
+                if len(line) <= LONGEST_EXAMPLE and (kind not in best or size > best[kind][0]):
+                    best[kind] = size, line
+        words.update(chain.from_iterable(map(str.split, lines)))
+    change.examples = [
+        LineExample(kind, line, _split_line(a, line), _split_line(b, line))
+        for kind, (_, line) in sorted(best.items())
+    ]
+    _compare_words(a, b, words, change)
+    return change
+
+
+def _split_line(side: Splitter, line: str) -> tuple[str, ...]:
+    """The pieces of all words of a line."""
+    return tuple(chain.from_iterable(side.split(line.split())))
+
+
+def _ids_in_b(a: Splitter, b: Splitter) -> list[int]:
+    """The id in B of each id of A, by its piece; -1: none. Unknown is unknown."""
+    ids = _ids_of_pieces(b)
+    to_b = [-1 if piece is None else ids.get(piece, -1) for piece in a.pieces]
+    if a.encoder.unk_id is not None and b.encoder.unk_id is not None:
+        to_b[a.encoder.unk_id] = b.encoder.unk_id
+    return to_b
+
+
+def _ids_of_pieces(side: Splitter) -> dict[str, int]:
+    """Piece to id; of two ids with one piece, the last."""
+    return {piece: number for number, piece in enumerate(side.pieces) if piece is not None}
+
+
+def _compare_words(a: Splitter, b: Splitter, words: Counter[str], change: Change) -> None:
+    """Add up the changes in all words of a text."""
+    change.words = words.total()
+    change.characters = sum(count * len(word) for word, count in words.items())
+    every = list(words)
+    # changed words, with both splits
+    changed: Counter[tuple[str, tuple[str, ...], tuple[str, ...]]] = Counter()
+    for start in range(0, len(every), WORDS_AT_ONCE):
+        part = every[start : start + WORDS_AT_ONCE]
+        for word, one, other in zip(part, a.split(part), b.split(part), strict=True):
+            if one == other:
+                continue
+            count, parts = words[word], changed_parts(one, other)
+            change.words_changed += count
+            change.distinct_changed += 1
+            inside = sum(len(surface(piece)) for piece, _ in parts)
+            change.characters_changed += count * min(len(word), inside)
+            if len(word) <= LONG_WORD:
+                changed[word, one, other] += count
+                continue
+            for part_a, part_b in parts:
+                changed[surface(part_a), part_a, part_b] += count
+    most = sorted(changed.items(), key=lambda item: (-item[1], item[0][0], item[0][1]))[:KEPT_WORDS]
+    change.changed = [WordChange(word, count, *splits) for (word, *splits), count in most]
+
+
+def surface(split: Sequence[str]) -> str:
+    """The text of pieces, in brackets or not.
+
+    >>> surface(("▁", "⟨%⟩", "⟨"))
+    '▁%⟨'
+    """
+    text = "".join(split)
+    if "⟨" not in text:
+        return text
+    return "".join(piece[1:-1] if is_bracketed(piece) else piece for piece in split)
+
+
+def changed_parts(
+    one: Sequence[str], other: Sequence[str]
+) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """The differences of two splits of a text: the shortest parts between borders that
+    both have.
+
+    Where the texts differ (other normalisation), the whole is one part.
+
+    >>> changed_parts(["ab", "c", "d"], ["a", "bc", "d"])
+    [(('ab', 'c'), ('a', 'bc'))]
+    """
+    if surface(one) != surface(other):
+        return [(tuple(one), tuple(other))]
+    parts = []
+    # of each side: first piece of the part, pieces taken, characters
+    starts, at, done = [0, 0], [0, 0], [0, 0]
+    while at[0] < len(one):
+        done[0] += len(surface((one[at[0]],)))
+        at[0] += 1
+        while at[1] < len(other) and done[1] < done[0]:
+            done[1] += len(surface((other[at[1]],)))
+            at[1] += 1
+        if done[0] == done[1]:
+            both = tuple(one[starts[0] : at[0]]), tuple(other[starts[1] : at[1]])
+            if both[0] != both[1]:
+                parts.append(both)
+            starts = list(at)
+    return parts
+
+
+def compare_ids(
+    a: Splitter, b: Splitter, counts_a: NDArray[np.int64], counts_b: NDArray[np.int64]
+) -> list[PieceChange]:
+    """Every piece whose id is not the same in both, the most used first, then by piece.
+
+    `counts` int64 [V]: counts of each id in the text. Pieces are compared in the common
+    notation; of two ids with one notation (a byte and a character), the last counts.
+    """
+    ids_a, ids_b = _ids_of_pieces(a), _ids_of_pieces(b)
+    changes = []
+    for piece in {**ids_a, **ids_b}:
+        one, other = ids_a.get(piece), ids_b.get(piece)
+        if one != other:
+            uses_a = 0 if one is None else int(counts_a[one])
+            uses_b = 0 if other is None else int(counts_b[other])
+            status = MOVED
+            if one is None:
+                status = ONLY_B
+            elif other is None:
+                status = ONLY_A
+            changes.append(PieceChange(piece, status, one, other, uses_a, uses_b))
+    return sorted(changes, key=lambda change: (-max(change.uses_a, change.uses_b), change.piece))
+
+
+def share(count: float, whole: float) -> float | None:
+    """The part that `count` is of a whole; None where that is nothing."""
+    return count / whole if whole else None
