@@ -19,8 +19,8 @@ import yaml
 
 from vocap.config import load, read_files
 from vocap.files.io import write_text
-from vocap.plan.forecast import Costs, make_forecast, measure, read_costs
-from vocap.plan.jobs import read_jobs
+from vocap.forecast.costs import Costs, make_forecast, measure, read_costs
+from vocap.forecast.jobs import read_jobs
 
 ROUNDS, PRIOR = 20, 1e-3  # of the weights; pull of the older coefficients
 FLOOR = 0.05  # of the mean: a smaller forecast counts as if it were that much

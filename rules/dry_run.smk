@@ -9,7 +9,7 @@ from collections import Counter
 from snakemake.logging import logger
 from snakemake_interface_logger_plugins.common import LogEvent
 
-VARIABLE = "VOCAP_JOBS"  # names the file for `vocap plan` (vocap.plan.jobs)
+VARIABLE = "VOCAP_JOBS"  # names the file for `vocap plan` (vocap.forecast.jobs)
 SHOWN_JOBS = 100  # of a dry run; with -p all
 
 
@@ -22,7 +22,7 @@ def limit_jobs(record, seen=Counter()):
 
 
 def write_jobs(path):
-    """One line of JSON for each job that has a benchmark: the fields of `vocap.plan.jobs.Job`."""
+    """One line of JSON for each job that has a benchmark: the fields of `vocap.forecast.jobs.Job`."""
     names = {}
     for job in workflow.dag.jobs:
         if job.benchmark:

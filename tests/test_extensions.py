@@ -36,7 +36,7 @@ def beside():
 
 def test_a_source_from_outside_is_planned_and_sampled(beside, tmp_path):
     from vocap.corpora.commands import sample
-    from vocap.plan.texts import estimate_texts
+    from vocap.forecast.texts import estimate_texts
 
     (tmp_path / "deu.txt").write_text(
         "".join(f"Zeile {number} von vielen\n" for number in range(200))
@@ -89,7 +89,7 @@ def configuration(**sections) -> Settings:
 
 def test_a_loss_from_outside_trains_a_model(first_words, tmp_path):
     from tests.pretraining.factories import LENGTH, RECIPE, make_blocks, make_tokenizer
-    from vocap.plan.jobs import candidates
+    from vocap.forecast.jobs import candidates
     from vocap.pretraining.settings import Recipe
     from vocap.pretraining.training import Folders, train
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from plan_costs import as_yaml
 
 from vocap.files.io import write_text
-from vocap.plan.forecast import read_costs, weigh
-from vocap.plan.jobs import PFLOP, training_features
+from vocap.forecast.costs import read_costs, weigh
+from vocap.forecast.jobs import PFLOP, training_features
 from vocap.pretraining.settings import Recipe, encoder_operations
 
 from .sizes import Sizes

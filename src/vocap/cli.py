@@ -16,7 +16,7 @@ from vocap.errors import VocapError, explain, missing_extra, system_error
 GROUPS = {
     "Commands": {
         "init": "vocap.init.commands:init",
-        "plan": "vocap.plan.commands:plan",
+        "plan": "vocap.forecast.commands:plan",
         "ladder": "vocap.vocabularies.commands:ladder",
         "alp": "vocap.vocabularies.commands:alp",
         "allocate": "vocap.allocation.commands:allocate",

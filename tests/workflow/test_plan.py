@@ -15,8 +15,8 @@ import yaml
 from tests.commands import vocap
 from tests.tokenizers.scripts import model
 from tests.workflow.conftest import ROOT, parse_counts
-from vocap.plan.forecast import LOCAL_CORES, read_costs
-from vocap.plan.jobs import FEATURES, PRICED_AS, read_jobs
+from vocap.forecast.costs import LOCAL_CORES, read_costs
+from vocap.forecast.jobs import FEATURES, PRICED_AS, read_jobs
 
 
 def plan(folder, *arguments, status=0) -> subprocess.CompletedProcess:

@@ -19,8 +19,8 @@ from vocap.config import Settings
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import read_tsv, read_yaml
 from vocap.finetuning.settings import make_grid
-from vocap.plan.jobs import Inputs, Job, longest_chain, with_features
-from vocap.plan.texts import Text, estimate_pretraining_texts, estimate_texts
+from vocap.forecast.jobs import Inputs, Job, longest_chain, with_features
+from vocap.forecast.texts import Text, estimate_pretraining_texts, estimate_texts
 
 LOCAL_CORES = 2  # as in slurm/config.yaml
 STAGES = (
@@ -63,11 +63,11 @@ def read_costs(path: str | Path | None = None) -> Costs:
     file of other keys.
     """
     if path is None:
-        path = Path(str(resources.files("vocap.plan"))) / "costs.yaml"
+        path = Path(str(resources.files("vocap.forecast"))) / "costs.yaml"
     costs = read_yaml(path)
     if not isinstance(costs, dict) or costs.keys() != KEYS:
         raise UsageError(
-            f"{path}: no table of coefficients; write it as src/vocap/plan/costs.yaml is"
+            f"{path}: no table of coefficients; write it as src/vocap/forecast/costs.yaml is"
         )
     return costs
 

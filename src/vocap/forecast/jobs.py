@@ -32,7 +32,7 @@ from vocap.finetuning.tasks import (
     first_task,
     predicted_sets,
 )
-from vocap.plan.texts import MB, Text
+from vocap.forecast.texts import MB, Text
 from vocap.pretraining.settings import Recipe, count_parameters, encoder_operations, estimate_memory
 from vocap.tokenizers.evaluate import lines_of_each
 from vocap.tokenizers.settings import File, Joint
@@ -194,7 +194,7 @@ def with_features(job: Job, inputs: Inputs, gpus: Mapping[str, int]) -> Job:
     """
     if job.rule not in FEATURES:
         raise UsageError(
-            f"vocap plan has no features of the rule {job.rule!r}; add them to vocap.plan.jobs"
+            f"vocap plan has no features of the rule {job.rule!r}; add them to vocap.forecast.jobs"
         )
     job = replace(job, features=FEATURES[job.rule](job, inputs), priced_as=PRICED_AS[job.rule])
     return replace(job, threads=1, gpus=gpus.get(job.rule, 1)) if job.features.get("gpu") else job

@@ -13,9 +13,9 @@ import click
 from vocap.config import load, read_files
 from vocap.errors import duration, listed
 from vocap.files.io import aligned, read_yaml
-from vocap.plan import forecast
-from vocap.plan.jobs import read_jobs
-from vocap.plan.texts import check_files, check_totals, estimate_texts, warn_of_lines
+from vocap.forecast import costs as forecast
+from vocap.forecast.jobs import read_jobs
+from vocap.forecast.texts import check_files, check_totals, estimate_texts, warn_of_lines
 
 SOURCES, DEFAULT = Path("config/sources.yaml"), Path("config/config.yaml")  # as in the Snakefile
 PROFILE = "slurm/config.yaml"

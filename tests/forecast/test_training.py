@@ -12,9 +12,9 @@ import yaml
 from benchmarks.plan_costs import as_yaml, fit
 from vocap.config import Settings
 from vocap.errors import UsageError
+from vocap.forecast.costs import Cost, Forecast, cost_of, read_costs, schedule_jobs, total
+from vocap.forecast.jobs import Job, candidates, operations, training_features
 from vocap.languages import default_table
-from vocap.plan.forecast import Cost, Forecast, cost_of, read_costs, schedule_jobs, total
-from vocap.plan.jobs import Job, candidates, operations, training_features
 from vocap.pretraining.loss_kinds import Full, Knn
 from vocap.pretraining.settings import Model, Shape, encoder_operations
 
@@ -124,8 +124,8 @@ def test_candidates_are_near_the_papers_table(k, words):
 
 
 def test_models_are_priced_by_their_jobs():
-    from vocap.plan.forecast import make_forecast, read_costs
-    from vocap.plan.jobs import Job
+    from vocap.forecast.costs import make_forecast, read_costs
+    from vocap.forecast.jobs import Job
 
     config = {
         "languages": ["de", "ru"],
