@@ -20,7 +20,7 @@ from vocap.tables.sampling_probabilities import Weights, load_weights
 from vocap.text_files.text import Texts, language_text
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT, IdLayout
 from vocap.tokenizers.fitting import fit
-from vocap.tokenizers.trained import UnigramTokenizer, check_unigram_text
+from vocap.tokenizers.trained import TrainedUnigram, check_unigram_text
 from vocap.unigram.text_settings import COVERAGE, XLM_R, TextSettings
 from vocap.unigram.training_text import count_characters
 
@@ -44,7 +44,7 @@ def train_pieces(  # noqa: PLR0913  # settings of two stages, each by its name
     threads: int = 1,
     settings: TextSettings = XLM_R,
     layout: IdLayout = XLM_R_LAYOUT,
-) -> UnigramTokenizer:
+) -> TrainedUnigram:
     """Train a tokenizer on the pieces that one descent over all languages keeps.
 
     The descent maximises Equation 2 over one set of pieces that all languages share. Of
@@ -72,7 +72,7 @@ def train_pieces(  # noqa: PLR0913  # settings of two stages, each by its name
 
     Returns
     -------
-    UnigramTokenizer
+    TrainedUnigram
 
     Raises
     ------

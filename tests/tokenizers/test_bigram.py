@@ -11,7 +11,7 @@ import pytest
 
 from tests.made_text import write_lines
 from vocap.errors import VocapError
-from vocap.tables.bits_per_byte import bits_per_byte, code_length
+from vocap.tables.bits_per_byte import bits_per_byte, with_unknown_bytes
 from vocap.tables.line_bits import paired_differences, read_lengths, write_lengths
 from vocap.tokenizers.bigram import train_bigram, training_sample
 
@@ -68,7 +68,7 @@ def test_code_lengths_are_those_of_the_definition(seed):
     for v in symbols:
         assert math.fsum(probability(v, w) for w in symbols) == pytest.approx(1, abs=1e-12)
     unknown = np.arange(len(test))
-    found = code_length(train_bigram(train, size).line_bits(test), unknown)
+    found = with_unknown_bytes(train_bigram(train, size).line_bits(test), unknown)
     assert found == pytest.approx(np.array(direct_bits(train, test, size)) + 8 * unknown, rel=1e-12)
 
 

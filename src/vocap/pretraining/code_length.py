@@ -23,7 +23,7 @@ from vocap.model_folder import REMEDY, WEIGHTS, is_causal, longest_input, read_c
 from vocap.pretraining.data import SpecialIds
 from vocap.pretraining.tokenizing import load_block_tokenizer
 from vocap.progress import Steps
-from vocap.tables.bits_per_byte import CODE_LENGTH, causal_bits, code_length
+from vocap.tables.bits_per_byte import CODE_LENGTH, causal_bits, with_unknown_bytes
 from vocap.tables.line_bits import write_lengths
 from vocap.text_files.records import read_blocks
 from vocap.tokenizer_files import EXPORTED
@@ -150,7 +150,7 @@ def code_lines(found: CausalModel, lines: Sequence[str]) -> tuple[np.ndarray, in
         np.int64,
     )
     bits = token_bits(found, [[special.start, *row, special.eos] for row in ids])
-    bits = code_length(bits, unknown)
+    bits = with_unknown_bytes(bits, unknown)
     size = np.array([len(line.encode()) for line in lines], float)
     return np.stack([bits, size]), sum(map(len, ids)) + len(ids), int(unknown.sum())
 

@@ -46,7 +46,7 @@ def causal_bits(nats: Floats, line: NDArray[np.int64], lines: int) -> Floats:
     return np.bincount(line, nats, lines) / math.log(2)
 
 
-def code_length(bits: Floats, unknown_bytes: NDArray[np.int64]) -> Floats:
+def with_unknown_bytes(bits: Floats, unknown_bytes: NDArray[np.int64]) -> Floats:
     """Bits of lines with those of the characters that `<unk>` stands for, [lines];
     `unknown_bytes`: their bytes in UTF-8.
     """

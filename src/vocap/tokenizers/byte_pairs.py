@@ -33,7 +33,7 @@ from vocap.text_files.text import Text, Texts
 from vocap.tokenizer_files import REGEX, SPLITS, UNITS
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT, IdLayout
 from vocap.tokenizers.sizes import points_below
-from vocap.tokenizers.trained import BpeTokenizer, as_totals, warn_if_short
+from vocap.tokenizers.trained import TrainedBpe, as_totals, warn_if_short
 from vocap.tokenizers.weighted_text import whole_text
 from vocap.unigram.text_settings import COVERAGE, XLM_R, TextSettings
 
@@ -70,7 +70,7 @@ class MergeOrder:
             raise UsageError(
                 "--parity and --fairness are two uses of parallel text; give one of them"
             )
-        if (self.parity or self.fairness) and not development:
+        if self.follows_text and not development:
             raise UsageError(
                 "--parity and --fairness follow parallel text; give --development PATTERN"
             )
@@ -78,6 +78,16 @@ class MergeOrder:
             raise UsageError(
                 "--fairness depends on T: give one --total, and run the command for each"
             )
+
+    @property
+    def kind(self) -> str:
+        """The kind of the tokenizer."""
+        return "parity-bpe" if self.parity else "bpe"
+
+    @property
+    def follows_text(self) -> bool:
+        """Whether it depends on parallel text."""
+        return self.parity or self.fairness > 0
 
     def facts(self) -> dict[str, Any]:
         """Its entries in a description."""
@@ -112,7 +122,7 @@ def train_bpe(  # noqa: PLR0913  # options of the command
     settings: TextSettings = XLM_R,
     layout: IdLayout = XLM_R_LAYOUT,
     curve: str | Path | None = None,
-) -> BpeTokenizer | dict[int, BpeTokenizer]:
+) -> TrainedBpe | dict[int, TrainedBpe]:
     """Train byte-pair encoding on the text of all languages, every T at once.
 
     Pairs are counted over the words of all training lines, each line as often as its
@@ -159,7 +169,7 @@ def train_bpe(  # noqa: PLR0913  # options of the command
 
     Returns
     -------
-    BpeTokenizer or dict
+    TrainedBpe or dict
         Of several totals by total.
 
     Raises
@@ -180,14 +190,10 @@ def train_bpe(  # noqa: PLR0913  # options of the command
     text = whole_text(corpora, weights, alpha, per)
     codes = [part.language for part in text.parts]
     parallel = {}
-    if development is not None and (parity or fairness):
+    if development is not None and order.follows_text:
         parallel = read_development(development, codes)
-    languages = count_languages(
-        {part.language: part.blocks for part in text.parts},
-        [part.weight for part in text.parts],
-        how,
-        parallel,
-    )
+    blocks = {part.language: part.blocks for part in text.parts}
+    languages = count_languages(blocks, [part.weight for part in text.parts], how, parallel)
     alphabet = common_alphabet(languages, how.unit, coverage, how.settings.required_chars)
     merges, weighed = choose_merges(languages, alphabet, rows, totals, order)
     if curve:
@@ -196,12 +202,7 @@ def train_bpe(  # noqa: PLR0913  # options of the command
     if how.unit == "characters":
         facts["coverage"] = coverage
     facts |= order.facts() | how.settings.changed()
-    description = {
-        "kind": "parity-bpe" if parity else "bpe",
-        "settings": facts,
-        "text": text.facts,
-        **weighed,
-    }
+    description = {"kind": order.kind, "settings": facts, "text": text.facts, **weighed}
     made = {}
     for asked in sorted(set(totals)):
         kept = merges_for(merges, rows.tokens(asked, alphabet), len(alphabet.names))
@@ -288,11 +289,11 @@ def as_bpe_tokenizer(
     rows: Rows,
     description: Mapping[str, Any],
     total: int,
-) -> BpeTokenizer:
+) -> TrainedBpe:
     """The tokenizer of merges (int32 [M, 3]) with its tables (`describe_merges`)."""
     built = build(alphabet, merges, rows)
     table, facts = describe_merges(built, alphabet, merges, rows, description, total)
-    return BpeTokenizer(facts, table, built, rows.layout)
+    return TrainedBpe(facts, table, built, rows.layout)
 
 
 def _measure_heldout(

@@ -23,7 +23,7 @@ from vocap.tokenizer_files.encoders import Encoder, Splitter, load_encoders
 from vocap.tokenizer_files.loading import AnyTokenizer, open_encoder
 from vocap.tokenizers import bigram, evaluation
 from vocap.tokenizers.gates import check_gates
-from vocap.tokenizers.trained import TrainedTokenizer
+from vocap.tokenizers.trained import TrainedTokenizer, TrainedUnigram
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -260,8 +260,8 @@ def _encoders(
     found = load_encoders(paths, split)
     for name, one in named.items():
         if isinstance(one, TrainedTokenizer):
-            found[name] = one.encoder
-        elif name not in paths:
+            one = one.model if isinstance(one, TrainedUnigram) else one.tokenizer
+        if name not in paths:
             found[name] = open_encoder(one)
     return {name: found[name] for name in named}
 

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from vocap.tables.bits_per_byte import Floats, bits_per_byte, code_length
+from vocap.tables.bits_per_byte import Floats, bits_per_byte, with_unknown_bytes
 from vocap.text_files.named_texts import is_gap
 from vocap.text_files.text import Text, text_blocks
 from vocap.tokenizer_files.encoders import (
@@ -194,7 +194,7 @@ class Coder:
         found = np.concatenate(self._blocks, axis=1)
         if self.model is None:
             found[0] = fold_bits(self._ids, self.encoder.size) if self.folds else math.nan
-        found[0] = code_length(found[0], found[3])
+        found[0] = with_unknown_bytes(found[0], found[3])
         return found
 
 

@@ -21,7 +21,7 @@ from vocap.tokenizer_files import SPECIALS
 from vocap.tokenizer_files import layout as layouts
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT, IdLayout
 from vocap.tokenizer_files.model_file import read_model
-from vocap.tokenizers.trained import UnigramTokenizer, check_unigram_text
+from vocap.tokenizers.trained import TrainedUnigram, check_unigram_text
 from vocap.unigram.text_settings import XLM_R, TextSettings
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def fit(
     alpha: float = 0.7,
     settings: TextSettings = XLM_R,
     layout: IdLayout = XLM_R_LAYOUT,
-) -> UnigramTokenizer:
+) -> TrainedUnigram:
     """Score the pieces of an allocation: the VOCAP tokenizer.
 
     Parameters
@@ -71,7 +71,7 @@ def fit(
 
     Returns
     -------
-    UnigramTokenizer
+    TrainedUnigram
         Exactly T ids.
 
     Raises
@@ -248,7 +248,7 @@ def fit_pieces(
     free: int = 0,
     layout: IdLayout = XLM_R_LAYOUT,
     trained: "TrainerSpec | None" = None,
-) -> UnigramTokenizer:
+) -> TrainedUnigram:
     """A model of T = pieces + the layout's rows + `free` ids.
 
     `owners`: the allocated pieces, each with its languages; the model has exactly
@@ -308,7 +308,7 @@ def fit_pieces(
         dropped=len(dropped),
         characters_added=len(added),
     )
-    return UnigramTokenizer(description, rows, proto)
+    return TrainedUnigram(description, rows, proto)
 
 
 def _excess(pieces: Sequence[str], settings: TextSettings, free: int) -> int:

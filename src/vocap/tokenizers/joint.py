@@ -25,7 +25,7 @@ from vocap.tokenizer_files.layout import build_model, read_contents
 from vocap.tokenizer_files.model_file import build_processor
 from vocap.tokenizers.sizes import heldout_texts, measure_size, points_below
 from vocap.tokenizers.trained import (
-    UnigramTokenizer,
+    TrainedUnigram,
     as_totals,
     as_trained,
     check_unigram_text,
@@ -59,7 +59,7 @@ def train_joint(  # noqa: PLR0913  # options of the command
     layout: IdLayout = XLM_R_LAYOUT,
     curve: str | Path | None = None,
     heldout: Texts | None = None,
-) -> UnigramTokenizer | dict[int, UnigramTokenizer]:
+) -> TrainedUnigram | dict[int, TrainedUnigram]:
     """Train a unigram model on the text of all languages: the JOINT tokenizer.
 
     Dead pieces are reported in the description, not repaired. Where the text does not
@@ -99,7 +99,7 @@ def train_joint(  # noqa: PLR0913  # options of the command
 
     Returns
     -------
-    UnigramTokenizer or dict
+    TrainedUnigram or dict
         Of several totals by total.
 
     Raises
@@ -132,7 +132,7 @@ def train_joint(  # noqa: PLR0913  # options of the command
         required = sorted({*shared, *settings.required_chars})
     further = points_below(max(totals)) if curve else ()
     texts = {} if heldout is None else heldout_texts(heldout)
-    made: dict[int, UnigramTokenizer] = {}
+    made: dict[int, TrainedUnigram] = {}
     measured: dict[int, list[Measured]] = {}
     for asked, proto, types in descend_joint(
         text, totals, coverage, threads, required, settings, layout, further

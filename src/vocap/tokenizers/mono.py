@@ -7,12 +7,12 @@ from vocap.tables.curve import count_lines
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT, IdLayout
 from vocap.tokenizer_files.layout import relayout
 from vocap.tokenizer_files.model_file import read_model
-from vocap.tokenizers.trained import UnigramTokenizer, as_trained
+from vocap.tokenizers.trained import TrainedUnigram, as_trained
 
 
 def lay_out_mono(
     model: str | Path, language: str, layout: IdLayout = XLM_R_LAYOUT
-) -> UnigramTokenizer:
+) -> TrainedUnigram:
     """The tokenizer of a SentencePiece unigram model of one language, in XLM-R's layout
     two ids larger. Raises VocapError for a model that is not there, or of another type.
     """

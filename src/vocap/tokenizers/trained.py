@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from vocap.errors import UsageError, log
 from vocap.files.io import write_json, write_tsv
-from vocap.tokenizer_files.encoders import Encoder, SentencePieceEncoder, parse_encoder
 from vocap.tokenizer_files.id_layout import IdLayout
 from vocap.tokenizer_files.layout import (
     PIECE_COLUMNS,
@@ -17,7 +16,6 @@ from vocap.tokenizer_files.layout import (
     serialize,
     write_tokenizer,
 )
-from vocap.tokenizer_files.model_file import build_processor
 from vocap.tokenizers.settings import check_symbols
 from vocap.unigram.text_settings import TextSettings
 
@@ -69,11 +67,6 @@ class TrainedTokenizer(ABC):
     def tokenizer(self) -> "Tokenizer":
         """The tokenizer of the library `tokenizers`: the ids of the exported one."""
 
-    @property
-    @abstractmethod
-    def encoder(self) -> Encoder:
-        """The encoder of its file, for what measures text."""
-
     @abstractmethod
     def write(self, folder: str | Path) -> None:
         """Write its file, pieces.tsv and, last, description.json, each whole or not at
@@ -82,7 +75,7 @@ class TrainedTokenizer(ABC):
 
 
 @dataclass(frozen=True)
-class UnigramTokenizer(TrainedTokenizer):
+class TrainedUnigram(TrainedTokenizer):
     """A unigram model; `proto`: its `ModelProto`."""
 
     proto: "ModelProto"
@@ -97,16 +90,12 @@ class UnigramTokenizer(TrainedTokenizer):
 
         return build_tokenizer(self.proto)
 
-    @property
-    def encoder(self) -> Encoder:
-        return SentencePieceEncoder(build_processor(self.proto, "the tokenizer"))
-
     def write(self, folder: str | Path) -> None:
         write_tokenizer(folder, self.proto, self.rows, self.description)
 
 
 @dataclass(frozen=True)
-class BpeTokenizer(TrainedTokenizer):
+class TrainedBpe(TrainedTokenizer):
     """Byte-pair encoding; `built`: its tokenizer, `layout`: that of its ids."""
 
     built: "Tokenizer"
@@ -119,10 +108,6 @@ class BpeTokenizer(TrainedTokenizer):
     @property
     def tokenizer(self) -> "Tokenizer":
         return self.built
-
-    @property
-    def encoder(self) -> Encoder:
-        return parse_encoder(self.model, "the tokenizer")
 
     def write(self, folder: str | Path) -> None:
         from vocap.bpe.model_file import write_definition
@@ -140,7 +125,7 @@ def as_trained(
     settings: Mapping[str, Any],
     owners: Mapping[str, Sequence[str]] | None = None,
     **more: Any,
-) -> UnigramTokenizer:
+) -> TrainedUnigram:
     """A model with its scores as they are: dead pieces are reported, not repaired.
 
     `owners`: piece to languages; `more`: further entries of the description.
@@ -149,7 +134,7 @@ def as_trained(
     status = dict.fromkeys(dead, "dead")
     scores = "as SentencePiece trained them"
     rows, description = describe(kind, proto, settings, scores, owners or {}, status, dead, **more)
-    return UnigramTokenizer(description, rows, proto)
+    return TrainedUnigram(description, rows, proto)
 
 
 def check_unigram_text(settings: TextSettings, layout: IdLayout) -> None:
