@@ -68,7 +68,7 @@ def refit(costs: Costs, pairs: list) -> None:
         found = [(job.features, cost) for job, cost in pairs if job.priced_as == name]
         for part in ("cpu_s", "memory_mb") if found else ():
             old = rule.get(part, {})
-            values = [getattr(cost, part) for _, cost in found]
+            values = [cost[part] for _, cost in found]
             rows = [
                 [1.0 if name == "job" else row.get(name, 0.0) for name in old] for row, _ in found
             ]
@@ -102,7 +102,7 @@ if __name__ == "__main__":
         with chdir(folder):
             expected = forecast_run(configfiles)
             found = read_benchmarks(expected.jobs, Path(expected.settings.logs))
-        pairs += [(job, found[job.name]) for job in expected.jobs if job.name in found]
+        pairs += [(job, found.loc[job.name]) for job in expected.jobs if job.name in found.index]
         costs["fitted_on"].append(f"{len(found)} jobs")
     refit(costs, pairs)
     write_text(options.output, as_yaml(costs))

@@ -13,7 +13,7 @@ from vocap.config import compared_pairs, load
 from vocap.corpora.settings import development_text, evaluation_text, resolve_all
 from vocap.correlation.study import plan_study, unreached
 from vocap.errors import VocapError, explain
-from vocap.finetuning.settings import input_length, make_grid, settings_of_runs
+from vocap.finetuning.settings import input_length, make_grid, settings_of
 from vocap.finetuning.published import ARCHIVES, collection_of
 from vocap.finetuning.tasks import TASKS, TRAININGS
 from vocap.languages import read_languages

@@ -41,7 +41,7 @@ def test_the_page_shows_what_it_gives_and_writes_nothing(tmp_path, monkeypatch, 
     monkeypatch.chdir(tmp_path)
     names: dict = {}
     blocks = BLOCK.findall(PAGE)
-    assert sum(bool(output) for _, output in blocks) == 9
+    assert sum(bool(output) for _, output in blocks) == 10
     for code, output in blocks:
         value = run_block(code, names)
         if output:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from vocap.config import load, read_files
-from vocap.finetuning.settings import settings_of_runs
+from vocap.finetuning.settings import settings_of
 from vocap.unigram.text_settings import XLM_R
 
 ROOT = Path(__file__).parents[1]
@@ -235,7 +235,7 @@ def test_fine_tuning_is_that_of_appendix_c(paper):
         expected = {**values(TUNING), **dict(zip(TRAINING_KEYS, row, strict=True))}
         assert own.recipes[training].model_dump() == expected, training
     assert set(own.recipes) == set(TRAININGS)
-    runs = {name: len(settings_of_runs(own.recipes[name], own.seeds)) for name in TRAININGS}
+    runs = {name: len(settings_of(own.recipes[name], own.seeds)) for name in TRAININGS}
     assert sum(runs.values()) == 70 and runs["tydiqa"] == 20
 
 

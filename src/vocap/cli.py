@@ -68,7 +68,7 @@ GROUPS = {
     "Rules of the workflow, correlation study": {"correlate": "vocap.correlation.study:correlate"},
 }
 VERBS = {verb: place for group in GROUPS.values() for verb, place in group.items()}
-LONGEST = max(map(len, VERBS))  # one column for all groups
+LONGEST_VERB = max(map(len, VERBS))  # one column for all groups
 
 
 def summary(verb: str) -> str:
@@ -99,7 +99,7 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for title, verbs in GROUPS.items():
             with formatter.section(title):
-                formatter.write_dl([(verb.ljust(LONGEST), summary(verb)) for verb in verbs])
+                formatter.write_dl([(verb.ljust(LONGEST_VERB), summary(verb)) for verb in verbs])
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         return load_command(name) if name in VERBS else None
@@ -130,24 +130,6 @@ def vocap() -> None:
     """
 
 
-def _training_lacks_memory(error: Exception) -> bool:
-    """Whether torch, if loaded, ran out of memory; running out of CPU memory raises no
-    dedicated exception.
-    """
-    torch = sys.modules.get("torch")
-    return (
-        torch is not None
-        and isinstance(error, RuntimeError)
-        and (
-            isinstance(error, torch.OutOfMemoryError)
-            or any(
-                words in str(error)
-                for words in ("DefaultCPUAllocator", "CUDA error: out of memory")
-            )
-        )
-    )
-
-
 def run(words: Sequence[str] | None = None) -> int:
     """Run the command line, or these words, and return the exit status; a user's error
     becomes one line.
@@ -170,44 +152,49 @@ def _explained(error: Exception) -> int:
     """Print a user's error in one line and return its exit status; raise any other
     error.
     """
-    try:
+    if isinstance(error, click.exceptions.Exit):
+        return error.exit_code
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        error.show()
+        return error.exit_code
+    message = _message(error)
+    if message is None:
         raise error
-    # a wrong call, and what is not installed
-    except click.exceptions.Exit as stop:
-        return stop.exit_code
-    except click.exceptions.NoArgsIsHelpError as call:
-        call.show()
-        return call.exit_code
-    except click.ClickException as call:
-        context = getattr(call, "ctx", None)
-        see = f" (see: {context.command_path} --help)" if context else ""
-        message = f"{call.format_message()}{see}"
-        status = call.exit_code
-    except ModuleNotFoundError as absent:
-        if not (install := missing_extra(absent.name or "")):
-            raise
-        message = f"{absent.name} is not installed; {install}"
-        status = 2
-    # input, and the limits of the machine
-    except VocapError as refused:
-        message, status = str(refused), refused.exit_code
-    except MemoryError:
-        what = f": {error}" if str(error) else ""
-        message = f"out of memory{what}; ask for less, or take a larger machine"
-        status = 1
-    except Exception:
-        if system := system_error(error):
-            click.echo(f"vocap: error: {explain(system)}", err=True)
-            return 1
-        if not _training_lacks_memory(error):
-            raise
-        message = (
-            f"out of memory ({str(error).strip().splitlines()[0][:300]}); run again where there "
-            "is more, to go on "
-            "from the last checkpoint, or start anew with a smaller micro_batch, chunk or group "
-            "(pre-training) or "
-            "batch (fine-tuning)"
-        )
-        status = 1
     click.echo(f"vocap: error: {message}", err=True)
-    return status
+    return 2 if isinstance(error, ModuleNotFoundError) else getattr(error, "exit_code", 1)
+
+
+def _message(error: Exception) -> str | None:
+    """The line of a user's error; None for any other error."""
+    if isinstance(error, click.ClickException):
+        context = getattr(error, "ctx", None)
+        see = f" (see: {context.command_path} --help)" if context else ""
+        return f"{error.format_message()}{see}"
+    if isinstance(error, ModuleNotFoundError):
+        install = missing_extra(error.name or "")
+        return f"{error.name} is not installed; {install}" if install else None
+    if isinstance(error, VocapError):
+        return str(error)
+    if isinstance(error, MemoryError):
+        what = f": {error}" if str(error) else ""
+        return f"out of memory{what}; ask for less, or take a larger machine"
+    if system := system_error(error):
+        return explain(system)
+    if _training_lacks_memory(error):
+        return (
+            f"out of memory ({str(error).strip().splitlines()[0][:300]}); run again where there "
+            "is more, to go on from the last checkpoint, or start anew with a smaller "
+            "micro_batch, chunk or group (pre-training) or batch (fine-tuning)"
+        )
+    return None
+
+
+def _training_lacks_memory(error: Exception) -> bool:
+    """Whether torch, if loaded, ran out of memory; running out of CPU memory raises no
+    dedicated exception.
+    """
+    torch = sys.modules.get("torch")
+    if torch is None or not isinstance(error, RuntimeError):
+        return False
+    said = ("DefaultCPUAllocator", "CUDA error: out of memory")
+    return isinstance(error, torch.OutOfMemoryError) or any(words in str(error) for words in said)

@@ -10,6 +10,7 @@ import unicodedata
 import pytest
 from sentencepiece import SentencePieceProcessor, sentencepiece_model_pb2
 
+import vocap.adapt.extend
 from tests.commands import run
 from tests.made_text import write_lines
 from tests.tokenizers.factories import byte_tokenizer, make_lines
@@ -157,6 +158,24 @@ def test_every_new_piece_can_be_used(extended):
     alone = SentencePieceProcessor(model_proto=bare.SerializeToString())
     for row in rows(extended / "additions.tsv"):
         assert alone.encode(row["piece"]) == [int(row["id"])]
+
+
+def test_the_function_gives_what_the_command_writes(root, extended):
+    """Of sentences that can be read once; nothing is written without a folder."""
+    texts = [iter(lines_of(root, NEW, part)) for part in ("train", "heldout")]
+    found = vocap.adapt.extend.extend(
+        root / "tokenizers/old", NEW, 80, text=texts[0], heldout=texts[1]
+    )
+    added = [row["piece"] for row in rows(extended / "additions.tsv")]
+    assert [piece for piece, *_ in found.additions] == added
+    written = json.loads((extended / "description.json").read_text("utf-8"))
+    for part, (before, after) in found.effects.items():
+        assert written["language_alp"][part] == {"before": before.alp, "after": after.alp}
+    assert set(found.checks) == {
+        ("en", "heldout"),
+        ("ka", "heldout"),
+        *((NEW, part) for part in found.effects),
+    }
 
 
 def test_comparison_counts_changes(root, extended):

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from sentencepiece import SentencePieceProcessor
 from transformers import AutoTokenizer
 
+import vocap.adapt.trim
 from tests.commands import run
 from tests.made_text import write_lines
 from tests.tokenizers.factories import make_lines, trained_normalizer
@@ -103,6 +104,27 @@ def test_every_line_is_segmented_as_before(root, tmp_path):
     assert after.id_to_piece(after.get_piece_size() - 1) == "<mask>"
     assert not any(after.id_to_piece(n) in "的一是不了" for n in range(after.get_piece_size()))
     assert after.encode("a<date>b", out_type=str).count("<date>") == 1
+
+
+def test_the_function_gives_what_the_command_writes(root, tmp_path):
+    """Of sentences that can be read once; nothing is written without a folder."""
+    one = root / "tokenizers/all"
+    files = {code: root / "corpora" / code / "train.txt" for code in ("en", "ka")}
+    named = [f"--text={code}={path}" for code, path in files.items()]
+    run(trim, one, *named, "--min-count=5", "-o", tmp_path / "out")
+    sentences = {code: iter(path.read_text("utf-8").splitlines()) for code, path in files.items()}
+    found = vocap.adapt.trim.trim(one, text=sentences, min_count=5)
+    rows = [
+        (int(row["old"]) if row["old"] else None, int(row["new"]), row["piece"], row["reason"])
+        for row in read_tsv(tmp_path / "out/ids.tsv")
+    ]
+    assert found.ids == rows
+    line = lines_of(root, "en", "train")[0]
+    wanted = processor(tmp_path / "out/sentencepiece.model").encode(line)
+    assert found.tokenizer.encoder.encode_batch([line]) == [wanted]
+    found.write(tmp_path / "same" / "out")
+    for name in ("sentencepiece.model", "comparison.tsv", "description.json"):
+        assert (tmp_path / "same/out" / name).read_bytes() == (tmp_path / "out" / name).read_bytes()
 
 
 def test_comparison_counts_lines_that_need_held_out_text(root, tmp_path):

@@ -5,11 +5,12 @@ jobs, and their fit.
 import numpy as np
 import pytest
 import yaml
+from pandas import DataFrame
 
 from benchmarks.plan_costs import as_yaml, fit
 from vocap.config import Settings
 from vocap.errors import UsageError
-from vocap.forecast.costs import Cost, cost_of, reach_of, read_costs, total_cost
+from vocap.forecast.costs import PARTS, cost_of, reach_of, read_costs, sum_costs
 from vocap.forecast.jobs import PlannedJob, candidate_words, operations, training_features
 from vocap.forecast.run import add_features, processor_seconds
 from vocap.forecast.texts import estimate_texts
@@ -139,8 +140,8 @@ def test_models_are_priced_by_their_jobs():
     settings, costs = Settings.model_validate(config), read_costs()
     texts = estimate_texts(settings)
     tokenize, pretrain = add_features(settings, jobs, texts, reach_of(texts, costs), gpu=True)
-    assert cost_of(pretrain, costs).gpu_s > 3600
-    assert cost_of(tokenize, costs).gpu_s == 0
+    assert cost_of(pretrain, costs)["gpu_s"] > 3600
+    assert cost_of(tokenize, costs)["gpu_s"] == 0
 
 
 MODEL = {
@@ -160,11 +161,13 @@ MODEL = {
 
 def test_cost_of_a_job_is_the_sum_of_its_terms():
     read = cost_of(PlannedJob("read", "a/read", {"mb": 10, "unused": 1e9}), MODEL)
-    assert read == Cost(cpu_s=21, gpu_s=0, memory_mb=80, disk_mb=0)
+    assert read == dict(zip(PARTS, (21, 0, 80, 0), strict=True))
     train = cost_of(PlannedJob("train", "a/train", {"mb": 10}), MODEL)
-    assert train == Cost(cpu_s=80, gpu_s=10, memory_mb=0, disk_mb=7)
-    assert total_cost([read, train]) == Cost(cpu_s=101, gpu_s=10, memory_mb=80, disk_mb=7)
-    assert total_cost([]) == Cost()
+    assert train == dict(zip(PARTS, (80, 10, 0, 7), strict=True))
+    table = DataFrame([train, read]).assign(stage=["b", "a"], all="all")
+    whole = {"jobs": 2, **dict(zip(PARTS, (101, 10, 80, 7), strict=True))}
+    assert sum_costs(table, "all") == {"all": whole}
+    assert sum_costs(table, "stage") == {"b": {"jobs": 1, **train}, "a": {"jobs": 1, **read}}
     with pytest.raises(UsageError, match="no rule 'sing'"):
         cost_of(PlannedJob("sing", "a/sing", {}), MODEL)
 

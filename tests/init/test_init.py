@@ -12,7 +12,7 @@ import yaml
 
 from tests.commands import vocap
 from tests.workflow.conftest import ROOT, Workflow, make_text, parse_counts
-from vocap.init.language_files import Lines, Names, by_language, find_files, group, is_uneven
+from vocap.init.language_files import Lines, Names, choose_formats, find_files, group, is_uneven
 from vocap.languages import read_languages
 
 
@@ -122,7 +122,7 @@ def test_a_folder_of_one_language_is_one_path(tmp_path):
             "".join(f"text {number} of {name}\n" for number in range(50)), "utf-8"
         )
     found, _ = find_files(tmp_path, read_languages())
-    paths = {next(iter(source.codes)): source.paths for source in group(by_language(found)[0])}
+    paths = {next(iter(source.codes)): source.paths for source in group(choose_formats(found)[0])}
     assert paths["hi"] == (f"{tmp_path}/{{lang}}",)
     # not the third file
     assert paths["de"] == (f"{tmp_path}/{{lang}}/a.txt", f"{tmp_path}/{{lang}}/b.txt")

@@ -10,9 +10,14 @@ from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vocap.errors import VocapError, listed, log
+from vocap.text_files.text import Text
 from vocap.tokenizer_files import encoders
+from vocap.tokenizer_files.export import About, find_settings, find_template
+
+FOLDERS = ("", "huggingface")  # of a tokenizer's settings, beside its file
 
 
 class Reason(StrEnum):
@@ -50,7 +55,7 @@ class Extension:
     after: "Adaptable"
     origin: str
     origins: Sequence[Sequence[int]]
-    rows: Sequence[tuple]
+    rows: Sequence[tuple[Any, ...]]
     facts: Mapping[str, int]
 
 
@@ -99,6 +104,22 @@ class Adaptable(Protocol):
         """The encoder's tokens by id, to be read."""
         return [piece or "" for piece in self.encoder.pieces]
 
+    @property
+    def corpora(self) -> Path | None:
+        """The corpora of the run that made the tokenizer, if there are any."""
+        folder = self.path.parent.parent.parent / "corpora"
+        return folder if folder.is_dir() else None
+
+    @property
+    def chat(self) -> str | None:
+        """The chat template in its folder, or in that of its export."""
+        return find_template(self.path, FOLDERS)
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """Its tokenizer_config.json, or that of its export."""
+        return find_settings(self.path, FOLDERS)
+
     def in_order(self) -> "Adaptable":
         """The tokenizer with the encoder's ids in the order of `ids`."""
         return self
@@ -115,8 +136,8 @@ class Adaptable(Protocol):
 
     def choose(
         self,
-        text: np.ndarray,
-        heldout: np.ndarray,
+        text: NDArray[np.int64],
+        heldout: NDArray[np.int64],
         owned: Collection[str],
         least: int,
         all_characters: bool,
@@ -128,32 +149,26 @@ class Adaptable(Protocol):
     def cut_to(self, choice: Choice, owners: Mapping[str, Sequence[str]]) -> "Adaptable":
         """The tokenizer of these tokens alone."""
 
-    def extended(self, text: Path, settings: Mapping[str, Any]) -> Extension:
+    def extended(self, text: Text, settings: Mapping[str, Any]) -> Extension:
         """Train on a text, and append `pieces` of the settings. Raises VocapError where
         it gives none.
         """
 
-    def reachable(self, available: int, text: Path, settings: Mapping[str, Any]) -> int:
+    def count_new(
+        self,
+        available: int,
+        left_out: Sequence[str],
+        scripts: Collection[str],
+        text: str,
+        settings: Mapping[str, Any],
+    ) -> int:
         """The number of new tokens: `pieces` of the settings, or the most of
         `available` that keep `multiple_of`.
 
-        Raises VocapError where the text gives none.
+        What is missing in the text of this name is logged, and the tokens `left_out`,
+        which are no text of the language, whose `scripts` are. Raises VocapError where
+        the text gives none.
         """
-        wanted, multiple = settings["pieces"], settings.get("multiple_of", 1)
-        if available >= wanted:
-            return wanted
-        count = available - (self.total + available) % multiple
-        if count < 1:
-            raise VocapError(
-                f"{text}: it gives {available} new pieces, too few for a multiple of {multiple} "
-                "ids; "
-                "give more text"
-            )
-        log.warning("%s: too little text for %d new pieces: %d", text, wanted, count)
-        return count
-
-    def report_left_out(self, left_out: Sequence[str], scripts: Collection[str]) -> None:
-        """Log the new pieces that are no text of the language, whose `scripts` are."""
         if left_out:
             says = (
                 "%s: %d new pieces of only digits, punctuation or symbols, or of other scripts "
@@ -161,8 +176,28 @@ class Adaptable(Protocol):
             )
             named = ", ".join(sorted(scripts))
             log.info(says, self.path, len(left_out), named, listed(left_out, separator=" "))
+        wanted, multiple = settings["pieces"], settings.get("multiple_of", 1)
+        if available >= wanted:
+            return wanted
+        count = available - (self.total + available) % multiple
+        if count < 1:
+            raise VocapError(
+                f"{text}: it gives {available} new pieces, too few for a multiple of {multiple} "
+                "ids; give more text"
+            )
+        log.warning("%s: too little text for %d new pieces: %d", text, wanted, count)
+        return count
 
-    def write(self, folder: Path, out: Path, kind: str, settings: Mapping, facts: Mapping) -> str:
-        """Write tokenizer, tables, description and export to `folder`, which becomes
-        `out`; returns the card.
+    def write(
+        self,
+        folder: Path,
+        name: str,
+        kind: str,
+        settings: Mapping[str, Any],
+        facts: Mapping[str, Any],
+    ) -> tuple[About, Mapping[str, Any]]:
+        """Write tokenizer, tables, description (with `kind`, `settings` and `facts`) and
+        export to `folder`; warnings call it `name`.
+
+        Returns what the card says, and the description.
         """

@@ -1,13 +1,14 @@
 """Byte-pair encoding that `trim` cuts and `extend` appends to."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import tokenizers
+from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from vocap import __version__
@@ -15,10 +16,11 @@ from vocap.adapt.adaptable import Adaptable, Choice, Extension, Reason, encoder_
 from vocap.adapt.own_text import find_scripts, is_foreign, is_own
 from vocap.bpe import model_file
 from vocap.errors import VocapError, listed, log
-from vocap.files.io import write_json, write_text, write_tsv
+from vocap.files.io import write_json, write_tsv
 from vocap.text_files.named_texts import read_sentences
-from vocap.tokenizer_files import CHAT_TEMPLATE, encoders, layout
-from vocap.tokenizer_files.export import find_settings, find_template, write_card
+from vocap.text_files.text import Text, text_name
+from vocap.tokenizer_files import encoders, layout
+from vocap.tokenizer_files.export import About
 from vocap.tokenizer_files.id_layout import IdLayout
 from vocap.tokenizer_files.model_file import BYTES
 from vocap.unigram.alp import count_tokens
@@ -36,7 +38,7 @@ class BpeTokenizer(Adaptable):
     def __init__(
         self,
         read: model_file.BpeFile,
-        definition: Mapping | None = None,
+        definition: Mapping[str, Any] | None = None,
         tokens: Sequence[str] = (),
     ):
         """Raises VocapError where the library refuses the definition, or gives tokens
@@ -48,24 +50,31 @@ class BpeTokenizer(Adaptable):
         self.encoder = encoder_as_loaded(self.definition, self.ids, self.path)
 
     @cached_property
-    def names(self) -> list[str]:
-        """Bytes as text, U+2581 for spaces."""
-        return [piece or "" for piece in encoders.Splitter(self.encoder).pieces]
+    def splitter(self) -> encoders.Splitter:
+        return encoders.Splitter(self.encoder)
 
     @cached_property
-    def byte_level(self) -> bool:
-        return encoders.Splitter(self.encoder).byte_level
+    def names(self) -> list[str]:
+        """Bytes as text, U+2581 for spaces."""
+        return [piece or "" for piece in self.splitter.pieces]
+
+    @cached_property
+    def derivations(self) -> model_file.Derivations:
+        return model_file.Derivations(self.read)
 
     @cached_property
     def unreachable(self) -> list[int]:
         """The ids that no text is encoded as."""
         return self.derivations.unreachable()
 
-    @cached_property
-    def derivations(self) -> model_file.Derivations:
-        return model_file.Derivations(self.read)
-
-    def choose(self, text, heldout, owned, least, all_characters) -> Choice:
+    def choose(
+        self,
+        text: NDArray[np.int64],
+        heldout: NDArray[np.int64],
+        owned: Collection[str],
+        least: int,
+        all_characters: bool,
+    ) -> Choice:
         """The tokens that stay, each with its reason, and the rows of the merges that
         stay, ascending.
 
@@ -83,10 +92,8 @@ class BpeTokenizer(Adaptable):
             set(encoders.byte_characters()) if "ByteLevel" in encoders.step_types(*steps) else set()
         )
         fixed = {model.get("unk_token"), *(BYTES if model.get("byte_fallback") else ())}
-        kept = dict.fromkeys(read.special | read.added, Reason.SPECIAL)
-        kept |= dict.fromkeys(
-            (model["vocab"][name] for name in fixed if name in model["vocab"]), Reason.SPECIAL
-        )
+        special = {model["vocab"][name] for name in fixed if name in model["vocab"]}
+        kept = dict.fromkeys(special | read.special | read.added, Reason.SPECIAL)
         # tokens of the text, and what their merges take and give
         uses = text + heldout
         chosen = [
@@ -124,7 +131,7 @@ class BpeTokenizer(Adaptable):
 
     def write_token(self, token: str) -> str:
         """The token as text; U+FFFD for bytes that are no whole character."""
-        if not self.byte_level:
+        if not self.splitter.byte_level:
             return token
         return bytes(map(encoders.byte_characters().__getitem__, token)).decode(errors="replace")
 
@@ -133,22 +140,20 @@ class BpeTokenizer(Adaptable):
         text = self.write_token(token)
         return is_own(text, scripts) or ("\ufffd" in text and not is_foreign(text, scripts))
 
-    def extended(self, text: Path, settings: Mapping[str, Any]) -> Extension:
+    def extended(self, text: Text, settings: Mapping[str, Any]) -> Extension:
         """A token comes from its characters; from the unknown token, or the first,
         where one of them has none.
         """
         # numba: seconds, which trim need not take
-        from vocap.bpe.continuing import (
-            continue_training,
-            count_words,
-        )
+        from vocap.bpe.continuing import continue_training, count_words
 
         # the merges of the language's text
+        name, language = text_name(text), settings["language"]
         words = count_words(self.read, self.encoder.tokenizer, read_sentences(text))
         if not words:
-            raise VocapError(f"{text}: no text in it; give text with a sentence a line")
-        log.info("%s: %d distinct words", text, len(words))
-        scripts = find_scripts(settings["language"], read_sentences(text))
+            raise VocapError(f"{name}: no text in it; give text with a sentence a line")
+        log.info("%s: %d distinct words", name, len(words))
+        scripts = find_scripts(language, read_sentences(text))
         added, left_out = continue_training(
             self.read,
             words,
@@ -158,34 +163,29 @@ class BpeTokenizer(Adaptable):
         )
         if not len(added):
             raise VocapError(
-                f"{text}: every word of it is a token already, or no text of the language; "
+                f"{name}: every word of it is a token already, or no text of the language; "
                 "nothing to add"
             )
-        self.report_left_out(list(map(self.write_token, left_out)), scripts)
+        written = list(map(self.write_token, left_out))
+        count = self.count_new(len(added), written, scripts, name, settings)
         # the tokenizer with them
-        total = self.total
-        tokens, pairs = added.first(self.reachable(len(added), text, settings))
-        after = BpeTokenizer(
-            self.read,
-            model_file.append_tokens(self.read, tokens, pairs),
-            [*self.read.tokens, *tokens],
-        )
-        uses = count_tokens(after.encoder.encode_batch, after.encoder.size, read_sentences(text))[0]
-        if unused := [
-            after.names[number] for number in range(total, after.total) if not uses[number]
-        ]:
-            says = "%s: %d of %d new tokens are only parts of longer ones: %s"
-            log.warning(says, text, len(unused), len(tokens), listed(unused, separator=" "))
+        tokens, pairs = added.first(count)
+        definition = model_file.append_tokens(self.read, tokens, pairs)
+        after = BpeTokenizer(self.read, definition, [*self.read.tokens, *tokens])
+        uses, _ = count_tokens(after.encoder.encode_batch, after.encoder.size, read_sentences(text))
         # old tokens behind each new one
-        single, unknown = self.derivations.single, self.encoder.unk_id or 0
+        single, unknown = self.derivations.single.keys(), self.encoder.unk_id or 0
         made = {"".join(pair): pair for pair in reversed(pairs)}  # the first pair of each
         origins, rows = [], []
-        for number, token in enumerate(tokens, start=total):
-            known = all(character in single for character in token)
+        for number, token in enumerate(tokens, start=self.total):
+            known = single >= set(token)
             origins.append(self.derivations.encode(token)[0] if known else [unknown])
             merge = " ".join(after.names[after.ids[part]] for part in made.get(token, ()))
             old = " ".join(after.names[one] for one in origins[-1])
             rows.append((after.names[number], number, merge, int(uses[number]), old))
+        if unused := [piece for piece, _, _, times, _ in rows if not times]:
+            says = "%s: %d of %d new tokens are only parts of longer ones: %s"
+            log.warning(says, name, len(unused), len(tokens), listed(unused, separator=" "))
         facts = {
             "merges_before": len(self.read.merges),
             "added": len(tokens),
@@ -193,23 +193,29 @@ class BpeTokenizer(Adaptable):
             "never_used": len(unused),
             "not_own_text": len(left_out),
         }
-        return Extension(after, f"merges of {settings['language']}", origins, rows, facts)
+        return Extension(after, f"merges of {language}", origins, rows, facts)
 
-    def write(self, folder: Path, out: Path, kind: str, settings: Mapping, facts: Mapping) -> str:
+    def write(
+        self,
+        folder: Path,
+        name: str,
+        kind: str,
+        settings: Mapping[str, Any],
+        facts: Mapping[str, Any],
+    ) -> tuple[About, Mapping[str, Any]]:
         model_file.write_definition(
             folder,
             Tokenizer.from_str(json.dumps(self.definition)),
             self.read.roles,
             IdLayout().model_max_length,
-            find_settings(self.path, ("", "huggingface")),
+            self.config,
         )
         read = model_file.read_bpe(folder / "tokenizer.json")
-        splitter = encoders.Splitter(self.encoder)
-        dead = set(encoders.dead_ids(splitter, dict(encoders.texts_of(splitter))))
+        dead = set(encoders.dead_ids(self.splitter, dict(encoders.texts_of(self.splitter))))
         description = {
             "kind": kind,
             "total": len(read.tokens),
-            "settings": dict(settings),
+            "settings": settings,
             "scores": "by the order of merges",
             "pieces": len(read.tokens) - len(read.special) - len(read.added),
             "dead": len(dead),
@@ -222,14 +228,11 @@ class BpeTokenizer(Adaptable):
         first = {new: -rank for rank, new in reversed(list(enumerate(read.merges[:, 2].tolist())))}
         status = dict.fromkeys(dead, "dead") | dict.fromkeys(read.added, "symbol")
         rows = [
-            (name, number, first.get(number, 0), "", status.get(number, "ok"), "")
-            for number, name in enumerate(self.names)
+            (piece, number, first.get(number, 0), "", status.get(number, "ok"), "")
+            for number, piece in enumerate(self.names)
             if number not in read.special
         ]
         write_tsv(folder / "pieces.tsv", layout.PIECE_COLUMNS, rows)
         write_json(folder / "description.json", description)
-        chat = find_template(self.path, ("", "huggingface"))
-        model_file.write_export(read, folder / "huggingface", chat=chat)
-        if chat is not None:
-            write_text(folder / CHAT_TEMPLATE, chat)
-        return write_card(out.resolve().name, model_file.about(read), description)
+        model_file.write_export(read, folder / "huggingface", chat=self.chat)
+        return model_file.about(read), description

@@ -5,7 +5,7 @@ id.
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
@@ -15,10 +15,13 @@ from vocap.model_folder import copy_modules, read_config, write_settings
 from vocap.tokenizer_files import CHAT_TEMPLATE, EXPORTED
 from vocap.tokenizer_files.encoders import parse_encoder
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
 AGAIN = "bring the files of one model again, or save it with save_pretrained of transformers 5"
 
 
-def load_model(folder: Path, ids: Mapping[str, int]):
+def load_model(folder: Path, ids: Mapping[str, int]) -> "PreTrainedModel":
     """The model of a folder, in its own class and type of numbers; nothing in the
     folder is run.
 
@@ -93,7 +96,7 @@ def _load(kind: Any, folder: Path, options: Mapping[str, Any]) -> tuple[Any, Map
     return kind.from_pretrained(folder, **options)
 
 
-def replace_rows(model, origins: Sequence[Sequence[int]]) -> None:
+def replace_rows(model: "PreTrainedModel", origins: Sequence[Sequence[int]]) -> None:
     """Give the model a table of len(origins) rows: row i is the mean of the old rows
     origins[i], one or several.
 
@@ -124,11 +127,12 @@ def replace_rows(model, origins: Sequence[Sequence[int]]) -> None:
         model.vocab_size = len(origins)
 
 
-def _tables(model) -> Iterator[tuple[nn.Module, str, nn.Parameter]]:
+def _tables(model: "PreTrainedModel") -> Iterator[tuple[nn.Module, str, nn.Parameter]]:
     """The parameters with a row an id, tied ones once for each module: embeddings,
     output layer, its bias.
     """
-    table, output = model.get_input_embeddings(), model.get_output_embeddings()
+    table: Any = model.get_input_embeddings()
+    output = model.get_output_embeddings()
     wanted = {
         id(parameter) for parameter in (table.weight, *(output.parameters() if output else ()))
     }
@@ -141,7 +145,9 @@ def _tables(model) -> Iterator[tuple[nn.Module, str, nn.Parameter]]:
                 yield module, name, parameter
 
 
-def save_model(model, number: Mapping[int, int], tokenizer: Path, folder: Path) -> None:
+def save_model(
+    model: "PreTrainedModel", number: Mapping[int, int], tokenizer: Path, folder: Path
+) -> None:
     """Write the model, its settings and modules, and its tokenizer's files to the new
     folder `folder`.
 
@@ -149,7 +155,7 @@ def save_model(model, number: Mapping[int, int], tokenizer: Path, folder: Path) 
     """
     folder.mkdir()
     model.save_pretrained(folder)
-    source = Path(model.name_or_path)
+    source = Path(str(model.name_or_path))
     write_settings(source, folder, number, model.config.vocab_size)
     copy_modules(source, folder)
     for name in (*EXPORTED, CHAT_TEMPLATE):
@@ -161,7 +167,7 @@ def save_model(model, number: Mapping[int, int], tokenizer: Path, folder: Path) 
             file.chmod(folder.stat().st_mode & 0o666)
 
 
-def check_padding(model, number: Mapping[int, int]) -> None:
+def check_padding(model: "PreTrainedModel", number: Mapping[int, int]) -> None:
     """Raise VocapError where the padding gets another id on which the model's positions
     depend, as RoBERTa's do; `number`: old to new ids.
     """

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
 from sentencepiece import sentencepiece_model_pb2
 from tokenizers import Tokenizer
 
@@ -17,16 +19,14 @@ from vocap.adapt.adaptable import Adaptable, Choice, Extension, Reason, encoder_
 from vocap.adapt.own_text import find_scripts, is_own
 from vocap.bpe.model_file import renumber
 from vocap.errors import VocapError, log
-from vocap.files.io import read_object, read_tsv, write_text
-from vocap.text_files.records import read_blocks
-from vocap.tokenizer_files import CHAT_TEMPLATE, EXPORTED, encoders, layout
+from vocap.files.io import read_object, read_tsv
+from vocap.text_files.text import Text, text_blocks, text_name
+from vocap.tokenizer_files import EXPORTED, encoders, layout
 from vocap.tokenizer_files.export import (
     NEVER,
     About,
     find_settings,
-    find_template,
     pipeline,
-    write_card,
     write_export,
     write_folder,
 )
@@ -40,6 +40,9 @@ from vocap.tokenizer_files.model_file import (
     read_model,
 )
 from vocap.unigram.text_settings import COVERAGE, META_PIECES, NFC, TextSettings, settings_of
+
+if TYPE_CHECKING:
+    from vocap.unigram.word_types import WordTypes
 
 WIDEST = 16  # sizes from the number of new pieces up to so many times as many
 FINE = 12  # sizes to a power of two, by 6 %: of the new pieces, at most so many are clipped
@@ -117,7 +120,7 @@ class UnigramTokenizer(Adaptable):
                 )
         return replace(self, proto=self._lay_out(self.contents, by_id))
 
-    def _lay_out(self, contents: Contents, order: Sequence[str] = ()):
+    def _lay_out(self, contents: Contents, order: Sequence[str] = ()) -> Any:
         """The `ModelProto` of `contents`: the rows of the layout, then those of `order`
         in its order.
         """
@@ -128,7 +131,7 @@ class UnigramTokenizer(Adaptable):
         proto.pieces.sort(key=lambda entry: place.get(entry.piece, -1))
         return proto
 
-    def _remade(self, proto, **changes: Any) -> "UnigramTokenizer":
+    def _remade(self, proto: Any, **changes: Any) -> "UnigramTokenizer":
         """This tokenizer with the rows of `proto`, in both forms."""
         ids, definition = _ids(proto), None
         if self.definition is not None:
@@ -157,7 +160,14 @@ class UnigramTokenizer(Adaptable):
             )
         return replace(self, proto=proto, ids=ids, definition=definition, **changes)
 
-    def choose(self, text, heldout, owned, least, all_characters) -> Choice:
+    def choose(
+        self,
+        text: NDArray[np.int64],
+        heldout: NDArray[np.int64],
+        owned: Collection[str],
+        least: int,
+        all_characters: bool,
+    ) -> Choice:
         """The pieces that stay, each with its reason.
 
         A piece of several characters stays if it occurs `least` times in both texts
@@ -199,14 +209,15 @@ class UnigramTokenizer(Adaptable):
             rounding="none: every score is as it was",
         )
 
-    def extended(self, text: Path, settings: Mapping[str, Any]) -> Extension:
+    def extended(self, text: Text, settings: Mapping[str, Any]) -> Extension:
         """A piece comes from those of its string under the old model: not normalised,
         no space before it.
         """
         language, share, coverage = (settings[key] for key in ("language", "share", "coverage"))
         # the model of the language's text, and its pieces
+        name = text_name(text)
         words = _read_words(self, text, coverage)
-        scripts = find_scripts(language, read_blocks(text))
+        scripts = find_scripts(language, text_blocks(text)())
 
         def is_new(piece: str) -> bool:
             symbols = self.contents.symbols
@@ -219,14 +230,14 @@ class UnigramTokenizer(Adaptable):
         size, own_scores, new = choose_model(words, is_wanted, settings["pieces"], coverage)
         if not new:
             raise VocapError(
-                f"{text}: every piece of its vocabulary is in the tokenizer already, or no text "
+                f"{name}: every piece of its vocabulary is in the tokenizer already, or no text "
                 "of the language; nothing to add"
             )
         left_out = [piece for piece in own_scores if is_new(piece) and piece not in new]
-        self.report_left_out(left_out, scripts)
+        count = self.count_new(len(new), left_out, scripts, name, settings)
         # characters first
         ordered = sorted(new, key=lambda piece: (len(piece) > 1, -new[piece], piece))
-        new = {piece: new[piece] for piece in ordered[: self.reachable(len(new), text, settings)]}
+        new = {piece: new[piece] for piece in ordered[:count]}
         # the tokenizer with them
         proto = append(self.proto, layout.score_additions(self.contents, new, share))
         languages = self.owners()
@@ -245,40 +256,38 @@ class UnigramTokenizer(Adaptable):
         entries = proto.pieces[self.total :]
         bare = layout.bare_processor(self.proto)
         origins = bare.encode([entry.piece for entry in entries], out_type=int, num_threads=1)
-        rows = [
-            (
-                entry.piece,
-                number,
-                entry.score,
-                own_scores[entry.piece],
-                " ".join(self.names[old] for old in origin),
-            )
-            for number, (entry, origin) in enumerate(
-                zip(entries, origins, strict=True), start=self.total
-            )
-        ]
+        rows = []
+        for number, (entry, origin) in enumerate(
+            zip(entries, origins, strict=True), start=self.total
+        ):
+            old = " ".join(self.names[one] for one in origin)
+            rows.append((entry.piece, number, entry.score, own_scores[entry.piece], old))
         facts = {"added": len(rows), "size": size, "not_own_text": len(left_out)}
         return Extension(after, f"a model of {size:,} of {language}", origins, rows, facts)
 
-    def write(self, folder: Path, out: Path, kind: str, settings: Mapping, facts: Mapping) -> str:
+    def write(
+        self,
+        folder: Path,
+        name: str,
+        kind: str,
+        settings: Mapping[str, Any],
+        facts: Mapping[str, Any],
+    ) -> tuple[About, Mapping[str, Any]]:
         more = {"scores": self.scores, "rounding": self.rounding, **facts}
         description = layout.write_as_trained(
             folder, kind, self.proto, settings, self.languages, **more
         )
-        places = "", "huggingface"
-        chat, given = find_template(self.path, places), find_settings(self.path, places)
-        target = folder / "huggingface"
+        target, given = folder / "huggingface", self.config
         if self.definition is None:
-            write_export(self.proto, str(out), target, self.layout, chat, given)
+            write_export(self.proto, name, target, self.layout, self.chat, given)
         else:
             tokenizer = Tokenizer.from_str(json.dumps(self.definition))
-            write_folder(target, tokenizer, self.roles, self.layout.model_max_length, chat, given)
-        if chat is not None:
-            write_text(folder / CHAT_TEMPLATE, chat)
-        return write_card(out.resolve().name, About.of(self.proto), description)
+            length = self.layout.model_max_length
+            write_folder(target, tokenizer, self.roles, length, self.chat, given)
+        return About.of(self.proto), description
 
 
-def _ids(proto) -> dict[str, int]:
+def _ids(proto: Any) -> dict[str, int]:
     return {entry.piece: number for number, entry in enumerate(proto.pieces)}
 
 
@@ -335,7 +344,7 @@ def load_unigram(path: Path) -> UnigramTokenizer:
     return UnigramTokenizer(model, proto, by_id, own, content, exported, unscored, roles)
 
 
-def _read_words(source: UnigramTokenizer, path: Path, coverage: float):
+def _read_words(source: UnigramTokenizer, text: Text, coverage: float) -> "WordTypes":
     """The word types of a text, as `source` normalises it. Raises VocapError for no
     text.
     """
@@ -356,10 +365,9 @@ def _read_words(source: UnigramTokenizer, path: Path, coverage: float):
     composing = replace(trained_with, normalization=NFC)  # a table, which the file does not name
     if alike(composing):
         trained_with = composing
-    words = load_word_types(
-        {"train": lambda: read_blocks(path)}, coverage=coverage, settings=trained_with
-    )
-    log.info("%s: %d lines, %d word types", path, words.sentences["train"], words.trained)
+    name = text_name(text)
+    words = load_word_types({"train": text_blocks(text)}, coverage=coverage, settings=trained_with)
+    log.info("%s: %d lines, %d word types", name, words.sentences["train"], words.trained)
     if not alike(trained_with):
         log.warning(
             "%s: another normaliser than this SentencePiece trains with; some new pieces may "
@@ -367,12 +375,15 @@ def _read_words(source: UnigramTokenizer, path: Path, coverage: float):
             source.path,
         )
     if not words.required:
-        raise VocapError(f"{path}: no text in it; give text with a sentence a line")
+        raise VocapError(f"{name}: no text in it; give text with a sentence a line")
     return words
 
 
 def choose_model(
-    words, is_wanted: Callable[[str], bool], count: int, coverage: float = COVERAGE
+    words: "WordTypes",
+    is_wanted: Callable[[str], bool],
+    count: int,
+    coverage: float = COVERAGE,
 ) -> tuple[int, dict[str, float], dict[str, float]]:
     """The smallest model of a language with `count` new pieces: size, scores of all
     pieces and of the new ones.
@@ -412,7 +423,7 @@ def choose_model(
     return chosen
 
 
-def append(proto, scores: Mapping[str, float]):
+def append(proto: Any, scores: Mapping[str, float]) -> Any:
     """A copy of the `ModelProto` with these pieces behind all others, by score
     descending, then by string.
     """

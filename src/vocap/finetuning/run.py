@@ -12,7 +12,6 @@ import torch
 import transformers
 from torch import Tensor, nn
 
-from vocap import __version__
 from vocap.errors import UsageError, VocapError, log
 from vocap.files.io import file_sha256, locked, replacing_directory, write_json
 from vocap.finetuning import tasks
@@ -36,8 +35,7 @@ from vocap.finetuning.settings import Setting, TuningRecipe, parse_tuning_recipe
 from vocap.finetuning.tasks import DataSet, Examples, Selection, Task
 from vocap.model_folder import CONFIG, WEIGHTS, longest_input, read_config, refuse_causal
 from vocap.training import checkpoints, loop
-from vocap.training.distributed import StopRequest, own_device
-from vocap.training.randomness import DROPOUT, generator
+from vocap.training.distributed import StopRequest, own_device, products_in
 
 HEADS = {
     "pairs": transformers.AutoModelForSequenceClassification,
@@ -203,7 +201,7 @@ def _outputs(tuner: Tuner, features: Features, dtype: torch.dtype) -> list[tuple
     found: list[tuple[np.ndarray, ...]] = [()] * len(features)
     for numbers in evaluation_batches(features.lengths, TOKENS[device.type]):
         batch = assemble_inputs(features, numbers, tuner.pad)
-        with torch.autocast(device.type, dtype, enabled=dtype != torch.float32):
+        with products_in(dtype, device):
             outputs = [logits.cpu().numpy() for logits in tuner(batch)]
         if tuner.kind == "spans":
             lengths = batch.attention.sum(1)
@@ -331,15 +329,9 @@ class FineTuning(loop.Loop):
 
     def take_step(self, batch: InputBatch, stop: bool) -> tuple[float, bool]:
         progress = self.progress
-        rate = loop.learning_rate(
-            progress.step, self.setting.learning_rate, self.warmup, self.steps
-        )
-        for group in self.optimizer.param_groups:
-            group["lr"] = rate
-        torch.manual_seed(
-            int(generator(self.setting.seed, DROPOUT, progress.step).integers(1 << 63))
-        )
-        with torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32):
+        self.begin_step(self.setting.learning_rate, self.warmup)
+        loop.seed_dropout(self.setting.seed, progress.step)
+        with products_in(self.dtype, self.device):
             loss = self.model.loss(batch)
         self.scaler.scale(loss).backward()
         self.scaler.unscale_(self.optimizer)
@@ -565,7 +557,7 @@ def describe_run(training: FineTuning, job: TuningRun, inputs: EncodedInputs) ->
     """The content of run.json: settings, data and the selected state; no times and no
     memory.
     """
-    progress, device = training.progress, training.device
+    progress = training.progress
     return {
         "training": job.training,
         "model": training.made_of["model"],
@@ -587,10 +579,6 @@ def describe_run(training: FineTuning, job: TuningRun, inputs: EncodedInputs) ->
         "absent": inputs.description["absent"],
         "tokenizer_sha256": inputs.description["tokenizer"],
         "precision": str(training.dtype).removeprefix("torch."),
-        "device": torch.cuda.get_device_name(device) if device.type == "cuda" else "CPU",
-        "versions": {
-            "vocap": __version__,
-            "torch": torch.__version__,
-            "transformers": transformers.__version__,
-        },
+        "device": loop.device_name(training.device),
+        "versions": loop.versions(),
     }

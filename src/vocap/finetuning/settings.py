@@ -304,10 +304,10 @@ class Setting(NamedTuple):
         return f"{self.learning_rate!r}-{self.epochs}-{self.seed}"
 
 
-def settings_of_runs(recipe: TuningRecipe, seeds: Collection[int]) -> list[Setting]:
+def settings_of(recipe: TuningRecipe, seeds: Collection[int]) -> list[Setting]:
     """Every run of one model on one training.
 
-    >>> len(settings_of_runs(make_recipes({})["tydiqa"], range(5)))  # 2 rates, 6 or 8 epochs
+    >>> len(settings_of(make_recipes({})["tydiqa"], range(5)))  # 2 rates, 6 or 8 epochs
     20
     """
     return [

@@ -2,12 +2,12 @@
 coefficients, by rule.
 """
 
-import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Any
+
+from pandas import DataFrame
 
 from vocap.errors import UsageError
 from vocap.files.io import read_yaml
@@ -18,16 +18,8 @@ Costs = dict[str, Any]  # the content of `costs.yaml`, which says what its keys 
 KEYS = {"fitted_on", "features", "spread", "reach", "rules"}
 
 
-@dataclass(frozen=True)
-class Cost:
-    """Cost of one job or of several: seconds of one core and of one GPU, millions of
-    bytes; `memory_mb` is the largest job's.
-    """
-
-    cpu_s: float = 0.0
-    gpu_s: float = 0.0
-    memory_mb: float = 0.0
-    disk_mb: float = 0.0
+# of a job: seconds of one core and of one GPU, millions of bytes in memory and on disk
+PARTS = ("cpu_s", "gpu_s", "memory_mb", "disk_mb")
 
 
 def read_costs(path: str | Path | None = None) -> Costs:
@@ -56,25 +48,32 @@ def weighted_sum(coefficients: Mapping[str, float], features: Mapping[str, float
     )
 
 
-def cost_of(job: PlannedJob, costs: Costs) -> Cost:
-    """The cost of one job; raises UsageError for a rule without coefficients."""
+def cost_of(job: PlannedJob, costs: Costs) -> dict[str, float]:
+    """The `PARTS` of the cost of one job; raises UsageError for a rule without
+    coefficients.
+    """
     rule = costs["rules"].get(job.priced_as or job.rule)
     if rule is None:
         raise UsageError(
             f"the cost model has no rule {job.priced_as or job.rule!r}; add it to the coefficients"
         )
-    return Cost(**{part: weighted_sum(rule[part], job.features) for part in rule})
+    return {part: weighted_sum(rule.get(part, {}), job.features) for part in PARTS}
 
 
-def total_cost(costs: Iterable[Cost]) -> Cost:
-    """The sums, and the largest memory."""
-    costs = list(costs)
-    return Cost(
-        cpu_s=math.fsum(cost.cpu_s for cost in costs),
-        gpu_s=math.fsum(cost.gpu_s for cost in costs),
-        memory_mb=max((cost.memory_mb for cost in costs), default=0.0),
-        disk_mb=math.fsum(cost.disk_mb for cost in costs),
+def sum_costs(costs: DataFrame, by: str) -> dict[str, Any]:
+    """Number of jobs, summed times and bytes on disk, and the largest memory, of the
+    jobs with one value in the column `by`, in the order of the table.
+
+    `costs`: a row a job, columns `PARTS` and `by`.
+    """
+    sums = costs.groupby(by, sort=False).agg(
+        jobs=("cpu_s", "size"),
+        cpu_s=("cpu_s", "sum"),
+        gpu_s=("gpu_s", "sum"),
+        memory_mb=("memory_mb", "max"),
+        disk_mb=("disk_mb", "sum"),
     )
+    return sums.to_dict("index")
 
 
 def reach_of(texts: Mapping[str, LanguageText], costs: Costs) -> dict[str, float]:

@@ -21,7 +21,7 @@ from vocap.config import Settings
 from vocap.corpora.settings import resolve_all
 from vocap.errors import UsageError, VocapError
 from vocap.finetuning.published import ARCHIVES
-from vocap.finetuning.settings import Grid, input_length, settings_of_runs
+from vocap.finetuning.settings import Grid, input_length, settings_of
 from vocap.finetuning.tasks import (
     ENGLISH,
     SPLITS,
@@ -232,7 +232,7 @@ def _language(job: PlannedJob, inputs: FeatureInputs) -> dict[str, float]:
 
 @features("compile", "weigh", "mix", "joint_descent", "bpe_training", "report")
 def _all_languages(job: PlannedJob, inputs: FeatureInputs) -> dict[str, float]:
-    """The text of all languages together, and the points and cells of their results."""
+    """The text of all languages together, and the points of their curves."""
     settings, count = inputs.settings, len(inputs.texts)
     return {
         "languages": count,
@@ -241,7 +241,6 @@ def _all_languages(job: PlannedJob, inputs: FeatureInputs) -> dict[str, float]:
         "mix_mb": inputs.mix_mb,
         "total_k": _trained_totals(job, settings) / 1000,
         "points": count * len(settings.vocabularies.sizes),
-        "cells": count * (len(settings.allocation) + len(settings.tokenizers)),
     }
 
 
@@ -454,7 +453,7 @@ def _encode(job: PlannedJob, inputs: FeatureInputs) -> dict[str, float]:
 def _score(job: PlannedJob, inputs: FeatureInputs) -> dict[str, float]:
     settings, task = inputs.settings, TASKS[job.wildcards["task"]]
     seeds = settings.correlation.seeds if _studied(job) else settings.finetuning.seeds
-    runs = settings_of_runs(settings.finetuning.recipes[task.training], seeds)
+    runs = settings_of(settings.finetuning.recipes[task.training], seeds)
     sizes = sizes_of(inputs, task.training, _studied(job))
     predicted = [
         size

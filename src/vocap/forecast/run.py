@@ -3,20 +3,20 @@ measured beside it.
 """
 
 import math
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import yaml
+from pandas import DataFrame
 
 from vocap.config import Settings, load, read_files
 from vocap.errors import VocapError
 from vocap.files.io import read_tsv
 from vocap.finetuning.settings import make_grid
-from vocap.forecast.costs import Cost, cost_of, reach_of, read_costs, total_cost
+from vocap.forecast.costs import PARTS, cost_of, reach_of, read_costs, sum_costs
 from vocap.forecast.jobs import FeatureInputs, PlannedJob, read_jobs, with_features
 from vocap.forecast.texts import (
     LanguageText,
@@ -38,8 +38,11 @@ MISSING = ("NA", "-", "")
 
 @dataclass(frozen=True)
 class RunForecast:
-    """Jobs with their costs (by name), and the texts that these are computed from.
+    """The forecast of one run.
 
+    `jobs` : with their features, by stage and name
+    `costs` : a row a job, by its name; columns `rule`, `stage` and `PARTS`
+    `texts` : the text of each language, that features are computed from
     `warnings` : of lines of uneven length, where an allocation counts lines
     `spread` : measured over forecast processor time, `low` and `high`, of other runs
     `fitted_on` : the runs that the coefficients were fitted on, in words
@@ -47,7 +50,7 @@ class RunForecast:
 
     settings: Settings
     jobs: Sequence[PlannedJob]
-    costs: Mapping[str, Cost]
+    costs: DataFrame
     texts: Mapping[str, LanguageText]
     warnings: Sequence[str]
     spread: Mapping[str, float]
@@ -65,17 +68,22 @@ class RunForecast:
 
     def as_plain(self) -> dict[str, Any]:
         """Plain values: costs by stage, by rule and in all, and the texts below them."""
-
-        def part(jobs: Sequence[PlannedJob]) -> dict[str, Any]:
-            return {"jobs": len(jobs), **asdict(total_cost(self.costs[job.name] for job in jobs))}
-
         return {
-            **_group_jobs(self.jobs, part),
+            **_groups(self.costs),
             "largest_training": self.largest_training,
             "spread": self.spread,
             "texts": {lang: asdict(text) for lang, text in self.texts.items()},
             "fitted_on": self.fitted_on,
         }
+
+
+def _groups(costs: DataFrame) -> dict[str, Any]:
+    """The costs of each stage, of each rule, and of all jobs."""
+    return {
+        "stages": sum_costs(costs, "stage"),
+        "rules": sum_costs(costs, "rule"),
+        "total": sum_costs(costs.assign(all="total"), "all")["total"],
+    }
 
 
 def forecast_run(
@@ -124,7 +132,7 @@ def forecast_run(
     return RunForecast(
         settings=settings,
         jobs=jobs,
-        costs={job.name: cost_of(job, coefficients) for job in jobs},
+        costs=_table(jobs, [cost_of(job, coefficients) for job in jobs]),
         texts=texts,
         warnings=warnings,
         spread=coefficients["spread"],
@@ -154,42 +162,33 @@ def add_features(
     return [with_features(job, inputs) for job in jobs]
 
 
-def _group_jobs(
-    jobs: Sequence[PlannedJob], part: Callable[[Sequence[PlannedJob]], dict[str, Any]]
-) -> dict[str, Any]:
-    """`part` of the jobs of each stage, of each rule, and of all."""
-    rules: defaultdict[str, list[PlannedJob]] = defaultdict(list)
-    stages: defaultdict[str, list[PlannedJob]] = defaultdict(list)
-    for job in jobs:
-        rules[job.rule].append(job)
-        stages[job.stage].append(job)
-    return {
-        "stages": {stage: part(found) for stage, found in stages.items()},
-        "rules": {rule: part(found) for rule, found in rules.items()},
-        "total": part(jobs),
-    }
+def _table(jobs: Sequence[PlannedJob], costs: Sequence[Mapping[str, float]]) -> DataFrame:
+    """A row a job, by its name: its rule, its stage and its cost."""
+    table = DataFrame(costs, index=[job.name for job in jobs])
+    return table.assign(rule=[job.rule for job in jobs], stage=[job.stage for job in jobs])
 
 
-def read_benchmarks(jobs: Iterable[PlannedJob], logs: Path) -> dict[str, Cost]:
-    """Measured costs of the jobs with a benchmark file, by name, of the run in the
-    current folder that logged to `logs`; memory is 0 of a job too short to be seen.
+def read_benchmarks(jobs: Iterable[PlannedJob], logs: Path) -> DataFrame:
+    """Measured costs of the jobs with a benchmark file, of the run in the current
+    folder that logged to `logs`: a table as `RunForecast.costs`, with memory 0 of a job
+    too short to be seen.
 
     Raises VocapError, naming file and remedy, for a file that is no benchmark, and
     where there is none.
     """
     folder = logs / "benchmarks"
-    paths = ((job, folder / f"{job.name}.tsv") for job in jobs)
-    found = {job.name: _read_benchmark(path, job.threads) for job, path in paths if path.exists()}
+    found = [job for job in jobs if (folder / f"{job.name}.tsv").exists()]
     if not found:
         raise VocapError(
             f"{folder}: no benchmark of this configuration's jobs; let it run first (snakemake "
             "--cores all), and give the same --configfile here"
         )
-    return found
+    costs = [_read_benchmark(folder / f"{job.name}.tsv", job.threads) for job in found]
+    return _table(found, costs)
 
 
-def _read_benchmark(path: Path, threads: int) -> Cost:
-    """The processor time and memory of one job."""
+def _read_benchmark(path: Path, threads: int) -> dict[str, float]:
+    """The processor time and memory of one job; a benchmark knows no others."""
     try:
         row = next(read_tsv(path, ("s", "max_rss", "cpu_time")))
         wall_s = float(row["s"])
@@ -199,10 +198,12 @@ def _read_benchmark(path: Path, threads: int) -> Cost:
         raise VocapError(
             f"{path}: not the numbers of a benchmark; delete it, and run its job again"
         ) from None
-    return Cost(
-        cpu_s=processor_seconds(wall_s, cpu_s, threads),
-        memory_mb=memory_mb if wall_s >= SEEN_S else 0.0,
-    )
+    return {
+        "cpu_s": processor_seconds(wall_s, cpu_s, threads),
+        "gpu_s": 0.0,
+        "memory_mb": memory_mb if wall_s >= SEEN_S else 0.0,
+        "disk_mb": 0.0,
+    }
 
 
 def processor_seconds(wall_s: float, cpu_s: float | None, threads: int) -> float:
@@ -234,30 +235,34 @@ def compare_costs(forecast: RunForecast) -> dict[str, Any]:
     `factor`, forecast over measured; `missing` and `foreign`: jobs without a benchmark,
     and benchmarks of no job. Raises VocapError as `read_benchmarks`.
     """
-    logs = Path(forecast.settings.logs)
-    measured = read_benchmarks(forecast.jobs, logs)
-
-    def row(jobs: Sequence[PlannedJob]) -> dict[str, Any]:
-        found = [measured[job.name] for job in jobs]
-        expected = [forecast.costs[job.name] for job in jobs]
-        # the memory of a job that was not seen counts on neither side
-        expected = [
-            one if cost.memory_mb else replace(one, memory_mb=0.0)
-            for one, cost in zip(expected, found, strict=True)
-        ]
-        sums = {"forecast": asdict(total_cost(expected)), "measured": asdict(total_cost(found))}
-        factors = {
-            name: sums["forecast"][name] / value if value else None
-            for name, value in sums["measured"].items()
-        }
-        return {"jobs": len(jobs), **sums, "factor": factors}
-
-    folder, known = logs / "benchmarks", {job.name for job in forecast.jobs}
+    folder = Path(forecast.settings.logs, "benchmarks")
+    measured = read_benchmarks(forecast.jobs, folder.parent)
+    expected = forecast.costs.loc[measured.index]
+    # the memory of a job that was not seen counts on neither side
+    expected = expected.assign(
+        memory_mb=expected["memory_mb"].where(measured["memory_mb"] > 0, 0.0)
+    )
+    ours, theirs = _groups(expected), _groups(measured)
+    known = set(forecast.costs.index)
     names = {
         path.relative_to(folder).as_posix().removesuffix(".tsv") for path in folder.rglob("*.tsv")
     }
     return {
-        **_group_jobs([job for job in forecast.jobs if job.name in measured], row),
-        "missing": sorted(known - measured.keys()),
+        "stages": {
+            name: _beside(ours["stages"][name], row) for name, row in theirs["stages"].items()
+        },
+        "rules": {name: _beside(ours["rules"][name], row) for name, row in theirs["rules"].items()},
+        "total": _beside(ours["total"], theirs["total"]),
+        "missing": sorted(known.difference(measured.index)),
         "foreign": sorted(names - known),
+    }
+
+
+def _beside(forecast: Mapping[str, float], measured: Mapping[str, float]) -> dict[str, Any]:
+    factors = {part: forecast[part] / measured[part] if measured[part] else None for part in PARTS}
+    return {
+        "jobs": measured["jobs"],
+        "forecast": forecast,
+        "measured": measured,
+        "factor": factors,
     }

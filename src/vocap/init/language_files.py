@@ -78,7 +78,7 @@ class LanguageFile:
 
 
 @dataclass
-class Source:
+class FolderSource:
     """An entry of `corpora.sources`: patterns of paths, format, and the languages that
     it is the source of.
     """
@@ -101,6 +101,17 @@ class Source:
         if self.layout.documents:
             entry["documents"] = True
         return entry
+
+
+@dataclass(frozen=True)
+class FolderTexts:
+    """The text of a folder: `files` of every language, the patterns of `parallel` text
+    by key of `corpora`, and the files `left_out`, with the reason.
+    """
+
+    files: dict[str, list[LanguageFile]]
+    parallel: dict[str, str]
+    left_out: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -140,6 +151,14 @@ def is_uneven(lines: Collection[Lines]) -> bool:
     """
     lengths = [one.compressed for one in lines]
     return max(lengths) >= UNEVEN * min(lengths)
+
+
+def find_folder_texts(folder: Path, table: Mapping[str, Language]) -> FolderTexts:
+    """The text in `folder` and its folders, in languages of `table`."""
+    found, unread = find_files(folder, table)
+    texts, parallel, unequal = take_parallel(found)
+    files, others = choose_formats(texts)
+    return FolderTexts(files, parallel, unread | unequal | others)
 
 
 def find_files(
@@ -218,7 +237,7 @@ def take_parallel(
     return texts, found, left_out
 
 
-def by_language(
+def choose_formats(
     files: Iterable[LanguageFile],
 ) -> tuple[dict[str, list[LanguageFile]], dict[str, str]]:
     """The files of every language, all of one format, and those left out, with the reason.
@@ -240,7 +259,7 @@ def by_language(
     return chosen, left_out
 
 
-def measure(
+def measure_lines(
     chosen: dict[str, list[LanguageFile]], code: Collection[str]
 ) -> tuple[dict[str, Lines], dict[str, Lines]]:
     """The lines of every language as they are and as they will be read; where uneven,
@@ -264,16 +283,16 @@ def measure(
     return before, after
 
 
-def group(chosen: Mapping[str, Sequence[LanguageFile]]) -> list[Source]:
+def group(chosen: Mapping[str, Sequence[LanguageFile]]) -> list[FolderSource]:
     """Sources that together have every language once."""
-    sources: dict[tuple, Source] = {}
+    sources: dict[tuple[tuple[str, ...], Layout, str], FolderSource] = {}
     for language, files in chosen.items():
         said = {file.said for file in files}
         one = said.pop() if len(said) == 1 else ""
         paths = _paths(files, bool(one))
         code = one if all("{lang}" in path for path in paths) else ""
         key = (paths, files[0].layout, "" if code else language)
-        source = sources.setdefault(key, Source(paths, files[0].layout))
+        source = sources.setdefault(key, FolderSource(paths, files[0].layout))
         source.codes[language] = code
     return list(sources.values())
 

@@ -13,11 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-import transformers
 from torch.nn.utils import clip_grad_norm_
 from transformers.utils.logging import disable_progress_bar
 
-from vocap import __version__
 from vocap.errors import UsageError, listed, log
 from vocap.files.io import locked, write_text
 from vocap.pretraining import data as text
@@ -27,17 +25,18 @@ from vocap.pretraining.settings import Recipe, paper_parameters, parse_recipe
 from vocap.tables.bits_per_byte import CODE_LENGTH, model_bits_per_byte
 from vocap.tokenizer_files.encoders import is_lossless, load_encoder
 from vocap.training import checkpoints, distributed
-from vocap.training.distributed import rank, summed, world_size
+from vocap.training.distributed import products_in, rank, summed, world_size
 from vocap.training.loop import (
     FILE,
     Loop,
     Metrics,
     TrainingProgress,
     build_optimizer,
-    learning_rate,
+    device_name,
     peak_memory_mb,
+    seed_dropout,
+    versions,
 )
-from vocap.training.randomness import DROPOUT, generator
 
 # settings that do not change the weights; the seed is beside them
 WITHOUT_EFFECT = {
@@ -182,9 +181,7 @@ class Training(Loop):
             ],
             self.device,
         )
-        rate = learning_rate(progress.step, recipe.learning_rate, recipe.warmup, recipe.steps)
-        for group in self.optimizer.param_groups:
-            group["lr"] = rate
+        self.begin_step(recipe.learning_rate, recipe.warmup)
         nats = self.gradients(batches, progress.step, masked)
         norm = clip_grad_norm_(self.model.parameters(), recipe.clip)
         if self.update(nats, norm):
@@ -204,8 +201,8 @@ class Training(Loop):
         progress.refresh_s += self.loss.start(step, self.model.decoder_weight)
         nats = candidates = 0.0
         for number, batch in zip(self.batches.micro_batches, batches, strict=True):
-            torch.manual_seed(int(generator(self.seed, DROPOUT, step, number).integers(1 << 63)))
-            with torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32):
+            seed_dropout(self.seed, step, number)
+            with products_in(self.dtype, self.device):
                 hidden = hidden_states(self.model, batch, self.device)
                 targets = torch.from_numpy(batch.targets).to(self.device)
                 output = self.loss(
@@ -293,7 +290,7 @@ class Validation:
         sums = np.zeros((4, len(self.languages)))
         model.eval()
         for batch, languages in self._batches:
-            with torch.autocast(device.type, dtype, enabled=dtype != torch.float32):
+            with products_in(dtype, device):
                 hidden = hidden_states(model, batch, device)
             targets = torch.from_numpy(batch.targets).to(device)
             found = exact_loss(
@@ -495,7 +492,6 @@ def describe_training(training: Training, tokenizer: Path) -> dict[str, Any]:
     """The content of description.json: settings, size, device and versions."""
     recipe = training.recipe
     parameters = paper_parameters(recipe.shape, training.data.vocabulary, recipe.causal)
-    device = training.device
     measure = {}
     if recipe.causal:
         measure["bits_per_byte"] = CODE_LENGTH[is_lossless(load_encoder(tokenizer / text.EXPORT))]
@@ -510,11 +506,7 @@ def describe_training(training: Training, tokenizer: Path) -> dict[str, Any]:
         "seed": training.seed,
         "precision": str(training.dtype).removeprefix("torch."),
         **measure,
-        "device": torch.cuda.get_device_name(device) if device.type == "cuda" else "CPU",
+        "device": device_name(training.device),
         "processes": world_size(),
-        "versions": {
-            "vocap": __version__,
-            "torch": torch.__version__,
-            "transformers": transformers.__version__,
-        },
+        "versions": versions(),
     }

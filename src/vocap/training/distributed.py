@@ -57,6 +57,11 @@ def working_precision(wanted: str, device: torch.device) -> torch.dtype:
     return (able or torch.float32) if wanted == "auto" else PRECISIONS[wanted]
 
 
+def products_in(dtype: torch.dtype, device: torch.device) -> torch.autocast:
+    """A context in which the layers' products run in `dtype`."""
+    return torch.autocast(device.type, dtype, enabled=dtype != torch.float32)
+
+
 def multiply(a: Tensor, b: Tensor, wide: torch.dtype) -> Tensor:
     """a [n, d] @ b [d, m] in the dtype `wide`; a CPU rounds sums to that of the factors
     before.

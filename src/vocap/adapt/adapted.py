@@ -1,0 +1,158 @@
+"""What `trim` and `extend` give: a tokenizer made of another one, with its model, and
+the folder of both.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from vocap.adapt.adaptable import Adaptable
+from vocap.adapt.bpe_tokenizer import BpeTokenizer
+from vocap.adapt.comparison import CHECK_COLUMNS, Checks
+from vocap.adapt.unigram_tokenizer import load_unigram
+from vocap.bpe.model_file import is_bpe, read_bpe
+from vocap.errors import UsageError, VocapError
+from vocap.files.io import replacing_directory, write_text, write_tsv
+from vocap.model_folder import WEIGHTS
+from vocap.tokenizer_files import CARD, CHAT_TEMPLATE
+from vocap.tokenizer_files.export import write_card
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+ID_COLUMNS = ("old", "new", "piece", "reason")
+IdRow = tuple[int | None, int, str, str]
+
+
+@dataclass(frozen=True)
+class ModelSize:
+    """The parameters of a model, those of its tables of ids among them, and the MB of
+    the files of its weights.
+    """
+
+    parameters: int
+    embeddings: int
+    megabytes: float
+
+
+@dataclass(frozen=True)
+class AdaptedModel:
+    """A model, which gets the rows of other ids; `before`: its size as it was given."""
+
+    model: "PreTrainedModel"
+    before: ModelSize
+
+    def give_rows(self, ids: Sequence[IdRow], origins: Sequence[Sequence[int]]) -> None:
+        """Give it a row for each of `ids`: the mean of its old rows `origins`."""
+        from vocap.adapt.model_rows import check_padding, replace_rows
+
+        check_padding(self.model, new_ids(ids))
+        replace_rows(self.model, origins)
+
+
+@dataclass(frozen=True)
+class Adapted:
+    """The `tokenizer` made of `source`.
+
+    `kind`, `settings` and `facts` are entries of description.json; `ids`: rows of
+    `ID_COLUMNS`, a new id each; `checks`: the lines of every text; `additions`: rows of
+    additions.tsv; `model`: with a row for each new id.
+    """
+
+    source: Adaptable
+    tokenizer: Adaptable
+    kind: str
+    settings: Mapping[str, Any]
+    facts: Mapping[str, Any]
+    ids: Sequence[IdRow]
+    checks: Checks
+    model: AdaptedModel | None
+    additions: Sequence[tuple[Any, ...]] = ()
+
+    def write(self, output: str | Path) -> None:
+        """Write the new folder `output`, whole or not at all: the tokenizer, ids.tsv,
+        comparison.tsv, additions.tsv with additions, `model/` with a model.
+
+        Raises UsageError for a folder with anything in it.
+        """
+        tokenizer, output = self.tokenizer, Path(output)
+        unused = tokenizer.unused
+        settings = {key: value for key, value in self.settings.items() if key not in unused}
+        with replacing_directory(output, owned=()) as folder:
+            about, description = tokenizer.write(
+                folder, str(output), self.kind, settings, self.facts
+            )
+            write_tsv(folder / "ids.tsv", ID_COLUMNS, self.ids)
+            checks = [(*key, *one.cells()) for key, one in self.checks.items()]
+            write_tsv(folder / "comparison.tsv", CHECK_COLUMNS, checks)
+            if self.additions:
+                write_tsv(folder / "additions.tsv", tokenizer.columns, self.additions)
+            if tokenizer.chat is not None:
+                write_text(folder / CHAT_TEMPLATE, tokenizer.chat)
+            card = write_card(output.resolve().name, about, description)
+            write_text(folder / "huggingface" / CARD, card)
+            if self.model is not None:
+                from vocap.adapt.model_rows import save_model
+
+                number = new_ids(self.ids)
+                save_model(self.model.model, number, folder / "huggingface", folder / "model")
+
+
+def new_ids(ids: Sequence[IdRow]) -> dict[int, int]:
+    """Old to new ids."""
+    return {old: new for old, new, *_ in ids if old is not None}
+
+
+def open_tokenizer(path: str | Path, output: str | Path | None) -> Adaptable:
+    """The tokenizer of a file or folder.
+
+    Raises VocapError for one that leaves out merges at random, UsageError where
+    `output` is there already, with anything in it.
+    """
+    path, out = Path(path), Path(output or "")
+    if output is not None and out.exists() and (out.is_file() or any(out.iterdir())):
+        raise UsageError(
+            f"-o {out}: it is there already, and nothing in it is replaced; name a folder that is "
+            "not there yet, or remove this one first"
+        )
+    if not is_bpe(path):
+        return load_unigram(path)
+    read = read_bpe(path)
+    if read.definition["model"].get("dropout"):
+        raise VocapError(
+            f"{read.path}: dropout leaves out merges at random; set model.dropout to null"
+        )
+    return BpeTokenizer(read)
+
+
+def open_model(folder: str | Path | None, source: Adaptable) -> AdaptedModel | None:
+    """The model of a folder, whose ids are those of a tokenizer; None for none.
+
+    Raises VocapError as `load_model`, and for a tokenizer without the ids of special
+    tokens.
+    """
+    if folder is None:
+        return None
+    from vocap.adapt.model_rows import load_model  # torch: only where it is needed
+
+    if source.lacking:
+        raise VocapError(
+            f"{source.path}: no id for {', '.join(source.lacking)}, which a model needs; name the "
+            "folder of the tokenizer, with its tokenizer.json"
+        )
+    model = load_model(Path(folder), source.ids)
+    return AdaptedModel(model, size_of(model, Path(folder)))
+
+
+def size_of(model: "PreTrainedModel", folder: Path) -> ModelSize:
+    """The size of a model whose files are in a folder; tied tables count once."""
+    layers = filter(None, (model.get_input_embeddings(), model.get_output_embeddings()))
+    tables = {id(layer.weight): layer.weight.numel() for layer in layers}
+    whole = folder / WEIGHTS[0]
+    files = [whole] if whole.is_file() else folder.glob("*.safetensors")
+    return ModelSize(
+        parameters=sum(parameter.numel() for parameter in model.parameters()),
+        embeddings=sum(tables.values()),
+        megabytes=sum(file.stat().st_size for file in files) / 1e6,
+    )

@@ -1,0 +1,108 @@
+"""The lines of texts under a tokenizer and under the one made of it."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from vocap.adapt.adaptable import Adaptable
+from vocap.text_files.named_texts import Parts, read_sentences
+
+EXAMPLES_KEPT = 3
+_SHOWN = 80  # characters of an example
+CHECK_COLUMNS = (
+    "language",
+    "part",
+    "lines",
+    "identical",
+    "share",
+    "tokens_before",
+    "tokens_after",
+    "unforeseen",
+    "example",
+)
+
+
+@dataclass
+class LineCheck:
+    """The lines of one text: `identical` have the same pieces; `unforeseen` use one
+    that training text did not.
+
+    `unforeseen` of held-out text: the lines that would have changed if it had not been
+    read, an estimate for unseen text; None where it is not measured.
+    """
+
+    lines: int = 0
+    identical: int = 0
+    tokens_before: int = 0
+    tokens_after: int = 0
+    unforeseen: int | None = None
+    examples: list[str] = field(default_factory=list)
+
+    @property
+    def changed(self) -> int:
+        return self.lines - self.identical
+
+    def cells(self) -> tuple[Any, ...]:
+        """The cells of comparison.tsv behind language and part; no share where there is
+        no line.
+        """
+        share = self.identical / self.lines if self.lines else None
+        tokens = self.tokens_before, self.tokens_after
+        return self.lines, self.identical, share, *tokens, self.unforeseen, "; ".join(self.examples)
+
+
+Checks = Mapping[tuple[str, str], LineCheck]  # by language and part
+
+
+def check_lines(
+    before: Adaptable, after: Adaptable, texts: Parts, foreseen: Collection[str] | None = None
+) -> dict[tuple[str, str], LineCheck]:
+    """Segment every line of every text with both; one block of lines is held at a time.
+
+    `foreseen`: the pieces that were chosen without held-out text, for its check.
+    """
+    pieces = before.encoder.pieces
+    number = {piece: new for new, piece in enumerate(after.encoder.pieces)}
+    renamed = [number.get(piece, -1) for piece in pieces]
+    unforeseen = set()
+    if foreseen is not None:
+        unforeseen = {old for old, piece in enumerate(pieces) if piece not in foreseen}
+    checks = {}
+    for code, parts in texts.items():
+        for part, text in parts.items():
+            check = checks[code, part] = LineCheck()
+            if foreseen is not None and part == "heldout":
+                check.unforeseen = 0
+            for lines in read_sentences(text):
+                check.lines += len(lines)
+                both = (side.encoder.encode_batch(lines) for side in (before, after))
+                for line, old, new in zip(lines, *both, strict=True):
+                    check.tokens_before += len(old)
+                    check.tokens_after += len(new)
+                    if check.unforeseen is not None and not unforeseen.isdisjoint(old):
+                        check.unforeseen += 1
+                    if list(map(renamed.__getitem__, old)) == new:
+                        check.identical += 1
+                    elif len(check.examples) < EXAMPLES_KEPT:
+                        check.examples.append(
+                            show_change(line, before.tokens(line), after.tokens(line))
+                        )
+    return checks
+
+
+def show_change(line: str, one: Sequence[str], other: Sequence[str]) -> str:
+    """The line, shortened, and the part of both splits that differs, with a piece on
+    either side.
+
+    >>> show_change("a b c d", ["a", "b", "c", "d"], ["a", "bc", "d"])
+    '“a b c d”: a b c d → a bc d'
+    """
+    shortest = min(len(one), len(other))
+    start = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), shortest)
+    end = 0
+    while end < shortest - start and one[-1 - end] == other[-1 - end]:
+        end += 1
+    first, last = max(start - 1, 0), max(end - 1, 0)
+    parts = (" ".join(side[first : len(side) - last]) for side in (one, other))
+    shown = [text if len(text) <= _SHOWN else text[:_SHOWN] + "…" for text in (line, *parts)]
+    return "“{}”: {} → {}".format(*shown)

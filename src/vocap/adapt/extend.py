@@ -1,0 +1,220 @@
+"""A language added to a finished tokenizer, and to its model; all old ids stay."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from vocap.adapt.adaptable import Adaptable
+from vocap.adapt.adapted import Adapted, IdRow, open_model, open_tokenizer
+from vocap.adapt.comparison import check_lines
+from vocap.errors import UsageError
+from vocap.files.io import read_object
+from vocap.text_files.named_texts import Parts, find_texts, read_sentences
+from vocap.text_files.text import Text, repeatable, text_name
+from vocap.unigram.alp import CorpusAlp, corpus_alp
+from vocap.unigram.text_settings import COVERAGE
+
+# of the tokens, which the scores of new pieces assume; docs/adapting.md compares others
+SHARE = 0.01
+
+
+@dataclass(frozen=True, kw_only=True)
+class Extended(Adapted):
+    """The tokenizer with a language more.
+
+    `origin`: of the new pieces, in words; `effects`: of them on each part of the new
+    language's text, before and after, where it has lines.
+    """
+
+    language: str
+    origin: str
+    effects: Mapping[str, tuple[CorpusAlp, CorpusAlp]]
+
+
+def extend(  # noqa: PLR0913  # the options of the command, each by its name
+    tokenizer: str | Path,
+    language: str,
+    pieces: int,
+    output: str | Path | None = None,
+    *,
+    text: Text | Mapping[str, Text] | None = None,
+    heldout: Text | Mapping[str, Text] | None = None,
+    multiple_of: int = 1,
+    corpora: str | Path | None = None,
+    languages: Sequence[str] | None = None,
+    share: float = SHARE,
+    coverage: float = COVERAGE,
+    model: str | Path | None = None,
+) -> Extended:
+    """Add a language to a finished tokenizer; all old ids stay. Every line is segmented
+    before and after, and compared.
+
+    Parameters
+    ----------
+    tokenizer
+        results/tokenizers/NAME, XLM-R's folder, or a tokenizer.json of byte-pair
+        encoding, whose merges are followed by those of the new language.
+    language
+        The code of the language to add.
+    pieces
+        The number of new pieces.
+    output
+        A new folder to write; without it see `Adapted.write`.
+    text, heldout
+        The training text of the language, and held-out text, by default those of
+        `corpora`; or a mapping with texts of other languages too, to measure changes.
+    multiple_of
+        Add pieces until the number of ids is a multiple.
+    corpora
+        A folder with {language}/heldout.txt, to measure changes for the languages
+        already served; by default those of the run that made the tokenizer.
+    languages
+        Those to measure; by default those of `text` and `heldout`, and those the
+        tokenizer was trimmed to, or all of `corpora`.
+    share
+        Assumed share of the tokens, for the scores.
+    coverage
+        The share of its characters that are pieces.
+    model
+        The folder of its Hugging Face model, to be extended too.
+
+    Raises
+    ------
+    UsageError
+        For no text of the language, and a folder `output` with anything in it.
+    VocapError
+        For files that are no such tokenizer or model, and for a text that gives no new
+        piece.
+    """
+    source = open_tokenizer(tokenizer, output)
+    adapted = open_model(model, source)
+    source = source.in_order()
+    if share != SHARE and "share" in source.unused:
+        raise UsageError(f"--share {share}: byte-pair encoding has no scores; leave it out")
+    named = {"text": _named(text, language), "heldout": _named(heldout, language)}
+    folder = source.corpora if corpora is None else Path(corpora)
+    served = served_languages(source)
+    own = find_own(language, named, folder)
+    others = find_others(language, named, folder, languages, served)
+    settings: dict[str, Any] = {
+        "language": language,
+        "pieces": pieces + -(source.total + pieces) % multiple_of,
+        "share": share,
+        "coverage": coverage,
+    }
+    if multiple_of > 1:
+        settings["multiple_of"] = multiple_of
+    if served is not None:
+        settings["languages"] = list(dict.fromkeys([*served, language]))
+    # append and compare
+    made = source.extended(own["train"], settings)
+    checks = check_lines(source, made.after, {language: own, **others})
+    effects = {}
+    for part, one in own.items():
+        before, after = (
+            corpus_alp(side.encoder, read_sentences(one)) for side in (source, made.after)
+        )
+        if before is not None and after is not None:
+            effects[part] = before, after
+    facts = {
+        "total_before": source.total,
+        **made.facts,
+        "language_alp": {
+            part: {"before": before.alp, "after": after.alp}
+            for part, (before, after) in effects.items()
+        },
+    }
+    ids: list[IdRow] = []
+    for number, name in enumerate(made.after.names):
+        old = number < source.total
+        ids.append((number, number, name, "old") if old else (None, number, name, "new"))
+    if adapted is not None:
+        adapted.give_rows(ids, [*([number] for number in range(source.total)), *made.origins])
+        facts["rows"] = "mean"
+    found = Extended(
+        source=source,
+        tokenizer=made.after,
+        kind="extended",
+        settings=settings,
+        facts=facts,
+        ids=ids,
+        checks=checks,
+        model=adapted,
+        additions=made.rows,
+        language=language,
+        origin=made.origin,
+        effects=effects,
+    )
+    if output is not None:
+        found.write(output)
+    return found
+
+
+def _named(text: Text | Mapping[str, Text] | None, language: str) -> Mapping[str, Text]:
+    """Texts by language; one alone is that of `language`."""
+    if isinstance(text, Mapping):
+        return text
+    return {} if text is None else {language: text}
+
+
+def served_languages(source: Adaptable) -> list[str] | None:
+    """The languages that a tokenizer is known to serve: those named after `trim` and
+    `extend`.
+    """
+    description = source.path.with_name("description.json")
+    if not description.is_file():
+        return None
+    return read_object(description).get("settings", {}).get("languages")
+
+
+def find_own(
+    language: str, named: Mapping[str, Mapping[str, Text]], corpora: Path | None
+) -> dict[str, Text]:
+    """The texts of the new language by part: those `named` "text" and "heldout", or
+    those of `corpora`. Raises UsageError where there is none to train on.
+    """
+    own: dict[str, Text] = {}
+    for part, texts in (("train", named["text"]), ("heldout", named["heldout"])):
+        path = (corpora or Path()) / language / f"{part}.txt"
+        if language in texts:
+            own[part] = repeatable(texts[language])
+        elif corpora is not None and path.is_file():
+            own[part] = path
+    if "train" not in own:
+        raise UsageError(
+            f"no text of {language}: give --text FILE, or --corpora with {language}/train.txt"
+        )
+    return own
+
+
+def find_others(
+    language: str,
+    named: Mapping[str, Mapping[str, Text]],
+    corpora: Path | None,
+    chosen: Sequence[str] | None,
+    served: Sequence[str] | None,
+) -> Parts:
+    """The texts of the other languages: those `named`, by option and language, and
+    those of `corpora`.
+
+    `chosen`: the languages to measure; where it is None, `served` are those to be found
+    in `corpora`, and None stands for all.
+    """
+    others: Parts = {}
+    for option, texts in named.items():
+        for code, text in texts.items():
+            if chosen is not None and code not in (language, *chosen):
+                raise UsageError(
+                    f"--{option} {code}={text_name(text)}: {code} is not among --languages"
+                )
+            if code != language:
+                others.setdefault(code, {})[option] = repeatable(text)
+    if chosen is None and corpora is not None and served is not None:
+        chosen = [code for code in served if (corpora / code / "heldout.txt").is_file()]
+    if chosen is not None:
+        chosen = [code for code in chosen if code not in (language, *others)]
+    if chosen or (chosen is None and corpora is not None):
+        others = find_texts({}, corpora, chosen, ["heldout"]) | others
+        others.pop(language, None)
+    return others

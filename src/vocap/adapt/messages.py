@@ -1,0 +1,102 @@
+"""The words of `vocap trim` and `vocap extend`: their results for a terminal."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from vocap.adapt.adapted import Adapted, size_of
+from vocap.adapt.extend import Extended
+from vocap.unigram.alp import CorpusAlp
+
+WORST_SHOWN = 5  # languages with most changed lines
+
+
+def trimmed_text(found: Adapted, output: Path) -> str:
+    """What was kept, line by line what changed, and the model in the folder `output`."""
+    counts = found.facts["kept_for"].items()
+    reasons = (f"{count:,} {reason}" for reason, count in counts if count)
+    shown = [f"kept: {', '.join(reasons)}"]
+    for (code, part), check in found.checks.items():
+        if check.lines:
+            note = f"{code} {part}: {check.identical:,} of {check.lines:,} lines as before"
+            if check.unforeseen is not None:
+                share = percentage(check.unforeseen, check.lines)
+                note += f"; {check.unforeseen:,} ({share}) use pieces that only this text kept"
+            shown += [note, *(f"  {example}" for example in check.examples)]
+    lines, identical = found.facts["lines_compared"], found.facts["lines_identical"]
+    verdict = "all the same" if lines == identical else f"{lines - identical:,} differ"
+    shown.append(f"{lines:,} lines compared, {verdict}")
+    return "\n".join([*shown, *_model(found, output)])
+
+
+def extended_text(found: Extended, output: Path) -> str:
+    """What was added, its effects on the new language and on the others, and the model
+    in the folder `output`.
+    """
+    before, after = found.source.total, found.tokenizer.total
+    shown = [f"{output}: {before:,} + {after - before:,} = {after:,} ids, from {found.origin}"]
+    for part, (old, new) in found.effects.items():
+        effect = _effect(old, new, found.source.encoder.unk_id)
+        shown.append(f"{found.language} {part}: {effect}")
+    return "\n".join([*shown, *_others(found), *_model(found, output)])
+
+
+def _effect(before: CorpusAlp, after: CorpusAlp, unknown: int | None) -> str:
+    """The effect of the new pieces on a text of their language; `unknown`: the id of
+    the unknown token.
+    """
+    shown = (
+        f"{before.tokens_per_sentence:.2f} to {after.tokens_per_sentence:.2f} tokens a line, "
+        f"ALP {before.alp:.2f} to {after.alp:.2f}"
+    )
+    if unknown is not None and before.tokens:
+        shares = [percentage(side.counts[unknown], side.tokens) for side in (before, after)]
+        shown += f", unknown {' to '.join(shares)} of the tokens"
+    return shown
+
+
+def _others(found: Extended) -> Iterator[str]:
+    """The effect of the new pieces on the other languages."""
+    others = {
+        code: check
+        for (code, _), check in found.checks.items()
+        if code != found.language and check.lines
+    }
+    if not others:
+        yield "no text of other languages was given: changes for them are not measured"
+        return
+    lines, changed, before, after = (
+        sum(getattr(check, name) for check in others.values())
+        for name in ("lines", "changed", "tokens_before", "tokens_after")
+    )
+    moved = 100 * (after - before) / before if before else 0.0
+    line = (
+        f"{len(others)} other languages: {changed:,} of {lines:,} lines segmented differently "
+        f"({percentage(changed, lines)}), tokens {moved:+.3f} %"
+    )
+    yield f"{line}; the most:" if changed else line
+    worst = sorted(others.items(), key=lambda pair: (pair[1].identical / pair[1].lines, pair[0]))
+    for code, check in worst[:WORST_SHOWN]:
+        if check.changed:
+            yield f"  {code}: {percentage(check.changed, check.lines)} of its lines"
+            yield from (f"    {example}" for example in check.examples[:1])
+
+
+def _model(found: Adapted, output: Path) -> list[str]:
+    """The size of the model before and after; nothing without a model."""
+    if found.model is None:
+        return []
+    before, after = found.model.before, size_of(found.model.model, output / "model")
+    return [
+        f"model: {before.parameters:,} to {after.parameters:,} parameters, of them embeddings "
+        f"{before.embeddings:,} to {after.embeddings:,}; weights {before.megabytes:,.2f} to "
+        f"{after.megabytes:,.2f} MB"
+    ]
+
+
+def percentage(count: float, whole: float) -> str:
+    """The part of a whole in percent.
+
+    >>> percentage(1, 3)
+    '33.33 %'
+    """
+    return f"{100 * count / whole:.2f} %"

@@ -1,0 +1,133 @@
+"""A tokenizer, and its model, for some of its languages."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vocap.adapt.adaptable import Adaptable, Reason
+from vocap.adapt.adapted import Adapted, IdRow, open_model, open_tokenizer
+from vocap.adapt.comparison import check_lines
+from vocap.errors import UsageError, VocapError
+from vocap.text_files.named_texts import Parts, find_texts, read_sentences
+from vocap.text_files.text import Text, repeatable, text_name
+from vocap.unigram.alp import count_tokens
+
+
+def trim(  # noqa: PLR0913  # the options of the command, each by its name
+    tokenizer: str | Path,
+    output: str | Path | None = None,
+    *,
+    languages: Sequence[str] | None = None,
+    text: Mapping[str, Text] | None = None,
+    heldout: Mapping[str, Text] | None = None,
+    corpora: str | Path | None = None,
+    only_used: bool = False,
+    min_count: int = 1,
+    all_characters: bool = False,
+    model: str | Path | None = None,
+) -> Adapted:
+    """Reduce a tokenizer to the pieces that some languages need; every line is segmented
+    before and after, and compared.
+
+    Parameters
+    ----------
+    tokenizer
+        results/tokenizers/NAME, a SentencePiece unigram .model, or a tokenizer.json of
+        byte-pair encoding.
+    output
+        A new folder to write; without it see `Adapted.write`.
+    languages
+        All that have text unless given.
+    text, heldout
+        The text of each language, and its held-out text.
+    corpora
+        A folder with {language}/train.txt and heldout.txt; without text those of the
+        run that made the tokenizer.
+    only_used
+        Drop the languages' own pieces, too, where the text lacks them.
+    min_count
+        Uses of a kept piece.
+    all_characters
+        Keep every single character, of any language.
+    model
+        The folder of its Hugging Face model, to be reduced too.
+
+    Raises
+    ------
+    UsageError
+        For a language without text, and a folder `output` with anything in it.
+    VocapError
+        For files that are no such tokenizer or model, and where no text has a line.
+    """
+    source = open_tokenizer(tokenizer, output)
+    adapted = open_model(model, source)
+    folder = Path(corpora) if corpora is not None else None
+    if folder is None and not text:
+        folder = source.corpora
+    texts = find_texts(text or {}, folder, languages, ["train", "heldout"])
+    for code, held in (heldout or {}).items():
+        if code not in texts:
+            raise UsageError(
+                f"--heldout {code}={text_name(held)}: {code} is not among the languages; give it "
+                "text too"
+            )
+        texts[code]["heldout"] = repeatable(held)
+    # choose, with and without held-out text
+    owners = {} if only_used else source.owners()
+    owned = {piece for piece, codes in owners.items() if not texts.keys().isdisjoint(codes)}
+    trained, held_out = count_uses(source, texts)
+    limits = owned, min_count, all_characters
+    choice = source.choose(trained, held_out, *limits)
+    foreseen = source.choose(trained, np.zeros_like(held_out), *limits).reasons
+    # cut and compare
+    after = source.cut_to(choice, owners)
+    checks = check_lines(source, after, texts, foreseen)
+    ids: list[IdRow] = []
+    for new, (piece, name) in enumerate(zip(after.encoder.pieces, after.names, strict=True)):
+        reason = choice.reasons.get(piece or "", Reason.SPECIAL)
+        ids.append((source.ids.get(piece or ""), new, name, reason))
+    if adapted is not None:
+        adapted.give_rows(ids, [[old] for old, *_ in ids if old is not None])
+    reasons = list(choice.reasons.values())
+    found = Adapted(
+        source=source,
+        tokenizer=after,
+        kind="trimmed",
+        settings={
+            "languages": list(texts),
+            "min_count": min_count,
+            "only_used": only_used,
+            "all_characters": all_characters,
+        },
+        facts={
+            "total_before": source.total,
+            **choice.facts,
+            "kept_for": {reason: reasons.count(reason) for reason in source.reasons},
+            "lines_compared": sum(check.lines for check in checks.values()),
+            "lines_identical": sum(check.identical for check in checks.values()),
+        },
+        ids=ids,
+        checks=checks,
+        model=adapted,
+    )
+    if output is not None:
+        found.write(output)
+    return found
+
+
+def count_uses(source: Adaptable, texts: Parts) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The uses of each id in the texts, and in the held-out texts, int64 [V] each.
+
+    Raises VocapError where no text has a line.
+    """
+    encoder = source.encoder
+    uses = np.zeros((2, encoder.size), np.int64)
+    for parts in texts.values():
+        for part, text in parts.items():
+            counts, _ = count_tokens(encoder.encode_batch, encoder.size, read_sentences(text))
+            uses[int(part == "heldout")] += counts
+    if not uses.any():
+        raise VocapError("no line in any text; give text with a sentence a line")
+    return uses[0], uses[1]
