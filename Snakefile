@@ -29,7 +29,6 @@ include: "rules/correlation.smk"
 include: "rules/finetuning.smk"
 include: "rules/needs.smk"
 include: "rules/report.smk"
-include: "rules/defaults.smk"
 include: "rules/dry_run.smk"
 
 

@@ -55,12 +55,19 @@ rule allocate:
         allocation="<results>/allocation/{name}/allocation.tsv",
         vocabulary="<results>/allocation/{name}/vocabulary.tsv",
         summary="<results>/allocation/{name}/summary.json",
+    log:
+        "<logs>/allocation/allocate/{name}.log",
+    benchmark:
+        "<logs>/benchmarks/allocation/allocate/{name}.tsv"
     wildcard_constraints:
         name=one_of(BY_CURVES),
     priority: 3
+    conda:
+        "../envs/allocation.yaml"
     resources:
         **needs(3600, 60),
     params:
+        **run_params("allocation"),
         coverage=SETTINGS.vocabularies.coverage,
         settings=lambda wildcards: ALLOCATION_OPTIONS[wildcards.name],
     message:
@@ -84,12 +91,19 @@ rule trunk:
         rules=TEXT_RULES,
     output:
         "<results>/allocation/trunks/{trunk}.npz",
+    log:
+        "<logs>/allocation/trunk/{trunk}.log",
+    benchmark:
+        "<logs>/benchmarks/allocation/trunk/{trunk}.tsv"
     wildcard_constraints:
         trunk=one_of(TRUNKS),
     priority: 3  # long, and every T of the rule waits for it
+    conda:
+        "../envs/allocation.yaml"
     resources:
         **needs(2500, 60, minutes_per_mb=0.5),
     params:
+        **run_params("pieces"),
         coverage=SETTINGS.vocabularies.coverage,
         alpha=lambda wildcards: TRUNKS[wildcards.trunk].alpha,
         beta=lambda wildcards: TRUNKS[wildcards.trunk].beta,
@@ -97,7 +111,6 @@ rule trunk:
         largest=lambda wildcards: LARGEST[wildcards.trunk],
         without=lambda wildcards: options(without=",".join(TRUNKS[wildcards.trunk].without) or None),
         text=verbatim(TEXT_OPTIONS),
-        revision=REVISION["pieces"],
     message:
         "Descending over the pieces of all languages: {wildcards.trunk}"
     shell:
@@ -135,19 +148,25 @@ rule allocate_pieces:
         vocabulary="<results>/allocation/{name}/vocabulary.tsv",
         summary="<results>/allocation/{name}/summary.json",
         models=directory("<results>/allocation/{name}/vocabularies"),
+    log:
+        "<logs>/allocation/allocate_pieces/{name}.log",
+    benchmark:
+        "<logs>/benchmarks/allocation/allocate_pieces/{name}.tsv"
     wildcard_constraints:
         name=one_of(BY_PIECES),
     priority: 3
+    conda:
+        "../envs/allocation.yaml"
     resources:
         **needs(2500, 60, minutes_per_mb=0.5),
     params:
+        **run_params("pieces"),
         coverage=SETTINGS.vocabularies.coverage,
         settings=lambda wildcards: ALLOCATION_OPTIONS[wildcards.name],
         development=lambda wildcards: (
             options(development=DEVELOPMENT_TEXT.pattern) if wildcards.name in BY_TOKENS else ""
         ),
         text=verbatim(TEXT_OPTIONS),
-        revision=REVISION["pieces"],
     message:
         "Allocating {wildcards.name} by pieces"
     shell:

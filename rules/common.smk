@@ -96,6 +96,19 @@ def verbatim(value):
     return lambda wildcards: value
 
 
+def run_params(stage, **own):
+    """Parameters of every rule: the run's folder, that of the first output, and the REVISION of its stage.
+
+    Those of `own` replace them. A command whose rule names no other folder writes to `folder`.
+    """
+    return {
+        "results": lambda wildcards: RESULTS,
+        "folder": lambda wildcards, output: Path(output[0]).parent,
+        "revision": REVISION[stage],
+        **own,
+    }
+
+
 DRY_RUN = workflow.output_settings.dryrun
 NOTICES = []  # of a dry run: printed at its end
 

@@ -44,12 +44,20 @@ rule fetch_starter:
     output:
         archive="<results>/corpora/starter/archives/{package}",
         origin="<results>/corpora/starter/archives/{package}.json",
+    log:
+        "<logs>/corpora/fetch_starter/{package}.log",
+    benchmark:
+        "<logs>/benchmarks/corpora/fetch_starter/{package}.tsv"
     wildcard_constraints:
         package=one_of(STARTER),
     priority: len(STARTER)  # then the packages in their order, which is nearly that of their sizes
     localrule: True
+    conda:
+        "../envs/corpora.yaml"
     resources:
         **needs(200, 60),
+    params:
+        **run_params("corpora"),
     message:
         "Fetching {wildcards.package} for the starter corpus"
     shell:
@@ -62,10 +70,17 @@ rule extract_starter:
         origin="<results>/corpora/starter/archives/{package}.json",
     output:
         directory("<results>/corpora/starter/messages/{package}"),
+    log:
+        "<logs>/corpora/extract_starter/{package}.log",
+    benchmark:
+        "<logs>/benchmarks/corpora/extract_starter/{package}.tsv"
     priority: lambda wildcards: len(STARTER) - STARTER.index(wildcards.package)
+    conda:
+        "../envs/corpora.yaml"
     resources:
         **needs(400, 30),
     params:
+        **run_params("corpora"),
         # not watched: a new row changes nothing for the others
         table=lambda wildcards, output: SETTINGS.corpora.table,
     message:
@@ -81,10 +96,17 @@ rule merge_starter:
         expand("<results>/corpora/starter/messages/{package}", package=STARTER),
     output:
         directory(STARTER_TEXT),
+    log:
+        "<logs>/corpora/merge_starter.log",
+    benchmark:
+        "<logs>/benchmarks/corpora/merge_starter.tsv"
     localrule: True
+    conda:
+        "../envs/corpora.yaml"
     resources:
         **needs(200, 30),
     params:
+        **run_params("corpora"),
         order=STARTER,  # decides which of two translations stays; Snakemake watches inputs as a set
         # not watched: a new row changes nothing for the others
         table=lambda wildcards, output: SETTINGS.corpora.table,
@@ -98,10 +120,17 @@ rule download:
     output:
         text="<results>/corpora/downloads/{source}/{lang}",
         origin="<results>/corpora/downloads/{source}/{lang}.json",
+    log:
+        "<logs>/corpora/download/{source}/{lang}.log",
+    benchmark:
+        "<logs>/benchmarks/corpora/download/{source}/{lang}.tsv"
     localrule: True
+    conda:
+        "../envs/corpora.yaml"
     resources:
         **needs(200, 600),
     params:
+        **run_params("corpora"),
         url=lambda wildcards: SOURCES[wildcards.lang].url,
         limit=lambda wildcards: options(
             limit_bytes=(
@@ -118,6 +147,10 @@ use rule download as download_pretraining with:
     output:
         text="<results>/pretraining/downloads/{source}/{lang}",
         origin="<results>/pretraining/downloads/{source}/{lang}.json",
+    log:
+        "<logs>/pretraining/download_pretraining/{source}/{lang}.log",
+    benchmark:
+        "<logs>/benchmarks/pretraining/download_pretraining/{source}/{lang}.tsv"
     params:
         url=lambda wildcards: PRETRAINING_SOURCES[wildcards.lang].url,
         limit="",
@@ -129,13 +162,20 @@ rule fetch_file:
     output:
         file="<results>/corpora/files/{download}/{file}",
         origin="<results>/corpora/files/{download}/{file}.json",
+    log:
+        "<logs>/corpora/fetch_file/{download}/{file}.log",
+    benchmark:
+        "<logs>/benchmarks/corpora/fetch_file/{download}/{file}.tsv"
     wildcard_constraints:
         download=one_of(SETTINGS.downloads),
-        file=one_of({entry.name for entry in SETTINGS.downloads.values()}),
+        file=one_of(sorted({entry.name for entry in SETTINGS.downloads.values()})),
     localrule: True
+    conda:
+        "../envs/corpora.yaml"
     resources:
         **needs(200, 600),
     params:
+        **run_params("corpora"),
         url=lambda wildcards: SETTINGS.downloads[wildcards.download].url,
         sha256=lambda wildcards: options(sha256=SETTINGS.downloads[wildcards.download].sha256),
     message:
@@ -151,8 +191,14 @@ rule sample:
         train="<results>/corpora/{lang}/train.txt",
         heldout="<results>/corpora/{lang}/heldout.txt",
         stats="<results>/corpora/{lang}/stats.json",
+    log:
+        "<logs>/corpora/sample/{lang}.log",
+    benchmark:
+        "<logs>/benchmarks/corpora/sample/{lang}.tsv"
     wildcard_constraints:
         lang=one_of(SINGLE),
+    conda:
+        "../envs/corpora.yaml"
     resources:
         **needs(
             350 + PARQUET_MB + 350 * SETTINGS.corpora.max_sentences / 1_000_000,
@@ -160,8 +206,8 @@ rule sample:
             minutes_per_mb=0.02,
         ),
     params:
+        **run_params("corpora", folder=lambda wildcards: f"{RESULTS}/corpora/{wildcards.lang}"),
         each="",
-        folder=lambda wildcards: f"{RESULTS}/corpora/{wildcards.lang}",
         source=lambda wildcards: shlex.join(SOURCES[wildcards.lang].sample_options()),
         limits=SAMPLE_LIMITS,
         # Depends on the input, so is not watched.
@@ -189,6 +235,10 @@ if TOGETHER:
             train=expand("<results>/corpora/{lang}/train.txt", lang=TOGETHER),
             heldout=expand("<results>/corpora/{lang}/heldout.txt", lang=TOGETHER),
             stats=expand("<results>/corpora/{lang}/stats.json", lang=TOGETHER),
+        log:
+            "<logs>/corpora/sample_starter.log",
+        benchmark:
+            "<logs>/benchmarks/corpora/sample_starter.tsv"
         threads: WORKERS
         params:
             each=each_together,
@@ -208,10 +258,17 @@ rule weigh:
         table=([] if SETTINGS.corpora.weights in ("lines", "bytes") else SETTINGS.corpora.table),
     output:
         "<results>/corpora/weights.tsv",
+    log:
+        "<logs>/corpora/weigh.log",
+    benchmark:
+        "<logs>/benchmarks/corpora/weigh.tsv"
     localrule: True
+    conda:
+        "../envs/corpora.yaml"
     resources:
         **needs(50, 10),
     params:
+        **run_params("corpora"),
         by=verbatim(SETTINGS.corpora.weights),
         # not watched: a new row changes nothing for the others
         table=lambda wildcards, output: SETTINGS.corpora.table,
@@ -230,8 +287,14 @@ rule mix:
         weights="<results>/corpora/weights.tsv",
     output:
         "<results>/corpora/mix/{alpha}.txt",
+    log:
+        "<logs>/corpora/mix/{alpha}.log",
+    benchmark:
+        "<logs>/benchmarks/corpora/mix/{alpha}.tsv"
     wildcard_constraints:
         alpha=one_of(map(str, SAMPLED_ALPHAS)),
+    conda:
+        "../envs/corpora.yaml"
     resources:
         **needs(
             800 + (SETTINGS.corpora.mix.sentences / 10_000 if SAMPLED_ALPHAS else 0),
@@ -239,6 +302,7 @@ rule mix:
             minutes_per_mb=0.02,
         ),
     params:
+        **run_params("corpora"),
         sentences=SETTINGS.corpora.mix.sentences,
         seed=SETTINGS.seed,
     message:

@@ -32,9 +32,17 @@ if STUDY.languages and workflow.is_main_process:
             expand("<results>/vocabularies/{lang}/curve.tsv", lang=STUDY.languages),
         output:
             "<results>/correlation/curves-known",
+        log:
+            "<logs>/correlation/studied_sizes.log",
+        benchmark:
+            "<logs>/benchmarks/correlation/studied_sizes.tsv"
         localrule: True
+        conda:
+            "../envs/finetuning.yaml"
         resources:
             **needs(200, 10),
+        params:
+            **run_params("correlation"),
         message:
             "The curves say which vocabularies of the study there are"
         shell:
@@ -51,14 +59,18 @@ rule studied_tokenizer:
         exported=expand(
             "<results>/correlation/{{lang}}/{{size}}/tokenizer/huggingface/{file}", file=EXPORTED
         ),
+    log:
+        "<logs>/correlation/studied_tokenizer/{lang}/{size}.log",
+    benchmark:
+        "<logs>/benchmarks/correlation/studied_tokenizer/{lang}/{size}.tsv"
     localrule: True
     conda:
         "../envs/tokenizers.yaml"
     resources:
         **needs(1600, 30),
     params:
+        **run_params("tokenizers"),
         model=f"{RESULTS}/vocabularies/{{lang}}/models/{{size}}.model",
-        revision=REVISION["tokenizers"],
     message:
         "Making a tokenizer of {wildcards.size} ids for {wildcards.lang}"
     shell:
@@ -73,6 +85,10 @@ use rule tokenize as studied_text with:
         model=rules.studied_tokenizer.output.model,
     output:
         "<results>/correlation/{lang}/{size}/tokens/{lang}/description.json",
+    log:
+        "<logs>/correlation/studied_text/{lang}/{size}.log",
+    benchmark:
+        "<logs>/benchmarks/correlation/studied_text/{lang}/{size}.tsv"
     wildcard_constraints:
         lang=one_of(STUDY.languages),
     message:
@@ -88,6 +104,10 @@ use rule pretrain as studied_model with:
         model=directory("<results>/correlation/{lang}/{size}/pretrained/model"),
         metrics="<results>/correlation/{lang}/{size}/pretrained/metrics.jsonl",
         description="<results>/correlation/{lang}/{size}/pretrained/description.json",
+    log:
+        "<logs>/correlation/studied_model/{lang}/{size}.log",
+    benchmark:
+        "<logs>/benchmarks/correlation/studied_model/{lang}/{size}.tsv"
     wildcard_constraints:
         lang=one_of(STUDY.languages),
     resources:
@@ -113,12 +133,19 @@ rule own_files:
         lambda wildcards: STUDY.files[wildcards.lang],
     output:
         directory("<results>/correlation/{lang}/xtreme"),
+    log:
+        "<logs>/correlation/own_files/{lang}.log",
+    benchmark:
+        "<logs>/benchmarks/correlation/own_files/{lang}.tsv"
     wildcard_constraints:
         lang=one_of(STUDY.tasks),
     localrule: True
+    conda:
+        "../envs/finetuning.yaml"
     resources:
         **needs(200, 10),
     params:
+        **run_params("correlation"),
         folders=lambda wildcards, output: [
             f"{output}/{task}" for task in STUDY.tasks[wildcards.lang]
         ],
@@ -149,10 +176,17 @@ rule correlate:
     output:
         points="<results>/correlation/points.tsv",
         correlations="<results>/correlation/correlations.tsv",
+    log:
+        "<logs>/correlation/correlate.log",
+    benchmark:
+        "<logs>/benchmarks/correlation/correlate.tsv"
     localrule: True
+    conda:
+        "../envs/finetuning.yaml"
     resources:
         **needs(300, 10),
     params:
+        **run_params("correlation"),
         sizes=options(size=SETTINGS.correlation.sizes),
         scored=lambda wildcards, input: [Path(selection).parent for selection in input.scored],
     message:

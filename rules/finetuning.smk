@@ -71,10 +71,17 @@ for collection, paths in FETCHED.items():
                 [downloaded(name) for name in ARCHIVES[collection]],
             output:
                 [f"{SETTINGS.finetuning.xtreme}/{path}" for path in paths],
+            log:
+                f"<logs>/finetuning/unpack_{collection}.log",
+            benchmark:
+                f"<logs>/benchmarks/finetuning/unpack_{collection}.tsv"
             localrule: True
+            conda:
+                "../envs/finetuning.yaml"
             resources:
                 **needs(1500, 60),
             params:
+                **run_params("finetuning"),
                 collection=collection,
                 xtreme=verbatim(SETTINGS.finetuning.xtreme),
                 archives=verbatim(
@@ -97,11 +104,18 @@ rule encode:
         tokenizer=lambda wildcards: tokenizer_input(INPUT_TOKENIZERS[wildcards.inputs]),
     output:
         directory("<results>/{inputs}/{training}-{length}"),
+    log:
+        "<logs>/{inputs}/encode/{training}/{length}.log",
+    benchmark:
+        "<logs>/benchmarks/{inputs}/encode/{training}/{length}.tsv"
     wildcard_constraints:
         length=r"\d+",
+    conda:
+        "../envs/finetuning.yaml"
     resources:
         **needs(1500, 60, mb_per_mb=20, minutes_per_mb=1),
     params:
+        **run_params("finetuning"),
         xtreme=lambda wildcards: xtreme_of(wildcards.inputs),
         tokenizer=lambda wildcards: INPUT_TOKENIZERS[wildcards.inputs],
         settings=lambda wildcards: json.dumps(RECIPES[wildcards.training].of_inputs()),
@@ -128,14 +142,21 @@ rule finetune:
         predictions=directory(
             "<results>/{tuned}/{training}/runs/{rate}-{epochs}-{seed}/predictions"
         ),
+    log:
+        "<logs>/{tuned}/finetune/{training}/{rate}/{epochs}/{seed}.log",
+    benchmark:
+        "<logs>/benchmarks/{tuned}/finetune/{training}/{rate}/{epochs}/{seed}.tsv"
     wildcard_constraints:
         rate=r"[0-9][0-9.e-]*",
         epochs=r"\d+",
         seed=r"\d+",
+    conda:
+        "../envs/finetuning.yaml"
     threads: SETTINGS.finetuning.threads
     resources:
         **needs(2000, 600, parameters=lambda wildcards: TUNED[wildcards.tuned].parameters),
     params:
+        **run_params("finetuning"),
         model=lambda wildcards: TUNED[wildcards.tuned].folder,
         random=lambda wildcards: options(
             random_weights=wildcards.tuned not in STUDIED
@@ -168,9 +189,16 @@ rule score:
         summary="<results>/{tuned}/{task}/summary.tsv",
         selection="<results>/{tuned}/{task}/selection.json",
         predictions=directory("<results>/{tuned}/{task}/predictions"),
+    log:
+        "<logs>/{tuned}/score/{task}.log",
+    benchmark:
+        "<logs>/benchmarks/{tuned}/score/{task}.tsv"
+    conda:
+        "../envs/finetuning.yaml"
     resources:
         **needs(1500, 60),
     params:
+        **run_params("finetuning"),
         xtreme=lambda wildcards: xtreme_of(wildcards.tuned),
         runs=lambda wildcards, input: [Path(run).parent for run in input],
     message:
@@ -188,10 +216,17 @@ rule average:
         ),
     output:
         "<results>/finetuning/{model}/average.json",
+    log:
+        "<logs>/finetuning/average/{model}.log",
+    benchmark:
+        "<logs>/benchmarks/finetuning/average/{model}.tsv"
     localrule: True
+    conda:
+        "../envs/finetuning.yaml"
     resources:
         **needs(300, 10),
     params:
+        **run_params("finetuning"),
         tasks=lambda wildcards, input: [Path(selection).parent for selection in input],
     message:
         "Averaging what {wildcards.model} reached"

@@ -39,6 +39,10 @@ rule tokenize:
         model=lambda wildcards: f"{tokenizer_folder(wildcards.tokenizer)}/{trained_file(wildcards.tokenizer)}",
     output:
         "<results>/pretraining/tokens/{tokenizer}/{lang}/description.json",
+    log:
+        "<logs>/pretraining/tokenize/{tokenizer}/{lang}.log",
+    benchmark:
+        "<logs>/benchmarks/pretraining/tokenize/{tokenizer}/{lang}.tsv"
     wildcard_constraints:
         tokenizer=one_of(MODEL_TOKENIZERS),
         lang=one_of(lang for lang in LANGUAGES if lang not in TOKENIZED_TOGETHER),
@@ -47,13 +51,13 @@ rule tokenize:
     resources:
         **needs(700, 60, minutes_per_mb=0.05),
     params:
+        **run_params("pretraining"),
         each="",
         lang=lambda wildcards: wildcards.lang,
         blocks=lambda wildcards, output: Path(output[0]).parents[1],
         length=SETTINGS.pretraining.block,
         layout=lambda wildcards: layout_options(MODEL_SOURCES[wildcards.lang].source),
         files=lambda wildcards, input: MODEL_SOURCES[wildcards.lang].texts(input.get("text")),
-        revision=REVISION["pretraining"],
     message:
         "Tokenizing the text of {wildcards.lang} with {wildcards.tokenizer}"
     shell:
@@ -79,6 +83,10 @@ if TOKENIZED_TOGETHER:
             expand(
                 "<results>/pretraining/tokens/{{tokenizer}}/{lang}/description.json", lang=TOGETHER
             ),
+        log:
+            "<logs>/pretraining/tokenize_starter/{tokenizer}.log",
+        benchmark:
+            "<logs>/benchmarks/pretraining/tokenize_starter/{tokenizer}.tsv"
         wildcard_constraints:
             tokenizer=one_of(MODEL_TOKENIZERS),
         priority: 2  # the model waits for it, and the report for the model
@@ -117,6 +125,10 @@ rule pretrain:
         model=directory("<results>/pretraining/{name}/model"),
         metrics="<results>/pretraining/{name}/metrics.jsonl",
         description="<results>/pretraining/{name}/description.json",
+    log:
+        "<logs>/pretraining/pretrain/{name}.log",
+    benchmark:
+        "<logs>/benchmarks/pretraining/pretrain/{name}.tsv"
     wildcard_constraints:
         name=one_of(MODELS),
     priority: 2  # long
@@ -126,6 +138,7 @@ rule pretrain:
     resources:
         **needs(2000, 1440, parameters=parameters_of),
     params:
+        **run_params("pretraining"),
         settings=lambda wildcards: recipe_json(MODELS[wildcards.name]),
         threads=SETTINGS.pretraining.threads,
         seed=SETTINGS.seed,
@@ -136,7 +149,6 @@ rule pretrain:
         # depends on the output, so Snakemake does not watch it: another number trains
         # nothing again
         every=lambda wildcards, output: MODELS[wildcards.name].checkpoint_every,
-        revision=REVISION["pretraining"],
     message:
         "Pre-training {wildcards.name}"
     shell:
@@ -160,12 +172,19 @@ rule code_length:
     output:
         table="<results>/pretraining/{name}/code-length.tsv",
         lines="<results>/pretraining/{name}/code-length.npz",
+    log:
+        "<logs>/pretraining/code_length/{name}.log",
+    benchmark:
+        "<logs>/benchmarks/pretraining/code_length/{name}.tsv"
     wildcard_constraints:
         name=one_of(CAUSAL),
+    conda:
+        "../envs/pretraining.yaml"
     threads: SETTINGS.pretraining.threads
     resources:
         **needs(2000, 240),
     params:
+        **run_params("pretraining"),
         threads=SETTINGS.pretraining.threads,
         languages=",".join(LANGUAGES),
         parallel=verbatim(options(parallel=PARALLEL_TEXT.pattern) if PARALLEL_TEXT else ""),

@@ -28,9 +28,16 @@ rule report:
         page="<results>/report/index.html",
         tables=directory("<results>/report/tables"),
         figures=directory("<results>/report/figures"),
+    log:
+        "<logs>/report/report.log",
+    benchmark:
+        "<logs>/benchmarks/report/report.tsv"
+    conda:
+        "../envs/report.yaml"
     resources:
         **needs(1600, 30),
     params:
+        **run_params("report"),
         settings=verbatim(json.dumps(SHOWN_SETTINGS, ensure_ascii=False)),
         parallel=verbatim(options(parallel_text=PARALLEL_TEXT.name) if PARALLEL_TEXT else ""),
     message:

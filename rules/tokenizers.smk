@@ -55,12 +55,19 @@ rule fit:
         weights="<results>/corpora/weights.tsv",
     output:
         expand("<results>/tokenizers/{{name}}/{file}", file=FILES),
+    log:
+        "<logs>/tokenizers/fit/{name}.log",
+    benchmark:
+        "<logs>/benchmarks/tokenizers/fit/{name}.tsv"
     wildcard_constraints:
         name=one_of(FITTED),
     priority: 1  # export and evaluation wait for it
+    conda:
+        "../envs/tokenizers.yaml"
     resources:
         **needs(3600, 60),
     params:
+        **run_params("tokenizers"),
         allocation=lambda wildcards: f"{RESULTS}/allocation/{allocation_of(wildcards)[0]}",
         # The models that scores come from: those of the languages, or of an allocation
         # that has its own.
@@ -111,12 +118,19 @@ rule joint_descent:
         rules=TEXT_RULES,
     output:
         directory("<results>/tokenizers/.joint/{descent}"),
+    log:
+        "<logs>/tokenizers/joint_descent/{descent}.log",
+    benchmark:
+        "<logs>/benchmarks/tokenizers/joint_descent/{descent}.tsv"
     wildcard_constraints:
         descent=one_of(DESCENTS.values()),
     priority: 2  # long, and ready as soon as the text is: not to be left for the end
+    conda:
+        "../envs/tokenizers.yaml"
     resources:
         **needs(330, 30, mb_per_mb=15, minutes_per_mb=0.2),  # 772 MB for 65 MB of 86 languages
     params:
+        **run_params("tokenizers"),
         coverage=SETTINGS.vocabularies.coverage,
         alpha=lambda wildcards: JOINT[of_descent(wildcards)].alpha,
         lines=lambda wildcards: text_option(JOINT[of_descent(wildcards)]),
@@ -153,12 +167,19 @@ rule pick_joint:
         weights="<results>/corpora/weights.tsv",
     output:
         expand("<results>/tokenizers/{{name}}/{file}", file=[*FILES, "sizes.tsv"]),
+    log:
+        "<logs>/tokenizers/pick_joint/{name}.log",
+    benchmark:
+        "<logs>/benchmarks/tokenizers/pick_joint/{name}.tsv"
     wildcard_constraints:
         name=one_of(JOINT),
     localrule: True
+    conda:
+        "../envs/tokenizers.yaml"
     resources:
         **needs(50, 10),
     params:
+        **run_params("tokenizers"),
         total=lambda wildcards: JOINT[wildcards.name].total,
     message:
         "Taking {wildcards.name} from its descent"
@@ -171,12 +192,19 @@ rule mono:
         curve=lambda wildcards: f"{RESULTS}/vocabularies/{MONO[wildcards.name].language}/curve.tsv",
     output:
         expand("<results>/tokenizers/{{name}}/{file}", file=FILES),
+    log:
+        "<logs>/tokenizers/mono/{name}.log",
+    benchmark:
+        "<logs>/benchmarks/tokenizers/mono/{name}.tsv"
     wildcard_constraints:
         name=one_of(MONO),
     localrule: True
+    conda:
+        "../envs/tokenizers.yaml"
     resources:
         **needs(200, 10),
     params:
+        **run_params("tokenizers"),
         models=lambda wildcards, input: Path(input.curve).with_name("models"),
         size=lambda wildcards: MONO[wildcards.name].size,
         language=lambda wildcards: MONO[wildcards.name].language,
@@ -205,9 +233,17 @@ rule adopt:
         exported=expand(
             "<results>/pretraining/tokenizers/{{tokenizer}}/huggingface/{file}", file=EXPORTED
         ),
+    log:
+        "<logs>/pretraining/adopt/{tokenizer}.log",
+    benchmark:
+        "<logs>/benchmarks/pretraining/adopt/{tokenizer}.tsv"
     localrule: True
+    conda:
+        "../envs/tokenizers.yaml"
     resources:
         **needs(1600, 30),
+    params:
+        **run_params("tokenizers"),
     message:
         "Laying out {wildcards.tokenizer} for pre-training"
     shell:
@@ -259,12 +295,19 @@ rule bpe_training:
         rules=TEXT_RULES,
     output:
         directory("<results>/tokenizers/.bpe/{training}"),
+    log:
+        "<logs>/tokenizers/bpe_training/{training}.log",
+    benchmark:
+        "<logs>/benchmarks/tokenizers/bpe_training/{training}.tsv"
     wildcard_constraints:
         training=one_of(PAIR_TRAININGS.values()),
     priority: 1  # export and evaluation wait for it
+    conda:
+        "../envs/tokenizers.yaml"
     resources:
         **needs(600, 30, mb_per_mb=25, minutes_per_mb=0.5),
     params:
+        **run_params("tokenizers"),
         settings=lambda wildcards: TRAINING_OPTIONS[of_training(wildcards)],
         text=verbatim(TEXT_OPTIONS),
         layout=verbatim(shlex.join(LAYOUT)),
@@ -299,6 +342,10 @@ use rule pick_joint as pick_bpe with:
         ),
     output:
         expand("<results>/tokenizers/{{name}}/{file}", file=[*BYTE_PAIR_FILES, "sizes.tsv"]),
+    log:
+        "<logs>/tokenizers/pick_bpe/{name}.log",
+    benchmark:
+        "<logs>/benchmarks/tokenizers/pick_bpe/{name}.tsv"
     wildcard_constraints:
         name=one_of(BYTE_PAIR),
     priority: 2
@@ -320,17 +367,23 @@ rule export:
         expand("<results>/tokenizers/{{name}}/huggingface/{file}", file=EXPORTED),
         card=f"<results>/tokenizers/{{name}}/huggingface/{CARD}",
         parity="<results>/tokenizers/{name}/parity.tsv",
+    log:
+        "<logs>/tokenizers/export/{name}.log",
+    benchmark:
+        "<logs>/benchmarks/tokenizers/export/{name}.tsv"
     wildcard_constraints:
         name=one_of(TWO_FORMS),
     priority: lambda wildcards: 2 * (wildcards.name in MODEL_TOKENIZERS)
+    conda:
+        "../envs/tokenizers.yaml"
     resources:
         **needs(1600, 120),
     params:
+        **run_params("tokenizers", folder=lambda wildcards, output: Path(output.parity).parent),
         layout=verbatim(options(layout=SETTINGS.layout.text())),
         text=verbatim(CARD_TEXT),
         languages=",".join(LANGUAGES),
         seed=SETTINGS.seed,
-        folder=lambda wildcards, output: Path(output.parity).parent,
     message:
         "Exporting {wildcards.name} for Hugging Face, and comparing both forms"
     shell:
@@ -357,11 +410,18 @@ rule export_bpe:
     output:
         expand("<results>/tokenizers/{{name}}/huggingface/{file}", file=EXPORTED),
         card=f"<results>/tokenizers/{{name}}/huggingface/{CARD}",
+    log:
+        "<logs>/tokenizers/export_bpe/{name}.log",
+    benchmark:
+        "<logs>/benchmarks/tokenizers/export_bpe/{name}.tsv"
     wildcard_constraints:
         name=one_of(BYTE_PAIR),
+    conda:
+        "../envs/tokenizers.yaml"
     resources:
         **needs(1600, 30),
     params:
+        **run_params("tokenizers"),
         layout=verbatim(options(layout=SETTINGS.layout.text())),
         text=verbatim(CARD_TEXT),
     message:
@@ -388,11 +448,18 @@ rule evaluate:
         parallel=PARALLEL_TEXT.inputs(LANGUAGES) if PARALLEL_TEXT else [],
     output:
         expand("<results>/tokenizers/{{name}}/{table}", table=EVALUATION_TABLES),
+    log:
+        "<logs>/tokenizers/evaluate/{name}.log",
+    benchmark:
+        "<logs>/benchmarks/tokenizers/evaluate/{name}.tsv"
     # awaited, or slow
     priority: lambda wildcards: 2 * (wildcards.name in [*MODEL_TOKENIZERS, *BYTE_PAIR])
+    conda:
+        "../envs/tokenizers.yaml"
     resources:
         **needs(1600, 60),
     params:
+        **run_params("tokenizers"),
         languages=",".join(LANGUAGES),
         table=verbatim(SETTINGS.corpora.table),
         # of the table, those that evaluation reads
@@ -423,12 +490,19 @@ rule diff:
         evaluation_b="<results>/tokenizers/{b}/evaluation.tsv",
     output:
         directory("<results>/tokenizers/diff/{a}-{b}"),
+    log:
+        "<logs>/tokenizers/diff/{a}/{b}.log",
+    benchmark:
+        "<logs>/benchmarks/tokenizers/diff/{a}/{b}.tsv"
     wildcard_constraints:
         a=one_of(a for a, _ in COMPARED),
         b=one_of(b for _, b in COMPARED),
+    conda:
+        "../envs/tokenizers.yaml"
     resources:
         **needs(1600, 60),
     params:
+        **run_params("tokenizers"),
         languages=",".join(LANGUAGES),
     message:
         "Comparing {wildcards.a} with {wildcards.b} on every language's held-out text"

@@ -17,11 +17,19 @@ if SETTINGS.vocabularies.engine == "ladder":
     rule compile:
         output:
             touch("<results>/vocabularies/compiled.txt"),
+        log:
+            "<logs>/vocabularies/compile.log",
+        benchmark:
+            "<logs>/benchmarks/vocabularies/compile.tsv"
         # once, while packages are read; else the first ladders do it, each for itself
         priority: 4.5
         localrule: True
+        conda:
+            "../envs/vocabularies.yaml"
         resources:
             **needs(450, 10),
+        params:
+            **run_params("vocabularies"),
         message:
             "Compiling the loops of ladders and descents"
         shell:
@@ -37,14 +45,21 @@ if SETTINGS.vocabularies.engine == "ladder":
             curve="<results>/vocabularies/{lang}/curve.tsv",
             characters="<results>/vocabularies/{lang}/characters.tsv",
             index="<results>/vocabularies/{lang}/pieces.npz",
+        log:
+            "<logs>/vocabularies/ladder/{lang}.log",
+        benchmark:
+            "<logs>/benchmarks/vocabularies/ladder/{lang}.tsv"
         wildcard_constraints:
             lang=one_of(SINGLE),
         priority: 4  # all allocations wait for all curves
+        conda:
+            "../envs/vocabularies.yaml"
         resources:
             # 351 MB for 8 MB of Thai, 344 and 1,531 for 10 and 100 MB of Japanese:
             # dev/measurements.md
             **needs(330, 30, mb_per_mb=15, minutes_per_mb=2),
         params:
+            **run_params("vocabularies"),
             each="",
             lang=lambda wildcards: wildcards.lang,
             sizes=",".join(map(str, SIZES)),
@@ -76,6 +91,10 @@ if SETTINGS.vocabularies.engine == "ladder":
                 curve=expand("<results>/vocabularies/{lang}/curve.tsv", lang=TOGETHER),
                 characters=expand("<results>/vocabularies/{lang}/characters.tsv", lang=TOGETHER),
                 index=expand("<results>/vocabularies/{lang}/pieces.npz", lang=TOGETHER),
+            log:
+                "<logs>/vocabularies/ladder_starter.log",
+            benchmark:
+                "<logs>/benchmarks/vocabularies/ladder_starter.tsv"
             threads: WORKERS
             resources:
                 **needs(350 * WORKERS, 30, mb_per_mb=5, minutes_per_mb=2),
@@ -94,9 +113,16 @@ else:
             rules=TEXT_RULES,
         output:
             point="<results>/vocabularies/{lang}/points/{size}.tsv",
+        log:
+            "<logs>/vocabularies/train/{lang}/{size}.log",
+        benchmark:
+            "<logs>/benchmarks/vocabularies/train/{lang}/{size}.tsv"
+        conda:
+            "../envs/vocabularies.yaml"
         resources:
             **needs(150, 15, mb_per_mb=25, minutes_per_mb=0.2),  # 180 MB for 8 MB of Russian
         params:
+            **run_params("vocabularies"),
             models=f"{RESULTS}/vocabularies/{{lang}}/models",
             coverage=SETTINGS.vocabularies.coverage,
             text=verbatim(TEXT_OPTIONS),
@@ -123,13 +149,20 @@ else:
             curve="<results>/vocabularies/{lang}/curve.tsv",
             characters="<results>/vocabularies/{lang}/characters.tsv",
             index="<results>/vocabularies/{lang}/pieces.npz",
+        log:
+            "<logs>/vocabularies/curve/{lang}.log",
+        benchmark:
+            "<logs>/benchmarks/vocabularies/curve/{lang}.tsv"
         # at once: Snakemake looks at every input of all jobs that are ready, each time
         # that one ends
         priority: 2
         localrule: True
+        conda:
+            "../envs/vocabularies.yaml"
         resources:
             **needs(650, 60),
         params:
+            **run_params("vocabularies"),
             models=f"{RESULTS}/vocabularies/{{lang}}/models",
             text=verbatim(TEXT_OPTIONS),
         message:
