@@ -22,9 +22,11 @@ from vocap.starter.packages import PACKAGES
 from vocap.text_files.named_texts import find_aligned, read_aligned
 from vocap.options import text_words
 from vocap.tokenizer_files import CARD, EXPORTED
-from vocap.workflow import BYTE_PAIR_FILES, FILES, descent_name, training_name
-from vocap.workflow import cancel_leftovers, check_owner, prepend_to_path, record_owner
-from vocap.workflow import studied_model, summarize, tuned_model
+from vocap.workflow.cluster import cancel_leftovers, prepend_to_path
+from vocap.workflow.names import BYTE_PAIR_FILES, FILES, descent_name, training_name
+from vocap.workflow.owner import check_owner, record_owner
+from vocap.workflow.summary import summarize
+from vocap.workflow.tuned import studied_model, tuned_model
 
 try:
     SETTINGS = load(config, [SOURCES_FILE, *CONFIGFILES])

@@ -36,7 +36,7 @@ from vocap.plan.texts import MB, Text
 from vocap.pretraining.settings import Recipe, count_parameters, encoder_operations, estimate_memory
 from vocap.tokenizers.evaluate import lines_of_each
 from vocap.tokenizers.settings import File, Joint
-from vocap.workflow import studied_model, tuned_model
+from vocap.workflow.tuned import studied_model, tuned_model
 
 VARIABLE = "VOCAP_JOBS"  # names the file that the dry run writes, one line of JSON for each job
 CORES = 1_000_000  # Snakemake limits a job's threads to the cores that it is given
