@@ -1,15 +1,19 @@
-"""The share of each language in a merged vocabulary, for every allocation of the configuration."""
+"""The share of each language in a merged vocabulary, for every allocation of the configuration.
+
+REQUIRED INPUTS
+    results/vocabularies/{lang}/curve.tsv, pieces.npz, characters.tsv, models
+    results/corpora/weights.tsv
+    of rule pieces: results/corpora/{lang}/train.txt, heldout.txt; of fair ones the development text
+OUTPUTS
+    results/allocation/{name}/allocation.tsv, vocabulary.tsv, summary.json
+    of rule pieces: results/allocation/{name}/vocabularies, results/allocation/trunks/{trunk}.npz
+"""
 
 BY_PIECES = [name for name, entry in SETTINGS.allocation.items() if entry.needs_text]
 BY_CURVES = [name for name in SETTINGS.allocation if name not in BY_PIECES]
 
 # Those whose weights follow parallel text; the others do not depend on it.
 BY_TOKENS = [name for name, entry in SETTINGS.allocation.items() if entry.token_fairness]
-if BY_TOKENS and not DEVELOPMENT_TEXT:
-    stop(
-        f"allocation.{BY_TOKENS[0]}.token_fairness: follows parallel text, and this run has none; name some under"
-        " corpora.development"
-    )
 
 # Each entry's settings that are no defaults, as options of the same names.
 ALLOCATION_OPTIONS = {
@@ -110,7 +114,7 @@ rule trunk:
         per=lambda wildcards: TRUNKS[wildcards.trunk].per,
         largest=lambda wildcards: LARGEST[wildcards.trunk],
         without=lambda wildcards: options(without=",".join(TRUNKS[wildcards.trunk].without) or None),
-        text=verbatim(TEXT_OPTIONS),
+        text=TEXT_OPTIONS,
     message:
         "Descending over the pieces of all languages: {wildcards.trunk}"
     shell:
@@ -166,7 +170,7 @@ rule allocate_pieces:
         development=lambda wildcards: (
             options(development=DEVELOPMENT_TEXT.pattern) if wildcards.name in BY_TOKENS else ""
         ),
-        text=verbatim(TEXT_OPTIONS),
+        text=TEXT_OPTIONS,
     message:
         "Allocating {wildcards.name} by pieces"
     shell:

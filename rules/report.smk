@@ -1,8 +1,14 @@
-"""The page, its tables and its figures."""
+"""The page, its tables and its figures.
+
+REQUIRED INPUTS
+    the outputs of all stages that this configuration asks for
+OUTPUTS
+    results/report/index.html, tables, figures
+"""
 
 # The settings that the report shows: of the sources those that this run reads, and not
 # where it writes.
-UNUSED_SOURCES = SETTINGS.corpora.sources.keys() - {source.name for source in SOURCES.values()}
+UNUSED_SOURCES = SETTINGS.corpora.sources.keys() - {source.name for source in PLAN.sources.values()}
 SHOWN_SETTINGS = SETTINGS.model_dump(
     mode="json",
     exclude_none=True,

@@ -1,14 +1,29 @@
-"""The multilingual tokenizers, their Hugging Face export, its parity, and how well each language is served."""
+"""The multilingual tokenizers, their Hugging Face export, its parity, and how well each language is served.
 
-ALL_TOKENIZERS = {
-    name: entry for name, entry in SETTINGS.tokenizers.items() if not absent_tokenizer(name)
-}
-MADE_HERE = [name for name, entry in ALL_TOKENIZERS.items() if entry.made]
+REQUIRED INPUTS
+    results/allocation/{name}/vocabulary.tsv, results/vocabularies/{lang}/models, curve.tsv
+    results/corpora/{lang}/train.txt, heldout.txt, weights.tsv, mix/{alpha}.txt
+    tokenizers from elsewhere, parallel and development text
+OUTPUTS
+    results/tokenizers/{name}/sentencepiece.model or tokenizer.json, pieces.tsv, description.json
+    results/tokenizers/{name}/huggingface, parity.tsv, evaluation.tsv and the other tables
+    results/tokenizers/diff/{a}-{b}
+    results/pretraining/tokenizers/{tokenizer}, of those from elsewhere
+"""
+
+MADE_HERE = {name: entry for name, entry in PLAN.tokenizers.items() if entry.made}
 # Those of SentencePiece, whose export is compared.
-TWO_FORMS = [name for name in MADE_HERE if ALL_TOKENIZERS[name].file == FILES[0]]
-FITTED = tokenizers_of("vocap")
-JOINT = tokenizers_of("joint")
-MONO = tokenizers_of("mono")
+TWO_FORMS = [name for name, entry in MADE_HERE.items() if entry.file == FILES[0]]
+FITTED = {name: entry for name, entry in MADE_HERE.items() if entry.kind == "vocap"}
+JOINT = {name: entry for name, entry in MADE_HERE.items() if entry.kind == "joint"}
+MONO = {name: entry for name, entry in MADE_HERE.items() if entry.kind == "mono"}
+BYTE_PAIR = {
+    name: entry for name, entry in MADE_HERE.items() if entry.kind in ("bpe", "parity-bpe")
+}
+# The cuts of those from elsewhere, of which tiktoken's ranks have one.
+BASELINE_SPLITS = {
+    name: entry.split for name, entry in PLAN.tokenizers.items() if name not in MADE_HERE
+}
 COMPARED = compared_pairs(SETTINGS.tokenizers, SETTINGS.allocation)
 
 # The tables of a tokenizer by language; that of parallel text where there is some.
@@ -33,7 +48,9 @@ STARTER_PACKAGES = ", ".join(
     f"{name} ({PACKAGES[name].licence})" for name in SETTINGS.corpora.starter.packages
 )
 LICENCES = {}  # terms to the names of the sources
-for name, source in sorted({source.name: source.source for source in SOURCES.values()}.items()):
+for name, source in sorted(
+    {source.name: source.source for source in PLAN.sources.values()}.items()
+):
     LICENCES.setdefault(source.terms(STARTER_PACKAGES), []).append(name)
 CARD_TEXT = "\n".join(f"- {', '.join(names)}: {terms}." for terms, names in LICENCES.items())
 
@@ -43,7 +60,7 @@ rule tokenizers:
     input:
         expand("<results>/tokenizers/{name}/parity.tsv", name=TWO_FORMS),
         expand(f"<results>/tokenizers/{{name}}/huggingface/{CARD}", name=MADE_HERE),
-        expand("<results>/tokenizers/{name}/evaluation.tsv", name=ALL_TOKENIZERS),
+        expand("<results>/tokenizers/{name}/evaluation.tsv", name=PLAN.tokenizers),
         [f"{RESULTS}/tokenizers/diff/{a}-{b}" for a, b in COMPARED],
     message:
         "The stage tokenizers is made"
@@ -51,7 +68,9 @@ rule tokenizers:
 
 rule fit:
     input:
-        allocation=lambda wildcards: f"{RESULTS}/allocation/{allocation_of(wildcards)[0]}/vocabulary.tsv",
+        allocation=lambda wildcards: (
+            f"{RESULTS}/allocation/{FITTED[wildcards.name].allocation}/vocabulary.tsv"
+        ),
         weights="<results>/corpora/weights.tsv",
     output:
         expand("<results>/tokenizers/{{name}}/{file}", file=FILES),
@@ -68,17 +87,17 @@ rule fit:
         **needs(3600, 60),
     params:
         **run_params("tokenizers"),
-        allocation=lambda wildcards: f"{RESULTS}/allocation/{allocation_of(wildcards)[0]}",
+        allocation=lambda wildcards: f"{RESULTS}/allocation/{FITTED[wildcards.name].allocation}",
         # The models that scores come from: those of the languages, or of an allocation
         # that has its own.
         vocabularies=lambda wildcards: (
-            f"{RESULTS}/allocation/{allocation_of(wildcards)[0]}/vocabularies"
-            if allocation_of(wildcards)[1].needs_text
+            f"{RESULTS}/allocation/{FITTED[wildcards.name].allocation}/vocabularies"
+            if FITTED[wildcards.name].allocation in BY_PIECES
             else f"{RESULTS}/vocabularies"
         ),
-        alpha=lambda wildcards: allocation_of(wildcards)[1].alpha,
+        alpha=lambda wildcards: SETTINGS.allocation[FITTED[wildcards.name].allocation].alpha,
         text=lambda wildcards: OWN_TEXT[wildcards.name],
-        layout=verbatim(shlex.join(LAYOUT)),
+        layout=LAYOUT_OPTIONS,
     message:
         "Fitting the scores of {wildcards.name}"
     shell:
@@ -94,6 +113,26 @@ rule fit:
         """
 
 
+# The text of all languages (Equation 3): their training lines, or a sample. Of each
+# tokenizer its files, and the options that name them and the unit of the languages'
+# shares.
+JOINT_TEXT = {
+    name: (
+        [f"{RESULTS}/corpora/mix/{entry.alpha}.txt"]
+        if SAMPLED_ALPHAS
+        else [f"{RESULTS}/corpora/{lang}/train.txt" for lang in LANGUAGES]
+    )
+    for name, entry in JOINT.items()
+}
+JOINT_LINES = {
+    name: options(
+        mix=JOINT_TEXT[name][0] if SAMPLED_ALPHAS else None,
+        corpora=None if SAMPLED_ALPHAS else f"{RESULTS}/corpora",
+    )
+    + (f" --per {entry.per}" if entry.per else "")
+    for name, entry in JOINT.items()
+}
+
 # All T with the same settings come from one descent, named after what it depends on
 # besides the text. JOINT counts the characters of the training lines itself: with those
 # of the curves it would be trained again with each added size.
@@ -108,11 +147,13 @@ DESCENTS = {
     )
     for name, entry in JOINT.items()
 }
+# of each descent one of its tokenizers
+DESCENDED = {descent: name for name, descent in reversed(DESCENTS.items())}
 
 
 rule joint_descent:
     input:
-        text=lambda wildcards: text_files(JOINT[of_descent(wildcards)].alpha),
+        text=lambda wildcards: JOINT_TEXT[DESCENDED[wildcards.descent]],
         heldout=expand("<results>/corpora/{lang}/heldout.txt", lang=LANGUAGES),
         weights="<results>/corpora/weights.tsv",
         rules=TEXT_RULES,
@@ -132,10 +173,10 @@ rule joint_descent:
     params:
         **run_params("tokenizers"),
         coverage=SETTINGS.vocabularies.coverage,
-        alpha=lambda wildcards: JOINT[of_descent(wildcards)].alpha,
-        lines=lambda wildcards: text_option(JOINT[of_descent(wildcards)]),
-        text=lambda wildcards: OWN_TEXT[of_descent(wildcards)],
-        layout=verbatim(shlex.join(LAYOUT)),
+        alpha=lambda wildcards: JOINT[DESCENDED[wildcards.descent]].alpha,
+        lines=lambda wildcards: JOINT_LINES[DESCENDED[wildcards.descent]],
+        text=lambda wildcards: OWN_TEXT[DESCENDED[wildcards.descent]],
+        layout=LAYOUT_OPTIONS,
         totals=lambda wildcards: totals_of(f".joint/{wildcards.descent}", JOINT, DESCENTS),
     message:
         "Training the joint tokenizers: one descent over the text of all languages"
@@ -163,7 +204,7 @@ rule pick_joint:
         made=lambda wildcards: once(
             wildcards.name, f"{RESULTS}/tokenizers/.joint/{DESCENTS[wildcards.name]}"
         ),
-        text=lambda wildcards: text_files(JOINT[wildcards.name].alpha),
+        text=lambda wildcards: JOINT_TEXT[wildcards.name],
         weights="<results>/corpora/weights.tsv",
     output:
         expand("<results>/tokenizers/{{name}}/{file}", file=[*FILES, "sizes.tsv"]),
@@ -208,7 +249,7 @@ rule mono:
         models=lambda wildcards, input: Path(input.curve).with_name("models"),
         size=lambda wildcards: MONO[wildcards.name].size,
         language=lambda wildcards: MONO[wildcards.name].language,
-        layout=verbatim(shlex.join(LAYOUT)),
+        layout=LAYOUT_OPTIONS,
     message:
         "Making a tokenizer of one language's model: {wildcards.name}"
     shell:
@@ -225,7 +266,7 @@ rule mono:
 # <mask> T-1.
 rule adopt:
     input:
-        lambda wildcards: source_file(wildcards.tokenizer),
+        lambda wildcards: PLAN.source_file(wildcards.tokenizer) or [],
     output:
         model="<results>/pretraining/tokenizers/{tokenizer}/sentencepiece.model",
         pieces="<results>/pretraining/tokenizers/{tokenizer}/pieces.tsv",
@@ -251,14 +292,8 @@ rule adopt:
         " && vocap export {output.model:q} -o {params.folder:q}/huggingface) 2> {log:q}"
 
 
-BYTE_PAIR = tokenizers_of("bpe", "parity-bpe")
-
 # Those that follow parallel text; the others do not depend on it.
-FOLLOWERS = [name for name, entry in BYTE_PAIR.items() if entry.follows_text]
-if FOLLOWERS and not DEVELOPMENT_TEXT:
-    stop(
-        f"tokenizers.{FOLLOWERS[0]}: follows parallel text, and this run has none; name some under corpora.development"
-    )
+FOLLOWERS = PLAN.followers
 TRAINING_OPTIONS = {
     name: options(
         coverage=SETTINGS.vocabularies.coverage if entry.unit == "characters" else None,
@@ -282,6 +317,8 @@ PAIR_TRAININGS = {
     )
     for name, entry in BYTE_PAIR.items()
 }
+# of each training one of its tokenizers
+TRAINED = {training: name for name, training in reversed(PAIR_TRAININGS.items())}
 
 
 rule bpe_training:
@@ -290,7 +327,7 @@ rule bpe_training:
         heldout=expand("<results>/corpora/{lang}/heldout.txt", lang=LANGUAGES),
         weights="<results>/corpora/weights.tsv",
         development=lambda wildcards: (
-            DEVELOPMENT_TEXT.inputs(LANGUAGES) if of_training(wildcards) in FOLLOWERS else []
+            DEVELOPMENT_TEXT.inputs(LANGUAGES) if TRAINED[wildcards.training] in FOLLOWERS else []
         ),
         rules=TEXT_RULES,
     output:
@@ -308,9 +345,9 @@ rule bpe_training:
         **needs(600, 30, mb_per_mb=25, minutes_per_mb=0.5),
     params:
         **run_params("tokenizers"),
-        settings=lambda wildcards: TRAINING_OPTIONS[of_training(wildcards)],
-        text=verbatim(TEXT_OPTIONS),
-        layout=verbatim(shlex.join(LAYOUT)),
+        settings=lambda wildcards: TRAINING_OPTIONS[TRAINED[wildcards.training]],
+        text=TEXT_OPTIONS,
+        layout=LAYOUT_OPTIONS,
         totals=lambda wildcards: totals_of(f".bpe/{wildcards.training}", BYTE_PAIR, PAIR_TRAININGS),
     message:
         "Training byte-pair encoding on the text of all languages: {wildcards.training}"
@@ -353,6 +390,12 @@ use rule pick_joint as pick_bpe with:
         total=lambda wildcards: BYTE_PAIR[wildcards.name].total,
     message:
         "Taking {wildcards.name} from its training"
+
+
+# The file of the chat template, if any: exports are made again when it changes.
+TEMPLATES = (
+    [SETTINGS.layout.chat_template] if SETTINGS.layout.chat_template not in (None, "chatml") else []
+)
 
 
 # The export, its card and, of two forms, their comparison. The evaluation stands for
@@ -438,9 +481,9 @@ rule export_bpe:
 rule evaluate:
     input:
         tokenizer=lambda wildcards: (
-            f"{tokenizer_folder(wildcards.name)}/{trained_file(wildcards.name)}"
+            PLAN.tokenizer_file(wildcards.name)
             if wildcards.name in MADE_HERE
-            else source_file(wildcards.name)
+            else PLAN.source_file(wildcards.name) or []
         ),
         text=expand(
             "<results>/corpora/{lang}/{part}.txt", lang=LANGUAGES, part=["heldout", "train"]
@@ -461,11 +504,11 @@ rule evaluate:
     params:
         **run_params("tokenizers"),
         languages=",".join(LANGUAGES),
-        table=verbatim(SETTINGS.corpora.table),
+        table=SETTINGS.corpora.table,
         # of the table, those that evaluation reads
         facts=[(TABLE[lang].script, TABLE[lang].resource) for lang in LANGUAGES],
-        parallel=verbatim(options(parallel=PARALLEL_TEXT.pattern) if PARALLEL_TEXT else ""),
-        split=lambda wildcards: options(split=split_of(wildcards.name)),
+        parallel=PARALLEL_OPTIONS,
+        split=lambda wildcards: options(split=BASELINE_SPLITS.get(wildcards.name)),
     message:
         "Measuring {wildcards.name} on every language's held-out text"
     shell:

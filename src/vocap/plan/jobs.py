@@ -1,4 +1,4 @@
-"""The jobs of the workflow, from Snakemake's own dry run (`rules/dry_run.smk` writes
+"""The jobs of the workflow, from Snakemake's own dry run (`rules/internals.smk` writes
 them), and their features.
 
 Features decide the cost of a job: one function for each rule. A new rule needs a
