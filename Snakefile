@@ -1,4 +1,4 @@
-"""VoCap: from raw text in many languages to multilingual tokenizers, and on to models and tables."""
+"""VoCap: from raw text in many languages to multilingual tokenizers, models and tables."""
 
 from snakemake.utils import min_version
 

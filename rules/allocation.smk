@@ -1,4 +1,4 @@
-"""The share of each language in a merged vocabulary, for every allocation of the configuration.
+"""The share of each language in a merged vocabulary, for every named allocation.
 
 REQUIRED INPUTS
     results/vocabularies/{lang}/curve.tsv, pieces.npz, characters.tsv, models
@@ -137,7 +137,9 @@ rule trunk:
 # Each T is a job of its own: one more changes nothing of the others.
 rule allocate_pieces:
     input:
-        trunk=lambda wildcards: f"{RESULTS}/allocation/trunks/{SETTINGS.allocation[wildcards.name].trunk}.npz",
+        trunk=lambda wildcards: (
+            f"{RESULTS}/allocation/trunks/{SETTINGS.allocation[wildcards.name].trunk}.npz"
+        ),
         texts=expand(
             "<results>/corpora/{lang}/{part}.txt", lang=LANGUAGES, part=["train", "heldout"]
         ),

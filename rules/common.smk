@@ -1,4 +1,4 @@
-"""The checked configuration, the plan of the run, and what the rules of several stages use.
+"""The checked configuration, the plan of the run, and what several stages use.
 
 REQUIRED INPUTS
     config/sources.yaml, and the files of --configfile or config/config.yaml
@@ -23,7 +23,8 @@ from vocap.options import text_words
 from vocap.pretraining.settings import count_parameters
 from vocap.starter.packages import PACKAGES
 from vocap.tokenizer_files import CARD, EXPORTED
-from vocap.workflow.names import BYTE_PAIR_FILES, FILES, descent_name, training_name
+from vocap.workflow.names import BYTE_PAIR_FILES, FILES
+from vocap.workflow.names import descent_name, tokenizer_folder, training_name
 from vocap.workflow.owner import check_owner
 from vocap.workflow.run_plan import Batch, plan_run
 from vocap.workflow.summary import summarize
@@ -114,9 +115,9 @@ SAMPLED_ALPHAS = [] if SETTINGS.corpora.mix.sentences == "all" else sorted(JOINT
 
 
 def options(**values):
-    """Command-line options of these values: None and False are left out, True is a flag, a list repeats its option.
+    """These values as options of a command, for options that not every job has.
 
-    For options that not every job has; the others are words of the rule's shell line, and nested settings one word of JSON.
+    None and False are left out, True is a flag, a list repeats its option.
     """
     words = []
     for name, value in values.items():
@@ -130,14 +131,18 @@ def options(**values):
 
 
 def verbatim(value):
-    """A parameter that is this value as it is: in strings and lists of them Snakemake replaces {name} by a wildcard."""
+    """A parameter that is this value as it is.
+
+    In strings, and in lists of them, Snakemake replaces {name} by a wildcard.
+    """
     return lambda wildcards: value
 
 
 def run_params(stage, **own):
-    """Parameters of every rule: the run's folder, that of the first output, and the REVISION of its stage.
+    """Parameters of every rule, which those of `own` replace.
 
-    Those of `own` replace them. A command whose rule names no other folder writes to `folder`.
+    `results`: the run's folder; `folder`: that of the first output; `revision`: of the
+    stage.
     """
     return {
         "results": verbatim(RESULTS),
@@ -165,7 +170,7 @@ PARALLEL_OPTIONS = verbatim(options(parallel=PARALLEL_TEXT.pattern) if PARALLEL_
 
 
 def one_of(names):
-    """A wildcard constraint that matches exactly these names (and nothing where there are none)."""
+    """A wildcard constraint that matches exactly these names, and nothing for none."""
     return "|".join(map(re.escape, names)) or "(?!)"
 
 
@@ -179,7 +184,10 @@ wildcard_constraints:
 
 
 def each_of(batch):
-    """The words that make a command run for each language of a batch; of the threads, so that Snakemake does not watch them."""
+    """The words that make a command run for each language of a batch.
+
+    They depend on the threads, so Snakemake does not watch them.
+    """
     languages = ",".join(batch.languages)
     if batch.together:
         return lambda wildcards, threads: f"each --languages {languages} --threads {threads}"
@@ -187,7 +195,7 @@ def each_of(batch):
 
 
 def language_of(wildcards):
-    """The language of a job, or {lang}, in whose place `vocap each` puts each of several."""
+    """The language of a job, or {lang}, for which `vocap each` puts each of several."""
     return wildcards.get("lang", "{lang}")
 
 
@@ -201,11 +209,11 @@ SNAKEMAKE_MB = 350
 
 
 def needs(mb, minutes, mb_per_mb=0, minutes_per_mb=0, parameters=None):
-    """Memory as measured, and several times the measured time, as nodes differ and are shared.
+    """Memory as measured, and several times the measured time: nodes differ and are shared.
 
-    So much, so much more for each MB of input, and as much again with each retry. With `parameters`, a function of
-    the wildcards: a training of so many, whose weights, gradients and moments in 32 bits and one more copy for
-    checkpoints need memory.
+    So much, so much more for each MB of input, and as much again with each retry. With
+    `parameters`, a function of the wildcards: a training of so many, whose weights,
+    gradients and moments in 32 bits and one more copy for checkpoints need memory.
     """
 
     def of(fixed, per_mb, trained=None):
@@ -232,7 +240,8 @@ def needs(mb, minutes, mb_per_mb=0, minutes_per_mb=0, parameters=None):
 def totals_of(folder, entries, trainings):
     """T of the tokenizers of one training, as options.
 
-    Those in its folder too: a T that is removed from the configuration makes nothing again.
+    Those in its folder too: a T that is removed from the configuration makes nothing
+    again.
     """
     made = {int(path.name) for path in Path(RESULTS, "tokenizers", folder).glob("[0-9]*")}
     asked = {
@@ -242,7 +251,7 @@ def totals_of(folder, entries, trainings):
 
 
 def once(name, folder):
-    """The folder of a training as input: of a tokenizer that is there, its age does not count."""
+    """The folder of a training as input; of a tokenizer that is there its age is ignored."""
     return ancient(folder) if Path(RESULTS, "tokenizers", name, "sizes.tsv").exists() else folder
 
 
@@ -283,7 +292,10 @@ def runs_of(wildcards):
 
 
 def studied_vocabularies():
-    """(language, size) of the vocabularies that there are; all where a dry run does not know the curves."""
+    """(language, size) of the vocabularies that there are.
+
+    A dry run that does not know the curves takes all.
+    """
     study, sizes = PLAN.study, SETTINGS.correlation.sizes
     if study.languages and not DRY_RUN and IS_MAIN:
         checkpoints.studied_sizes.get()  # Snakemake asks again when it knows them

@@ -1,4 +1,4 @@
-"""Text: the starter corpus, downloads and the user's own files, to a bounded sample of every language.
+"""Text: a bounded sample of every language, of the starter corpus, downloads and files.
 
 REQUIRED INPUTS
     the files of corpora.sources, config/languages.tsv (corpora.table)
@@ -101,7 +101,8 @@ rule merge_starter:
     message:
         "Merging the starter corpus"
     shell:
-        "vocap starter-merge --languages-table {params.table:q} -o {output:q} {input:q} 2>&1 | tee {log:q} >&2"
+        "vocap starter-merge --languages-table {params.table:q}"
+        " -o {output:q} {input:q} 2>&1 | tee {log:q} >&2"
 
 
 rule download:

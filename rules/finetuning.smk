@@ -1,8 +1,9 @@
 """XTREME fine-tuning, and the correlation study, whose models go through the same rules.
 
-Fine-tuning: inputs of each training and tokenizer, one job a run of the grid, scores, Table 1's average. The study
-(section 2.1): a model for each of a language's vocabularies, fine-tuned in that language on files of its own.
-A model is named by its folder under the results: finetuning/NAME, or correlation/LANGUAGE/SIZE.
+Fine-tuning: inputs of each training and tokenizer, one job a run of the grid, scores,
+Table 1's average. The study (section 2.1): a model for each of a language's vocabularies,
+fine-tuned in that language on files of its own. A model is named by its folder under the
+results: finetuning/NAME, or correlation/LANGUAGE/SIZE.
 
 REQUIRED INPUTS
     results/pretraining/{name}/model, or a folder of finetuning.models; their tokenizers
@@ -83,7 +84,8 @@ for collection, paths in PLAN.fetched.items():
         message:
             f"Taking XTREME's files of {collection} from what its authors publish"
         shell:
-            "vocap unpack {params.collection} {params.archives} -o {params.xtreme:q} {params.paths:q} 2> {log:q}"
+            "vocap unpack {params.collection} {params.archives}"
+            " -o {params.xtreme:q} {params.paths:q} 2> {log:q}"
 
 
 rule encode:
@@ -114,8 +116,13 @@ rule encode:
     message:
         "Turning the files of {wildcards.training} into inputs: {wildcards.inputs}"
     shell:
-        "vocap encode --xtreme {params.xtreme:q} --training {wildcards.training} --tokenizer {params.tokenizer:q}"
-        " --max-length {wildcards.length} --settings-json {params.settings:q} -o {output:q} 2> {log:q}"
+        "vocap encode"
+        " --xtreme {params.xtreme:q}"
+        " --training {wildcards.training}"
+        " --tokenizer {params.tokenizer:q}"
+        " --max-length {wildcards.length}"
+        " --settings-json {params.settings:q}"
+        " -o {output:q} 2> {log:q}"
 
 
 # Checkpoints lie beside the outputs, undeclared: a job that was stopped resumes from
@@ -165,12 +172,22 @@ rule finetune:
         # nothing again
         every=lambda wildcards, output: SETTINGS.finetuning.checkpoint_every,
     message:
-        "Fine-tuning {wildcards.tuned} on {wildcards.training}: rate {wildcards.rate}, {wildcards.epochs} epochs, seed {wildcards.seed}"
+        "Fine-tuning {wildcards.tuned} on {wildcards.training}: rate {wildcards.rate},"
+        " {wildcards.epochs} epochs, seed {wildcards.seed}"
     shell:
-        "vocap finetune --model {params.model:q} {params.random} --xtreme {params.xtreme:q} --inputs {input.inputs:q}"
-        " --training {wildcards.training} --learning-rate {wildcards.rate} --epochs {wildcards.epochs}"
-        " --seed {wildcards.seed} --selection {params.selection} --settings-json {params.settings:q}"
-        " --threads {params.threads} --checkpoint-every {params.every} -o {params.folder:q} 2> {log:q}"
+        "vocap finetune"
+        " --model {params.model:q} {params.random}"
+        " --xtreme {params.xtreme:q}"
+        " --inputs {input.inputs:q}"
+        " --training {wildcards.training}"
+        " --learning-rate {wildcards.rate}"
+        " --epochs {wildcards.epochs}"
+        " --seed {wildcards.seed}"
+        " --selection {params.selection}"
+        " --settings-json {params.settings:q}"
+        " --threads {params.threads}"
+        " --checkpoint-every {params.every}"
+        " -o {params.folder:q} 2> {log:q}"
 
 
 rule score:
@@ -196,7 +213,10 @@ rule score:
     message:
         "Scoring {wildcards.tuned} on {wildcards.task}"
     shell:
-        "vocap score --xtreme {params.xtreme:q} --task {wildcards.task} -o {params.folder:q} {params.runs:q} 2> {log:q}"
+        "vocap score"
+        " --xtreme {params.xtreme:q}"
+        " --task {wildcards.task}"
+        " -o {params.folder:q} {params.runs:q} 2> {log:q}"
 
 
 rule average:

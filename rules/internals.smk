@@ -1,7 +1,8 @@
 """What needs Snakemake's internals: each use with its reason.
 
-Nothing else in Snakefile and rules/ names an attribute of `workflow`, but for `basedir`, which its manual has.
-tests/workflow/test_internals.py tests all of them under the pinned version.
+Nothing else in Snakefile and rules/ names an attribute of `workflow`, but for `basedir`,
+which its manual has. tests/workflow/test_internals.py tests all of them under the pinned
+version.
 """
 
 import atexit
@@ -50,7 +51,8 @@ prepend_to_path(Path(workflow.basedir, "slurm", "bin"))
 def begin_run():
     """End the jobs that a killed run left in the queue, and note whose the results are.
 
-    They would write the same files. executor_plugin: whether this run submits jobs, and so needs SLURM's client.
+    They would write the same files. executor_plugin: whether this run submits jobs, and so
+    needs SLURM's client.
     """
     submits = workflow.executor_plugin.common_settings.non_local_exec
     try:
@@ -68,10 +70,10 @@ def begin_run():
 
 
 def start_over():
-    """Run the same command again: its jobs were planned from files that the cancelled jobs have removed.
+    """Run the same command again: its jobs were planned from files that are gone since.
 
-    persistence: the lock is this process's own. overwrite_workdir: with -d, paths on the command line are relative to
-    a folder that is no longer known.
+    persistence: the lock is this process's own. overwrite_workdir: with -d, paths on the
+    command line are relative to a folder that is no longer known.
     """
     workflow.persistence.unlock()
     if workflow.overwrite_workdir is not None:
@@ -95,7 +97,8 @@ def limit_jobs(record, seen=Counter()):
 def write_jobs(path):
     """One line of JSON for each job that has a benchmark: the fields of `vocap.plan.jobs.Job`.
 
-    dag: Snakemake has no other list of jobs with what each waits for. _localrules: those that run beside Snakemake.
+    dag: Snakemake has no other list of jobs with what each waits for. _localrules: those
+    that run beside Snakemake.
     """
     names = {}
     for job in workflow.dag.jobs:
@@ -117,7 +120,10 @@ def write_jobs(path):
 
 
 def end_dry_run():
-    """Write the jobs for `vocap plan`, or print what a dry run has to say; `onsuccess` is for real runs alone."""
+    """Write the jobs for `vocap plan`, or print what a dry run has to say.
+
+    At the end of the process: Snakemake calls `onsuccess` of real runs alone.
+    """
     if JOBS_FILE not in os.environ:
         print(*NOTICES, sep="\n", end="\n" if NOTICES else "", file=sys.stderr)
     elif workflow.dag is not None:

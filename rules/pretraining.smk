@@ -1,4 +1,4 @@
-"""Pre-training: text to blocks of token ids, one job for every named model, and code lengths of causal ones.
+"""Pre-training: blocks of token ids, every named model, code lengths of causal ones.
 
 REQUIRED INPUTS
     the whole text of each language, results/corpora/{lang}/heldout.txt, weights.tsv
@@ -109,8 +109,8 @@ rule pretrain:
         # The same ids as the tokenizer's file, which is watched: an export is made
         # again with its card.
         exported=ancient(
-            lambda wildcards: (
-                f"{PLAN.tokenizer_folder(MODELS[wildcards.name].tokenizer)}/huggingface/tokenizer.json"
+            lambda wildcards: "{}/huggingface/tokenizer.json".format(
+                tokenizer_folder(SETTINGS, MODELS[wildcards.name].tokenizer)
             )
         ),
         weights=lambda wildcards: (

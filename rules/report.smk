@@ -49,5 +49,9 @@ rule report:
     message:
         "Writing the report"
     shell:
-        "vocap report --results {params.results:q} --languages-table {input.table:q}"
-        " --settings-json {params.settings:q} {params.parallel} -o {params.results:q}/report 2> {log:q}"
+        "vocap report"
+        " --results {params.results:q}"
+        " --languages-table {input.table:q}"
+        " --settings-json {params.settings:q}"
+        " {params.parallel}"
+        " -o {params.results:q}/report 2> {log:q}"

@@ -1,4 +1,4 @@
-"""The multilingual tokenizers, their Hugging Face export, its parity, and how well each language is served.
+"""The tokenizers, their Hugging Face export, its parity, and how well languages are served.
 
 REQUIRED INPUTS
     results/allocation/{name}/vocabulary.tsv, results/vocabularies/{lang}/models, curve.tsv
@@ -15,6 +15,7 @@ MADE_HERE = {name: entry for name, entry in PLAN.tokenizers.items() if entry.mad
 # Those of SentencePiece, whose export is compared.
 TWO_FORMS = [name for name, entry in MADE_HERE.items() if entry.file == FILES[0]]
 FITTED = {name: entry for name, entry in MADE_HERE.items() if entry.kind == "vocap"}
+ALLOCATION_OF = {name: entry.allocation for name, entry in FITTED.items()}
 JOINT = {name: entry for name, entry in MADE_HERE.items() if entry.kind == "joint"}
 MONO = {name: entry for name, entry in MADE_HERE.items() if entry.kind == "mono"}
 BYTE_PAIR = {
@@ -47,10 +48,9 @@ OWN_TEXT |= {
 STARTER_PACKAGES = ", ".join(
     f"{name} ({PACKAGES[name].licence})" for name in SETTINGS.corpora.starter.packages
 )
+READ_SOURCES = {source.name: source.source for source in PLAN.sources.values()}
 LICENCES = {}  # terms to the names of the sources
-for name, source in sorted(
-    {source.name: source.source for source in PLAN.sources.values()}.items()
-):
+for name, source in sorted(READ_SOURCES.items()):
     LICENCES.setdefault(source.terms(STARTER_PACKAGES), []).append(name)
 CARD_TEXT = "\n".join(f"- {', '.join(names)}: {terms}." for terms, names in LICENCES.items())
 
@@ -69,7 +69,7 @@ rule tokenizers:
 rule fit:
     input:
         allocation=lambda wildcards: (
-            f"{RESULTS}/allocation/{FITTED[wildcards.name].allocation}/vocabulary.tsv"
+            f"{RESULTS}/allocation/{ALLOCATION_OF[wildcards.name]}/vocabulary.tsv"
         ),
         weights="<results>/corpora/weights.tsv",
     output:
@@ -87,15 +87,15 @@ rule fit:
         **needs(3600, 60),
     params:
         **run_params("tokenizers"),
-        allocation=lambda wildcards: f"{RESULTS}/allocation/{FITTED[wildcards.name].allocation}",
+        allocation=lambda wildcards: f"{RESULTS}/allocation/{ALLOCATION_OF[wildcards.name]}",
         # The models that scores come from: those of the languages, or of an allocation
         # that has its own.
         vocabularies=lambda wildcards: (
-            f"{RESULTS}/allocation/{FITTED[wildcards.name].allocation}/vocabularies"
-            if FITTED[wildcards.name].allocation in BY_PIECES
+            f"{RESULTS}/allocation/{ALLOCATION_OF[wildcards.name]}/vocabularies"
+            if ALLOCATION_OF[wildcards.name] in BY_PIECES
             else f"{RESULTS}/vocabularies"
         ),
-        alpha=lambda wildcards: SETTINGS.allocation[FITTED[wildcards.name].allocation].alpha,
+        alpha=lambda wildcards: SETTINGS.allocation[ALLOCATION_OF[wildcards.name]].alpha,
         text=lambda wildcards: OWN_TEXT[wildcards.name],
         layout=LAYOUT_OPTIONS,
     message:

@@ -168,5 +168,10 @@ if ENGINE == "sentencepiece":
         message:
             "Joining the sizes of {wildcards.lang}"
         shell:
-            "vocap curve {params.text} --train {input.train:q} --models {params.models:q} -o {output.curve:q}"
-            " --characters {output.characters:q} --index {output.index:q} {input.points:q} 2> {log:q}"
+            "vocap curve {params.text}"
+            " --train {input.train:q}"
+            " --models {params.models:q}"
+            " -o {output.curve:q}"
+            " --characters {output.characters:q}"
+            " --index {output.index:q}"
+            " {input.points:q} 2> {log:q}"

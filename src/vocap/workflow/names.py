@@ -1,12 +1,19 @@
-"""Files of tokenizers, and names of the trainings that several of them share."""
+"""Files and folders of tokenizers, and names of the trainings that several of them share."""
 
 import hashlib
 import json
 
+from vocap.config import Settings
 from vocap.tokenizers.settings import Bpe, BytePair, Joint
 
 FILES = ("sentencepiece.model", "pieces.tsv", "description.json")  # of a unigram tokenizer's folder
 BYTE_PAIR_FILES = (BytePair.file, "tokenizer_config.json", *FILES[1:])
+
+
+def tokenizer_folder(settings: Settings, name: str) -> str:
+    """The folder of a tokenizer in the layout that models are trained with."""
+    stage = "tokenizers" if settings.tokenizers[name].made else "pretraining/tokenizers"
+    return f"{settings.results}/{stage}/{name}"
 
 
 def descent_name(entry: Joint, *further: object) -> str:

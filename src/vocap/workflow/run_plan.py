@@ -27,6 +27,7 @@ from vocap.finetuning.settings import Grid, Supply, make_grid
 from vocap.pretraining.settings import Model
 from vocap.text_files.named_texts import find_aligned, read_aligned
 from vocap.tokenizers.settings import BytePair, File, Kind
+from vocap.workflow.names import tokenizer_folder
 
 WORKERS = 8  # processes of a job that serves several languages
 REMEDY = "put it there, correct corpora.sources, or leave the language out of `languages`"
@@ -131,14 +132,9 @@ class RunPlan:
             return self.downloaded(entry.download)
         return entry.path if Path(entry.path).exists() else None
 
-    def tokenizer_folder(self, name: str) -> str:
-        """The folder of a tokenizer in the layout that models are trained with."""
-        stage = "tokenizers" if self.settings.tokenizers[name].made else "pretraining/tokenizers"
-        return f"{self.settings.results}/{stage}/{name}"
-
     def tokenizer_file(self, name: str) -> str:
-        """Its file in that folder: a SentencePiece model, or tokenizer.json."""
-        return f"{self.tokenizer_folder(name)}/{self.settings.tokenizers[name].file}"
+        """The file that models are trained with: a SentencePiece model, or tokenizer.json."""
+        return f"{tokenizer_folder(self.settings, name)}/{self.settings.tokenizers[name].file}"
 
     @property
     def followers(self) -> list[str]:

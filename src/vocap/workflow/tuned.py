@@ -7,6 +7,7 @@ from vocap.config import Settings
 from vocap.model_folder import CONFIG, longest_input, read_config, refuse_causal
 from vocap.pretraining.settings import Shape, count_parameters
 from vocap.tokenizer_files import XLMR_ROWS
+from vocap.workflow.names import tokenizer_folder
 
 
 class TunedModel(NamedTuple):
@@ -40,34 +41,27 @@ def tuned_model(settings: Settings, name: str) -> TunedModel:
         )
         weights = sorted(map(str, Path(entry.path).glob("*.safetensors")))
         return TunedModel(
-            entry.path,
-            [str(Path(entry.path, CONFIG)), *weights],
-            f"finetuning/inputs/models/{name}",
-            entry.path,
-            longest_input(config),
-            shape,
-            count_parameters(shape, config.get("vocab_size", XLMR_ROWS)),
+            folder=entry.path,
+            made=[str(Path(entry.path, CONFIG)), *weights],
+            inputs=f"finetuning/inputs/models/{name}",
+            tokenizer=entry.path,
+            longest=longest_input(config),
+            shape=shape,
+            parameters=count_parameters(shape, config.get("vocab_size", XLMR_ROWS)),
         )
     source = entry.model or name
     model = settings.pretraining.models[source]
-    stage = (
-        "pretraining/tokenizers"
-        if settings.tokenizers[model.tokenizer].kind == "file"
-        else "tokenizers"
-    )
-    folder = f"{settings.results}/pretraining/{source}/model"
+    folder = f"{settings.results}/pretraining/{source}"
     # the models of export_steps are not declared; metrics.jsonl comes after them
-    made = (
-        folder if entry.step is None else f"{settings.results}/pretraining/{source}/metrics.jsonl"
-    )
+    final = entry.step is None
     return TunedModel(
-        folder if entry.step is None else f"{folder}-{entry.step}",
-        [made],
-        f"finetuning/inputs/tokenizers/{model.tokenizer}",
-        f"{settings.results}/{stage}/{model.tokenizer}/huggingface",
-        model.shape.positions,
-        model.shape,
-        count_parameters(model.shape, settings.rows(model.tokenizer)),
+        folder=f"{folder}/model" if final else f"{folder}/model-{entry.step}",
+        made=[f"{folder}/model" if final else f"{folder}/metrics.jsonl"],
+        inputs=f"finetuning/inputs/tokenizers/{model.tokenizer}",
+        tokenizer=f"{tokenizer_folder(settings, model.tokenizer)}/huggingface",
+        longest=model.shape.positions,
+        shape=model.shape,
+        parameters=count_parameters(model.shape, settings.rows(model.tokenizer)),
     )
 
 
@@ -76,8 +70,12 @@ def studied_model(settings: Settings, language: str, size: int) -> TunedModel:
     place = f"correlation/{language}/{size}"
     shape = settings.correlation.model.shape
     folder = f"{settings.results}/{place}/pretrained/model"
-    tokenizer = f"{settings.results}/{place}/tokenizer/huggingface"
-    parameters = count_parameters(shape, size + 2)  # <pad> and <mask> beside the vocabulary
     return TunedModel(
-        folder, [folder], f"{place}/inputs", tokenizer, shape.positions, shape, parameters
+        folder=folder,
+        made=[folder],
+        inputs=f"{place}/inputs",
+        tokenizer=f"{settings.results}/{place}/tokenizer/huggingface",
+        longest=shape.positions,
+        shape=shape,
+        parameters=count_parameters(shape, size + 2),  # <pad> and <mask> beside the vocabulary
     )
