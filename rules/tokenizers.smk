@@ -288,8 +288,12 @@ rule adopt:
     message:
         "Laying out {wildcards.tokenizer} for pre-training"
     shell:
-        "(vocap mono --model {input:q} --language all -o {params.folder:q}"
-        " && vocap export {output.model:q} -o {params.folder:q}/huggingface) 2> {log:q}"
+        """
+        (
+            vocap mono --model {input:q} --language all -o {params.folder:q}
+            vocap export {output.model:q} -o {params.folder:q}/huggingface
+        ) 2>{log:q}
+        """
 
 
 # Those that follow parallel text; the others do not depend on it.
