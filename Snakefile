@@ -1,36 +1,19 @@
-"""VoCap: from raw text in many languages to multilingual tokenizers, and on to models and tables."""
+"""VoCap: from raw text in many languages to multilingual tokenizers, models and tables."""
 
 from snakemake.utils import min_version
 
 min_version("9.27")  # pathvars
 
 
-include: "rules/configfiles.smk"
-
-
-configfile: str(SOURCES_FILE)
-
-
-if not workflow.overwrite_configfiles:
-
-    configfile: str(DEFAULT_FILE)
-
-
+include: "rules/internals.smk"
 include: "rules/common.smk"
-include: "rules/inputs.smk"
-include: "rules/functions.smk"
-include: "rules/cluster.smk"
 include: "rules/corpora.smk"
 include: "rules/vocabularies.smk"
 include: "rules/allocation.smk"
 include: "rules/tokenizers.smk"
 include: "rules/pretraining.smk"
-include: "rules/correlation.smk"
 include: "rules/finetuning.smk"
-include: "rules/needs.smk"
 include: "rules/report.smk"
-include: "rules/defaults.smk"
-include: "rules/dry_run.smk"
 
 
 rule all:
@@ -49,5 +32,13 @@ rule all:
         "Everything that the configuration asks for is made"
 
 
+onstart:
+    begin_run()
+
+
 onsuccess:
     print("", *summarize(SETTINGS), sep="\n", file=sys.stderr)
+
+
+if DRY_RUN:
+    atexit.register(end_dry_run)

@@ -93,14 +93,20 @@ def rule_graph() -> set[tuple[str, str]]:
 
 
 def stages_of_rules() -> dict[str, str]:
-    """The stage of every box: that of the file in rules/ with its rule."""
+    """The stage of every box: that of the file in rules/ with its rule; the rules of the
+    correlation study follow its target in the file of fine-tuning.
+    """
     stages = {}
-    for stage in STAGES:
-        text = (ROOT / "rules" / f"{stage}.smk").read_text("utf-8")
-        defined = re.findall(
-            r"^ *(?:use rule \w+ as (\w+) with|(?:rule|checkpoint) (\w+)):", text, re.MULTILINE
-        )
-        stages |= dict.fromkeys((used or name for used, name in defined), stage)
+    for path in (ROOT / "rules").glob("*.smk"):
+        stage = path.stem
+        for used, named, name in re.findall(
+            r'^ *(?:use rule \w+ as (\w+) with:|(?:rule|checkpoint) (\w+):|f"(\w+)\{batch)',
+            path.read_text("utf-8"),
+            re.MULTILINE,
+        ):
+            rule = used or named or name
+            stage = "correlation" if rule == "correlation" else stage
+            stages[rule] = stage
     boxes = {rule: box for box, rules in TOGETHER.items() for rule in rules}
     return {boxes.get(rule, rule): stage for rule, stage in stages.items()}
 

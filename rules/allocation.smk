@@ -1,15 +1,19 @@
-"""The share of each language in a merged vocabulary, for every allocation of the configuration."""
+"""The share of each language in a merged vocabulary, for every named allocation.
+
+REQUIRED INPUTS
+    results/vocabularies/{lang}/curve.tsv, pieces.npz, characters.tsv, models
+    results/corpora/weights.tsv
+    of rule pieces: results/corpora/{lang}/train.txt, heldout.txt; of fair ones the development text
+OUTPUTS
+    results/allocation/{name}/allocation.tsv, vocabulary.tsv, summary.json
+    of rule pieces: results/allocation/{name}/vocabularies, results/allocation/trunks/{trunk}.npz
+"""
 
 BY_PIECES = [name for name, entry in SETTINGS.allocation.items() if entry.needs_text]
 BY_CURVES = [name for name in SETTINGS.allocation if name not in BY_PIECES]
 
 # Those whose weights follow parallel text; the others do not depend on it.
 BY_TOKENS = [name for name, entry in SETTINGS.allocation.items() if entry.token_fairness]
-if BY_TOKENS and not DEVELOPMENT_TEXT:
-    stop(
-        f"allocation.{BY_TOKENS[0]}.token_fairness: follows parallel text, and this run has none; name some under"
-        " corpora.development"
-    )
 
 # Each entry's settings that are no defaults, as options of the same names.
 ALLOCATION_OPTIONS = {
@@ -55,12 +59,19 @@ rule allocate:
         allocation="<results>/allocation/{name}/allocation.tsv",
         vocabulary="<results>/allocation/{name}/vocabulary.tsv",
         summary="<results>/allocation/{name}/summary.json",
+    log:
+        "<logs>/allocation/allocate/{name}.log",
+    benchmark:
+        "<logs>/benchmarks/allocation/allocate/{name}.tsv"
     wildcard_constraints:
         name=one_of(BY_CURVES),
     priority: 3
+    conda:
+        "../envs/allocation.yaml"
     resources:
         **needs(3600, 60),
     params:
+        **run_params("allocation"),
         coverage=SETTINGS.vocabularies.coverage,
         settings=lambda wildcards: ALLOCATION_OPTIONS[wildcards.name],
     message:
@@ -84,20 +95,26 @@ rule trunk:
         rules=TEXT_RULES,
     output:
         "<results>/allocation/trunks/{trunk}.npz",
+    log:
+        "<logs>/allocation/trunk/{trunk}.log",
+    benchmark:
+        "<logs>/benchmarks/allocation/trunk/{trunk}.tsv"
     wildcard_constraints:
         trunk=one_of(TRUNKS),
     priority: 3  # long, and every T of the rule waits for it
+    conda:
+        "../envs/allocation.yaml"
     resources:
         **needs(2500, 60, minutes_per_mb=0.5),
     params:
+        **run_params("pieces"),
         coverage=SETTINGS.vocabularies.coverage,
         alpha=lambda wildcards: TRUNKS[wildcards.trunk].alpha,
         beta=lambda wildcards: TRUNKS[wildcards.trunk].beta,
         per=lambda wildcards: TRUNKS[wildcards.trunk].per,
         largest=lambda wildcards: LARGEST[wildcards.trunk],
         without=lambda wildcards: options(without=",".join(TRUNKS[wildcards.trunk].without) or None),
-        text=verbatim(TEXT_OPTIONS),
-        revision=REVISION["pieces"],
+        text=TEXT_OPTIONS,
     message:
         "Descending over the pieces of all languages: {wildcards.trunk}"
     shell:
@@ -120,7 +137,9 @@ rule trunk:
 # Each T is a job of its own: one more changes nothing of the others.
 rule allocate_pieces:
     input:
-        trunk=lambda wildcards: f"{RESULTS}/allocation/trunks/{SETTINGS.allocation[wildcards.name].trunk}.npz",
+        trunk=lambda wildcards: (
+            f"{RESULTS}/allocation/trunks/{SETTINGS.allocation[wildcards.name].trunk}.npz"
+        ),
         texts=expand(
             "<results>/corpora/{lang}/{part}.txt", lang=LANGUAGES, part=["train", "heldout"]
         ),
@@ -135,19 +154,25 @@ rule allocate_pieces:
         vocabulary="<results>/allocation/{name}/vocabulary.tsv",
         summary="<results>/allocation/{name}/summary.json",
         models=directory("<results>/allocation/{name}/vocabularies"),
+    log:
+        "<logs>/allocation/allocate_pieces/{name}.log",
+    benchmark:
+        "<logs>/benchmarks/allocation/allocate_pieces/{name}.tsv"
     wildcard_constraints:
         name=one_of(BY_PIECES),
     priority: 3
+    conda:
+        "../envs/allocation.yaml"
     resources:
         **needs(2500, 60, minutes_per_mb=0.5),
     params:
+        **run_params("pieces"),
         coverage=SETTINGS.vocabularies.coverage,
         settings=lambda wildcards: ALLOCATION_OPTIONS[wildcards.name],
         development=lambda wildcards: (
             options(development=DEVELOPMENT_TEXT.pattern) if wildcards.name in BY_TOKENS else ""
         ),
-        text=verbatim(TEXT_OPTIONS),
-        revision=REVISION["pieces"],
+        text=TEXT_OPTIONS,
     message:
         "Allocating {wildcards.name} by pieces"
     shell:

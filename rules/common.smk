@@ -1,38 +1,79 @@
-"""The checked configuration, and names that several stages use."""
+"""The checked configuration, the plan of the run, and what several stages use.
+
+REQUIRED INPUTS
+    config/sources.yaml, and the files of --configfile or config/config.yaml
+"""
 
 import importlib
 import json
-import os
 import re
 import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
 
-from vocap.config import compared_pairs, load
-from vocap.corpora.settings import development_text, evaluation_text, resolve_all
-from vocap.correlation.study import plan_study, unreached
-from vocap.errors import VocapError, explain
-from vocap.finetuning.settings import input_length, make_grid, settings_of
-from vocap.finetuning.published import ARCHIVES, collection_of
+from vocap.config import compared_pairs, load, read_files
+from vocap.correlation.study import unreached
+from vocap.errors import VocapError
+from vocap.finetuning.published import ARCHIVES
+from vocap.finetuning.settings import input_length, settings_of
 from vocap.finetuning.tasks import TASKS, TRAININGS
 from vocap.languages import read_languages
+from vocap.options import text_words
 from vocap.pretraining.settings import count_parameters
 from vocap.starter.packages import PACKAGES
-from vocap.text_files.named_texts import find_aligned, read_aligned
-from vocap.options import text_words
 from vocap.tokenizer_files import CARD, EXPORTED
-from vocap.workflow import BYTE_PAIR_FILES, FILES, descent_name, training_name
-from vocap.workflow import cancel_leftovers, check_owner, prepend_to_path, record_owner
-from vocap.workflow import studied_model, summarize, tuned_model
+from vocap.workflow.names import BYTE_PAIR_FILES, FILES
+from vocap.workflow.names import descent_name, tokenizer_folder, training_name
+from vocap.workflow.owner import check_owner
+from vocap.workflow.run_plan import Batch, plan_run
+from vocap.workflow.summary import summarize
+from vocap.workflow.tuned import studied_model, tuned_model
 
+# Configuration
+
+SOURCES_FILE, DEFAULT_FILE = (
+    Path(workflow.basedir, "config", name) for name in ("sources.yaml", "config.yaml")
+)
+CONFIGFILES = GIVEN_CONFIGFILES or [DEFAULT_FILE]
+
+# One by one: of two equal keys in a file Snakemake takes the last without a word.
 try:
-    SETTINGS = load(config, [SOURCES_FILE, *CONFIGFILES])
-    SOURCES = resolve_all(SETTINGS.corpora, SETTINGS.selected())
-    PRETRAINING_SOURCES = SETTINGS.pretraining_sources()
-    TABLE = read_languages(SETTINGS.corpora.table)
+    for path in [SOURCES_FILE, *CONFIGFILES]:
+        read_files([path])
 except VocapError as error:
     stop(error)
+
+
+configfile: str(SOURCES_FILE)
+
+
+if not GIVEN_CONFIGFILES:
+
+    configfile: str(DEFAULT_FILE)
+
+
+NOTICES = []
+try:
+    SETTINGS = load(config, [SOURCES_FILE, *CONFIGFILES])
+    TABLE = read_languages(SETTINGS.corpora.table)
+    if IS_MAIN:
+        # The configuration of a run is recorded in its folder: no other one undoes it by
+        # mistake.
+        try:
+            check_owner(SETTINGS.results, CONFIGFILES)
+        except VocapError as error:
+            if not DRY_RUN:
+                raise
+            NOTICES.append(f"a real run stops here: {error}")
+    PLAN = plan_run(SETTINGS, dry_run=DRY_RUN, first=IS_MAIN)
+except VocapError as error:
+    stop(error)
+
+# A dry run prints them at its end.
+NOTICES += PLAN.notices
+if IS_MAIN and not DRY_RUN:
+    print(*NOTICES, sep="\n", end="\n" if NOTICES else "", file=sys.stderr)
 
 # Where this run writes: <results> and <logs> in the files of a rule, RESULTS in its
 # parameters.
@@ -54,31 +95,29 @@ REVISION = {stage: importlib.import_module(f"vocap.{stage}").REVISION for stage 
 # of the rule of allocation
 REVISION["pieces"] = importlib.import_module("vocap.allocation").PIECES_REVISION
 
-# How text is read, as options of the commands that train on it, and the file of its
-# rules, if any.
-TEXT = SETTINGS.text.settings
-TEXT_OPTIONS = shlex.join(text_words(TEXT))
-TEXT_RULES = [TEXT.rule_file] if TEXT.rule_file else []
+# Languages and their text; {lang} is a language of the starter corpus, whose job serves
+# all of them.
+LANGUAGES = PLAN.languages
+STARTER_TEXT = PLAN.starter_text
+SOURCES = dict(PLAN.sources)
+for batch in PLAN.batches:
+    if batch.together:
+        SOURCES["{lang}"] = replace(PLAN.sources[batch.languages[0]], language="{lang}")
+PARALLEL_TEXT = PLAN.parallel
+DEVELOPMENT_TEXT = PLAN.development
 
-# The file of the chat template, if any: exports are made again when it changes.
-TEMPLATES = (
-    [SETTINGS.layout.chat_template] if SETTINGS.layout.chat_template not in (None, "chatml") else []
-)
-
-# Special tokens and reserved ids, as words of the commands that lay tokenizers out.
-LAYOUT = [f"--layout={SETTINGS.layout.ids().text()}"] if SETTINGS.layout.ids().text() else []
-
-SIZES = SETTINGS.vocabularies.sizes
 # The exponents of the samples that JOINT is trained on; none where it reads all lines.
 JOINT_ALPHAS = {entry.alpha for entry in SETTINGS.tokenizers.values() if entry.kind == "joint"}
 SAMPLED_ALPHAS = [] if SETTINGS.corpora.mix.sentences == "all" else sorted(JOINT_ALPHAS)
-STARTER_TEXT = f"{RESULTS}/corpora/starter/text"
+
+
+# Parameters
 
 
 def options(**values):
-    """Command-line options of these values: None and False are left out, True is a flag, a list repeats its option.
+    """These values as options of a command, for options that not every job has.
 
-    For options that not every job has; the others are words of the rule's shell line, and nested settings one word of JSON.
+    None and False are left out, True is a flag, a list repeats its option.
     """
     words = []
     for name, value in values.items():
@@ -92,41 +131,131 @@ def options(**values):
 
 
 def verbatim(value):
-    """A parameter that is this value as it is: in strings and lists of them Snakemake replaces {name} by a wildcard."""
+    """A parameter that is this value as it is.
+
+    In strings, and in lists of them, Snakemake replaces {name} by a wildcard.
+    """
     return lambda wildcards: value
 
 
-DRY_RUN = workflow.output_settings.dryrun
-NOTICES = []  # of a dry run: printed at its end
+def run_params(stage, **own):
+    """Parameters of every rule, which those of `own` replace.
+
+    `results`: the run's folder; `folder`: that of the first output; `revision`: of the
+    stage.
+    """
+    return {
+        "results": verbatim(RESULTS),
+        "folder": lambda wildcards, output: Path(output[0]).parent,
+        "revision": REVISION[stage],
+        **own,
+    }
 
 
-def notice(line):
-    """Print a line on this run, once; the jobs that Snakemake starts print none."""
-    if DRY_RUN:
-        NOTICES.append(line)
-    elif workflow.is_main_process:
-        print(line, file=sys.stderr)
+# How text is read, as options of the commands that train on it, and the file of its
+# rules, if any.
+TEXT = SETTINGS.text.settings
+TEXT_OPTIONS = verbatim(shlex.join(text_words(TEXT)))
+TEXT_RULES = [TEXT.rule_file] if TEXT.rule_file else []
+
+# Special tokens and reserved ids, as words of the commands that lay tokenizers out.
+LAYOUT = [f"--layout={SETTINGS.layout.ids().text()}"] if SETTINGS.layout.ids().text() else []
+LAYOUT_OPTIONS = verbatim(shlex.join(LAYOUT))
+
+# The text that tokenizers and models are measured on.
+PARALLEL_OPTIONS = verbatim(options(parallel=PARALLEL_TEXT.pattern) if PARALLEL_TEXT else "")
 
 
-def left_out(what, why):
-    """Name a part of the configuration that does not run."""
-    notice(f"left out: {what}: {why}")
+# Wildcards
 
 
-def downloaded(name):
-    """Where an entry of `downloads` is fetched to; the file keeps its name, which tells its format."""
-    return f"{RESULTS}/corpora/files/{name}/{SETTINGS.downloads[name].name}"
+def one_of(names):
+    """A wildcard constraint that matches exactly these names, and nothing for none."""
+    return "|".join(map(re.escape, names)) or "(?!)"
 
 
-def tokenizer_folder(name):
-    """The folder of a tokenizer in the layout that models are trained with."""
-    stage = "tokenizers" if SETTINGS.tokenizers[name].made else "pretraining/tokenizers"
-    return f"{RESULTS}/{stage}/{name}"
+wildcard_constraints:
+    lang=one_of(LANGUAGES),
+    size=r"\d+",
+    name=r"[A-Za-z0-9][A-Za-z0-9._-]*",
 
 
-def trained_file(name):
-    """The file of a tokenizer in its folder: a SentencePiece model, or tokenizer.json."""
-    return SETTINGS.tokenizers[name].file
+# Jobs of several languages
+
+
+def each_of(batch):
+    """The words that make a command run for each language of a batch.
+
+    They depend on the threads, so Snakemake does not watch them.
+    """
+    languages = ",".join(batch.languages)
+    if batch.together:
+        return lambda wildcards, threads: f"each --languages {languages} --threads {threads}"
+    return ""
+
+
+def language_of(wildcards):
+    """The language of a job, or {lang}, for which `vocap each` puts each of several."""
+    return wildcards.get("lang", "{lang}")
+
+
+# Resources: memory and time (docs/cluster.md has the measurements)
+
+# that asks for more: a long training is submitted again many times, for its time limit
+HIGHEST_ATTEMPT = 3
+# the two Snakemakes that start a cluster job's command; SLURM counts them as the job's
+# memory
+SNAKEMAKE_MB = 350
+
+
+def needs(mb, minutes, mb_per_mb=0, minutes_per_mb=0, parameters=None):
+    """Memory as measured, and several times the measured time: nodes differ and are shared.
+
+    So much, so much more for each MB of input, and as much again with each retry. With
+    `parameters`, a function of the wildcards: a training of so many, whose weights,
+    gradients and moments in 32 bits and one more copy for checkpoints need memory.
+    """
+
+    def of(fixed, per_mb, trained=None):
+        return lambda wildcards, input, attempt: int(
+            min(attempt, HIGHEST_ATTEMPT)
+            * (
+                fixed
+                + (per_mb and per_mb * input.size_mb)
+                + (24 * trained(wildcards) / 1e6 if trained else 0)
+            )
+        )
+
+    return {
+        "mem_mb": of(SNAKEMAKE_MB + mb, mb_per_mb, parameters),
+        "runtime": of(minutes, minutes_per_mb),
+    }
+
+
+# Functions of single stages: Snakemake's linter wants none beside rules.
+
+# tokenizers
+
+
+def totals_of(folder, entries, trainings):
+    """T of the tokenizers of one training, as options.
+
+    Those in its folder too: a T that is removed from the configuration makes nothing
+    again.
+    """
+    made = {int(path.name) for path in Path(RESULTS, "tokenizers", folder).glob("[0-9]*")}
+    asked = {
+        entries[name].total for name, training in trainings.items() if training == Path(folder).name
+    }
+    return options(total=sorted(made | asked))
+
+
+def once(name, folder):
+    """The folder of a training as input; of a tokenizer that is there its age is ignored."""
+    return ancient(folder) if Path(RESULTS, "tokenizers", name, "sizes.tsv").exists() else folder
+
+
+# pretraining
 
 
 def recipe_json(recipe):
@@ -138,6 +267,42 @@ def recipe_json(recipe):
     return json.dumps({**settings, "loss": loss})
 
 
-def one_of(names):
-    """A wildcard constraint that matches exactly these names (and nothing where there are none)."""
-    return "|".join(map(re.escape, names)) or "(?!)"
+def layout_options(source):
+    """How a source's text is stored, as options."""
+    names = ("format", "split_sentences", "escaped_newlines", "documents")
+    return options(**{name: getattr(source, name) for name in names})
+
+
+# finetuning
+
+
+def xtreme_of(place):
+    """The XTREME folder of a model or of inputs; a language of the study has its own."""
+    stage, lang, *_ = place.split("/")
+    return f"{RESULTS}/{stage}/{lang}/xtreme" if stage == "correlation" else str(PLAN.grid.xtreme)
+
+
+def runs_of(wildcards):
+    """The runs of a model on the training of a task, by rates, epochs and seeds."""
+    study = wildcards.tuned.startswith("correlation/")
+    seeds = SETTINGS.correlation.seeds if study else SETTINGS.finetuning.seeds
+    training = TASKS[wildcards.task].training
+    runs = settings_of(SETTINGS.finetuning.recipes[training], seeds)
+    return [f"{RESULTS}/{wildcards.tuned}/{training}/runs/{run.name}/run.json" for run in runs]
+
+
+def studied_vocabularies():
+    """(language, size) of the vocabularies that there are.
+
+    A dry run that does not know the curves takes all.
+    """
+    study, sizes = PLAN.study, SETTINGS.correlation.sizes
+    if study.languages and not DRY_RUN and IS_MAIN:
+        checkpoints.studied_sizes.get()  # Snakemake asks again when it knows them
+    holes = unreached(Path(RESULTS, "vocabularies"), study.languages, sizes)
+    return [
+        (lang, size)
+        for lang in study.languages
+        for size in sizes
+        if size not in holes.get(lang, ())
+    ]

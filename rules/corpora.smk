@@ -1,31 +1,19 @@
-"""Text: the starter corpus, downloads and the user's own files, to a bounded sample of every language."""
+"""Text: a bounded sample of every language, of the starter corpus, downloads and files.
+
+REQUIRED INPUTS
+    the files of corpora.sources, config/languages.tsv (corpora.table)
+    from the web: the packages of corpora.starter, the addresses of corpora.sources and downloads
+OUTPUTS
+    results/corpora/{lang}/train.txt, heldout.txt, stats.json
+    results/corpora/weights.tsv
+    results/corpora/mix/{alpha}.txt
+    results/corpora/starter/text, downloads/{source}/{lang}, files/{download}/{file}
+    results/pretraining/downloads/{source}/{lang}
+"""
 
 STARTER = SETTINGS.corpora.starter.packages
-# of the library that reads Parquet
-PARQUET_MB = 160 * any(source.source.format.startswith("parquet:") for source in SOURCES.values())
 # Of each language's text; Parquet is downloaded whole, as it is read from its end.
 SCANNED = SETTINGS.corpora.scan_bytes
-SAMPLE_LIMITS = options(
-    max_sentences=SETTINGS.corpora.max_sentences,
-    max_characters=SETTINGS.corpora.max_characters,
-    scan_bytes=SCANNED,
-    seed=SETTINGS.seed,
-)
-
-# The packages are searched once, for the languages of the table: a watched table would
-# extract all of them and train every language again. So Snakemake knows of no job for a
-# new row, and its text is looked for when the rules are read.
-LATE = [
-    lang
-    for lang in LANGUAGES
-    if SOURCES[lang].inputs(RESULTS) == [STARTER_TEXT]
-    and not Path(STARTER_TEXT, f"{lang}.txt").exists()
-]
-if LATE and Path(STARTER_TEXT).exists():
-    stop(
-        f"the starter corpus was made before {SETTINGS.corpora.table} had {', '.join(LATE)}; give them a source of their own "
-        f"under corpora.languages, or delete {STARTER_TEXT} and {RESULTS}/corpora/starter/messages to make it again"
-    )
 
 
 rule corpora:
@@ -44,12 +32,20 @@ rule fetch_starter:
     output:
         archive="<results>/corpora/starter/archives/{package}",
         origin="<results>/corpora/starter/archives/{package}.json",
+    log:
+        "<logs>/corpora/fetch_starter/{package}.log",
+    benchmark:
+        "<logs>/benchmarks/corpora/fetch_starter/{package}.tsv"
     wildcard_constraints:
         package=one_of(STARTER),
     priority: len(STARTER)  # then the packages in their order, which is nearly that of their sizes
     localrule: True
+    conda:
+        "../envs/corpora.yaml"
     resources:
         **needs(200, 60),
+    params:
+        **run_params("corpora"),
     message:
         "Fetching {wildcards.package} for the starter corpus"
     shell:
@@ -62,10 +58,17 @@ rule extract_starter:
         origin="<results>/corpora/starter/archives/{package}.json",
     output:
         directory("<results>/corpora/starter/messages/{package}"),
+    log:
+        "<logs>/corpora/extract_starter/{package}.log",
+    benchmark:
+        "<logs>/benchmarks/corpora/extract_starter/{package}.tsv"
     priority: lambda wildcards: len(STARTER) - STARTER.index(wildcards.package)
+    conda:
+        "../envs/corpora.yaml"
     resources:
         **needs(400, 30),
     params:
+        **run_params("corpora"),
         # not watched: a new row changes nothing for the others
         table=lambda wildcards, output: SETTINGS.corpora.table,
     message:
@@ -81,27 +84,42 @@ rule merge_starter:
         expand("<results>/corpora/starter/messages/{package}", package=STARTER),
     output:
         directory(STARTER_TEXT),
+    log:
+        "<logs>/corpora/merge_starter.log",
+    benchmark:
+        "<logs>/benchmarks/corpora/merge_starter.tsv"
     localrule: True
+    conda:
+        "../envs/corpora.yaml"
     resources:
         **needs(200, 30),
     params:
+        **run_params("corpora"),
         order=STARTER,  # decides which of two translations stays; Snakemake watches inputs as a set
         # not watched: a new row changes nothing for the others
         table=lambda wildcards, output: SETTINGS.corpora.table,
     message:
         "Merging the starter corpus"
     shell:
-        "vocap starter-merge --languages-table {params.table:q} -o {output:q} {input:q} 2>&1 | tee {log:q} >&2"
+        "vocap starter-merge --languages-table {params.table:q}"
+        " -o {output:q} {input:q} 2>&1 | tee {log:q} >&2"
 
 
 rule download:
     output:
         text="<results>/corpora/downloads/{source}/{lang}",
         origin="<results>/corpora/downloads/{source}/{lang}.json",
+    log:
+        "<logs>/corpora/download/{source}/{lang}.log",
+    benchmark:
+        "<logs>/benchmarks/corpora/download/{source}/{lang}.tsv"
     localrule: True
+    conda:
+        "../envs/corpora.yaml"
     resources:
         **needs(200, 600),
     params:
+        **run_params("corpora"),
         url=lambda wildcards: SOURCES[wildcards.lang].url,
         limit=lambda wildcards: options(
             limit_bytes=(
@@ -118,8 +136,12 @@ use rule download as download_pretraining with:
     output:
         text="<results>/pretraining/downloads/{source}/{lang}",
         origin="<results>/pretraining/downloads/{source}/{lang}.json",
+    log:
+        "<logs>/pretraining/download_pretraining/{source}/{lang}.log",
+    benchmark:
+        "<logs>/benchmarks/pretraining/download_pretraining/{source}/{lang}.tsv"
     params:
-        url=lambda wildcards: PRETRAINING_SOURCES[wildcards.lang].url,
+        url=lambda wildcards: PLAN.pretraining_sources[wildcards.lang].url,
         limit="",
     message:
         "Downloading {wildcards.lang} from {wildcards.source}, for pre-training"
@@ -129,13 +151,20 @@ rule fetch_file:
     output:
         file="<results>/corpora/files/{download}/{file}",
         origin="<results>/corpora/files/{download}/{file}.json",
+    log:
+        "<logs>/corpora/fetch_file/{download}/{file}.log",
+    benchmark:
+        "<logs>/benchmarks/corpora/fetch_file/{download}/{file}.tsv"
     wildcard_constraints:
         download=one_of(SETTINGS.downloads),
-        file=one_of({entry.name for entry in SETTINGS.downloads.values()}),
+        file=one_of(sorted({entry.name for entry in SETTINGS.downloads.values()})),
     localrule: True
+    conda:
+        "../envs/corpora.yaml"
     resources:
         **needs(200, 600),
     params:
+        **run_params("corpora"),
         url=lambda wildcards: SETTINGS.downloads[wildcards.download].url,
         sha256=lambda wildcards: options(sha256=SETTINGS.downloads[wildcards.download].sha256),
     message:
@@ -144,33 +173,68 @@ rule fetch_file:
         "vocap fetch {params.url:q} {params.sha256} -o {output.file:q} 2> {log:q}"
 
 
-rule sample:
-    input:
-        lambda wildcards: SOURCES[wildcards.lang].inputs(RESULTS),
-    output:
-        train="<results>/corpora/{lang}/train.txt",
-        heldout="<results>/corpora/{lang}/heldout.txt",
-        stats="<results>/corpora/{lang}/stats.json",
-    wildcard_constraints:
-        lang=one_of(SINGLE),
-    resources:
-        **needs(
-            350 + PARQUET_MB + 350 * SETTINGS.corpora.max_sentences / 1_000_000,
-            30,
-            minutes_per_mb=0.02,
-        ),
-    params:
-        each="",
-        folder=lambda wildcards: f"{RESULTS}/corpora/{wildcards.lang}",
-        source=lambda wildcards: shlex.join(SOURCES[wildcards.lang].sample_options()),
-        limits=SAMPLE_LIMITS,
-        # Depends on the input, so is not watched.
-        files=lambda wildcards, input: SOURCES[wildcards.lang].texts(input),
-        order=lambda wildcards: SOURCES[wildcards.lang].paths,  # Snakemake watches inputs as a set
-    message:
-        "Sampling the text of {wildcards.lang}"
-    shell:
-        """
+# of the library that reads Parquet
+PARQUET_MB = 160 * any(
+    source.source.format.startswith("parquet:") for source in PLAN.sources.values()
+)
+SAMPLE_LIMITS = options(
+    max_sentences=SETTINGS.corpora.max_sentences,
+    max_characters=SETTINGS.corpora.max_characters,
+    scan_bytes=SCANNED,
+    seed=SETTINGS.seed,
+)
+# Snakemake watches the text of a command with its spaces: those of this one stay as they
+# are until a REVISION rises, so that no text is sampled again.
+# fmt: off
+for batch in PLAN.batches:
+
+    rule:
+        name:
+            f"sample{batch.suffix}"
+        input:
+            lambda wildcards: SOURCES[language_of(wildcards)].inputs(RESULTS),
+        output:
+            train=expand("<results>/corpora/{lang}/train.txt", lang=batch.places),
+            heldout=expand("<results>/corpora/{lang}/heldout.txt", lang=batch.places),
+            stats=expand("<results>/corpora/{lang}/stats.json", lang=batch.places),
+        log:
+            f"<logs>/corpora/sample{batch.suffix}{batch.branch}.log",
+        benchmark:
+            f"<logs>/benchmarks/corpora/sample{batch.suffix}{batch.branch}.tsv"
+        wildcard_constraints:
+            lang=one_of(batch.languages),
+        conda:
+            "../envs/corpora.yaml"
+        threads: batch.threads
+        resources:
+            **needs(
+                350 + PARQUET_MB + 350 * SETTINGS.corpora.max_sentences / 1_000_000,
+                30,
+                minutes_per_mb=0.02,
+            ),
+        params:
+            **run_params(
+                "corpora", folder=lambda wildcards: f"{RESULTS}/corpora/{language_of(wildcards)}"
+            ),
+            each=each_of(batch),
+            source=lambda wildcards: shlex.join(SOURCES[language_of(wildcards)].sample_options()),
+            limits=SAMPLE_LIMITS,
+            # of one language they depend on the input, so are not watched
+            files=(
+                verbatim(SOURCES["{lang}"].texts([STARTER_TEXT]))
+                if batch.together
+                else lambda wildcards, input: SOURCES[wildcards.lang].texts(input)
+            ),
+            # Snakemake watches inputs as a set
+            order=lambda wildcards: SOURCES[language_of(wildcards)].paths,
+        message:
+            (
+                "Sampling the texts of the starter corpus"
+                if batch.together
+                else "Sampling the text of {wildcards.lang}"
+            )
+        shell:
+            """
         vocap {params.each} sample {params.files:q} \
             {params.source} \
             {params.limits} \
@@ -178,45 +242,34 @@ rule sample:
             --heldout {params.folder:q}/heldout.txt \
             --stats {params.folder:q}/stats.json 2>{log:q}
         """
+# fmt: on
+WEIGHED_BY = SETTINGS.corpora.weights
 
 
-if TOGETHER:
-
-    use rule sample as sample_starter with:
-        input:
-            STARTER_TEXT,
-        output:
-            train=expand("<results>/corpora/{lang}/train.txt", lang=TOGETHER),
-            heldout=expand("<results>/corpora/{lang}/heldout.txt", lang=TOGETHER),
-            stats=expand("<results>/corpora/{lang}/stats.json", lang=TOGETHER),
-        threads: WORKERS
-        params:
-            each=each_together,
-            folder=verbatim(f"{RESULTS}/corpora/{{lang}}"),
-            source=verbatim(shlex.join(STARTED.sample_options())),
-            files=verbatim(STARTED.texts([STARTER_TEXT])),
-            order=STARTED.paths,
-        message:
-            "Sampling the texts of the starter corpus"
-
-
-# Languages without text, and those whose lines are mostly too long, are also named on
-# the terminal (tee).
 rule weigh:
     input:
         stats=expand("<results>/corpora/{lang}/stats.json", lang=LANGUAGES),
-        table=([] if SETTINGS.corpora.weights in ("lines", "bytes") else SETTINGS.corpora.table),
+        table=[] if WEIGHED_BY in ("lines", "bytes") else SETTINGS.corpora.table,
     output:
         "<results>/corpora/weights.tsv",
+    log:
+        "<logs>/corpora/weigh.log",
+    benchmark:
+        "<logs>/benchmarks/corpora/weigh.tsv"
     localrule: True
+    conda:
+        "../envs/corpora.yaml"
     resources:
         **needs(50, 10),
     params:
-        by=verbatim(SETTINGS.corpora.weights),
+        **run_params("corpora"),
+        by=verbatim(WEIGHED_BY),
         # not watched: a new row changes nothing for the others
         table=lambda wildcards, output: SETTINGS.corpora.table,
     message:
         "Weighing the languages by {params.by}"
+    # Languages without text, and those whose lines are mostly too long, are also named on
+    # the terminal (tee).
     shell:
         "vocap weigh {input.stats:q}"
         " --by {params.by:q}"
@@ -230,8 +283,14 @@ rule mix:
         weights="<results>/corpora/weights.tsv",
     output:
         "<results>/corpora/mix/{alpha}.txt",
+    log:
+        "<logs>/corpora/mix/{alpha}.log",
+    benchmark:
+        "<logs>/benchmarks/corpora/mix/{alpha}.tsv"
     wildcard_constraints:
         alpha=one_of(map(str, SAMPLED_ALPHAS)),
+    conda:
+        "../envs/corpora.yaml"
     resources:
         **needs(
             800 + (SETTINGS.corpora.mix.sentences / 10_000 if SAMPLED_ALPHAS else 0),
@@ -239,6 +298,7 @@ rule mix:
             minutes_per_mb=0.02,
         ),
     params:
+        **run_params("corpora"),
         sentences=SETTINGS.corpora.mix.sentences,
         seed=SETTINGS.seed,
     message:

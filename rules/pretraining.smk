@@ -1,25 +1,17 @@
-"""Pre-training: text to blocks of token ids, one job for every named model, and code lengths of causal ones."""
+"""Pre-training: blocks of token ids, every named model, code lengths of causal ones.
 
-MODELS = {
-    name: entry
-    for name, entry in SETTINGS.pretraining.models.items()
-    if not absent_tokenizer(entry.tokenizer)
-}
+REQUIRED INPUTS
+    the whole text of each language, results/corpora/{lang}/heldout.txt, weights.tsv
+    results/tokenizers/{tokenizer} or results/pretraining/tokenizers/{tokenizer}
+OUTPUTS
+    results/pretraining/tokens/{tokenizer}/{lang}
+    results/pretraining/{name}/model, metrics.jsonl, description.json
+    of causal models: results/pretraining/{name}/code-length.tsv, code-length.npz
+"""
+
+MODELS = PLAN.models
 CAUSAL = [name for name, entry in MODELS.items() if entry.causal]
 MODEL_TOKENIZERS = sorted({entry.tokenizer for entry in MODELS.values()})
-
-# The whole text of a language, of which vocabularies are learnt on a sample: from a
-# source of its own, or from theirs.
-MODEL_SOURCES = PRETRAINING_SOURCES or SOURCES
-MODEL_TEXT_STAGE = "pretraining" if PRETRAINING_SOURCES else "corpora"  # of its downloads
-TOKENIZED_TOGETHER = [] if PRETRAINING_SOURCES else TOGETHER
-
-for name in SETTINGS.pretraining.models:
-    if name not in MODELS:
-        left_out(
-            f"model {name}",
-            f"its tokenizer {SETTINGS.pretraining.models[name].tokenizer} is left out",
-        )
 
 
 rule pretraining:
@@ -31,33 +23,66 @@ rule pretraining:
         "The stage pretraining is made"
 
 
-# The blocks beside their description are written with it, whole or not at all.
-rule tokenize:
-    input:
-        text=lambda wildcards: MODEL_SOURCES[wildcards.lang].inputs(RESULTS, MODEL_TEXT_STAGE),
-        heldout="<results>/corpora/{lang}/heldout.txt",
-        model=lambda wildcards: f"{tokenizer_folder(wildcards.tokenizer)}/{trained_file(wildcards.tokenizer)}",
-    output:
-        "<results>/pretraining/tokens/{tokenizer}/{lang}/description.json",
-    wildcard_constraints:
-        tokenizer=one_of(MODEL_TOKENIZERS),
-        lang=one_of(lang for lang in LANGUAGES if lang not in TOKENIZED_TOGETHER),
-    conda:
-        "../envs/tokenizers.yaml"
-    resources:
-        **needs(700, 60, minutes_per_mb=0.05),
-    params:
-        each="",
-        lang=lambda wildcards: wildcards.lang,
-        blocks=lambda wildcards, output: Path(output[0]).parents[1],
-        length=SETTINGS.pretraining.block,
-        layout=lambda wildcards: layout_options(MODEL_SOURCES[wildcards.lang].source),
-        files=lambda wildcards, input: MODEL_SOURCES[wildcards.lang].texts(input.get("text")),
-        revision=REVISION["pretraining"],
-    message:
-        "Tokenizing the text of {wildcards.lang} with {wildcards.tokenizer}"
-    shell:
-        """
+# The whole text of a language, of which vocabularies are learnt on a sample: from a
+# source of its own, or from theirs.
+MODEL_SOURCES = PLAN.pretraining_sources or SOURCES
+MODEL_TEXT_STAGE = "pretraining" if PLAN.pretraining_sources else "corpora"  # of its downloads
+MODEL_BATCHES = [Batch(LANGUAGES)] if PLAN.pretraining_sources else PLAN.batches
+# The spaces of the command stay as they are, as in rule sample.
+# fmt: off
+for batch in MODEL_BATCHES:
+
+    rule:
+        name:
+            f"tokenize{batch.suffix}"
+        input:
+            text=lambda wildcards: MODEL_SOURCES[language_of(wildcards)].inputs(
+                RESULTS, MODEL_TEXT_STAGE
+            ),
+            heldout=expand("<results>/corpora/{lang}/heldout.txt", lang=batch.places),
+            model=lambda wildcards: PLAN.tokenizer_file(wildcards.tokenizer),
+        # The blocks beside their description are written with it, whole or not at all.
+        output:
+            expand(
+                "<results>/pretraining/tokens/{{tokenizer}}/{lang}/description.json",
+                lang=batch.places,
+            ),
+        log:
+            f"<logs>/pretraining/tokenize{batch.suffix}/{{tokenizer}}{batch.branch}.log",
+        benchmark:
+            f"<logs>/benchmarks/pretraining/tokenize{batch.suffix}/{{tokenizer}}{batch.branch}.tsv"
+        wildcard_constraints:
+            tokenizer=one_of(MODEL_TOKENIZERS),
+            lang=one_of(batch.languages),
+        # the model waits for that of all languages, and the report for the model
+        priority: 2 if batch.together else 0
+        conda:
+            "../envs/tokenizers.yaml"
+        resources:
+            **needs(1000 if batch.together else 700, 60, minutes_per_mb=0.05),
+        params:
+            **run_params("pretraining"),
+            each=each_of(batch),
+            lang=language_of,
+            blocks=lambda wildcards, output: Path(output[0]).parents[1],
+            length=SETTINGS.pretraining.block,
+            layout=lambda wildcards: layout_options(MODEL_SOURCES[language_of(wildcards)].source),
+            # of one language they depend on the input, so are not watched
+            files=(
+                verbatim(MODEL_SOURCES["{lang}"].texts([STARTER_TEXT]))
+                if batch.together
+                else lambda wildcards, input: MODEL_SOURCES[wildcards.lang].texts(
+                    input.get("text")
+                )
+            ),
+        message:
+            (
+                "Tokenizing the starter corpus with {wildcards.tokenizer}"
+                if batch.together
+                else "Tokenizing the text of {wildcards.lang} with {wildcards.tokenizer}"
+            )
+        shell:
+            """
         vocap {params.each} tokenize {params.files:q} \
             --tokenizer {input.model:q} \
             --language {params.lang} \
@@ -66,35 +91,13 @@ rule tokenize:
             {params.layout} \
             -o {params.blocks:q}/{params.lang} 2>{log:q}
         """
+# fmt: on
+PARAMETERS = {
+    name: count_parameters(model.shape, SETTINGS.rows(model.tokenizer), model.causal)
+    for name, model in MODELS.items()
+}
 
 
-if TOKENIZED_TOGETHER:
-
-    use rule tokenize as tokenize_starter with:
-        input:
-            text=STARTER_TEXT,
-            heldout=expand("<results>/corpora/{lang}/heldout.txt", lang=TOGETHER),
-            model=lambda wildcards: f"{tokenizer_folder(wildcards.tokenizer)}/{trained_file(wildcards.tokenizer)}",
-        output:
-            expand(
-                "<results>/pretraining/tokens/{{tokenizer}}/{lang}/description.json", lang=TOGETHER
-            ),
-        wildcard_constraints:
-            tokenizer=one_of(MODEL_TOKENIZERS),
-        priority: 2  # the model waits for it, and the report for the model
-        resources:
-            **needs(1000, 60, minutes_per_mb=0.05),
-        params:
-            each=each_together,
-            lang=verbatim("{lang}"),
-            layout=layout_options(STARTED.source),
-            files=verbatim(STARTED.texts([STARTER_TEXT])),
-        message:
-            "Tokenizing the starter corpus with {wildcards.tokenizer}"
-
-
-# Checkpoints lie beside the outputs, undeclared: a job that was stopped resumes from
-# them when it is started again.
 rule pretrain:
     input:
         blocks=lambda wildcards: expand(
@@ -102,21 +105,27 @@ rule pretrain:
             tokenizer=MODELS[wildcards.name].tokenizer,
             lang=LANGUAGES,
         ),
-        tokenizer=lambda wildcards: (
-            f"{tokenizer_folder(MODELS[wildcards.name].tokenizer)}/{trained_file(MODELS[wildcards.name].tokenizer)}"
-        ),
+        tokenizer=lambda wildcards: PLAN.tokenizer_file(MODELS[wildcards.name].tokenizer),
         # The same ids as the tokenizer's file, which is watched: an export is made
         # again with its card.
         exported=ancient(
-            lambda wildcards: f"{tokenizer_folder(MODELS[wildcards.name].tokenizer)}/huggingface/tokenizer.json"
+            lambda wildcards: "{}/huggingface/tokenizer.json".format(
+                tokenizer_folder(SETTINGS, MODELS[wildcards.name].tokenizer)
+            )
         ),
         weights=lambda wildcards: (
             [] if MODELS[wildcards.name].weights != "corpora" else "<results>/corpora/weights.tsv"
         ),
+    # Checkpoints lie beside the outputs, undeclared: a job that was stopped resumes from
+    # them when it is started again.
     output:
         model=directory("<results>/pretraining/{name}/model"),
         metrics="<results>/pretraining/{name}/metrics.jsonl",
         description="<results>/pretraining/{name}/description.json",
+    log:
+        "<logs>/pretraining/pretrain/{name}.log",
+    benchmark:
+        "<logs>/benchmarks/pretraining/pretrain/{name}.tsv"
     wildcard_constraints:
         name=one_of(MODELS),
     priority: 2  # long
@@ -124,8 +133,9 @@ rule pretrain:
         "../envs/pretraining.yaml"
     threads: SETTINGS.pretraining.threads
     resources:
-        **needs(2000, 1440, parameters=parameters_of),
+        **needs(2000, 1440, parameters=lambda wildcards: PARAMETERS[wildcards.name]),
     params:
+        **run_params("pretraining"),
         settings=lambda wildcards: recipe_json(MODELS[wildcards.name]),
         threads=SETTINGS.pretraining.threads,
         seed=SETTINGS.seed,
@@ -136,7 +146,6 @@ rule pretrain:
         # depends on the output, so Snakemake does not watch it: another number trains
         # nothing again
         every=lambda wildcards, output: MODELS[wildcards.name].checkpoint_every,
-        revision=REVISION["pretraining"],
     message:
         "Pre-training {wildcards.name}"
     shell:
@@ -160,15 +169,22 @@ rule code_length:
     output:
         table="<results>/pretraining/{name}/code-length.tsv",
         lines="<results>/pretraining/{name}/code-length.npz",
+    log:
+        "<logs>/pretraining/code_length/{name}.log",
+    benchmark:
+        "<logs>/benchmarks/pretraining/code_length/{name}.tsv"
     wildcard_constraints:
         name=one_of(CAUSAL),
+    conda:
+        "../envs/pretraining.yaml"
     threads: SETTINGS.pretraining.threads
     resources:
         **needs(2000, 240),
     params:
+        **run_params("pretraining"),
         threads=SETTINGS.pretraining.threads,
         languages=",".join(LANGUAGES),
-        parallel=verbatim(options(parallel=PARALLEL_TEXT.pattern) if PARALLEL_TEXT else ""),
+        parallel=PARALLEL_OPTIONS,
     message:
         "Measuring the code length of text under {wildcards.name}"
     shell:

@@ -1,8 +1,14 @@
-"""The page, its tables and its figures."""
+"""The page, its tables and its figures.
+
+REQUIRED INPUTS
+    the outputs of all stages that this configuration asks for
+OUTPUTS
+    results/report/index.html, tables, figures
+"""
 
 # The settings that the report shows: of the sources those that this run reads, and not
 # where it writes.
-UNUSED_SOURCES = SETTINGS.corpora.sources.keys() - {source.name for source in SOURCES.values()}
+UNUSED_SOURCES = SETTINGS.corpora.sources.keys() - {source.name for source in PLAN.sources.values()}
 SHOWN_SETTINGS = SETTINGS.model_dump(
     mode="json",
     exclude_none=True,
@@ -28,13 +34,24 @@ rule report:
         page="<results>/report/index.html",
         tables=directory("<results>/report/tables"),
         figures=directory("<results>/report/figures"),
+    log:
+        "<logs>/report/report.log",
+    benchmark:
+        "<logs>/benchmarks/report/report.tsv"
+    conda:
+        "../envs/report.yaml"
     resources:
         **needs(1600, 30),
     params:
+        **run_params("report"),
         settings=verbatim(json.dumps(SHOWN_SETTINGS, ensure_ascii=False)),
         parallel=verbatim(options(parallel_text=PARALLEL_TEXT.name) if PARALLEL_TEXT else ""),
     message:
         "Writing the report"
     shell:
-        "vocap report --results {params.results:q} --languages-table {input.table:q}"
-        " --settings-json {params.settings:q} {params.parallel} -o {params.results:q}/report 2> {log:q}"
+        "vocap report"
+        " --results {params.results:q}"
+        " --languages-table {input.table:q}"
+        " --settings-json {params.settings:q}"
+        " {params.parallel}"
+        " -o {params.results:q}/report 2> {log:q}"

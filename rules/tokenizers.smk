@@ -1,14 +1,30 @@
-"""The multilingual tokenizers, their Hugging Face export, its parity, and how well each language is served."""
+"""The tokenizers, their Hugging Face export, its parity, and how well languages are served.
 
-ALL_TOKENIZERS = {
-    name: entry for name, entry in SETTINGS.tokenizers.items() if not absent_tokenizer(name)
-}
-MADE_HERE = [name for name, entry in ALL_TOKENIZERS.items() if entry.made]
+REQUIRED INPUTS
+    results/allocation/{name}/vocabulary.tsv, results/vocabularies/{lang}/models, curve.tsv
+    results/corpora/{lang}/train.txt, heldout.txt, weights.tsv, mix/{alpha}.txt
+    tokenizers from elsewhere, parallel and development text
+OUTPUTS
+    results/tokenizers/{name}/sentencepiece.model or tokenizer.json, pieces.tsv, description.json
+    results/tokenizers/{name}/huggingface, parity.tsv, evaluation.tsv and the other tables
+    results/tokenizers/diff/{a}-{b}
+    results/pretraining/tokenizers/{tokenizer}, of those from elsewhere
+"""
+
+MADE_HERE = {name: entry for name, entry in PLAN.tokenizers.items() if entry.made}
 # Those of SentencePiece, whose export is compared.
-TWO_FORMS = [name for name in MADE_HERE if ALL_TOKENIZERS[name].file == FILES[0]]
-FITTED = tokenizers_of("vocap")
-JOINT = tokenizers_of("joint")
-MONO = tokenizers_of("mono")
+TWO_FORMS = [name for name, entry in MADE_HERE.items() if entry.file == FILES[0]]
+FITTED = {name: entry for name, entry in MADE_HERE.items() if entry.kind == "vocap"}
+ALLOCATION_OF = {name: entry.allocation for name, entry in FITTED.items()}
+JOINT = {name: entry for name, entry in MADE_HERE.items() if entry.kind == "joint"}
+MONO = {name: entry for name, entry in MADE_HERE.items() if entry.kind == "mono"}
+BYTE_PAIR = {
+    name: entry for name, entry in MADE_HERE.items() if entry.kind in ("bpe", "parity-bpe")
+}
+# The cuts of those from elsewhere, of which tiktoken's ranks have one.
+BASELINE_SPLITS = {
+    name: entry.split for name, entry in PLAN.tokenizers.items() if name not in MADE_HERE
+}
 COMPARED = compared_pairs(SETTINGS.tokenizers, SETTINGS.allocation)
 
 # The tables of a tokenizer by language; that of parallel text where there is some.
@@ -32,8 +48,9 @@ OWN_TEXT |= {
 STARTER_PACKAGES = ", ".join(
     f"{name} ({PACKAGES[name].licence})" for name in SETTINGS.corpora.starter.packages
 )
+READ_SOURCES = {source.name: source.source for source in PLAN.sources.values()}
 LICENCES = {}  # terms to the names of the sources
-for name, source in sorted({source.name: source.source for source in SOURCES.values()}.items()):
+for name, source in sorted(READ_SOURCES.items()):
     LICENCES.setdefault(source.terms(STARTER_PACKAGES), []).append(name)
 CARD_TEXT = "\n".join(f"- {', '.join(names)}: {terms}." for terms, names in LICENCES.items())
 
@@ -43,7 +60,7 @@ rule tokenizers:
     input:
         expand("<results>/tokenizers/{name}/parity.tsv", name=TWO_FORMS),
         expand(f"<results>/tokenizers/{{name}}/huggingface/{CARD}", name=MADE_HERE),
-        expand("<results>/tokenizers/{name}/evaluation.tsv", name=ALL_TOKENIZERS),
+        expand("<results>/tokenizers/{name}/evaluation.tsv", name=PLAN.tokenizers),
         [f"{RESULTS}/tokenizers/diff/{a}-{b}" for a, b in COMPARED],
     message:
         "The stage tokenizers is made"
@@ -51,27 +68,36 @@ rule tokenizers:
 
 rule fit:
     input:
-        allocation=lambda wildcards: f"{RESULTS}/allocation/{allocation_of(wildcards)[0]}/vocabulary.tsv",
+        allocation=lambda wildcards: (
+            f"{RESULTS}/allocation/{ALLOCATION_OF[wildcards.name]}/vocabulary.tsv"
+        ),
         weights="<results>/corpora/weights.tsv",
     output:
         expand("<results>/tokenizers/{{name}}/{file}", file=FILES),
+    log:
+        "<logs>/tokenizers/fit/{name}.log",
+    benchmark:
+        "<logs>/benchmarks/tokenizers/fit/{name}.tsv"
     wildcard_constraints:
         name=one_of(FITTED),
     priority: 1  # export and evaluation wait for it
+    conda:
+        "../envs/tokenizers.yaml"
     resources:
         **needs(3600, 60),
     params:
-        allocation=lambda wildcards: f"{RESULTS}/allocation/{allocation_of(wildcards)[0]}",
+        **run_params("tokenizers"),
+        allocation=lambda wildcards: f"{RESULTS}/allocation/{ALLOCATION_OF[wildcards.name]}",
         # The models that scores come from: those of the languages, or of an allocation
         # that has its own.
         vocabularies=lambda wildcards: (
-            f"{RESULTS}/allocation/{allocation_of(wildcards)[0]}/vocabularies"
-            if allocation_of(wildcards)[1].needs_text
+            f"{RESULTS}/allocation/{ALLOCATION_OF[wildcards.name]}/vocabularies"
+            if ALLOCATION_OF[wildcards.name] in BY_PIECES
             else f"{RESULTS}/vocabularies"
         ),
-        alpha=lambda wildcards: allocation_of(wildcards)[1].alpha,
+        alpha=lambda wildcards: SETTINGS.allocation[ALLOCATION_OF[wildcards.name]].alpha,
         text=lambda wildcards: OWN_TEXT[wildcards.name],
-        layout=verbatim(shlex.join(LAYOUT)),
+        layout=LAYOUT_OPTIONS,
     message:
         "Fitting the scores of {wildcards.name}"
     shell:
@@ -87,6 +113,26 @@ rule fit:
         """
 
 
+# The text of all languages (Equation 3): their training lines, or a sample. Of each
+# tokenizer its files, and the options that name them and the unit of the languages'
+# shares.
+JOINT_TEXT = {
+    name: (
+        [f"{RESULTS}/corpora/mix/{entry.alpha}.txt"]
+        if SAMPLED_ALPHAS
+        else [f"{RESULTS}/corpora/{lang}/train.txt" for lang in LANGUAGES]
+    )
+    for name, entry in JOINT.items()
+}
+JOINT_LINES = {
+    name: options(
+        mix=JOINT_TEXT[name][0] if SAMPLED_ALPHAS else None,
+        corpora=None if SAMPLED_ALPHAS else f"{RESULTS}/corpora",
+    )
+    + (f" --per {entry.per}" if entry.per else "")
+    for name, entry in JOINT.items()
+}
+
 # All T with the same settings come from one descent, named after what it depends on
 # besides the text. JOINT counts the characters of the training lines itself: with those
 # of the curves it would be trained again with each added size.
@@ -101,27 +147,36 @@ DESCENTS = {
     )
     for name, entry in JOINT.items()
 }
+# of each descent one of its tokenizers
+DESCENDED = {descent: name for name, descent in reversed(DESCENTS.items())}
 
 
 rule joint_descent:
     input:
-        text=lambda wildcards: text_files(JOINT[of_descent(wildcards)].alpha),
+        text=lambda wildcards: JOINT_TEXT[DESCENDED[wildcards.descent]],
         heldout=expand("<results>/corpora/{lang}/heldout.txt", lang=LANGUAGES),
         weights="<results>/corpora/weights.tsv",
         rules=TEXT_RULES,
     output:
         directory("<results>/tokenizers/.joint/{descent}"),
+    log:
+        "<logs>/tokenizers/joint_descent/{descent}.log",
+    benchmark:
+        "<logs>/benchmarks/tokenizers/joint_descent/{descent}.tsv"
     wildcard_constraints:
         descent=one_of(DESCENTS.values()),
     priority: 2  # long, and ready as soon as the text is: not to be left for the end
+    conda:
+        "../envs/tokenizers.yaml"
     resources:
         **needs(330, 30, mb_per_mb=15, minutes_per_mb=0.2),  # 772 MB for 65 MB of 86 languages
     params:
+        **run_params("tokenizers"),
         coverage=SETTINGS.vocabularies.coverage,
-        alpha=lambda wildcards: JOINT[of_descent(wildcards)].alpha,
-        lines=lambda wildcards: text_option(JOINT[of_descent(wildcards)]),
-        text=lambda wildcards: OWN_TEXT[of_descent(wildcards)],
-        layout=verbatim(shlex.join(LAYOUT)),
+        alpha=lambda wildcards: JOINT[DESCENDED[wildcards.descent]].alpha,
+        lines=lambda wildcards: JOINT_LINES[DESCENDED[wildcards.descent]],
+        text=lambda wildcards: OWN_TEXT[DESCENDED[wildcards.descent]],
+        layout=LAYOUT_OPTIONS,
         totals=lambda wildcards: totals_of(f".joint/{wildcards.descent}", JOINT, DESCENTS),
     message:
         "Training the joint tokenizers: one descent over the text of all languages"
@@ -149,16 +204,23 @@ rule pick_joint:
         made=lambda wildcards: once(
             wildcards.name, f"{RESULTS}/tokenizers/.joint/{DESCENTS[wildcards.name]}"
         ),
-        text=lambda wildcards: text_files(JOINT[wildcards.name].alpha),
+        text=lambda wildcards: JOINT_TEXT[wildcards.name],
         weights="<results>/corpora/weights.tsv",
     output:
         expand("<results>/tokenizers/{{name}}/{file}", file=[*FILES, "sizes.tsv"]),
+    log:
+        "<logs>/tokenizers/pick_joint/{name}.log",
+    benchmark:
+        "<logs>/benchmarks/tokenizers/pick_joint/{name}.tsv"
     wildcard_constraints:
         name=one_of(JOINT),
     localrule: True
+    conda:
+        "../envs/tokenizers.yaml"
     resources:
         **needs(50, 10),
     params:
+        **run_params("tokenizers"),
         total=lambda wildcards: JOINT[wildcards.name].total,
     message:
         "Taking {wildcards.name} from its descent"
@@ -171,16 +233,23 @@ rule mono:
         curve=lambda wildcards: f"{RESULTS}/vocabularies/{MONO[wildcards.name].language}/curve.tsv",
     output:
         expand("<results>/tokenizers/{{name}}/{file}", file=FILES),
+    log:
+        "<logs>/tokenizers/mono/{name}.log",
+    benchmark:
+        "<logs>/benchmarks/tokenizers/mono/{name}.tsv"
     wildcard_constraints:
         name=one_of(MONO),
     localrule: True
+    conda:
+        "../envs/tokenizers.yaml"
     resources:
         **needs(200, 10),
     params:
+        **run_params("tokenizers"),
         models=lambda wildcards, input: Path(input.curve).with_name("models"),
         size=lambda wildcards: MONO[wildcards.name].size,
         language=lambda wildcards: MONO[wildcards.name].language,
-        layout=verbatim(shlex.join(LAYOUT)),
+        layout=LAYOUT_OPTIONS,
     message:
         "Making a tokenizer of one language's model: {wildcards.name}"
     shell:
@@ -197,7 +266,7 @@ rule mono:
 # <mask> T-1.
 rule adopt:
     input:
-        lambda wildcards: source_file(wildcards.tokenizer),
+        lambda wildcards: PLAN.source_file(wildcards.tokenizer) or [],
     output:
         model="<results>/pretraining/tokenizers/{tokenizer}/sentencepiece.model",
         pieces="<results>/pretraining/tokenizers/{tokenizer}/pieces.tsv",
@@ -205,24 +274,30 @@ rule adopt:
         exported=expand(
             "<results>/pretraining/tokenizers/{{tokenizer}}/huggingface/{file}", file=EXPORTED
         ),
+    log:
+        "<logs>/pretraining/adopt/{tokenizer}.log",
+    benchmark:
+        "<logs>/benchmarks/pretraining/adopt/{tokenizer}.tsv"
     localrule: True
+    conda:
+        "../envs/tokenizers.yaml"
     resources:
         **needs(1600, 30),
+    params:
+        **run_params("tokenizers"),
     message:
         "Laying out {wildcards.tokenizer} for pre-training"
     shell:
-        "(vocap mono --model {input:q} --language all -o {params.folder:q}"
-        " && vocap export {output.model:q} -o {params.folder:q}/huggingface) 2> {log:q}"
+        """
+        (
+            vocap mono --model {input:q} --language all -o {params.folder:q}
+            vocap export {output.model:q} -o {params.folder:q}/huggingface
+        ) 2>{log:q}
+        """
 
-
-BYTE_PAIR = tokenizers_of("bpe", "parity-bpe")
 
 # Those that follow parallel text; the others do not depend on it.
-FOLLOWERS = [name for name, entry in BYTE_PAIR.items() if entry.follows_text]
-if FOLLOWERS and not DEVELOPMENT_TEXT:
-    stop(
-        f"tokenizers.{FOLLOWERS[0]}: follows parallel text, and this run has none; name some under corpora.development"
-    )
+FOLLOWERS = PLAN.followers
 TRAINING_OPTIONS = {
     name: options(
         coverage=SETTINGS.vocabularies.coverage if entry.unit == "characters" else None,
@@ -246,6 +321,8 @@ PAIR_TRAININGS = {
     )
     for name, entry in BYTE_PAIR.items()
 }
+# of each training one of its tokenizers
+TRAINED = {training: name for name, training in reversed(PAIR_TRAININGS.items())}
 
 
 rule bpe_training:
@@ -254,20 +331,27 @@ rule bpe_training:
         heldout=expand("<results>/corpora/{lang}/heldout.txt", lang=LANGUAGES),
         weights="<results>/corpora/weights.tsv",
         development=lambda wildcards: (
-            DEVELOPMENT_TEXT.inputs(LANGUAGES) if of_training(wildcards) in FOLLOWERS else []
+            DEVELOPMENT_TEXT.inputs(LANGUAGES) if TRAINED[wildcards.training] in FOLLOWERS else []
         ),
         rules=TEXT_RULES,
     output:
         directory("<results>/tokenizers/.bpe/{training}"),
+    log:
+        "<logs>/tokenizers/bpe_training/{training}.log",
+    benchmark:
+        "<logs>/benchmarks/tokenizers/bpe_training/{training}.tsv"
     wildcard_constraints:
         training=one_of(PAIR_TRAININGS.values()),
     priority: 1  # export and evaluation wait for it
+    conda:
+        "../envs/tokenizers.yaml"
     resources:
         **needs(600, 30, mb_per_mb=25, minutes_per_mb=0.5),
     params:
-        settings=lambda wildcards: TRAINING_OPTIONS[of_training(wildcards)],
-        text=verbatim(TEXT_OPTIONS),
-        layout=verbatim(shlex.join(LAYOUT)),
+        **run_params("tokenizers"),
+        settings=lambda wildcards: TRAINING_OPTIONS[TRAINED[wildcards.training]],
+        text=TEXT_OPTIONS,
+        layout=LAYOUT_OPTIONS,
         totals=lambda wildcards: totals_of(f".bpe/{wildcards.training}", BYTE_PAIR, PAIR_TRAININGS),
     message:
         "Training byte-pair encoding on the text of all languages: {wildcards.training}"
@@ -299,6 +383,10 @@ use rule pick_joint as pick_bpe with:
         ),
     output:
         expand("<results>/tokenizers/{{name}}/{file}", file=[*BYTE_PAIR_FILES, "sizes.tsv"]),
+    log:
+        "<logs>/tokenizers/pick_bpe/{name}.log",
+    benchmark:
+        "<logs>/benchmarks/tokenizers/pick_bpe/{name}.tsv"
     wildcard_constraints:
         name=one_of(BYTE_PAIR),
     priority: 2
@@ -306,6 +394,12 @@ use rule pick_joint as pick_bpe with:
         total=lambda wildcards: BYTE_PAIR[wildcards.name].total,
     message:
         "Taking {wildcards.name} from its training"
+
+
+# The file of the chat template, if any: exports are made again when it changes.
+TEMPLATES = (
+    [SETTINGS.layout.chat_template] if SETTINGS.layout.chat_template not in (None, "chatml") else []
+)
 
 
 # The export, its card and, of two forms, their comparison. The evaluation stands for
@@ -320,17 +414,23 @@ rule export:
         expand("<results>/tokenizers/{{name}}/huggingface/{file}", file=EXPORTED),
         card=f"<results>/tokenizers/{{name}}/huggingface/{CARD}",
         parity="<results>/tokenizers/{name}/parity.tsv",
+    log:
+        "<logs>/tokenizers/export/{name}.log",
+    benchmark:
+        "<logs>/benchmarks/tokenizers/export/{name}.tsv"
     wildcard_constraints:
         name=one_of(TWO_FORMS),
     priority: lambda wildcards: 2 * (wildcards.name in MODEL_TOKENIZERS)
+    conda:
+        "../envs/tokenizers.yaml"
     resources:
         **needs(1600, 120),
     params:
+        **run_params("tokenizers", folder=lambda wildcards, output: Path(output.parity).parent),
         layout=verbatim(options(layout=SETTINGS.layout.text())),
         text=verbatim(CARD_TEXT),
         languages=",".join(LANGUAGES),
         seed=SETTINGS.seed,
-        folder=lambda wildcards, output: Path(output.parity).parent,
     message:
         "Exporting {wildcards.name} for Hugging Face, and comparing both forms"
     shell:
@@ -357,11 +457,18 @@ rule export_bpe:
     output:
         expand("<results>/tokenizers/{{name}}/huggingface/{file}", file=EXPORTED),
         card=f"<results>/tokenizers/{{name}}/huggingface/{CARD}",
+    log:
+        "<logs>/tokenizers/export_bpe/{name}.log",
+    benchmark:
+        "<logs>/benchmarks/tokenizers/export_bpe/{name}.tsv"
     wildcard_constraints:
         name=one_of(BYTE_PAIR),
+    conda:
+        "../envs/tokenizers.yaml"
     resources:
         **needs(1600, 30),
     params:
+        **run_params("tokenizers"),
         layout=verbatim(options(layout=SETTINGS.layout.text())),
         text=verbatim(CARD_TEXT),
     message:
@@ -378,9 +485,9 @@ rule export_bpe:
 rule evaluate:
     input:
         tokenizer=lambda wildcards: (
-            f"{tokenizer_folder(wildcards.name)}/{trained_file(wildcards.name)}"
+            PLAN.tokenizer_file(wildcards.name)
             if wildcards.name in MADE_HERE
-            else source_file(wildcards.name)
+            else PLAN.source_file(wildcards.name) or []
         ),
         text=expand(
             "<results>/corpora/{lang}/{part}.txt", lang=LANGUAGES, part=["heldout", "train"]
@@ -388,17 +495,24 @@ rule evaluate:
         parallel=PARALLEL_TEXT.inputs(LANGUAGES) if PARALLEL_TEXT else [],
     output:
         expand("<results>/tokenizers/{{name}}/{table}", table=EVALUATION_TABLES),
+    log:
+        "<logs>/tokenizers/evaluate/{name}.log",
+    benchmark:
+        "<logs>/benchmarks/tokenizers/evaluate/{name}.tsv"
     # awaited, or slow
     priority: lambda wildcards: 2 * (wildcards.name in [*MODEL_TOKENIZERS, *BYTE_PAIR])
+    conda:
+        "../envs/tokenizers.yaml"
     resources:
         **needs(1600, 60),
     params:
+        **run_params("tokenizers"),
         languages=",".join(LANGUAGES),
-        table=verbatim(SETTINGS.corpora.table),
+        table=SETTINGS.corpora.table,
         # of the table, those that evaluation reads
         facts=[(TABLE[lang].script, TABLE[lang].resource) for lang in LANGUAGES],
-        parallel=verbatim(options(parallel=PARALLEL_TEXT.pattern) if PARALLEL_TEXT else ""),
-        split=lambda wildcards: options(split=split_of(wildcards.name)),
+        parallel=PARALLEL_OPTIONS,
+        split=lambda wildcards: options(split=BASELINE_SPLITS.get(wildcards.name)),
     message:
         "Measuring {wildcards.name} on every language's held-out text"
     shell:
@@ -423,12 +537,19 @@ rule diff:
         evaluation_b="<results>/tokenizers/{b}/evaluation.tsv",
     output:
         directory("<results>/tokenizers/diff/{a}-{b}"),
+    log:
+        "<logs>/tokenizers/diff/{a}/{b}.log",
+    benchmark:
+        "<logs>/benchmarks/tokenizers/diff/{a}/{b}.tsv"
     wildcard_constraints:
         a=one_of(a for a, _ in COMPARED),
         b=one_of(b for _, b in COMPARED),
+    conda:
+        "../envs/tokenizers.yaml"
     resources:
         **needs(1600, 60),
     params:
+        **run_params("tokenizers"),
         languages=",".join(LANGUAGES),
     message:
         "Comparing {wildcards.a} with {wildcards.b} on every language's held-out text"

@@ -1,4 +1,14 @@
-"""One model for every language and size, its ALP, and the curve that joins them."""
+"""One model for every language and size, its ALP, and the curve that joins them.
+
+REQUIRED INPUTS
+    results/corpora/{lang}/train.txt, heldout.txt
+OUTPUTS
+    results/vocabularies/{lang}/curve.tsv, characters.tsv, pieces.npz
+    results/vocabularies/{lang}/models/{size}.model (no declared output)
+"""
+
+ENGINE = SETTINGS.vocabularies.engine
+SIZES = SETTINGS.vocabularies.sizes
 
 
 rule vocabularies:
@@ -12,47 +22,76 @@ rule vocabularies:
 # The models themselves, models/{size}.model, are no declared outputs: a size that the
 # text cannot reach has none. Those that are there stay, if text and options are the
 # same: another size trains that size alone.
-if SETTINGS.vocabularies.engine == "ladder":
+if ENGINE == "ladder":
 
     rule compile:
         output:
             touch("<results>/vocabularies/compiled.txt"),
+        log:
+            "<logs>/vocabularies/compile.log",
+        benchmark:
+            "<logs>/benchmarks/vocabularies/compile.tsv"
         # once, while packages are read; else the first ladders do it, each for itself
         priority: 4.5
         localrule: True
+        conda:
+            "../envs/vocabularies.yaml"
         resources:
             **needs(450, 10),
+        params:
+            **run_params("vocabularies"),
         message:
             "Compiling the loops of ladders and descents"
         shell:
             "python -c 'import vocap.unigram.ladder, vocap.unigram.given_pieces' 2> {log:q}"
 
-    rule ladder:
+
+for batch in PLAN.batches if ENGINE == "ladder" else []:
+
+    rule:
+        name:
+            f"ladder{batch.suffix}"
         input:
             ancient("<results>/vocabularies/compiled.txt"),
-            train="<results>/corpora/{lang}/train.txt",
-            heldout="<results>/corpora/{lang}/heldout.txt",
+            train=expand("<results>/corpora/{lang}/train.txt", lang=batch.places),
+            heldout=expand("<results>/corpora/{lang}/heldout.txt", lang=batch.places),
             rules=TEXT_RULES,
         output:
-            curve="<results>/vocabularies/{lang}/curve.tsv",
-            characters="<results>/vocabularies/{lang}/characters.tsv",
-            index="<results>/vocabularies/{lang}/pieces.npz",
+            curve=expand("<results>/vocabularies/{lang}/curve.tsv", lang=batch.places),
+            characters=expand("<results>/vocabularies/{lang}/characters.tsv", lang=batch.places),
+            index=expand("<results>/vocabularies/{lang}/pieces.npz", lang=batch.places),
+        log:
+            f"<logs>/vocabularies/ladder{batch.suffix}{batch.branch}.log",
+        benchmark:
+            f"<logs>/benchmarks/vocabularies/ladder{batch.suffix}{batch.branch}.tsv"
         wildcard_constraints:
-            lang=one_of(SINGLE),
+            lang=one_of(batch.languages),
         priority: 4  # all allocations wait for all curves
+        conda:
+            "../envs/vocabularies.yaml"
+        threads: batch.threads
         resources:
             # 351 MB for 8 MB of Thai, 344 and 1,531 for 10 and 100 MB of Japanese:
             # dev/measurements.md
-            **needs(330, 30, mb_per_mb=15, minutes_per_mb=2),
+            **(
+                needs(350 * batch.threads, 30, mb_per_mb=5, minutes_per_mb=2)
+                if batch.together
+                else needs(330, 30, mb_per_mb=15, minutes_per_mb=2)
+            ),
         params:
-            each="",
-            lang=lambda wildcards: wildcards.lang,
+            **run_params("vocabularies"),
+            each=each_of(batch),
+            lang=language_of,
             sizes=",".join(map(str, SIZES)),
             coverage=SETTINGS.vocabularies.coverage,
             arithmetic=SETTINGS.vocabularies.arithmetic,
-            text=verbatim(TEXT_OPTIONS),
+            text=TEXT_OPTIONS,
         message:
-            "Training {wildcards.lang} at all sizes"
+            (
+                "Training the languages of the starter corpus at all sizes"
+                if batch.together
+                else "Training {wildcards.lang} at all sizes"
+            )
         shell:
             """
             vocap {params.each} ladder {params.results:q}/corpora/{params.lang}/train.txt \
@@ -64,28 +103,8 @@ if SETTINGS.vocabularies.engine == "ladder":
                 -o {params.results:q}/vocabularies/{params.lang} >{log:q} 2>&1
             """
 
-    if TOGETHER:
 
-        use rule ladder as ladder_starter with:
-            input:
-                ancient("<results>/vocabularies/compiled.txt"),
-                train=expand("<results>/corpora/{lang}/train.txt", lang=TOGETHER),
-                heldout=expand("<results>/corpora/{lang}/heldout.txt", lang=TOGETHER),
-                rules=TEXT_RULES,
-            output:
-                curve=expand("<results>/vocabularies/{lang}/curve.tsv", lang=TOGETHER),
-                characters=expand("<results>/vocabularies/{lang}/characters.tsv", lang=TOGETHER),
-                index=expand("<results>/vocabularies/{lang}/pieces.npz", lang=TOGETHER),
-            threads: WORKERS
-            resources:
-                **needs(350 * WORKERS, 30, mb_per_mb=5, minutes_per_mb=2),
-            params:
-                each=each_together,
-                lang=verbatim("{lang}"),
-            message:
-                "Training the languages of the starter corpus at all sizes"
-
-else:
+if ENGINE == "sentencepiece":
 
     rule train:
         input:
@@ -94,12 +113,19 @@ else:
             rules=TEXT_RULES,
         output:
             point="<results>/vocabularies/{lang}/points/{size}.tsv",
+        log:
+            "<logs>/vocabularies/train/{lang}/{size}.log",
+        benchmark:
+            "<logs>/benchmarks/vocabularies/train/{lang}/{size}.tsv"
+        conda:
+            "../envs/vocabularies.yaml"
         resources:
             **needs(150, 15, mb_per_mb=25, minutes_per_mb=0.2),  # 180 MB for 8 MB of Russian
         params:
+            **run_params("vocabularies"),
             models=f"{RESULTS}/vocabularies/{{lang}}/models",
             coverage=SETTINGS.vocabularies.coverage,
-            text=verbatim(TEXT_OPTIONS),
+            text=TEXT_OPTIONS,
         message:
             "Training {wildcards.lang} at {wildcards.size} pieces"
         shell:
@@ -123,17 +149,29 @@ else:
             curve="<results>/vocabularies/{lang}/curve.tsv",
             characters="<results>/vocabularies/{lang}/characters.tsv",
             index="<results>/vocabularies/{lang}/pieces.npz",
+        log:
+            "<logs>/vocabularies/curve/{lang}.log",
+        benchmark:
+            "<logs>/benchmarks/vocabularies/curve/{lang}.tsv"
         # at once: Snakemake looks at every input of all jobs that are ready, each time
         # that one ends
         priority: 2
         localrule: True
+        conda:
+            "../envs/vocabularies.yaml"
         resources:
             **needs(650, 60),
         params:
+            **run_params("vocabularies"),
             models=f"{RESULTS}/vocabularies/{{lang}}/models",
-            text=verbatim(TEXT_OPTIONS),
+            text=TEXT_OPTIONS,
         message:
             "Joining the sizes of {wildcards.lang}"
         shell:
-            "vocap curve {params.text} --train {input.train:q} --models {params.models:q} -o {output.curve:q}"
-            " --characters {output.characters:q} --index {output.index:q} {input.points:q} 2> {log:q}"
+            "vocap curve {params.text}"
+            " --train {input.train:q}"
+            " --models {params.models:q}"
+            " -o {output.curve:q}"
+            " --characters {output.characters:q}"
+            " --index {output.index:q}"
+            " {input.points:q} 2> {log:q}"

@@ -2,7 +2,7 @@
 
 import os
 
-from vocap.workflow import cancel_leftovers, prepend_to_path
+from vocap.workflow.cluster import cancel_leftovers, prepend_to_path
 
 
 def test_without_slurm_nothing_is_cancelled(tmp_path, monkeypatch):

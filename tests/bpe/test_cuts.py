@@ -28,7 +28,7 @@ from vocap.tokenizer_files import SPLITS
 from vocap.tokenizer_files.cuts import PUBLISHED
 from vocap.tokenizers.commands import bpe
 from vocap.tokenizers.settings import Bpe
-from vocap.workflow import training_name
+from vocap.workflow.names import training_name
 
 OWN = r"[\p{L}\s]+|[^\p{L}\s]"
 CUTS = [

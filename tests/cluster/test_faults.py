@@ -28,10 +28,8 @@ def ask_of_ladder(runs, needs: str) -> None:
     megabytes and minutes.
     """
     rules = runs.folder / "rules/vocabularies.smk"
-    pattern = r"(rule ladder:.*?\*\*needs)\([^)]*\)"
-    text, count = re.subn(
-        pattern, rf"\g<1>({needs})", rules.read_text("utf-8"), count=1, flags=re.DOTALL
-    )
+    pattern = r"(else needs)\([^)]*\)"
+    text, count = re.subn(pattern, rf"\g<1>({needs})", rules.read_text("utf-8"))
     assert count == 1
     rules.write_text(text, "utf-8")
 

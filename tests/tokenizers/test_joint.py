@@ -18,7 +18,7 @@ from vocap.tokenizers.weighted_text import whole_text
 from vocap.unigram.sentencepiece_trainer import Unreachable, train
 from vocap.unigram.text_settings import TextSettings
 from vocap.unigram.training_text import character_counts
-from vocap.workflow import FILES
+from vocap.workflow.names import FILES
 
 TOTAL = 300
 IDS = {"bos_id": 0, "pad_id": 1, "eos_id": 2, "unk_id": 3}

@@ -165,11 +165,32 @@ def test_a_dry_run_that_fails_says_why(workflow):
     )
 
 
-def test_every_rule_with_an_output_has_features_and_coefficients():
-    text = "".join(path.read_text("utf-8") for path in (ROOT / "rules").glob("*.smk"))
-    rules = re.split(r"(?m)^ *(?:rule|checkpoint|use rule \w+ as)\b ?(\w*)(?: with)?:", text)[1:]
-    priced = {name for name, body in zip(rules[::2], rules[1::2], strict=True) if "output:" in body}
-    assert priced - FEATURES.keys() <= {""}  # the rules without a name, which unpack archives
+def rules_of_files() -> dict[str, str]:
+    """The text of every rule by its name; of rules in a loop, by what their name begins
+    with.
+    """
+    rules = {}
+    for path in (ROOT / "rules").glob("*.smk"):
+        parts = re.split(
+            r"(?m)^ *(?:(?:rule|checkpoint) ?(\w*)|use rule \w+ as (\w+) with):$",
+            path.read_text("utf-8"),
+        )
+        for named, used, text in zip(parts[1::3], parts[2::3], parts[3::3], strict=True):
+            name = named or used or re.search(r'name:\s+f"(\w+)', text)[1]
+            assert name not in rules
+            rules[name] = text
+    return rules
+
+
+def test_every_rule_shows_its_parts_and_has_features_and_coefficients():
+    made = {name: text for name, text in rules_of_files().items() if "output:" in text}
+    for name, text in made.items():
+        assert all(f"{part}:" in text for part in ("log", "benchmark", "message")), name
+        assert any(rule.startswith(name) for rule in FEATURES), name
+        if "shell:" in text:
+            parts = ("conda", "resources", "params")
+            assert all(f"{part}:" in text for part in parts), name
+            assert "**run_params(" in text, name
     assert set(PRICED_AS.values()) == read_costs()["rules"].keys()
 
 
@@ -192,12 +213,11 @@ def test_a_dry_run_takes_the_profile(workflow):
 
 
 def test_every_rule_asks_for_more_of_its_memory_and_time_in_a_retry():
-    for path in (ROOT / "rules").glob("*.smk"):
-        for rule in re.split(r"\n(?: {4})?(?=rule )", path.read_text("utf-8"))[1:]:
-            if "shell:" in rule:
-                assert re.search(r"\*\*needs\(", rule), rule.splitlines()[0]
-            # the Snakemake inside a job would retry too, in the same allocation
-            assert "retries:" not in rule
+    for name, rule in rules_of_files().items():
+        if "shell:" in rule:
+            assert re.search(r"\*\*\(?\s*needs\(", rule), name
+        # the Snakemake inside a job would retry too, in the same allocation
+        assert "retries:" not in rule
 
 
 def test_eight_gpus_a_model_are_commented_in():
@@ -209,11 +229,4 @@ def test_eight_gpus_a_model_are_commented_in():
 
 
 def test_the_profile_names_rules_that_are_there():
-    names = set()
-    for path in (ROOT / "rules").glob("*.smk"):
-        names |= set(
-            re.findall(
-                r"^ *(?:use rule \w+ as|rule) (\w+)\b", path.read_text("utf-8"), re.MULTILINE
-            )
-        )
-    assert set(PROFILE["set-resources"]) <= names | {"pretrain"}
+    assert PROFILE["set-resources"].keys() <= rules_of_files().keys()

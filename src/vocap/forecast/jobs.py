@@ -1,4 +1,4 @@
-"""The jobs of the workflow, from Snakemake's own dry run (`rules/dry_run.smk` writes
+"""The jobs of the workflow, from Snakemake's own dry run (`rules/internals.smk` writes
 them), and their features.
 
 Features decide the cost of a job: one function for each rule. A new rule needs a
@@ -35,7 +35,7 @@ from vocap.forecast.texts import MB, LanguageText
 from vocap.pretraining.settings import Recipe, count_parameters, encoder_operations, estimate_memory
 from vocap.tokenizers.parity import lines_of_each
 from vocap.tokenizers.settings import File, Joint
-from vocap.workflow import studied_model, tuned_model
+from vocap.workflow.tuned import studied_model, tuned_model
 
 STAGES = (
     "corpora",

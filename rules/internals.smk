@@ -1,0 +1,136 @@
+"""What needs Snakemake's internals: each use with its reason.
+
+Nothing else in Snakefile and rules/ names an attribute of `workflow`, but for `basedir`,
+which its manual has. tests/workflow/test_internals.py tests all of them under the pinned
+version.
+"""
+
+import atexit
+import json
+import os
+import sys
+from collections import Counter
+from pathlib import Path
+
+from snakemake.logging import logger
+from snakemake_interface_logger_plugins.common import LogEvent
+
+from vocap.errors import VocapError, explain
+from vocap.workflow.cluster import cancel_leftovers, prepend_to_path
+from vocap.workflow.owner import record_owner
+
+JOBS_FILE = "VOCAP_JOBS"  # variable: the file that `vocap plan` reads
+SHOWN_JOBS = 100  # of a dry run; with -p all
+
+# output_settings.dryrun: a dry run plans with files that a user may bring later, and
+# names them last.
+DRY_RUN = workflow.output_settings.dryrun
+
+# is_main_process: every job reads the rules again, and has nothing to announce or to
+# check.
+IS_MAIN = workflow.is_main_process
+
+# overwrite_configfiles: with --configfile the default configuration is not read, so that
+# nothing is merged over it.
+GIVEN_CONFIGFILES = workflow.overwrite_configfiles
+
+
+def stop(message):
+    """End with this message alone, and the status of a wrong call or configuration."""
+    print(f"vocap: error: {message}", file=sys.stderr)
+    sys.exit(2)
+
+
+# The start of a run
+
+# Snakemake's plugin for SLURM asks sacct at times, even where SLURM keeps no accounts:
+# slurm/bin/sacct answers then.
+prepend_to_path(Path(workflow.basedir, "slurm", "bin"))
+
+
+def begin_run():
+    """End the jobs that a killed run left in the queue, and note whose the results are.
+
+    They would write the same files. executor_plugin: whether this run submits jobs, and so
+    needs SLURM's client.
+    """
+    submits = workflow.executor_plugin.common_settings.non_local_exec
+    try:
+        cancelled = cancel_leftovers(Path.cwd(), submits)
+    except VocapError as error:
+        stop(error)
+    if cancelled:
+        start_over()
+    try:
+        for folder in (RESULTS, LOGS):
+            os.makedirs(folder, exist_ok=True)
+        record_owner(RESULTS, CONFIGFILES)
+    except OSError as error:
+        stop(explain(error))
+
+
+def start_over():
+    """Run the same command again: its jobs were planned from files that are gone since.
+
+    persistence: the lock is this process's own. overwrite_workdir: with -d, paths on the
+    command line are relative to a folder that is no longer known.
+    """
+    workflow.persistence.unlock()
+    if workflow.overwrite_workdir is not None:
+        stop("the jobs that an earlier run left have ended; run the same command again")
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.execv(sys.executable, sys.orig_argv)
+
+
+# The end of a dry run
+
+
+def limit_jobs(record, seen=Counter()):
+    """Whether Snakemake's log record is to be printed: of those of jobs, the first hundred."""
+    if getattr(record, "event", None) != LogEvent.JOB_INFO:
+        return True
+    seen["jobs"] += 1
+    return seen["jobs"] <= SHOWN_JOBS
+
+
+def write_jobs(path):
+    """One line of JSON for each job that has a benchmark: the fields of `vocap.forecast.jobs.Job`.
+
+    dag: Snakemake has no other list of jobs with what each waits for. _localrules: those
+    that run beside Snakemake.
+    """
+    names = {}
+    for job in workflow.dag.jobs:
+        if job.benchmark:
+            place = Path(str(job.benchmark)).relative_to(f"{LOGS}/benchmarks")
+            names[job] = place.with_suffix("").as_posix()
+    with open(path, "w", encoding="utf-8") as file:
+        for job, name in names.items():
+            before = workflow.dag.dependencies[job]
+            record = {
+                "rule": job.rule.name,
+                "name": name,
+                "wildcards": job.wildcards_dict,
+                "after": [names[other] for other in before if other in names],
+                "threads": job.threads,
+                "local": job.rule.name in workflow._localrules,
+            }
+            print(json.dumps(record), file=file)
+
+
+def end_dry_run():
+    """Write the jobs for `vocap plan`, or print what a dry run has to say.
+
+    At the end of the process: Snakemake calls `onsuccess` of real runs alone.
+    """
+    if JOBS_FILE not in os.environ:
+        print(*NOTICES, sep="\n", end="\n" if NOTICES else "", file=sys.stderr)
+    elif workflow.dag is not None:
+        write_jobs(os.environ[JOBS_FILE])
+
+
+# logger: a dry run of thousands of jobs prints a hundred.
+if DRY_RUN:
+    if not (workflow.output_settings.printshellcmds or workflow.output_settings.verbose):
+        logger.addFilter(limit_jobs)

@@ -1,0 +1,75 @@
+"""Jobs that a killed run left in SLURM's queue, and the clients that Snakemake calls."""
+
+import getpass
+import logging
+import os
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+from vocap.errors import VocapError, log
+
+PATIENCE_S = 120  # for cancelled jobs to end; SLURM gives them 30 s (KillWait) before it kills
+
+
+def jobs_of(folder: Path) -> dict[str, str]:
+    """Id to comment of this user's queued and running jobs that a Snakemake in `folder`
+    submitted.
+
+    Raises VocapError where squeue fails.
+    """
+    command = ["squeue", "--noheader", "--user", getpass.getuser(), "--format", "%i|%k|%Z"]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
+    if run.returncode:
+        raise VocapError(f"squeue failed: {run.stderr.strip() or run.returncode}")
+    rows = [line.split("|", 2) for line in run.stdout.splitlines()]
+    return {
+        job: comment
+        for job, comment, working in rows
+        if comment.startswith("rule_") and Path(working).resolve() == folder.resolve()
+    }
+
+
+def cancel_leftovers(folder: Path, submits: bool = True) -> int:
+    """Cancel what an earlier run of `folder`, killed since, left in the queue, and wait
+    for their end.
+
+    The caller holds the folder's lock: then no other run owns these jobs, and their
+    outputs are made again. Returns their number: 0 without SLURM, or where another run
+    has a lock as well. A run that submits nothing logs a failing squeue at debug level:
+    SLURM's client may not be set up. Raises VocapError for jobs that do not end.
+    """
+    locks = list((folder / ".snakemake" / "locks").glob("*.output.lock"))
+    if shutil.which("squeue") is None or len(locks) != 1:
+        return 0
+    try:
+        left = jobs_of(folder)
+    except VocapError as error:
+        level = logging.WARNING if submits else logging.DEBUG
+        log.log(level, "%s; jobs of an earlier run in this folder may still be running", error)
+        return 0
+    if not left:
+        return 0
+    log.warning(
+        "cancelling %d jobs that an earlier run left: %s", len(left), ", ".join(left.values())
+    )
+    subprocess.run(["scancel", *left], check=False)
+    end = time.monotonic() + PATIENCE_S
+    while remaining := left.keys() & jobs_of(folder).keys():
+        if time.monotonic() > end:
+            raise VocapError(
+                f"jobs {', '.join(sorted(remaining))} do not end after scancel; see squeue, then "
+                "run again"
+            )
+        time.sleep(1)
+    return len(left)
+
+
+def prepend_to_path(folder: Path) -> None:
+    """Put `folder` first in PATH, for this process and its jobs."""
+    first = str(folder.resolve())
+    entries = [
+        entry for entry in os.environ.get("PATH", os.defpath).split(os.pathsep) if entry != first
+    ]
+    os.environ["PATH"] = os.pathsep.join([first, *entries])

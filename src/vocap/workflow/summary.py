@@ -1,0 +1,73 @@
+"""The lines that end a run."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from vocap.config import Settings
+from vocap.errors import listed
+from vocap.files.io import read_tsv
+
+SHOWN = 12  # tokenizers, and warnings of a kind
+PARITY = 0.999  # share of lines with equal ids below which a tokenizer's two forms differ
+
+
+def summarize(settings: Settings) -> list[str]:
+    """Lines for the terminal; empty where a run made neither a tokenizer nor the report.
+
+    Only entries of the configuration count.
+    """
+    # tokenizers and the report
+    results = Path(settings.results)
+    page = Path(settings.results, "report", "index.html")
+    made = {name: results / "tokenizers" / name for name in settings.tokenizers}
+    made = {
+        name: folder
+        for name, folder in made.items()
+        if (folder / "huggingface" / "tokenizer.json").exists()
+    }
+    width, lines, short, differing = max(map(len, made), default=0), [], [], []
+    for name, folder in made.items():
+        total = _read(folder / "description.json").get("total", 0)
+        asked = settings.tokenizers[name].rows(settings)
+        lines.append(f"  {name:{width}}  {f'{total:,} ids':>11}  {folder}")
+        if asked and total < asked:
+            short.append(f"{name} has {total:,} of the {asked:,} ids asked for")
+        parity = folder / "parity.tsv"
+        shares = [row["share"] for row in read_tsv(parity, ("share",))] if parity.exists() else []
+        if any(float(share) < PARITY for share in shares if share):
+            differing.append(name)
+    if made:
+        more = (
+            [f"  and {len(made) - SHOWN} more in {results / 'tokenizers'}"]
+            if len(made) > SHOWN
+            else []
+        )
+        first = next(iter(made.values())) / "huggingface"
+        load = f'Load one: transformers.AutoTokenizer.from_pretrained("{first}")'
+        lines = ["Tokenizers:", *lines[:SHOWN], *more, load]
+    lines += [f"Report: {page}"] if page.exists() else []
+    # warnings
+    stats = {
+        language.code: results / "corpora" / language.code / "stats.json"
+        for language in settings.selected()
+    }
+    empty = [code for code, path in stats.items() if path.exists() and not _read(path).get("kept")]
+    warnings = {
+        "the text has too few different pieces; bring more text, or lower T": listed(
+            short, SHOWN, "; "
+        ),
+        "ids of SentencePiece and Hugging Face differ; see parity.tsv": listed(differing),
+        "languages without text": listed(empty),
+    }
+    uneven: dict[str, list[str]] = {}
+    for name in settings.allocation:
+        for warning in _read(results / "allocation" / name / "summary.json").get("warnings", ()):
+            uneven.setdefault(warning, []).append(name)
+    said = [f"{what}: {names}" for what, names in warnings.items() if names]
+    said += [f"allocation {listed(names, 4)}: {warning}" for warning, names in uneven.items()]
+    return lines + [f"Warning: {text}" for text in said if lines]
+
+
+def _read(path: Path) -> dict[str, Any]:
+    return json.loads(path.read_text("utf-8")) if path.exists() else {}
