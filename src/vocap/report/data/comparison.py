@@ -13,16 +13,10 @@ from vocap.report.data.results import ALL, Results, Tokenizer, as_number, find, 
 from vocap.tables.line_bits import PARTS, paired_differences
 from vocap.tables.sampling_probabilities import sampling_probabilities
 from vocap.tokenizers.evaluation import COLUMNS, PARALLEL_COLUMNS, gini, with_bytes
-from vocap.tokenizers.settings import KINDS, BytePair
 
-# of one language, or from elsewhere
-NOT_MERGED = tuple(name for name, kind in KINDS.items() if not kind.merged)
 FEWEST = 0.5  # share of the languages that a tokenizer must serve to be compared with others
 UNKNOWN_LIMIT = (
     0.01  # share of <unk> from which ALP and token counts mislead: one <unk> replaces a run of text
-)
-ELSEWHERE = (
-    "from elsewhere, each on text of its own"  # no regime: they do not compare with each other
 )
 LEVEL = 1.01  # bits of a bigram that differ by less do not decide: models follow tokens, too
 HELD_OUT = list(COLUMNS[3:])  # columns of evaluation.tsv that have means over languages
@@ -309,9 +303,11 @@ def sizes(results: Results) -> list[Size]:
     for tokenizer in results.configured_tokenizers():
         if not len(tokenizer.evaluation):
             continue
-        if tokenizer.kind == "file":
+        if not tokenizer.kind_class.made:
             foreign.append(tokenizer)
-        elif tokenizer.kind not in NOT_MERGED and (total := asked(results, tokenizer)) is not None:
+            continue
+        total = asked(results, tokenizer)
+        if tokenizer.kind_class.merged and total is not None:
             groups.setdefault(total, []).append(tokenizer)
     every = frame(results)
     found = [_size(results, every, total, [*groups[total], *foreign]) for total in sorted(groups)]
@@ -343,12 +339,12 @@ def _size(
     if not names or not counted:
         return None
     # differences from the reference, in the order of the tokenizers
-    reference = next((one.name for one in tokenizers if one.kind == "joint"), names[0])
+    reference = next((one.name for one in tokenizers if one.kind_class.is_reference), names[0])
     rows = pandas.concat([rows[rows.tokenizer == name] for name in names], ignore_index=True)
     base = rows[rows.tokenizer == reference].set_index("language").alp
     base = rows.language.map(base[base != 0])
     q_from, q = _shares(results, tokenizers)
-    regimes = {one.name: regime(one) for one in tokenizers}
+    regimes = {one.name: one.kind_class.regime(one.settings) for one in tokenizers}
     best = rows.groupby(["language", rows.tokenizer.map(regimes)]).alp.transform("max")
     rows = rows.assign(
         counted=rows.language.isin(counted),
@@ -400,16 +396,13 @@ def _summary(
     summary["worst_ratio"], summary["worst"] = worst.ratio_to_english, worst.language
     # facts of the tokenizers
     summary["kind"] = [kind_label(results, one) for one in tokenizers]
-    summary["own"] = [one.kind != "file" for one in tokenizers]
+    summary["own"] = [one.kind_class.made for one in tokenizers]
     summary["total"] = pandas.array([one.total for one in tokenizers], "Int64")
-    summary["regime"] = [regime(one) for one in tokenizers]
-    settings = [find(one.description, "settings") or {} for one in tokenizers]
-    summary["follows_text"] = [
-        one.kind == "parity-bpe" or bool(said.get("fairness") or said.get("token_fairness"))
-        for one, said in zip(tokenizers, settings, strict=True)
-    ]
+    summary["regime"] = [one.kind_class.regime(one.settings) for one in tokenizers]
+    summary["follows_text"] = [one.kind_class.followed_text(one.settings) for one in tokenizers]
     summary["bytes"] = [
-        bool(one.get("byte_fallback")) or one.get("unit") == "bytes" for one in settings
+        bool(one.settings.get("byte_fallback")) or one.settings.get("unit") == "bytes"
+        for one in tokenizers
     ]
     # on the frontier: nothing of the regime is as good in all three
     goods = summary[["alp", "parallel_tokens", "gini"]] * [1, -1, -1]
@@ -464,11 +457,11 @@ def by_sizes(results: Results, found: Sequence[Size]) -> list[tuple[Size, str]]:
     """
     pairs = []
     for one in found:
-        if results.tokenizers[one.reference].kind == "joint":
+        if results.tokenizers[one.reference].kind_class.is_reference:
             own = [
                 results.tokenizers[name]
                 for name in one.summary.index
-                if results.tokenizers[name].kind == "vocap"
+                if results.tokenizers[name].kind_class.allocated
             ]
             rules = {tokenizer.name: results.rule_of(tokenizer) for tokenizer in own}
             pairs += [(one, name) for name, rule in rules.items() if not (rule and rule.needs_text)]
@@ -483,7 +476,7 @@ def front_page(results: Results) -> list[str]:
     made by this run.
     """
     pairs = [[one.reference, one.rival] for one in sizes(results) if one.compared]
-    own = [one.name for one in results.configured_tokenizers() if one.kind not in NOT_MERGED]
+    own = [one.name for one in results.configured_tokenizers() if one.kind_class.merged]
     return pairs[0] if pairs else own[:1]
 
 
@@ -511,25 +504,7 @@ def kind_label(results: Results, tokenizer: Tokenizer) -> str:
     rule = results.rule_of(tokenizer)
     if rule and rule.needs_text:
         return rule.name.upper()
-    kind = KINDS.get(tokenizer.kind)
-    return kind.label if kind else tokenizer.kind
-
-
-def regime(tokenizer: Tokenizer) -> str:
-    """The model and its cuts before merging; ALP is compared inside one regime.
-
-    All tokenizers of a run are normalised by its section `text`; the files of those
-    from elsewhere do not say.
-    """
-    if tokenizer.kind == "file":
-        return ELSEWHERE
-    model = (
-        f"{KINDS['bpe'].label} {_units(tokenizer)}".strip()
-        if _is_byte_pair(tokenizer)
-        else "unigram"
-    )
-    symbols = find(tokenizer.description, "settings", "user_defined_symbols")
-    return f"{model}, symbols {', '.join(map(str, symbols))}" if symbols else model
+    return tokenizer.kind_class.label or tokenizer.kind
 
 
 def apart_by_text(regimes: dict[str, list[str]]) -> str:
@@ -552,48 +527,8 @@ def method(results: Results, tokenizer: Tokenizer) -> str:
     """
     if rule := results.rule_of(tokenizer):
         return f"allocation, {rule.label} rule"
-    said = [
-        {"vocap": "allocation", "joint": "one training on all languages"}.get(
-            tokenizer.kind, tokenizer.kind
-        )
-    ]
-    if tokenizer.kind == "joint":
-        said.append(weights(tokenizer))
-    elif _is_byte_pair(tokenizer):
-        settings = find(tokenizer.description, "settings")
-        first, fairness = (as_number(find(settings, key)) for key in ("from", "fairness"))
-        parity = tokenizer.kind == "parity-bpe"
-        said = [
-            f"{'parity' if parity else 'weighted'} merges {_units(tokenizer)}".strip(),
-            weights(tokenizer),
-        ]
-        if parity and first:
-            said.append(f"after {first:,} weighted ones")
-        elif fairness and not parity:
-            said.append(f"fairness {fairness:g}")
-    return ", ".join(filter(None, said))
-
-
-def _is_byte_pair(tokenizer: Tokenizer) -> bool:
-    return tokenizer.kind in KINDS and issubclass(KINDS[tokenizer.kind], BytePair)
-
-
-def _units(tokenizer: Tokenizer) -> str:
-    """The units of byte-pair encoding and its cuts before merging, by its
-    description.
-    """
-    keys = ("unit", "split", "regex", "digits", "contractions")
-    unit, split, regex, digits, contractions = (
-        find(tokenizer.description, "settings", key) for key in keys
-    )
-    cut = {"words": "inside words", "spaces": "between spaces", "regex": f"cut by {regex}"}
-    said = [f"of {unit}" if unit else "", cut.get(str(split), f"cut as {split}" if split else "")]
-    parts = [" ".join(filter(None, said))]
-    if digits:
-        parts.append(f"digits {digits}")
-    if contractions is not None:
-        parts.append("contractions" if contractions else "no contractions")
-    return ", ".join(parts)
+    said = tokenizer.kind_class.selection(tokenizer.settings, weights(tokenizer))
+    return ", ".join(filter(None, said)) or tokenizer.kind
 
 
 def text_facts(tokenizer: Tokenizer) -> dict[str, Any]:

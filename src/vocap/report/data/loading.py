@@ -26,7 +26,7 @@ from vocap.finetuning.scores import SELECTION, SUMMARY, read_selection
 from vocap.finetuning.tasks import TASKS
 from vocap.languages import Language, natural, read_languages
 from vocap.report.data import results as plain
-from vocap.report.data.comparison import NOT_MERGED, front_page, in_thousands
+from vocap.report.data.comparison import front_page, in_thousands
 from vocap.report.data.results import Results, find
 from vocap.report.page.blocks import counted
 from vocap.tables.curve import Point, Sizes, read_characters, read_points, read_sizes
@@ -36,7 +36,7 @@ from vocap.tables.sampling_probabilities import read_weights
 from vocap.text_files.records import read_lines
 from vocap.tokenizer_files.encoders import HuggingFaceEncoder, SentencePieceEncoder, load_encoder
 from vocap.tokenizers.evaluation import COLUMNS, PARALLEL_COLUMNS
-from vocap.tokenizers.settings import KINDS
+from vocap.tokenizers.settings import KINDS, File, Kind, kind_name
 
 PACKAGES = ("sentencepiece", "tokenizers", "numpy", "altair", "vl-convert-python", "snakemake")
 FORMS = ("sentencepiece.model", "tokenizer.json", "huggingface")  # of a tokenizer
@@ -241,7 +241,7 @@ def _order(entry: Any, tables: Iterable[str], codes: Iterable[str], selection: S
 def _title(languages: int, tokenizers: list[plain.Tokenizer]) -> str:
     """The default heading: the number of languages, and T of the tokenizers."""
     of = counted(languages, "language")
-    own = {one.total for one in tokenizers if one.total is not None and one.kind not in NOT_MERGED}
+    own = {one.total for one in tokenizers if one.total is not None and one.kind_class.merged}
     sizes = " and ".join(in_thousands(total) for total in sorted(own))
     return f"VoCap: tokenizers of {sizes} ids for {of}" if sizes else f"VoCap: {of}"
 
@@ -330,15 +330,9 @@ def read_tokenizer(folder: Path, configured: str | None) -> plain.Tokenizer:
     listed = description.get("dead") and "pieces.tsv" in there
     pieces = read_rows(folder / "pieces.tsv", ("piece", "status")) if listed else []
     dead = [row for row in pieces if row["status"] == "dead"][:DEAD_SHOWN]
-    # files that its kind has: a tokenizer from elsewhere is evaluated, and one by pairs
-    # is its own export
-    made = there & {"description.json", "parity.tsv", "pieces.tsv"}
-    kind = description.get("kind") or configured or ("unknown" if made else "file")
-    expected = {"evaluation.tsv"} | (
-        set() if kind == "file" else {"description.json", "parity.tsv", "pieces.tsv"}
-    )
-    if kind in KINDS and KINDS[kind].file == "tokenizer.json":
-        expected -= {"parity.tsv"}
+    made = there & set(Kind.results)
+    kind = description.get("kind") or configured or ("unknown" if made else kind_name(File))
+    expected = {"evaluation.tsv", *KINDS.get(kind, Kind).results}
     return plain.Tokenizer(
         folder.name,
         description,

@@ -14,6 +14,7 @@ from vocap.finetuning.scores import ALL as MEAN
 from vocap.languages import RESOURCES, Language
 from vocap.report.paper import paper_languages
 from vocap.tables.curve import Point, Sizes
+from vocap.tokenizers.settings import KINDS, Kind
 
 ALL = "all"  # every language, beside the resource groups
 
@@ -91,7 +92,7 @@ class Tokenizer:
     statuses: dict[str, int]  # of pieces.tsv, with their counts; empty without it
     dead: list[dict[str, str]]  # pieces that no text can produce, with the splits that score higher
     missing: tuple[str, ...]  # names of the files that are not there though its kind has them
-    kind: str  # of vocap.tokenizers.settings.KINDS
+    kind: str  # its name in vocap.tokenizers.settings.KINDS
     forms: tuple[
         str, ...
     ] = ()  # of sentencepiece.model, tokenizer.json and huggingface, those that are there
@@ -102,6 +103,16 @@ class Tokenizer:
     def total(self) -> int | None:
         """T: the ids of the tokenizer; None where it is not known."""
         return self.description.get("total")
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings that its command recorded; empty where it recorded none."""
+        return self.description.get("settings") or {}
+
+    @property
+    def kind_class(self) -> type[Kind]:
+        """The class that answers for its kind; of an unknown one the general answers."""
+        return KINDS.get(self.kind, Kind)
 
 
 @dataclass(frozen=True)
@@ -287,7 +298,7 @@ class Results:
         The configuration names it; without one it is the allocation of the tokenizer's
         own name.
         """
-        if tokenizer.kind != "vocap":
+        if not tokenizer.kind_class.allocated:
             return None
         name = self.section("tokenizers", tokenizer.name).get("allocation")
         return self.allocations.get(name if isinstance(name, str) else tokenizer.name)

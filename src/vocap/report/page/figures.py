@@ -19,6 +19,7 @@ import altair as alt
 import vl_convert
 
 from vocap.languages import RESOURCES
+from vocap.tokenizers.settings import Joint, Kind, Vocap, kind_name
 
 # Okabe and Ito's colours for the groups (distinct under every common colour blindness),
 # darker for white paper
@@ -49,14 +50,7 @@ SHAPES = {
 }
 COLOURS = ["accent", "low", "mid", "unknown"]  # of lines and marks that are no groups
 DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [1, 4]]
-STYLES = {  # colour and shape by the kind of a tokenizer
-    "VOCAP": ("high", "diamond"),
-    "JOINT": ("low", "triangle-down"),
-    "PIECES": ("ink", "triangle-right"),
-    "BPE": ("mid", "circle"),
-    "parity BPE": ("muted", "square"),
-}
-OTHER = ("unknown", "triangle-up")
+BY_TEXT = ("ink", "triangle-right")  # of an allocation by a rule that reads the text
 MARKS = [
     "circle",
     "square",
@@ -67,7 +61,8 @@ MARKS = [
     "triangle-up",
     "triangle-left",
 ]
-PAIR = ("JOINT", "VOCAP")
+PAIR: tuple[type[Kind], ...] = (Joint, Vocap)  # the kinds that the paper compares
+PAIR_KEYS = [kind_name(kind) for kind in PAIR]  # of their columns
 Layers = alt.LayerChart | alt.FacetChart  # of alt.layer; of a facet where a layer is one
 WIDTH = 660  # of a figure file, in px; on the page a chart takes its container's width
 
@@ -172,8 +167,9 @@ def joined_pairs(
     y = alt.Y("row:N", sort=[row["row"] for row in rows], title=None, axis=names)
     lines = chart(rows).mark_rule(strokeWidth=2, color=token("line"))
     lines = lines.encode(x=alt.X(f"{fields[0]}:Q", **x), x2=f"{fields[1]}:Q", y=y)
-    colours = alt.Scale(domain=list(PAIR), range=[token(STYLES[kind][0]) for kind in PAIR])
-    shapes = alt.Scale(domain=list(PAIR), range=[STYLES[kind][1] for kind in PAIR])
+    kinds = [kind.label for kind in PAIR]
+    colours = alt.Scale(domain=kinds, range=[token(kind.colour) for kind in PAIR])
+    shapes = alt.Scale(domain=kinds, range=[kind.shape for kind in PAIR])
     marks = chart(ends).mark_point(filled=True, size=110, opacity=1)
     marks = marks.encode(
         x=alt.X(f"{measure}:Q", **x),

@@ -22,6 +22,7 @@ from vocap.report.page.blocks import Block, Fold, Note, Section, Text, counted, 
 from vocap.report.page.figures import (
     COLOURS,
     PAIR,
+    PAIR_KEYS,
     WIDTH,
     Figure,
     Layers,
@@ -46,11 +47,6 @@ FIGURES = {"udpos": 2, "panx": 3}  # the paper's numbers
 SHAPES = ["circle", "square", "triangle-up", "diamond", "cross"]
 GROUP_MEASURES = {"xnli": "acc", "panx": "f1"}  # of Figure 6
 COST_TASKS = ("xnli", "mlqa")  # of Figure 5
-# kinds of an allocation
-ALLOCATED = (
-    "vocap",
-    *(name for name, rule in RULES.items() if rule.needs_text),
-)
 # of this part; those from Table 5 on are the appendix's
 ITEMS = [f"Table {number}" for number in range(1, 10)]
 ITEMS[4:4] = [f"Figure {number}" for number in (2, 3, 5, 6)]
@@ -286,12 +282,13 @@ def group_scores(results: Results, runs: Sequence[Run]) -> list[dict[str, Any]]:
     scored.sort(key=lambda run: (run.total, order.get(run.tokenizer, len(order)), run.name))
     first: dict[tuple[Any, ...], Run] = {}  # JOINT run
     for run in scored:
-        if run.kind == "joint":
+        if run.kind_class.is_reference:
             first.setdefault(_alike(run), run)
     rows = []
     for task in GROUP_MEASURES:
         for run in scored:
-            if run.kind in ALLOCATED and _alike(run) in first:
+            allocated = run.kind_class.allocated or run.kind in RULES
+            if allocated and _alike(run) in first:
                 rows += _group_rows(results, task, run, first[_alike(run)])
     return rows
 
@@ -311,23 +308,21 @@ def _group_rows(results: Results, task: str, vocap: Run, joint: Run) -> list[dic
     for group in RESOURCES:
         codes = [code for code in own if code in other and results.resource(code) == group]
         if codes:
-            score = statistics.fmean(own[code][measure]["mean"] for code in codes)
-            against = statistics.fmean(other[code][measure]["mean"] for code in codes)
-            rows.append(
-                {
-                    "key": task,
-                    "task": TASK_NAMES[task],
-                    "total": vocap.size,
-                    "resource": group,
-                    "languages": len(codes),
-                    "codes": " ".join(codes),
-                    "gain": score - against,
-                    "vocap": vocap.name,
-                    "vocap_score": score,
-                    "joint": joint.name,
-                    "joint_score": against,
-                }
-            )
+            row: dict[str, Any] = {
+                "key": task,
+                "task": TASK_NAMES[task],
+                "total": vocap.size,
+                "resource": group,
+                "languages": len(codes),
+                "codes": " ".join(codes),
+            }
+            means = [
+                statistics.fmean(scores[code][measure]["mean"] for code in codes)
+                for scores in (other, own)
+            ]
+            for key, run, mean in zip(PAIR_KEYS, (joint, vocap), means, strict=True):
+                row |= {key: run.name, f"{key}_score": mean}
+            rows.append(row | {"gain": means[1] - means[0]})
     return rows
 
 
@@ -351,12 +346,14 @@ def group_blocks(rows: list[dict[str, Any]]) -> list[Block]:
 
 def _group_figure(task: str, rows: list[dict[str, Any]]) -> Figure:
     # a row of the chart is a group, with the models' names where T has several pairs
-    models = {(row["total"], row["vocap"], row["joint"]) for row in rows}
+    models = {(row["total"], *(row[key] for key in PAIR_KEYS)) for row in rows}
     pairs = Counter(total for total, _, _ in models)
     for row in rows:
         label = f"{row['resource']}, {row['total']}"
         row["row"] = (
-            label if pairs[row["total"]] == 1 else f"{label}, {row['vocap']} and {row['joint']}"
+            label
+            if pairs[row["total"]] == 1
+            else f"{label}, {' and '.join(row[key] for key in reversed(PAIR_KEYS))}"
         )
     gains = "; ".join(f"{row['row']}: {signed(row['gain'])}" for row in rows)
     name, measure = TASK_NAMES[task], METRIC_NAMES[GROUP_MEASURES[task]]
@@ -375,15 +372,15 @@ def _group_figure(task: str, rows: list[dict[str, Any]]) -> Figure:
 def group_chart(rows: list[dict[str, Any]]) -> Layers:
     """JOINT and VOCAP of each group, joined by a line."""
     ends = [
-        {**row, "kind": kind, "score": row[f"{kind.lower()}_score"], "model": row[kind.lower()]}
+        {**row, "kind": kind.label, "score": row[f"{key}_score"], "model": row[key]}
         for row in rows
-        for kind in PAIR
+        for kind, key in zip(PAIR, PAIR_KEYS, strict=True)
     ]
     axis: dict[str, Any] = {
         "scale": alt.Scale(zero=False, padding=20),
         "axis": alt.Axis(tickCount=8, grid=True),
     }
-    fields = [f"{kind.lower()}_score" for kind in PAIR]
+    fields = [f"{key}_score" for key in PAIR_KEYS]
     lines, marks = joined_pairs(
         rows, ends, fields, "score", title="mean over languages (percent)", **axis
     )

@@ -17,6 +17,7 @@ from vocap.report.page.blocks import Block, Fold, Note, Section, Text, counted, 
 from vocap.report.page.figures import Figure, Layers, chart, scatter, token, tooltips
 from vocap.report.page.tables import Column, Table, caption, columns_of, signed, specified
 from vocap.tables.line_bits import PARTS
+from vocap.tokenizers.settings import kind_name
 
 # of charts, by keys of measures: across, up
 AXES = (
@@ -63,7 +64,10 @@ def looks(results: Results) -> dict[str, tuple[str, str]]:
     places: Counter[tuple[str, int | None]] = Counter()
     for one in results.configured_tokenizers():
         kind = comparison.kind_label(results, one), comparison.asked(results, one)
-        colour, shape = figures.STYLES.get(kind[0], figures.OTHER)
+        colour, shape = one.kind_class.colour, one.kind_class.shape
+        rule = results.rule_of(one)
+        if rule and rule.needs_text:
+            colour, shape = figures.BY_TEXT
         place = figures.MARKS.index(shape) + places[kind]
         found[one.name] = colour, figures.MARKS[place % len(figures.MARKS)]
         places[kind] += 1
@@ -339,7 +343,8 @@ def _figure_4(results: Results, found: Sequence[Size]) -> list[Block]:
                 "languages": row["languages"],
                 "label": signed(row["nats"]),
             }
-            numbers = {"vocap": alp, "joint": other, "best": max(alp, other), "gain": row["nats"]}
+            numbers = dict(zip(figures.PAIR_KEYS, (other, alp), strict=True))
+            numbers |= {"best": max(alp, other), "gain": row["nats"]}
             rows.append(about | {key: round(float(value), 3) for key, value in numbers.items()})
     if not rows:
         return []
@@ -358,7 +363,7 @@ def _figure_4(results: Results, found: Sequence[Size]) -> list[Block]:
 
 def group_means(rows: list[dict[str, Any]]) -> Layers:
     """JOINT's and VOCAP's mean ALP of each row, joined by a line."""
-    values = [row[key] for row in rows for key in ("vocap", "joint")]
+    values = [row[key] for row in rows for key in figures.PAIR_KEYS]
     pad = 0.08 * (max(values) - min(values) or 1)
     axis: dict[str, Any] = {
         "scale": alt.Scale(
@@ -368,9 +373,11 @@ def group_means(rows: list[dict[str, Any]]) -> Layers:
         "axis": alt.Axis(tickCount=8),
     }
     ends = [
-        {**row, "kind": kind, "alp": row[kind.lower()]} for row in rows for kind in figures.PAIR
+        {**row, "kind": kind.label, "alp": row[kind_name(kind)]}
+        for row in rows
+        for kind in figures.PAIR
     ]
-    lines, marks = figures.joined_pairs(rows, ends, ("joint", "vocap"), "alp", **axis)
+    lines, marks = figures.joined_pairs(rows, ends, figures.PAIR_KEYS, "alp", **axis)
     shown = {"alp": ",.2f|mean ALP", "gain": "+,.2f|VOCAP − JOINT", "languages": "d"}
     marks = marks.encode(tooltip=tooltips(row="|group", kind="|tokenizer", **shown))
     text = chart(rows).mark_text(align="left", dx=10)

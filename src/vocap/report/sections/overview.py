@@ -10,7 +10,6 @@ from markupsafe import Markup
 from vocap.allocation.inputs import UNEVEN
 from vocap.errors import listed
 from vocap.report.data.comparison import (
-    ELSEWHERE,
     MEASURES,
     Size,
     front_page,
@@ -93,7 +92,9 @@ def _taken(results: Results, one: Size) -> list[Block]:
         groups = one.regimes if measure.by_regime else {"": list(one.summary.index)}
         for regime, names in groups.items():
             values = one.summary[measure.key][names].dropna()
-            if len(values) < 2 or not measure.first or regime == ELSEWHERE:
+            # those from elsewhere, each of a regime of its own, do not compare
+            foreign = measure.by_regime and not one.summary.own[names].any()
+            if len(values) < 2 or not measure.first or foreign:
                 continue
             name = values.idxmax() if measure.more_is_better else values.idxmin()
             title = measure.title if measure.first < HELD_OUT else f"{measure.title}, held out"
