@@ -63,7 +63,7 @@ def report(
         raise UsageError("give --settings or --settings-json, not both")
     from vocap.report.data.loading import load_results, load_settings
     from vocap.report.page.rendering import write_report
-    from vocap.report.sections import build
+    from vocap.report.sections import build_sections
 
     if not any((results / stage).is_dir() for stage in STAGES):
         raise UsageError(
@@ -71,5 +71,5 @@ def report(
         )
     settings = load_settings(settings_file, settings_json)
     loaded = load_results(results, languages_table, title, settings, parallel_text or "")
-    size = write_report(out, loaded.title, build(loaded))
+    size = write_report(out, loaded.title, build_sections(loaded))
     log.info("%s: %.1f MB", out / "index.html", size / 1e6)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas
 
-from vocap.report.data.results import ALL, Results, Tokenizer, as_number, find, order_groups
+from vocap.report.data.results import ALL, Results, Tokenizer, as_number, look_up, order_groups
 from vocap.tables.line_bits import PARTS, paired_differences
 from vocap.tables.sampling_probabilities import sampling_probabilities
 from vocap.tokenizers.evaluation import COLUMNS, PARALLEL_COLUMNS, gini, with_bytes
@@ -183,7 +183,7 @@ class Size:
         """
         rows = pandas.concat([self.counted, self.counted.assign(resource=ALL)])
         order = [*order_groups(set(self.counted.resource)), ALL]
-        found = grouped(
+        found = mean_by_group(
             rows.assign(group=pandas.Categorical(rows.resource, order)), ["group", "tokenizer"]
         )
         return found.reset_index().sort_values("group", kind="stable").astype({"group": str})
@@ -273,7 +273,7 @@ def _misleading(name: str, alp: float, unk_rate: float) -> str:
     return "" if alp else "its ALP is 0"
 
 
-def grouped(rows: pandas.DataFrame, keys: list[str]) -> pandas.DataFrame:
+def mean_by_group(rows: pandas.DataFrame, keys: list[str]) -> pandas.DataFrame:
     """By group the number of `languages`, plain means of the measures, and the
     `WEIGHED` by q (`*_q`).
 
@@ -377,7 +377,7 @@ def _summary(
 
     # measures on held-out lines, then on parallel text
     counted = list(fit.language.unique())
-    summary = grouped(fit, ["tokenizer"])
+    summary = mean_by_group(fit, ["tokenizer"])
     trips = fit.groupby("tokenizer")[["identical", "texts"]].sum()
     summary["round_trip"] = trips.identical / trips.texts
     fit = fit[fit.language.isin(shared)].dropna(subset="parallel_tokens")
@@ -493,7 +493,7 @@ def asked(results: Results, tokenizer: Tokenizer) -> int | None:
     """T as configured; a tokenizer of little text has fewer ids."""
     allocation = results.allocation_of(tokenizer)
     said = allocation.summary if allocation else tokenizer.description
-    total = find(said, "settings", "total")
+    total = look_up(said, "settings", "total")
     return total if isinstance(total, int) else tokenizer.total
 
 
@@ -538,7 +538,7 @@ def text_facts(tokenizer: Tokenizer) -> dict[str, Any]:
     `sample` is True where the lines were drawn from more.
     """
     names = ("lines", "word_types", "alpha", "beta", "sentences")
-    known = {name: as_number(find(tokenizer.description, "text", name)) for name in names}
+    known = {name: as_number(look_up(tokenizer.description, "text", name)) for name in names}
     sample = {"sample": True} if known.pop("sentences") is not None else {}
     return {name: value for name, value in known.items() if value is not None} | sample
 

@@ -16,14 +16,15 @@ from vocap.report.paper import paper_languages
 from vocap.tables.curve import Point, Sizes
 from vocap.tokenizers.settings import KINDS, Kind
 
+Records = list[dict[str, Any]]  # rows of a table, by column
 ALL = "all"  # every language, beside the resource groups
 
 
-def find(value: Any, *path: str) -> Any:
+def look_up(value: Any, *path: str) -> Any:
     """A value inside nested objects by its keys; None where it is not there.
 
-    >>> found = find({"settings": {"total": 5}}, "settings", "total")
-    >>> found, find({"settings": "none"}, "settings", "total")
+    >>> found = look_up({"settings": {"total": 5}}, "settings", "total")
+    >>> found, look_up({"settings": "none"}, "settings", "total")
     (5, None)
     """
     for key in path:
@@ -37,7 +38,7 @@ def as_number(value: Any) -> float | int | None:
 
 
 @dataclass(frozen=True)
-class Allocation:
+class AllocationResults:
     """One named allocation: its rows, its summary as written, and the rows of its
     merged vocabulary.
     """
@@ -59,7 +60,7 @@ class Allocation:
         """All its settings; None where the summary lacks them, or has those of a rule
         that is not here.
         """
-        said = find(self.summary, "settings") or {}
+        said = look_up(self.summary, "settings") or {}
         try:
             return Settings(
                 **{key: value for key, value in said.items() if key in Settings.model_fields}
@@ -74,7 +75,7 @@ class Allocation:
 
     def setting(self, name: str) -> Any:
         """One of its settings by the summary; None where that lacks it."""
-        return find(self.summary, "settings", name)
+        return look_up(self.summary, "settings", name)
 
 
 @dataclass(frozen=True)
@@ -135,13 +136,8 @@ class Diff:
 Stretch = tuple[str, bool]  # text of one token, and whether it is <unk>
 
 
-def joined(stretches: Iterable[Stretch]) -> str:
-    """The text that they make up."""
-    return "".join(text for text, _ in stretches)
-
-
 @dataclass(frozen=True)
-class Sentence:
+class CutSentence:
     """A held-out line and its cut under each of the tokenizers: stretches that make up
     the line, number of tokens.
 
@@ -156,7 +152,7 @@ class Sentence:
     @property
     def whole(self) -> bool:
         """Whether the stretches of every tokenizer make up the line."""
-        return all(joined(cut) == self.text for cut, _ in self.cuts)
+        return all("".join(text for text, _ in cut) == self.text for cut, _ in self.cuts)
 
     @property
     def tokens(self) -> list[int]:
@@ -165,7 +161,7 @@ class Sentence:
 
 
 @dataclass(frozen=True)
-class Model:
+class ModelResults:
     """One pre-trained model: its description as written (empty without the file), and
     its lines of metrics.
     """
@@ -178,7 +174,7 @@ class Model:
 
     def setting(self, *path: str) -> Any:
         """A value of the description by its keys, None where it is not there."""
-        return find(self.description, *path)
+        return look_up(self.description, *path)
 
     @property
     def objective(self) -> str:
@@ -265,9 +261,9 @@ class Results:
     packages: list[dict[str, Any]]  # of the starter corpus, with licence and source
     weights: dict[str, dict[str, str]]
     curves: dict[str, list[Point]]
-    allocations: dict[str, Allocation]
+    allocations: dict[str, AllocationResults]
     tokenizers: dict[str, Tokenizer]
-    models: dict[str, Model]
+    models: dict[str, ModelResults]
     training_bytes: dict[str, int]  # of the text that models are trained on, by language
     finetuned: dict[str, Finetuned]
     correlation: list[Measured]
@@ -285,13 +281,13 @@ class Results:
     # curves over T, by the tokenizer that has one
     sizes: dict[str, Sizes] = field(default_factory=dict)
     # cut by the tokenizers of the front page
-    sentences: list[Sentence] = field(default_factory=list)
+    sentences: list[CutSentence] = field(default_factory=list)
 
     def section(self, *path: str) -> dict[str, Any]:
         """A section of the configuration by its keys; empty where there is none."""
-        return find(self.settings, *path) or {}
+        return look_up(self.settings, *path) or {}
 
-    def allocation_of(self, tokenizer: Tokenizer) -> Allocation | None:
+    def allocation_of(self, tokenizer: Tokenizer) -> AllocationResults | None:
         """The allocation that a VOCAP tokenizer was made from; None for other kinds, and
         where it is not known.
 
@@ -325,7 +321,7 @@ class Results:
         rank = {str(name): place for place, name in enumerate(self.section(section))}
         return sorted(names, key=lambda name: rank.get(name, len(rank)))
 
-    def computed(self) -> list[tuple[Allocation, Settings]]:
+    def computed(self) -> list[tuple[AllocationResults, Settings]]:
         """The allocations with sizes, and their settings where these are known, in the
         order of the configuration.
         """

@@ -67,7 +67,7 @@ Layers = alt.LayerChart | alt.FacetChart  # of alt.layer; of a facet where a lay
 WIDTH = 660  # of a figure file, in px; on the page a chart takes its container's width
 
 
-def template(name: str) -> str:
+def read_template(name: str) -> str:
     """A file of the page's templates."""
     return (
         resources.files("vocap.report.page").joinpath("template", name).read_text(encoding="utf-8")
@@ -317,7 +317,7 @@ def specification(chart: Any) -> dict[str, Any]:
     # the schema's check takes half the time; a test makes it
     spec = chart if isinstance(chart, dict) else chart.to_dict(validate=False)
     spec["config"] = {
-        **json.loads(template("chart.json")),
+        **json.loads(read_template("chart.json")),
         **{k: v for k, v in spec.get("config", {}).items() if k != "view"},
     }
     spec.pop("usermeta", None)

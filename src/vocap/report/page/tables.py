@@ -68,7 +68,7 @@ class Table:
         texts = []
         for column, value in zip(self.columns, row, strict=True):
             if column.kind == "number":
-                texts.append(number(value, column))
+                texts.append(format_number(value, column))
             else:
                 texts.append(ABSENT if value in (None, "") else str(value))
         return texts
@@ -131,12 +131,12 @@ def specified(
     )
 
 
-def number(value: float | int | None, column: Column) -> str:
+def format_number(value: float | int | None, column: Column) -> str:
     """A number for the page: thousands separated, a true minus, percent for shares.
 
-    >>> number(-1234.5, Column("x", "x", "number", 1))
+    >>> format_number(-1234.5, Column("x", "x", "number", 1))
     '−1,234.5'
-    >>> number(0.5, Column("x", "x", "number", 1, share=True))
+    >>> format_number(0.5, Column("x", "x", "number", 1, share=True))
     '50.0 %'
     """
     if value is None:

@@ -8,7 +8,7 @@ from typing import Any
 from vocap.allocation.rules import RULES
 from vocap.finetuning.tasks import TASKS
 from vocap.pretraining.loss_kinds import LOSSES
-from vocap.report.data.results import Finetuned, Model, Results
+from vocap.report.data.results import Finetuned, ModelResults, Results
 from vocap.report.page.tables import Table, caption, specification, specified
 from vocap.report.paper import TASK_NAMES, printed
 from vocap.tokenizers.settings import KINDS, Kind
@@ -100,7 +100,7 @@ def origins(results: Results) -> dict[str, tuple[str, int | None]]:
     return found
 
 
-def _run(results: Results, model: Model, tuned: Finetuned) -> Run:
+def _run(results: Results, model: ModelResults, tuned: Finetuned) -> Run:
     name = model.setting("tokenizer") or ""
     tokenizer = results.tokenizers.get(name)
     allocation = results.allocation_of(tokenizer) if tokenizer else None
@@ -128,7 +128,7 @@ def _run(results: Results, model: Model, tuned: Finetuned) -> Run:
 
 
 @dataclass(frozen=True)
-class Row:
+class MethodRow:
     """One method: the paper's numbers, this run's model, or both."""
 
     method: str
@@ -136,7 +136,7 @@ class Row:
     run: Run | None
 
 
-def table_rows(name: str, runs: Sequence[Run]) -> list[Row]:
+def table_rows(name: str, runs: Sequence[Run]) -> list[MethodRow]:
     """The paper's rows of one table, each with the run of the same method, then the
     runs of other methods.
 
@@ -159,7 +159,7 @@ def table_rows(name: str, runs: Sequence[Run]) -> list[Row]:
     rows = []
     for row in printed(name):
         method = tuple(row[column] for column in spec["match"])
-        rows.append(Row(row["method"], row, found.pop(method, None)))
+        rows.append(MethodRow(row["method"], row, found.pop(method, None)))
     others = list(found.values())
     if name == "xtreme":
         kinds = {row["kind"] for row in printed(name)}
@@ -178,7 +178,7 @@ def table_rows(name: str, runs: Sequence[Run]) -> list[Row]:
         others.sort(key=lambda run: run.loss)
     else:
         others.sort(key=lambda run: getattr(run, name) or 0)
-    return rows + [Row(_method(name, run), None, run) for run in others]
+    return rows + [MethodRow(_method(name, run), None, run) for run in others]
 
 
 def _comparable(name: str, runs: Sequence[Run]) -> list[Run]:
@@ -261,7 +261,7 @@ def results_table(name: str, runs: Sequence[Run]) -> Table:
     return replace(table, caption=caption(TABLES[name]) + speed)
 
 
-def _cells(row: Row, run: Run, baseline: Run | None, tasks: Sequence[str]) -> dict[str, Any]:
+def _cells(row: MethodRow, run: Run, baseline: Run | None, tasks: Sequence[str]) -> dict[str, Any]:
     """The cells of this run's line, by column."""
     speed = None
     if baseline and baseline.tokens_per_s and run.tokens_per_s and run.machine == baseline.machine:
@@ -291,7 +291,7 @@ def _remarks(tasks: Sequence[str], run: Run) -> str:
     return f"without {', '.join(absent)}" if absent else ""
 
 
-def _baseline(rows: Sequence[Row]) -> Run | None:
+def _baseline(rows: Sequence[MethodRow]) -> Run | None:
     """The run of speed 1: that of the paper's row of speed 1, else the smallest T with
     a full softmax.
     """

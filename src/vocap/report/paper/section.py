@@ -18,7 +18,7 @@ from vocap.finetuning.metrics import task_score
 from vocap.finetuning.tasks import TASKS
 from vocap.languages import RESOURCES
 from vocap.report.data.results import Results
-from vocap.report.page.blocks import Block, Fold, Note, Section, Text, counted, text_of
+from vocap.report.page.blocks import Fold, Note, PageBlock, Paragraph, Section, counted, text_of
 from vocap.report.page.figures import (
     COLOURS,
     PAIR,
@@ -60,16 +60,16 @@ def section(results: Results) -> Section:
     tables = [results_table(name, found) for name in TABLES]
     groups, costs = group_blocks(group_scores(results, found)), cost_blocks(cost_points(results))
     trained = list(filter(_names_a_model, tables))
-    parts: dict[str, Sequence[Block]] = {
+    parts: dict[str, Sequence[PageBlock]] = {
         "Models and scores": [*trained, *groups, *costs],
         "Correlation of ALP with scores": correlation_blocks(results),
         "Data and sizes": data_tables(results, found),
     }
     made = [block for part in parts.values() for block in part]
-    blocks: list[Block] = []
+    blocks: list[PageBlock] = []
     if made:
         blocks.append(
-            Text(f"Every number of “the paper” is as printed in {SOURCE}. {caption('paper')}")
+            Paragraph(f"Every number of “the paper” is as printed in {SOURCE}. {caption('paper')}")
         )
     titles = " ".join(block.title for block in made if isinstance(block, Table | Figure))
     if absent := [item for item in ITEMS if not re.search(rf"{item}\b", titles)]:
@@ -83,7 +83,7 @@ def _names_a_model(table: Table) -> bool:
     return any(row[2] not in (None, NOT_RUN) for row in table.rows)
 
 
-def correlation_blocks(results: Results) -> list[Block]:
+def correlation_blocks(results: Results) -> list[PageBlock]:
     """The figures and the table, of a study that was run."""
     if not results.correlation:
         return []
@@ -93,11 +93,11 @@ def correlation_blocks(results: Results) -> list[Block]:
         for one in found
         if one.rho_alp is not None and one.rho_size is not None
     ]
-    blocks: list[Block] = []
+    blocks: list[PageBlock] = []
     if both:
         higher = sum(alp > size for alp, size in both)
         blocks.append(
-            Text(
+            Paragraph(
                 "In this run ALP correlates with F1 more strongly than the size of the "
                 "vocabulary does in "
                 f"{higher} of {counted(len(both), 'pair')} of a language and a task; in the paper "
@@ -328,9 +328,9 @@ def _group_rows(results: Results, task: str, vocap: Run, joint: Run) -> list[dic
 
 def _by_task(
     rows: list[dict[str, Any]], draw: Callable[[str, list[dict[str, Any]]], Figure], table: str
-) -> list[Block]:
+) -> list[PageBlock]:
     """A figure for each task, and the table of their numbers; nothing without rows."""
-    blocks: list[Block] = []
+    blocks: list[PageBlock] = []
     for task in dict.fromkeys(row["key"] for row in rows):
         own = [row for row in rows if row["key"] == task]
         blocks.append(draw(task, own))
@@ -339,7 +339,7 @@ def _by_task(
     return blocks
 
 
-def group_blocks(rows: list[dict[str, Any]]) -> list[Block]:
+def group_blocks(rows: list[dict[str, Any]]) -> list[PageBlock]:
     """Figure 6, one for each task, and its numbers."""
     return _by_task(rows, _group_figure, "paper-groups")
 
@@ -428,7 +428,7 @@ def _hours(results: Results, name: str, step: int) -> float | None:
     return float(np.interp(step, steps, seconds)) * (model.setting("processes") or 1) / 3600
 
 
-def cost_blocks(rows: list[dict[str, Any]]) -> list[Block]:
+def cost_blocks(rows: list[dict[str, Any]]) -> list[PageBlock]:
     """Figure 5, a panel a task with a line a model, and its numbers."""
     return _by_task(rows, _cost_figure, "paper-costs")
 

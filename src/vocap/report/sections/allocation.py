@@ -13,9 +13,9 @@ import pandas
 from markupsafe import Markup
 
 from vocap.allocation.settings import Allocation as Settings
-from vocap.report.data.results import Allocation, Results
+from vocap.report.data.results import AllocationResults, Results
 from vocap.report.page import blocks as page
-from vocap.report.page.blocks import Block, Explorer, Fold, Note, Section, Text, not_run
+from vocap.report.page.blocks import Explorer, Fold, Note, PageBlock, Paragraph, Section, not_run
 from vocap.report.page.tables import Column, Table, specified
 from vocap.report.paper import on_paper_languages, paper_size
 from vocap.tables.piece_index import PieceIndex, hash_pieces
@@ -29,12 +29,12 @@ def section(results: Results) -> Section:
     """The allocations side by side, in total and by language; details of each
     folded.
     """
-    blocks: list[Block] = []
+    blocks: list[PageBlock] = []
     if not results.allocations:
         blocks.append(not_run("allocation", "No vocabulary has been allocated yet."))
     else:
         blocks.append(
-            Text(
+            Paragraph(
                 "Algorithm 1 raises the language whose next step gains the most weighted ALP "
                 "until the union of "
                 "all chosen vocabularies is full. The optimality gap is the distance of an "
@@ -81,7 +81,7 @@ def _overview(results: Results) -> Table:
     return specified("allocations", rows, more)
 
 
-def _warnings(entry: Allocation) -> list[Block]:
+def _warnings(entry: AllocationResults) -> list[PageBlock]:
     """Notes above the sizes: the stage's warnings, and missing files."""
     found = entry.summary.get("warnings") or []
     if isinstance(found, str):
@@ -106,12 +106,12 @@ def _sizes(results: Results) -> Table:
     return specified("sizes", rows, more)
 
 
-def _comparable(entry: Allocation) -> bool:
+def _comparable(entry: AllocationResults) -> bool:
     """Whether its sizes compare with the paper's: it is on the paper's languages."""
     return on_paper_languages(code for code, size in entry.sizes.items() if size is not None)
 
 
-def _correlation(entry: Allocation) -> float | None:
+def _correlation(entry: AllocationResults) -> float | None:
     """Spearman's, of its sizes and the paper's; None for an allocation on other
     languages.
     """
@@ -122,14 +122,14 @@ def _correlation(entry: Allocation) -> float | None:
     return None if pandas.isna(found) else float(found)
 
 
-def _one(results: Results, entry: Allocation) -> list[Block]:
+def _one(results: Results, entry: AllocationResults) -> list[PageBlock]:
     """All of the summary, and the sizes."""
     summary = {key: value for key, value in entry.summary.items() if key != "warnings"}
-    blocks: list[Block] = [page.Code.of_file(summary, "summary.json")] if summary else []
+    blocks: list[PageBlock] = [page.CodeBlock.of_file(summary, "summary.json")] if summary else []
     return [*blocks, _table(results, entry)] if entry.shares else blocks
 
 
-def _table(results: Results, entry: Allocation) -> Table:
+def _table(results: Results, entry: AllocationResults) -> Table:
     rows = []
     for share in entry.shares:
         own, size = share["own_pieces"], share["size"]
@@ -146,7 +146,7 @@ def explorer(results: Results) -> Section:
     return Section("explorer", "Allocation explorer", "Explorer", _blocks(results))
 
 
-def _blocks(results: Results) -> list[Block]:
+def _blocks(results: Results) -> list[PageBlock]:
     # reasons for none
     if not results.allocations:
         return [not_run("allocation", "There is no allocation to start from.")]
@@ -168,10 +168,10 @@ def _blocks(results: Results) -> list[Block]:
         "sizes for the "
         "lines to copy."
     )
-    blocks: list[Block] = [Text(intro.format(page.code("vocap allocate")))]
+    blocks: list[PageBlock] = [Paragraph(intro.format(page.code("vocap allocate")))]
     if others := [one.name for one, said in results.computed() if said.rule != "paper"]:
         blocks.append(
-            Text(
+            Paragraph(
                 f"The allocations of other rules ({', '.join(others)}) are shown as computed. For "
                 "a rule that "
                 "reads the languages’ text, the size is the number of pieces that a language uses."
@@ -351,7 +351,7 @@ def make_explorer(results: Results) -> dict[str, Any] | None:
     }
 
 
-def _present(entry: Allocation, settings: Settings) -> dict[str, Any]:
+def _present(entry: AllocationResults, settings: Settings) -> dict[str, Any]:
     """An allocation of this run, which the explorer starts from or compares with."""
     coverage = entry.setting("coverage") or COVERAGE
     return {

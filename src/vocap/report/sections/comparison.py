@@ -13,7 +13,7 @@ from vocap.report.data import comparison
 from vocap.report.data.comparison import MEASURES, UNKNOWN_LIMIT, Size, records
 from vocap.report.data.results import Results
 from vocap.report.page import figures
-from vocap.report.page.blocks import Block, Fold, Note, Section, Text, counted, not_run
+from vocap.report.page.blocks import Fold, Note, PageBlock, Paragraph, Section, counted, not_run
 from vocap.report.page.figures import Figure, Layers, chart, scatter, token, tooltips
 from vocap.report.page.tables import Column, Table, caption, columns_of, signed, specified
 from vocap.tables.line_bits import PARTS
@@ -33,7 +33,7 @@ def section(results: Results) -> Section:
     language.
     """
     found = comparison.sizes(results)
-    blocks: list[Block] = []
+    blocks: list[PageBlock] = []
     if not results.tokenizers:
         blocks.append(not_run("tokenizers", "There is no tokenizer to compare yet."))
     elif not found:
@@ -45,7 +45,7 @@ def section(results: Results) -> Section:
         )
     else:
         blocks += [
-            Text(_introduction(results, found)),
+            Paragraph(_introduction(results, found)),
             _table(results, found),
             *_one(results, found[0]),
         ]
@@ -124,14 +124,14 @@ def _table(results: Results, found: Sequence[Size]) -> Table:
     return specified("comparison", rows, [*measures, *columns_of("comparison-more")], by_q=by_q)
 
 
-def _one(results: Results, one: Size) -> list[Block]:
+def _one(results: Results, one: Size) -> list[PageBlock]:
     """Charts and languages of one T, and the limits of comparison."""
     both = one.summary.parallel_tokens.count() > 1
     planes = AXES if both else WITHOUT_PARALLEL
     axes = [pair for pair in planes if len(one.summary.dropna(subset=[*pair])) > 1]
-    charts: list[Block] = [_plane(results, one, *pair) for pair in axes]
+    charts: list[PageBlock] = [_plane(results, one, *pair) for pair in axes]
     strips = [_strip(results, one, one.compared[0])] if one.compared else []
-    more = [*charts[1:], *(Text(against(results, one, name)) for name in one.compared)]
+    more = [*charts[1:], *(Paragraph(against(results, one, name)) for name in one.compared)]
     if regimes := comparison.apart_by_text(one.regimes):
         more.append(Note(f"{regimes} {caption('comparison-cuts')}"))
     fold = [Fold("Inequality, the other tokenizers, limits of comparison", more)] if more else []
@@ -328,7 +328,7 @@ def _groups(found: Sequence[Size]) -> Table:
     return specified("comparison-groups", rows, columns_of("measures"))
 
 
-def _figure_4(results: Results, found: Sequence[Size]) -> list[Block]:
+def _figure_4(results: Results, found: Sequence[Size]) -> list[PageBlock]:
     """The paper's Figure 4 of the VOCAP tokenizers by sizes; nothing without a JOINT
     one of their T.
     """

@@ -17,21 +17,21 @@ from vocap.report.data.comparison import (
     sizes,
     text_facts,
 )
-from vocap.report.data.results import Results, Sentence, Stretch
+from vocap.report.data.results import CutSentence, Results, Stretch
 from vocap.report.page.blocks import (
-    Block,
-    Code,
+    CodeBlock,
     Cuts,
     Facts,
     Fold,
     Note,
+    PageBlock,
+    Paragraph,
     Section,
-    Text,
     counted,
     not_run,
     text_of,
 )
-from vocap.report.page.tables import Column, caption, number, signed
+from vocap.report.page.tables import Column, caption, format_number, signed
 from vocap.report.sections.corpora import little_text, short_of_total
 
 LOADS = {  # Python that loads each form
@@ -59,7 +59,7 @@ def section(results: Results) -> Section:
     """Warnings, then the tokenizer to take, sentences, gains and losses, how to load
     each, the run in numbers.
     """
-    blocks: list[Block] = [*_warnings(results)]
+    blocks: list[PageBlock] = [*_warnings(results)]
     if not results.tokenizers:
         blocks.append(not_run("tokenizers", "No tokenizer has been made yet."))
     loads = _loads(results)
@@ -72,7 +72,7 @@ def section(results: Results) -> Section:
     return Section("overview", "Your tokenizers", "Start", blocks)
 
 
-def _taken(results: Results, one: Size) -> list[Block]:
+def _taken(results: Results, one: Size) -> list[PageBlock]:
     """The tokenizer to take at one T and for each use, the best by each measure, the
     languages that lose.
     """
@@ -82,8 +82,8 @@ def _taken(results: Results, one: Size) -> list[Block]:
         else ""
     )
     said = Markup("<strong>Take {}.</strong> {}, {}{}.")
-    blocks: list[Block] = [
-        Text(said.format(one.best, one.label, counted(len(one.summary), "tokenizer"), on))
+    blocks: list[PageBlock] = [
+        Paragraph(said.format(one.best, one.label, counted(len(one.summary), "tokenizer"), on))
     ]
     if not one.compared:
         return blocks
@@ -108,7 +108,7 @@ def _taken(results: Results, one: Size) -> list[Block]:
     return [
         *blocks,
         Facts(_uses(one)),
-        Text("The best by each measure", "heading"),
+        Paragraph("The best by each measure", "heading"),
         Facts(best),
         *_changes(results, one),
     ]
@@ -116,7 +116,7 @@ def _taken(results: Results, one: Size) -> list[Block]:
 
 def _value(one: Size, name: str, key: str) -> str:
     measure = next(measure for measure in MEASURES if measure.key == key)
-    return number(
+    return format_number(
         float(one.summary[key][name]), Column(key, "", "number", measure.digits, measure.share)
     )
 
@@ -180,7 +180,7 @@ def _ranks(one: Size) -> str:
     )
 
 
-def _changes(results: Results, one: Size) -> list[Block]:
+def _changes(results: Results, one: Size) -> list[PageBlock]:
     """Ranks that differ between domains, and every language that another tokenizer
     serves better.
     """
@@ -199,10 +199,10 @@ def _changes(results: Results, one: Size) -> list[Block]:
     else:
         texts.append(f"No other tokenizer is better than {one.best} in any language.")
     texts.append(caption("overview") if one.deciding == "alp" else "")
-    return [Text(text) for text in texts if text]
+    return [Paragraph(text) for text in texts if text]
 
 
-def _loads(results: Results) -> list[Code]:
+def _loads(results: Results) -> list[CodeBlock]:
     """Every tokenizer of this run, with the lines that load it from the folder of the
     command.
     """
@@ -217,11 +217,13 @@ def _loads(results: Results) -> list[Code]:
             f"{read:,} lines" if read is not None else "",
         ]
         if lines:
-            blocks.append(Code(tokenizer.name, "\n".join(lines), ", ".join(filter(None, said))))
+            blocks.append(
+                CodeBlock(tokenizer.name, "\n".join(lines), ", ".join(filter(None, said)))
+            )
     return blocks
 
 
-def _cuts(results: Results) -> list[Block]:
+def _cuts(results: Results) -> list[PageBlock]:
     if not results.sentences:
         return []
     names = front_page(results)
@@ -235,10 +237,10 @@ def _cuts(results: Results) -> list[Block]:
         f"{' and '.join(names)}. Colours change where a token ends{marked}."
     )
     heading = "The same sentence under both" if len(names) > 1 else "Segmented sentences"
-    return [Text(heading, "heading"), Text(said), Cuts(sentences)]
+    return [Paragraph(heading, "heading"), Paragraph(said), Cuts(sentences)]
 
 
-def _cut(name: str, sentence: Sentence, place: int) -> tuple[str, int, list[tuple[str, str]]]:
+def _cut(name: str, sentence: CutSentence, place: int) -> tuple[str, int, list[tuple[str, str]]]:
     """Stretches with their classes: `d` where another tokenizer has no such token, `u`
     for <unk>.
     """
@@ -330,10 +332,12 @@ def _warning(title: str, text: str, section: str) -> Note:
 
 def settings(results: Results) -> Section:
     """The merged configuration, the versions, and results of other configurations."""
-    blocks: list[Block] = [Text(f"Made with {text_of(results.versions)}.")]
+    blocks: list[PageBlock] = [Paragraph(f"Made with {text_of(results.versions)}.")]
     if results.folder != "results" and not results.folder.startswith("/"):
         blocks.append(
-            Text(f"On this page results/ stands for {results.folder}/, the folder of this run.")
+            Paragraph(
+                f"On this page results/ stands for {results.folder}/, the folder of this run."
+            )
         )
     if results.left:
         said = "; ".join(f"{kind} {', '.join(names)}" for kind, names in results.left.items())
@@ -341,7 +345,7 @@ def settings(results: Results) -> Section:
             Note(f"In the results folder, left from other configurations, not shown: {said}.")
         )
     if results.settings:
-        blocks.append(Code.of_file(results.settings, "the configuration of this run"))
+        blocks.append(CodeBlock.of_file(results.settings, "the configuration of this run"))
     else:
         blocks.append(Note("The configuration was not given: --settings FILE shows it here."))
     return Section("settings", "Settings and versions", "Settings", blocks)
