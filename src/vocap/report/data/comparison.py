@@ -319,50 +319,76 @@ def sizes(results: Results) -> list[Size]:
 def _size(
     results: Results, every: pandas.DataFrame, total: int | None, candidates: list[Tokenizer]
 ) -> Size | None:
-    # the languages that all tokenizers serve, but for tokenizers that serve few
-    names = [one.name for one in candidates]
-    rows = every[every.tokenizer.isin(names)]
-    codes = [code for code in results.languages if code in set(rows.language[rows.alp.notna()])]
-    reasons = rows.pivot(index="language", columns="tokenizer", values="unfit").reindex(
-        index=codes, columns=names
-    )
-    reasons = reasons.fillna({name: f"not measured with {name}" for name in names})
+    """The comparison of the candidates that serve enough languages; None without one,
+    or without a language that all of them serve.
+    """
+    reasons = _reasons(results, every, [one.name for one in candidates])
     served = (reasons == "").mean()
     tokenizers = [one for one in candidates if served[one.name] >= FEWEST]
     names = [one.name for one in tokenizers]
-    apart = {
-        code: "; ".join(dict.fromkeys(filter(None, said)))
-        for code, *said in reasons[names].itertuples()
-    }
-    apart = {code: reason for code, reason in apart.items() if reason}
-    counted = [code for code in codes if code not in apart]
+    apart = {}
+    for code, *said in reasons[names].itertuples():
+        if reason := "; ".join(dict.fromkeys(filter(None, said))):
+            apart[code] = reason
+    counted = [code for code in reasons.index if code not in apart]
     if not names or not counted:
         return None
-    # differences from the reference, in the order of the tokenizers
     reference = next((one.name for one in tokenizers if one.kind_class.is_reference), names[0])
-    rows = pandas.concat([rows[rows.tokenizer == name] for name in names], ignore_index=True)
-    base = rows[rows.tokenizer == reference].set_index("language").alp
-    base = rows.language.map(base[base != 0])
-    q_from, q = _shares(results, tokenizers)
     regimes = {one.name: one.kind_class.regime(one.settings) for one in tokenizers}
-    best = rows.groupby(["language", rows.tokenizer.map(regimes)]).alp.transform("max")
+    q_from, q = _shares(results, tokenizers)
+    rows = pandas.concat([every[every.tokenizer == name] for name in names], ignore_index=True)
     rows = rows.assign(
         counted=rows.language.isin(counted),
-        q=rows.language.map(q).fillna(0.0) if q else 0.0,
-        nats=rows.alp - base,
-        percent=100 * (rows.alp - base) / -base,
-        better=rows.alp > base,
-        best=rows.alp == best,
+        q=rows.language.map(q).astype(float).fillna(0.0),
+        **differences_from(rows, reference),
+        best=rows.alp == best_of_regime(rows, regimes),
     )
-    fit = rows[rows.counted]
-    parallel = fit.pivot(index="language", columns="tokenizer", values="parallel_tokens").loc[
-        counted
-    ]
-    parallel = parallel.dropna(axis="columns", how="all")
-    shared = list(parallel.dropna().index) if len(parallel.columns) else []
-    summary = _summary(results, tokenizers, fit, shared)
-    others = [one.name for one in candidates if one not in tokenizers]
-    return Size(total, reference, rows, summary, shared, apart, others, q_from)
+    shared = _with_parallel_text(rows[rows.counted], counted)
+    return Size(
+        total=total,
+        reference=reference,
+        rows=rows,
+        summary=_summary(results, tokenizers, rows[rows.counted], shared),
+        parallel=shared,
+        apart=apart,
+        others=[one.name for one in candidates if one not in tokenizers],
+        q_from=q_from,
+    )
+
+
+def _reasons(results: Results, every: pandas.DataFrame, names: list[str]) -> pandas.DataFrame:
+    """By language (that any has measured) and tokenizer the reason that its numbers
+    mislead; empty where they do not.
+    """
+    rows = every[every.tokenizer.isin(names)]
+    measured = set(rows.language[rows.alp.notna()])
+    reasons = rows.pivot(index="language", columns="tokenizer", values="unfit")
+    reasons = reasons.reindex(
+        index=[code for code in results.languages if code in measured], columns=names
+    )
+    return reasons.fillna({name: f"not measured with {name}" for name in names})
+
+
+def differences_from(rows: pandas.DataFrame, reference: str) -> dict[str, pandas.Series]:
+    """The columns `nats`, `percent` and `better`: ALP beside that of the reference in
+    the same language.
+    """
+    base = rows[rows.tokenizer == reference].set_index("language").alp
+    base = rows.language.map(base[base != 0])
+    nats = rows.alp - base
+    return {"nats": nats, "percent": 100 * nats / -base, "better": rows.alp > base}
+
+
+def best_of_regime(rows: pandas.DataFrame, regimes: dict[str, str]) -> pandas.Series:
+    """The highest ALP of each row's language under the tokenizers of its regime."""
+    return rows.groupby(["language", rows.tokenizer.map(regimes)]).alp.transform("max")
+
+
+def _with_parallel_text(fit: pandas.DataFrame, codes: list[str]) -> list[str]:
+    """The languages that every tokenizer with measures on parallel text has there."""
+    tokens = fit.pivot(index="language", columns="tokenizer", values="parallel_tokens")
+    tokens = tokens.loc[codes].dropna(axis="columns", how="all")
+    return list(tokens.dropna().index) if len(tokens.columns) else []
 
 
 def _summary(
@@ -371,56 +397,76 @@ def _summary(
     """`Size.summary` of these tokenizers: `fit` are the rows that means count, `shared`
     has parallel text.
     """
+    summary = mean_by_group(fit, ["tokenizer"])
+    trips = fit.groupby("tokenizer")[["identical", "texts"]].sum()
+    summary["round_trip"] = trips.identical / trips.texts
+    summary = summary.join(parallel_means(fit[fit.language.isin(shared)]))
+    for part, codes in zip(PARTS, (fit.language.unique(), shared), strict=True):
+        intervals = _above_the_fewest(tokenizers, part, codes)
+        summary[part] = pandas.Series(intervals, dtype=object)
+    summary = summary.join(_facts(results, tokenizers))
+    goods = summary[["alp", "parallel_tokens", "gini"]] * [1, -1, -1]
+    summary["frontier"] = None
+    for name in summary.index[summary.own]:
+        rivals = summary.own & (summary.regime == summary.regime[name])
+        summary.at[name, "frontier"] = is_on_frontier(goods[rivals], name)
+    return summary
+
+
+def parallel_means(fit: pandas.DataFrame) -> pandas.DataFrame:
+    """By tokenizer the means on parallel text, their inequality, and the language
+    `worst` of the highest ratio to English.
+    """
 
     def inequality(tokens: pandas.Series) -> float:
         return gini(tokens) if tokens.sum() > 0 else float("nan")
 
-    # measures on held-out lines, then on parallel text
-    counted = list(fit.language.unique())
-    summary = mean_by_group(fit, ["tokenizer"])
-    trips = fit.groupby("tokenizer")[["identical", "texts"]].sum()
-    summary["round_trip"] = trips.identical / trips.texts
-    fit = fit[fit.language.isin(shared)].dropna(subset="parallel_tokens")
+    fit = fit.dropna(subset="parallel_tokens")
     fit = fit.assign(by_byte=fit.tokens / fit.parallel_bytes)
-    parallel = fit.groupby("tokenizer")
-    for name, key in (("gini", "parallel_tokens"), ("gini_bytes", "by_byte")):
-        summary[name] = parallel[key].agg(inequality)
-    for name in ("parallel_tokens", "parallel_bits"):
-        summary[name] = parallel[name].mean()
-    for part, languages in zip(PARTS, (counted, shared), strict=True):
-        summary[part] = pandas.Series(_above_the_fewest(tokenizers, part, languages), dtype=object)
-    priced = fit.dropna(subset="ratio_to_english").sort_values(
-        ["ratio_to_english", "language"], ascending=[0, 1]
+    groups = fit.groupby("tokenizer")
+    means = groups[["parallel_tokens", "parallel_bits"]].mean()
+    means["gini"] = groups.parallel_tokens.agg(inequality)
+    means["gini_bytes"] = groups.by_byte.agg(inequality)
+    worst = (
+        fit.dropna(subset="ratio_to_english")
+        .sort_values(["ratio_to_english", "language"], ascending=[False, True])
+        .drop_duplicates("tokenizer")
+        .set_index("tokenizer")
     )
-    worst = priced.drop_duplicates("tokenizer").set_index("tokenizer")
-    summary["worst_ratio"], summary["worst"] = worst.ratio_to_english, worst.language
-    # facts of the tokenizers
-    summary["kind"] = [kind_label(results, one) for one in tokenizers]
-    summary["own"] = [one.kind_class.made for one in tokenizers]
-    summary["total"] = pandas.array([one.total for one in tokenizers], "Int64")
-    summary["regime"] = [one.kind_class.regime(one.settings) for one in tokenizers]
-    summary["follows_text"] = [one.kind_class.followed_text(one.settings) for one in tokenizers]
-    summary["bytes"] = [
-        bool(one.settings.get("byte_fallback")) or one.settings.get("unit") == "bytes"
-        for one in tokenizers
-    ]
-    # on the frontier: nothing of the regime is as good in all three
-    goods = summary[["alp", "parallel_tokens", "gini"]] * [1, -1, -1]
-    rivals = {
-        name: goods[(summary.regime == summary.regime[name]) & summary.own] for name in goods.index
-    }
-    summary["frontier"] = [
-        None
-        if not summary.own[name] or good.isna().any()
-        else not (rivals[name].ge(good).all(axis=1) & rivals[name].gt(good).any(axis=1)).any()
-        for name, good in goods.iterrows()
-    ]
-    return summary
+    return means.assign(worst_ratio=worst.ratio_to_english, worst=worst.language)
+
+
+def _facts(results: Results, tokenizers: list[Tokenizer]) -> pandas.DataFrame:
+    """What descriptions say of the tokenizers: columns of `Size.summary`."""
+    rows = []
+    for one in tokenizers:
+        kind, settings = one.kind_class, one.settings
+        row = {
+            "kind": kind_label(results, one),
+            "own": kind.made,
+            "total": one.total,
+            "regime": kind.regime(settings),
+            "follows_text": kind.followed_text(settings),
+            "bytes": bool(settings.get("byte_fallback")) or settings.get("unit") == "bytes",
+        }
+        rows.append(row)
+    facts = pandas.DataFrame(rows, index=[one.name for one in tokenizers])
+    return facts.astype({"total": "Int64"})
+
+
+def is_on_frontier(goods: pandas.DataFrame, name: str) -> bool | None:
+    """Whether no row is as good in every column and better in one; None where the one
+    of this name lacks a number. More is better.
+    """
+    good = goods.loc[name]
+    if good.isna().any():
+        return None
+    return not (goods.ge(good).all(axis=1) & goods.gt(good).any(axis=1)).any()
 
 
 def _above_the_fewest(
     tokenizers: Sequence[Tokenizer], part: str, languages: Sequence[str]
-) -> dict[str, tuple]:
+) -> dict[str, tuple[float, float]]:
     """By tokenizer the interval of its bits per byte above the fewest; none where lines
     have no bits.
     """
@@ -457,14 +503,12 @@ def by_sizes(results: Results, found: Sequence[Size]) -> list[tuple[Size, str]]:
     """
     pairs = []
     for one in found:
-        if results.tokenizers[one.reference].kind_class.is_reference:
-            own = [
-                results.tokenizers[name]
-                for name in one.summary.index
-                if results.tokenizers[name].kind_class.allocated
-            ]
-            rules = {tokenizer.name: results.rule_of(tokenizer) for tokenizer in own}
-            pairs += [(one, name) for name, rule in rules.items() if not (rule and rule.needs_text)]
+        if not results.tokenizers[one.reference].kind_class.is_reference:
+            continue
+        for name in one.summary.index:
+            tokenizer = results.tokenizers[name]
+            if tokenizer.kind_class.allocated and not results.text_rule(tokenizer):
+                pairs.append((one, name))
     return pairs
 
 
@@ -501,8 +545,8 @@ def kind_label(results: Results, tokenizer: Tokenizer) -> str:
     """The kind as a noun phrase; of an allocation by a rule that reads the text, the
     name of the rule.
     """
-    rule = results.rule_of(tokenizer)
-    if rule and rule.needs_text:
+    rule = results.text_rule(tokenizer)
+    if rule:
         return rule.name.upper()
     return tokenizer.kind_class.label or tokenizer.kind
 

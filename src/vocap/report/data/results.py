@@ -314,6 +314,11 @@ class Results:
         allocation = self.allocation_of(tokenizer)
         return allocation.rule if allocation else None
 
+    def text_rule(self, tokenizer: Tokenizer) -> Rule | None:
+        """`rule_of` where that rule reads the text of the languages, else None."""
+        rule = self.rule_of(tokenizer)
+        return rule if rule and rule.needs_text else None
+
     def configured(self, section: str, names: Iterable[str]) -> list[str]:
         """The names in the order of a configuration section, then those that it does
         not have, as they come.

@@ -105,8 +105,7 @@ def _run(results: Results, model: ModelResults, tuned: Finetuned) -> Run:
     tokenizer = results.tokenizers.get(name)
     allocation = results.allocation_of(tokenizer) if tokenizer else None
     kind = tokenizer.kind if tokenizer else ""
-    rule = allocation.rule if allocation else None
-    if rule and rule.needs_text:
+    if tokenizer and (rule := results.text_rule(tokenizer)):
         kind = rule.name
     embedding = model.setting("settings", "shape", "embedding_size")
     speeds = [row["tokens_per_s"] for row in model.rows if row.get("tokens_per_s")]

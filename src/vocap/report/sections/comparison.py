@@ -65,8 +65,7 @@ def looks(results: Results) -> dict[str, tuple[str, str]]:
     for one in results.configured_tokenizers():
         kind = comparison.kind_label(results, one), comparison.asked(results, one)
         colour, shape = one.kind_class.colour, one.kind_class.shape
-        rule = results.rule_of(one)
-        if rule and rule.needs_text:
+        if results.text_rule(one):
             colour, shape = figures.BY_TEXT
         place = figures.MARKS.index(shape) + places[kind]
         found[one.name] = colour, figures.MARKS[place % len(figures.MARKS)]
