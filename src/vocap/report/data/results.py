@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any
 
 from pydantic import ValidationError
@@ -152,7 +153,8 @@ class CutSentence:
     @property
     def whole(self) -> bool:
         """Whether the stretches of every tokenizer make up the line."""
-        return all("".join(text for text, _ in cut) == self.text for cut, _ in self.cuts)
+        texts = ["".join(map(itemgetter(0), cut)) for cut, _ in self.cuts]
+        return all(text == self.text for text in texts)
 
     @property
     def tokens(self) -> list[int]:

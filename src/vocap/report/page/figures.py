@@ -369,7 +369,7 @@ def _stable_ids(svg: str, name: str) -> str:
     """
     numbers: dict[str, str] = {}
 
-    def renamed(match: re.Match) -> str:
+    def renamed(match: re.Match[str]) -> str:
         found = numbers.setdefault(match[2], f"{name}-{len(numbers) + 1}")
         return f"{match[1]}{found}{match[3]}"
 

@@ -316,13 +316,11 @@ def _group_rows(results: Results, task: str, vocap: Run, joint: Run) -> list[dic
                 "languages": len(codes),
                 "codes": " ".join(codes),
             }
-            means = [
-                statistics.fmean(scores[code][measure]["mean"] for code in codes)
-                for scores in (other, own)
-            ]
-            for key, run, mean in zip(PAIR_KEYS, (joint, vocap), means, strict=True):
+            for key, run, scores in zip(PAIR_KEYS, (joint, vocap), (other, own), strict=True):
+                mean = statistics.fmean(scores[code][measure]["mean"] for code in codes)
                 row |= {key: run.name, f"{key}_score": mean}
-            rows.append(row | {"gain": means[1] - means[0]})
+            low, high = (row[f"{key}_score"] for key in PAIR_KEYS)
+            rows.append(row | {"gain": high - low})
     return rows
 
 
@@ -346,15 +344,13 @@ def group_blocks(rows: list[dict[str, Any]]) -> list[PageBlock]:
 
 def _group_figure(task: str, rows: list[dict[str, Any]]) -> Figure:
     # a row of the chart is a group, with the models' names where T has several pairs
-    models = {(row["total"], *(row[key] for key in PAIR_KEYS)) for row in rows}
+    joint, vocap = PAIR_KEYS
+    models = {(row["total"], row[vocap], row[joint]) for row in rows}
     pairs = Counter(total for total, _, _ in models)
     for row in rows:
-        label = f"{row['resource']}, {row['total']}"
-        row["row"] = (
-            label
-            if pairs[row["total"]] == 1
-            else f"{label}, {' and '.join(row[key] for key in reversed(PAIR_KEYS))}"
-        )
+        row["row"] = f"{row['resource']}, {row['total']}"
+        if pairs[row["total"]] > 1:
+            row["row"] += f", {row[vocap]} and {row[joint]}"
     gains = "; ".join(f"{row['row']}: {signed(row['gain'])}" for row in rows)
     name, measure = TASK_NAMES[task], METRIC_NAMES[GROUP_MEASURES[task]]
     return Figure(
