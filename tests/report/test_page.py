@@ -79,9 +79,7 @@ def test_figures_are_svg_and_pdf(made):
 
 
 def test_figures_are_valid_vega_lite(made):
-    """By the schema in altair's package, which the report itself does not check for
-    speed.
-    """
+    """By the schema in altair's package, which the report itself does not check."""
     schema = altair.load_schema()
     scripts = [text for attributes, text in made[2].scripts if attributes.get("class") == "spec"]
     assert len(scripts) > 5

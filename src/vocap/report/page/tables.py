@@ -96,9 +96,9 @@ def columns_of(name: str, /, **values: Any) -> list[Column]:
     """The columns of a table of the specification; `values` fill their titles."""
     columns = []
     for key, form in specification()[name]["columns"].items():
-        column = {"title": form} if isinstance(form, str) else {"kind": "number", **form}
-        column["title"] = column["title"].format(**values)
-        columns.append(Column(key, **column))
+        column = {"title": form} if isinstance(form, str) else {"kind": "number"} | form
+        title = column.pop("title").format(**values)
+        columns.append(Column(key, title, **column))
     return columns
 
 

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import altair as alt
 import numpy as np
 
 from vocap.allocation.rules import RULES
@@ -23,9 +22,8 @@ from vocap.report.page.figures import (
     COLOURS,
     PAIR,
     PAIR_KEYS,
-    WIDTH,
+    Chart,
     Figure,
-    Layers,
     joined_pairs,
     line_chart,
     scatter,
@@ -139,7 +137,7 @@ def _figure(
     )
 
 
-def _points(results: Results, points: Sequence[Measured]) -> Layers:
+def _points(results: Results, points: Sequence[Measured]) -> Chart:
     """F1 against ALP, a colour and a shape a language."""
     codes = list(dict.fromkeys(point.language for point in points))
     rows = [
@@ -365,26 +363,25 @@ def _group_figure(task: str, rows: list[dict[str, Any]]) -> Figure:
     )
 
 
-def group_chart(rows: list[dict[str, Any]]) -> Layers:
+def group_chart(rows: list[dict[str, Any]]) -> Chart:
     """JOINT and VOCAP of each group, joined by a line."""
     ends = [
         {**row, "kind": kind.label, "score": row[f"{key}_score"], "model": row[key]}
         for row in rows
         for kind, key in zip(PAIR, PAIR_KEYS, strict=True)
     ]
-    axis: dict[str, Any] = {
-        "scale": alt.Scale(zero=False, padding=20),
-        "axis": alt.Axis(tickCount=8, grid=True),
-    }
-    fields = [f"{key}_score" for key in PAIR_KEYS]
-    lines, marks = joined_pairs(
-        rows, ends, fields, "score", title="mean over languages (percent)", **axis
-    )
-    shown = tooltips(
-        row="|group", model="", score=".2f|mean", gain="+.2f|VOCAP − JOINT", languages="d"
-    )
-    return alt.layer(lines, marks.encode(tooltip=shown)).properties(
-        width=WIDTH, height=30 * len(rows)
+    return joined_pairs(
+        rows,
+        ends,
+        "_score",
+        measure="score",
+        title="mean over languages (percent)",
+        scale={"zero": False, "padding": 20},
+        axis={"tickCount": 8, "grid": True},
+        tooltip=tooltips(
+            row="|group", model="", score=".2f|mean", gain="+.2f|VOCAP − JOINT", languages="d"
+        ),
+        label="",
     )
 
 

@@ -4,9 +4,7 @@ language.
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, Literal
-
-import altair as alt
+from typing import Any
 
 from vocap.errors import listed
 from vocap.report.data import comparison
@@ -14,7 +12,7 @@ from vocap.report.data.comparison import MEASURES, UNKNOWN_LIMIT, Size, records
 from vocap.report.data.results import Results
 from vocap.report.page import figures
 from vocap.report.page.blocks import Fold, Note, PageBlock, Paragraph, Section, counted, not_run
-from vocap.report.page.figures import Figure, Layers, chart, scatter, token, tooltips
+from vocap.report.page.figures import Chart, Figure, scatter, tooltips
 from vocap.report.page.tables import Column, Table, caption, columns_of, signed, specified
 from vocap.tables.line_bits import PARTS
 from vocap.tokenizers.settings import kind_name
@@ -190,7 +188,7 @@ def _strip(results: Results, one: Size, name: str) -> Figure:
     )
 
 
-def strip(results: Results, one: Size, name: str) -> Layers:
+def strip(results: Results, one: Size, name: str) -> Chart:
     """A row for each resource group, dots that would cover each other in lanes above
     and below its middle.
     """
@@ -206,53 +204,28 @@ def strip(results: Results, one: Size, name: str) -> Layers:
         lanes = _lanes([row["percent"] for row in members], extent / 46)
         for place, (row, lane) in enumerate(zip(members, lanes, strict=True)):
             code = row["language"]
-            numbers = {
-                "percent": row["percent"],
-                "nats": row["nats"],
-                "alp": row["alp"],
-                "other": reference[code],
-            }
+            row["other"] = reference[code]
+            numbers = {key: round(row[key], 4) for key in ("percent", "nats", "alp", "other")}
             edge = {0: "right", len(members) - 1: "left"}.get(place)
-            about = {
-                "group": group,
-                "language": results.name(code),
-                "code": code,
-                "lane": lane,
-                "align": edge,
-            }
-            rows.append(about | {key: round(float(value), 4) for key, value in numbers.items()})
-    # axes, then the layers: zero, means, marks, codes
-    scale = alt.Scale(domain=[low - extent / 12, high + extent / 12], nice=False)
-    title = [f"{name} − {one.reference}", f"percent of each language’s ALP under {one.reference}"]
-    reach = max(4, *(abs(row["lane"]) + 1 for row in rows))
-    position: dict[str, Any] = {
-        "x": alt.X("percent:Q", title=title, scale=scale, axis=alt.Axis(tickCount=8)),
-        "y": alt.Y("group:N", sort=groups, title=None, axis=alt.Axis(labelFontSize=12, grid=True)),
-        "yOffset": alt.YOffset("lane:Q", scale=alt.Scale(domain=[-reach, reach])),
-    }
-    numbers = {"alp": f",.2f|ALP, {name}", "other": f",.2f|ALP, {one.reference}"}
-    tooltip = tooltips(language="", code="", percent="+.2f", nats="+,.2f", **numbers)
-    look: dict[str, Any] = {
-        "color": figures.group_color(groups, legend=False),
-        "shape": figures.group_shape(groups, legend=False),
-    }
+            about = {"group": group, "language": results.name(code), "code": code}
+            rows.append(about | numbers | {"lane": lane, "align": edge})
     means = found.groupby("resource").percent.mean().round(4)
-    ticks = chart([{"group": group, "percent": means[group], "lane": 0} for group in groups])
-    ticks = ticks.mark_point(
-        shape="stroke", angle=90, size=3600, strokeWidth=2, color=token("muted"), opacity=1
+    return figures.fill(
+        "strip.json",
+        rows=rows,
+        means=[{"group": group, "percent": means[group], "lane": 0} for group in groups],
+        groups=groups,
+        colours=figures.palette(groups),
+        shapes=figures.group_shapes(groups),
+        title=[
+            f"{name} − {one.reference}",
+            f"percent of each language’s ALP under {one.reference}",
+        ],
+        domain=[low - extent / 12, high + extent / 12],
+        reach=max(4, *(abs(row["lane"]) + 1 for row in rows)),
+        name=name,
+        reference=one.reference,
     )
-    layers = [
-        chart([{"zero": 0}]).mark_rule(color=token("muted")).encode(x="zero:Q"),
-        ticks.encode(**position, tooltip=tooltips(group="", percent="+.3f|mean")),
-        chart(rows)
-        .mark_point(filled=True, size=52, opacity=1)
-        .encode(**position, **look, tooltip=tooltip),
-    ]
-    sides: dict[Literal["right", "left"], int] = {"right": -8, "left": 8}
-    for align, dx in sides.items():
-        edges = chart([row for row in rows if row["align"] == align])
-        layers.append(edges.mark_text(align=align, dx=dx).encode(**position, text="code:N"))
-    return alt.layer(*layers).properties(width=figures.WIDTH, height=90 * len(groups))
 
 
 def _lanes(places: list[float], width: float) -> list[int]:
@@ -360,25 +333,24 @@ def _figure_4(results: Results, found: Sequence[Size]) -> list[PageBlock]:
     return [Fold("The paper’s Figure 4: VOCAP and JOINT by resource group", [figure])]
 
 
-def group_means(rows: list[dict[str, Any]]) -> Layers:
+def group_means(rows: list[dict[str, Any]]) -> Chart:
     """JOINT's and VOCAP's mean ALP of each row, joined by a line."""
     values = [row[key] for row in rows for key in figures.PAIR_KEYS]
     pad = 0.08 * (max(values) - min(values) or 1)
-    axis: dict[str, Any] = {
-        "scale": alt.Scale(
-            domain=[min(values) - pad, max(values) + 2.2 * pad], nice=False, zero=False
-        ),
-        "title": "mean ALP on held-out lines (nats per line)",
-        "axis": alt.Axis(tickCount=8),
-    }
     ends = [
         {**row, "kind": kind.label, "alp": row[kind_name(kind)]}
         for row in rows
         for kind in figures.PAIR
     ]
-    lines, marks = figures.joined_pairs(rows, ends, figures.PAIR_KEYS, "alp", **axis)
     shown = {"alp": ",.2f|mean ALP", "gain": "+,.2f|VOCAP − JOINT", "languages": "d"}
-    marks = marks.encode(tooltip=tooltips(row="|group", kind="|tokenizer", **shown))
-    text = chart(rows).mark_text(align="left", dx=10)
-    text = text.encode(x=alt.X("best:Q", scale=axis["scale"]), y=lines.encoding.y, text="label:N")
-    return alt.layer(lines, marks, text).properties(width=figures.WIDTH, height=30 * len(rows))
+    domain = [min(values) - pad, max(values) + 2.2 * pad]
+    return figures.joined_pairs(
+        rows,
+        ends,
+        measure="alp",
+        title="mean ALP on held-out lines (nats per line)",
+        scale={"domain": domain, "nice": False, "zero": False},
+        axis={"tickCount": 8},
+        tooltip=tooltips(row="|group", kind="|tokenizer", **shown),
+        label="best",
+    )

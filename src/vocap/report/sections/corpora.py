@@ -290,7 +290,7 @@ def draw_curves(results: Results, chosen: Sequence[str], live: bool = False) -> 
             layer for layer in spec["layer"] if layer["name"] not in ("hovered", "points")
         ]
     for layer in spec["layer"]:
-        scale = palette(groups, "-faint" if layer["name"] == "faint" else "").to_dict()
+        scale = palette(groups, "-faint" if layer["name"] == "faint" else "")
         legend = {"title": "resource group"} if layer["name"] == "bold" else None
         color = {"field": "group", "type": "nominal", "scale": scale, "legend": legend}
         layer.setdefault("encoding", {})["color"] = color

@@ -23,7 +23,7 @@ from vocap.report.page.blocks import (
     not_run,
     without_results,
 )
-from vocap.report.page.figures import Figure, Layers, line_chart, tooltips
+from vocap.report.page.figures import Chart, Figure, line_chart, tooltips
 from vocap.report.page.tables import Column, Table, caption, specified
 from vocap.report.paper import METRIC_NAMES, TASK_NAMES
 from vocap.size.forecast import STAGES, STEP, Forecast, ModelCosts, cheapest, forecast, limit
@@ -125,7 +125,7 @@ def _size(results: Results, curve: SizeCurve) -> list[PageBlock]:
     ]
 
 
-def _chart(curve: SizeCurve) -> Layers:
+def _chart(curve: SizeCurve) -> Chart:
     rows = []
     for model, found in curve.forecasts.items():
         least = cheapest(found).training_mflop_per_byte
