@@ -1,6 +1,6 @@
 """The results of the stages as plain data, without paths."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any
@@ -369,6 +369,17 @@ class Results:
     def about(self, code: str) -> dict[str, str]:
         """Code, name and group of a language, for a row of a table."""
         return {"language": code, "name": self.name(code), "resource": self.resource(code)}
+
+    def rows(self, columns: Mapping[str, Mapping[str, Any]]) -> Records:
+        """A row for each language of the run that a column has a value of, with code,
+        name and group. `columns`: by key, the values by code.
+        """
+        rows = []
+        for code in self.languages:
+            cells = {key: values.get(code) for key, values in columns.items()}
+            if any(cell is not None for cell in cells.values()):
+                rows.append(self.about(code) | cells)
+        return rows
 
     def lines(self, code: str) -> int | None:
         """Lines of a language's corpus, training and held out; None where its

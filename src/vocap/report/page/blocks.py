@@ -145,9 +145,6 @@ def text_of(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int | float):
-        return (
-            f"{value:,.6g}".replace("-", "−")
-            if isinstance(value, float)
-            else f"{value:,}".replace("-", "−")
-        )
+        form = ",.6g" if isinstance(value, float) else ","
+        return f"{value:{form}}".replace("-", "−")
     return "" if value is None else str(value)

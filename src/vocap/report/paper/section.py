@@ -209,7 +209,7 @@ def data_tables(results: Results, runs: list[Run]) -> list[Table]:
             _by_language(results, "paper-text-pretraining", "paper_wikipedia_gb", trained)
         )
     if results.allocations:
-        sizes: dict[str, dict[str, float]] = {code: {} for code in results.languages}
+        sizes: dict[str, dict[str, Any]] = {}
         for name, entry in results.allocations.items():
             for code, size in entry.sizes.items():
                 if size is not None:

@@ -99,13 +99,9 @@ def _warnings(entry: AllocationResults) -> list[PageBlock]:
 def _sizes(results: Results) -> Table:
     """Every language's size in every allocation."""
     entries = [entry for entry in results.allocations.values() if entry.shares]
-    rows = []
-    for code in results.languages:
-        sizes = {f"size_{one.name}": one.sizes[code] for one in entries if code in one.sizes}
-        if sizes:
-            rows.append(results.about(code) | sizes)
+    sizes = {f"size_{entry.name}": entry.sizes for entry in entries}
     more = [Column(f"size_{entry.name}", entry.name, "number", bar=True) for entry in entries]
-    return specified("sizes", rows, more)
+    return specified("sizes", results.rows(sizes), more)
 
 
 def _comparable(entry: AllocationResults) -> bool:

@@ -245,20 +245,17 @@ def _languages(results: Results, one: Size) -> Table:
     """ALP of each language under all tokenizers, and the differences from the
     reference.
     """
-    wide = one.rows.pivot(index="language", columns="tokenizer", values=["alp", "percent"])
-    wide.columns = [f"{key}_{name}" for key, name in wide.columns]
-    wide = wide.loc[sorted(wide.index, key=results.rank)]
-    rows = [
-        row | results.about(row["language"]) | {"apart": one.apart.get(row["language"])}
-        for row in records(wide.reset_index())
-    ]
+    columns: dict[str, dict[str, Any]] = {"apart": one.apart}
+    for name in one.summary.index:
+        own = one.rows[one.rows.tokenizer == name].set_index("language")[["alp", "percent"]]
+        for key, values in own.astype(object).where(own.notna(), None).items():
+            columns[f"{key}_{name}"] = dict(values)
     more = [Column(f"alp_{name}", f"ALP, {name}", "number", 2) for name in one.summary.index]
     more += [Column(f"percent_{name}", f"{name}, %", "number", 2) for name in one.compared]
     more.append(Column("apart", "Reason for exclusion"))
     of = str(one.total or "elsewhere")
-    return specified(
-        "comparison-languages", rows, more, of=of, label=one.label, reference=one.reference
-    )
+    about = {"of": of, "label": one.label, "reference": one.reference}
+    return specified("comparison-languages", results.rows(columns), more, **about)
 
 
 def _apart(results: Results, one: Size) -> list[Note]:

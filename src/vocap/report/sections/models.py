@@ -111,17 +111,19 @@ def _size(results: Results, curve: SizeCurve) -> list[PageBlock]:
     costs = [
         {"model": model, **vars(row)} for model, found in curve.forecasts.items() for row in found
     ]
-    totals = {total: f"tokens_per_byte_{total}" for total in curve.sizes}
-    languages = []
-    for code in sorted(next(iter(curve.sizes.values())), key=results.rank):
-        tokens = {key: curve.sizes[total][code].tokens_per_byte for total, key in totals.items()}
-        languages.append(results.about(code) | tokens)
-    more = [Column(key, f"T = {total:,}", "number", 4) for total, key in totals.items()]
+    tokens = {}
+    for total, sizes in curve.sizes.items():
+        lengths = {code: row.tokens_per_byte for code, row in sizes.items()}
+        tokens[f"tokens_per_byte_{total}"] = lengths
+    more = [
+        Column(key, f"T = {total:,}", "number", 4)
+        for key, total in zip(tokens, curve.sizes, strict=True)
+    ]
     return [
         specified("size-models", least, of=name, step=STEP),
         Fold("Operations by T", [figure]),
         specified("size-costs", costs, of=name, step=STEP, about=about),
-        specified("size-languages", languages, more, of=name),
+        specified("size-languages", results.rows(tokens), more, of=name),
     ]
 
 
@@ -349,17 +351,13 @@ def _last(model: ModelResults) -> dict[str, Any]:
 
 def _bits_by_language(results: Results, models: list[ModelResults]) -> Table:
     """Bits per byte of every language, a column a model."""
-    rows = []
-    last = {model.name: model.rows[-1].get("languages") or {} for model in models}
-    for code in results.languages:
-        bits = {
-            f"bits_per_byte_{name}": look_up(scores, code, "bits_per_byte")
-            for name, scores in last.items()
-        }
-        if any(value is not None for value in bits.values()):
-            rows.append({**results.about(code), **bits})
-    more = [Column(f"bits_per_byte_{name}", name, "number", 3) for name in last]
-    return specified("models-languages", rows, more)
+    bits: dict[str, dict[str, Any]] = {}
+    for model in models:
+        last = model.rows[-1].get("languages") or {}
+        scores = {code: look_up(last, code, "bits_per_byte") for code in last}
+        bits[f"bits_per_byte_{model.name}"] = scores
+    more = [Column(key, model.name, "number", 3) for key, model in zip(bits, models, strict=True)]
+    return specified("models-languages", results.rows(bits), more)
 
 
 def finetuning(results: Results) -> Section:
