@@ -5,11 +5,12 @@ comparison are groups.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 import pandas
 
 from vocap.report.data.results import ALL, Results, Tokenizer, as_number, look_up, order_groups
+from vocap.report.page.tables import Column
 from vocap.tables.line_bits import PARTS, paired_differences
 from vocap.tables.sampling_probabilities import sampling_probabilities
 from vocap.tokenizers.evaluation import COLUMNS, PARALLEL_COLUMNS, gini, with_bytes
@@ -20,12 +21,11 @@ UNKNOWN_LIMIT = (
 )
 LEVEL = 1.01  # bits of a bigram that differ by less do not decide: models follow tokens, too
 HELD_OUT = list(COLUMNS[3:])  # columns of evaluation.tsv that have means over languages
-PARALLEL_TOKENS = "tokens per sentence of parallel text"
 WEIGHED = ["alp", "percent", "nats"]  # columns that have means weighted by q too
 
 
 @dataclass(frozen=True)
-class Measure:
+class Measure(Column):
     """A number by tokenizer: a column of the comparison's table and an axis of its charts.
 
     `key`: a column of `Size.summary`. `first`: its place on the front page, which names
@@ -33,28 +33,48 @@ class Measure:
     only.
     """
 
-    key: str
-    title: str
-    digits: int = 2
+    kind: Literal["text", "number"] = "number"
     first: int = 0
     axis: str = ""
     more_is_better: bool = False
     by_regime: bool = False
-    share: bool = False
 
 
 MEASURES = (
-    Measure("alp", "ALP", 2, 6, "mean held-out ALP (nats per line)", True, by_regime=True),
-    Measure("alp_q", "ALP by q"),
-    Measure("tokens_per_sentence", "Tokens per line", axis="tokens per held-out line"),
-    Measure("parallel_tokens", "Tokens per sentence, parallel", 2, 2, PARALLEL_TOKENS),
-    Measure("gini", "Gini", 4, 3, "Gini coefficient of these tokens"),
-    Measure("gini_bytes", "Gini per byte", 4),
-    Measure("worst_ratio", "Worst ratio to English", first=4),
-    Measure("bigram_bits_per_byte", "Bits per byte", 3, 5, "held-out bits per byte"),
-    Measure("parallel_bits", "Bits per byte, parallel", 3, 1, "bits per byte of parallel text"),
-    Measure("round_trip", "Lines that come back", share=True),
+    Measure(
+        "alp",
+        "ALP",
+        digits=2,
+        first=6,
+        axis="mean held-out ALP (nats per line)",
+        more_is_better=True,
+        by_regime=True,
+    ),
+    Measure("alp_q", "ALP by q", digits=2),
+    Measure("tokens_per_sentence", "Tokens per line", digits=2, axis="tokens per held-out line"),
+    Measure(
+        "parallel_tokens",
+        "Tokens per sentence, parallel",
+        digits=2,
+        first=2,
+        axis="tokens per sentence of parallel text",
+    ),
+    Measure("gini", "Gini", digits=4, first=3, axis="Gini coefficient of these tokens"),
+    Measure("gini_bytes", "Gini per byte", digits=4),
+    Measure("worst_ratio", "Worst ratio to English", digits=2, first=4),
+    Measure(
+        "bigram_bits_per_byte", "Bits per byte", digits=3, first=5, axis="held-out bits per byte"
+    ),
+    Measure(
+        "parallel_bits",
+        "Bits per byte, parallel",
+        digits=3,
+        first=1,
+        axis="bits per byte of parallel text",
+    ),
+    Measure("round_trip", "Lines that come back", digits=2, share=True),
 )
+MEASURE = {measure.key: measure for measure in MEASURES}
 
 
 @dataclass(frozen=True)
@@ -489,8 +509,7 @@ def _shares(results: Results, tokenizers: Sequence[Tokenizer]) -> tuple[str, dic
             return f"results/allocation/{allocation.name}/allocation.tsv", q
     alphas = (text_facts(tokenizer).get("alpha") for tokenizer in tokenizers)
     alpha = next((alpha for alpha in alphas if alpha is not None), None)
-    n = {code: float(row.get("n") or 0) for code, row in results.weights.items()}
-    n = {code: count for code, count in n.items() if count}
+    n = results.line_counts
     if alpha is None or not n:
         return "", {}
     shares = sampling_probabilities(list(n.values()), alpha).tolist()

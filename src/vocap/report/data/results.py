@@ -381,6 +381,12 @@ class Results:
                 rows.append(self.about(code) | cells)
         return rows
 
+    @property
+    def line_counts(self) -> dict[str, float]:
+        """n of weights.tsv by language, without those of none."""
+        n = {code: float(row.get("n") or 0) for code, row in self.weights.items()}
+        return {code: count for code, count in n.items() if count}
+
     def lines(self, code: str) -> int | None:
         """Lines of a language's corpus, training and held out; None where its
         stats.json lacks them.

@@ -85,14 +85,9 @@ def _overview(results: Results) -> Table:
 
 def _warnings(entry: AllocationResults) -> list[PageBlock]:
     """Notes above the sizes: the stage's warnings, and missing files."""
-    found = entry.summary.get("warnings") or []
-    if isinstance(found, str):
-        found = [found]
-    said = [page.text_of(warning) for warning in found]
+    said = list(entry.summary.get("warnings") or ())
     if not entry.summary:
         said.append("summary.json is missing: the optimality gap and the clipping are not known.")
-    if not entry.shares:
-        said.append("allocation.tsv is missing or empty: no sizes to show.")
     return [Note(f"{entry.name}: {text}", "warning") for text in said]
 
 

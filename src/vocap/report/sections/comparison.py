@@ -8,7 +8,7 @@ from typing import Any
 
 from vocap.errors import listed
 from vocap.report.data import comparison
-from vocap.report.data.comparison import MEASURES, UNKNOWN_LIMIT, Size, records
+from vocap.report.data.comparison import MEASURE, MEASURES, UNKNOWN_LIMIT, Size, records
 from vocap.report.data.results import Results
 from vocap.report.page import figures
 from vocap.report.page.blocks import Fold, Note, PageBlock, Paragraph, Section, counted, not_run
@@ -113,12 +113,9 @@ def _table(results: Results, found: Sequence[Size]) -> Table:
         for part in PARTS:
             low, high = row[part] or (0, 0)
             row[part] = f"{low:.4f} to {high:.4f}" if high else ""
-    measures = [
-        Column(one.key, one.title, "number", one.digits, share=one.share) for one in MEASURES
-    ]
     by_q = ", ".join(dict.fromkeys(one.q_from for one in found if one.q_from))
     by_q = f"; by q: weighted by the language’s share of the text, from {by_q}" if by_q else ""
-    return specified("comparison", rows, [*measures, *columns_of("comparison-more")], by_q=by_q)
+    return specified("comparison", rows, [*MEASURES, *columns_of("comparison-more")], by_q=by_q)
 
 
 def _one(results: Results, one: Size) -> list[PageBlock]:
@@ -137,8 +134,7 @@ def _one(results: Results, one: Size) -> list[PageBlock]:
 
 def _plane(results: Results, one: Size, across: str, up: str) -> Figure:
     """Two measures of every tokenizer."""
-    measures = {measure.key: measure for measure in MEASURES}
-    x, y = measures[across], measures[up]
+    x, y = MEASURE[across], MEASURE[up]
     summary = one.summary.dropna(subset=[across, up])
     rows = [
         {

@@ -184,11 +184,12 @@ def _shares(results: Results, tokenizer: str, languages: Sequence[str]) -> dict[
     """q of the text that the tokenizer is trained on; None where the weights lack a
     language.
     """
-    n = [float(results.weights.get(code, {}).get("n") or 0) for code in languages]
+    n = results.line_counts
     alpha = look_up(results.tokenizers[tokenizer].description, "text", "alpha")
-    if not all(n) or not isinstance(alpha, float | int):
+    if alpha is None or not n.keys() >= set(languages):
         return None
-    return dict(zip(languages, sampling_probabilities(n, alpha).tolist(), strict=True))
+    shares = sampling_probabilities([n[code] for code in languages], alpha).tolist()
+    return dict(zip(languages, shares, strict=True))
 
 
 def pretraining(results: Results) -> Section:

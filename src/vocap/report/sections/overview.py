@@ -10,6 +10,7 @@ from markupsafe import Markup
 from vocap.allocation.inputs import UNEVEN
 from vocap.errors import listed
 from vocap.report.data.comparison import (
+    MEASURE,
     MEASURES,
     Size,
     front_page,
@@ -31,7 +32,7 @@ from vocap.report.page.blocks import (
     not_run,
     text_of,
 )
-from vocap.report.page.tables import Column, caption, format_number, signed
+from vocap.report.page.tables import caption, format_number, signed
 from vocap.report.sections.corpora import little_text, short_of_total
 
 LOADS = {  # Python that loads each form
@@ -115,10 +116,7 @@ def _taken(results: Results, one: Size) -> list[PageBlock]:
 
 
 def _value(one: Size, name: str, key: str) -> str:
-    measure = next(measure for measure in MEASURES if measure.key == key)
-    return format_number(
-        float(one.summary[key][name]), Column(key, "", "number", measure.digits, measure.share)
-    )
+    return format_number(float(one.summary[key][name]), MEASURE[key])
 
 
 def _uses(one: Size) -> list[tuple[str, str]]:
@@ -285,34 +283,22 @@ def _warnings(results: Results) -> list[Note]:
     reached.
     """
     notes = []
-    if missing := [row for row in little_text(results) if not row["kept"]]:
+    if missing := [row["name"] for row in little_text(results) if not row["kept"]]:
         takes = "takes" if len(missing) == 1 else "take"
-        names = listed([row["name"] for row in missing])
-        said = f"{counted(len(missing), 'language')} without text {takes} no part: {names}."
-        notes.append(_warning("Text is missing.", said, "corpora"))
+        said = f"{counted(len(missing), 'language')} without text {takes} no part: "
+        notes.append(_warning("Text is missing.", f"{said}{listed(missing)}.", "corpora"))
     packages = [entry for entry in results.packages if entry.get("missing")]
-    if packages:
-        reasons = listed([f"{entry.get('package')} ({entry['missing']})" for entry in packages], 6)
-        notes.append(
-            _warning(
-                "Packages are missing.",
-                f"The starter corpus was made without {reasons}.",
-                "corpora",
-            )
-        )
+    if reasons := [f"{entry.get('package')} ({entry['missing']})" for entry in packages]:
+        said = f"The starter corpus was made without {listed(reasons, 6)}."
+        notes.append(_warning("Packages are missing.", said, "corpora"))
     uneven: dict[str, list[str]] = {}
     for entry in results.allocations.values():
         for text in entry.summary.get("warnings") or ():
             if str(text).startswith(UNEVEN):
                 uneven.setdefault(str(text).removeprefix(f"{UNEVEN}, and "), []).append(entry.name)
-    notes += [
-        _warning(
-            f"{UNEVEN.capitalize()}.",
-            f"{text[:1].upper()}{text[1:]} ({listed(names)}).",
-            "allocation",
-        )
-        for text, names in uneven.items()
-    ]
+    for text, names in uneven.items():
+        said = f"{text[:1].upper()}{text[1:]} ({listed(names)})."
+        notes.append(_warning(f"{UNEVEN.capitalize()}.", said, "allocation"))
     if short := short_of_total(results):
         said = "; ".join(
             f"{row['kind']} {row['name']} is {counted(row['short'], 'id')} short"
