@@ -10,10 +10,11 @@ import pytest
 
 from tests.tokenizers.factories import make_lines
 from vocap.files.io import read_object, read_tsv, write_tsv
+from vocap.report.page.figures import PALETTE
 
 # Runs commands, each a line of JSON, after a user's module has added its entries.
 PROGRAM = '''
-import json, sys
+import json, shutil, sys
 from typing import Literal
 
 from pydantic import Field
@@ -38,9 +39,18 @@ class Characters(Kind):
     """The characters of a text, each as likely as its share."""
 
     label = "characters"
-    merged = False
+    colour = "accent"
+    shape = "cross"
     kind: Literal["characters"]
     total: int = Field(ge=6, description="T, special tokens included")
+
+    @classmethod
+    def regime(cls, settings):
+        return "single characters"
+
+    @classmethod
+    def selection(cls, settings, weights):
+        return ("the most frequent characters",)
 
     def rows(self, settings):
         return self.total
@@ -72,15 +82,15 @@ from vocap.cli import run
 for line in sys.stdin:
     sys.argv = json.loads(line)
     if sys.argv[0] == "build":
-        Characters(kind="characters", total=20).build(*sys.argv[1:])
+        Characters(kind="characters", total=60).build(*sys.argv[1:])
+    elif sys.argv[0] == "copy":
+        shutil.copytree(*sys.argv[1:], dirs_exist_ok=True)
     elif sys.argv[0] == "load":
         from vocap.config import load
-        from vocap.report.paper.model_tables import KIND_NAMES
-
         settings = load(json.loads(sys.argv[1]))
         entry = settings.tokenizers["c"]
         rule = settings.allocation["u"].rule
-        print(json.dumps([entry.rows(settings), KIND_NAMES[entry.kind], rule]))
+        print(json.dumps([entry.rows(settings), entry.label, rule]))
     elif run():
         sys.exit(1)
 '''
@@ -147,8 +157,9 @@ def test_a_rule_from_outside_is_run_by_the_commands(corpora, tmp_path):
     assert read_object(tmp_path / "t" / "description.json", "run again")["total"] <= 210
 
 
-def test_a_kind_from_outside_is_configured_and_run(corpora, tmp_path):
-    model = tmp_path / "c" / "sentencepiece.model"
+def test_a_kind_from_outside_is_configured_run_and_reported(corpora, tmp_path):
+    made = tmp_path / "results" / "tokenizers" / "c"
+    model = made / "sentencepiece.model"
     config = {
         "languages": ["en", "ka"],
         "corpora": {
@@ -156,7 +167,7 @@ def test_a_kind_from_outside_is_configured_and_run(corpora, tmp_path):
             "sources": {"own": {"path": str(corpora / "{lang}" / "train.txt")}},
         },
         "allocation": {"u": {"total": 300, "rule": "uniform"}},
-        "tokenizers": {"c": {"kind": "characters", "total": 20}},
+        "tokenizers": {"c": {"kind": "characters", "total": 60}},
     }
     printed = run_extended(
         ["load", json.dumps(config)],
@@ -172,8 +183,17 @@ def test_a_kind_from_outside_is_configured_and_run(corpora, tmp_path):
             "--tables",
             tmp_path / "tables",
         ],
+        ["copy", tmp_path / "tables" / "c", made],
+        ["copy", made, made.with_name("d")],
+        [
+            "vocap",
+            "report",
+            f"--results={tmp_path}/results",
+            '--settings-json={"languages": ["en", "ka"]}',
+            f"--output={tmp_path}/report",
+        ],
     )
-    assert json.loads(printed.splitlines()[0]) == [20, "characters", "uniform"]
+    assert json.loads(printed.splitlines()[0]) == [60, "characters", "uniform"]
     rows = list(
         read_tsv(
             tmp_path / "tables" / "c" / "evaluation.tsv",
@@ -182,3 +202,10 @@ def test_a_kind_from_outside_is_configured_and_run(corpora, tmp_path):
     )
     assert [row["language"] for row in rows] == ["en", "ka"]
     assert float(rows[0]["unk_rate"]) < 0.1 < float(rows[1]["unk_rate"])
+    # the report asks the class alone
+    row = next(read_tsv(tmp_path / "report/tables/comparison.tsv"))
+    assert (row["kind"], row["regime"]) == ("characters", "single characters")
+    row = next(read_tsv(tmp_path / "report/tables/tokenizers.tsv"))
+    assert row["method"] == "the most frequent characters"
+    figures = (tmp_path / "report/figures").glob("comparison-*-tokens-per-sentence.svg")
+    assert PALETTE["accent"][0] in next(figures).read_text()

@@ -3,7 +3,6 @@ its limits in words.
 """
 
 import json
-from types import SimpleNamespace
 
 import numpy as np
 import pandas
@@ -22,8 +21,8 @@ from tests.tokenizers.factories import byte_tokenizer
 from vocap.errors import VocapError
 from vocap.files.io import read_tsv
 from vocap.languages import read_languages
-from vocap.report.data.comparison import _units
 from vocap.report.data.loading import cutter
+from vocap.tokenizers.settings import BytePair
 
 CODES = ["en", "de", "ru", "hi", "fa", "it", "sw", "km", "ja", "fi"]
 COUNTED = [code for code in CODES if code != "ja"]  # Japanese is in no mean
@@ -222,11 +221,7 @@ def test_order_kinds_and_methods(run):
 def test_cuts_before_merging_are_told_apart():
     own = {"unit": "bytes", "split": "llama-3", "digits": "3-right", "contractions": False}
     expression = {"unit": "bytes", "split": "regex", "regex": "a|[^a]"}
-    said = [
-        _units(SimpleNamespace(description={"settings": settings}))
-        for settings in (own, expression, {})
-    ]
-    assert said == [
+    assert [BytePair.cuts(settings) for settings in (own, expression, {})] == [
         "of bytes cut as llama-3, digits 3-right, no contractions",
         "of bytes cut by a|[^a]",
         "",

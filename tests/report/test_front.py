@@ -15,8 +15,8 @@ from tests.report.pages import Page, words_of, write
 from vocap.allocation.inputs import UNEVEN
 from vocap.files.io import read_tsv
 from vocap.languages import read_languages
-from vocap.report.data.loading import choose, reads
-from vocap.report.data.results import Sentence
+from vocap.report.data.loading import choose_line, reads
+from vocap.report.data.results import CutSentence
 from vocap.tokenizer_files.export import export
 from vocap.tokenizer_files.layout import Contents, build_model, serialize
 from vocap.unigram.sentencepiece_trainer import train
@@ -195,11 +195,11 @@ def test_the_line_is_typical_and_the_first_of_equals():
             line.split()
         ) + line.count("z")
 
-    found = choose("xx", "Latn", lines, [words, more])
+    found = choose_line("xx", "Latn", lines, [words, more])
     # ratios 7/7 (cut alike: left out), 7/5, 6/5, 6/5: of the last three 19/15, nearest
     # the first 6/5
-    assert found == Sentence("xx", lines[2], [words(lines[2]), more(lines[2])])
-    assert choose("xx", "Latn", ["too short"], [words]) is None
+    assert found == CutSentence("xx", lines[2], [words(lines[2]), more(lines[2])])
+    assert choose_line("xx", "Latn", ["too short"], [words]) is None
 
 
 def test_markup_and_other_scripts_do_not_read_as_sentences():

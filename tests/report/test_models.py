@@ -10,7 +10,7 @@ import pytest
 from tests.report.factories import make_corpora, make_model
 from tests.report.pages import Page, one_row, words_of, write
 from vocap.errors import VocapError
-from vocap.report.data.results import Model
+from vocap.report.data.results import ModelResults
 from vocap.tables.line_bits import read_lengths
 
 CODES = ["en", "de", "ru"]
@@ -93,7 +93,7 @@ def test_a_malformed_line_is_named(results, tmp_path, line):
 
 def test_two_of_a_kind_are_told_apart():
     def loss(**settings) -> str:
-        return Model("m", {"settings": {"loss": settings}}, []).loss
+        return ModelResults("m", {"settings": {"loss": settings}}, []).loss
 
     assert loss(kind="full") == "full"
     assert (

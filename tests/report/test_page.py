@@ -8,12 +8,14 @@ import re
 import altair
 import jsonschema
 import pytest
+import yaml
 
 from tests.report.factories import make_results
 from tests.report.pages import Page, write
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import read_tsv, write_tsv
 from vocap.languages import default_table, natural, read_languages
+from vocap.report.stage import report_results
 
 HOSTILE = "</script><script>alert(1)</script>\"'<img src=x onerror=alert(2)>&amp;"
 
@@ -78,10 +80,21 @@ def test_figures_are_svg_and_pdf(made):
             assert data.startswith(b"%PDF-") and data.rstrip().endswith(b"%%EOF")
 
 
+def test_the_function_writes_the_files_of_the_command(made, tmp_path):
+    folder, text, _ = made
+    settings = yaml.safe_load((folder / "settings.yaml").read_text())
+    size = report_results(
+        folder / "results", tmp_path / "out", title="Eleven languages", settings=settings
+    )
+    assert size == len(text.encode())
+    for path in (folder / "out").rglob("*.*"):
+        assert (
+            tmp_path / "out" / path.relative_to(folder / "out")
+        ).read_bytes() == path.read_bytes()
+
+
 def test_figures_are_valid_vega_lite(made):
-    """By the schema in altair's package, which the report itself does not check for
-    speed.
-    """
+    """By the schema in altair's package, which the report itself does not check."""
     schema = altair.load_schema()
     scripts = [text for attributes, text in made[2].scripts if attributes.get("class") == "spec"]
     assert len(scripts) > 5

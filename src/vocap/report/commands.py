@@ -8,15 +8,6 @@ import click
 
 from vocap.errors import UsageError, log
 
-STAGES = (
-    "corpora",
-    "vocabularies",
-    "allocation",
-    "tokenizers",
-    "pretraining",
-    "finetuning",
-    "correlation",
-)
 PATH = click.Path(path_type=Path)
 
 
@@ -61,15 +52,15 @@ def report(
     """
     if settings_file is not None and settings_json is not None:
         raise UsageError("give --settings or --settings-json, not both")
-    from vocap.report.data.loading import load_results, load_settings
-    from vocap.report.page.rendering import write_report
-    from vocap.report.sections import build
+    from vocap.report.data.loading import load_settings
+    from vocap.report.stage import report_results
 
-    if not any((results / stage).is_dir() for stage in STAGES):
-        raise UsageError(
-            f"{results}: no results of a stage; --results names the folder that the stages wrote to"
-        )
-    settings = load_settings(settings_file, settings_json)
-    loaded = load_results(results, languages_table, title, settings, parallel_text or "")
-    size = write_report(out, loaded.title, build(loaded))
+    size = report_results(
+        results,
+        out,
+        languages_table=languages_table,
+        title=title,
+        settings=load_settings(settings_file, settings_json),
+        parallel_text=parallel_text or "",
+    )
     log.info("%s: %.1f MB", out / "index.html", size / 1e6)

@@ -2,13 +2,13 @@
 each, listed in `KINDS`.
 
 Configuration, plan, report, model card and workflow ask the class of an entry for the
-rows of its embedding table, its label and method, and the mistakes of its settings. A
-further kind is one more subclass of `Kind` in `KINDS`, added before `vocap.config` is
-imported, and the rule that makes its file.
+rows of its embedding table, its label and method, the mistakes of its settings, its
+text regime and its files. A further kind is one more subclass of `Kind` in `KINDS`,
+added before `vocap.config` is imported, and the rule that makes its file.
 """
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal, Union, get_args
 
@@ -81,18 +81,58 @@ class Kind(BaseModel):
 
     `label`: a noun phrase for tables; `method`: a sentence for the model card, without
     its full stop. `merged`: whether its vocabulary is that of several languages, and
-    compared with others of the same T. `made`: whether the run makes its `file`, and
-    the export of it.
+    compared with others of the same T. `is_reference`: whether others of its T are
+    compared with it. `allocated`: whether its pieces are those of an allocation.
+    `made`: whether the run makes its `file`, and the export of it. `results`: what its
+    folder holds beside `file` and the tables of its evaluation. `colour`, a name of the
+    report's palette, and `shape`, of Vega-Lite, are those of its marks.
+
+    The class methods read the settings of a trained tokenizer from the `settings` of
+    its description.json, which holds those of its command.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    label: ClassVar[str]
+    label: ClassVar[str] = ""
     method: ClassVar[str] = ""
     merged: ClassVar[bool] = True
+    is_reference: ClassVar[bool] = False
+    allocated: ClassVar[bool] = False
     made: ClassVar[bool] = True
     file: ClassVar[str] = "sentencepiece.model"
+    results: ClassVar[tuple[str, ...]] = ("description.json", "parity.tsv", "pieces.tsv")
+    colour: ClassVar[str] = "unknown"
+    shape: ClassVar[str] = "triangle-up"
     kind: str
+
+    @classmethod
+    def model(cls, settings: Mapping[str, Any]) -> str:
+        """The type of model, and where text is cut before its pieces are learnt, in words."""
+        return "unigram"
+
+    @classmethod
+    def regime(cls, settings: Mapping[str, Any]) -> str:
+        """Its text regime in words: the model, its cuts and its symbols.
+
+        ALP is compared inside one regime. All tokenizers of a run are normalised by its
+        section `text`.
+        """
+        symbols = settings.get("user_defined_symbols")
+        model = cls.model(settings)
+        return f"{model}, symbols {', '.join(map(str, symbols))}" if symbols else model
+
+    @classmethod
+    def selection(cls, settings: Mapping[str, Any], weights: str) -> Sequence[str]:
+        """Facts on the choice of its pieces, in words; nothing where there are none.
+
+        `weights`: the exponents that weigh the languages, in words.
+        """
+        return ()
+
+    @classmethod
+    def followed_text(cls, settings: Mapping[str, Any]) -> bool:
+        """Whether its training followed parallel text."""
+        return bool(settings.get("fairness") or settings.get("token_fairness"))
 
     @abstractmethod
     def rows(self, settings: Any) -> int | None:
@@ -185,10 +225,17 @@ class Vocap(Unigram):
         "its gain in "
         "average log probability, and the pieces get the scores of one unigram model"
     )
+    allocated = True
+    colour = "high"
+    shape = "diamond"
     kind: Literal["vocap"]
     allocation: str = Field(
         min_length=1, description="name of an entry of the allocation section; T is its total"
     )
+
+    @classmethod
+    def selection(cls, settings: Mapping[str, Any], weights: str) -> Sequence[str]:
+        return ("allocation",)
 
     def rows(self, settings: Any) -> int | None:
         found = settings.allocation.get(self.allocation)
@@ -215,10 +262,17 @@ class Joint(Unigram):
 
     label = "JOINT"
     method = "JOINT: one unigram model trained on the text of all languages"
+    is_reference = True
+    colour = "low"
+    shape = "triangle-down"
     kind: Literal["joint"]
     total: Total
     alpha: Alpha = 0.7
     per: Per = None
+
+    @classmethod
+    def selection(cls, settings: Mapping[str, Any], weights: str) -> Sequence[str]:
+        return ("one training on all languages", weights)
 
     def rows(self, settings: Any) -> int:
         return self.total
@@ -247,6 +301,7 @@ class BytePair(Merged):
     """Byte-pair encoding of the text of several languages."""
 
     file: ClassVar[str] = "tokenizer.json"
+    results = ("description.json", "pieces.tsv")  # its file is its export
     total: Total
     alpha: Alpha = 0.7
     per: Per = None
@@ -273,6 +328,28 @@ class BytePair(Merged):
         description="English contractions ('s, 'll) are words of their own; without it as the "
         "split has it",
     )
+
+    @classmethod
+    def cuts(cls, settings: Mapping[str, Any]) -> str:
+        """The units, and where text is cut before merging, in words."""
+        unit, split, digits = (settings.get(key) for key in ("unit", "split", "digits"))
+        places = {
+            "words": "inside words",
+            "spaces": "between spaces",
+            REGEX: f"cut by {settings.get(REGEX)}",
+        }
+        unit = f"of {unit}" if unit else ""
+        place = places.get(str(split), f"cut as {split}" if split else "")
+        parts = [" ".join(filter(None, (unit, place)))]
+        if digits:
+            parts.append(f"digits {digits}")
+        if (contractions := settings.get("contractions")) is not None:
+            parts.append("contractions" if contractions else "no contractions")
+        return ", ".join(parts)
+
+    @classmethod
+    def model(cls, settings: Mapping[str, Any]) -> str:
+        return f"{Bpe.label} {cls.cuts(settings)}".strip()
 
     @property
     @abstractmethod
@@ -322,6 +399,8 @@ class Bpe(BytePair):
         "BPE: byte-pair encoding of the words of all languages, each weighted by its share "
         "of the text"
     )
+    colour = "mid"
+    shape = "circle"
     kind: Literal["bpe"]
     fairness: float = Field(
         0.0,
@@ -335,6 +414,12 @@ class Bpe(BytePair):
     rounds: int = Field(
         2, ge=1, le=20, description="trainings with weights that follow parallel text"
     )
+
+    @classmethod
+    def selection(cls, settings: Mapping[str, Any], weights: str) -> Sequence[str]:
+        merges = f"weighted merges {cls.cuts(settings)}".strip()
+        fairness = settings.get("fairness")
+        return (merges, weights, f"fairness {fairness:g}" if fairness else "")
 
     @property
     def follows_text(self) -> bool:
@@ -355,6 +440,8 @@ class ParityBpe(BytePair):
         "parity-aware BPE: each merge is the most frequent pair of the language whose "
         "parallel text is longest"
     )
+    colour = "muted"
+    shape = "square"
     model_config = ConfigDict(
         extra="forbid", strict=True, validate_by_alias=True, validate_by_name=True
     )
@@ -372,6 +459,16 @@ class ParityBpe(BytePair):
         description="no language has more than twice its share of the last so many merges; 0: no "
         "limit",
     )
+
+    @classmethod
+    def selection(cls, settings: Mapping[str, Any], weights: str) -> Sequence[str]:
+        merges = f"parity merges {cls.cuts(settings)}".strip()
+        first = settings.get("from")
+        return (merges, weights, f"after {first:,} weighted ones" if first else "")
+
+    @classmethod
+    def followed_text(cls, settings: Mapping[str, Any]) -> bool:
+        return True
 
     @property
     def follows_text(self) -> bool:
@@ -418,7 +515,9 @@ class File(Kind):
     """Any tokenizer of SentencePiece, Hugging Face or tiktoken, as a baseline."""
 
     label = "from elsewhere"
-    merged = made = False
+    merged = False
+    made = False
+    results = ()
     kind: Literal["file"]
     path: PlainPath | None = Field(
         None,
@@ -440,6 +539,11 @@ class File(Kind):
             raise ValueError("a file has exactly one of path and download")
         return self
 
+    @classmethod
+    def regime(cls, settings: Mapping[str, Any]) -> str:
+        # their files do not say how text is normalised
+        return "from elsewhere, each on text of its own"
+
     def rows(self, settings: Any) -> None:
         return None
 
@@ -451,9 +555,17 @@ class File(Kind):
             )
 
 
+def kind_name(kind: type[Kind]) -> str:
+    """The name that the configuration has for a kind.
+
+    >>> kind_name(ParityBpe)
+    'parity-bpe'
+    """
+    return get_args(kind.model_fields["kind"].annotation)[0]
+
+
 KINDS: dict[str, type[Kind]] = {
-    get_args(kind.model_fields["kind"].annotation)[0]: kind
-    for kind in (Vocap, Joint, Bpe, ParityBpe, Mono, File)
+    kind_name(kind): kind for kind in (Vocap, Joint, Bpe, ParityBpe, Mono, File)
 }
 
 

@@ -5,33 +5,27 @@ comparison are groups.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 import pandas
 
-from vocap.report.data.results import ALL, Results, Tokenizer, as_number, find, order_groups
+from vocap.report.data.results import ALL, Results, Tokenizer, as_number, look_up, order_groups
+from vocap.report.page.tables import Column
 from vocap.tables.line_bits import PARTS, paired_differences
 from vocap.tables.sampling_probabilities import sampling_probabilities
 from vocap.tokenizers.evaluation import COLUMNS, PARALLEL_COLUMNS, gini, with_bytes
-from vocap.tokenizers.settings import KINDS, BytePair
 
-# of one language, or from elsewhere
-NOT_MERGED = tuple(name for name, kind in KINDS.items() if not kind.merged)
 FEWEST = 0.5  # share of the languages that a tokenizer must serve to be compared with others
 UNKNOWN_LIMIT = (
     0.01  # share of <unk> from which ALP and token counts mislead: one <unk> replaces a run of text
 )
-ELSEWHERE = (
-    "from elsewhere, each on text of its own"  # no regime: they do not compare with each other
-)
 LEVEL = 1.01  # bits of a bigram that differ by less do not decide: models follow tokens, too
 HELD_OUT = list(COLUMNS[3:])  # columns of evaluation.tsv that have means over languages
-PARALLEL_TOKENS = "tokens per sentence of parallel text"
 WEIGHED = ["alp", "percent", "nats"]  # columns that have means weighted by q too
 
 
 @dataclass(frozen=True)
-class Measure:
+class Measure(Column):
     """A number by tokenizer: a column of the comparison's table and an axis of its charts.
 
     `key`: a column of `Size.summary`. `first`: its place on the front page, which names
@@ -39,28 +33,48 @@ class Measure:
     only.
     """
 
-    key: str
-    title: str
-    digits: int = 2
+    kind: Literal["text", "number"] = "number"
     first: int = 0
     axis: str = ""
     more_is_better: bool = False
     by_regime: bool = False
-    share: bool = False
 
 
 MEASURES = (
-    Measure("alp", "ALP", 2, 6, "mean held-out ALP (nats per line)", True, by_regime=True),
-    Measure("alp_q", "ALP by q"),
-    Measure("tokens_per_sentence", "Tokens per line", axis="tokens per held-out line"),
-    Measure("parallel_tokens", "Tokens per sentence, parallel", 2, 2, PARALLEL_TOKENS),
-    Measure("gini", "Gini", 4, 3, "Gini coefficient of these tokens"),
-    Measure("gini_bytes", "Gini per byte", 4),
-    Measure("worst_ratio", "Worst ratio to English", first=4),
-    Measure("bigram_bits_per_byte", "Bits per byte", 3, 5, "held-out bits per byte"),
-    Measure("parallel_bits", "Bits per byte, parallel", 3, 1, "bits per byte of parallel text"),
-    Measure("round_trip", "Lines that come back", share=True),
+    Measure(
+        "alp",
+        "ALP",
+        digits=2,
+        first=6,
+        axis="mean held-out ALP (nats per line)",
+        more_is_better=True,
+        by_regime=True,
+    ),
+    Measure("alp_q", "ALP by q", digits=2),
+    Measure("tokens_per_sentence", "Tokens per line", digits=2, axis="tokens per held-out line"),
+    Measure(
+        "parallel_tokens",
+        "Tokens per sentence, parallel",
+        digits=2,
+        first=2,
+        axis="tokens per sentence of parallel text",
+    ),
+    Measure("gini", "Gini", digits=4, first=3, axis="Gini coefficient of these tokens"),
+    Measure("gini_bytes", "Gini per byte", digits=4),
+    Measure("worst_ratio", "Worst ratio to English", digits=2, first=4),
+    Measure(
+        "bigram_bits_per_byte", "Bits per byte", digits=3, first=5, axis="held-out bits per byte"
+    ),
+    Measure(
+        "parallel_bits",
+        "Bits per byte, parallel",
+        digits=3,
+        first=1,
+        axis="bits per byte of parallel text",
+    ),
+    Measure("round_trip", "Lines that come back", digits=2, share=True),
 )
+MEASURE = {measure.key: measure for measure in MEASURES}
 
 
 @dataclass(frozen=True)
@@ -189,7 +203,7 @@ class Size:
         """
         rows = pandas.concat([self.counted, self.counted.assign(resource=ALL)])
         order = [*order_groups(set(self.counted.resource)), ALL]
-        found = grouped(
+        found = mean_by_group(
             rows.assign(group=pandas.Categorical(rows.resource, order)), ["group", "tokenizer"]
         )
         return found.reset_index().sort_values("group", kind="stable").astype({"group": str})
@@ -279,7 +293,7 @@ def _misleading(name: str, alp: float, unk_rate: float) -> str:
     return "" if alp else "its ALP is 0"
 
 
-def grouped(rows: pandas.DataFrame, keys: list[str]) -> pandas.DataFrame:
+def mean_by_group(rows: pandas.DataFrame, keys: list[str]) -> pandas.DataFrame:
     """By group the number of `languages`, plain means of the measures, and the
     `WEIGHED` by q (`*_q`).
 
@@ -309,9 +323,11 @@ def sizes(results: Results) -> list[Size]:
     for tokenizer in results.configured_tokenizers():
         if not len(tokenizer.evaluation):
             continue
-        if tokenizer.kind == "file":
+        if not tokenizer.kind_class.made:
             foreign.append(tokenizer)
-        elif tokenizer.kind not in NOT_MERGED and (total := asked(results, tokenizer)) is not None:
+            continue
+        total = asked(results, tokenizer)
+        if tokenizer.kind_class.merged and total is not None:
             groups.setdefault(total, []).append(tokenizer)
     every = frame(results)
     found = [_size(results, every, total, [*groups[total], *foreign]) for total in sorted(groups)]
@@ -323,50 +339,76 @@ def sizes(results: Results) -> list[Size]:
 def _size(
     results: Results, every: pandas.DataFrame, total: int | None, candidates: list[Tokenizer]
 ) -> Size | None:
-    # the languages that all tokenizers serve, but for tokenizers that serve few
-    names = [one.name for one in candidates]
-    rows = every[every.tokenizer.isin(names)]
-    codes = [code for code in results.languages if code in set(rows.language[rows.alp.notna()])]
-    reasons = rows.pivot(index="language", columns="tokenizer", values="unfit").reindex(
-        index=codes, columns=names
-    )
-    reasons = reasons.fillna({name: f"not measured with {name}" for name in names})
+    """The comparison of the candidates that serve enough languages; None without one,
+    or without a language that all of them serve.
+    """
+    reasons = _reasons(results, every, [one.name for one in candidates])
     served = (reasons == "").mean()
     tokenizers = [one for one in candidates if served[one.name] >= FEWEST]
     names = [one.name for one in tokenizers]
-    apart = {
-        code: "; ".join(dict.fromkeys(filter(None, said)))
-        for code, *said in reasons[names].itertuples()
-    }
-    apart = {code: reason for code, reason in apart.items() if reason}
-    counted = [code for code in codes if code not in apart]
+    apart = {}
+    for code, *said in reasons[names].itertuples():
+        if reason := "; ".join(dict.fromkeys(filter(None, said))):
+            apart[code] = reason
+    counted = [code for code in reasons.index if code not in apart]
     if not names or not counted:
         return None
-    # differences from the reference, in the order of the tokenizers
-    reference = next((one.name for one in tokenizers if one.kind == "joint"), names[0])
-    rows = pandas.concat([rows[rows.tokenizer == name] for name in names], ignore_index=True)
-    base = rows[rows.tokenizer == reference].set_index("language").alp
-    base = rows.language.map(base[base != 0])
+    reference = next((one.name for one in tokenizers if one.kind_class.is_reference), names[0])
+    regimes = {one.name: one.kind_class.regime(one.settings) for one in tokenizers}
     q_from, q = _shares(results, tokenizers)
-    regimes = {one.name: regime(one) for one in tokenizers}
-    best = rows.groupby(["language", rows.tokenizer.map(regimes)]).alp.transform("max")
+    rows = pandas.concat([every[every.tokenizer == name] for name in names], ignore_index=True)
     rows = rows.assign(
         counted=rows.language.isin(counted),
-        q=rows.language.map(q).fillna(0.0) if q else 0.0,
-        nats=rows.alp - base,
-        percent=100 * (rows.alp - base) / -base,
-        better=rows.alp > base,
-        best=rows.alp == best,
+        q=rows.language.map(q).astype(float).fillna(0.0),
+        **differences_from(rows, reference),
+        best=rows.alp == best_of_regime(rows, regimes),
     )
-    fit = rows[rows.counted]
-    parallel = fit.pivot(index="language", columns="tokenizer", values="parallel_tokens").loc[
-        counted
-    ]
-    parallel = parallel.dropna(axis="columns", how="all")
-    shared = list(parallel.dropna().index) if len(parallel.columns) else []
-    summary = _summary(results, tokenizers, fit, shared)
-    others = [one.name for one in candidates if one not in tokenizers]
-    return Size(total, reference, rows, summary, shared, apart, others, q_from)
+    shared = _with_parallel_text(rows[rows.counted], counted)
+    return Size(
+        total=total,
+        reference=reference,
+        rows=rows,
+        summary=_summary(results, tokenizers, rows[rows.counted], shared),
+        parallel=shared,
+        apart=apart,
+        others=[one.name for one in candidates if one not in tokenizers],
+        q_from=q_from,
+    )
+
+
+def _reasons(results: Results, every: pandas.DataFrame, names: list[str]) -> pandas.DataFrame:
+    """By language (that any has measured) and tokenizer the reason that its numbers
+    mislead; empty where they do not.
+    """
+    rows = every[every.tokenizer.isin(names)]
+    measured = set(rows.language[rows.alp.notna()])
+    reasons = rows.pivot(index="language", columns="tokenizer", values="unfit")
+    reasons = reasons.reindex(
+        index=[code for code in results.languages if code in measured], columns=names
+    )
+    return reasons.fillna({name: f"not measured with {name}" for name in names})
+
+
+def differences_from(rows: pandas.DataFrame, reference: str) -> dict[str, pandas.Series]:
+    """The columns `nats`, `percent` and `better`: ALP beside that of the reference in
+    the same language.
+    """
+    base = rows[rows.tokenizer == reference].set_index("language").alp
+    base = rows.language.map(base[base != 0])
+    nats = rows.alp - base
+    return {"nats": nats, "percent": 100 * nats / -base, "better": rows.alp > base}
+
+
+def best_of_regime(rows: pandas.DataFrame, regimes: dict[str, str]) -> pandas.Series:
+    """The highest ALP of each row's language under the tokenizers of its regime."""
+    return rows.groupby(["language", rows.tokenizer.map(regimes)]).alp.transform("max")
+
+
+def _with_parallel_text(fit: pandas.DataFrame, codes: list[str]) -> list[str]:
+    """The languages that every tokenizer with measures on parallel text has there."""
+    tokens = fit.pivot(index="language", columns="tokenizer", values="parallel_tokens")
+    tokens = tokens.loc[codes].dropna(axis="columns", how="all")
+    return list(tokens.dropna().index) if len(tokens.columns) else []
 
 
 def _summary(
@@ -375,59 +417,76 @@ def _summary(
     """`Size.summary` of these tokenizers: `fit` are the rows that means count, `shared`
     has parallel text.
     """
+    summary = mean_by_group(fit, ["tokenizer"])
+    trips = fit.groupby("tokenizer")[["identical", "texts"]].sum()
+    summary["round_trip"] = trips.identical / trips.texts
+    summary = summary.join(parallel_means(fit[fit.language.isin(shared)]))
+    for part, codes in zip(PARTS, (fit.language.unique(), shared), strict=True):
+        intervals = _above_the_fewest(tokenizers, part, codes)
+        summary[part] = pandas.Series(intervals, dtype=object)
+    summary = summary.join(_facts(results, tokenizers))
+    goods = summary[["alp", "parallel_tokens", "gini"]] * [1, -1, -1]
+    summary["frontier"] = None
+    for name in summary.index[summary.own]:
+        rivals = summary.own & (summary.regime == summary.regime[name])
+        summary.at[name, "frontier"] = is_on_frontier(goods[rivals], name)
+    return summary
+
+
+def parallel_means(fit: pandas.DataFrame) -> pandas.DataFrame:
+    """By tokenizer the means on parallel text, their inequality, and the language
+    `worst` of the highest ratio to English.
+    """
 
     def inequality(tokens: pandas.Series) -> float:
         return gini(tokens) if tokens.sum() > 0 else float("nan")
 
-    # measures on held-out lines, then on parallel text
-    counted = list(fit.language.unique())
-    summary = grouped(fit, ["tokenizer"])
-    trips = fit.groupby("tokenizer")[["identical", "texts"]].sum()
-    summary["round_trip"] = trips.identical / trips.texts
-    fit = fit[fit.language.isin(shared)].dropna(subset="parallel_tokens")
+    fit = fit.dropna(subset="parallel_tokens")
     fit = fit.assign(by_byte=fit.tokens / fit.parallel_bytes)
-    parallel = fit.groupby("tokenizer")
-    for name, key in (("gini", "parallel_tokens"), ("gini_bytes", "by_byte")):
-        summary[name] = parallel[key].agg(inequality)
-    for name in ("parallel_tokens", "parallel_bits"):
-        summary[name] = parallel[name].mean()
-    for part, languages in zip(PARTS, (counted, shared), strict=True):
-        summary[part] = pandas.Series(_above_the_fewest(tokenizers, part, languages), dtype=object)
-    priced = fit.dropna(subset="ratio_to_english").sort_values(
-        ["ratio_to_english", "language"], ascending=[0, 1]
+    groups = fit.groupby("tokenizer")
+    means = groups[["parallel_tokens", "parallel_bits"]].mean()
+    means["gini"] = groups.parallel_tokens.agg(inequality)
+    means["gini_bytes"] = groups.by_byte.agg(inequality)
+    worst = (
+        fit.dropna(subset="ratio_to_english")
+        .sort_values(["ratio_to_english", "language"], ascending=[False, True])
+        .drop_duplicates("tokenizer")
+        .set_index("tokenizer")
     )
-    worst = priced.drop_duplicates("tokenizer").set_index("tokenizer")
-    summary["worst_ratio"], summary["worst"] = worst.ratio_to_english, worst.language
-    # facts of the tokenizers
-    summary["kind"] = [kind_label(results, one) for one in tokenizers]
-    summary["own"] = [one.kind != "file" for one in tokenizers]
-    summary["total"] = pandas.array([one.total for one in tokenizers], "Int64")
-    summary["regime"] = [regime(one) for one in tokenizers]
-    settings = [find(one.description, "settings") or {} for one in tokenizers]
-    summary["follows_text"] = [
-        one.kind == "parity-bpe" or bool(said.get("fairness") or said.get("token_fairness"))
-        for one, said in zip(tokenizers, settings, strict=True)
-    ]
-    summary["bytes"] = [
-        bool(one.get("byte_fallback")) or one.get("unit") == "bytes" for one in settings
-    ]
-    # on the frontier: nothing of the regime is as good in all three
-    goods = summary[["alp", "parallel_tokens", "gini"]] * [1, -1, -1]
-    rivals = {
-        name: goods[(summary.regime == summary.regime[name]) & summary.own] for name in goods.index
-    }
-    summary["frontier"] = [
-        None
-        if not summary.own[name] or good.isna().any()
-        else not (rivals[name].ge(good).all(axis=1) & rivals[name].gt(good).any(axis=1)).any()
-        for name, good in goods.iterrows()
-    ]
-    return summary
+    return means.assign(worst_ratio=worst.ratio_to_english, worst=worst.language)
+
+
+def _facts(results: Results, tokenizers: list[Tokenizer]) -> pandas.DataFrame:
+    """What descriptions say of the tokenizers: columns of `Size.summary`."""
+    rows = []
+    for one in tokenizers:
+        kind, settings = one.kind_class, one.settings
+        row = {
+            "kind": kind_label(results, one),
+            "own": kind.made,
+            "total": one.total,
+            "regime": kind.regime(settings),
+            "follows_text": kind.followed_text(settings),
+            "bytes": bool(settings.get("byte_fallback")) or settings.get("unit") == "bytes",
+        }
+        rows.append(row)
+    facts = pandas.DataFrame(rows, index=[one.name for one in tokenizers])
+    return facts.astype({"total": "Int64"})
+
+
+def is_on_frontier(goods: pandas.DataFrame, name: str) -> bool | None:
+    """Whether no row is as good in every column and better in one; None where the one
+    of this name lacks a number. More is better.
+    """
+    good = goods.loc[name]
+    if good.isna().any():
+        return None
+    return not (goods.ge(good).all(axis=1) & goods.gt(good).any(axis=1)).any()
 
 
 def _above_the_fewest(
     tokenizers: Sequence[Tokenizer], part: str, languages: Sequence[str]
-) -> dict[str, tuple]:
+) -> dict[str, tuple[float, float]]:
     """By tokenizer the interval of its bits per byte above the fewest; none where lines
     have no bits.
     """
@@ -450,8 +509,7 @@ def _shares(results: Results, tokenizers: Sequence[Tokenizer]) -> tuple[str, dic
             return f"results/allocation/{allocation.name}/allocation.tsv", q
     alphas = (text_facts(tokenizer).get("alpha") for tokenizer in tokenizers)
     alpha = next((alpha for alpha in alphas if alpha is not None), None)
-    n = {code: float(row.get("n") or 0) for code, row in results.weights.items()}
-    n = {code: count for code, count in n.items() if count}
+    n = results.line_counts
     if alpha is None or not n:
         return "", {}
     shares = sampling_probabilities(list(n.values()), alpha).tolist()
@@ -464,14 +522,12 @@ def by_sizes(results: Results, found: Sequence[Size]) -> list[tuple[Size, str]]:
     """
     pairs = []
     for one in found:
-        if results.tokenizers[one.reference].kind == "joint":
-            own = [
-                results.tokenizers[name]
-                for name in one.summary.index
-                if results.tokenizers[name].kind == "vocap"
-            ]
-            rules = {tokenizer.name: results.rule_of(tokenizer) for tokenizer in own}
-            pairs += [(one, name) for name, rule in rules.items() if not (rule and rule.needs_text)]
+        if not results.tokenizers[one.reference].kind_class.is_reference:
+            continue
+        for name in one.summary.index:
+            tokenizer = results.tokenizers[name]
+            if tokenizer.kind_class.allocated and not results.text_rule(tokenizer):
+                pairs.append((one, name))
     return pairs
 
 
@@ -483,7 +539,7 @@ def front_page(results: Results) -> list[str]:
     made by this run.
     """
     pairs = [[one.reference, one.rival] for one in sizes(results) if one.compared]
-    own = [one.name for one in results.configured_tokenizers() if one.kind not in NOT_MERGED]
+    own = [one.name for one in results.configured_tokenizers() if one.kind_class.merged]
     return pairs[0] if pairs else own[:1]
 
 
@@ -500,7 +556,7 @@ def asked(results: Results, tokenizer: Tokenizer) -> int | None:
     """T as configured; a tokenizer of little text has fewer ids."""
     allocation = results.allocation_of(tokenizer)
     said = allocation.summary if allocation else tokenizer.description
-    total = find(said, "settings", "total")
+    total = look_up(said, "settings", "total")
     return total if isinstance(total, int) else tokenizer.total
 
 
@@ -508,28 +564,10 @@ def kind_label(results: Results, tokenizer: Tokenizer) -> str:
     """The kind as a noun phrase; of an allocation by a rule that reads the text, the
     name of the rule.
     """
-    rule = results.rule_of(tokenizer)
-    if rule and rule.needs_text:
+    rule = results.text_rule(tokenizer)
+    if rule:
         return rule.name.upper()
-    kind = KINDS.get(tokenizer.kind)
-    return kind.label if kind else tokenizer.kind
-
-
-def regime(tokenizer: Tokenizer) -> str:
-    """The model and its cuts before merging; ALP is compared inside one regime.
-
-    All tokenizers of a run are normalised by its section `text`; the files of those
-    from elsewhere do not say.
-    """
-    if tokenizer.kind == "file":
-        return ELSEWHERE
-    model = (
-        f"{KINDS['bpe'].label} {_units(tokenizer)}".strip()
-        if _is_byte_pair(tokenizer)
-        else "unigram"
-    )
-    symbols = find(tokenizer.description, "settings", "user_defined_symbols")
-    return f"{model}, symbols {', '.join(map(str, symbols))}" if symbols else model
+    return tokenizer.kind_class.label or tokenizer.kind
 
 
 def apart_by_text(regimes: dict[str, list[str]]) -> str:
@@ -552,48 +590,8 @@ def method(results: Results, tokenizer: Tokenizer) -> str:
     """
     if rule := results.rule_of(tokenizer):
         return f"allocation, {rule.label} rule"
-    said = [
-        {"vocap": "allocation", "joint": "one training on all languages"}.get(
-            tokenizer.kind, tokenizer.kind
-        )
-    ]
-    if tokenizer.kind == "joint":
-        said.append(weights(tokenizer))
-    elif _is_byte_pair(tokenizer):
-        settings = find(tokenizer.description, "settings")
-        first, fairness = (as_number(find(settings, key)) for key in ("from", "fairness"))
-        parity = tokenizer.kind == "parity-bpe"
-        said = [
-            f"{'parity' if parity else 'weighted'} merges {_units(tokenizer)}".strip(),
-            weights(tokenizer),
-        ]
-        if parity and first:
-            said.append(f"after {first:,} weighted ones")
-        elif fairness and not parity:
-            said.append(f"fairness {fairness:g}")
-    return ", ".join(filter(None, said))
-
-
-def _is_byte_pair(tokenizer: Tokenizer) -> bool:
-    return tokenizer.kind in KINDS and issubclass(KINDS[tokenizer.kind], BytePair)
-
-
-def _units(tokenizer: Tokenizer) -> str:
-    """The units of byte-pair encoding and its cuts before merging, by its
-    description.
-    """
-    keys = ("unit", "split", "regex", "digits", "contractions")
-    unit, split, regex, digits, contractions = (
-        find(tokenizer.description, "settings", key) for key in keys
-    )
-    cut = {"words": "inside words", "spaces": "between spaces", "regex": f"cut by {regex}"}
-    said = [f"of {unit}" if unit else "", cut.get(str(split), f"cut as {split}" if split else "")]
-    parts = [" ".join(filter(None, said))]
-    if digits:
-        parts.append(f"digits {digits}")
-    if contractions is not None:
-        parts.append("contractions" if contractions else "no contractions")
-    return ", ".join(parts)
+    said = tokenizer.kind_class.selection(tokenizer.settings, weights(tokenizer))
+    return ", ".join(filter(None, said)) or tokenizer.kind
 
 
 def text_facts(tokenizer: Tokenizer) -> dict[str, Any]:
@@ -603,7 +601,7 @@ def text_facts(tokenizer: Tokenizer) -> dict[str, Any]:
     `sample` is True where the lines were drawn from more.
     """
     names = ("lines", "word_types", "alpha", "beta", "sentences")
-    known = {name: as_number(find(tokenizer.description, "text", name)) for name in names}
+    known = {name: as_number(look_up(tokenizer.description, "text", name)) for name in names}
     sample = {"sample": True} if known.pop("sentences") is not None else {}
     return {name: value for name, value in known.items() if value is not None} | sample
 

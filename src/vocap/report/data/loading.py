@@ -26,8 +26,8 @@ from vocap.finetuning.scores import SELECTION, SUMMARY, read_selection
 from vocap.finetuning.tasks import TASKS
 from vocap.languages import Language, natural, read_languages
 from vocap.report.data import results as plain
-from vocap.report.data.comparison import NOT_MERGED, front_page, in_thousands
-from vocap.report.data.results import Results, find
+from vocap.report.data.comparison import front_page, in_thousands
+from vocap.report.data.results import Results, look_up
 from vocap.report.page.blocks import counted
 from vocap.tables.curve import Point, Sizes, read_characters, read_points, read_sizes
 from vocap.tables.line_bits import BITS_FILE, PARTS, read_lengths
@@ -36,7 +36,7 @@ from vocap.tables.sampling_probabilities import read_weights
 from vocap.text_files.records import read_lines
 from vocap.tokenizer_files.encoders import HuggingFaceEncoder, SentencePieceEncoder, load_encoder
 from vocap.tokenizers.evaluation import COLUMNS, PARALLEL_COLUMNS
-from vocap.tokenizers.settings import KINDS
+from vocap.tokenizers.settings import KINDS, File, Kind, kind_name
 
 PACKAGES = ("sentencepiece", "tokenizers", "numpy", "altair", "vl-convert-python", "snakemake")
 FORMS = ("sentencepiece.model", "tokenizer.json", "huggingface")  # of a tokenizer
@@ -65,7 +65,7 @@ SECTIONS = {  # results by kind, and the section of the configuration that names
 }
 
 
-class Selection:
+class ShownResults:
     """The results that the configuration names; others in the folder, of earlier
     configurations, are not shown.
 
@@ -76,7 +76,7 @@ class Selection:
         self.named: dict[str, list[str] | None] = {}
         self.left: dict[str, set[str]] = {kind: set() for kind in SECTIONS}
         for kind, section in SECTIONS.items():
-            entries = find(settings, *section)
+            entries = look_up(settings, *section)
             if entries == "all":
                 entries = known
             if isinstance(entries, dict):
@@ -116,7 +116,7 @@ def load_results(
     line for a malformed file.
     """
     known = read_languages(table)
-    selection = Selection(settings, natural(known))
+    selection = ShownResults(settings, natural(known))
     corpora, curves, weights = read_text_stage(folder, selection)
     allocations = read_allocations(folder, selection)
     tokenizers = read_tokenizers(folder, selection, settings)
@@ -129,7 +129,7 @@ def load_results(
     archives = sorted(folder.glob("corpora/starter/archives/*.json"))
     names = [entry.name for entry in tokenizers]
     results = Results(
-        title=title or find(settings, "report", "title") or _title(len(languages), tokenizers),
+        title=title or look_up(settings, "report", "title") or _title(len(languages), tokenizers),
         languages=languages,
         corpora=corpora,
         packages=[read_object(path) for path in archives],
@@ -142,7 +142,7 @@ def load_results(
             entry.name: _order(entry, TOKENIZER_TABLES, languages, selection)
             for entry in tokenizers
         },
-        models={name: read_model(path) for name, path in models.items()},
+        models={name: read_model_results(path) for name, path in models.items()},
         training_bytes=_training_bytes(folder, languages),
         finetuned={name: read_finetuned(path) for name, path in finetuned.items()},
         correlation=correlation,
@@ -163,7 +163,7 @@ def load_results(
 
 
 def read_text_stage(
-    folder: Path, selection: Selection
+    folder: Path, selection: ShownResults
 ) -> tuple[dict[str, dict[str, Any]], dict[str, list[Point]], dict[str, dict[str, str]]]:
     """By language, the counts of its text, its curve, and its row of weights.tsv."""
     stats = selection.folders("languages", folder.glob("corpora/*/stats.json"))
@@ -177,28 +177,28 @@ def read_text_stage(
     )
 
 
-def read_allocations(folder: Path, selection: Selection) -> list[plain.Allocation]:
+def read_allocations(folder: Path, selection: ShownResults) -> list[plain.AllocationResults]:
     """The allocations that are shown."""
     paths = selection.folders("allocations", folder.glob("allocation/*/allocation.tsv"))
-    return [read_allocation(path, selection) for path in paths.values()]
+    return [read_allocation_results(path, selection) for path in paths.values()]
 
 
 def read_tokenizers(
-    folder: Path, selection: Selection, settings: dict[str, Any]
+    folder: Path, selection: ShownResults, settings: dict[str, Any]
 ) -> list[plain.Tokenizer]:
     """The tokenizers that are shown, each of the kind that `settings` give it."""
     files = [*folder.glob("tokenizers/*/*.tsv"), *folder.glob("tokenizers/*/description.json")]
     return [
-        read_tokenizer(path, find(settings, "tokenizers", name, "kind"))
+        read_tokenizer(path, look_up(settings, "tokenizers", name, "kind"))
         for name, path in selection.folders("tokenizers", files).items()
     ]
 
 
 def choose_languages(
     known: Mapping[str, Language],
-    selection: Selection,
+    selection: ShownResults,
     read: set[str],
-    allocations: Sequence[plain.Allocation],
+    allocations: Sequence[plain.AllocationResults],
 ) -> dict[str, Language]:
     """The languages of the run by name, the order of all rows: the configured ones,
     else those with text or a curve (`read`) or a size.
@@ -218,13 +218,13 @@ def read_study(
     not reach.
     """
     points = read_studied(folder / "correlation" / "points.tsv")
-    sizes = find(settings, "correlation", "sizes")
+    sizes = look_up(settings, "correlation", "sizes")
     study = Correlation(sizes=sizes) if sizes else Correlation()
     absent = unreached(folder / "vocabularies", languages, study.sizes)
     return [point for point in points if point.language in languages], absent
 
 
-def _order(entry: Any, tables: Iterable[str], codes: Iterable[str], selection: Selection) -> Any:
+def _order(entry: Any, tables: Iterable[str], codes: Iterable[str], selection: ShownResults) -> Any:
     """`entry` with the rows of languages that are shown in these tables, in the order
     of `codes`.
     """
@@ -241,7 +241,7 @@ def _order(entry: Any, tables: Iterable[str], codes: Iterable[str], selection: S
 def _title(languages: int, tokenizers: list[plain.Tokenizer]) -> str:
     """The default heading: the number of languages, and T of the tokenizers."""
     of = counted(languages, "language")
-    own = {one.total for one in tokenizers if one.total is not None and one.kind not in NOT_MERGED}
+    own = {one.total for one in tokenizers if one.total is not None and one.kind_class.merged}
     sizes = " and ".join(in_thousands(total) for total in sorted(own))
     return f"VoCap: tokenizers of {sizes} ids for {of}" if sizes else f"VoCap: {of}"
 
@@ -273,7 +273,7 @@ def _training_bytes(folder: Path, languages: Collection[str]) -> dict[str, int]:
     tokenizers.
     """
     described = sorted(folder.glob("pretraining/tokens/*/*/description.json"))
-    sizes = {path.parent.name: find(read_object(path), "train", "bytes") for path in described}
+    sizes = {path.parent.name: look_up(read_object(path), "train", "bytes") for path in described}
     return {code: size for code, size in sizes.items() if code in languages and size is not None}
 
 
@@ -299,7 +299,7 @@ def read_rows(
     return rows
 
 
-def read_allocation(folder: Path, selection: Selection) -> plain.Allocation:
+def read_allocation_results(folder: Path, selection: ShownResults) -> plain.AllocationResults:
     """One allocation; of a rule that makes models, the model of each language is the
     one point of its curve.
     """
@@ -308,7 +308,7 @@ def read_allocation(folder: Path, selection: Selection) -> plain.Allocation:
     )
     own = selection.folders("languages", folder.glob("vocabularies/*/curve.tsv"))
     points = {code: read_points(path / "curve.tsv") for code, path in own.items()}
-    return plain.Allocation(
+    return plain.AllocationResults(
         folder.name,
         read_rows(rows, ("language", "size"), SHARES) if rows.exists() else [],
         read_object(summary) if summary.exists() else {},
@@ -330,15 +330,9 @@ def read_tokenizer(folder: Path, configured: str | None) -> plain.Tokenizer:
     listed = description.get("dead") and "pieces.tsv" in there
     pieces = read_rows(folder / "pieces.tsv", ("piece", "status")) if listed else []
     dead = [row for row in pieces if row["status"] == "dead"][:DEAD_SHOWN]
-    # files that its kind has: a tokenizer from elsewhere is evaluated, and one by pairs
-    # is its own export
-    made = there & {"description.json", "parity.tsv", "pieces.tsv"}
-    kind = description.get("kind") or configured or ("unknown" if made else "file")
-    expected = {"evaluation.tsv"} | (
-        set() if kind == "file" else {"description.json", "parity.tsv", "pieces.tsv"}
-    )
-    if kind in KINDS and KINDS[kind].file == "tokenizer.json":
-        expected -= {"parity.tsv"}
+    made = there & set(Kind.results)
+    kind = description.get("kind") or configured or ("unknown" if made else kind_name(File))
+    expected = {"evaluation.tsv", *KINDS.get(kind, Kind).results}
     return plain.Tokenizer(
         folder.name,
         description,
@@ -354,7 +348,7 @@ def read_tokenizer(folder: Path, configured: str | None) -> plain.Tokenizer:
     )
 
 
-def read_model(folder: Path) -> plain.Model:
+def read_model_results(folder: Path) -> plain.ModelResults:
     """One pre-trained model. Raises VocapError, naming file and line, for metrics that
     cannot be read.
     """
@@ -371,7 +365,7 @@ def read_model(folder: Path) -> plain.Model:
             ) from None
     lines = folder / "code-length.npz"
     bits = {part: read_lengths(lines, part) for part in PARTS} if lines.exists() else {}
-    return plain.Model(
+    return plain.ModelResults(
         folder.name, read_object(description) if description.exists() else {}, rows, bits
     )
 
@@ -528,7 +522,7 @@ MARKUP = frozenset("{}<>[]|$%&#=_*/\\@~^`+\u2581")
 Cutter = Callable[[str], tuple[list[plain.Stretch], int]]
 
 
-def find_sentences(folder: Path, results: Results) -> list[plain.Sentence]:
+def find_sentences(folder: Path, results: Results) -> list[plain.CutSentence]:
     """One held-out line of each of six scripts, cut by the tokenizers of `front_page`.
 
     None where models or held-out lines are not there. `folder` holds the results of the
@@ -538,16 +532,17 @@ def find_sentences(folder: Path, results: Results) -> list[plain.Sentence]:
     if not names or not all(results.tokenizers[name].forms for name in names):
         return []
     cutters = [cutter(folder / "tokenizers" / name) for name in names]
-    texts = {code: folder / "corpora" / code / "heldout.txt" for code in candidates(results)}
-    found = (
-        choose(code, results.languages[code].script, list(islice(read_lines(path), READ)), cutters)
-        for code, path in texts.items()
-        if path.exists()
-    )
-    return list(islice(filter(None, found), SENTENCES))
+    texts = {code: folder / "corpora" / code / "heldout.txt" for code in rank_languages(results)}
+    found: list[plain.CutSentence] = []
+    for code, path in texts.items():
+        if path.exists() and len(found) < SENTENCES:
+            lines = list(islice(read_lines(path), READ))
+            chosen = choose_line(code, results.languages[code].script, lines, cutters)
+            found += [chosen] if chosen else []
+    return found
 
 
-def candidates(results: Results) -> list[str]:
+def rank_languages(results: Results) -> list[str]:
     """Languages, the first of each script at the head: it has the most lines. Then all
     others, by their lines.
     """
@@ -563,9 +558,9 @@ def candidates(results: Results) -> list[str]:
     return head + [code for code in ordered if code not in head]
 
 
-def choose(
+def choose_line(
     language: str, script: str, lines: Sequence[str], cutters: Sequence[Cutter]
-) -> plain.Sentence | None:
+) -> plain.CutSentence | None:
     """A typical line: of those that read as sentences the first whose ratio of tokens
     is nearest that of all.
 
@@ -576,7 +571,7 @@ def choose(
     typical = [line for line in fitting if reads(line, script)] or fitting
     found = []
     for line in typical:
-        one = plain.Sentence(language, line, [cutter(line) for cutter in cutters])
+        one = plain.CutSentence(language, line, [cutter(line) for cutter in cutters])
         if one.whole:
             found.append(one)
     found = [one for one in found if one.cuts.count(one.cuts[0]) < len(one.cuts)] or found

@@ -1,7 +1,8 @@
 """The results of the stages as plain data, without paths."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any
 
 from pydantic import ValidationError
@@ -14,15 +15,17 @@ from vocap.finetuning.scores import ALL as MEAN
 from vocap.languages import RESOURCES, Language
 from vocap.report.paper import paper_languages
 from vocap.tables.curve import Point, Sizes
+from vocap.tokenizers.settings import KINDS, Kind
 
+Records = list[dict[str, Any]]  # rows of a table, by column
 ALL = "all"  # every language, beside the resource groups
 
 
-def find(value: Any, *path: str) -> Any:
+def look_up(value: Any, *path: str) -> Any:
     """A value inside nested objects by its keys; None where it is not there.
 
-    >>> found = find({"settings": {"total": 5}}, "settings", "total")
-    >>> found, find({"settings": "none"}, "settings", "total")
+    >>> found = look_up({"settings": {"total": 5}}, "settings", "total")
+    >>> found, look_up({"settings": "none"}, "settings", "total")
     (5, None)
     """
     for key in path:
@@ -36,7 +39,7 @@ def as_number(value: Any) -> float | int | None:
 
 
 @dataclass(frozen=True)
-class Allocation:
+class AllocationResults:
     """One named allocation: its rows, its summary as written, and the rows of its
     merged vocabulary.
     """
@@ -58,7 +61,7 @@ class Allocation:
         """All its settings; None where the summary lacks them, or has those of a rule
         that is not here.
         """
-        said = find(self.summary, "settings") or {}
+        said = look_up(self.summary, "settings") or {}
         try:
             return Settings(
                 **{key: value for key, value in said.items() if key in Settings.model_fields}
@@ -73,7 +76,7 @@ class Allocation:
 
     def setting(self, name: str) -> Any:
         """One of its settings by the summary; None where that lacks it."""
-        return find(self.summary, "settings", name)
+        return look_up(self.summary, "settings", name)
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,7 @@ class Tokenizer:
     statuses: dict[str, int]  # of pieces.tsv, with their counts; empty without it
     dead: list[dict[str, str]]  # pieces that no text can produce, with the splits that score higher
     missing: tuple[str, ...]  # names of the files that are not there though its kind has them
-    kind: str  # of vocap.tokenizers.settings.KINDS
+    kind: str  # its name in vocap.tokenizers.settings.KINDS
     forms: tuple[
         str, ...
     ] = ()  # of sentencepiece.model, tokenizer.json and huggingface, those that are there
@@ -102,6 +105,16 @@ class Tokenizer:
     def total(self) -> int | None:
         """T: the ids of the tokenizer; None where it is not known."""
         return self.description.get("total")
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The settings that its command recorded; empty where it recorded none."""
+        return self.description.get("settings") or {}
+
+    @property
+    def kind_class(self) -> type[Kind]:
+        """The class that answers for its kind; of an unknown one the general answers."""
+        return KINDS.get(self.kind, Kind)
 
 
 @dataclass(frozen=True)
@@ -124,13 +137,8 @@ class Diff:
 Stretch = tuple[str, bool]  # text of one token, and whether it is <unk>
 
 
-def joined(stretches: Iterable[Stretch]) -> str:
-    """The text that they make up."""
-    return "".join(text for text, _ in stretches)
-
-
 @dataclass(frozen=True)
-class Sentence:
+class CutSentence:
     """A held-out line and its cut under each of the tokenizers: stretches that make up
     the line, number of tokens.
 
@@ -145,7 +153,8 @@ class Sentence:
     @property
     def whole(self) -> bool:
         """Whether the stretches of every tokenizer make up the line."""
-        return all(joined(cut) == self.text for cut, _ in self.cuts)
+        texts = ["".join(map(itemgetter(0), cut)) for cut, _ in self.cuts]
+        return all(text == self.text for text in texts)
 
     @property
     def tokens(self) -> list[int]:
@@ -154,7 +163,7 @@ class Sentence:
 
 
 @dataclass(frozen=True)
-class Model:
+class ModelResults:
     """One pre-trained model: its description as written (empty without the file), and
     its lines of metrics.
     """
@@ -167,7 +176,7 @@ class Model:
 
     def setting(self, *path: str) -> Any:
         """A value of the description by its keys, None where it is not there."""
-        return find(self.description, *path)
+        return look_up(self.description, *path)
 
     @property
     def objective(self) -> str:
@@ -254,9 +263,9 @@ class Results:
     packages: list[dict[str, Any]]  # of the starter corpus, with licence and source
     weights: dict[str, dict[str, str]]
     curves: dict[str, list[Point]]
-    allocations: dict[str, Allocation]
+    allocations: dict[str, AllocationResults]
     tokenizers: dict[str, Tokenizer]
-    models: dict[str, Model]
+    models: dict[str, ModelResults]
     training_bytes: dict[str, int]  # of the text that models are trained on, by language
     finetuned: dict[str, Finetuned]
     correlation: list[StudyPoint]
@@ -274,20 +283,20 @@ class Results:
     # curves over T, by the tokenizer that has one
     sizes: dict[str, Sizes] = field(default_factory=dict)
     # cut by the tokenizers of the front page
-    sentences: list[Sentence] = field(default_factory=list)
+    sentences: list[CutSentence] = field(default_factory=list)
 
     def section(self, *path: str) -> dict[str, Any]:
         """A section of the configuration by its keys; empty where there is none."""
-        return find(self.settings, *path) or {}
+        return look_up(self.settings, *path) or {}
 
-    def allocation_of(self, tokenizer: Tokenizer) -> Allocation | None:
+    def allocation_of(self, tokenizer: Tokenizer) -> AllocationResults | None:
         """The allocation that a VOCAP tokenizer was made from; None for other kinds, and
         where it is not known.
 
         The configuration names it; without one it is the allocation of the tokenizer's
         own name.
         """
-        if tokenizer.kind != "vocap":
+        if not tokenizer.kind_class.allocated:
             return None
         name = self.section("tokenizers", tokenizer.name).get("allocation")
         return self.allocations.get(name if isinstance(name, str) else tokenizer.name)
@@ -307,6 +316,11 @@ class Results:
         allocation = self.allocation_of(tokenizer)
         return allocation.rule if allocation else None
 
+    def text_rule(self, tokenizer: Tokenizer) -> Rule | None:
+        """`rule_of` where that rule reads the text of the languages, else None."""
+        rule = self.rule_of(tokenizer)
+        return rule if rule and rule.needs_text else None
+
     def configured(self, section: str, names: Iterable[str]) -> list[str]:
         """The names in the order of a configuration section, then those that it does
         not have, as they come.
@@ -314,7 +328,7 @@ class Results:
         rank = {str(name): place for place, name in enumerate(self.section(section))}
         return sorted(names, key=lambda name: rank.get(name, len(rank)))
 
-    def computed(self) -> list[tuple[Allocation, Settings]]:
+    def computed(self) -> list[tuple[AllocationResults, Settings]]:
         """The allocations with sizes, and their settings where these are known, in the
         order of the configuration.
         """
@@ -355,6 +369,23 @@ class Results:
     def about(self, code: str) -> dict[str, str]:
         """Code, name and group of a language, for a row of a table."""
         return {"language": code, "name": self.name(code), "resource": self.resource(code)}
+
+    def rows(self, columns: Mapping[str, Mapping[str, Any]]) -> Records:
+        """A row for each language of the run that a column has a value of, with code,
+        name and group. `columns`: by key, the values by code.
+        """
+        rows = []
+        for code in self.languages:
+            cells = {key: values.get(code) for key, values in columns.items()}
+            if any(cell is not None for cell in cells.values()):
+                rows.append(self.about(code) | cells)
+        return rows
+
+    @property
+    def line_counts(self) -> dict[str, float]:
+        """n of weights.tsv by language, without those of none."""
+        n = {code: float(row.get("n") or 0) for code, row in self.weights.items()}
+        return {code: count for code, count in n.items() if count}
 
     def lines(self, code: str) -> int | None:
         """Lines of a language's corpus, training and held out; None where its

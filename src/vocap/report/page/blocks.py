@@ -14,7 +14,7 @@ from vocap.report.page.tables import Table
 
 
 @dataclass(frozen=True)
-class Text:
+class Paragraph:
     """A paragraph, or a heading inside a section."""
 
     text: str
@@ -37,7 +37,7 @@ class Facts:
 
 
 @dataclass(frozen=True)
-class Code:
+class CodeBlock:
     """Lines of a file or a program under a title: folded, or with a `remark` open
     beside it.
     """
@@ -47,7 +47,7 @@ class Code:
     remark: str | None = None
 
     @classmethod
-    def of_file(cls, content: dict[str, Any], name: str) -> "Code":
+    def of_file(cls, content: dict[str, Any], name: str) -> "CodeBlock":
         """All of a JSON file, as YAML."""
         return cls(
             f"All of {name}",
@@ -60,7 +60,7 @@ class Fold:
     """Blocks under a title that opens them; closed at first."""
 
     title: str
-    blocks: Sequence["Block"]
+    blocks: Sequence["PageBlock"]
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Explorer:
     data: Mapping[str, Any]
 
 
-Block = Text | Note | Facts | Code | Fold | Cuts | Explorer | Table | Figure
+PageBlock = Paragraph | Note | Facts | CodeBlock | Fold | Cuts | Explorer | Table | Figure
 
 
 @dataclass
@@ -91,10 +91,10 @@ class Section:
     id: str
     title: str
     short: str
-    blocks: list[Block] = field(default_factory=list)
+    blocks: list[PageBlock] = field(default_factory=list)
 
 
-def leaves(blocks: Iterable[Block]) -> Iterator[Block]:
+def leaves(blocks: Iterable[PageBlock]) -> Iterator[PageBlock]:
     """All blocks in the page's order, those inside folds too, without the folds."""
     for block in blocks:
         if isinstance(block, Fold):
@@ -145,9 +145,6 @@ def text_of(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int | float):
-        return (
-            f"{value:,.6g}".replace("-", "−")
-            if isinstance(value, float)
-            else f"{value:,}".replace("-", "−")
-        )
+        form = ",.6g" if isinstance(value, float) else ","
+        return f"{value:{form}}".replace("-", "−")
     return "" if value is None else str(value)

@@ -1,9 +1,10 @@
 """From a Vega-Lite chart to the page, to SVG and to PDF: one set of colours, named once.
 
-A chart names its colours as tokens (`var(--low)`), so that the page's style sheet draws
-it light or dark; files take the light values. Charts that become files use no opacity
-and one font: with them vl-convert's PDF bytes differ between runs (its resource
-dictionaries come out in any order).
+A chart is a template of its specification, filled with rows. It names its colours as
+tokens (`var(--low)`), so that the page's style sheet draws it light or dark; files take
+the light values. Charts that become files use no opacity and one font: with them
+vl-convert's PDF bytes differ between runs (its resource dictionaries come out in any
+order).
 """
 
 import json
@@ -15,10 +16,11 @@ from importlib import resources
 from itertools import product
 from typing import Any
 
-import altair as alt
+import jinja2
 import vl_convert
 
 from vocap.languages import RESOURCES
+from vocap.tokenizers.settings import Joint, Kind, Vocap, kind_name
 
 # Okabe and Ito's colours for the groups (distinct under every common colour blindness),
 # darker for white paper
@@ -49,14 +51,7 @@ SHAPES = {
 }
 COLOURS = ["accent", "low", "mid", "unknown"]  # of lines and marks that are no groups
 DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [1, 4]]
-STYLES = {  # colour and shape by the kind of a tokenizer
-    "VOCAP": ("high", "diamond"),
-    "JOINT": ("low", "triangle-down"),
-    "PIECES": ("ink", "triangle-right"),
-    "BPE": ("mid", "circle"),
-    "parity BPE": ("muted", "square"),
-}
-OTHER = ("unknown", "triangle-up")
+BY_TEXT = ("ink", "triangle-right")  # of an allocation by a rule that reads the text
 MARKS = [
     "circle",
     "square",
@@ -67,12 +62,13 @@ MARKS = [
     "triangle-up",
     "triangle-left",
 ]
-PAIR = ("JOINT", "VOCAP")
-Layers = alt.LayerChart | alt.FacetChart  # of alt.layer; of a facet where a layer is one
+PAIR: tuple[type[Kind], ...] = (Joint, Vocap)  # the kinds that the paper compares
+PAIR_KEYS = [kind_name(kind) for kind in PAIR]  # of their columns
+Chart = dict[str, Any]  # a Vega-Lite specification
 WIDTH = 660  # of a figure file, in px; on the page a chart takes its container's width
 
 
-def template(name: str) -> str:
+def read_template(name: str) -> str:
     """A file of the page's templates."""
     return (
         resources.files("vocap.report.page").joinpath("template", name).read_text(encoding="utf-8")
@@ -84,45 +80,36 @@ def token(name: str) -> str:
     return f"var(--{name})"
 
 
-def palette(groups: Sequence[str], suffix: str = "") -> alt.Scale:
-    """A colour for each resource group; "-faint" as suffix gives the pale ones."""
-    return alt.Scale(
-        domain=list(groups),
-        range=[token((name if name in RESOURCES else "unknown") + suffix) for name in groups],
-    )
+def fill(name: str, /, **values: Any) -> Chart:
+    """The specification that a template gives with these values."""
+    chart = jinja2.Template(read_template(name), undefined=jinja2.StrictUndefined)
+    return json.loads(chart.render(width=WIDTH, **values))
 
 
-def group_color(groups: Sequence[str], legend: bool = True) -> alt.Color:
-    """The colour of a mark by its row's `group`."""
-    shown = alt.Legend(title="resource group") if legend else None
-    return alt.Color("group:N", scale=palette(groups), legend=shown)
+def palette(groups: Sequence[str], suffix: str = "") -> dict[str, list[str]]:
+    """The scale of a colour for each resource group; "-faint" as suffix gives the pale ones."""
+    colours = [token((name if name in RESOURCES else "unknown") + suffix) for name in groups]
+    return {"domain": list(groups), "range": colours}
 
 
-def group_shape(groups: Sequence[str], legend: bool = True) -> alt.Shape:
-    """The shape of a mark by its row's `group`."""
-    scale = alt.Scale(domain=list(groups), range=[SHAPES.get(name, "diamond") for name in groups])
-    shown = alt.Legend(title="resource group") if legend else None
-    return alt.Shape("group:N", scale=scale, legend=shown)
+def group_shapes(groups: Sequence[str]) -> dict[str, list[str]]:
+    """The scale of a shape for each resource group."""
+    return {"domain": list(groups), "range": [SHAPES.get(name, "diamond") for name in groups]}
 
 
-def chart(rows: Sequence[dict[str, Any]]) -> alt.Chart:
-    """A chart of these rows."""
-    return alt.Chart(alt.Data(values=list(rows)))
-
-
-def tooltips(**formats: str) -> list[alt.Tooltip]:
+def tooltips(**formats: str) -> list[dict[str, str]]:
     """A line of a mark's tooltip for each field: `format` or `format|title`; text
     without a format.
     """
     found = []
     for field_name, text in formats.items():
         form, _, title = text.partition("|")
-        options: dict[str, Any] = {"title": title} if title else {}
-        found.append(
-            alt.Tooltip(f"{field_name}:Q", format=form, **options)
-            if form
-            else alt.Tooltip(f"{field_name}:N", **options)
-        )
+        line = {"field": field_name, "type": "quantitative" if form else "nominal"}
+        if form:
+            line["format"] = form
+        if title:
+            line["title"] = title
+        found.append(line)
     return found
 
 
@@ -130,58 +117,47 @@ def line_chart(
     rows: list[dict[str, Any]],
     x: tuple[str, str],
     y: tuple[str, str],
-    tooltip: list[alt.Tooltip],
+    tooltip: list[dict[str, str]],
     height: int = 320,
-) -> Layers:
+) -> Chart:
     """A line for each `model` of the rows, named at its end where there are few; x and
     y: field and title.
     """
-    names = list(dict.fromkeys(row["model"] for row in rows))
-    # up to 24 lines look different
-    colours = alt.Scale(domain=names, range=[token(COLOURS[k % 4]) for k in range(len(names))])
-    dashes = alt.Scale(domain=names, range=[DASHES[k // 4 % 6] for k in range(len(names))])
-    legend = alt.Legend(title=None, columns=4, symbolType="stroke")
-    places = {
-        "x": alt.X(f"{x[0]}:Q", title=x[1], axis=alt.Axis(grid=True, tickCount=8, format=",~r")),
-        "y": alt.Y(f"{y[0]}:Q", title=y[1], scale=alt.Scale(zero=False)),
-        "color": alt.Color("model:N", scale=colours, legend=legend),
-    }
-    lines = chart(rows).mark_line(strokeWidth=2, point=alt.OverlayMarkDef(size=25))
-    lines = lines.encode(
-        **places, strokeDash=alt.StrokeDash("model:N", scale=dashes, legend=legend), tooltip=tooltip
+    last = {row["model"]: row for row in rows}
+    return fill(
+        "lines.json",
+        rows=rows,
+        ends=list(last.values()) if len(last) <= 6 else [],
+        names=list(last),
+        x=x,
+        y=y,
+        # up to 24 lines look different
+        colours=[token(COLOURS[k % 4]) for k in range(len(last))],
+        dashes=[DASHES[k // 4 % 6] for k in range(len(last))],
+        tooltip=tooltip,
+        height=height,
     )
-    ends = chart(list({row["model"]: row for row in rows}.values()))
-    labels = ends.mark_text(align="left", dx=6, fontSize=11).encode(**places, text="model:N")
-    shown = alt.layer(lines, labels) if len(names) <= 6 else alt.layer(lines)
-    return shown.properties(width=WIDTH, height=height)
 
 
 def joined_pairs(
-    rows: list[dict[str, Any]],
-    ends: list[dict[str, Any]],
-    fields: Sequence[str],
-    measure: str,
-    **x: Any,
-) -> tuple[alt.Chart, alt.Chart]:
+    rows: list[dict[str, Any]], ends: list[dict[str, Any]], suffix: str = "", **values: Any
+) -> Chart:
     """A line from JOINT's to VOCAP's value of each row, and the marks at its ends.
 
-    `fields`: the keys of the two in `rows`; `ends` hold `row`, `kind` and `measure`;
-    `x`: options of the axis.
+    The two values of a row are at `PAIR_KEYS` with `suffix`; `ends` hold `row`, `kind`
+    and the field that `measure` names. Other values: those of pairs.json.
     """
-    names = alt.Axis(labelFontSize=12, labelLimit=320)
-    y = alt.Y("row:N", sort=[row["row"] for row in rows], title=None, axis=names)
-    lines = chart(rows).mark_rule(strokeWidth=2, color=token("line"))
-    lines = lines.encode(x=alt.X(f"{fields[0]}:Q", **x), x2=f"{fields[1]}:Q", y=y)
-    colours = alt.Scale(domain=list(PAIR), range=[token(STYLES[kind][0]) for kind in PAIR])
-    shapes = alt.Scale(domain=list(PAIR), range=[STYLES[kind][1] for kind in PAIR])
-    marks = chart(ends).mark_point(filled=True, size=110, opacity=1)
-    marks = marks.encode(
-        x=alt.X(f"{measure}:Q", **x),
-        y=y,
-        color=alt.Color("kind:N", scale=colours, legend=alt.Legend(title=None)),
-        shape=alt.Shape("kind:N", scale=shapes, legend=alt.Legend(title=None)),
+    return fill(
+        "pairs.json",
+        rows=rows,
+        ends=ends,
+        order=[row["row"] for row in rows],
+        fields=[f"{key}{suffix}" for key in PAIR_KEYS],
+        kinds=[kind.label for kind in PAIR],
+        colours=[token(kind.colour) for kind in PAIR],
+        shapes=[kind.shape for kind in PAIR],
+        **values,
     )
-    return lines, marks
 
 
 HEIGHT, PAD = 260, 0.1  # px; of the extent of the marks, on each side
@@ -194,9 +170,9 @@ def scatter(
     rows: Sequence[dict[str, Any]],
     titles: tuple[str, str],
     kinds: Mapping[str, tuple[str, str]],
-    tooltip: Sequence[alt.Tooltip],
+    tooltip: Sequence[dict[str, str]],
     height: int = HEIGHT,
-) -> Layers:
+) -> Chart:
     """A mark for each of `rows`, at `x` and `y`, with its `name` where there is space,
     the first rows' first.
 
@@ -207,37 +183,20 @@ def scatter(
         "x": _domain([row["x"] for row in rows]),
         "y": _domain([row["y"] for row in rows]),
     }
-    position = {}
-    for axis, title, channel, ticks in zip("xy", titles, (alt.X, alt.Y), (6, 5), strict=True):
-        scale = alt.Scale(type="linear", domain=list(domains[axis]), nice=False)
-        position[axis] = channel(
-            f"{axis}:Q", title=title, scale=scale, axis=alt.Axis(tickCount=ticks)
-        )
-    # marks and names
     there = {row["kind"] for row in rows}
     present = [kind for kind in kinds if kind in there]
-    colours = [token(kinds[kind][0]) for kind in present]
-    shapes = [kinds[kind][1] for kind in present]
-    legend = alt.Legend(title=None, columns=3)
-    look = {
-        "color": alt.Color(
-            "kind:N",
-            scale=alt.Scale(domain=present, range=colours),
-            legend=legend,
-        ),
-        "shape": alt.Shape("kind:N", scale=alt.Scale(domain=present, range=shapes), legend=legend),
-    }
-    points = chart(rows).mark_point(filled=True, size=80, opacity=1)
-    layers = [points.encode(**position, **look, tooltip=list(tooltip))]
-    for width, size in AREAS:
-        names = chart(_place(rows, domains, width, height))
-        place = {key: alt.ExprRef(f"datum.{key}") for key in ("align", "dx", "dy")}
-        style: dict[str, Any] = {**place, "baseline": "middle", "fontSize": alt.ExprRef(size)}
-        halo = {"stroke": token("surface"), "strokeWidth": 4}  # names cross the lines
-        inks = ({"color": token("surface"), **halo}, {"color": token("ink")})
-        marks = [names.mark_text(**style, **ink) for ink in inks]
-        layers += [mark.encode(**position, text="name:N") for mark in marks]
-    return alt.layer(*layers).properties(width=WIDTH, height=height)
+    return fill(
+        "scatter.json",
+        rows=rows,
+        titles=titles,
+        domains=domains,
+        kinds=present,
+        colours=[token(kinds[kind][0]) for kind in present],
+        shapes=[kinds[kind][1] for kind in present],
+        tooltip=tooltip,
+        named=[(_place(rows, domains, width, height), size) for width, size in AREAS],
+        height=height,
+    )
 
 
 def _domain(values: Sequence[float]) -> tuple[float, float]:
@@ -301,8 +260,8 @@ class Figure:
     title: str
     caption: str
     alternative: str  # text for readers who cannot see the chart
-    still: Callable[[], Any]  # gives an altair chart, or a specification
-    live: Callable[[], Any] | None = None
+    still: Callable[[], Chart]
+    live: Callable[[], Chart] | None = None
     controls: dict[str, Any] = field(default_factory=dict)  # data for page.js
     table: str = ""  # name of the table with its numbers
 
@@ -314,17 +273,10 @@ class Figure:
         return specification(self.still())
 
 
-def specification(chart: Any) -> dict[str, Any]:
-    """The chart's Vega-Lite specification with the common style, the same bytes for the
-    same data.
-    """
-    # the schema's check takes half the time; a test makes it
-    spec = chart if isinstance(chart, dict) else chart.to_dict(validate=False)
-    spec["config"] = {
-        **json.loads(template("chart.json")),
-        **{k: v for k, v in spec.get("config", {}).items() if k != "view"},
-    }
-    spec.pop("usermeta", None)
+def specification(chart: Chart) -> Chart:
+    """The chart with the common style."""
+    spec = dict(chart)
+    spec["config"] = json.loads(read_template("chart.json"))
     return spec
 
 
@@ -373,7 +325,7 @@ def _stable_ids(svg: str, name: str) -> str:
     """
     numbers: dict[str, str] = {}
 
-    def renamed(match: re.Match) -> str:
+    def renamed(match: re.Match[str]) -> str:
         found = numbers.setdefault(match[2], f"{name}-{len(numbers) + 1}")
         return f"{match[1]}{found}{match[3]}"
 

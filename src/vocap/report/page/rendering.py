@@ -33,14 +33,14 @@ def render(title: str, sections: Sequence[Section]) -> str:
     blocks = [block for section in sections for block in leaves(section.blocks)]
     programs = EXPLORER if any(isinstance(block, Explorer) for block in blocks) else ()
     scripts = [_vega()] if any(isinstance(block, figures.Figure) for block in blocks) else []
-    scripts += [figures.template(name) for name in ("widgets.js", *programs, "page.js")]
+    scripts += [figures.read_template(name) for name in ("widgets.js", *programs, "page.js")]
     return (
         _environment()
         .get_template("page.html")
         .render(
             title=title,
             sections=sections,
-            style=Markup(figures.template("page.css")),
+            style=Markup(figures.read_template("page.css")),
             scripts=[Markup(script) for script in scripts],
             hashes=[b64encode(sha256(script.encode()).digest()).decode() for script in scripts],
             light=figures.LIGHT,
@@ -53,7 +53,7 @@ def render(title: str, sections: Sequence[Section]) -> str:
 def _environment() -> jinja2.Environment:
     """The templates: of the page with escaped text, of a table's files without."""
     environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(figures.template),
+        loader=jinja2.FunctionLoader(figures.read_template),
         autoescape=jinja2.select_autoescape(["html"]),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

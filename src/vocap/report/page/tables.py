@@ -39,15 +39,15 @@ class Table:
     title: str
     caption: str
     columns: Sequence[Column]
-    rows: list[tuple]
+    rows: list[tuple[Any, ...]]
     folded: bool = False  # closed at first on the page
     limit: int | None = None  # rows on the page, where the files hold more
 
     @property
-    def shown(self) -> list[tuple]:
+    def shown(self) -> list[tuple[Any, ...]]:
         return self.rows if self.limit is None else self.rows[: self.limit]
 
-    def cells(self, row: tuple) -> Iterator[tuple[Column, str, str, float | None]]:
+    def cells(self, row: tuple[Any, ...]) -> Iterator[tuple[Column, str, str, float | None]]:
         """For the page's template each cell of a row: column, text, sort key, length of
         the bar in percent.
         """
@@ -61,14 +61,14 @@ class Table:
             bar = round(100 * max(0.0, value) / largest, 1) if value and largest else None
             yield column, text, "" if plain else format_cell(value), bar
 
-    def texts(self, row: tuple) -> list[str]:
+    def texts(self, row: tuple[Any, ...]) -> list[str]:
         """The cells of a row as text: numbers as on the page, a dash for what is not
         there.
         """
         texts = []
         for column, value in zip(self.columns, row, strict=True):
             if column.kind == "number":
-                texts.append(number(value, column))
+                texts.append(format_number(value, column))
             else:
                 texts.append(ABSENT if value in (None, "") else str(value))
         return texts
@@ -96,12 +96,9 @@ def columns_of(name: str, /, **values: Any) -> list[Column]:
     """The columns of a table of the specification; `values` fill their titles."""
     columns = []
     for key, form in specification()[name]["columns"].items():
-        if isinstance(form, str):
-            columns.append(Column(key, form.format(**values)))
-        else:
-            title, digits, *flags = [*form, None] if len(form) == 1 else form
-            share, bar = "share" in flags, "bar" in flags
-            columns.append(Column(key, title.format(**values), "number", digits, share, bar))
+        column = {"title": form} if isinstance(form, str) else {"kind": "number"} | form
+        title = column.pop("title").format(**values)
+        columns.append(Column(key, title, **column))
     return columns
 
 
@@ -131,12 +128,12 @@ def specified(
     )
 
 
-def number(value: float | int | None, column: Column) -> str:
+def format_number(value: float | int | None, column: Column) -> str:
     """A number for the page: thousands separated, a true minus, percent for shares.
 
-    >>> number(-1234.5, Column("x", "x", "number", 1))
+    >>> format_number(-1234.5, Column("x", "x", "number", 1))
     '−1,234.5'
-    >>> number(0.5, Column("x", "x", "number", 1, share=True))
+    >>> format_number(0.5, Column("x", "x", "number", 1, share=True))
     '50.0 %'
     """
     if value is None:
@@ -176,7 +173,7 @@ _LATEX = {
 def for_latex(text: str) -> str:
     """Text in one line, as LaTeX has it."""
 
-    def escaped(match: re.Match) -> str:
+    def escaped(match: re.Match[str]) -> str:
         return f"\\text{_LATEX[match[0]]}{{}}" if match[0] in _LATEX else f"\\{match[0]}"
 
     text = re.sub(r"[{}$&#%_\\~^<>|]", escaped, text)

@@ -8,10 +8,10 @@ from typing import Any
 from vocap.allocation.rules import RULES
 from vocap.finetuning.tasks import TASKS
 from vocap.pretraining.loss_kinds import LOSSES
-from vocap.report.data.results import Finetuned, Model, Results
+from vocap.report.data.results import Finetuned, ModelResults, Results
 from vocap.report.page.tables import Table, caption, specification, specified
 from vocap.report.paper import TASK_NAMES, printed
-from vocap.tokenizers.settings import KINDS
+from vocap.tokenizers.settings import KINDS, Kind
 
 NOT_RUN = "not run"
 PAPER_BETA = 0.7
@@ -21,7 +21,8 @@ TABLES = {
     name: f"paper-table-{number}"
     for number, name in enumerate(("xtreme", "sampling", "k", "beta"), start=1)
 }
-KIND_NAMES = {name: kind.label for name, kind in KINDS.items()} | {
+# of the rows of Table 1: tokenizers of several languages, and those from elsewhere
+KIND_NAMES = {name: kind.label for name, kind in KINDS.items() if kind.merged or not kind.made} | {
     name: name.upper() for name, rule in RULES.items() if rule.needs_text
 }
 
@@ -56,6 +57,11 @@ class Run:
     @property
     def thousands(self) -> int | None:
         return None if self.total is None else round(self.total / 1000)
+
+    @property
+    def kind_class(self) -> type[Kind]:
+        """The class that answers for its kind; none of an allocation by a rule that reads text."""
+        return KINDS.get(self.kind, Kind)
 
     @property
     def paper_beta(self) -> bool:
@@ -94,13 +100,12 @@ def origins(results: Results) -> dict[str, tuple[str, int | None]]:
     return found
 
 
-def _run(results: Results, model: Model, tuned: Finetuned) -> Run:
+def _run(results: Results, model: ModelResults, tuned: Finetuned) -> Run:
     name = model.setting("tokenizer") or ""
     tokenizer = results.tokenizers.get(name)
     allocation = results.allocation_of(tokenizer) if tokenizer else None
     kind = tokenizer.kind if tokenizer else ""
-    rule = allocation.rule if allocation else None
-    if rule and rule.needs_text:
+    if tokenizer and (rule := results.text_rule(tokenizer)):
         kind = rule.name
     embedding = model.setting("settings", "shape", "embedding_size")
     speeds = [row["tokens_per_s"] for row in model.rows if row.get("tokens_per_s")]
@@ -122,7 +127,7 @@ def _run(results: Results, model: Model, tuned: Finetuned) -> Run:
 
 
 @dataclass(frozen=True)
-class Row:
+class MethodRow:
     """One method: the paper's numbers, this run's model, or both."""
 
     method: str
@@ -130,7 +135,7 @@ class Row:
     run: Run | None
 
 
-def table_rows(name: str, runs: Sequence[Run]) -> list[Row]:
+def table_rows(name: str, runs: Sequence[Run]) -> list[MethodRow]:
     """The paper's rows of one table, each with the run of the same method, then the
     runs of other methods.
 
@@ -153,7 +158,7 @@ def table_rows(name: str, runs: Sequence[Run]) -> list[Row]:
     rows = []
     for row in printed(name):
         method = tuple(row[column] for column in spec["match"])
-        rows.append(Row(row["method"], row, found.pop(method, None)))
+        rows.append(MethodRow(row["method"], row, found.pop(method, None)))
     others = list(found.values())
     if name == "xtreme":
         kinds = {row["kind"] for row in printed(name)}
@@ -172,7 +177,7 @@ def table_rows(name: str, runs: Sequence[Run]) -> list[Row]:
         others.sort(key=lambda run: run.loss)
     else:
         others.sort(key=lambda run: getattr(run, name) or 0)
-    return rows + [Row(_method(name, run), None, run) for run in others]
+    return rows + [MethodRow(_method(name, run), None, run) for run in others]
 
 
 def _comparable(name: str, runs: Sequence[Run]) -> list[Run]:
@@ -181,8 +186,8 @@ def _comparable(name: str, runs: Sequence[Run]) -> list[Run]:
     """
     if name == "xtreme":
         usual = [run for run in runs if run.loss in ("full", "knn") and run.paper_beta]
-        return [run for run in usual if run.kind in KIND_NAMES and run.kind != "mono"]
-    wide = [run for run in runs if run.kind == "vocap" and not run.half]
+        return [run for run in usual if run.kind in KIND_NAMES]
+    wide = [run for run in runs if run.kind_class.allocated and not run.half]
     if name == "beta":
         full = [run for run in wide if run.loss == "full" and run.beta is not None and run.total]
         return _most_varied(full, lambda run: run.total, lambda run: run.beta)
@@ -255,7 +260,7 @@ def results_table(name: str, runs: Sequence[Run]) -> Table:
     return replace(table, caption=caption(TABLES[name]) + speed)
 
 
-def _cells(row: Row, run: Run, baseline: Run | None, tasks: Sequence[str]) -> dict[str, Any]:
+def _cells(row: MethodRow, run: Run, baseline: Run | None, tasks: Sequence[str]) -> dict[str, Any]:
     """The cells of this run's line, by column."""
     speed = None
     if baseline and baseline.tokens_per_s and run.tokens_per_s and run.machine == baseline.machine:
@@ -285,7 +290,7 @@ def _remarks(tasks: Sequence[str], run: Run) -> str:
     return f"without {', '.join(absent)}" if absent else ""
 
 
-def _baseline(rows: Sequence[Row]) -> Run | None:
+def _baseline(rows: Sequence[MethodRow]) -> Run | None:
     """The run of speed 1: that of the paper's row of speed 1, else the smallest T with
     a full softmax.
     """

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import altair as alt
 import numpy as np
 
 from vocap.allocation.rules import RULES
@@ -18,13 +17,13 @@ from vocap.finetuning.metrics import task_score
 from vocap.finetuning.tasks import TASKS
 from vocap.languages import RESOURCES
 from vocap.report.data.results import Results
-from vocap.report.page.blocks import Block, Fold, Note, Section, Text, counted, text_of
+from vocap.report.page.blocks import Fold, Note, PageBlock, Paragraph, Section, counted, text_of
 from vocap.report.page.figures import (
     COLOURS,
     PAIR,
-    WIDTH,
+    PAIR_KEYS,
+    Chart,
     Figure,
-    Layers,
     joined_pairs,
     line_chart,
     scatter,
@@ -46,11 +45,6 @@ FIGURES = {"udpos": 2, "panx": 3}  # the paper's numbers
 SHAPES = ["circle", "square", "triangle-up", "diamond", "cross"]
 GROUP_MEASURES = {"xnli": "acc", "panx": "f1"}  # of Figure 6
 COST_TASKS = ("xnli", "mlqa")  # of Figure 5
-# kinds of an allocation
-ALLOCATED = (
-    "vocap",
-    *(name for name, rule in RULES.items() if rule.needs_text),
-)
 # of this part; those from Table 5 on are the appendix's
 ITEMS = [f"Table {number}" for number in range(1, 10)]
 ITEMS[4:4] = [f"Figure {number}" for number in (2, 3, 5, 6)]
@@ -64,16 +58,16 @@ def section(results: Results) -> Section:
     tables = [results_table(name, found) for name in TABLES]
     groups, costs = group_blocks(group_scores(results, found)), cost_blocks(cost_points(results))
     trained = list(filter(_names_a_model, tables))
-    parts: dict[str, Sequence[Block]] = {
+    parts: dict[str, Sequence[PageBlock]] = {
         "Models and scores": [*trained, *groups, *costs],
         "Correlation of ALP with scores": correlation_blocks(results),
         "Data and sizes": data_tables(results, found),
     }
     made = [block for part in parts.values() for block in part]
-    blocks: list[Block] = []
+    blocks: list[PageBlock] = []
     if made:
         blocks.append(
-            Text(f"Every number of “the paper” is as printed in {SOURCE}. {caption('paper')}")
+            Paragraph(f"Every number of “the paper” is as printed in {SOURCE}. {caption('paper')}")
         )
     titles = " ".join(block.title for block in made if isinstance(block, Table | Figure))
     if absent := [item for item in ITEMS if not re.search(rf"{item}\b", titles)]:
@@ -87,7 +81,7 @@ def _names_a_model(table: Table) -> bool:
     return any(row[2] not in (None, NOT_RUN) for row in table.rows)
 
 
-def correlation_blocks(results: Results) -> list[Block]:
+def correlation_blocks(results: Results) -> list[PageBlock]:
     """The figures and the table, of a study that was run."""
     if not results.correlation:
         return []
@@ -97,11 +91,11 @@ def correlation_blocks(results: Results) -> list[Block]:
         for one in found
         if one.rho_alp is not None and one.rho_size is not None
     ]
-    blocks: list[Block] = []
+    blocks: list[PageBlock] = []
     if both:
         higher = sum(alp > size for alp, size in both)
         blocks.append(
-            Text(
+            Paragraph(
                 "In this run ALP correlates with F1 more strongly than the size of the "
                 "vocabulary does in "
                 f"{higher} of {counted(len(both), 'pair')} of a language and a task; in the paper "
@@ -143,7 +137,7 @@ def _figure(
     )
 
 
-def _points(results: Results, points: Sequence[StudyPoint]) -> Layers:
+def _points(results: Results, points: Sequence[StudyPoint]) -> Chart:
     """F1 against ALP, a colour and a shape a language."""
     codes = list(dict.fromkeys(point.language for point in points))
     rows = [
@@ -215,7 +209,7 @@ def data_tables(results: Results, runs: list[Run]) -> list[Table]:
             _by_language(results, "paper-text-pretraining", "paper_wikipedia_gb", trained)
         )
     if results.allocations:
-        sizes: dict[str, dict[str, float]] = {code: {} for code in results.languages}
+        sizes: dict[str, dict[str, Any]] = {}
         for name, entry in results.allocations.items():
             for code, size in entry.sizes.items():
                 if size is not None:
@@ -286,12 +280,13 @@ def group_scores(results: Results, runs: Sequence[Run]) -> list[dict[str, Any]]:
     scored.sort(key=lambda run: (run.total, order.get(run.tokenizer, len(order)), run.name))
     first: dict[tuple[Any, ...], Run] = {}  # JOINT run
     for run in scored:
-        if run.kind == "joint":
+        if run.kind_class.is_reference:
             first.setdefault(_alike(run), run)
     rows = []
     for task in GROUP_MEASURES:
         for run in scored:
-            if run.kind in ALLOCATED and _alike(run) in first:
+            allocated = run.kind_class.allocated or run.kind in RULES
+            if allocated and _alike(run) in first:
                 rows += _group_rows(results, task, run, first[_alike(run)])
     return rows
 
@@ -311,31 +306,27 @@ def _group_rows(results: Results, task: str, vocap: Run, joint: Run) -> list[dic
     for group in RESOURCES:
         codes = [code for code in own if code in other and results.resource(code) == group]
         if codes:
-            score = statistics.fmean(own[code][measure]["mean"] for code in codes)
-            against = statistics.fmean(other[code][measure]["mean"] for code in codes)
-            rows.append(
-                {
-                    "key": task,
-                    "task": TASK_NAMES[task],
-                    "total": vocap.size,
-                    "resource": group,
-                    "languages": len(codes),
-                    "codes": " ".join(codes),
-                    "gain": score - against,
-                    "vocap": vocap.name,
-                    "vocap_score": score,
-                    "joint": joint.name,
-                    "joint_score": against,
-                }
-            )
+            row: dict[str, Any] = {
+                "key": task,
+                "task": TASK_NAMES[task],
+                "total": vocap.size,
+                "resource": group,
+                "languages": len(codes),
+                "codes": " ".join(codes),
+            }
+            for key, run, scores in zip(PAIR_KEYS, (joint, vocap), (other, own), strict=True):
+                mean = statistics.fmean(scores[code][measure]["mean"] for code in codes)
+                row |= {key: run.name, f"{key}_score": mean}
+            low, high = (row[f"{key}_score"] for key in PAIR_KEYS)
+            rows.append(row | {"gain": high - low})
     return rows
 
 
 def _by_task(
     rows: list[dict[str, Any]], draw: Callable[[str, list[dict[str, Any]]], Figure], table: str
-) -> list[Block]:
+) -> list[PageBlock]:
     """A figure for each task, and the table of their numbers; nothing without rows."""
-    blocks: list[Block] = []
+    blocks: list[PageBlock] = []
     for task in dict.fromkeys(row["key"] for row in rows):
         own = [row for row in rows if row["key"] == task]
         blocks.append(draw(task, own))
@@ -344,20 +335,20 @@ def _by_task(
     return blocks
 
 
-def group_blocks(rows: list[dict[str, Any]]) -> list[Block]:
+def group_blocks(rows: list[dict[str, Any]]) -> list[PageBlock]:
     """Figure 6, one for each task, and its numbers."""
     return _by_task(rows, _group_figure, "paper-groups")
 
 
 def _group_figure(task: str, rows: list[dict[str, Any]]) -> Figure:
     # a row of the chart is a group, with the models' names where T has several pairs
-    models = {(row["total"], row["vocap"], row["joint"]) for row in rows}
+    joint, vocap = PAIR_KEYS
+    models = {(row["total"], row[vocap], row[joint]) for row in rows}
     pairs = Counter(total for total, _, _ in models)
     for row in rows:
-        label = f"{row['resource']}, {row['total']}"
-        row["row"] = (
-            label if pairs[row["total"]] == 1 else f"{label}, {row['vocap']} and {row['joint']}"
-        )
+        row["row"] = f"{row['resource']}, {row['total']}"
+        if pairs[row["total"]] > 1:
+            row["row"] += f", {row[vocap]} and {row[joint]}"
     gains = "; ".join(f"{row['row']}: {signed(row['gain'])}" for row in rows)
     name, measure = TASK_NAMES[task], METRIC_NAMES[GROUP_MEASURES[task]]
     return Figure(
@@ -372,26 +363,25 @@ def _group_figure(task: str, rows: list[dict[str, Any]]) -> Figure:
     )
 
 
-def group_chart(rows: list[dict[str, Any]]) -> Layers:
+def group_chart(rows: list[dict[str, Any]]) -> Chart:
     """JOINT and VOCAP of each group, joined by a line."""
     ends = [
-        {**row, "kind": kind, "score": row[f"{kind.lower()}_score"], "model": row[kind.lower()]}
+        {**row, "kind": kind.label, "score": row[f"{key}_score"], "model": row[key]}
         for row in rows
-        for kind in PAIR
+        for kind, key in zip(PAIR, PAIR_KEYS, strict=True)
     ]
-    axis: dict[str, Any] = {
-        "scale": alt.Scale(zero=False, padding=20),
-        "axis": alt.Axis(tickCount=8, grid=True),
-    }
-    fields = [f"{kind.lower()}_score" for kind in PAIR]
-    lines, marks = joined_pairs(
-        rows, ends, fields, "score", title="mean over languages (percent)", **axis
-    )
-    shown = tooltips(
-        row="|group", model="", score=".2f|mean", gain="+.2f|VOCAP − JOINT", languages="d"
-    )
-    return alt.layer(lines, marks.encode(tooltip=shown)).properties(
-        width=WIDTH, height=30 * len(rows)
+    return joined_pairs(
+        rows,
+        ends,
+        "_score",
+        measure="score",
+        title="mean over languages (percent)",
+        scale={"zero": False, "padding": 20},
+        axis={"tickCount": 8, "grid": True},
+        tooltip=tooltips(
+            row="|group", model="", score=".2f|mean", gain="+.2f|VOCAP − JOINT", languages="d"
+        ),
+        label="",
     )
 
 
@@ -431,7 +421,7 @@ def _hours(results: Results, name: str, step: int) -> float | None:
     return float(np.interp(step, steps, seconds)) * (model.setting("processes") or 1) / 3600
 
 
-def cost_blocks(rows: list[dict[str, Any]]) -> list[Block]:
+def cost_blocks(rows: list[dict[str, Any]]) -> list[PageBlock]:
     """Figure 5, a panel a task with a line a model, and its numbers."""
     return _by_task(rows, _cost_figure, "paper-costs")
 

@@ -3,7 +3,7 @@ results.
 """
 
 from vocap.report.data.results import Results
-from vocap.report.page.blocks import Block, Note, Section
+from vocap.report.page.blocks import Note, PageBlock, Section
 from vocap.report.paper import section as paper
 from vocap.report.sections import allocation, comparison, corpora, models, overview, tokenizers
 
@@ -13,7 +13,7 @@ ORDER = (
     corpora.curves,
     allocation.section,
     allocation.explorer,
-    models.size,
+    models.vocabulary_size,
     tokenizers.section,
     tokenizers.segmentation,
     corpora.section,
@@ -24,12 +24,12 @@ ORDER = (
 )
 
 
-def build(results: Results) -> list[Section]:
+def build_sections(results: Results) -> list[Section]:
     """Every section that has something to show, then the notes of the others under one
     heading.
     """
     made: list[Section] = []
-    notes: dict[Block, None] = {}  # in their order, each once
+    notes: dict[PageBlock, None] = {}  # in their order, each once
     for section in ORDER:
         one = section(results)
         if all(isinstance(block, Note) for block in one.blocks):

@@ -9,13 +9,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import orjson
 import pandas
 from markupsafe import Markup
+from numpy.typing import NDArray
 
 from vocap.allocation.settings import Allocation as Settings
-from vocap.report.data.results import Allocation, Results
+from vocap.report.data.results import AllocationResults, Results
 from vocap.report.page import blocks as page
-from vocap.report.page.blocks import Block, Explorer, Fold, Note, Section, Text, not_run
+from vocap.report.page.blocks import Explorer, Fold, Note, PageBlock, Paragraph, Section, not_run
 from vocap.report.page.tables import Column, Table, specified
 from vocap.report.paper import on_paper_languages, paper_size
 from vocap.tables.piece_index import PieceIndex, hash_pieces
@@ -29,12 +31,12 @@ def section(results: Results) -> Section:
     """The allocations side by side, in total and by language; details of each
     folded.
     """
-    blocks: list[Block] = []
+    blocks: list[PageBlock] = []
     if not results.allocations:
         blocks.append(not_run("allocation", "No vocabulary has been allocated yet."))
     else:
         blocks.append(
-            Text(
+            Paragraph(
                 "Algorithm 1 raises the language whose next step gains the most weighted ALP "
                 "until the union of "
                 "all chosen vocabularies is full. The optimality gap is the distance of an "
@@ -81,37 +83,28 @@ def _overview(results: Results) -> Table:
     return specified("allocations", rows, more)
 
 
-def _warnings(entry: Allocation) -> list[Block]:
+def _warnings(entry: AllocationResults) -> list[PageBlock]:
     """Notes above the sizes: the stage's warnings, and missing files."""
-    found = entry.summary.get("warnings") or []
-    if isinstance(found, str):
-        found = [found]
-    said = [page.text_of(warning) for warning in found]
+    said = list(entry.summary.get("warnings") or ())
     if not entry.summary:
         said.append("summary.json is missing: the optimality gap and the clipping are not known.")
-    if not entry.shares:
-        said.append("allocation.tsv is missing or empty: no sizes to show.")
     return [Note(f"{entry.name}: {text}", "warning") for text in said]
 
 
 def _sizes(results: Results) -> Table:
     """Every language's size in every allocation."""
     entries = [entry for entry in results.allocations.values() if entry.shares]
-    rows = []
-    for code in results.languages:
-        sizes = {f"size_{one.name}": one.sizes[code] for one in entries if code in one.sizes}
-        if sizes:
-            rows.append(results.about(code) | sizes)
+    sizes = {f"size_{entry.name}": entry.sizes for entry in entries}
     more = [Column(f"size_{entry.name}", entry.name, "number", bar=True) for entry in entries]
-    return specified("sizes", rows, more)
+    return specified("sizes", results.rows(sizes), more)
 
 
-def _comparable(entry: Allocation) -> bool:
+def _comparable(entry: AllocationResults) -> bool:
     """Whether its sizes compare with the paper's: it is on the paper's languages."""
     return on_paper_languages(code for code, size in entry.sizes.items() if size is not None)
 
 
-def _correlation(entry: Allocation) -> float | None:
+def _correlation(entry: AllocationResults) -> float | None:
     """Spearman's, of its sizes and the paper's; None for an allocation on other
     languages.
     """
@@ -122,14 +115,14 @@ def _correlation(entry: Allocation) -> float | None:
     return None if pandas.isna(found) else float(found)
 
 
-def _one(results: Results, entry: Allocation) -> list[Block]:
+def _one(results: Results, entry: AllocationResults) -> list[PageBlock]:
     """All of the summary, and the sizes."""
     summary = {key: value for key, value in entry.summary.items() if key != "warnings"}
-    blocks: list[Block] = [page.Code.of_file(summary, "summary.json")] if summary else []
+    blocks: list[PageBlock] = [page.CodeBlock.of_file(summary, "summary.json")] if summary else []
     return [*blocks, _table(results, entry)] if entry.shares else blocks
 
 
-def _table(results: Results, entry: Allocation) -> Table:
+def _table(results: Results, entry: AllocationResults) -> Table:
     rows = []
     for share in entry.shares:
         own, size = share["own_pieces"], share["size"]
@@ -146,7 +139,7 @@ def explorer(results: Results) -> Section:
     return Section("explorer", "Allocation explorer", "Explorer", _blocks(results))
 
 
-def _blocks(results: Results) -> list[Block]:
+def _blocks(results: Results) -> list[PageBlock]:
     # reasons for none
     if not results.allocations:
         return [not_run("allocation", "There is no allocation to start from.")]
@@ -168,10 +161,10 @@ def _blocks(results: Results) -> list[Block]:
         "sizes for the "
         "lines to copy."
     )
-    blocks: list[Block] = [Text(intro.format(page.code("vocap allocate")))]
+    blocks: list[PageBlock] = [Paragraph(intro.format(page.code("vocap allocate")))]
     if others := [one.name for one, said in results.computed() if said.rule != "paper"]:
         blocks.append(
-            Text(
+            Paragraph(
                 f"The allocations of other rules ({', '.join(others)}) are shown as computed. For "
                 "a rule that "
                 "reads the languages’ text, the size is the number of pieces that a language uses."
@@ -192,8 +185,8 @@ class Overlap:
     """
 
     characters: str
-    times: np.ndarray
-    entries: list[tuple[np.ndarray, np.ndarray, np.ndarray]]
+    times: NDArray[np.int64]
+    entries: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]
 
 
 def find_overlap(
@@ -202,108 +195,55 @@ def find_overlap(
     """The classes of the pieces of these languages. `tables`: the characters of each
     language's text.
     """
-    # numbers of all pieces, characters of the text among them, and each one's languages
-    # with intervals of sizes
-    single = [_single_characters(index) for index in indexes]
-    characters = sorted(
-        {*(c for table in tables if table for c in table), *(c for s in single for c in s)}
-    )
-    parts = [hash_pieces(characters), *(index.hashes for index in indexes)]
-    hashes, number = np.unique(np.concatenate(parts), return_inverse=True)
-    mine = np.split(number, np.cumsum([len(part) for part in parts])[:-1])[1:]
-    slots = max(len(index.sizes) for index in indexes) + 1
-    code = np.concatenate(
-        [
-            (k * slots + index.start.astype(np.int64)) * slots + index.stop
-            for k, index in enumerate(indexes)
-        ]
-    )
-    piece = np.concatenate([ids[index.piece] for ids, index in zip(mine, indexes, strict=True)])
-    # pieces that the same languages hold at the same sizes are one class
-    others = np.ones(len(hashes), bool)
-    others[number[: len(characters)]] = False
-    _, found = np.unique(_classify(piece, code, len(hashes))[others], return_inverse=True)
-    classes = np.full(len(hashes), -1)
-    classes[number[: len(characters)]] = np.arange(len(characters))
-    classes[others] = len(characters) + found
-    counts = np.bincount(classes)
-
-    # the intervals of each language, by class
-    language, interval = np.divmod(code, slots**2)
-    distinct = np.unique((language * len(counts) + classes[piece]) * slots**2 + interval)
-    owner, interval = np.divmod(distinct, slots**2)
+    found: set[str] = set()
+    found.update(*map(_single_characters, indexes), *filter(None, tables))
+    characters = sorted(found)
+    parts = []
+    for place, index in enumerate(indexes):
+        columns = {"hash": index.hashes[index.piece], "start": index.start, "stop": index.stop}
+        parts.append(pandas.DataFrame(columns).assign(language=place))
+    held = pandas.concat(parts, ignore_index=True)
+    # pieces that the same languages hold at the same sizes are one class: sums of the
+    # hashes of their intervals agree, with the odds of the hashes of two pieces
+    interval = ["language", "start", "stop"]
+    held["sum"] = pandas.util.hash_pandas_object(held[interval], index=False)
+    pieces = held.groupby("hash", sort=False)["sum"].sum()
+    single = pandas.Series(range(len(characters)), hash_pieces(characters))
+    others = pieces[~pieces.index.isin(single.index)]
+    numbers = others.factorize()[0] + len(single)
+    classes = pandas.concat([single, pandas.Series(numbers, others.index)])
+    held["class"] = held["hash"].map(classes)
+    rows = held[["class", *interval]].drop_duplicates().sort_values(["language", "class", "start"])
     entries = []
-    for k in range(len(indexes)):
-        low, high = np.searchsorted(owner, [k * len(counts), (k + 1) * len(counts)])
-        held = owner[low:high] - k * len(counts)
-        entries.append((held, *np.divmod(interval[low:high], slots)))
-    return Overlap("".join(characters), counts, entries)
-
-
-def _classify(piece: np.ndarray, code: np.ndarray, number: int) -> np.ndarray:
-    """A class for each of `number` pieces [number]: pieces with the same codes have the same.
-
-    The k-th pass distinguishes pieces by their k-th code, so that similar classes have
-    near numbers.
-    """
-    span = int(code.max(initial=0)) + 1
-    piece, code = np.divmod(np.sort(piece * span + code), span)
-    first = np.searchsorted(piece, np.arange(number + 1))
-    lengths, first = np.diff(first), first[:-1]
-    classes = np.zeros(number, np.int64)
-    rows, before, low, depth = np.flatnonzero(lengths > 0), 0, 1, 0
-    while len(rows):
-        _, found = np.unique(
-            (classes[rows] - before) * span + code[first[rows] + depth], return_inverse=True
-        )
-        classes[rows] = low + found
-        before, low = low, low + int(found.max()) + 1
-        depth += 1
-        rows = rows[lengths[rows] > depth]
-    return classes
+    for place in range(len(indexes)):
+        own = rows[rows.language == place].astype(np.int64)
+        entries.append(tuple(own[key].to_numpy() for key in ("class", "start", "stop")))
+    return Overlap("".join(characters), np.bincount(classes), entries)
 
 
 def _single_characters(index: PieceIndex) -> list[str]:
     """The pieces that are one character."""
-    lead = index.text[index.offsets[:-1]]
-    length = 1 + (lead >= 0xC0) + (lead >= 0xE0) + (lead >= 0xF0)
-    return index.strings(np.flatnonzero(length == np.diff(index.offsets)))
+    pieces = index.strings(np.arange(len(index.hashes)))
+    return [piece for piece in pieces if len(piece) == 1]
 
 
-def pack(
-    overlap: Overlap, tables: Sequence[Mapping[str, float] | None], stops: Sequence[int]
-) -> str:
-    """Base64 of the zlib stream that `overlap.js` reads; `stops[k]` is the number of
-    sizes of language k.
+def pack(overlap: Overlap, tables: Sequence[Mapping[str, float] | None]) -> str:
+    """Base64 of the compressed JSON that `overlap.js` reads.
 
-    The arrays follow one another, each as planes: all lowest bytes, then all second
-    ones and so on, for most of the higher ones are zero. uint32 `times` [C]; of all
-    entries, language after language, the distance in classes to the one before, then
-    start, then sizes from stop to the end of the ladder; of all rows of the tables the
-    character's number, and float64 its count per line.
+    `times`, and for each language of `languages` its `entries` as lists, a class as the
+    distance to the one before, and the rows of its table: numbers of characters, and
+    their counts per line.
     """
     number = {character: place for place, character in enumerate(overlap.characters)}
-    rows = [
-        (number[character], per_line)
-        for table in tables
-        for character, per_line in (table or {}).items()
-    ]
-    arrays = [
-        overlap.times,
-        np.concatenate([np.diff(piece, prepend=0) for piece, _, _ in overlap.entries]),
-        np.concatenate([start for _, start, _ in overlap.entries]),
-        np.concatenate(
-            [last - stop for (_, _, stop), last in zip(overlap.entries, stops, strict=True)]
-        ),
-        np.array([character for character, _ in rows]),
-    ]
-    planes = [_planes(array.astype("<u4")) for array in arrays]
-    planes.append(_planes(np.array([per_line for _, per_line in rows], "<f8")))
-    return base64.b64encode(zlib.compress(b"".join(planes), 9)).decode()
-
-
-def _planes(array: np.ndarray) -> bytes:
-    return array.view(np.uint8).reshape(len(array), array.itemsize).T.tobytes()
+    languages = []
+    for (piece, start, stop), table in zip(overlap.entries, tables, strict=True):
+        language = {"piece": np.diff(piece, prepend=0), "start": start, "stop": stop}
+        found = {key: array.tolist() for key, array in language.items()}
+        rows = table or {}
+        found |= {"character": [number[one] for one in rows], "perLine": list(rows.values())}
+        languages.append(found)
+    packed = orjson.dumps({"times": overlap.times.tolist(), "languages": languages})
+    return base64.b64encode(zlib.compress(packed, 9)).decode()
 
 
 def make_explorer(results: Results) -> dict[str, Any] | None:
@@ -317,11 +257,11 @@ def make_explorer(results: Results) -> dict[str, Any] | None:
     indexes = [entry.index for entry in inputs.languages]
     tables = [entry.characters for entry in inputs.languages]
     overlap = find_overlap(indexes, tables)
-    packed = pack(overlap, tables, [len(index.sizes) for index in indexes])
+    packed = pack(overlap, tables)
     if len(packed) > BUDGET:
         return None
     languages = []
-    for entry, (piece, _, _) in zip(inputs.languages, overlap.entries, strict=True):
+    for entry in inputs.languages:
         points = results.trained(entry.language)
         languages.append(
             {
@@ -333,8 +273,6 @@ def make_explorer(results: Results) -> dict[str, Any] | None:
                 "alp": [point.alp for point in points],
                 "heldout": [point.alp_heldout for point in points],
                 "tokens": [point.tokens_per_sentence for point in points],
-                "entries": len(piece),
-                "characters": len(entry.characters or ()),
             }
         )
     # the ranges of the controls, and the allocations to compare with
@@ -342,7 +280,6 @@ def make_explorer(results: Results) -> dict[str, Any] | None:
     return {
         "folder": results.folder,
         "limits": {key: schema[key]["maximum"] for key in ("alpha", "beta", "fairness")},
-        "classes": len(overlap.times),
         "alphabet": overlap.characters,
         "languages": languages,  # in the order of `vocap allocate`, on which ties depend
         "shown": sorted((one["code"] for one in languages), key=results.rank),
@@ -351,7 +288,7 @@ def make_explorer(results: Results) -> dict[str, Any] | None:
     }
 
 
-def _present(entry: Allocation, settings: Settings) -> dict[str, Any]:
+def _present(entry: AllocationResults, settings: Settings) -> dict[str, Any]:
     """An allocation of this run, which the explorer starts from or compares with."""
     coverage = entry.setting("coverage") or COVERAGE
     return {

@@ -4,19 +4,18 @@ language.
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, Literal
-
-import altair as alt
+from typing import Any
 
 from vocap.errors import listed
 from vocap.report.data import comparison
-from vocap.report.data.comparison import MEASURES, UNKNOWN_LIMIT, Size, records
+from vocap.report.data.comparison import MEASURE, MEASURES, UNKNOWN_LIMIT, Size, records
 from vocap.report.data.results import Results
 from vocap.report.page import figures
-from vocap.report.page.blocks import Block, Fold, Note, Section, Text, counted, not_run
-from vocap.report.page.figures import Figure, Layers, chart, scatter, token, tooltips
+from vocap.report.page.blocks import Fold, Note, PageBlock, Paragraph, Section, counted, not_run
+from vocap.report.page.figures import Chart, Figure, scatter, tooltips
 from vocap.report.page.tables import Column, Table, caption, columns_of, signed, specified
 from vocap.tables.line_bits import PARTS
+from vocap.tokenizers.settings import kind_name
 
 # of charts, by keys of measures: across, up
 AXES = (
@@ -32,7 +31,7 @@ def section(results: Results) -> Section:
     language.
     """
     found = comparison.sizes(results)
-    blocks: list[Block] = []
+    blocks: list[PageBlock] = []
     if not results.tokenizers:
         blocks.append(not_run("tokenizers", "There is no tokenizer to compare yet."))
     elif not found:
@@ -44,7 +43,7 @@ def section(results: Results) -> Section:
         )
     else:
         blocks += [
-            Text(_introduction(results, found)),
+            Paragraph(_introduction(results, found)),
             _table(results, found),
             *_one(results, found[0]),
         ]
@@ -63,7 +62,9 @@ def looks(results: Results) -> dict[str, tuple[str, str]]:
     places: Counter[tuple[str, int | None]] = Counter()
     for one in results.configured_tokenizers():
         kind = comparison.kind_label(results, one), comparison.asked(results, one)
-        colour, shape = figures.STYLES.get(kind[0], figures.OTHER)
+        colour, shape = one.kind_class.colour, one.kind_class.shape
+        if results.text_rule(one):
+            colour, shape = figures.BY_TEXT
         place = figures.MARKS.index(shape) + places[kind]
         found[one.name] = colour, figures.MARKS[place % len(figures.MARKS)]
         places[kind] += 1
@@ -112,22 +113,19 @@ def _table(results: Results, found: Sequence[Size]) -> Table:
         for part in PARTS:
             low, high = row[part] or (0, 0)
             row[part] = f"{low:.4f} to {high:.4f}" if high else ""
-    measures = [
-        Column(one.key, one.title, "number", one.digits, share=one.share) for one in MEASURES
-    ]
     by_q = ", ".join(dict.fromkeys(one.q_from for one in found if one.q_from))
     by_q = f"; by q: weighted by the language’s share of the text, from {by_q}" if by_q else ""
-    return specified("comparison", rows, [*measures, *columns_of("comparison-more")], by_q=by_q)
+    return specified("comparison", rows, [*MEASURES, *columns_of("comparison-more")], by_q=by_q)
 
 
-def _one(results: Results, one: Size) -> list[Block]:
+def _one(results: Results, one: Size) -> list[PageBlock]:
     """Charts and languages of one T, and the limits of comparison."""
     both = one.summary.parallel_tokens.count() > 1
     planes = AXES if both else WITHOUT_PARALLEL
     axes = [pair for pair in planes if len(one.summary.dropna(subset=[*pair])) > 1]
-    charts: list[Block] = [_plane(results, one, *pair) for pair in axes]
+    charts: list[PageBlock] = [_plane(results, one, *pair) for pair in axes]
     strips = [_strip(results, one, one.compared[0])] if one.compared else []
-    more = [*charts[1:], *(Text(against(results, one, name)) for name in one.compared)]
+    more = [*charts[1:], *(Paragraph(against(results, one, name)) for name in one.compared)]
     if regimes := comparison.apart_by_text(one.regimes):
         more.append(Note(f"{regimes} {caption('comparison-cuts')}"))
     fold = [Fold("Inequality, the other tokenizers, limits of comparison", more)] if more else []
@@ -136,8 +134,7 @@ def _one(results: Results, one: Size) -> list[Block]:
 
 def _plane(results: Results, one: Size, across: str, up: str) -> Figure:
     """Two measures of every tokenizer."""
-    measures = {measure.key: measure for measure in MEASURES}
-    x, y = measures[across], measures[up]
+    x, y = MEASURE[across], MEASURE[up]
     summary = one.summary.dropna(subset=[across, up])
     rows = [
         {
@@ -187,7 +184,7 @@ def _strip(results: Results, one: Size, name: str) -> Figure:
     )
 
 
-def strip(results: Results, one: Size, name: str) -> Layers:
+def strip(results: Results, one: Size, name: str) -> Chart:
     """A row for each resource group, dots that would cover each other in lanes above
     and below its middle.
     """
@@ -203,53 +200,28 @@ def strip(results: Results, one: Size, name: str) -> Layers:
         lanes = _lanes([row["percent"] for row in members], extent / 46)
         for place, (row, lane) in enumerate(zip(members, lanes, strict=True)):
             code = row["language"]
-            numbers = {
-                "percent": row["percent"],
-                "nats": row["nats"],
-                "alp": row["alp"],
-                "other": reference[code],
-            }
+            row["other"] = reference[code]
+            numbers = {key: round(row[key], 4) for key in ("percent", "nats", "alp", "other")}
             edge = {0: "right", len(members) - 1: "left"}.get(place)
-            about = {
-                "group": group,
-                "language": results.name(code),
-                "code": code,
-                "lane": lane,
-                "align": edge,
-            }
-            rows.append(about | {key: round(float(value), 4) for key, value in numbers.items()})
-    # axes, then the layers: zero, means, marks, codes
-    scale = alt.Scale(domain=[low - extent / 12, high + extent / 12], nice=False)
-    title = [f"{name} − {one.reference}", f"percent of each language’s ALP under {one.reference}"]
-    reach = max(4, *(abs(row["lane"]) + 1 for row in rows))
-    position: dict[str, Any] = {
-        "x": alt.X("percent:Q", title=title, scale=scale, axis=alt.Axis(tickCount=8)),
-        "y": alt.Y("group:N", sort=groups, title=None, axis=alt.Axis(labelFontSize=12, grid=True)),
-        "yOffset": alt.YOffset("lane:Q", scale=alt.Scale(domain=[-reach, reach])),
-    }
-    numbers = {"alp": f",.2f|ALP, {name}", "other": f",.2f|ALP, {one.reference}"}
-    tooltip = tooltips(language="", code="", percent="+.2f", nats="+,.2f", **numbers)
-    look: dict[str, Any] = {
-        "color": figures.group_color(groups, legend=False),
-        "shape": figures.group_shape(groups, legend=False),
-    }
+            about = {"group": group, "language": results.name(code), "code": code}
+            rows.append(about | numbers | {"lane": lane, "align": edge})
     means = found.groupby("resource").percent.mean().round(4)
-    ticks = chart([{"group": group, "percent": means[group], "lane": 0} for group in groups])
-    ticks = ticks.mark_point(
-        shape="stroke", angle=90, size=3600, strokeWidth=2, color=token("muted"), opacity=1
+    return figures.fill(
+        "strip.json",
+        rows=rows,
+        means=[{"group": group, "percent": means[group], "lane": 0} for group in groups],
+        groups=groups,
+        colours=figures.palette(groups),
+        shapes=figures.group_shapes(groups),
+        title=[
+            f"{name} − {one.reference}",
+            f"percent of each language’s ALP under {one.reference}",
+        ],
+        domain=[low - extent / 12, high + extent / 12],
+        reach=max(4, *(abs(row["lane"]) + 1 for row in rows)),
+        name=name,
+        reference=one.reference,
     )
-    layers = [
-        chart([{"zero": 0}]).mark_rule(color=token("muted")).encode(x="zero:Q"),
-        ticks.encode(**position, tooltip=tooltips(group="", percent="+.3f|mean")),
-        chart(rows)
-        .mark_point(filled=True, size=52, opacity=1)
-        .encode(**position, **look, tooltip=tooltip),
-    ]
-    sides: dict[Literal["right", "left"], int] = {"right": -8, "left": 8}
-    for align, dx in sides.items():
-        edges = chart([row for row in rows if row["align"] == align])
-        layers.append(edges.mark_text(align=align, dx=dx).encode(**position, text="code:N"))
-    return alt.layer(*layers).properties(width=figures.WIDTH, height=90 * len(groups))
 
 
 def _lanes(places: list[float], width: float) -> list[int]:
@@ -269,20 +241,17 @@ def _languages(results: Results, one: Size) -> Table:
     """ALP of each language under all tokenizers, and the differences from the
     reference.
     """
-    wide = one.rows.pivot(index="language", columns="tokenizer", values=["alp", "percent"])
-    wide.columns = [f"{key}_{name}" for key, name in wide.columns]
-    wide = wide.loc[sorted(wide.index, key=results.rank)]
-    rows = [
-        row | results.about(row["language"]) | {"apart": one.apart.get(row["language"])}
-        for row in records(wide.reset_index())
-    ]
+    columns: dict[str, dict[str, Any]] = {"apart": one.apart}
+    for name in one.summary.index:
+        own = one.rows[one.rows.tokenizer == name].set_index("language")[["alp", "percent"]]
+        for key, values in own.astype(object).where(own.notna(), None).items():
+            columns[f"{key}_{name}"] = dict(values)
     more = [Column(f"alp_{name}", f"ALP, {name}", "number", 2) for name in one.summary.index]
     more += [Column(f"percent_{name}", f"{name}, %", "number", 2) for name in one.compared]
     more.append(Column("apart", "Reason for exclusion"))
     of = str(one.total or "elsewhere")
-    return specified(
-        "comparison-languages", rows, more, of=of, label=one.label, reference=one.reference
-    )
+    about = {"of": of, "label": one.label, "reference": one.reference}
+    return specified("comparison-languages", results.rows(columns), more, **about)
 
 
 def _apart(results: Results, one: Size) -> list[Note]:
@@ -324,7 +293,7 @@ def _groups(found: Sequence[Size]) -> Table:
     return specified("comparison-groups", rows, columns_of("measures"))
 
 
-def _figure_4(results: Results, found: Sequence[Size]) -> list[Block]:
+def _figure_4(results: Results, found: Sequence[Size]) -> list[PageBlock]:
     """The paper's Figure 4 of the VOCAP tokenizers by sizes; nothing without a JOINT
     one of their T.
     """
@@ -339,7 +308,8 @@ def _figure_4(results: Results, found: Sequence[Size]) -> list[Block]:
                 "languages": row["languages"],
                 "label": signed(row["nats"]),
             }
-            numbers = {"vocap": alp, "joint": other, "best": max(alp, other), "gain": row["nats"]}
+            numbers = dict(zip(figures.PAIR_KEYS, (other, alp), strict=True))
+            numbers |= {"best": max(alp, other), "gain": row["nats"]}
             rows.append(about | {key: round(float(value), 3) for key, value in numbers.items()})
     if not rows:
         return []
@@ -356,23 +326,24 @@ def _figure_4(results: Results, found: Sequence[Size]) -> list[Block]:
     return [Fold("The paper’s Figure 4: VOCAP and JOINT by resource group", [figure])]
 
 
-def group_means(rows: list[dict[str, Any]]) -> Layers:
+def group_means(rows: list[dict[str, Any]]) -> Chart:
     """JOINT's and VOCAP's mean ALP of each row, joined by a line."""
-    values = [row[key] for row in rows for key in ("vocap", "joint")]
+    values = [row[key] for row in rows for key in figures.PAIR_KEYS]
     pad = 0.08 * (max(values) - min(values) or 1)
-    axis: dict[str, Any] = {
-        "scale": alt.Scale(
-            domain=[min(values) - pad, max(values) + 2.2 * pad], nice=False, zero=False
-        ),
-        "title": "mean ALP on held-out lines (nats per line)",
-        "axis": alt.Axis(tickCount=8),
-    }
     ends = [
-        {**row, "kind": kind, "alp": row[kind.lower()]} for row in rows for kind in figures.PAIR
+        {**row, "kind": kind.label, "alp": row[kind_name(kind)]}
+        for row in rows
+        for kind in figures.PAIR
     ]
-    lines, marks = figures.joined_pairs(rows, ends, ("joint", "vocap"), "alp", **axis)
     shown = {"alp": ",.2f|mean ALP", "gain": "+,.2f|VOCAP − JOINT", "languages": "d"}
-    marks = marks.encode(tooltip=tooltips(row="|group", kind="|tokenizer", **shown))
-    text = chart(rows).mark_text(align="left", dx=10)
-    text = text.encode(x=alt.X("best:Q", scale=axis["scale"]), y=lines.encoding.y, text="label:N")
-    return alt.layer(lines, marks, text).properties(width=figures.WIDTH, height=30 * len(rows))
+    domain = [min(values) - pad, max(values) + 2.2 * pad]
+    return figures.joined_pairs(
+        rows,
+        ends,
+        measure="alp",
+        title="mean ALP on held-out lines (nats per line)",
+        scale={"domain": domain, "nice": False, "zero": False},
+        axis={"tickCount": 8},
+        tooltip=tooltips(row="|group", kind="|tokenizer", **shown),
+        label="best",
+    )

@@ -8,13 +8,12 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
-from vocap.report.data.results import Results, find
-from vocap.report.page.blocks import Block, Section, Text, not_run, text_of
-from vocap.report.page.figures import WIDTH, Figure, palette, template
+from vocap.report.data.results import Records, Results, look_up
+from vocap.report.page.blocks import PageBlock, Paragraph, Section, not_run, text_of
+from vocap.report.page.figures import WIDTH, Figure, palette, read_template
 from vocap.report.page.tables import caption, specified
 from vocap.tables.curve import outline
 
-Rows = list[dict[str, Any]]
 PAPER_FIGURE = ("hi", "fa", "it", "ru")  # the four languages of the paper's Figure 1
 # of a point of the live ALP curves: title, key of its row, decimals of a number
 TOOLTIP = [
@@ -31,10 +30,10 @@ def section(results: Results) -> Section:
     """One row a language, as the corpora stage counted it, and a table of each kind of
     gap that there is.
     """
-    blocks: list[Block] = [not_run("corpora", "No text has been sampled yet.")]
+    blocks: list[PageBlock] = [not_run("corpora", "No text has been sampled yet.")]
     if results.corpora:
         blocks = [
-            Text(
+            Paragraph(
                 "Lines are sampled in one pass; none is in both the training and the held-out "
                 "part. Where reading "
                 "stopped at the scan limit the number of lines n is extrapolated by bytes, and "
@@ -56,7 +55,7 @@ def section(results: Results) -> Section:
     return Section("corpora", "Text of each language, and what is missing", "Corpora", blocks)
 
 
-def _lines(results: Results) -> Rows:
+def _lines(results: Results) -> Records:
     """The counts of each language, as stats.json and weights.tsv have them."""
     rows = []
     for code in (code for code in results.languages if code in results.corpora):
@@ -76,11 +75,11 @@ def _lines(results: Results) -> Rows:
     return rows
 
 
-def little_text(results: Results) -> Rows:
+def little_text(results: Results) -> Records:
     """Languages of the run without text (`kept` is 0), or with a remark of the corpora
     stage: the `reason`.
     """
-    rows: Rows = []
+    rows: Records = []
     if not results.corpora:
         return rows
     for code in results.languages:
@@ -99,7 +98,7 @@ def little_text(results: Results) -> Rows:
     return rows
 
 
-def short_of_total(results: Results) -> Rows:
+def short_of_total(results: Results) -> Records:
     """Allocations and tokenizers with fewer ids than configured: `kind`, `name`,
     `total`, and ids `short`.
     """
@@ -109,7 +108,7 @@ def short_of_total(results: Results) -> Rows:
         {
             "kind": kind,
             "name": name,
-            "total": find(said, "settings", "total") or said.get("total"),
+            "total": look_up(said, "settings", "total") or said.get("total"),
             "short": short,
         }
         for kind, name, said in found
@@ -117,7 +116,7 @@ def short_of_total(results: Results) -> Rows:
     ]
 
 
-def _unreachable(results: Results) -> Rows:
+def _unreachable(results: Results) -> Records:
     """Neighbouring sizes without a model whose reasons differ only in their numbers, a
     row each.
     """
@@ -136,7 +135,7 @@ def _unreachable(results: Results) -> Rows:
     return rows
 
 
-def _clipped(results: Results) -> Rows:
+def _clipped(results: Results) -> Records:
     return [
         {
             **entry.summary,
@@ -152,7 +151,7 @@ def _clipped(results: Results) -> Rows:
 
 def curves(results: Results) -> Section:
     """The curves, a summary by language, and every point as a file."""
-    blocks: list[Block] = [
+    blocks: list[PageBlock] = [
         not_run("vocabularies", "No monolingual vocabulary has been trained yet.")
     ]
     if any(results.trained(code) for code in results.curves):
@@ -171,7 +170,7 @@ def curves(results: Results) -> Section:
             for p in results.curves.get(code, ())
         )
         blocks = [
-            Text(said),
+            Paragraph(said),
             _figure(results),
             specified("curve-summary", _summary(results)),
             specified("curves", points),
@@ -213,7 +212,7 @@ def _first_choice(results: Results) -> list[str]:
     return [code for code in PAPER_FIGURE if code in trained] or first
 
 
-def _summary(results: Results) -> Rows:
+def _summary(results: Results) -> Records:
     """The outline of each curve."""
     rows = []
     for code in results.languages:
@@ -240,7 +239,7 @@ def _summary(results: Results) -> Rows:
     return rows
 
 
-def curve_rows(results: Results) -> Rows:
+def curve_rows(results: Results) -> Records:
     """Points of the ALP curves; thousands, so short keys: l(anguage), s(ize), a(lp),
     h(eld-out), k(nee).
     """
@@ -278,7 +277,7 @@ def draw_curves(results: Results, chosen: Sequence[str], live: bool = False) -> 
     The page's script sets the parameters of the live one: `chosen` (codes), `shown`
     (groups), `gain`, `pointed`.
     """
-    spec = json.loads(template("alp-curves.json"))
+    spec = json.loads(read_template("alp-curves.json"))
     groups = results.groups()
     values = {"chosen": list(chosen), "shown": groups}
     spec["data"] = {"values": curve_rows(results)}
@@ -291,7 +290,7 @@ def draw_curves(results: Results, chosen: Sequence[str], live: bool = False) -> 
             layer for layer in spec["layer"] if layer["name"] not in ("hovered", "points")
         ]
     for layer in spec["layer"]:
-        scale = palette(groups, "-faint" if layer["name"] == "faint" else "").to_dict()
+        scale = palette(groups, "-faint" if layer["name"] == "faint" else "")
         legend = {"title": "resource group"} if layer["name"] == "bold" else None
         color = {"field": "group", "type": "nominal", "scale": scale, "legend": legend}
         layer.setdefault("encoding", {})["color"] = color

@@ -12,18 +12,18 @@ from pydantic import ValidationError
 from vocap.finetuning.tasks import TASKS
 from vocap.pretraining.loss_kinds import LOSSES
 from vocap.pretraining.settings import Shape
-from vocap.report.data.results import Finetuned, Model, Results, TaskScores, find
+from vocap.report.data.results import Finetuned, ModelResults, Results, TaskScores, look_up
 from vocap.report.page.blocks import (
-    Block,
     Fold,
     Note,
+    PageBlock,
+    Paragraph,
     Section,
-    Text,
     counted,
     not_run,
     without_results,
 )
-from vocap.report.page.figures import Figure, Layers, line_chart, tooltips
+from vocap.report.page.figures import Chart, Figure, line_chart, tooltips
 from vocap.report.page.tables import Column, Table, caption, specified
 from vocap.report.paper import METRIC_NAMES, TASK_NAMES
 from vocap.size.forecast import STAGES, STEP, Forecast, ModelCosts, cheapest, forecast, limit
@@ -59,7 +59,7 @@ class SizeCurve:
     forecasts: dict[str, list[Forecast]]
 
 
-def size(results: Results) -> Section:
+def vocabulary_size(results: Results) -> Section:
     """Tables and a figure for each curve over T."""
     curves = size_curves(results)
     missing = (
@@ -73,14 +73,16 @@ def size(results: Results) -> Section:
         "model "
         "(docs/size.md)."
     )
-    blocks: list[Block] = [Text(about), *_size(results, curves[0])] if curves else [Note(missing)]
+    if not curves:
+        return Section("size", "Size of the vocabulary", "Size", [Note(missing)])
+    blocks: list[PageBlock] = [Paragraph(about), *_size(results, curves[0])]
     blocks += [
         Fold(f"The same for {', '.join(one.tokenizers)}", _size(results, one)) for one in curves[1:]
     ]
     return Section("size", "Size of the vocabulary", "Size", blocks)
 
 
-def _size(results: Results, curve: SizeCurve) -> list[Block]:
+def _size(results: Results, curve: SizeCurve) -> list[PageBlock]:
     name = curve.tokenizers[0]
     text = "the mix that the run trains on" if curve.weighted else "the mean of the languages"
     about = (
@@ -110,21 +112,23 @@ def _size(results: Results, curve: SizeCurve) -> list[Block]:
     costs = [
         {"model": model, **vars(row)} for model, found in curve.forecasts.items() for row in found
     ]
-    totals = {total: f"tokens_per_byte_{total}" for total in curve.sizes}
-    languages = []
-    for code in sorted(next(iter(curve.sizes.values())), key=results.rank):
-        tokens = {key: curve.sizes[total][code].tokens_per_byte for total, key in totals.items()}
-        languages.append(results.about(code) | tokens)
-    more = [Column(key, f"T = {total:,}", "number", 4) for total, key in totals.items()]
+    tokens = {}
+    for total, sizes in curve.sizes.items():
+        lengths = {code: row.tokens_per_byte for code, row in sizes.items()}
+        tokens[f"tokens_per_byte_{total}"] = lengths
+    more = [
+        Column(key, f"T = {total:,}", "number", 4)
+        for key, total in zip(tokens, curve.sizes, strict=True)
+    ]
     return [
         specified("size-models", least, of=name, step=STEP),
         Fold("Operations by T", [figure]),
         specified("size-costs", costs, of=name, step=STEP, about=about),
-        specified("size-languages", languages, more, of=name),
+        specified("size-languages", results.rows(tokens), more, of=name),
     ]
 
 
-def _chart(curve: SizeCurve) -> Layers:
+def _chart(curve: SizeCurve) -> Chart:
     rows = []
     for model, found in curve.forecasts.items():
         least = cheapest(found).training_mflop_per_byte
@@ -161,13 +165,13 @@ def _own_models(results: Results) -> dict[str, ModelCosts]:
     own = {}
     for model in results.section("pretraining", "models").values():
         try:
-            shape = Shape.model_validate(find(model, "shape"))
+            shape = Shape.model_validate(look_up(model, "shape"))
         except (ValidationError, TypeError):
             continue
         if shape.width != shape.hidden:
             continue
         name = f"{shape.layers} layers of {shape.hidden}"
-        if find(model, "objective") == "causal":
+        if look_up(model, "objective") == "causal":
             share = shape.key_heads / shape.heads
             own[f"this run’s, causal, {name}"] = ModelCosts(
                 shape, causal=True, swiglu=True, kv_share=share
@@ -181,11 +185,12 @@ def _shares(results: Results, tokenizer: str, languages: Sequence[str]) -> dict[
     """q of the text that the tokenizer is trained on; None where the weights lack a
     language.
     """
-    n = [float(results.weights.get(code, {}).get("n") or 0) for code in languages]
-    alpha = find(results.tokenizers[tokenizer].description, "text", "alpha")
-    if not all(n) or not isinstance(alpha, float | int):
+    n = results.line_counts
+    alpha = look_up(results.tokenizers[tokenizer].description, "text", "alpha")
+    if alpha is None or not n.keys() >= set(languages):
         return None
-    return dict(zip(languages, sampling_probabilities(n, alpha).tolist(), strict=True))
+    shares = sampling_probabilities([n[code] for code in languages], alpha).tolist()
+    return dict(zip(languages, shares, strict=True))
 
 
 def pretraining(results: Results) -> Section:
@@ -197,11 +202,11 @@ def pretraining(results: Results) -> Section:
     )
 
 
-def _pretraining(results: Results, models: list[Model]) -> list[Block]:
+def _pretraining(results: Results, models: list[ModelResults]) -> list[PageBlock]:
     if not models:
         return [not_run("pretraining", "No model has been pre-trained with these tokenizers.")]
-    blocks: list[Block] = [
-        Text(
+    blocks: list[PageBlock] = [
+        Paragraph(
             "Models trained with any loss are measured by the exact softmax over the whole "
             "vocabulary on "
             "held-out text that no model sees. Bits per byte put tokenizers of all sizes on one "
@@ -212,10 +217,10 @@ def _pretraining(results: Results, models: list[Model]) -> list[Block]:
     blocks += without_results(results.absent("pretraining", results.models))
     blocks += [
         specified("models", map(_last, models)),
-        *code_lengths(models),
+        *code_length_table(models),
         _bits_by_language(results, models),
     ]
-    folded: list[Block] = []
+    folded: list[PageBlock] = []
     if rows := curve_rows(models):
         folded += [
             _figure(rows, "step", "steps", "steps"),
@@ -227,13 +232,13 @@ def _pretraining(results: Results, models: list[Model]) -> list[Block]:
         names = (
             f"{model.name} ({model.loss}, {model.rows[-1]['step']:,} steps)" for model in sampled
         )
-        folded.append(Text(caption("models-sampled", models=", ".join(names))))
+        folded.append(Paragraph(caption("models-sampled", models=", ".join(names))))
     if folded:
         blocks.append(Fold("Exact loss over steps and over time", folded))
     return blocks
 
 
-def code_lengths(models: Sequence[Model]) -> list[Block]:
+def code_length_table(models: Sequence[ModelResults]) -> list[PageBlock]:
     """A table of causal models by tokenizer and settings, a row for held-out and one
     for parallel lines.
 
@@ -241,7 +246,7 @@ def code_lengths(models: Sequence[Model]) -> list[Block]:
     over the lines is made.
     """
     # the models of each tokenizer and settings, in which a seed does not stand
-    groups: dict[str, list[Model]] = {}
+    groups: dict[str, list[ModelResults]] = {}
     for model in models:
         if model.objective == "causal" and any(model.bits.values()):
             key = f"{model.setting('tokenizer')} {model.setting('settings')}"
@@ -272,7 +277,9 @@ def code_lengths(models: Sequence[Model]) -> list[Block]:
     return [specified("models-causal", rows)] if rows else []
 
 
-def _mean_lengths(models: Sequence[Model], part: str, languages: Sequence[str]) -> dict[str, Any]:
+def _mean_lengths(
+    models: Sequence[ModelResults], part: str, languages: Sequence[str]
+) -> dict[str, Any]:
     """The code lengths of every line, the mean of the models, by language."""
     means = {}
     for code in languages:
@@ -286,7 +293,7 @@ def _mean_bits(lengths: dict[str, Any], languages: Sequence[str]) -> float:
     return float(np.mean([bits_per_byte(lengths[code]) for code in languages]))
 
 
-def curve_rows(models: Sequence[Model]) -> list[dict[str, Any]]:
+def curve_rows(models: Sequence[ModelResults]) -> list[dict[str, Any]]:
     """Bits per byte of every line of metrics, with its step and minutes."""
     return [
         {
@@ -326,7 +333,7 @@ def _figure(rows: list[dict[str, Any]], against: str, name: str, title: str) -> 
     )
 
 
-def _last(model: Model) -> dict[str, Any]:
+def _last(model: ModelResults) -> dict[str, Any]:
     """The row of a model in the table: its last line of metrics, and its
     description.
     """
@@ -344,19 +351,15 @@ def _last(model: Model) -> dict[str, Any]:
     }
 
 
-def _bits_by_language(results: Results, models: list[Model]) -> Table:
+def _bits_by_language(results: Results, models: list[ModelResults]) -> Table:
     """Bits per byte of every language, a column a model."""
-    rows = []
-    last = {model.name: model.rows[-1].get("languages") or {} for model in models}
-    for code in results.languages:
-        bits = {
-            f"bits_per_byte_{name}": find(scores, code, "bits_per_byte")
-            for name, scores in last.items()
-        }
-        if any(value is not None for value in bits.values()):
-            rows.append({**results.about(code), **bits})
-    more = [Column(f"bits_per_byte_{name}", name, "number", 3) for name in last]
-    return specified("models-languages", rows, more)
+    bits: dict[str, dict[str, Any]] = {}
+    for model in models:
+        last = model.rows[-1].get("languages") or {}
+        scores = {code: look_up(last, code, "bits_per_byte") for code in last}
+        bits[f"bits_per_byte_{model.name}"] = scores
+    more = [Column(key, model.name, "number", 3) for key, model in zip(bits, models, strict=True)]
+    return specified("models-languages", results.rows(bits), more)
 
 
 def finetuning(results: Results) -> Section:
@@ -369,15 +372,15 @@ def finetuning(results: Results) -> Section:
     )
 
 
-def _finetuning(results: Results, models: list[Finetuned]) -> list[Block]:
+def _finetuning(results: Results, models: list[Finetuned]) -> list[PageBlock]:
     if not models:
         reason = (
             "No model has been fine-tuned; the tasks need the user’s own XTREME folder "
             "(finetuning: xtreme)."
         )
         return [not_run("finetuning", reason)]
-    blocks: list[Block] = [
-        Text(
+    blocks: list[PageBlock] = [
+        Paragraph(
             "Each model learns each task from English examples alone and is tested in all its "
             "languages. A task’s "
             "score is the mean over languages, then over seeds; learning rate and epochs are "
@@ -390,7 +393,7 @@ def _finetuning(results: Results, models: list[Finetuned]) -> list[Block]:
         f"{TASK_NAMES[task]}, {scores.selection.get('label')}"
         for model in models
         for task, scores in model.tasks.items()
-        if find(scores.selection, "development", "split") == "test"
+        if look_up(scores.selection, "development", "split") == "test"
     }
     if tested:
         blocks.append(
@@ -457,7 +460,7 @@ def _choices(models: list[Finetuned], tasks: list[str]) -> Table:
                 row |= {key: ", ".join(said[key]) for key in ("absent", "blank", "outside")}
                 row["chosen_by"] = f"{said['label']} (rule: {said['rule']})"
                 row |= {"learning_rate": f"{said['learning_rate']:g}", "epochs": said["epochs"]}
-                row["not_choosing"] = ", ".join(find(said, "development", "absent") or ())
+                row["not_choosing"] = ", ".join(look_up(said, "development", "absent") or ())
             rows.append(row)
     return specified("finetuning-choices", rows)
 
@@ -474,12 +477,11 @@ def _scores_by_language(results: Results, models: list[Finetuned], tasks: list[s
         for metric in TASKS[task].metrics:
             about = {"task": TASK_NAMES[task], "metric": METRIC_NAMES[metric]}
             for code in codes:
-                means = {name: find(table, code, metric, "mean") for name, table in tables.items()}
-                spread = {
-                    f"{name}_std": find(table, code, metric, "std")
-                    for name, table in tables.items()
-                }
-                rows.append({**about, **results.about(code), **means, **spread})
+                row = about | results.about(code)
+                for name, table in tables.items():
+                    row[name] = look_up(table, code, metric, "mean")
+                    row[f"{name}_std"] = look_up(table, code, metric, "std")
+                rows.append(row)
     more = []
     for model in models:
         more += [

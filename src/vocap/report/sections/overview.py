@@ -10,7 +10,7 @@ from markupsafe import Markup
 from vocap.allocation.inputs import UNEVEN
 from vocap.errors import listed
 from vocap.report.data.comparison import (
-    ELSEWHERE,
+    MEASURE,
     MEASURES,
     Size,
     front_page,
@@ -18,21 +18,21 @@ from vocap.report.data.comparison import (
     sizes,
     text_facts,
 )
-from vocap.report.data.results import Results, Sentence, Stretch
+from vocap.report.data.results import CutSentence, Results, Stretch
 from vocap.report.page.blocks import (
-    Block,
-    Code,
+    CodeBlock,
     Cuts,
     Facts,
     Fold,
     Note,
+    PageBlock,
+    Paragraph,
     Section,
-    Text,
     counted,
     not_run,
     text_of,
 )
-from vocap.report.page.tables import Column, caption, number, signed
+from vocap.report.page.tables import caption, format_number, signed
 from vocap.report.sections.corpora import little_text, short_of_total
 
 LOADS = {  # Python that loads each form
@@ -60,7 +60,7 @@ def section(results: Results) -> Section:
     """Warnings, then the tokenizer to take, sentences, gains and losses, how to load
     each, the run in numbers.
     """
-    blocks: list[Block] = [*_warnings(results)]
+    blocks: list[PageBlock] = [*_warnings(results)]
     if not results.tokenizers:
         blocks.append(not_run("tokenizers", "No tokenizer has been made yet."))
     loads = _loads(results)
@@ -73,7 +73,7 @@ def section(results: Results) -> Section:
     return Section("overview", "Your tokenizers", "Start", blocks)
 
 
-def _taken(results: Results, one: Size) -> list[Block]:
+def _taken(results: Results, one: Size) -> list[PageBlock]:
     """The tokenizer to take at one T and for each use, the best by each measure, the
     languages that lose.
     """
@@ -83,8 +83,8 @@ def _taken(results: Results, one: Size) -> list[Block]:
         else ""
     )
     said = Markup("<strong>Take {}.</strong> {}, {}{}.")
-    blocks: list[Block] = [
-        Text(said.format(one.best, one.label, counted(len(one.summary), "tokenizer"), on))
+    blocks: list[PageBlock] = [
+        Paragraph(said.format(one.best, one.label, counted(len(one.summary), "tokenizer"), on))
     ]
     if not one.compared:
         return blocks
@@ -93,7 +93,9 @@ def _taken(results: Results, one: Size) -> list[Block]:
         groups = one.regimes if measure.by_regime else {"": list(one.summary.index)}
         for regime, names in groups.items():
             values = one.summary[measure.key][names].dropna()
-            if len(values) < 2 or not measure.first or regime == ELSEWHERE:
+            # those from elsewhere, each of a regime of its own, do not compare
+            foreign = measure.by_regime and not one.summary.own[names].any()
+            if len(values) < 2 or not measure.first or foreign:
                 continue
             name = values.idxmax() if measure.more_is_better else values.idxmin()
             title = measure.title if measure.first < HELD_OUT else f"{measure.title}, held out"
@@ -107,17 +109,14 @@ def _taken(results: Results, one: Size) -> list[Block]:
     return [
         *blocks,
         Facts(_uses(one)),
-        Text("The best by each measure", "heading"),
+        Paragraph("The best by each measure", "heading"),
         Facts(best),
         *_changes(results, one),
     ]
 
 
 def _value(one: Size, name: str, key: str) -> str:
-    measure = next(measure for measure in MEASURES if measure.key == key)
-    return number(
-        float(one.summary[key][name]), Column(key, "", "number", measure.digits, measure.share)
-    )
+    return format_number(float(one.summary[key][name]), MEASURE[key])
 
 
 def _uses(one: Size) -> list[tuple[str, str]]:
@@ -179,7 +178,7 @@ def _ranks(one: Size) -> str:
     )
 
 
-def _changes(results: Results, one: Size) -> list[Block]:
+def _changes(results: Results, one: Size) -> list[PageBlock]:
     """Ranks that differ between domains, and every language that another tokenizer
     serves better.
     """
@@ -198,10 +197,10 @@ def _changes(results: Results, one: Size) -> list[Block]:
     else:
         texts.append(f"No other tokenizer is better than {one.best} in any language.")
     texts.append(caption("overview") if one.deciding == "alp" else "")
-    return [Text(text) for text in texts if text]
+    return [Paragraph(text) for text in texts if text]
 
 
-def _loads(results: Results) -> list[Code]:
+def _loads(results: Results) -> list[CodeBlock]:
     """Every tokenizer of this run, with the lines that load it from the folder of the
     command.
     """
@@ -216,11 +215,13 @@ def _loads(results: Results) -> list[Code]:
             f"{read:,} lines" if read is not None else "",
         ]
         if lines:
-            blocks.append(Code(tokenizer.name, "\n".join(lines), ", ".join(filter(None, said))))
+            blocks.append(
+                CodeBlock(tokenizer.name, "\n".join(lines), ", ".join(filter(None, said)))
+            )
     return blocks
 
 
-def _cuts(results: Results) -> list[Block]:
+def _cuts(results: Results) -> list[PageBlock]:
     if not results.sentences:
         return []
     names = front_page(results)
@@ -234,10 +235,10 @@ def _cuts(results: Results) -> list[Block]:
         f"{' and '.join(names)}. Colours change where a token ends{marked}."
     )
     heading = "The same sentence under both" if len(names) > 1 else "Segmented sentences"
-    return [Text(heading, "heading"), Text(said), Cuts(sentences)]
+    return [Paragraph(heading, "heading"), Paragraph(said), Cuts(sentences)]
 
 
-def _cut(name: str, sentence: Sentence, place: int) -> tuple[str, int, list[tuple[str, str]]]:
+def _cut(name: str, sentence: CutSentence, place: int) -> tuple[str, int, list[tuple[str, str]]]:
     """Stretches with their classes: `d` where another tokenizer has no such token, `u`
     for <unk>.
     """
@@ -282,34 +283,22 @@ def _warnings(results: Results) -> list[Note]:
     reached.
     """
     notes = []
-    if missing := [row for row in little_text(results) if not row["kept"]]:
+    if missing := [row["name"] for row in little_text(results) if not row["kept"]]:
         takes = "takes" if len(missing) == 1 else "take"
-        names = listed([row["name"] for row in missing])
-        said = f"{counted(len(missing), 'language')} without text {takes} no part: {names}."
-        notes.append(_warning("Text is missing.", said, "corpora"))
+        said = f"{counted(len(missing), 'language')} without text {takes} no part: "
+        notes.append(_warning("Text is missing.", f"{said}{listed(missing)}.", "corpora"))
     packages = [entry for entry in results.packages if entry.get("missing")]
-    if packages:
-        reasons = listed([f"{entry.get('package')} ({entry['missing']})" for entry in packages], 6)
-        notes.append(
-            _warning(
-                "Packages are missing.",
-                f"The starter corpus was made without {reasons}.",
-                "corpora",
-            )
-        )
+    if reasons := [f"{entry.get('package')} ({entry['missing']})" for entry in packages]:
+        said = f"The starter corpus was made without {listed(reasons, 6)}."
+        notes.append(_warning("Packages are missing.", said, "corpora"))
     uneven: dict[str, list[str]] = {}
     for entry in results.allocations.values():
         for text in entry.summary.get("warnings") or ():
             if str(text).startswith(UNEVEN):
                 uneven.setdefault(str(text).removeprefix(f"{UNEVEN}, and "), []).append(entry.name)
-    notes += [
-        _warning(
-            f"{UNEVEN.capitalize()}.",
-            f"{text[:1].upper()}{text[1:]} ({listed(names)}).",
-            "allocation",
-        )
-        for text, names in uneven.items()
-    ]
+    for text, names in uneven.items():
+        said = f"{text[:1].upper()}{text[1:]} ({listed(names)})."
+        notes.append(_warning(f"{UNEVEN.capitalize()}.", said, "allocation"))
     if short := short_of_total(results):
         said = "; ".join(
             f"{row['kind']} {row['name']} is {counted(row['short'], 'id')} short"
@@ -329,10 +318,12 @@ def _warning(title: str, text: str, section: str) -> Note:
 
 def settings(results: Results) -> Section:
     """The merged configuration, the versions, and results of other configurations."""
-    blocks: list[Block] = [Text(f"Made with {text_of(results.versions)}.")]
+    blocks: list[PageBlock] = [Paragraph(f"Made with {text_of(results.versions)}.")]
     if results.folder != "results" and not results.folder.startswith("/"):
         blocks.append(
-            Text(f"On this page results/ stands for {results.folder}/, the folder of this run.")
+            Paragraph(
+                f"On this page results/ stands for {results.folder}/, the folder of this run."
+            )
         )
     if results.left:
         said = "; ".join(f"{kind} {', '.join(names)}" for kind, names in results.left.items())
@@ -340,7 +331,7 @@ def settings(results: Results) -> Section:
             Note(f"In the results folder, left from other configurations, not shown: {said}.")
         )
     if results.settings:
-        blocks.append(Code.of_file(results.settings, "the configuration of this run"))
+        blocks.append(CodeBlock.of_file(results.settings, "the configuration of this run"))
     else:
         blocks.append(Note("The configuration was not given: --settings FILE shows it here."))
     return Section("settings", "Settings and versions", "Settings", blocks)

@@ -8,14 +8,14 @@ from typing import Any
 import pandas
 
 from vocap.report.data.comparison import frame, method, records, text_facts, weights
-from vocap.report.data.results import Diff, Results, Tokenizer, as_number, find
+from vocap.report.data.results import Diff, Results, Tokenizer, as_number, look_up
 from vocap.report.page.blocks import (
-    Block,
-    Code,
+    CodeBlock,
     Fold,
     Note,
+    PageBlock,
+    Paragraph,
     Section,
-    Text,
     counted,
     not_run,
     without_results,
@@ -38,7 +38,7 @@ def section(results: Results) -> Section:
         absent = not_run("tokenizers", "No tokenizer has been made yet.")
         return Section("tokenizers", "The tokenizers", "Tokenizers", [absent])
     rows = frame(results)
-    blocks: list[Block] = [_made(results)]
+    blocks: list[PageBlock] = [_made(results)]
     blocks += _checks(results)
     blocks += [
         Note(
@@ -74,13 +74,13 @@ def _made(results: Results) -> Table:
         row["remark"] = "" if text else "text not stated"
         if text.get("sample"):
             row["remark"] = "a sample of the lines"
-        rule = find(description, "settings", "scores")  # its name; "scores" explains it
+        rule = look_up(description, "settings", "scores")  # its name; "scores" explains it
         row["scores"] = str(rule or description.get("scores") or "")
         rows.append(row)
     return specified("tokenizers", rows)
 
 
-def _checks(results: Results) -> list[Block]:
+def _checks(results: Results) -> list[PageBlock]:
     """One row a tokenizer: parity of its two forms, and lines that come back; the
     languages that differ most.
     """
@@ -112,12 +112,12 @@ def _checks(results: Results) -> list[Block]:
         worst += sorted(different, key=lambda one: (one["share"], one["language"]))[:WORST]
     if not rows:
         return []
-    blocks: list[Block] = [replace(specified("checks", rows), folded=not worst)]
+    blocks: list[PageBlock] = [replace(specified("checks", rows), folded=not worst)]
     if worst:
         blocks.append(specified("parity-worst", worst, number=WORST))
     elif any("share" in row for row in rows):
         blocks.append(
-            Text(
+            Paragraph(
                 "No line differs: both forms of every tokenizer gave the same ids on all lines "
                 "compared."
             )
@@ -142,10 +142,10 @@ def _shares(
     return {f"{prefix}{key}": value for key, value in found.items()}
 
 
-def _one(results: Results, tokenizer: Tokenizer, rows: pandas.DataFrame) -> list[Block]:
-    blocks: list[Block] = []
+def _one(results: Results, tokenizer: Tokenizer, rows: pandas.DataFrame) -> list[PageBlock]:
+    blocks: list[PageBlock] = []
     if tokenizer.description:
-        blocks.append(Code.of_file(tokenizer.description, "description.json"))
+        blocks.append(CodeBlock.of_file(tokenizer.description, "description.json"))
     if counts := tokenizer.statuses:
         listed = ", ".join(
             f"{count:,} {STATUS.get(status, status)}" for status, count in counts.items()
@@ -157,7 +157,7 @@ def _one(results: Results, tokenizer: Tokenizer, rows: pandas.DataFrame) -> list
             if dead
             else ""
         )
-        blocks.append(Text(f"All pieces by status: {listed}.{share}"))
+        blocks.append(Paragraph(f"All pieces by status: {listed}.{share}"))
     own = rows[rows.tokenizer == tokenizer.name] if len(rows) else rows
     if len(own):
         # a join with absent rows makes floats of them
@@ -193,7 +193,7 @@ def _unknown(results: Results, tokenizer: Tokenizer) -> Table:
 
 def segmentation(results: Results) -> Section:
     """One part for each pair that was compared."""
-    blocks: list[Block] = []
+    blocks: list[PageBlock] = []
     if not results.diffs:
         blocks.append(
             Note(
@@ -205,17 +205,17 @@ def segmentation(results: Results) -> Section:
             )
         )
     for place, diff in enumerate(results.diffs):
-        part: list[Block] = [_sentence(diff), *_diff_tables(results, diff)]
+        part: list[PageBlock] = [_sentence(diff), *_diff_tables(results, diff)]
         blocks += part if place == 0 else [Fold(f"{diff.b} against {diff.a}", part)]
     return Section("segmentation", "Differences in segmentation", "Segmentation", blocks)
 
 
-def _sentence(diff: Diff) -> Text:
+def _sentence(diff: Diff) -> Paragraph:
     moves = [row.get("change_percent") or 0.0 for row in diff.languages]
     fewer, more = sum(move < -STEADY for move in moves), sum(move > STEADY for move in moves)
     pieces = {key: count or 0 for key, count in (diff.summary.get("pieces") or {}).items()}
     both = pieces.get("same", 0) + pieces.get("moved", 0)
-    return Text(
+    return Paragraph(
         f"{diff.b} needs fewer tokens than {diff.a} in {fewer} of "
         f"{counted(len(moves), 'language')} and more in "
         f"{more}. {both:,} pieces are in both, {pieces.get('only_a', 0):,} only in {diff.a}, "

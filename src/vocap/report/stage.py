@@ -1,0 +1,68 @@
+"""The page about the results of a run, as a function."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from vocap.errors import UsageError
+from vocap.report.data.loading import load_results
+from vocap.report.page.rendering import write_report
+from vocap.report.sections import build_sections
+
+STAGES = (
+    "corpora",
+    "vocabularies",
+    "allocation",
+    "tokenizers",
+    "pretraining",
+    "finetuning",
+    "correlation",
+)
+
+
+def report_results(
+    results: Path,
+    output: Path,
+    *,
+    languages_table: Path | None = None,
+    title: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+    parallel_text: str = "",
+) -> int:
+    """Write `index.html`, `figures/` and `tables/` about the results of a run.
+
+    Parameters
+    ----------
+    results : Path
+        The folder that the stages wrote to; no stage has to be there but one.
+    output : Path
+        The folder to write, each part whole or not at all.
+    languages_table : Path, optional
+        The table of languages; without it the one that ships with vocap.
+    title : str, optional
+        The heading; without it that of `settings`, or one made of languages and T.
+    settings : mapping, optional
+        The merged configuration, to be shown; results that it does not name are left
+        out.
+    parallel_text : str
+        The name of the parallel text that was evaluated on.
+
+    Returns
+    -------
+    int
+        Bytes of the page.
+
+    Raises
+    ------
+    UsageError
+        For a folder without results, or an output that holds something else.
+    VocapError
+        For a malformed file of the results, a page over the limit, two parts of one
+        name.
+    """
+    if not any((results / stage).is_dir() for stage in STAGES):
+        raise UsageError(
+            f"{results}: no results of a stage; --results names the folder that the stages wrote to"
+        )
+    loaded = load_results(results, languages_table, title, dict(settings or {}), parallel_text)
+    return write_report(output, loaded.title, build_sections(loaded))
