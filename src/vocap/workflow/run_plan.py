@@ -24,7 +24,7 @@ from vocap.correlation.study import Study, plan_study
 from vocap.errors import UsageError, VocapError
 from vocap.finetuning.published import ARCHIVES, collection_of
 from vocap.finetuning.settings import Grid, Supply, make_grid
-from vocap.pretraining.settings import Model
+from vocap.pretraining.settings import ModelSettings
 from vocap.text_files.named_texts import find_aligned, read_aligned
 from vocap.tokenizers.settings import BytePair, File, Kind
 from vocap.workflow.names import tokenizer_folder
@@ -166,7 +166,7 @@ class RunPlan:
     # Models
 
     @cached_property
-    def models(self) -> dict[str, Model]:
+    def models(self) -> dict[str, ModelSettings]:
         """Those of pre-training whose tokenizer there is."""
         models = self.settings.pretraining.models
         return {name: one for name, one in models.items() if one.tokenizer in self.tokenizers}
