@@ -14,7 +14,7 @@ import numpy as np
 
 from vocap.unigram import descent
 from vocap.unigram.alp import average_log_probability
-from vocap.unigram.em import THRESHOLD, expected_counts, maximise
+from vocap.unigram.em import THRESHOLD, expected_counts, run_m_step
 from vocap.unigram.given_pieces import BORDER, Trie, build_trie, fill_lattice
 from vocap.unigram.ladder import META_COUNT, finalise, model_bytes, token_counts
 from vocap.unigram.lattice import Lattice
@@ -40,8 +40,8 @@ class Language:
     text; `lines` int64 [texts].
     """
 
-    corpus: descent.Corpus
-    state: descent.State
+    corpus: descent.DescentText
+    state: descent.PieceState
     numbers: np.ndarray
     counts: np.ndarray
     lines: np.ndarray
@@ -65,7 +65,9 @@ def only(language: Language, kept: np.ndarray) -> Language:
     if len(chosen) == len(language.state.ids):
         return language
     state = language.state
-    state = descent.reduce(language.corpus, state, chosen, state.scores[chosen], state.lattice)
+    state = descent.prune_pieces(
+        language.corpus, state, chosen, state.scores[chosen], state.lattice
+    )
     return replace(language, state=state)
 
 
@@ -78,10 +80,10 @@ def estimate(language: Language, rounds: int, dropping: bool = True) -> Language
     corpus, state = language.corpus, language.state
     for _ in range(rounds):
         if dropping:
-            state = descent.expectation_maximisation(corpus, state, expect)
+            state = descent.run_em(corpus, state, expect)
         else:
-            expected = np.maximum(descent.expected(corpus, state, expect), THRESHOLD)
-            state = replace(state, scores=maximise(expected)[1])
+            expected = np.maximum(descent.run_e_step(corpus, state, expect), THRESHOLD)
+            state = replace(state, scores=run_m_step(expected)[1])
     return replace(language, state=state)
 
 
@@ -89,7 +91,7 @@ def losses(language: Language) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The pieces in use, int32 common numbers; the loss of likelihood without each,
     float64, nats a line; scores.
     """
-    verdict, loss, total = descent.losses(language.corpus, language.state)
+    verdict, loss, total = descent.piece_losses(language.corpus, language.state)
     used = verdict != DROP
     nats = np.where(
         verdict == CANDIDATE, np.maximum(loss, 0) * (float(total) / int(language.lines[0])), 0.0
@@ -150,7 +152,7 @@ def _offered(
     frequency: np.ndarray,
     offer: Offer,
     token_price: float = 0.0,
-) -> tuple[descent.Corpus, descent.State, np.ndarray]:
+) -> tuple[descent.DescentText, descent.PieceState, np.ndarray]:
     """The corpus and the first state of the types
     `text[start[t]:start[t] + length[t]]`, and the pieces' numbers.
 
@@ -172,7 +174,7 @@ def _offered(
     edges = local[found]
     place = np.zeros(len(pieces) + 1, np.int32)
     place[edges] = len(text) - 1 - np.repeat(np.arange(len(text), dtype=np.int32), np.diff(first))
-    corpus = descent.Corpus(
+    corpus = descent.DescentText(
         text,
         frequency,
         place[:-1].copy(),
@@ -182,7 +184,7 @@ def _offered(
         token_price=token_price,
     )
     ids = np.arange(len(pieces), dtype=np.int32)
-    state = descent.State(
+    state = descent.PieceState(
         ids, offer.scores[pieces], ids, Lattice(first, edges, edge_length, start, length)
     )
     return corpus, state, pieces.astype(np.int32)

@@ -28,7 +28,7 @@ TRAIN, PARALLEL = 0, 1  # the texts of a language's words
 
 
 @dataclass(frozen=True)
-class Language:
+class WeightedLanguage:
     """A language's words in its training lines and in its development lines of parallel text.
 
     `weight`: the number of times that a training line counts. `reference`: bytes of
@@ -47,7 +47,7 @@ def read_languages(
     weights: Sequence[int],
     how: counting.Pretokenization,
     parallel: Mapping[str, Sequence[str]],
-) -> list[Language]:
+) -> list[WeightedLanguage]:
     """The languages of `paths` (training text) with the weight of their lines.
 
     `parallel`: aligned lines of each language that has some, empty where it has no
@@ -57,13 +57,13 @@ def read_languages(
     for (code, path), weight in zip(paths.items(), weights, strict=True):
         shared, size = reference_lines(parallel, code)
         words = counting.count_words([partial(read_blocks, path), partial(iter, [shared])], how)
-        languages.append(Language(code, words, weight, size))
+        languages.append(WeightedLanguage(code, words, weight, size))
         log.info("%s: %d distinct words, %d parallel lines", code, len(words), len(shared))
     return languages
 
 
 def common_alphabet(
-    languages: Sequence[Language], unit: str, coverage: float | None, required: str = ""
+    languages: Sequence[WeightedLanguage], unit: str, coverage: float | None, required: str = ""
 ) -> counting.Alphabet:
     """The alphabet that holds, of unit characters, those which make up `coverage` of
     each language's text.
@@ -72,14 +72,14 @@ def common_alphabet(
         return counting.byte_alphabet()
     totals, chosen = {}, {*required, counting.SPACE}
     for language in languages:
-        counts = counting.character_counts(language.words, language.words.counts[:, TRAIN].copy())
+        counts = counting.weigh_characters(language.words, language.words.counts[:, TRAIN].copy())
         chosen.update(required_characters(counts, coverage))
         totals.update(counts)
     return counting.character_alphabet(totals, None, chosen)
 
 
 def train_weighted(
-    languages: Sequence[Language],
+    languages: Sequence[WeightedLanguage],
     alphabet: counting.Alphabet,
     wanted: int,
     reserved: Sequence[str],
@@ -102,7 +102,7 @@ def train_weighted(
 
 
 def parallel_tokens(
-    languages: Sequence[Language], alphabet: counting.Alphabet, merges: np.ndarray
+    languages: Sequence[WeightedLanguage], alphabet: counting.Alphabet, merges: np.ndarray
 ) -> list[int]:
     """Tokens of each language's development lines, by `merges` (int32 [M, 3])."""
     words = [language.words for language in languages]
@@ -110,7 +110,10 @@ def parallel_tokens(
 
 
 def fair_weights(
-    languages: Sequence[Language], weights: Sequence[int], tokens: Sequence[int], fairness: float
+    languages: Sequence[WeightedLanguage],
+    weights: Sequence[int],
+    tokens: Sequence[int],
+    fairness: float,
 ) -> list[int]:
     """The weights times (x / mean of x)^fairness, x = tokens a byte of the reference;
     the others keep theirs.
@@ -128,7 +131,7 @@ def fair_weights(
 
 
 def train_fair(
-    languages: Sequence[Language],
+    languages: Sequence[WeightedLanguage],
     alphabet: counting.Alphabet,
     wanted: int,
     reserved: Sequence[str],
@@ -161,7 +164,7 @@ def train_fair(
 
 
 def train_parity(
-    languages: Sequence[Language],
+    languages: Sequence[WeightedLanguage],
     alphabet: counting.Alphabet,
     wanted: int,
     reserved: Sequence[str],

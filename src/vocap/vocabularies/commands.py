@@ -239,7 +239,7 @@ def ladder(train, output, sizes, heldout, threads, coverage, arithmetic, setting
     # Models, but for those that are there
     models = output / "models"
     models.mkdir(parents=True, exist_ok=True)
-    read = map(file_sha256, [*files.values(), *filter(None, [settings.rule_file])])
+    read = map(file_sha256, [*files.values(), *filter(None, [settings.rules_path])])
     made_of = [REVISION, *read, coverage, arithmetic, *options.text_words(settings)]
     rows = _kept_points(models, made_of)
     if missing := [size for size in numbers if size not in rows]:
