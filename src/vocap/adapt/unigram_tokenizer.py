@@ -39,7 +39,7 @@ from vocap.tokenizer_files.model_file import (
     find_model,
     read_model,
 )
-from vocap.unigram.text_settings import COVERAGE, META_PIECES, NFC, TextSettings, settings_of
+from vocap.unigram.text_settings import COVERAGE, META_PIECES, NFC, TextSettings, trained_settings
 
 WIDEST = 16  # sizes from the number of new pieces up to so many times as many
 FINE = 12  # sizes to a power of two, by 6 %: of the new pieces, at most so many are clipped
@@ -352,7 +352,7 @@ def _read_words(source: UnigramTokenizer, path: Path, coverage: float):
         spec = source.proto.normalizer_spec
         return own.normalizer_spec.precompiled_charsmap == spec.precompiled_charsmap
 
-    trained_with = settings_of(source.proto)
+    trained_with = trained_settings(source.proto)
     composing = replace(trained_with, normalization=NFC)  # a table, which the file does not name
     if alike(composing):
         trained_with = composing
