@@ -156,7 +156,7 @@ def run_params(stage, **own):
 # rules, if any.
 TEXT = SETTINGS.text.settings
 TEXT_OPTIONS = verbatim(shlex.join(text_words(TEXT)))
-TEXT_RULES = [TEXT.rule_file] if TEXT.rule_file else []
+TEXT_RULES = [TEXT.rules_path] if TEXT.rules_path else []
 
 # Special tokens and reserved ids, as words of the commands that lay tokenizers out.
 LAYOUT = [f"--layout={SETTINGS.layout.ids().text()}"] if SETTINGS.layout.ids().text() else []

@@ -132,7 +132,7 @@ def key_of(a, b, group):
 
 
 @kernel("uint64(uint64, uint64[::1], int32[::1])", inner=True)
-def slot_of(key, keys, slots):
+def pair_slot(key, keys, slots):
     """The slot of a key, or the empty one that it would take."""
     code = (key ^ (key >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
     code = (code ^ (code >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -145,7 +145,7 @@ def slot_of(key, keys, slots):
 @kernel("int64(uint64, uint64[::1], int32[::1])", inner=True)
 def find_pair(key, keys, slots):
     """The number of a pair, NONE where there is none."""
-    return np.int64(slots[slot_of(key, keys, slots)]) - 1
+    return np.int64(slots[pair_slot(key, keys, slots)]) - 1
 
 
 @kernel(int64(int64, int64, int64, _PAIRS, int64[::1]), inner=True)
@@ -155,7 +155,7 @@ def add_pair(a, b, group, pairs, number):
     """
     keys, count, head, sibling, raised, slots, _, _, first = pairs
     key = key_of(a, b, group)
-    slot = slot_of(key, keys, slots)
+    slot = pair_slot(key, keys, slots)
     if slots[slot]:
         return np.int64(slots[slot]) - 1
     pair = number[PAIRS]
@@ -188,7 +188,7 @@ def fill_pair_slots(state):
     """Enter all pairs into empty `slots`."""
     keys, slots = state.pairs.keys, state.pairs.slots
     for pair in range(state.number[PAIRS]):
-        slots[slot_of(keys[pair], keys, slots)] = pair + 1
+        slots[pair_slot(keys[pair], keys, slots)] = pair + 1
 
 
 @kernel(types.void(STATE, int64[::1], int64))
@@ -417,7 +417,7 @@ def take_places(pair, pairs, number):
     return places
 
 
-class Change(NamedTuple):
+class Replacement(NamedTuple):
     """The pair of symbols a and b that stands at place `at` becomes `new_a`, `new_b`."""
 
     a: np.int64
@@ -427,10 +427,10 @@ class Change(NamedTuple):
     at: np.int64
 
 
-_CHANGE = types.NamedUniTuple(int64, 5, Change)
+_REPLACEMENT = types.NamedUniTuple(int64, 5, Replacement)
 
 
-@kernel(int64(_CHANGE, int64, int64, int32[::1], int64, _PAIRS, int64[::1]), inner=True)
+@kernel(int64(_REPLACEMENT, int64, int64, int32[::1], int64, _PAIRS, int64[::1]), inner=True)
 def replace_pair(change, group, weight, touched, touches, pairs, number):
     """One neighbour of a merged pair: the pair that it stood in becomes another.
 
@@ -496,11 +496,11 @@ def merge_in_group(state, pair, row):
         # The pairs with the symbol before, and with the one behind
         if left >= 0 and symbol[left] >= single:
             one = np.int64(symbol[left])
-            change = Change(one, a, one, new, left)
+            change = Replacement(one, a, one, new, left)
             touches = replace_pair(change, group, weight, touched, touches, pairs, number)
         if behind >= 0 and symbol[behind] >= single:
             one = np.int64(symbol[behind])
-            change = Change(b, one, new, one, np.int64(at))
+            change = Replacement(b, one, new, one, np.int64(at))
             touches = replace_pair(change, group, weight, touched, touches, pairs, number)
         others += counts[word[at], 1]
     state.heaps.length[group] -= others

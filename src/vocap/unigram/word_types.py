@@ -262,7 +262,7 @@ def count_characters(store, bounds, times):
 
 
 @kernel("int32[::1](int32[::1], int64[::1], int32[::1], int32[::1], int64)")
-def lay_out(store, bounds, words, separator, gap):
+def join_words(store, bounds, words, separator, gap):
     """The words one after the other, each followed by its separator and, up to `gap`
     characters, by 0.
     """
@@ -283,7 +283,9 @@ def lay_out(store, bounds, words, separator, gap):
 
 def sort_words(table: WordTable, words: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """`words` int32 [T] by (`counts` int64 [T] descending, text ascending)."""
-    separated = lay_out(table.store, table.bounds, words, np.full(len(words), _LINE, np.int32), 1)
+    separated = join_words(
+        table.store, table.bounds, words, np.full(len(words), _LINE, np.int32), 1
+    )
     texts = separated.tobytes().decode("utf-32-le").split(LINE_END)
     by_text = np.array(sorted(range(len(words)), key=texts.__getitem__), np.int64)
     return words[by_text[np.argsort(-counts[by_text], kind="stable")]]
@@ -483,7 +485,7 @@ def _types(
         )
     start = np.zeros(len(words), np.int32)
     np.cumsum(length[:-1] + gap, out=start[1:])
-    text = lay_out(table.store, table.bounds, words, separator, gap)
+    text = join_words(table.store, table.bounds, words, separator, gap)
     return WordTypes(text, start, length, **facts)
 
 
