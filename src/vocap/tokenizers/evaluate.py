@@ -9,7 +9,7 @@ from functools import cached_property
 from operator import itemgetter
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Union
 
 from vocap.errors import UsageError, log
 from vocap.files import io
@@ -23,10 +23,11 @@ from vocap.tokenizer_files.encoders import Encoder, Splitter, load_encoders
 from vocap.tokenizer_files.loading import AnyTokenizer, open_encoder
 from vocap.tokenizers import bigram, evaluation
 from vocap.tokenizers.gates import check_gates
-from vocap.tokenizers.trained import TrainedTokenizer, TrainedUnigram
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from vocap.tokenizers.trained import TrainedTokenizer
 
 # trained on train.txt, or on the text itself
 BITS, FOLDED = "bigram_bits_per_byte", "ten_fold_bits_per_byte"
@@ -51,7 +52,7 @@ SUMMARY = (
     "round_trip",
     "unknown_bytes",
 )
-Tokenizer = AnyTokenizer | TrainedTokenizer
+Tokenizer = Union[AnyTokenizer, "TrainedTokenizer"]
 Row = dict[str, Any]
 Table = tuple[Sequence[str], list[Sequence[Any]]]  # columns and rows
 
@@ -258,12 +259,20 @@ def _encoders(
         named = {"tokenizer": tokenizer}
     paths = {name: one for name, one in named.items() if isinstance(one, str | Path)}
     found = load_encoders(paths, split)
-    for name, one in named.items():
-        if isinstance(one, TrainedTokenizer):
-            one = one.model if isinstance(one, TrainedUnigram) else one.tokenizer
-        if name not in paths:
-            found[name] = open_encoder(one)
+    for name in named.keys() - paths.keys():
+        found[name] = _open(named[name])
     return {name: found[name] for name in named}
+
+
+def _open(tokenizer: Tokenizer) -> Encoder:
+    # with the settings of tokenizers, which files do not need
+    from vocap.tokenizers.trained import TrainedTokenizer, TrainedUnigram
+
+    if isinstance(tokenizer, TrainedUnigram):
+        return open_encoder(tokenizer.model)
+    if isinstance(tokenizer, TrainedTokenizer):
+        return open_encoder(tokenizer.tokenizer)
+    return open_encoder(tokenizer)
 
 
 def _named(texts: Mapping[str, Text], language: str) -> str:
