@@ -57,9 +57,9 @@ def main() -> None:
 def theirs(options) -> dict:
     from tokenizers import Tokenizer, models, trainers
 
-    from vocap.bpe.cutting import Cut
     from vocap.bpe.words import byte_characters
     from vocap.text_files.records import read_lines
+    from vocap.tokenizer_files.cuts import Cut
 
     begin = time.perf_counter()
     tokenizer = Tokenizer(models.BPE())

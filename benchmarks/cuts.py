@@ -18,7 +18,7 @@ import unicodedata
 from pathlib import Path
 from statistics import fmean
 
-from vocap.bpe import SPLITS
+from vocap.tokenizer_files import SPLITS
 from vocap.tokenizer_files.encoders import load_encoder
 
 GROUPS = ("Latin", "vowel signs", "no spaces", "others")

@@ -25,12 +25,12 @@ from vocap.allocation.language_state import BORDER
 from vocap.bpe.training import piece_candidates
 from vocap.files.io import replacing
 from vocap.tables.sampling_probabilities import read_weights
-from vocap.text_files.records import read_blocks
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT
 from vocap.tokenizer_files.layout import Contents, build_model, serialize
-from vocap.tokenizers.joint import whole_text
+from vocap.tokenizers.weighted_text import whole_text
 from vocap.unigram.given_pieces import build_trie, fill_lattice
 from vocap.unigram.ladder import template
+from vocap.unigram.lattice import Lattice
 from vocap.unigram.segmentation import encoder_counts
 from vocap.unigram.text_settings import COVERAGE
 from vocap.unigram.training_text import count_shared_characters, trained_on
@@ -50,7 +50,7 @@ def word_types(corpora: Path, n: dict[str, float], alpha: float) -> WordTypes:
 
     def sentences():
         for part in text.parts:
-            yield from trained_on(read_blocks(part.path), weight=part.weight)
+            yield from trained_on(part.blocks(), weight=part.weight)
 
     return count_word_types({"train": sentences}, None, "".join(required))
 
@@ -69,19 +69,16 @@ def hard_em(
     bordered = words.text.copy()
     bordered[words.start + words.length] = bordered[words.start - 1] = BORDER
     unknown = len(pieces) + 1
-    edges = fill_lattice(bordered, np.int32(unknown), *build_trie(pieces).arrays)
+    edges = fill_lattice(bordered, np.int32(unknown), build_trie(pieces))
     trained = slice(words.trained)
-    types = (
-        words.start[trained].copy(),
-        words.length[trained].copy(),
-        words.frequencies[None].copy(),
-    )
+    lattice = Lattice(*edges, words.start[trained].copy(), words.length[trained].copy())
+    frequency = words.frequencies[None].copy()
     single = np.fromiter(map(len, pieces), np.int64, len(pieces)) == 1
     for _ in range(ROUNDS):
         lowest = scores[np.isfinite(scores)].min() - 10 - PRICE
         own = np.concatenate([[lowest], scores - PRICE, [lowest]]).astype(np.float32)
         counts = np.zeros((1, unknown + 1), np.int64)
-        encoder_counts(*edges, *types, own, unknown, counts)
+        encoder_counts(lattice, frequency, own, unknown, counts)
         counts = counts[0, 1:unknown]
         with np.errstate(divide="ignore"):
             scores = np.log(np.where(single, np.maximum(counts, 0.5), counts) / counts.sum())

@@ -18,7 +18,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from vocap.allocation.algorithm_1 import Choice, Union
+from vocap.allocation.algorithm_1 import SizeChoice, Union
 from vocap.allocation.rules import RULES, Rule
 from vocap.tokenizers.settings import KINDS, Kind
 
@@ -26,7 +26,7 @@ from vocap.tokenizers.settings import KINDS, Kind
 def second_size(problem, settings):
     ranks = (1,) * len(problem.curves)
     size = Union(problem, ranks).size
-    return Choice(ranks, size, ranks, size, None)
+    return SizeChoice(ranks, size, ranks, size, None)
 
 
 RULES["uniform"] = Rule(

@@ -1,15 +1,21 @@
-"""The functions for notebooks: the page in docs, run block by block, and mistakes."""
+"""The functions of `vocap`: the page in docs, run block by block, types, mistakes and
+threads.
+"""
 
 import ast
 import inspect
 import pydoc
 import re
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pandas as pd
 import pytest
 
 import vocap
+from tests.made_text import write_lines
 from tests.test_documents import ROOT
+from tests.vocabularies.factories import make_text
 from vocap.errors import UsageError, VocapError
 
 PAGE = (ROOT / "docs" / "notebook.md").read_text("utf-8")
@@ -31,36 +37,48 @@ def run_block(code: str, names: dict) -> object:
     return eval(compile(ast.Expression(last.value), "page", "eval"), names) if last else None
 
 
-def test_the_page_shows_what_it_gives(tmp_path, monkeypatch):
+def test_the_page_shows_what_it_gives_and_writes_nothing(tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     names: dict = {}
     blocks = BLOCK.findall(PAGE)
-    assert sum(bool(output) for _, output in blocks) == 7
+    assert sum(bool(output) for _, output in blocks) == 10
     for code, output in blocks:
         value = run_block(code, names)
         if output:
             assert shown(value) == output, code
-    pieces = (tmp_path / "notebook" / "allocation" / "vocabulary.tsv").read_text("utf-8").count(
-        "\n"
-    ) - 1
-    assert pieces == names["tokenizer"].get_vocab_size() - 5
+    assert list(tmp_path.iterdir()) == [] and capfd.readouterr().out == ""
 
 
-def test_the_page_and_help_name_every_function():
+@pytest.mark.parametrize("name", vocap.__all__)
+def test_a_function_is_typed_and_on_the_page(name):
+    function = getattr(vocap, name)
+    assert f"`{name}`" in PAGE and function.__doc__
+    assert name in dir(vocap)
+    signature = inspect.signature(function)
+    kinds = {parameter.kind for parameter in signature.parameters.values()}
+    annotations = [parameter.annotation for parameter in signature.parameters.values()]
+    if name != "text_settings":  # its keys are those of `TextSettings`
+        assert not kinds & {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}
+    untyped = (inspect.Parameter.empty, Any, "Any", dict, list)
+    assert not [one for one in annotations if one in untyped]
+    assert isinstance(function, type) or signature.return_annotation not in untyped
+
+
+def test_types_are_those_of_the_modules():
+    stub = (ROOT / "src" / "vocap" / "__init__.pyi").read_text("utf-8")
+    found = re.findall(r"^from (\S+) import (\S+) as (\S+)$", stub, re.MULTILINE)
+    assert {name: module for module, name, _ in found} == vocap.FUNCTIONS
+    assert all(name == again for _, name, again in found)
     said = pydoc.render_doc(vocap, renderer=pydoc.plaintext)
-    for name in vocap.__all__:
-        assert f"`{name}`" in PAGE and getattr(vocap, name).__doc__
-        assert name in dir(vocap) and re.search(rf"(?m)^    {name}\(", said)
-        assert "**" not in str(inspect.signature(getattr(vocap, name)))
-    assert {"beta", "without"} <= set(inspect.signature(vocap.allocate).parameters)
+    assert all(re.search(rf"(?m)^    (class )?{name}\(", said) for name in vocap.__all__)
 
 
-def test_mistakes_are_those_of_the_commands(tmp_path):
+def test_mistakes_name_the_file_or_the_parameter(tmp_path):
     with pytest.raises(VocapError, match=r"no such file; check the path"):
         vocap.train_ladder(tmp_path / "nothing.txt", tmp_path / "out")
-    with pytest.raises(UsageError, match=r"--sizes ten"):
+    with pytest.raises(UsageError, match=r"sizes ten"):
         vocap.train_ladder(__file__, tmp_path / "out", sizes="ten")
-    with pytest.raises(UsageError, match=r"vocap.train_ladder: .*no_such"):
+    with pytest.raises(TypeError, match=r"train_ladder.*no_such"):
         vocap.train_ladder(__file__, tmp_path / "out", no_such=1)
     for call in (vocap.read_curves, vocap.load_tokenizer):
         with pytest.raises(VocapError, match=re.escape(str(tmp_path))):
@@ -68,6 +86,24 @@ def test_mistakes_are_those_of_the_commands(tmp_path):
     assert not (tmp_path / "out").exists()
     with pytest.raises(AttributeError):
         vocap.no_such_function  # noqa: B018
+
+
+def test_two_threads_give_what_one_gives(tmp_path):
+    texts = [make_text("latin", 120), make_text("kana", 90)]
+    for number, lines in enumerate(texts):
+        write_lines(tmp_path / f"{number}.txt", lines)
+
+    def work(number: int) -> tuple[dict, float, list]:
+        path = tmp_path / f"{number}.txt"
+        ladder = vocap.train_ladder(path, sizes=[150], heldout=path)
+        other = vocap.train_ladder(texts[1 - number], sizes="140:160:10", threads=2)
+        chosen = vocap.allocate({"a": ladder, "b": other}, {"a": 2, "b": 1}, 280)
+        tokenizer = vocap.fit(chosen.allocated, {"a": ladder, "b": other}, {"a": 2, "b": 1})
+        number = vocap.alp(tokenizer.tokenizer, path)
+        return ladder.models, number, chosen.vocabulary["piece"].tolist()
+
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(work, range(2))) == list(map(work, range(2)))
 
 
 def test_missing_cells_are_missing_numbers_and_codes_stay_text(tmp_path):

@@ -171,6 +171,114 @@ def test_no_files_import_each_other_in_a_circle():
     graphlib.TopologicalSorter(graph).prepare()
 
 
+def package_of_file(name: str) -> str:
+    """The package of a module below vocap; a module that lies in none is its own.
+
+    >>> package_of_file("vocap.tables.curve"), package_of_file("vocap.errors")
+    ('tables', 'errors')
+    """
+    return name.removeprefix("vocap.").partition(".")[0]
+
+
+def test_no_packages_import_each_other_in_a_circle():
+    """Imports inside functions included; a module at the top is a package of its own."""
+    graph: dict[str, set[str]] = {}
+    for name, path in files_by_module().items():
+        found = {module for module in named_modules(path) if module.startswith("vocap.")}
+        package = package_of_file(name)
+        graph.setdefault(package, set()).update(set(map(package_of_file, found)) - {package})
+    graphlib.TopologicalSorter(graph).prepare()
+
+
+# Names that several packages give to a function or class, still to be changed: none is
+# added.
+SHARED_NAMES: set[str] = {
+    "Allocation",
+    "Batch",
+    "Choice",
+    "Code",
+    "Corpus",
+    "Forecast",
+    "Inputs",
+    "Job",
+    "Language",
+    "Measured",
+    "Model",
+    "Progress",
+    "Recipe",
+    "Row",
+    "Sentence",
+    "Source",
+    "State",
+    "Text",
+    "Unigram",
+    "add_words",
+    "as_text",
+    "assemble",
+    "best_split",
+    "build",
+    "build_model",
+    "by_language",
+    "candidates",
+    "character_counts",
+    "choose",
+    "code_lengths",
+    "compare",
+    "compare_texts",
+    "count_lines",
+    "count_tokens",
+    "count_words",
+    "describe",
+    "description",
+    "encode",
+    "escape",
+    "export",
+    "fill_slots",
+    "find",
+    "grouped",
+    "joined",
+    "lay_out",
+    "load",
+    "load_tokenizer",
+    "losses",
+    "measure",
+    "merge",
+    "number",
+    "parts",
+    "read_allocation",
+    "read_languages",
+    "read_lines",
+    "read_model",
+    "read_recipe",
+    "read_sentences",
+    "read_table",
+    "select",
+    "settings_of",
+    "size",
+    "slot_of",
+    "summarize",
+    "template",
+    "train",
+    "unescape",
+    "weigh",
+    "windows",
+    "write_export",
+    "write_tokenizer",
+}
+
+
+def test_a_public_name_is_of_one_package():
+    """A search for a function or class leads to one package."""
+    packages: dict[str, set[str]] = {}
+    for name, path in files_by_module().items():
+        for node in ast.parse(path.read_text("utf-8")).body:
+            if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+                packages.setdefault(node.name, set()).add(package_of_file(name))
+    shared = {name for name, found in packages.items() if len(found) > 1}
+    assert shared - SHARED_NAMES == set(), "name it after what it does in its package"
+    assert SHARED_NAMES - shared == set(), "take these out of SHARED_NAMES"
+
+
 def named_modules(path: Path) -> Iterator[str]:
     """Modules that a file imports, or from which it imports names; each name may be a
     module too.

@@ -38,7 +38,7 @@ from vocap.tokenizer_files.export import build_tokenizer
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT
 from vocap.tokenizer_files.layout import Contents, build_model, read_contents
 from vocap.tokenizer_files.normalizer import read_charsmap
-from vocap.tokenizers.evaluate import TokenizerForms
+from vocap.tokenizers.parity import TokenizerForms
 
 NORMALIZERS = ("nmt_nfkc", "nmt_nfkc", "nmt_nfkc", "identity", "nfkc", "nfkc_cf", "nmt_nfkc_cf")
 SPACES = [

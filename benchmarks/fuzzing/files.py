@@ -79,7 +79,7 @@ MODULES = (
     *("vocap.adapt.unigram_tokenizer", "vocap.adapt.bpe_tokenizer"),
     "vocap.text_files.named_texts",
     *("vocap.vocabularies.commands", "vocap.unigram.alp", "vocap.unigram.alp"),
-    *("vocap.tokenizers.commands", "vocap.tokenizers.evaluate"),
+    *("vocap.tokenizers.commands", "vocap.tokenizers.evaluate", "vocap.tokenizers.parity"),
     *(
         "transformers",
         "transformers.models.xlm_roberta.modeling_xlm_roberta",

@@ -32,8 +32,9 @@ from pathlib import Path
 
 import sentencepiece
 
+from vocap.tables.curve import MAX_SIZE
 from vocap.tokenizer_files.encoders import SentencePieceEncoder
-from vocap.unigram import MAX_SIZE, sentencepiece_trainer
+from vocap.unigram import sentencepiece_trainer
 from vocap.unigram.alp import average_log_probability, count_tokens
 from vocap.unigram.ladder import Rung, train_sizes
 from vocap.unigram.text_settings import COVERAGE

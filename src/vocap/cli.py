@@ -26,7 +26,7 @@ GROUPS = {
         "bpe": "vocap.tokenizers.commands:bpe",
         "export": "vocap.tokenizers.commands:export",
         "card": "vocap.tokenizers.commands:card",
-        "evaluate": "vocap.tokenizers.evaluate:evaluate",
+        "evaluate": "vocap.tokenizers.commands:evaluate",
         "diff": "vocap.diff.commands:diff",
         "trim": "vocap.adapt.commands:trim",
         "extend": "vocap.adapt.commands:extend",
@@ -39,17 +39,17 @@ GROUPS = {
         "starter-extract": "vocap.starter.commands:starter_extract",
         "starter-merge": "vocap.starter.commands:starter_merge",
         "sample": "vocap.corpora.commands:sample",
-        "weigh": "vocap.corpora.commands:weigh",
+        "weigh": "vocap.corpora.commands:weigh_samples",
         "mix": "vocap.corpora.commands:mix",
     },
     "Rules of the workflow, vocabularies and allocation": {
-        "train": "vocap.vocabularies.commands:train",
+        "train": "vocap.vocabularies.commands:train_one_size",
         "curve": "vocap.vocabularies.commands:curve",
         "trunk": "vocap.allocation.commands:trunk",
     },
     "Rules of the workflow, tokenizers": {
         "mono": "vocap.tokenizers.commands:mono",
-        "parity": "vocap.tokenizers.evaluate:parity",
+        "parity": "vocap.tokenizers.commands:parity",
     },
     "Rules of the workflow, pre-training": {
         "tokenize": "vocap.pretraining.commands:tokenize",
@@ -63,7 +63,7 @@ GROUPS = {
         "finetune": "vocap.finetuning.commands:finetune",
         "score": "vocap.finetuning.commands:score",
         "average": "vocap.finetuning.commands:average",
-        "compare": "vocap.finetuning.commands:compare",
+        "compare": "vocap.finetuning.commands:compare_scores",
     },
     "Rules of the workflow, correlation study": {
         "correlate": "vocap.correlation.commands:correlate"

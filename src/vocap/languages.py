@@ -1,5 +1,6 @@
 """The table of languages: names, scripts, families, and facts of the paper."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import resources
@@ -8,6 +9,8 @@ from pathlib import Path
 from vocap.errors import UsageError
 from vocap.files.io import read_tsv
 
+# of a language: a folder's name, and a part of a comma-separated list
+CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 COLUMNS = ("language", "name", "script", "resource")
 RESOURCES = ("low", "mid", "high")  # the paper's groups, by size on CommonCrawl
 UNICODE_SCRIPTS = {  # of the letters, where ISO 15924 has one name for several scripts

@@ -5,7 +5,6 @@ also as words of a command.
 import csv
 import functools
 import math
-import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import MISSING, Field, fields
 from pathlib import Path
@@ -14,10 +13,8 @@ from typing import Any
 import click
 
 from vocap.errors import UsageError
+from vocap.languages import CODE
 from vocap.unigram.text_settings import PRESETS, TextSettings, text_settings
-
-# a folder's name, and a part of a comma-separated list
-CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
 
 class Real(click.FloatRange):
@@ -70,7 +67,7 @@ def split(command: Callable) -> Callable:
     """The option --split, which may be repeated, of commands that load tokenizers; the
     command gets `splits`.
     """
-    from vocap.bpe import SPLITS
+    from vocap.tokenizer_files import SPLITS
 
     return click.option(
         "--split",

@@ -16,7 +16,7 @@ from vocap.allocation.language_state import LanguageStore
 from vocap.allocation.pieces import (
     CORE,
     ROUNDS,
-    Source,
+    DescentSource,
     branch,
     make_trunk,
     settle,
@@ -87,7 +87,7 @@ def test_weights_by_definition(folder, parallel, tmp_path):
     assert done.returncode == 0, done.stderr
     weights, models = weights_in(folder / "out"), models_in(folder / "out")
     entry = Allocation(total=TOTALS[0], rule="pieces")
-    source = Source(
+    source = DescentSource(
         gather(folder / "v", read_weights(folder / "w.tsv")), folder / "corpora", 0.9995, tmp_path
     )
     for number in range(ROUNDS):

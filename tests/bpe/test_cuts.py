@@ -21,11 +21,11 @@ from transformers.models.qwen2.tokenization_qwen2 import PRETOKENIZE_REGEX
 from tests.bpe.texts import CODE, LETTERS, cutter, expected, made, pretokenization, real, words_of
 from tests.commands import run, vocap
 from tests.made_text import write_lines
-from vocap.bpe import SPLITS
-from vocap.bpe.cutting import PUBLISHED
 from vocap.config import load
 from vocap.errors import UsageError
 from vocap.languages import default_table, natural, read_languages
+from vocap.tokenizer_files import SPLITS
+from vocap.tokenizer_files.cuts import PUBLISHED
 from vocap.tokenizers.commands import bpe
 from vocap.tokenizers.settings import Bpe
 from vocap.workflow import training_name

@@ -16,9 +16,9 @@ from tests.made_text import draw_sentences, write_lines
 from vocap.bpe.cutting import Pretokenization
 from vocap.bpe.multilingual import (
     Language,
+    count_languages,
     fair_weights,
     parallel_tokens,
-    read_languages,
     train_fair,
     train_parity,
     train_weighted,
@@ -27,6 +27,7 @@ from vocap.bpe.tokenizer_json import Rows, build
 from vocap.bpe.training import token_names, train
 from vocap.bpe.words import Words, byte_alphabet, byte_characters, count_words
 from vocap.errors import UsageError, VocapError
+from vocap.text_files.text import text_blocks
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT
 from vocap.unigram.text_settings import text_settings
 
@@ -53,8 +54,8 @@ def languages(
     folder: Path, weights=(1, 1, 1, 1), scripts=SCRIPTS, **parallel: list[str]
 ) -> list[Language]:
     texts = {script: development(script) for script in scripts} | parallel
-    return read_languages(
-        {script: folder / f"{script}.txt" for script in scripts}, weights, HOW, texts
+    return count_languages(
+        {script: text_blocks(folder / f"{script}.txt") for script in scripts}, weights, HOW, texts
     )
 
 
@@ -99,11 +100,12 @@ def test_parity_of_real_text(tmp_path):
     codes = ["en", "de", "fi", "hi", "ja", "th"]
     texts = {code: real(code, 700) for code in codes}
     paths = {
-        code: write_lines(tmp_path / f"{code}.txt", lines[200:]) for code, lines in texts.items()
+        code: text_blocks(write_lines(tmp_path / f"{code}.txt", lines[200:]))
+        for code, lines in texts.items()
     }
     parallel = {code: lines[:200] for code, lines in texts.items()}
     ours = train_parity(
-        read_languages(paths, [1] * len(codes), HOW, parallel), ALPHABET, 256 + 800, ()
+        count_languages(paths, [1] * len(codes), HOW, parallel), ALPHABET, 256 + 800, ()
     )
     theirs = their_parity(
         [lines[200:] for lines in texts.values()], [lines[:200] for lines in texts.values()], 800

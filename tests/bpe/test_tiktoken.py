@@ -14,12 +14,13 @@ from tiktoken.load import load_tiktoken_bpe
 from tests.bpe.texts import CODE, LETTERS, blocks, made, pretokenization, real
 from tests.commands import run
 from tests.made_text import write_lines
-from vocap.bpe.tokenizer_json import Rows, write_tokenizer
+from vocap.bpe.tokenizer_json import Rows
 from vocap.bpe.training import train
 from vocap.bpe.words import byte_alphabet, count_words
 from vocap.errors import UsageError, VocapError
 from vocap.tokenizer_files.encoders import load_encoder
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT
+from vocap.tokenizers.byte_pairs import as_bpe_tokenizer
 from vocap.tokenizers.commands import bpe, export
 
 SCRIPTS = ("Latin", "Malayalam", "Thai", "Han")
@@ -30,7 +31,8 @@ def make(folder: Path, lines: list[str], size: int, split: str = "words", **own)
     how = pretokenization("bytes", split, **own)
     rows, alphabet = Rows(how, XLM_R_LAYOUT), byte_alphabet()
     merges = train(alphabet, count_words([blocks(lines)], how), 256 + size, rows.reserved)
-    write_tokenizer(folder, alphabet, merges, rows, {"kind": "bpe", "settings": {}}, 261 + size)
+    description = {"kind": "bpe", "settings": {}}
+    as_bpe_tokenizer(alphabet, merges, rows, description, 261 + size).write(folder)
     return folder
 
 

@@ -15,7 +15,8 @@ from vocap.text_files import Layout
 from vocap.tokenizer_files.export import export
 from vocap.tokenizer_files.id_layout import parse_layout
 from vocap.tokenizer_files.layout import serialize
-from vocap.tokenizers.joint import descend_joint, sampled_text
+from vocap.tokenizers.joint import descend_joint
+from vocap.tokenizers.weighted_text import sampled_text
 
 LETTERS = {
     "de": "abcdefghiklmnoprstuwz",

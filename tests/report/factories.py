@@ -17,8 +17,9 @@ from vocap.allocation.solution import Solution, solve, write_allocation
 from vocap.files.io import write_tsv
 from vocap.finetuning.tasks import TASKS
 from vocap.languages import read_languages
+from vocap.tables.bits_per_byte import bits_per_byte
 from vocap.tables.curve import COLUMNS, write_characters
-from vocap.tables.line_bits import bits_per_byte, write_lengths
+from vocap.tables.line_bits import write_lengths
 from vocap.tables.piece_index import NAME, build, save_index
 from vocap.tokenizers.evaluation import COLUMNS as EVALUATION
 from vocap.tokenizers.evaluation import PARALLEL_COLUMNS

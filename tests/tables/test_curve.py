@@ -15,7 +15,8 @@ from vocap.tables.curve import (
     write_characters,
     write_points,
 )
-from vocap.tables.sampling_probabilities import fair_factors, reference_language, reference_lines
+from vocap.tables.sampling_probabilities import fair_factors
+from vocap.text_files.named_texts import reference_language, reference_lines
 
 POINTS = [
     Point(1000, status="too small: 3435 required characters need at least 3438 pieces"),

@@ -7,7 +7,7 @@ import pytest
 from vocap.errors import UsageError
 from vocap.text_files.named_texts import find_texts, read_sentences
 from vocap.text_files.records import read_blocks
-from vocap.text_files.text import text_blocks, text_name, text_of
+from vocap.text_files.text import language_text, text_blocks, text_name
 
 # a byte order mark, ends of Windows, NUL, half a surrogate pair, an empty line
 SENTENCES = ["\ufeffone", "two\r", "", "tw\r\no", "t\u2028hree", *["more"] * 30, "\0", "\ud800"]
@@ -51,9 +51,9 @@ def test_an_entry_of_another_type_is_named(file):
 
 
 def test_the_text_of_a_language(tmp_path):
-    assert text_of(tmp_path, "de", "heldout") == tmp_path / "de" / "heldout.txt"
+    assert language_text(tmp_path, "de", "heldout") == tmp_path / "de" / "heldout.txt"
     with pytest.raises(UsageError, match="no text of 'fr'"):
-        text_of({"de": ["a"]}, "fr")
+        language_text({"de": ["a"]}, "fr")
 
 
 def test_named_texts_can_be_read_again(tmp_path):

@@ -16,8 +16,7 @@ from tests.commands import run
 from tests.made_text import write_lines
 from vocap.errors import UsageError, VocapError
 from vocap.tokenizer_files.encoders import Splitter, load_encoder
-from vocap.tokenizers.commands import export
-from vocap.tokenizers.evaluate import evaluate
+from vocap.tokenizers.commands import evaluate, export
 from vocap.vocabularies.commands import alp
 
 TEXT = [*filter(None, CODE), *made("Latin", 80), *made("Thai", 80)]

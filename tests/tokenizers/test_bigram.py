@@ -11,8 +11,9 @@ import pytest
 
 from tests.made_text import write_lines
 from vocap.errors import VocapError
-from vocap.tables.line_bits import bits_per_byte, paired_differences, read_lengths, write_lengths
-from vocap.tokenizers.bigram import code_lengths, train_bigram, training_sample
+from vocap.tables.bits_per_byte import bits_per_byte, with_unknown_bytes
+from vocap.tables.line_bits import paired_differences, read_lengths, write_lengths
+from vocap.tokenizers.bigram import train_bigram, training_sample
 
 BORDER = "#"
 
@@ -67,12 +68,12 @@ def test_code_lengths_are_those_of_the_definition(seed):
     for v in symbols:
         assert math.fsum(probability(v, w) for w in symbols) == pytest.approx(1, abs=1e-12)
     unknown = np.arange(len(test))
-    found = code_lengths(train_bigram(train, size), test, unknown)
+    found = with_unknown_bytes(train_bigram(train, size).line_bits(test), unknown)
     assert found == pytest.approx(np.array(direct_bits(train, test, size)) + 8 * unknown, rel=1e-12)
 
 
 def test_no_text_has_no_bits():
-    assert code_lengths(train_bigram([[]], 5), [], np.array([])).shape == (0,)
+    assert train_bigram([[]], 5).line_bits([]).shape == (0,)
     assert bits_per_byte(np.zeros((2, 0))) is bits_per_byte(np.array([[math.nan], [3]])) is None
 
 

@@ -13,7 +13,6 @@ import pytest
 from sentencepiece import SentencePieceProcessor
 from tokenizers import AddedToken, Tokenizer, normalizers
 
-import vocap
 from tests import commands
 from tests.made_text import write_lines
 from tests.tokenizers.factories import byte_tokenizer
@@ -21,7 +20,9 @@ from vocap.errors import UsageError, VocapError
 from vocap.files.io import read_tsv
 from vocap.tokenizer_files.encoders import Splitter, dead_ids, load_encoder, texts_of
 from vocap.tokenizer_files.export import export
-from vocap.tokenizers.evaluate import evaluate, name_tokenizers
+from vocap.tokenizers.commands import evaluate
+from vocap.tokenizers.evaluate import evaluate as evaluate_tokenizers
+from vocap.tokenizers.evaluate import name_tokenizers
 from vocap.tokenizers.evaluation import Differences, gini
 from vocap.tokenizers.gates import check_gates
 
@@ -253,9 +254,9 @@ def test_special_and_added_tokens_are_no_ids_of_text(tmp_path):
 
 
 def test_the_function_of_the_library(root):
-    rows = vocap.evaluate(
+    rows = evaluate_tokenizers(
         {"a": root / "spm.model", "b": root / "hub"}, text={"en": root / "short.txt"}, gates=True
-    )
+    ).summary
     assert rows["tokenizer"].tolist() == ["a", "b"] and rows["all bytes"].tolist()[1] == "pass"
     assert rows["ten_fold_bits_per_byte"].isna().all()
 

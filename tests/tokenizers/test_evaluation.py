@@ -18,8 +18,8 @@ from vocap.files.io import read_tsv
 from vocap.tables.line_bits import read_lengths
 from vocap.tokenizer_files.encoders import HuggingFaceEncoder, Splitter, load_encoder
 from vocap.tokenizer_files.export import export
-from vocap.tokenizers.evaluate import evaluate
-from vocap.tokenizers.evaluation import COLUMNS, Tally, measure, renyi_efficiency, tally
+from vocap.tokenizers.commands import evaluate
+from vocap.tokenizers.evaluation import COLUMNS, Tally, measure_counts, renyi_efficiency, tally
 
 from .scripts import WORDS, make_lines, model
 from .test_bigram import direct_bits
@@ -186,9 +186,9 @@ def splitter(corpora):
 
 def test_no_lines_and_no_tokens(splitter):
     size = splitter.encoder.size
-    empty = measure(Tally(np.zeros(size, np.int64)), splitter)
+    empty = measure_counts(Tally(np.zeros(size, np.int64)), splitter)
     assert empty.pop("lines") == 0 and set(empty.values()) == {None}
-    blank = measure(Tally(np.zeros(size, np.int64), lines=2, characters=2), splitter)
+    blank = measure_counts(Tally(np.zeros(size, np.int64), lines=2, characters=2), splitter)
     assert blank["tokens_per_sentence"] == 0 and blank["chars_per_token"] is None
 
 
@@ -201,7 +201,7 @@ def test_a_tokenizer_of_bytes():
     ids = [number for line in lines for number in tokenizer.encode(line).ids]
 
     splitter = Splitter(HuggingFaceEncoder(tokenizer, None))
-    row = measure(tally(splitter, [lines[:100], lines[100:]]), splitter)
+    row = measure_counts(tally(splitter, [lines[:100], lines[100:]]), splitter)
     assert row["unk_rate"] == 0 and row["tokens_per_word"] == len(ids) / 2700
     broken = sum("\ufffd" in tokenizer.decode([number]) for number in ids)
     assert row["broken_utf8"] == broken / len(ids) > 0

@@ -14,7 +14,7 @@ from vocap.files.io import read_tsv, write_tsv
 from vocap.tables.curve import write_characters
 from vocap.tables.sampling_probabilities import STEP
 from vocap.tokenizer_files.layout import build_model, read_contents, serialize
-from vocap.tokenizers.joint import whole_text
+from vocap.tokenizers.weighted_text import whole_text
 from vocap.unigram.sentencepiece_trainer import Unreachable, train
 from vocap.unigram.text_settings import TextSettings
 from vocap.unigram.training_text import character_counts

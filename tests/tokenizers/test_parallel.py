@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests import commands
 from vocap.files.io import read_tsv
-from vocap.tokenizers.evaluate import evaluate
+from vocap.tokenizers.commands import evaluate
 from vocap.tokenizers.evaluation import PARALLEL_COLUMNS, gini
 
 from .scripts import WORDS, model, processor

@@ -14,12 +14,12 @@ from vocap.errors import VocapError
 from vocap.files.io import read_tsv
 from vocap.tokenizer_files.encoders import HuggingFaceEncoder
 from vocap.tokenizer_files.export import export
-from vocap.tokenizers.evaluate import (
+from vocap.tokenizers.commands import parity
+from vocap.tokenizers.parity import (
     PARITY_COLUMNS,
     TokenizerForms,
     choose_lines,
     lines_of_each,
-    parity,
     sampled_blocks,
 )
 

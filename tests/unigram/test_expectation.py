@@ -31,17 +31,8 @@ def seeded(lines: list[str]):
     """
     words = load_word_types({"train": lambda: [lines]}, coverage=1.0)
     corpus, state = descent.seed(words)
-    lattice = state.lattice
     scores = np.append(state.scores, state.scores.min() - 10).astype(np.float32)
-    arrays = (
-        lattice.first,
-        lattice.piece,
-        lattice.length,
-        corpus.start,
-        corpus.length,
-        corpus.frequency,
-    )
-    return corpus, state, (arrays[:5], arrays[5], scores, len(state.ids))
+    return corpus, state, (state.lattice, corpus.frequency, scores, len(state.ids))
 
 
 def cuts(word: str, pieces: dict[str, int]):
@@ -62,7 +53,7 @@ def test_counts_are_means_over_all_cuts(arithmetic, tolerance):
     pieces = {text[place : place + length]: number for number, (place, length) in enumerate(places)}
     expected = np.zeros(len(state.ids))
     for start, length, frequency in zip(
-        corpus.start, corpus.length, corpus.frequency, strict=False
+        state.lattice.start, state.lattice.size, corpus.frequency, strict=False
     ):
         ways = list(cuts(text[start : start + length], pieces))
         weights = [math.exp(math.fsum(map(float, state.scores[way]))) for way in ways]

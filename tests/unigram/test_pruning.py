@@ -9,6 +9,7 @@ import pytest
 from sentencepiece import SentencePieceProcessor
 from sentencepiece.sentencepiece_model_pb2 import ModelProto
 
+from vocap.unigram import lattice as lattices
 from vocap.unigram.segmentation import alternatives, best_split, second_of_n_best
 
 
@@ -43,8 +44,9 @@ class Lattice:
             length += [end - begin for end in ends]
             first.append(len(piece))
         edges = np.array(first, np.int32), np.array(piece, np.int32), np.array(length, np.uint8)
+        types = np.zeros(1, np.int32), np.full(1, len(text), np.int32)
         self.own, self.values = values[self.pieces.index(text)], values
-        self.arguments = *edges, 0, len(text)
+        self.arguments = lattices.Lattice(*edges, *types), 0, len(text)
         self.path = np.empty(256, np.int32)
 
     def found(self, count: int) -> list[str] | int:

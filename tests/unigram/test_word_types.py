@@ -128,7 +128,7 @@ def test_a_trie_finds_every_piece_and_no_other():
     def look_up(word):
         node = 0
         for character in word:
-            node = child(np.int32(node), np.int32(ord(character)), *trie.arrays)
+            node = child(np.int32(node), np.int32(ord(character)), trie)
             if not node:
                 return -1
         return int(trie.piece[node])

@@ -216,7 +216,7 @@ def fair_values(alp: np.ndarray, fairness: float) -> np.ndarray:
 
 
 @dataclass(frozen=True)
-class Choice:
+class SizeChoice:
     """A size for each language (its rank), with and without the step that overshoots.
 
     `fitting` has a union of at most the capacity, where the objective is compared with
@@ -242,7 +242,7 @@ def next_gain(union: Union, language: int) -> float:
     return float(own.gains[rank])
 
 
-def allocate_greedy(problem: Problem) -> Choice:
+def allocate_greedy(problem: Problem) -> SizeChoice:
     """Take the step of the largest weighted gain per 1K until the union holds the
     capacity: Algorithm 1.
 
@@ -265,7 +265,7 @@ def allocate_greedy(problem: Problem) -> Choice:
         last = best
     if union.size <= problem.capacity or fitting is None:
         last = None
-    return Choice(tuple(union.ranks), union.size, fitting, fitting_union, last)
+    return SizeChoice(tuple(union.ranks), union.size, fitting, fitting_union, last)
 
 
 def upper_bound(problem: Problem, rounds: int = ROUNDS) -> float:

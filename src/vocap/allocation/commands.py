@@ -1,31 +1,23 @@
-"""`vocap allocate`, and `vocap trunk`, the part of rule pieces that all T share.
-
-Imports inside functions are of numba's kernels, which rules of sizes do not need.
-"""
+"""`vocap allocate`, and `vocap trunk`, the part of rule pieces that all T share."""
 
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import click
-from pydantic import ValidationError
 
 from vocap import options
-from vocap.allocation import solution
-from vocap.allocation.inputs import gather
-from vocap.allocation.rules import RULES
-from vocap.allocation.settings import Allocation, rows_beside_pieces
-from vocap.errors import UsageError, log
-from vocap.tables.sampling_probabilities import read_weights
-from vocap.text_files.named_texts import read_development
-from vocap.tokenizer_files import SPECIALS
+from vocap.allocation import stage
+from vocap.allocation.settings import LARGEST, Allocation
+from vocap.allocation.solution import allocation_lines
+from vocap.errors import UsageError
 from vocap.unigram.text_settings import COVERAGE
 
+Command = Callable[..., Any]
 FILE = click.Path(path_type=Path)
 
 
-def _setting(name: str) -> Callable:
+def _setting(name: str) -> Callable[[Command], Command]:
     """The option of a field of `Allocation`, with its values, default and
     description.
     """
@@ -41,49 +33,52 @@ def _setting(name: str) -> Callable:
     )
 
 
-def _shared(command: Callable) -> Callable:
+# the options of both commands
+SHARED: tuple[Callable[[Command], Command], ...] = (
+    # files
+    click.option(
+        "--vocabularies",
+        type=FILE,
+        required=True,
+        metavar="DIR",
+        help="Holds LANG/curve.tsv, characters.tsv, models/SIZE.model; LANG/pieces.npz, an "
+        "index, is made if "
+        "missing.",
+    ),
+    click.option(
+        "--weights",
+        type=FILE,
+        required=True,
+        metavar="FILE.tsv",
+        help="Columns language and n (lines of text, or any other weight).",
+    ),
+    click.option(
+        "--corpora",
+        type=FILE,
+        metavar="DIR",
+        help="Holds LANG/train.txt: rule pieces reads it.",
+    ),
+    # settings
+    *map(_setting, ("alpha", "beta", "per")),
+    options.coverage(
+        COVERAGE, "Share of the multilingual sample's characters that must be pieces."
+    ),
+    click.option(
+        "--without",
+        default="",
+        metavar="LANG,LANG",
+        show_default=False,
+        help="Languages to leave out.",
+    ),
+    options.threads("Languages at a time, of rule pieces; the results do not depend on it."),
+    options.text_options,
+)
+
+
+def _shared(command: Command) -> Command:
     """The options of both commands."""
-    decorators: tuple[Callable[[Callable], Callable], ...] = (
-        # files
-        click.option(
-            "--vocabularies",
-            type=FILE,
-            required=True,
-            metavar="DIR",
-            help="Holds LANG/curve.tsv, characters.tsv, models/SIZE.model; LANG/pieces.npz, an "
-            "index, is made if "
-            "missing.",
-        ),
-        click.option(
-            "--weights",
-            type=FILE,
-            required=True,
-            metavar="FILE.tsv",
-            help="Columns language and n (lines of text, or any other weight).",
-        ),
-        click.option(
-            "--corpora",
-            type=FILE,
-            metavar="DIR",
-            help="Holds LANG/train.txt: rule pieces reads it.",
-        ),
-        # settings
-        *map(_setting, ("alpha", "beta", "per")),
-        options.coverage(
-            COVERAGE, "Share of the multilingual sample's characters that must be pieces."
-        ),
-        click.option(
-            "--without",
-            default="",
-            metavar="LANG,LANG",
-            show_default=False,
-            help="Languages to leave out.",
-        ),
-        options.threads("Languages at a time, of rule pieces; the results do not depend on it."),
-        options.text_options,
-    )
     # as if written above the command one by one: --help shows this order
-    for decorate in reversed(decorators):
+    for decorate in reversed(SHARED):
         command = decorate(command)
     return command
 
@@ -130,18 +125,13 @@ def _shared(command: Callable) -> Callable:
     help="Folder to write; {total} stands for T.",
 )
 def allocate(
-    vocabularies,
-    weights,
-    corpora,
-    coverage,
-    without,
-    threads,
-    settings,
-    totals,
-    trunk,
-    output,
-    **fields,
-):
+    vocabularies: Path,
+    weights: Path,
+    without: str,
+    totals: tuple[int, ...],
+    output: Path,
+    **options_of_function: Any,
+) -> None:
     """Allocate a vocabulary of T to languages (Algorithm 1, or another rule).
 
     Writes OUT/allocation.tsv (the size of each language), OUT/vocabulary.tsv (the
@@ -149,42 +139,16 @@ def allocate(
     from a bound on all unions of whole lists. Rule pieces also writes OUT/vocabularies,
     each language's model on the pieces it holds, as vocap fit reads them.
     """
-    if fields["other_rows"] is None:
-        fields["other_rows"] = rows_beside_pieces(settings, fields["rule"])
-    development = fields.pop("development")
-    entries = [_entry(total=total, without=without, **fields) for total in dict.fromkeys(totals)]
-    folders = options.folders(output, totals)
-    rule = RULES[fields["rule"]]
-    if rule.needs_text and corpora is None:
-        raise UsageError(f"--rule {rule.name} reads the languages' text; add --corpora DIR")
-    if not rule.needs_text and (corpora or trunk):
-        raise UsageError(f"--rule {rule.name} reads no text; leave out --corpora and --trunk")
-    if bool(fields["token_fairness"]) != bool(development):
-        raise UsageError(
-            "--token-fairness follows the parallel text of --development PATTERN; give both, or "
-            "none"
-        )
-    # the solver of the rule, for all totals
-    inputs = gather(vocabularies, read_weights(weights), entries[0].without)
-    if rule.needs_text:
-        from vocap.allocation.pieces import Source
-
-        parallel = (
-            read_development(development, [entry.language for entry in inputs.languages])
-            if development
-            else {}
-        )
-        source = Source(inputs, corpora, coverage, Path(str(output)), threads, settings, parallel)
-        module, function = rule.solver.split(":")
-        solve = getattr(import_module(module), function)(source, trunk)
-    else:
-        solve = solution.solver(inputs, vocabularies, coverage)
-    for entry in entries:
-        found, models = solve(entry)
-        for warning in found.warnings:
-            log.warning("warning: %s", warning)
-        solution.write_allocation(folders[entry.total], inputs, entry, coverage, found, models)
-        for line in solution.describe(entry, found):
+    found = stage.allocate(
+        vocabularies,
+        weights,
+        totals,
+        output,
+        without=_codes(without),
+        **options_of_function,
+    )
+    for result in found.values():
+        for line in allocation_lines(result.settings, result.solution):
             click.echo(line)
 
 
@@ -193,7 +157,7 @@ def allocate(
 @click.option(
     "--largest",
     type=click.IntRange(min=1),
-    default=500_000,
+    default=LARGEST,
     help="The largest T that it is for: more tokens of byte-pair encoding take longer.",
 )
 @click.option(
@@ -204,34 +168,24 @@ def allocate(
     help="File to write.",
 )
 def trunk(
-    vocabularies, weights, corpora, coverage, without, threads, settings, largest, output, **fields
-):
+    vocabularies: Path,
+    weights: Path,
+    corpora: Path | None,
+    without: str,
+    output: Path,
+    **options_of_function: Any,
+) -> None:
     """Descend from all pieces of all languages to the characters: the part of rule
     pieces that all T share.
 
     OUTPUT is for vocap allocate --rule pieces --trunk OUTPUT.
     """
-    from vocap.allocation.pieces import Source, make_trunk, weights_of, write_trunk
-
     if corpora is None:
         raise UsageError("a trunk is made from the languages' text; add --corpora DIR")
-    entry = _entry(total=SPECIALS + 1, rule="pieces", without=without, **fields)
-    inputs = gather(vocabularies, read_weights(weights), entry.without)
-    grown = make_trunk(
-        Source(inputs, corpora, coverage, output, threads, settings), entry, largest=largest
+    stage.make_trunk_file(
+        vocabularies, weights, corpora, output, without=_codes(without), **options_of_function
     )
-    write_trunk(output, grown, weights_of(inputs, entry))
 
 
-def _entry(without: str, **fields):
-    """The checked settings; raises UsageError for invalid ones."""
-    codes = [code.strip() for code in without.split(",") if code.strip()]
-    try:
-        return Allocation(**fields, without=codes)
-    except ValidationError as error:
-        detail = error.errors()[0]
-        if not detail["loc"]:
-            raise UsageError(detail["msg"].removeprefix("Value error, ")) from None
-        raise UsageError(
-            f"--{detail['loc'][0]} {detail['input']}: {detail['msg'].lower()}"
-        ) from None
+def _codes(listed: str) -> list[str]:
+    return [code.strip() for code in listed.split(",") if code.strip()]

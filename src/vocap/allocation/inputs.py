@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vocap.allocation.settings import Allocation
 from vocap.errors import UsageError, VocapError, listed
-from vocap.tables.curve import read_characters, read_points
-from vocap.tables.piece_index import NAME, PieceIndex, load_or_build
+from vocap.tables.ladder import Ladder, Vocabularies, read_ladder
+from vocap.tables.piece_index import PieceIndex
 
 # a line this much longer or shorter than the median is reported; measured in
 # docs/allocation.md
@@ -29,26 +30,29 @@ class LanguageInput:
     language: str
     n: float
     index: PieceIndex
-    alp: np.ndarray
+    alp: NDArray[np.float64]
     characters: dict[str, float] | None  # mean count of each in a line; None without characters.tsv
 
 
 @dataclass(frozen=True)
 class Inputs:
     """The languages that take part, sorted by code, and those that do not, with the
-    reason.
+    reason; `ladders` of those that take part, where their models are known.
     """
 
     languages: list[LanguageInput]
     left_out: dict[str, str] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
+    ladders: dict[str, Ladder] = field(default_factory=dict)
 
 
 def gather(
-    directory: str | Path, weights: Mapping[str, float], without: Sequence[str] = ()
+    vocabularies: Vocabularies,
+    weights: Mapping[str, float],
+    without: Sequence[str] = (),
 ) -> Inputs:
-    """Read the files of `directory/{lang}/` for every language of the weights, except
-    those `without`.
+    """Take the ladder of every language of the weights, except those `without`; of a
+    folder, that of `vocabularies/{lang}/`.
 
     A language whose n is 0, or none of whose sizes is ok, is left out with a warning.
     The order of the weights does not matter. Raises UsageError where `without` names an
@@ -63,39 +67,51 @@ def gather(
     # every language with text and sizes
     left_out = dict.fromkeys(sorted(set(without)), "left out by --without")
     warnings: list[str] = []
-    languages = []
-    for language, n in sorted(weights.items()):
-        if language in left_out:
-            continue
-        folder = Path(directory, language)
-        if n and not (folder / "curve.tsv").exists():
-            raise VocapError(
-                f"{folder / 'curve.tsv'}: no such file, but the weights have language "
-                f"{language!r}; make its "
-                "curve (vocap curve), remove its row from the weights, or pass --without "
-                f"{language}"
-            )
-        points = [point for point in read_points(folder / "curve.tsv") if point.ok] if n else []
-        if not points:
-            left_out[language] = "no size could be trained" if n else "n is 0: no text of it"
-            warnings.append(f"{language} is left out: {left_out[language]}")
-            continue
-        index = load_or_build(folder / NAME, folder / "models", [point.size for point in points])
-        alp = np.array([point.alp for point in points], np.float64)
-        table = folder / "characters.tsv"
-        characters = read_characters(table) or None if table.exists() else None
-        languages.append(LanguageInput(language, n, index, alp, characters))
+    ladders: dict[str, Ladder] = {}
+    for language in sorted(weights.keys() - left_out):
+        reason = "n is 0: no text of it"
+        if weights[language]:
+            ladder = _ladder_of(vocabularies, language)
+            if any(point.ok for point in ladder.points):
+                ladders[language] = ladder
+                continue
+            reason = "no size could be trained"
+        left_out[language] = reason
+        warnings.append(f"{language} is left out: {reason}")
+    languages = [
+        LanguageInput(language, weights[language], ladder.index, ladder.alp, ladder.characters)
+        for language, ladder in ladders.items()
+    ]
     # what is missing
     if not languages:
+        where = "the ladders" if isinstance(vocabularies, Mapping) else vocabularies
         raise UsageError(
-            f"{directory}: no language is left to allocate to: each is left out, has n = 0 or no "
-            "size"
+            f"{where}: no language is left to allocate to: each is left out, has n = 0 or no size"
         )
     if missing := [entry.language for entry in languages if entry.characters is None]:
         warnings.append(
             f"no characters.tsv for {listed(missing)}: none of their characters are required"
         )
-    return Inputs(languages, left_out, warnings)
+    return Inputs(languages, left_out, warnings, ladders)
+
+
+def _ladder_of(vocabularies: Vocabularies, language: str) -> Ladder:
+    """A language's ladder; raises VocapError where there is none."""
+    if isinstance(vocabularies, Mapping):
+        if language in vocabularies:
+            return vocabularies[language]
+        missing = f"no ladder of {language!r}, which the weights have"
+    else:
+        folder = Path(vocabularies, language)
+        if (folder / "curve.tsv").exists():
+            return read_ladder(folder)
+        missing = (
+            f"{folder / 'curve.tsv'}: no such file, but the weights have language {language!r}"
+        )
+    raise VocapError(
+        f"{missing}; make its curve (vocap curve), remove its row from the weights, or pass "
+        f"--without {language}"
+    )
 
 
 def uneven_lines(inputs: Inputs, settings: Allocation) -> list[str]:

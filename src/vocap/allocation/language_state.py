@@ -5,13 +5,17 @@ in a common numbering.
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, is_dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_type_hints
 
 import numpy as np
 
+from vocap.tables.curve import Point
+from vocap.tables.ladder import Ladder
+from vocap.tables.piece_index import build, text_pieces
+from vocap.tokenizer_files.model_file import read_pieces
 from vocap.unigram import descent
 from vocap.unigram.alp import average_log_probability
 from vocap.unigram.em import THRESHOLD, expected_counts, maximise
@@ -31,7 +35,7 @@ expect = partial(expected_counts, arithmetic="fast")
 
 
 @dataclass(frozen=True)
-class Language:
+class LanguageState:
     """A state of the descent in one language.
 
     `corpus` and `state`: those of the ladder. `numbers` int32 [P]: the common number of
@@ -53,13 +57,13 @@ class Language:
 
 
 def texts_in(words: WordTypes) -> tuple[np.ndarray, np.ndarray]:
-    """`counts` and `lines` of a `Language`."""
+    """`counts` and `lines` of a `LanguageState`."""
     names = [name for name in TEXTS if words.sentences.get(name)]
     counts = np.stack([words.counts[name] for name in names])
     return counts, np.array([words.sentences[name] for name in names], np.int64)
 
 
-def only(language: Language, kept: np.ndarray) -> Language:
+def only(language: LanguageState, kept: np.ndarray) -> LanguageState:
     """The language without the pieces that `kept` (bool, by common number) lacks."""
     chosen = np.flatnonzero(kept[language.alive])
     if len(chosen) == len(language.state.ids):
@@ -69,7 +73,7 @@ def only(language: Language, kept: np.ndarray) -> Language:
     return replace(language, state=state)
 
 
-def estimate(language: Language, rounds: int, dropping: bool = True) -> Language:
+def estimate(language: LanguageState, rounds: int, dropping: bool = True) -> LanguageState:
     """The language after so many rounds of EM.
 
     Pieces that are expected less than 0.5 times in it are dropped
@@ -85,7 +89,7 @@ def estimate(language: Language, rounds: int, dropping: bool = True) -> Language
     return replace(language, state=state)
 
 
-def losses(language: Language) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def losses_in_language(language: LanguageState) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The pieces in use, int32 common numbers; the loss of likelihood without each,
     float64, nats a line; scores.
     """
@@ -121,7 +125,7 @@ def make_offer(pieces: Sequence[str], scores: np.ndarray) -> Offer:
     return Offer(pieces, scores, build_trie(pieces), length, alphabetical)
 
 
-def with_pieces(words: WordTypes, offer: Offer) -> Language:
+def with_pieces(words: WordTypes, offer: Offer) -> LanguageState:
     """A language with the pieces on offer that occur in its text, in new lattices.
 
     Their common numbers are those of the offer. A token costs `TOKEN_PRICE` more until
@@ -129,16 +133,16 @@ def with_pieces(words: WordTypes, offer: Offer) -> Language:
     """
     types = words.text, words.start, words.length, words.frequencies
     corpus, state, numbers = _offered(*types, offer, TOKEN_PRICE)
-    return Language(corpus, state, numbers, *texts_in(words))
+    return LanguageState(corpus, state, numbers, *texts_in(words))
 
 
-def offer_again(language: Language, offer: Offer) -> Language:
+def offer_again(language: LanguageState, offer: Offer) -> LanguageState:
     """The language with the pieces on offer that occur in its text, as `with_pieces`,
     without a token price.
     """
-    corpus = language.corpus
+    corpus, lattice = language.corpus, language.state.lattice
     corpus, state, numbers = _offered(
-        corpus.text, corpus.start, corpus.length, corpus.frequency, offer
+        corpus.text, lattice.start, lattice.size, corpus.frequency, offer
     )
     return replace(language, corpus=corpus, state=state, numbers=numbers)
 
@@ -162,7 +166,7 @@ def _offered(
         BORDER  # one character or two lie between types
     )
     unknown = len(offer.pieces) + 1
-    first, found, edge_length = fill_lattice(bordered, np.int32(unknown), *offer.trie.arrays)
+    first, found, edge_length = fill_lattice(bordered, np.int32(unknown), offer.trie)
     occurring = np.zeros(unknown + 1, bool)
     occurring[found] = True
     pieces = np.flatnonzero(occurring[1:unknown])
@@ -174,8 +178,6 @@ def _offered(
     place[edges] = len(text) - 1 - np.repeat(np.arange(len(text), dtype=np.int32), np.diff(first))
     corpus = descent.Corpus(
         text,
-        start,
-        length,
         frequency,
         place[:-1].copy(),
         offer.length[pieces],
@@ -184,12 +186,14 @@ def _offered(
         token_price=token_price,
     )
     ids = np.arange(len(pieces), dtype=np.int32)
-    state = descent.State(ids, offer.scores[pieces], ids, Lattice(first, edges, edge_length))
+    state = descent.State(
+        ids, offer.scores[pieces], ids, Lattice(first, edges, edge_length, start, length)
+    )
     return corpus, state, pieces.astype(np.int32)
 
 
 @dataclass(frozen=True)
-class Unigram:
+class LanguageUnigram:
     """A language's model on the common pieces: `numbers` int32 of those that it holds,
     best first.
 
@@ -205,10 +209,22 @@ class Unigram:
     tokens_per_sentence: float
     lines: int
 
+    @property
+    def ladder(self) -> Ladder:
+        """The model as a ladder of one size."""
+        index = build([self.size], [text_pieces(read_pieces(self.model))])
+        return Ladder([self.point], index, None, self.lines, {self.size: self.model})
+
+    @property
+    def point(self) -> Point:
+        """The model as the row of a curve."""
+        heldout = self.alp[1] if len(self.alp) > 1 else None
+        return Point(self.size, self.size, self.alp[0], heldout, self.tokens_per_sentence)
+
 
 def make_model(
-    language: Language, coverage: float, forced: np.ndarray, settings: TextSettings
-) -> Unigram:
+    language: LanguageState, coverage: float, forced: np.ndarray, settings: TextSettings
+) -> LanguageUnigram:
     """The unigram model of the language; the `forced` common numbers are pieces of it
     too, at the lowest score.
 
@@ -226,7 +242,7 @@ def make_model(
     counts = token_counts(corpus, state, final, language.counts)
     lines = language.lines.tolist()
     place, length = corpus.piece_place[final.ids], corpus.piece_length[final.ids]
-    return Unigram(
+    return LanguageUnigram(
         language.numbers[final.ids],
         len(final.ids) + len(settings.metas),
         model_bytes(corpus.text, place, length, final.scores, coverage, settings=settings),
@@ -248,10 +264,10 @@ class LanguageStore:
 
     def __init__(self, folder: Path, budget: int):
         self._folder, self._free = folder, budget
-        self._held: dict[str, Language | Path] = {}
+        self._held: dict[str, LanguageState | Path] = {}
         self._bytes: dict[str, int] = {}  # in memory; recorded, as a step shortens arrays in place
 
-    def put(self, code: str, language: Language) -> None:
+    def put(self, code: str, language: LanguageState) -> None:
         """Keep a language; it takes the place of an earlier state of its own."""
         arrays = _flatten(language)
         size = sum(array.nbytes for array in arrays.values() if isinstance(array, np.ndarray))
@@ -263,15 +279,15 @@ class LanguageStore:
             path = self._held[code] = self._folder / f"{code}.npz"
             np.savez(path, **arrays)
 
-    def get(self, code: str) -> Language:
+    def get(self, code: str) -> LanguageState:
         held = self._held[code]
-        if isinstance(held, Language):
+        if isinstance(held, LanguageState):
             return held
         with np.load(held, allow_pickle=False) as arrays:
-            return _restore(Language, arrays)
+            return _restore(LanguageState, arrays)
 
     def step(
-        self, function: Callable[[str, Language], tuple[Language, Any]], threads: int = 1
+        self, function: Callable[[str, LanguageState], tuple[LanguageState, Any]], threads: int = 1
     ) -> Iterator[tuple[str, Any]]:
         """Take every language one step further: `function` gives its new state and a result.
 
@@ -301,25 +317,25 @@ def in_order(
             yield key, future.result()
 
 
+def _kinds(kind: Any) -> dict[str, Any]:
+    """The types of the fields of a dataclass or NamedTuple; none for another type."""
+    return get_type_hints(kind) if is_dataclass(kind) or hasattr(kind, "_fields") else {}
+
+
 def _flatten(value: Any, name: str = "") -> dict[str, Any]:
-    """The arrays and numbers in nested dataclasses, by their path."""
-    if not is_dataclass(value):
-        return {name: value}
-    parts = (
-        _flatten(getattr(value, field.name), f"{name}.{field.name}") for field in fields(value)
-    )
-    return {path: part for own in parts for path, part in own.items()}
+    """The arrays and numbers in nested records, by their path."""
+    found: dict[str, Any] = {}
+    for field in _kinds(type(value)):
+        found |= _flatten(getattr(value, field), f"{name}.{field}")
+    return found or {name: value}
 
 
-def _restore(kind: type, held: Mapping[str, np.ndarray], name: str = "") -> Any:
-    """The inverse of `_flatten`, for a dataclass of this kind."""
-    if is_dataclass(kind):
-        parts = (
-            _restore(own.type, held, f"{name}.{own.name}")  # type: ignore[arg-type]  # no text
-            for own in fields(kind)
-        )
-        return kind(*parts)
-    return held[name] if kind is np.ndarray else held[name].item()
+def _restore(kind: Any, held: Mapping[str, np.ndarray], name: str = "") -> Any:
+    """The inverse of `_flatten`, for a record of this kind."""
+    kinds = _kinds(kind)
+    if kinds:
+        return kind(*(_restore(own, held, f"{name}.{field}") for field, own in kinds.items()))
+    return held[name] if held[name].ndim else held[name].item()
 
 
 @dataclass(frozen=True)
@@ -353,16 +369,18 @@ def play_round(
     languages: LanguageStore,
     weights: Mapping[str, float],
     required: np.ndarray,
-    step: Callable[[Language], Language],
+    step: Callable[[LanguageState], LanguageState],
     threads: int,
 ) -> Round:
     """`step` takes every language to its next state, whose losses are added up in the
     order of the languages.
     """
 
-    def advance(code: str, language: Language):
+    def advance(
+        code: str, language: LanguageState
+    ) -> tuple[LanguageState, tuple[np.ndarray, np.ndarray, np.ndarray]]:
         language = step(language)
-        return language, losses(language)
+        return language, losses_in_language(language)
 
     used, loss = required.copy(), np.zeros(len(required))
     best = np.full(len(required), -np.inf, np.float32)
@@ -375,6 +393,6 @@ def play_round(
     return Round(used, loss, best)
 
 
-def prune(language: Language, kept: np.ndarray, dropping: bool) -> Language:
+def prune(language: LanguageState, kept: np.ndarray, dropping: bool) -> LanguageState:
     """The language without the pieces that `kept` lacks, after rounds of EM."""
     return estimate(only(language, kept), descent.SUB_ITERATIONS, dropping)

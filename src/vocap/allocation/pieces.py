@@ -17,25 +17,28 @@ likelihood: from both the branch makes a list that is better than either
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from zipfile import BadZipFile
 
 import numpy as np
+from numpy.typing import NDArray
 from sentencepiece import SentencePieceProcessor
 
 from vocap.allocation import language_state as states
 from vocap.allocation import solution as solutions
 from vocap.allocation.inputs import Inputs, LanguageInput, uneven_lines
-from vocap.allocation.settings import Allocation
+from vocap.allocation.settings import LARGEST, Allocation
 from vocap.bpe.training import piece_candidates
 from vocap.errors import UsageError, VocapError, log
 from vocap.files.io import replacing, scratch_directory
 from vocap.progress import Steps
-from vocap.tables.sampling_probabilities import fair_factors, line_weights, reference_lines
-from vocap.text_files.records import read_blocks
+from vocap.tables.sampling_probabilities import fair_factors, line_weights
+from vocap.text_files.named_texts import reference_lines
+from vocap.text_files.text import Texts, language_text, text_blocks
 from vocap.tokenizer_files.encoders import SentencePieceEncoder
 from vocap.unigram import descent
 from vocap.unigram.alp import corpus_alp
@@ -49,7 +52,6 @@ from vocap.unigram.word_types import (
 
 POOL_RATE = 0.5  # of a rung of the pool to the one above
 CHARACTERS = 50_000_000  # of distinct words of all languages in the common text, at most
-LARGEST = 500_000  # T that a trunk is for, unless said
 OFFERED = 1.5  # tokens offered for each piece of T
 ROUNDS = 2  # of descents with weights that follow tokens; measured in dev/measurements.md
 MEMORY = 1 << 30  # bytes of the languages' states in memory; the others lie in files
@@ -57,7 +59,8 @@ BRANCH_RATE = 0.9  # smaller steps near T
 CORE = 0.25  # of T, if the settings do not say; measured in dev/measurements.md
 OFFER_ROUNDS = 3  # of EM after an offer of pieces
 
-Texts = Mapping[str, Callable[[], WordTypes]]
+Readers = Mapping[str, Callable[[], WordTypes]]  # of a language's word types
+Blocks = Callable[[], Iterator[list[str]]]
 
 
 @dataclass(frozen=True)
@@ -67,9 +70,9 @@ class Rungs:
     """
 
     pieces: list[str]
-    scores: list[np.ndarray]
+    scores: list[NDArray[np.float32]]
 
-    def lowest_with(self, size: int) -> tuple[list[str], np.ndarray]:
+    def lowest_with(self, size: int) -> tuple[list[str], NDArray[np.float32]]:
         """The pieces and scores of the lowest rung that has `size` pieces, or of the
         first rung.
         """
@@ -92,7 +95,7 @@ class Trunk:
     required: frozenset[str]
     largest: int = LARGEST
 
-    def offer_for(self, capacity: int) -> tuple[list[str], np.ndarray]:
+    def offer_for(self, capacity: int) -> tuple[list[str], NDArray[np.float32]]:
         """The pieces with which the branch to `capacity` pieces begins, and their scores float32.
 
         A token that is not in the pool begins with the lower quartile of the pool's
@@ -108,7 +111,7 @@ class Trunk:
 
 
 def grow_trunk(
-    texts: Texts,
+    texts: Readers,
     weights: Mapping[str, float],
     required: Iterable[str],
     threads: int = 1,
@@ -143,7 +146,7 @@ def _pool(parts: Sequence[WordTypes], weights: Sequence[float]) -> Rungs:
     times = line_weights(weights, lines).tolist()
     corpus, state = descent.seed(join_word_types(zip(parts, times, strict=True)))
     last = np.full(len(corpus.piece_place), -1, np.int16)
-    rungs: list[np.ndarray] = []
+    rungs: list[NDArray[np.float32]] = []
     while True:
         for _ in range(descent.SUB_ITERATIONS):
             state = descent.expectation_maximisation(corpus, state, states.expect)
@@ -207,43 +210,58 @@ def read_trunk(path: str | Path, weights: Mapping[str, float]) -> Trunk:
     return trunk
 
 
-def _code_points(pieces: list[str]) -> np.ndarray:
+def _code_points(pieces: list[str]) -> NDArray[np.int32]:
     """Pieces as code points, int32, with a 0 between them: no piece holds one."""
     return np.frombuffer("\0".join(pieces).encode("utf-32-le"), np.int32)
 
 
-def _strings(points: np.ndarray) -> list[str]:
+def _strings(points: NDArray[np.int32]) -> list[str]:
     text = points.tobytes().decode("utf-32-le")
     return text.split("\0") if text else []
 
 
 @dataclass(frozen=True)
-class Source:
+class DescentSource:
     """The texts and tables of a descent.
 
     `corpora` holds {language}/train.txt, and heldout.txt where there is one; `scratch`:
-    a path beside which a temporary folder is made; `text`: the settings with which the
-    languages' models were trained; `parallel`: aligned development lines by language,
-    empty where one has no translation.
+    a path beside which a temporary folder is made, if not in the system's; `text`: the
+    settings with which the languages' models were trained; `parallel`: aligned
+    development lines by language, empty where one has no translation.
     """
 
     inputs: Inputs
-    corpora: Path
+    corpora: Texts
     coverage: float
-    scratch: Path
+    scratch: str | Path | None
     threads: int = 1
     text: TextSettings = XLM_R
     parallel: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
+    def blocks_of(self, language: str, heldout: bool = True) -> dict[str, Blocks]:
+        """Functions that read the training text of a language, and its held-out text
+        where there is one and it is asked for.
+        """
+        found = {"train": text_blocks(language_text(self.corpora, language))}
+        if heldout and not isinstance(self.corpora, Mapping):
+            path = Path(self.corpora, language, "heldout.txt")
+            found |= {"heldout": text_blocks(path)} if path.is_file() else {}
+        return found
+
+    def name_of(self, language: str) -> str:
+        """The training text of a language in messages."""
+        text = language_text(self.corpora, language)
+        return str(text) if isinstance(text, str | Path) else f"the text of {language}"
+
 
 def weights_of(inputs: Inputs, settings: Allocation) -> dict[str, float]:
     """The weight of a nat a line of each language."""
-    _, weights = solutions.weigh(inputs, settings)
+    _, weights = solutions.weigh_nats(inputs, settings)
     return dict(zip((entry.language for entry in inputs.languages), weights.tolist(), strict=True))
 
 
 def make_trunk(
-    source: Source,
+    source: DescentSource,
     settings: Allocation,
     weights: Mapping[str, float] | None = None,
     largest: int = LARGEST,
@@ -255,19 +273,22 @@ def make_trunk(
     """
     texts = texts_of_corpora(source)
     weights = weights or weights_of(source.inputs, settings)
-    _, _, required = solutions.pose(source.inputs, settings, source.coverage)
+    q, _ = solutions.weigh_nats(source.inputs, settings)
+    required = solutions.required_in_inputs(source.inputs, q, source.coverage)
     return grow_trunk(texts, weights, required, source.threads, largest)
 
 
 def solver(
-    source: Source, trunk_file: Path | None = None
-) -> Callable[[Allocation], tuple[solutions.Solution, dict[str, states.Unigram]]]:
+    source: DescentSource, trunk_file: str | Path | None = None
+) -> Callable[[Allocation], tuple[solutions.Solution, dict[str, states.LanguageUnigram]]]:
     """A function that solves for each settings; all share one trunk, read from a file
     or made at the first.
     """
     trunks: list[Trunk] = []
 
-    def solve_one(settings: Allocation) -> tuple[solutions.Solution, dict[str, states.Unigram]]:
+    def solve_one(
+        settings: Allocation,
+    ) -> tuple[solutions.Solution, dict[str, states.LanguageUnigram]]:
         if not trunks:
             weights = weights_of(source.inputs, settings)
             trunks.append(
@@ -285,9 +306,46 @@ def solver(
 
 
 def solve(
-    source: Source, settings: Allocation, trunk: Trunk
-) -> tuple[solutions.Solution, dict[str, states.Unigram]]:
+    source: DescentSource, settings: Allocation, trunk: Trunk
+) -> tuple[solutions.Solution, dict[str, states.LanguageUnigram]]:
     """Allocate by pieces: exactly T - 5 of them, or all that occur in best segmentations.
+
+    Returns what the files say, and the languages' models. Raises UsageError as
+    `descend_to_total`.
+    """
+    found = descend_to_total(source, settings, trunk)
+    return _solution(source, settings, found), found.models
+
+
+@dataclass(frozen=True)
+class Descent:
+    """The end of a descent: the price of a piece, the pieces, the languages' models on
+    them, the weight of a nat a line of each language, and warnings.
+    """
+
+    price: float
+    pieces: list[str]
+    models: dict[str, states.LanguageUnigram]
+    weights: Mapping[str, float]
+    warnings: list[str]
+
+    @property
+    def owners(self) -> dict[str, list[str]]:
+        """The languages of each piece, sorted by piece."""
+        holders: list[list[str]] = [[] for _ in self.pieces]
+        for language, model in self.models.items():
+            for number in model.numbers.tolist():
+                holders[number].append(language)
+        return dict(sorted(zip(self.pieces, holders, strict=True)))
+
+    @property
+    def lines(self) -> int:
+        """The training lines of all languages."""
+        return sum(model.lines for model in self.models.values())
+
+
+def descend_to_total(source: DescentSource, settings: Allocation, trunk: Trunk) -> Descent:
+    """Choose the pieces of one T, and train the languages' models on them.
 
     With `token_fairness` P, `ROUNDS` more descents with trunks of their own, each with
     the weights of the one before times (tokens of its models on parallel text /
@@ -314,14 +372,13 @@ def solve(
         trunk = make_trunk(source, settings, weights)
         price, pieces, models = _descend(source, settings, trunk, weights)
     if source.text.byte_fallback or source.text.user_defined_symbols:
-        models = {code: _measured(source.corpora / code, model) for code, model in models.items()}
-    solution = _solution(source, settings, weights, price, pieces, models)
-    return replace(solution, warnings=solution.warnings + warnings), models
+        models = {code: _measured(source, code, model) for code, model in models.items()}
+    return Descent(price, pieces, models, weights, warnings)
 
 
 def follow(
     weights: Mapping[str, float],
-    models: Mapping[str, states.Unigram],
+    models: Mapping[str, states.LanguageUnigram],
     parallel: Mapping[str, tuple[Sequence[str], int]],
     power: float,
 ) -> dict[str, float]:
@@ -343,8 +400,8 @@ def follow(
 
 
 def _descend(
-    source: Source, settings: Allocation, trunk: Trunk, weights: Mapping[str, float]
-) -> tuple[float, list[str], dict[str, states.Unigram]]:
+    source: DescentSource, settings: Allocation, trunk: Trunk, weights: Mapping[str, float]
+) -> tuple[float, list[str], dict[str, states.LanguageUnigram]]:
     """The price of a piece, the pieces, and the languages' models on them."""
     capacity, required = settings.capacity, len(trunk.required)
     if required > capacity:
@@ -356,50 +413,41 @@ def _descend(
         )
     texts = texts_of_corpora(source, heldout=True)
     core = CORE if settings.core is None else settings.core
-    with scratch_directory(source.scratch) as folder:
-        languages = states.LanguageStore(folder, MEMORY)
+    scratch = TemporaryDirectory() if source.scratch is None else scratch_directory(source.scratch)
+    with scratch as folder:
+        languages = states.LanguageStore(Path(folder), MEMORY)
         chosen = branch(trunk, capacity, core, texts, weights, languages, source.threads)
         pieces, models = settle(chosen, languages, source.coverage, source.threads, source.text)
     return chosen.price, pieces, models
 
 
-def _measured(folder: Path, model: states.Unigram) -> states.Unigram:
+def _measured(
+    source: DescentSource, language: str, model: states.LanguageUnigram
+) -> states.LanguageUnigram:
     """The model with its ALP on all lines: the descent knows no bytes, and no lines
     with user-defined symbols.
     """
     encoder = SentencePieceEncoder(SentencePieceProcessor(model_proto=model.model))
-    files = (folder / f"{name}.txt" for name in states.TEXTS)
-    results = (corpus_alp(encoder, read_blocks(file)) for file in files if file.is_file())
+    results = (corpus_alp(encoder, read()) for read in source.blocks_of(language).values())
     found = list(filter(None, results))
     alp = [result.alp for result in found]
     return replace(model, alp=alp, tokens_per_sentence=found[0].tokens_per_sentence)
 
 
-def _solution(
-    source: Source,
-    settings: Allocation,
-    weights: Mapping[str, float],
-    price: float,
-    pieces: list[str],
-    models: Mapping[str, states.Unigram],
-) -> solutions.Solution:
+def _solution(source: DescentSource, settings: Allocation, found: Descent) -> solutions.Solution:
     """The content of the files: rows, vocabulary, and the comparison with the bound and
     the rules of sizes.
     """
+    pieces, models = found.pieces, found.models
     # the problem of the rules that choose sizes, with the same weights
     problem, q, required = solutions.pose(source.inputs, settings, source.coverage)
-    problem = problem.weighed(list(weights.values()), [own.value for own in problem.curves])
+    problem = problem.weighed(list(found.weights.values()), [own.value for own in problem.curves])
     _, bound, others = solutions.assess(problem, settings)
     objective = sum(own.weight * models[own.language].alp[0] for own in problem.curves)
     smallest = problem.objective([0] * len(problem.curves))
     way = None if bound is None else solutions.way_percent(objective, smallest, bound)
 
-    # the languages of each piece
-    holders: list[list[str]] = [[] for _ in pieces]
-    for language, model in models.items():
-        for number in model.numbers.tolist():
-            holders[number].append(language)
-    vocabulary = dict(sorted(zip(pieces, holders, strict=True)))
+    vocabulary = found.owners
     sizes = [models[entry.language].size for entry in source.inputs.languages]
     short = problem.capacity - len(pieces)
     warnings = [*source.inputs.warnings, *uneven_lines(source.inputs, settings)]
@@ -412,12 +460,12 @@ def _solution(
         )
     return solutions.Solution(
         rows=solutions.make_rows(
-            source.inputs, problem, q, vocabulary, sizes, [price] * len(sizes)
+            source.inputs, problem, q, vocabulary, sizes, [found.price] * len(sizes)
         ),
         vocabulary=vocabulary,
         capacity=problem.capacity,
         required=len(required),
-        required_added=sum(not held for held in holders),
+        required_added=sum(not held for held in vocabulary.values()),
         union=len(pieces),
         clipped=0,
         short=short,
@@ -426,12 +474,14 @@ def _solution(
         chosen=solutions.Assessment(settings.rule, len(pieces), objective, way),
         others=list(others.values()),
         exhausted=[],
-        warnings=warnings,
-        lines=sum(model.lines for model in models.values()),
+        warnings=warnings + found.warnings,
+        lines=found.lines,
     )
 
 
-def texts_of_corpora(source: Source, heldout: bool = False) -> dict[str, Callable[[], WordTypes]]:
+def texts_of_corpora(
+    source: DescentSource, heldout: bool = False
+) -> dict[str, Callable[[], WordTypes]]:
     """For each language a function that counts `corpora/{language}/train.txt`, and
     `heldout.txt` if asked for.
 
@@ -440,29 +490,23 @@ def texts_of_corpora(source: Source, heldout: bool = False) -> dict[str, Callabl
     language's `characters.tsv`.
     """
     for entry in source.inputs.languages:
-        path = source.corpora / entry.language / "train.txt"
-        if not path.is_file():
+        text = language_text(source.corpora, entry.language)
+        if isinstance(text, str | Path) and not Path(text).is_file():
             raise VocapError(
-                f"{path}: no such file, but {entry.language} has a curve; put the training text "
-                "there, or leave "
-                f"the language out (--without {entry.language})"
+                f"{text}: no such file, but {entry.language} has a curve; put the training text "
+                f"there, or leave the language out (--without {entry.language})"
             )
     return {
         entry.language: partial(_count, source, entry, heldout) for entry in source.inputs.languages
     }
 
 
-def _count(source: Source, entry: LanguageInput, heldout: bool) -> WordTypes:
-    folder = source.corpora / entry.language
-    files = {"train": folder / "train.txt"}
-    if heldout and (folder / "heldout.txt").is_file():
-        files["heldout"] = folder / "heldout.txt"
-    texts = {name: partial(read_blocks, path) for name, path in files.items()}
-    words = load_word_types(texts, source.coverage, source.text)
+def _count(source: DescentSource, entry: LanguageInput, heldout: bool) -> WordTypes:
+    blocks = source.blocks_of(entry.language, heldout)
+    words = load_word_types(blocks, source.coverage, source.text)
+    name = source.name_of(entry.language)
     if not words.required:
-        raise VocapError(
-            f"{files['train']}: no text; put some there, or leave out {entry.language}"
-        )
+        raise VocapError(f"{name}: no text; put some there, or leave out {entry.language}")
     if not entry.characters:
         return words
     # the languages' tables tell whether they come from this text, read with these
@@ -471,8 +515,7 @@ def _count(source: Source, entry: LanguageInput, heldout: bool) -> WordTypes:
         expected = entry.characters.get(character, 0.0) * words.sentences["train"]
         if not math.isclose(count, expected, rel_tol=1e-9):
             raise VocapError(
-                f"{files['train']}: not the text of the language's vocabularies: it holds "
-                f"{character!r} "
+                f"{name}: not the text of the language's vocabularies: it holds {character!r} "
                 f"{count:,} times, characters.tsv {expected:,.0f}; train them again, or give "
                 "the text options of their training"
             )
@@ -486,8 +529,8 @@ class Chosen:
     """
 
     pieces: list[str]
-    required: np.ndarray
-    kept: np.ndarray
+    required: NDArray[np.bool_]
+    kept: NDArray[np.bool_]
     last: states.Round
 
     @property
@@ -503,7 +546,7 @@ def branch(
     trunk: Trunk,
     capacity: int,
     core: float,
-    texts: Texts,
+    texts: Readers,
     weights: Mapping[str, float],
     languages: states.LanguageStore,
     threads: int = 1,
@@ -555,7 +598,7 @@ def settle(
     coverage: float,
     threads: int = 1,
     settings: TextSettings = XLM_R,
-) -> tuple[list[str], dict[str, states.Unigram]]:
+) -> tuple[list[str], dict[str, states.LanguageUnigram]]:
     """The chosen pieces, and the unigram model of each language on them, from the
     states that `branch` has left.
 
@@ -567,7 +610,9 @@ def settle(
         [chosen.pieces[number] for number in numbers.tolist()], chosen.last.scores[numbers]
     )
 
-    def again(code: str, language: states.Language):
+    def again(
+        code: str, language: states.LanguageState
+    ) -> tuple[states.LanguageState, tuple[NDArray[np.int64], NDArray[np.int32]]]:
         had = np.searchsorted(numbers, states.only(language, chosen.kept).alive)
         language = states.estimate(
             states.offer_again(language, offer), OFFER_ROUNDS - 1, dropping=False
@@ -585,7 +630,9 @@ def settle(
         held[alive] = True
         had[code] = before
 
-    def finish(code: str, language: states.Language):
+    def finish(
+        code: str, language: states.LanguageState
+    ) -> tuple[states.LanguageState, states.LanguageUnigram]:
         return language, states.make_model(
             language, coverage, had[code][~held[had[code]]], settings
         )

@@ -1,12 +1,15 @@
 """One entry of the `allocation` section of the configuration."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from vocap.allocation.rules import RULES
+from vocap.errors import UsageError
 from vocap.tokenizer_files import SPECIALS
 from vocap.unigram.text_settings import TextSettings
+
+LARGEST = 500_000  # T that a trunk is for, unless said
 
 
 class Allocation(BaseModel):
@@ -128,6 +131,21 @@ class Allocation(BaseModel):
                     f"rule {self.rule} does not use {name}; remove it, or take another rule"
                 )
         return self
+
+
+def check_allocation(**fields: Any) -> Allocation:
+    """The settings with these fields; raises UsageError, naming the option, for invalid
+    ones.
+    """
+    try:
+        return Allocation(**fields)
+    except ValidationError as error:
+        detail = error.errors()[0]
+        if not detail["loc"]:
+            raise UsageError(detail["msg"].removeprefix("Value error, ")) from None
+        raise UsageError(
+            f"--{detail['loc'][0]} {detail['input']}: {detail['msg'].lower()}"
+        ) from None
 
 
 def rows_beside_pieces(text: TextSettings, rule: str) -> int:

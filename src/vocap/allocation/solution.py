@@ -10,12 +10,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import ExitStack
 from dataclasses import asdict, astuple, dataclass, fields
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vocap.allocation.algorithm_1 import (
-    Choice,
     Problem,
+    SizeChoice,
     Union,
     fair_values,
     merge,
@@ -27,18 +29,22 @@ from vocap.allocation.rules import RULES
 from vocap.allocation.settings import Allocation
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import replacing, replacing_directory, table_lines
-from vocap.tables.curve import Point, write_points
+from vocap.tables.curve import write_points
 from vocap.tables.sampling_probabilities import sampling_probabilities
 from vocap.tokenizer_files import SPECIALS
-from vocap.tokenizer_files.model_file import read_pieces
 from vocap.unigram.text_settings import COVERAGE
 from vocap.unigram.training_text import required_in_sample
 
+if TYPE_CHECKING:  # numba, which rules of sizes do not need
+    from vocap.allocation.language_state import LanguageUnigram
+
+Numbers = NDArray[np.float64]
+Scores = Callable[[str, int], dict[str, float]]  # of a language and a size: piece to score
 ROUNDING = 1e-12  # of a sum of some hundred languages, relative
 
 
 @dataclass(frozen=True)
-class Row:
+class AllocationRow:
     """A line of allocation.tsv; `gain` None at the smallest size."""
 
     language: str
@@ -68,7 +74,7 @@ class Assessment:
 class Solution:
     """The content of the files and messages about an allocation."""
 
-    rows: list[Row]
+    rows: list[AllocationRow]
     vocabulary: dict[str, list[str]]  # piece to the languages whose chosen vocabulary holds it
     capacity: int
     required: int
@@ -88,7 +94,7 @@ class Solution:
 def solve(
     inputs: Inputs,
     settings: Allocation,
-    scores: Callable[[str, int], dict[str, float]],
+    scores: Scores,
     coverage: float = COVERAGE,
 ) -> Solution:
     """Allocate a merged vocabulary by a rule that chooses a size for each language.
@@ -137,7 +143,7 @@ def solve(
 
 
 def _warnings(
-    problem: Problem, settings: Allocation, choice: Choice, union: int, pieces: int
+    problem: Problem, settings: Allocation, choice: SizeChoice, union: int, pieces: int
 ) -> Iterator[str]:
     """Why the vocabulary is short of T, or clipped below the languages' smallest
     sizes.
@@ -171,15 +177,13 @@ def _warnings(
 
 def pose(
     inputs: Inputs, settings: Allocation, coverage: float = COVERAGE
-) -> tuple[Problem, np.ndarray, list[str]]:
+) -> tuple[Problem, Numbers, list[str]]:
     """The problem of these inputs and settings, q of each language (Equation 3), and
     the required characters.
     """
     languages = inputs.languages
-    q, weights = weigh(inputs, settings)
-    required = required_in_sample(
-        [entry.characters or {} for entry in languages], q.tolist(), coverage
-    )
+    q, weights = weigh_nats(inputs, settings)
+    required = required_in_inputs(inputs, q, coverage)
     problem = merge(
         [entry.language for entry in languages],
         [entry.index for entry in languages],
@@ -191,7 +195,13 @@ def pose(
     return problem, q, required
 
 
-def weigh(inputs: Inputs, settings: Allocation) -> tuple[np.ndarray, np.ndarray]:
+def required_in_inputs(inputs: Inputs, q: Numbers, coverage: float) -> list[str]:
+    """The characters that make up `coverage` of the multilingual sample of shares q."""
+    per_line = [entry.characters or {} for entry in inputs.languages]
+    return required_in_sample(per_line, q.tolist(), coverage)
+
+
+def weigh_nats(inputs: Inputs, settings: Allocation) -> tuple[Numbers, Numbers]:
     """q_i (Equation 3) and the weight of a nat a line of each language, q_i^beta
     (Equation 2), float64 both.
 
@@ -219,17 +229,18 @@ def weigh(inputs: Inputs, settings: Allocation) -> tuple[np.ndarray, np.ndarray]
 
 def assess(
     problem: Problem, settings: Allocation
-) -> tuple[dict[str, Choice], float | None, dict[str, Assessment]]:
+) -> tuple[dict[str, SizeChoice], float | None, dict[str, Assessment]]:
     """The choice of each rule that chooses sizes, the bound, and each choice compared with it.
 
     The bound is None where the smallest sizes alone do not fit.
     """
     choices = {rule.name: rule.choose(problem, settings) for rule in RULES.values() if rule.choose}
-    if any(choice.fitting is None for choice in choices.values()):
+    fitting = {rule: choice.fitting for rule, choice in choices.items() if choice.fitting}
+    if len(fitting) < len(choices):
         return choices, None, {rule: Assessment(rule, None, None, None) for rule in choices}
     bound, smallest, found = upper_bound(problem), problem.objective([0] * len(problem.curves)), {}
     for rule, choice in choices.items():
-        objective = problem.objective(choice.fitting)
+        objective = problem.objective(fitting[rule])
         found[rule] = Assessment(
             rule, choice.fitting_union, objective, way_percent(objective, smallest, bound)
         )
@@ -262,17 +273,17 @@ def way_percent(objective: float, smallest: float, bound: float) -> float:
 def make_rows(
     inputs: Inputs,
     problem: Problem,
-    q: np.ndarray,
+    q: Numbers,
     vocabulary: Mapping[str, Sequence[str]],
     sizes: Sequence[int],
     gains: Sequence[float | None],
-) -> list[Row]:
+) -> list[AllocationRow]:
     """The lines of allocation.tsv; `vocabulary` before clipping, sizes and gains in the
     order of the languages.
     """
     own = Counter(held[0] for held in vocabulary.values() if len(held) == 1)
     return [
-        Row(
+        AllocationRow(
             entry.language,
             entry.n,
             float(share),
@@ -309,7 +320,13 @@ def _pieces(
     return dict(sorted(holders.items()))
 
 
-def _slices(inputs, problem: Problem, choice: Choice, vocabulary: dict[str, list[str]], scores):
+def _slices(
+    inputs: Inputs,
+    problem: Problem,
+    choice: SizeChoice,
+    vocabulary: Mapping[str, list[str]],
+    scores: Scores,
+) -> Iterator[dict[str, float]]:
     """Candidates for clipping: the new pieces of the last step, then every piece by its
     best score.
     """
@@ -329,18 +346,14 @@ def _slices(inputs, problem: Problem, choice: Choice, vocabulary: dict[str, list
     yield best
 
 
-def solver(
-    inputs: Inputs, vocabularies: Path, coverage: float
-) -> Callable[[Allocation], tuple[Solution, None]]:
-    """A function that solves by the models below `vocabularies`, for settings whose
-    rule chooses sizes.
-    """
+def solve_by_sizes(inputs: Inputs, settings: Allocation, coverage: float) -> Solution:
+    """Solve by the models of the ladders, for settings whose rule chooses sizes."""
 
     def scores(language: str, size: int) -> dict[str, float]:
-        model = read_pieces(vocabularies / language / "models" / f"{size}.model")
+        model = inputs.ladders[language].read_pieces(size)
         return dict(zip(model.pieces, model.scores.tolist(), strict=True))
 
-    return lambda settings: (solve(inputs, settings, scores, coverage), None)
+    return solve(inputs, settings, scores, coverage)
 
 
 def clip(
@@ -389,22 +402,10 @@ def clip(
     return [piece for piece in union if piece not in dropped], list(dropped)
 
 
-def write_allocation(
-    output: str | Path,
-    inputs: Inputs,
-    settings: Allocation,
-    coverage: float,
-    solution: Solution,
-    models: Mapping | None = None,
-) -> None:
-    """Write `allocation.tsv`, `vocabulary.tsv` and `summary.json` into `output`; other
-    files there stay.
-
-    `models`: each language's own model on the pieces, of a rule that reads text;
-    written to the folder `vocabularies` with a curve of one size for each language.
-    """
-    output = Path(output)
-    # the contents of the files
+def allocation_summary(
+    inputs: Inputs, settings: Allocation, coverage: float, solution: Solution
+) -> dict[str, Any]:
+    """The content of summary.json."""
     summary = {
         "settings": {**settings.model_dump(), "coverage": coverage},
         "languages": len(solution.rows),
@@ -426,10 +427,28 @@ def write_allocation(
     }
     if solution.lines is not None:
         summary["lines"] = solution.lines
-    summary["warnings"] = solution.warnings
+    return summary | {"warnings": solution.warnings}
+
+
+def write_allocation(
+    output: str | Path,
+    inputs: Inputs,
+    settings: Allocation,
+    coverage: float,
+    solution: Solution,
+    models: "Mapping[str, LanguageUnigram] | None" = None,
+) -> None:
+    """Write `allocation.tsv`, `vocabulary.tsv` and `summary.json` into `output`; other
+    files there stay.
+
+    `models`: each language's own model on the pieces, of a rule that reads text;
+    written to the folder `vocabularies` with a curve of one size for each language.
+    """
+    output = Path(output)
+    summary = allocation_summary(inputs, settings, coverage, solution)
     texts = {
         "allocation.tsv": table_lines(
-            [field.name for field in fields(Row)], map(astuple, solution.rows)
+            [field.name for field in fields(AllocationRow)], map(astuple, solution.rows)
         ),
         "vocabulary.tsv": table_lines(
             ("piece", "languages"),
@@ -443,9 +462,7 @@ def write_allocation(
         for language, model in (models or {}).items():
             (folder / language / "models").mkdir(parents=True)
             (folder / language / "models" / f"{model.size}.model").write_bytes(model.model)
-            heldout = model.alp[1] if len(model.alp) > 1 else None
-            point = Point(model.size, model.size, model.alp[0], heldout, model.tokens_per_sentence)
-            write_points(folder / language / "curve.tsv", [point])
+            write_points(folder / language / "curve.tsv", [model.point])
         for name, lines in texts.items():
             file = stack.enter_context(replacing(output / name))
             file.writelines(lines)
@@ -453,7 +470,7 @@ def write_allocation(
             os.fsync(file.fileno())
 
 
-def describe(settings: Allocation, solution: Solution) -> Iterator[str]:
+def allocation_lines(settings: Allocation, solution: Solution) -> Iterator[str]:
     """The lines that the command prints: the languages by falling size, and the quality
     of the choice.
     """

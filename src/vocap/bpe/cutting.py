@@ -1,11 +1,4 @@
-r"""Where text is cut into words before merging: by a regular expression, under a name
-or of the user's own.
-
-`words`: letters with their marks, numbers, other characters, line ends, and runs of
-spaces are words of their own; one space goes with the word after it. Unlike in the
-expression of GPT-2, whose `\p{L}+` ends at every vowel sign, a mark stays with the
-letter before it, and so do the joiners U+200C and U+200D. `spaces`: a run of spaces and
-the text up to the next one are a word. The others are those of `PUBLISHED`.
+"""Normalised text cut into the words of a `Cut`, before merging.
 
 No word of any named cut holds a space behind a character that is no white space. So the
 words of a line are those of its stretches between such places, which are counted first.
@@ -14,19 +7,17 @@ Nothing is known of a user's expression: it is applied to each line.
 
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 
 import numpy as np
-from tokenizers import Regex, normalizers, pre_tokenizers
+from tokenizers import Regex, normalizers
 
-from vocap.bpe import DIGITS, REGEX, SPLITS
-from vocap.errors import UsageError, one_line
+from vocap.errors import UsageError
+from vocap.tokenizer_files.cuts import SPACE, Cut, check_matches, regex_errors
 from vocap.unigram.text_settings import TextSettings
 from vocap.unigram.training_text import Borders, code_points, trainer_normalizer
 
-SPACE = "\u2581"
 # stands for a U+2581 of text that is not normalised, where it is no space: UTF-8 has no
 # surrogate
 KEPT = "\ud800"
@@ -39,219 +30,6 @@ HIDDEN = (
 LETTERS = {r"\p{L}": "a", r"\p{M}": "m", r"\p{N}": "1", "\u200c": "j", "\u200d": "j"}
 CLASSES = {r"\s": "\t", **LETTERS, r"[\r\n]": "\n"}
 OTHER, END = "!", 0  # END stands behind each stretch of classes
-
-ENGLISH = "(?i:'s|'t|'re|'ve|'m|'ll|'d)"  # contractions
-_LLAMA = (
-    ENGLISH
-    + r"|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-)
-_LOWER = (
-    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+" + ENGLISH + "?"
-)
-_UPPER = (
-    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*" + ENGLISH + "?"
-)
-PUBLISHED = {
-    # encoder.py of openai/gpt-2; gpt2 of tiktoken_ext/openai_public.py has another that
-    # cuts alike
-    "gpt2": r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+",
-    # o200k_base of tiktoken_ext/openai_public.py
-    "o200k": (
-        rf"{_LOWER}|{_UPPER}|\p{{N}}{{1,3}}"
-        r"| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-    ),
-    # llama/tokenizer.py of meta-llama/llama3
-    "llama-3": _LLAMA,
-    # PRETOKENIZE_REGEX of transformers/models/qwen2/tokenization_qwen2.py
-    "qwen": _LLAMA.replace(r"|\p{N}{1,3}|", r"|\p{N}|"),
-    # cl100k_base of tiktoken_ext/openai_public.py: white space at the end of a text is
-    # one word
-    "cl100k": _LLAMA.replace(r"|\s*[\r\n]+|", r"|\s+(?![\s\S])|\s*[\r\n]+|"),
-}
-NUMBERS = dict(
-    zip(
-        DIGITS,
-        (r"\p{N}", r"\p{N}{1,3}", r"\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))", r"\p{N}+"),
-        strict=True,
-    )
-)
-_SPACED = ("words", "gpt2")  # a space goes with a number that is not cut
-
-
-@dataclass(frozen=True)
-class Cut:
-    r"""A cut before merging: `split` of `SPLITS`, or `REGEX` with a `regex` of Oniguruma.
-
-    `digits` of `DIGITS`: numbers are cut into single digits, into threes from the left
-    or from the right, or not; `contractions`: whether `ENGLISH` ones are words of their
-    own. None: as the split has it. Raises UsageError for an expression that does not
-    compile or drops text, and for what a split has no place for.
-
-    >>> Cut("qwen", digits="3").expression() == PUBLISHED["llama-3"]
-    True
-    """
-
-    split: str = SPLITS[0]
-    digits: str | None = None
-    contractions: bool | None = None
-    regex: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.split == REGEX:
-            if self.digits or self.contractions is not None:
-                raise UsageError(
-                    "digits and contractions: a regex says itself where they are cut; leave them "
-                    "out"
-                )
-            check_expression(self.regex or "")
-        elif self.split == "spaces" and self.contractions:
-            raise UsageError(
-                "contractions: split spaces cuts no words; take split words, or leave them out"
-            )
-
-    @property
-    def by_class(self) -> bool:
-        """Whether words are found by the `CLASSES` of characters."""
-        return self.split == "words" and not self.contractions
-
-    @property
-    def by_spaces(self) -> bool:
-        """Whether the stretches between runs of spaces are the words."""
-        return self.split == "spaces" and self.digits in (None, "none")
-
-    @property
-    def marked(self) -> bool:
-        """Whether the expression can be written for text that has U+2581 for spaces."""
-        return self.by_class or self.by_spaces
-
-    def expression(self, space: str = " ") -> str:
-        """The regular expression whose matches are the words; `space`: that of the
-        text, if `marked`.
-        """
-        if self.split == REGEX:
-            return self.regex or ""
-        optional = f"{space}?" if self.split in _SPACED else ""
-        numbers = NUMBERS[self.digits or "none"]
-        numbers = optional + numbers if numbers.endswith("+") else numbers
-        if self.split in PUBLISHED:
-            return self._changed(PUBLISHED[self.split], numbers)
-        if self.by_spaces:
-            return rf"{space}*[^{space}]+|{space}+"
-        if self.split == "spaces":
-            return rf"{space}*[^{space}\p{{N}}]+|{numbers}|{space}+"
-        # a run keeps its last space for a word after it
-        ahead = rf"(?![^\s{space}])" if space != " " else r"(?!\S)"
-        letters = f"{space}?" + r"[\p{L}\p{M}]" + "[\\p{L}\\p{M}\u200c\u200d]*"
-        first, further = rf"[^\s{space}\p{{L}}\p{{M}}\p{{N}}]", rf"[^\s{space}\p{{L}}\p{{N}}]"
-        others = rf"{space}?{first}{further}*[\r\n]*"
-        blanks = rf"[^\S\r\n{space}]+"
-        words = [letters, numbers, others, r"[\r\n]+", f"{space}+{ahead}", space, blanks]
-        return "|".join([ENGLISH, *words] if self.contractions else words)
-
-    def _changed(self, published: str, numbers: str) -> str:
-        if self.digits is not None:
-            published = re.sub(
-                r"\|( \?)?\\p\{N\}(\{1,3\}|\+)?\|", lambda _: f"|{numbers}|", published, count=1
-            )
-        if self.contractions is False:
-            first = published.partition(r"| ?\p{L}+")[0] if self.split == "gpt2" else ENGLISH
-            published = published.removeprefix(f"{first}|").replace(f"{ENGLISH}?", "")
-        return published
-
-    def pre_tokenizer(self, unit: str) -> pre_tokenizers.PreTokenizer:
-        """The step of tokenizer.json: with the byte-level alphabet (unit bytes), or
-        with U+2581 for spaces.
-        """
-        space = SPACE if unit == "characters" and self.marked else " "
-        cut = pre_tokenizers.Split(Regex(self.expression(space)), "isolated")
-        if space == SPACE:
-            return cut
-        if unit == "characters":
-            return pre_tokenizers.Sequence(
-                [cut, pre_tokenizers.Metaspace(SPACE, "never", split=False)]
-            )
-        return pre_tokenizers.Sequence(
-            [cut, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
-        )
-
-    @cached_property
-    def matches(self) -> pre_tokenizers.PreTokenizer:
-        """The step that gives the matches alone."""
-        return _matches(self.expression())
-
-    def places(
-        self, store: np.ndarray, bounds: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The words of stretches of normalised text: where each begins, its length, the
-        number of its stretch.
-
-        Stretch k is `store[bounds[k]:bounds[k + 1]]`; code points int32, in which
-        HIDDEN becomes U+2581. Raises VocapError for text that an expression of the user
-        does not match.
-        """
-        store[store == HIDDEN] = ord(SPACE)
-        if self.by_class:
-            return _places_by_class(store, bounds, self.expression())
-        points = np.select([store == ord(SPACE), store == ord(KEPT)], [ord(" "), ord(SPACE)], store)
-        text = points.astype("<u4").tobytes().decode("utf-32-le")
-        spans, sizes = [], []
-        with _refusals(self.expression()):
-            for begin, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
-                found = [place for _, place in self.matches.pre_tokenize_str(text[begin:end])]
-                spans += found
-                sizes.append(len(found))
-        owner = np.repeat(np.arange(len(sizes)), sizes)
-        first, last = np.array(spans, np.int64).reshape(-1, 2).T
-        missed = np.bincount(owner, last - first, len(sizes)) != np.diff(bounds)
-        for number in np.flatnonzero(missed)[:1].tolist():
-            _refuse(self.expression(), text[bounds[number] : bounds[number + 1]])
-        return first + bounds[owner], last - first, owner
-
-
-@cache
-def _matches(expression: str) -> pre_tokenizers.PreTokenizer:
-    return pre_tokenizers.Split(Regex(expression), "removed", invert=True)
-
-
-@contextmanager
-def _refusals(expression: str) -> Iterator[None]:
-    """Raise every error of Oniguruma as a UsageError: some are panics of Rust code,
-    which are no `Exception`.
-    """
-    try:
-        yield
-    except (KeyboardInterrupt, MemoryError):
-        raise
-    except BaseException as error:
-        said = one_line(str(error))
-        raise UsageError(f"regex {expression!r}: {said}; correct it (Oniguruma's syntax)") from None
-
-
-def _refuse(expression: str, text: str) -> None:
-    """Raise UsageError if the expression's matches are not all of the text."""
-    with _refusals(expression):
-        found = {
-            at for _, place in _matches(expression).pre_tokenize_str(text) for at in range(*place)
-        }
-    if lost := [one for at, one in enumerate(text) if at not in found]:
-        raise UsageError(
-            f"regex {expression!r} drops text: {lost[0]!r} (U+{ord(lost[0]):04X}) is in no match; "
-            "put "
-            r"|[\s\S] at its end"
-        )
-
-
-@cache
-def check_expression(expression: str) -> None:
-    """Raise UsageError for an expression that does not compile, or does not match some
-    characters.
-
-    Tried are those of ASCII, and one of each 97 code points.
-    """
-    points = [
-        one for one in (*range(1, 128), *range(128, 0x110000, 97)) if not 0xD800 <= one < 0xE000
-    ]
-    _refuse(expression, "".join(map(chr, points)))
 
 
 def hide_spaces(points: np.ndarray) -> None:
@@ -282,7 +60,7 @@ def _classes(points: np.ndarray) -> np.ndarray:
 def _places_by_class(
     store: np.ndarray, bounds: np.ndarray, expression: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """`Cut.places`: Python applies the expression to the classes of characters.
+    """`word_places`: Python applies the expression to the classes of characters.
 
     That is many times as fast as `tokenizers` on the text.
     """
@@ -294,6 +72,35 @@ def _places_by_class(
     begin = np.cumsum(length) - length
     owner, words = np.cumsum(text[begin] == END), text[begin] != END
     return (begin - owner)[words], length[words], owner[words]
+
+
+def word_places(
+    cut: Cut, store: np.ndarray, bounds: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The words of stretches of normalised text by a cut: where each begins, its length, the
+    number of its stretch.
+
+    Stretch k is `store[bounds[k]:bounds[k + 1]]`; code points int32, in which
+    HIDDEN becomes U+2581. Raises VocapError for text that an expression of the user
+    does not match.
+    """
+    store[store == HIDDEN] = ord(SPACE)
+    if cut.by_class:
+        return _places_by_class(store, bounds, cut.expression())
+    points = np.select([store == ord(SPACE), store == ord(KEPT)], [ord(" "), ord(SPACE)], store)
+    text = points.astype("<u4").tobytes().decode("utf-32-le")
+    spans, sizes = [], []
+    with regex_errors(cut.expression()):
+        for begin, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
+            found = [place for _, place in cut.matches.pre_tokenize_str(text[begin:end])]
+            spans += found
+            sizes.append(len(found))
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    first, last = np.array(spans, np.int64).reshape(-1, 2).T
+    missed = np.bincount(owner, last - first, len(sizes)) != np.diff(bounds)
+    for number in np.flatnonzero(missed)[:1].tolist():
+        check_matches(cut.expression(), text[bounds[number] : bounds[number + 1]])
+    return first + bounds[owner], last - first, owner
 
 
 @dataclass(frozen=True)

@@ -6,18 +6,17 @@ count: no sample is drawn, and weights are integers, so sums and ties are the sa
 every machine.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 
 from vocap.bpe import words as counting
 from vocap.bpe.training import apply, check_weight, concatenate, count_tokens, train
 from vocap.errors import UsageError, VocapError, log
-from vocap.tables.sampling_probabilities import fair_factors, reference_lines
-from vocap.text_files.records import read_blocks
+from vocap.tables.sampling_probabilities import fair_factors
+from vocap.text_files.named_texts import reference_lines
 from vocap.unigram.training_text import required_characters
 
 # factor of the weights before those of parallel text are applied: they are rounded
@@ -41,21 +40,22 @@ class Language:
     reference: int = 0
 
 
-def read_languages(
-    paths: Mapping[str, Path],
+def count_languages(
+    texts: Mapping[str, Callable[[], Iterable[list[str]]]],
     weights: Sequence[int],
     how: counting.Pretokenization,
     parallel: Mapping[str, Sequence[str]],
 ) -> list[Language]:
-    """The languages of `paths` (training text) with the weight of their lines.
+    """The languages of `texts` (training text, as functions that give its lines in
+    blocks) with the weight of their lines.
 
     `parallel`: aligned lines of each language that has some, empty where it has no
-    translation. Raises as `read_blocks`.
+    translation. Raises as `text_blocks`.
     """
     languages = []
-    for (code, path), weight in zip(paths.items(), weights, strict=True):
+    for (code, blocks), weight in zip(texts.items(), weights, strict=True):
         shared, size = reference_lines(parallel, code)
-        words = counting.count_words([partial(read_blocks, path), partial(iter, [shared])], how)
+        words = counting.count_words([blocks, partial(iter, [shared])], how)
         languages.append(Language(code, words, weight, size))
         log.info("%s: %d distinct words, %d parallel lines", code, len(words), len(shared))
     return languages

@@ -14,10 +14,10 @@ import base64
 import json
 from pathlib import Path
 
-from vocap.bpe.cutting import ENGLISH, check_expression
 from vocap.bpe.model_file import BpeFile, Derivations, is_bpe, read_bpe
 from vocap.errors import VocapError
 from vocap.files.io import replacing_directory
+from vocap.tokenizer_files.cuts import ENGLISH, check_expression
 from vocap.tokenizer_files.ranks import RANKS, SETTINGS, SHARED, byte_characters
 
 FILES = (RANKS, SETTINGS)

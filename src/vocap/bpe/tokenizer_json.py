@@ -1,26 +1,25 @@
-"""The tokenizer of merges and its folder: ids in the layout of all tokenizers, text
-read as in training.
+"""The tokenizer of merges: ids in the layout of all tokenizers, text read as in
+training.
 """
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 import tokenizers
+from numpy.typing import NDArray
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers
 
 from vocap import __version__
-from vocap.bpe.cutting import SPACE, Pretokenization
-from vocap.bpe.model_file import write_definition
+from vocap.bpe.cutting import Pretokenization
 from vocap.bpe.training import token_names
 from vocap.bpe.words import Alphabet
 from vocap.errors import UsageError
-from vocap.files.io import write_json, write_tsv
+from vocap.tokenizer_files.cuts import SPACE
 from vocap.tokenizer_files.encoders import HuggingFaceEncoder, Splitter, dead_ids, texts_of
 from vocap.tokenizer_files.export import template
 from vocap.tokenizer_files.id_layout import MASK, IdLayout
-from vocap.tokenizer_files.layout import PIECE_COLUMNS
 from vocap.tokenizer_files.model_file import BYTES
 from vocap.tokenizer_files.normalizer import build_normalizer, read_charsmap
 from vocap.unigram.text_settings import COVERAGE
@@ -133,39 +132,35 @@ def _decoder(how: Pretokenization) -> decoders.Decoder:
     return decoders.Sequence(steps) if len(steps) > 1 else steps[0]
 
 
-def write_tokenizer(
-    out: str | Path,
+def describe_merges(
+    tokenizer: Tokenizer,
     alphabet: Alphabet,
-    merges: np.ndarray,
+    merges: NDArray[np.int32],
     rows: Rows,
-    description: Mapping,
+    description: Mapping[str, Any],
     total: int,
-) -> int:
-    """Write `tokenizer.json`, its configuration, `pieces.tsv` and, last,
-    `description.json`; returns the ids.
+) -> tuple[list[tuple[str, int, float, str, str, str]], dict[str, Any]]:
+    """Rows of `pieces.tsv`, and the entries of `description.json`, of a tokenizer of `build`.
 
     `merges` int32 [M, 3]; `description`: kind, settings and more; `total`: the ids that
     were asked for. A piece's score is less the number of merges before its own, 0 for
     the alphabet.
     """
-    out = Path(out)
     names = token_names(alphabet, merges)
     by_id = rows.ids(names)
-    tokenizer = build(alphabet, merges, rows)
-    (out / "description.json").unlink(missing_ok=True)  # it says that the folder is complete
-    write_definition(out, tokenizer, rows.layout.roles, rows.layout.model_max_length)
-    splitter = Splitter(HuggingFaceEncoder(tokenizer, None, out / "tokenizer.json"))
+    splitter = Splitter(HuggingFaceEncoder(tokenizer, None))
     dead = set(dead_ids(splitter, dict(texts_of(splitter))))
+    tokenizer.encode_special_tokens = False  # as it is loaded; the encoder sets it
     ranks = {names[new]: -rank for rank, new in reversed(list(enumerate(merges[:, 2].tolist())))}
-    table, first = [], len(rows.controls) + len(rows.bytes)
+    table: list[tuple[str, int, float, str, str, str]] = []
+    first = len(rows.controls) + len(rows.bytes)
     for number, name in enumerate(by_id[first : len(by_id) - len(rows.last)], start=first):
         if number < first + len(rows.symbols):
             table.append((name, number, 0, "", "symbol", ""))
         else:
             status = "dead" if number in dead else "ok"
             table.append((alphabet.text(name), number, ranks.get(name, 0), "", status, ""))
-    write_tsv(out / "pieces.tsv", PIECE_COLUMNS, table)
-    content = {
+    return table, {
         "kind": description["kind"],
         "total": len(by_id),
         "settings": {"total": total, **description["settings"]},
@@ -178,5 +173,3 @@ def write_tokenizer(
         **{key: value for key, value in description.items() if key not in ("kind", "settings")},
         "versions": {"vocap": __version__, "tokenizers": tokenizers.__version__},
     }
-    write_json(out / "description.json", content)
-    return len(by_id)

@@ -12,8 +12,9 @@ from functools import cached_property
 
 import numpy as np
 
-from vocap.bpe.cutting import KEPT, SPACE, Pretokenization, hide_spaces
+from vocap.bpe.cutting import KEPT, Pretokenization, hide_spaces, word_places
 from vocap.errors import VocapError
+from vocap.tokenizer_files.cuts import SPACE
 from vocap.tokenizer_files.encoders import byte_characters
 from vocap.unigram.training_text import LINE_END, required_characters
 from vocap.unigram.word_types import RUNS, TEXTS, WordTable
@@ -49,12 +50,12 @@ class Words:
 def count_words(texts: Sequence[Callable[[], Iterable[list[str]]]], how: Pretokenization) -> Words:
     """The words of texts, each a function that gives its lines in blocks.
 
-    Memory follows distinct stretches and words. Raises as `Cut.places`.
+    Memory follows distinct stretches and words. Raises as `word_places`.
     """
     words = WordTable(len(texts))
     for store, bounds, counts in _stretches(texts, how, words):
         _check(store)
-        start, length, owner = how.cut.places(store, bounds)
+        start, length, owner = word_places(how.cut, store, bounds)
         added = np.zeros((len(start), TEXTS + len(texts)), np.int64)
         added[:, TEXTS:] = counts[owner]
         words.add_counted(store, start.astype(np.int32), length.astype(np.int32), added)

@@ -7,6 +7,7 @@ import re
 import time
 from contextlib import suppress
 from pathlib import Path
+from typing import Any, NoReturn
 
 import requests
 from requests.adapters import HTTPAdapter
@@ -35,7 +36,7 @@ def download(
     sha256: str | None = None,
     limit_bytes: int | None = None,
     timeout_s: float = 60,
-) -> dict:
+) -> dict[str, Any]:
     """Fetch `url` to `output`, all of it or its first `limit_bytes`; returns the
     content of `{output}.json`.
 
@@ -161,7 +162,11 @@ class _Part:
                     time.sleep(BACKOFF_S * 2**failures)
 
     def _attempt(
-        self, session: requests.Session, limit_bytes: int | None, timeout_s: float, bar: tqdm
+        self,
+        session: requests.Session,
+        limit_bytes: int | None,
+        timeout_s: float,
+        bar: "tqdm[NoReturn]",
     ) -> None:
         """One request from the end of the file on."""
         if not self.version:

@@ -17,8 +17,8 @@ from vocap.errors import VocapError
 from vocap.files.io import replacing
 from vocap.tables.sampling_probabilities import quotas
 from vocap.text_files import MAX_LINE_BYTES, Layout, kind_of
-from vocap.text_files.lines import BYTE_ORDER_MARK, check_encoding, survey
-from vocap.text_files.records import TextFile, detect_file
+from vocap.text_files.lines import BYTE_ORDER_MARK, LineFile, check_encoding, survey
+from vocap.text_files.records import detect_file
 
 WARNED = 0.01  # of a text's lines dropped as overlong
 REFUSED = 0.5
@@ -92,7 +92,7 @@ class Sample:
 
 
 def draw_sample(
-    files: Iterable[TextFile], max_sentences: int, seed: int, max_characters: int | None = None
+    files: Iterable[LineFile], max_sentences: int, seed: int, max_characters: int | None = None
 ) -> Sample:
     """A uniform sample of the valid lines of `files`, read once, cut into train and
     held-out lines by content.
@@ -117,7 +117,7 @@ def draw_sample(
     return Sample(train, heldout, counts)
 
 
-def _read(files: Iterable[TextFile], reservoir: Reservoir) -> tuple[list[bytes], Counter[str]]:
+def _read(files: Iterable[LineFile], reservoir: Reservoir) -> tuple[list[bytes], Counter[str]]:
     """The lines that the reservoir keeps, in corpus order, and the counts."""
     lines: list[bytes] = []
     order: list[int] = []  # of each its place in the corpus

@@ -235,10 +235,10 @@ class UrlSource(Source):
             raise ValueError("date stands for {date} in url; give both, or neither")
         return self
 
-    def url_of(self, code):
+    def url_of(self, code: str) -> str:
         return self.url.replace("{lang}", code).replace(DATE, self.date or "")
 
-    def volume(self, found, language, packages):
+    def volume(self, found: "Resolved", language: Language, packages: Sequence[str]) -> Volume:
         """From the sizes of the paper's corpora in the table of languages, without a
         request to a server.
         """
@@ -247,7 +247,7 @@ class UrlSource(Source):
             facts.get("paper_wikipedia_gb" if "wiki" in self.url else "paper_cc_gb", "")
         )
         plain = (UNKNOWN_GB if math.isnan(gigabytes) else gigabytes) * 1000
-        share = STORED_SHARE if found.url.endswith(COMPRESSED) else 1.0
+        share = STORED_SHARE if self.url.endswith(COMPRESSED) else 1.0
         row = starter_table().get(language.code)
         row = row if row and row["lines"] else UNKNOWN_LINES
         size, length = (PARAGRAPH * row[unit] / row["lines"] for unit in ("bytes", "characters"))
@@ -268,7 +268,7 @@ class PathSource(Source):
     )
     key: ClassVar[str] = "path"
 
-    def paths_of(self, code):
+    def paths_of(self, code: str) -> list[str]:
         return [path.replace("{lang}", code) for path in self.path]
 
 
@@ -290,12 +290,12 @@ class StarterSource(Source):
             )
         return self
 
-    def terms(self, packages):
+    def terms(self, packages: str) -> str:
         return (
             f"the interface texts of {packages}; the tokenizer holds words and word parts of them"
         )
 
-    def volume(self, found, language, packages):
+    def volume(self, found: "Resolved", language: Language, packages: Sequence[str]) -> Volume:
         """Lines of the chosen packages; equal lines of two count twice, up to those of
         all six together.
         """

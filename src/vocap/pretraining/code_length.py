@@ -21,9 +21,10 @@ from vocap.errors import VocapError
 from vocap.files.io import file_sha256, write_tsv
 from vocap.model_folder import REMEDY, WEIGHTS, is_causal, longest_input, read_config
 from vocap.pretraining.data import SpecialIds
-from vocap.pretraining.tokenizing import load_tokenizer
+from vocap.pretraining.tokenizing import load_block_tokenizer
 from vocap.progress import Steps
-from vocap.tables.line_bits import BITS_OF_A_BYTE, CODE_LENGTH, write_lengths
+from vocap.tables.bits_per_byte import CODE_LENGTH, causal_bits, with_unknown_bytes
+from vocap.tables.line_bits import write_lengths
 from vocap.text_files.records import read_blocks
 from vocap.tokenizer_files import EXPORTED
 from vocap.tokenizer_files.encoders import Encoder, is_lossless, unknown_characters
@@ -59,7 +60,7 @@ def load_causal(folder: Path, device: torch.device) -> CausalModel:
         )
     if not definition.is_file() or not any((folder / name).exists() for name in WEIGHTS):
         raise VocapError(f"{folder}: no {EXPORTED[0]} or no {WEIGHTS[0]}; {REMEDY}")
-    encoder, special = load_tokenizer(definition, file_sha256(definition))
+    encoder, special = load_block_tokenizer(definition, file_sha256(definition))
     transformers.utils.logging.disable_progress_bar()  # of the weights, in the middle of ours
     try:
         model = transformers.AutoModelForCausalLM.from_pretrained(
@@ -83,14 +84,14 @@ def load_causal(folder: Path, device: torch.device) -> CausalModel:
     return CausalModel(model.eval().to(device), encoder, special, longest_input(config) or LONGEST)
 
 
-def windows(length: int, longest: int) -> Iterator[tuple[int, int, int]]:
+def prediction_windows(length: int, longest: int) -> Iterator[tuple[int, int, int]]:
     """(start, end, first) of the inputs of `length` ids: of each the ids from `first`
     on are predicted.
 
     One where it fits; else windows of `longest` ids, so that every id has half of them
     or more before it.
 
-    >>> list(windows(5, 8)), list(windows(11, 8))
+    >>> list(prediction_windows(5, 8)), list(prediction_windows(11, 8))
     ([(0, 5, 1)], [(0, 8, 1), (3, 11, 8)])
     """
     end = min(length, longest)
@@ -105,7 +106,9 @@ def token_bits(found: CausalModel, lines: Sequence[Sequence[int]]) -> np.ndarray
     """-log2 p summed over the ids of each line but its first, float64 [lines]."""
     model, bits = found.model, np.zeros(len(lines))
     inputs = [
-        (row, *span) for row, ids in enumerate(lines) for span in windows(len(ids), found.longest)
+        (row, *span)
+        for row, ids in enumerate(lines)
+        for span in prediction_windows(len(ids), found.longest)
     ]
     inputs.sort(key=lambda one: one[2] - one[1], reverse=True)  # the longest first: little padding
     never = torch.tensor(
@@ -129,7 +132,7 @@ def token_bits(found: CausalModel, lines: Sequence[Sequence[int]]) -> np.ndarray
         own = logits.gather(1, given[asked][:, None])[:, 0]
         nats = (torch.logsumexp(logits, 1) - own).double().cpu().numpy()
         rows = np.repeat([row for row, *_ in batch], predicted.sum(1))
-        bits += np.bincount(rows, nats, len(lines)) / np.log(2)
+        bits += causal_bits(nats, rows, len(lines))
     return bits
 
 
@@ -146,10 +149,8 @@ def code_lines(found: CausalModel, lines: Sequence[str]) -> tuple[np.ndarray, in
         ],
         np.int64,
     )
-    bits = (
-        token_bits(found, [[special.start, *row, special.eos] for row in ids])
-        + BITS_OF_A_BYTE * unknown
-    )
+    bits = token_bits(found, [[special.start, *row, special.eos] for row in ids])
+    bits = with_unknown_bytes(bits, unknown)
     size = np.array([len(line.encode()) for line in lines], float)
     return np.stack([bits, size]), sum(map(len, ids)) + len(ids), int(unknown.sum())
 
@@ -167,7 +168,7 @@ def spread_lines(path: Path, most: int, aligned: bool = False) -> list[str]:
     return [line for line in chosen if line.strip()]
 
 
-def measure(
+def measure_code_length(
     folder: Path, texts: Mapping[tuple[str, str], Path], most: int, threads: int, output: Path
 ) -> tuple[str, Mapping[str, float]]:
     """Write the table `output`, and beside it the bits and bytes of each line (`.npz`).

@@ -9,19 +9,8 @@ import click
 from vocap import options
 from vocap.errors import UsageError
 from vocap.files.io import aligned, write_tsv
-from vocap.pretraining.settings import Shape
-from vocap.size.forecast import (
-    COLUMNS,
-    STAGES,
-    Forecast,
-    ModelCosts,
-    forecast,
-    reference,
-    shares_of,
-    verdict,
-)
-from vocap.tables.curve import read_sizes
-from vocap.tables.sampling_probabilities import read_weights
+from vocap.size.comparison import forecast_table, model_costs
+from vocap.size.forecast import COLUMNS, STAGES, Forecast, reference, verdict
 
 PATH = click.Path(path_type=Path, dir_okay=False)
 COUNT = click.IntRange(1)
@@ -68,13 +57,7 @@ def size(
     alpha: float,
     size: int | None,
     out: Path | None,
-    layers: int,
-    hidden: int,
-    intermediate: int | None,
-    length: int,
-    heads: int | None,
-    kv_heads: int | None,
-    **model: Any,  # the fields of ModelCosts of the same names
+    **model: Any,  # the parameters of `model_costs` of the same names
 ) -> None:
     """How large should T be: tokens, ALP, and the cost of a model by T.
 
@@ -90,22 +73,11 @@ def size(
     """
     if out and len(tables) > 1:
         raise UsageError("-o is one table; give one TABLE, or leave -o out")
-    heads = heads or max(1, hidden // 64)
-    if heads % (kv_heads or heads):
-        raise UsageError(
-            f"--kv-heads {kv_heads} does not divide {heads} heads; give --heads, or others of both"
-        )
-    model["causal"] |= model["swiglu"]
-    wide = intermediate or (8 * hidden // 3 if model["swiglu"] else 4 * hidden)
-    shape = Shape(layers=layers, hidden=hidden, heads=1, intermediate=wide, positions=length)
-    costs = ModelCosts(shape, kv_share=(kv_heads or heads) / heads, **model)
-    known = None if weights is None else read_weights(weights)
+    costs = model_costs(**model)
     for table in tables:
-        sizes = read_sizes(table)
-        shares = None if known is None else shares_of(sizes, known, alpha, str(weights))
-        rows = forecast(sizes, costs, shares)
+        sizes, rows = forecast_table(table, costs, weights, alpha)
         click.echo(f"{table}: {len(next(iter(sizes.values())))} languages")
-        click.echo(as_text(rows, size))
+        click.echo(_as_text(rows, size))
         for stage in STAGES:
             click.echo(verdict(rows, stage))
         click.echo(reference(costs))
@@ -114,13 +86,12 @@ def size(
             cells = [tuple(vars(row).values()) for row in rows]
             if size is not None:
                 columns += ("training_pflop",)
-                factor = size / 1e9
-                whole = [row.training_mflop_per_byte * factor for row in rows]
+                whole = [row.training_mflop_per_byte * (size / 1e9) for row in rows]
                 cells = [(*cell, pflop) for cell, pflop in zip(cells, whole, strict=True)]
             write_tsv(out, columns, cells)
 
 
-def as_text(rows: Sequence[Forecast], size: int | None) -> str:
+def _as_text(rows: Sequence[Forecast], size: int | None) -> str:
     """The rows as columns of text; changes are those from `compared_with`."""
     heads = [
         "T",
@@ -135,30 +106,31 @@ def as_text(rows: Sequence[Forecast], size: int | None) -> str:
     ]
     heads += ["train MFLOP/byte", "use MFLOP/byte", "from T", "tokens", "training"]
 
-    def change(value: float | None) -> str:
-        return "" if value is None else f"{value:+.1f} %"
-
-    cells = [
-        [
-            f"{row.total:,}",
-            f"{row.alp if row.mix_alp is None else row.mix_alp:.2f}",
-            f"{row.used_tokens_per_byte:.4f}",
-            f"{row.worst_tokens_per_byte:.3f} {row.worst}",
-            f"{row.mparameters:.1f} M",
-            f"{row.embedding_mparameters:.1f} M",
-            f"{100 * row.embedding_share:.0f} %",
-            f"{row.training_gb:.2f}",
-            f"{row.logits_gb:.2f}",
-            f"{row.training_mflop_per_byte:.1f}",
-            f"{row.inference_mflop_per_byte:.1f}",
-            "" if row.compared_with is None else f"{row.compared_with:,}",
-            change(row.tokens_percent),
-            change(row.training_percent),
-        ]
-        for row in rows
-    ]
+    cells = list(map(_cells, rows))
     if size is not None:
         heads.append("PFLOP in all")
         for cell, row in zip(cells, rows, strict=True):
             cell.append(f"{row.training_mflop_per_byte * size / 1e9:,.4g}")
     return "\n".join(aligned([heads, *cells]))
+
+
+def _cells(row: Forecast) -> list[str]:
+    def change(value: float | None) -> str:
+        return "" if value is None else f"{value:+.1f} %"
+
+    return [
+        f"{row.total:,}",
+        f"{row.alp if row.mix_alp is None else row.mix_alp:.2f}",
+        f"{row.used_tokens_per_byte:.4f}",
+        f"{row.worst_tokens_per_byte:.3f} {row.worst}",
+        f"{row.mparameters:.1f} M",
+        f"{row.embedding_mparameters:.1f} M",
+        f"{100 * row.embedding_share:.0f} %",
+        f"{row.training_gb:.2f}",
+        f"{row.logits_gb:.2f}",
+        f"{row.training_mflop_per_byte:.1f}",
+        f"{row.inference_mflop_per_byte:.1f}",
+        "" if row.compared_with is None else f"{row.compared_with:,}",
+        change(row.tokens_percent),
+        change(row.training_percent),
+    ]

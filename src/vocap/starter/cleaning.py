@@ -77,7 +77,7 @@ def without_wikitext(text: str) -> str:
     return _LIST_MARK.sub("", text)
 
 
-def _first_form(match: re.Match) -> str:
+def _first_form(match: re.Match[str]) -> str:
     choice = _CHOICE.match(match[1])
     return choice[1] if choice else ""
 
@@ -126,7 +126,7 @@ def lines_of(message: str, wikitext: bool = False) -> list[str]:
     return lines
 
 
-class _Classes(dict):
+class _Classes(dict[int, str]):
     """For str.translate: i letter of the script, n of none, x of another, m mark,
     space, and . for others.
     """
@@ -153,7 +153,7 @@ class _Classes(dict):
         return result
 
 
-class _LettersAndMarks(dict):
+class _LettersAndMarks(dict[int, int | None]):
     """For str.translate: keeps letters and marks, deletes all others."""
 
     def __missing__(self, code_point: int) -> int | None:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
+from typing import Any
 
 from vocap.errors import UsageError, VocapError, log
 from vocap.files.io import (
@@ -101,7 +102,7 @@ def missing_reason(folder: Path) -> str | None:
     return None
 
 
-def by_language(
+def sentences_by_language(
     folders: Sequence[Path], languages: Iterable[str]
 ) -> Iterator[tuple[str, dict[str, list[Sentence]]]]:
     """Yield every language with its sentences by package, in the order of `folders`.
@@ -130,7 +131,7 @@ def _sentences(table: Path) -> list[Sentence]:
 
 
 @dataclass
-class Text:
+class StarterText:
     """The merged sentences of one language, how many each package gave, and its parallel text.
 
     `parallel`: for each of `SETS` the sentences of the chosen messages, in their order;
@@ -153,7 +154,7 @@ def choose_messages(folders: Sequence[Path], languages: Collection[str]) -> dict
     """
     english: set[str] = set()
     found: Counter[str] = Counter()
-    for language, packages in by_language(folders, languages):
+    for language, packages in sentences_by_language(folders, languages):
         rows = [row for rows in packages.values() for row in rows]
         if language == ENGLISH:
             for key, message, _ in rows:
@@ -169,9 +170,9 @@ def choose_messages(folders: Sequence[Path], languages: Collection[str]) -> dict
     return {name: ranked[place : number * len(SETS) : len(SETS)] for place, name in enumerate(SETS)}
 
 
-def merge(
+def merge_packages(
     folders: Sequence[Path], languages: Iterable[str], chosen: Mapping[str, Sequence[str]]
-) -> Iterator[Text]:
+) -> Iterator[StarterText]:
     """Yield the text of every language: of equal keys the earliest package's sentence stays.
 
     Sentences that are held out, and English text of any package in another language,
@@ -183,7 +184,7 @@ def merge(
         {message for listed in chosen.values() for message in listed},
     )
     english: set[str] = set()
-    for language, packages in by_language(folders, languages):
+    for language, packages in sentences_by_language(folders, languages):
         keys = {key for rows in packages.values() for key, _, _ in rows} - english
         found = {
             message: (key, sentence)
@@ -191,7 +192,7 @@ def merge(
             for key, message, sentence in rows
             if message in messages and key in keys
         }
-        text = Text(language)
+        text = StarterText(language)
         text.parallel, held_out = _hold_out(found, chosen, len(keys) // LEAST_PART)
         keys -= held_out
         if language == ENGLISH:
@@ -231,7 +232,9 @@ def _hold_out(
     return parallel, taken
 
 
-def write_texts(folders: Sequence[Path], output: Path, languages: Mapping[str, Language]) -> dict:
+def write_texts(
+    folders: Sequence[Path], output: Path, languages: Mapping[str, Language]
+) -> dict[str, Any]:
     """Write the folder of all texts, whole or not at all; returns the content of its
     report.json.
     """
@@ -248,7 +251,7 @@ def write_texts(folders: Sequence[Path], output: Path, languages: Mapping[str, L
     with replacing_directory(output, owned if (output / REPORT).exists() else []) as folder:
         for name in SETS:
             (folder / PARALLEL / name).mkdir(parents=True)
-        for text in merge(folders, languages, chosen):
+        for text in merge_packages(folders, languages, chosen):
             code = text.language
             _write_lines(folder / f"{code}.txt", text.sentences)
             entries[code] = {"lines": len(text.sentences), "by_package": text.by_package}

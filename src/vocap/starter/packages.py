@@ -153,17 +153,11 @@ _SAME = {
 # Regions that add nothing to the language. Others are varieties (pt-br, de-at, zh-hk)
 # and stay out.
 _HOME = {
-    ("bn", "bd"), ("bg", "bg"), ("cs", "cz"), ("da", "dk"), ("el", "gr"), ("et", "ee"), ("fa",
-    "ir"), ("fi", "fi"),
-    ("he", "il"), ("hi", "in"), ("hr", "hr"), ("hu", "hu"), ("hy", "am"), ("id", "id"), ("is",
-    "is"), ("it", "it"),
-    ("ja", "jp"), ("ka", "ge"), ("km", "kh"), ("ko", "kr"), ("lo", "la"), ("lt", "lt"), ("lv",
-    "lv"), ("mk", "mk"),
-    ("my", "mm"), ("ne", "np"), ("nn", "no"), ("pl", "pl"), ("ro", "ro"), ("ru", "ru"), ("si",
-    "lk"), ("sk", "sk"),
-    ("sl", "si"), ("sq", "al"), ("sv", "se"), ("ta", "in"), ("te", "in"), ("th", "th"), ("tr",
-    "tr"), ("uk", "ua"),
-    ("ur", "pk"), ("vi", "vn"),
+    "bn-bd", "bg-bg", "cs-cz", "da-dk", "el-gr", "et-ee", "fa-ir", "fi-fi", "he-il", "hi-in",
+    "hr-hr", "hu-hu", "hy-am", "id-id", "is-is", "it-it", "ja-jp", "ka-ge", "km-kh", "ko-kr",
+    "lo-la", "lt-lt", "lv-lv", "mk-mk", "my-mm", "ne-np", "nn-no", "pl-pl", "ro-ro", "ru-ru",
+    "si-lk", "sk-sk", "sl-si", "sq-al", "sv-se", "ta-in", "te-in", "th-th", "tr-tr", "uk-ua",
+    "ur-pk", "vi-vn",
 }  # fmt: skip
 
 
@@ -188,9 +182,8 @@ def paper_code(code: str, known: Container[str]) -> str | None:
     if code in _SAME:
         code = _SAME[code]
     else:
-        language, _, region = code.partition("-")
-        if (language, region) in _HOME:
-            code = language
+        if code in _HOME:
+            code = code.partition("-")[0]
     return code if code in known else None
 
 

@@ -17,18 +17,15 @@ import numpy as np
 
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import number, read_tsv, whole_number, write_tsv
-from vocap.text_files.records import read_blocks
-from vocap.tokenizer_files.encoders import Encoder
-from vocap.unigram import MAX_SIZE
-from vocap.unigram.alp import average_log_probability, count_tokens
 
 CHARACTER_COLUMNS = ("character", "count", "per_line")
 COLUMNS = ("size", "pieces", "alp", "alp_heldout", "tokens_per_sentence", "status")
 OK = "ok"
+# far above any text; from 1,952,257,863 SentencePiece overflows and never returns
+MAX_SIZE = 100_000_000
 MOST_SIZES = 50_000  # far above any use; the index of pieces counts sizes in 16 bits
 _FLAT = 1e-9  # of the curve's range: below, a point lies on the chord
 SIZE_COLUMNS = ("total", "language", "lines", "bytes", "tokens", "alp")
-POINTS = 8  # of a curve over T
 
 
 @dataclass(frozen=True)
@@ -217,10 +214,18 @@ def write_characters(path: str | Path, counts: Mapping[str, int], lines: int) ->
     """Write the counts of a text's characters, over `lines` lines, the most frequent
     first, then by code point.
     """
-    ordered = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
+    means = mean_counts(counts, lines)
     write_tsv(
-        path, CHARACTER_COLUMNS, [(character, count, count / lines) for character, count in ordered]
+        path, CHARACTER_COLUMNS, [(one, counts[one], per_line) for one, per_line in means.items()]
     )
+
+
+def mean_counts(counts: Mapping[str, int], lines: int) -> dict[str, float]:
+    """The mean count of each character in a line, of its counts in `lines` lines: the
+    most frequent first, then by code point.
+    """
+    ordered = sorted(counts, key=lambda character: (-counts[character], character))
+    return {character: counts[character] / lines for character in ordered}
 
 
 def read_characters(path: str | Path) -> dict[str, float]:
@@ -275,39 +280,6 @@ class Measured:
 
 
 Sizes = dict[int, dict[str, Measured]]  # by T, then language
-
-
-def points_below(largest: int) -> list[int]:
-    """Equal steps up to the largest T.
-
-    >>> points_below(200_000)[:3]
-    [25000, 50000, 75000]
-    """
-    return [largest * step // POINTS for step in range(1, POINTS + 1)]
-
-
-def measure_size(encoder: Encoder, total: int, texts: Mapping[str, Path]) -> list[Measured]:
-    """The rows of one vocabulary of `total` ids on the files of `texts`, a language
-    after another.
-
-    Empty lines are left out, and so are languages that have no other.
-    """
-    rows = []
-    for language, path in texts.items():
-        sizes: list[int] = []
-        counts, lines = count_tokens(encoder.encode_batch, encoder.size, _filled(path, sizes))
-        if lines:
-            alp = average_log_probability(counts, lines)
-            rows.append(Measured(total, language, lines, sum(sizes), int(counts.sum()), alp))
-    return rows
-
-
-def _filled(path: Path, sizes: list[int]) -> Iterator[list[str]]:
-    """Blocks of the lines that hold text; their bytes are appended to `sizes`."""
-    for block in read_blocks(path):
-        lines = [line for line in block if line]
-        sizes.append(sum(len(line.encode("utf-8")) for line in lines))
-        yield lines
 
 
 def write_sizes(path: str | Path, rows: Iterable[Measured]) -> None:

@@ -1,5 +1,5 @@
-"""Bits and bytes of lines of text, from which bits per byte and their intervals follow:
-files and arithmetic.
+"""Files of the bits and bytes of lines of text (`vocap.tables.bits_per_byte`), and
+intervals of differences from them.
 """
 
 from collections.abc import Mapping
@@ -12,24 +12,10 @@ import numpy as np
 from vocap.errors import VocapError
 from vocap.files.io import replacing
 
-BITS_OF_A_BYTE = 8  # of an unknown character, paid beside its token
 BITS_FILE = "bits.npz"  # the file of a tokenizer's lines
 PARTS = ("heldout", "parallel")  # of the text in a file
-# lossless or not
-CODE_LENGTH = {
-    True: "code length of the text",
-    False: "code length of the normalised text",
-}
 RESAMPLES, WITHIN = 1000, 0.95  # of the bootstrap, and the share of them that an interval holds
 PART = 1 << 22  # drawn numbers of lines that are held at a time
-
-
-def bits_per_byte(lengths: np.ndarray) -> float | None:
-    """Bits over bytes of lines, [2, lines]; None without a byte, or without bits
-    (NaN).
-    """
-    bits, size = lengths.sum(1).tolist()
-    return bits / size if size and bits == bits else None
 
 
 def write_lengths(path: str | Path, lengths: Mapping[tuple[str, str], np.ndarray]) -> None:

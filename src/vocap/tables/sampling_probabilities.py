@@ -11,10 +11,8 @@ import numpy as np
 
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import number, read_tsv
-from vocap.languages import Language
-from vocap.options import CODE
+from vocap.languages import CODE, Language
 
-ENGLISH = "en"  # the reference of parallel text, where it has English
 STEP = 4  # times that a line of the smallest weight counts
 EXACT = Context(prec=40)  # decimal powers are the same on every machine
 
@@ -165,35 +163,32 @@ def read_weights(path: str | Path) -> dict[str, float]:
             raise VocapError(
                 f"{where}: n of {language!r} is {row['n']!r}; give a number of 0 or more"
             )
-        weights[language] = int(n) if n.is_integer() and n < 2**53 else n
+        weights[language] = _without_fraction(n)
     if not weights:
         raise VocapError(f"{path}: no language in it; make it with: vocap weigh")
     return weights
 
 
-def reference_language(parallel: Mapping[str, Sequence[str]]) -> str | None:
-    """The language that others are compared with: English, or the one with the most
-    lines; None without any.
+Weights = str | Path | Mapping[str, float]  # n by language, or a table with both
+
+
+def load_weights(weights: Weights) -> dict[str, float]:
+    """n by language: `read_weights` of a table, or the numbers that are given; whole
+    numbers are int.
+
+    Raises UsageError for an n that is not a number of 0 or more.
     """
-    if ENGLISH in parallel:
-        return ENGLISH
-    return max(sorted(parallel), key=lambda code: sum(map(bool, parallel[code])), default=None)
+    if not isinstance(weights, Mapping):
+        return read_weights(weights)
+    for language, n in weights.items():
+        if not 0 <= n < math.inf:
+            raise UsageError(f"weights: n of {language!r} is {n!r}; give a number of 0 or more")
+    return {language: _without_fraction(n) for language, n in weights.items()}
 
 
-def reference_lines(parallel: Mapping[str, Sequence[str]], language: str) -> tuple[list[str], int]:
-    """The lines of `language` that the reference language has too, and the bytes of
-    UTF-8 of these in the latter.
-
-    `parallel`: aligned lines by language, empty where one has no translation; none of
-    `language` gives ([], 0).
-
-    >>> reference_lines({"en": ["one", "two", ""], "de": ["eins", "", "drei"]}, "de")
-    (['eins'], 3)
-    """
-    reference = reference_language(parallel) or ENGLISH
-    pairs = zip(parallel.get(language, ()), parallel.get(reference, ()), strict=False)
-    shared = [(own, other) for own, other in pairs if own and other]
-    return [own for own, _ in shared], sum(len(other.encode("utf-8")) for _, other in shared)
+def _without_fraction(n: float) -> float:
+    """A whole number as int, so that tables show it so."""
+    return int(n) if n < 2**53 and n == int(n) else n
 
 
 def fair_factors(tokens: Sequence[int], references: Sequence[int], power: float) -> list[Decimal]:

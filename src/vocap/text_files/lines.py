@@ -100,6 +100,8 @@ class LineFile:
     undecoded : stored lines that are not UTF-8; None where they are those of the text.
     """
 
+    no_field = 0  # of a file of records: those without the field that is read
+
     def __init__(self, path: str | Path, limit_bytes: int | None = None, cut: bool = False) -> None:
         self.path, self.limit_bytes, self.cut = path, limit_bytes, cut
         self.consumed, self.size, self.ended = 0, 0, False

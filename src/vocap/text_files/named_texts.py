@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import overload
 
 from vocap.errors import UsageError, VocapError, log
-from vocap.tables.sampling_probabilities import ENGLISH, reference_language
 from vocap.text_files.records import read_blocks
 from vocap.text_files.text import Text, repeatable, text_blocks, text_name
 
+ENGLISH = "en"  # the reference of parallel text, where it has English
 Texts = dict[str, dict[str, Path]]  # language to part ("train", "heldout", "text") to its file
 Parts = dict[str, dict[str, Text]]  # the same of texts that need not be files
 
@@ -148,7 +148,7 @@ def find_aligned(pattern: str, languages: Sequence[str]) -> tuple[dict[str, Path
     return found, [language for language in languages if language not in found]
 
 
-def check_aligned(lines: Mapping[str, int], paths: Mapping[str, Path]) -> None:
+def check_aligned(lines: Mapping[str, int], paths: Mapping[str, str | Path]) -> None:
     """Raise VocapError, naming both files, unless all have as many lines as the
     first.
     """
@@ -183,6 +183,31 @@ def read_aligned(pattern: str, languages: Sequence[str]) -> dict[str, list[str]]
         texts[language] = ["" if is_gap(line) else line for lines in blocks for line in lines]
         check_aligned({code: len(lines) for code, lines in texts.items()}, paths)
     return texts
+
+
+def reference_language(parallel: Mapping[str, Sequence[str]]) -> str | None:
+    """The language that others are compared with: English, or the one with the most
+    lines; None without any.
+    """
+    if ENGLISH in parallel:
+        return ENGLISH
+    return max(sorted(parallel), key=lambda code: sum(map(bool, parallel[code])), default=None)
+
+
+def reference_lines(parallel: Mapping[str, Sequence[str]], language: str) -> tuple[list[str], int]:
+    """The lines of `language` that the reference language has too, and the bytes of
+    UTF-8 of these in the latter.
+
+    `parallel`: aligned lines by language, empty where one has no translation; none of
+    `language` gives ([], 0).
+
+    >>> reference_lines({"en": ["one", "two", ""], "de": ["eins", "", "drei"]}, "de")
+    (['eins'], 3)
+    """
+    reference = reference_language(parallel) or ENGLISH
+    pairs = zip(parallel.get(language, ()), parallel.get(reference, ()), strict=False)
+    shared = [(own, other) for own, other in pairs if own and other]
+    return [own for own, _ in shared], sum(len(other.encode("utf-8")) for _, other in shared)
 
 
 def read_development(pattern: str, languages: Sequence[str]) -> dict[str, list[str]]:

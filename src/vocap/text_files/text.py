@@ -95,14 +95,14 @@ def text_name(text: Text) -> str:
     return str(text) if isinstance(text, str | Path) else SENTENCES
 
 
-def text_of(texts: Texts, language: str, part: str = "train") -> Text:
+def language_text(texts: Texts, language: str, part: str = "train") -> Text:
     """The text of a language: its entry in a mapping, or `{language}/{part}.txt` in a
     folder.
 
     Raises UsageError for a language that the mapping does not have. A file that is not
     there is an error of its reader.
 
-    >>> text_of({"de": ["Guten Tag."]}, "de")
+    >>> language_text({"de": ["Guten Tag."]}, "de")
     ['Guten Tag.']
     """
     if not isinstance(texts, Mapping):
@@ -110,3 +110,8 @@ def text_of(texts: Texts, language: str, part: str = "train") -> Text:
     if language not in texts:
         raise UsageError(f"no text of {language!r}; give one, or leave it out of the weights")
     return texts[language]
+
+
+def sentence_file(sentences: Iterable[str]) -> LineFile:
+    """Sentences as the lines of a file, for what reads files by their lines."""
+    return _SentenceFile(sentences)

@@ -2,6 +2,8 @@
 Face form, encoders.
 """
 
+from typing import Literal, get_args
+
 MASK = "<mask>"
 SPECIALS = 5  # rows of T that the special tokens of XLM-R take
 
@@ -11,3 +13,11 @@ XLMR_ROWS = 250_002  # the estimate for a tokenizer whose size only its file kno
 EXPORTED = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
 CARD = "README.md"  # the model card beside them
 CHAT_TEMPLATE = "chat_template.jinja"  # beside them, if there is one
+
+# Of byte-pair encoding: the symbols before any merge, and where text is cut before.
+Unit = Literal["bytes", "characters"]
+UNITS: tuple[Unit, ...] = get_args(Unit)
+Split = Literal["words", "spaces", "gpt2", "o200k", "llama-3", "qwen", "cl100k"]
+SPLITS: tuple[Split, ...] = get_args(Split)
+DIGITS = ("1", "3", "3-right", "none")
+REGEX = "regex"  # the name, in place of one of SPLITS, of an expression that the user gives

@@ -55,20 +55,20 @@ class Pieces:
     types: np.ndarray
 
 
-def read_model(path: str | Path):
-    """The `ModelProto` of a file that SentencePiece loads. Raises VocapError, naming
-    the file.
+def read_model(model: str | Path | bytes):
+    """The `ModelProto` of a file that SentencePiece loads, or of its bytes. Raises
+    VocapError, naming the file.
     """
-    proto = _parse(path)
-    build_processor(proto, path)
+    proto = _parse(model)
+    build_processor(proto, "the model" if isinstance(model, bytes) else model)
     return proto
 
 
-def read_pieces(path: str | Path) -> Pieces:
-    """The pieces of a model file, by id. Raises VocapError, naming a file that is no
-    model.
+def read_pieces(model: str | Path | bytes) -> Pieces:
+    """The pieces of a model, by id: of a file, or of its bytes. Raises VocapError,
+    naming a file that is no model.
     """
-    entries = _parse(path).pieces
+    entries = _parse(model).pieces
     return Pieces(
         [entry.piece for entry in entries],
         np.array([entry.score for entry in entries], np.float32),
@@ -97,11 +97,13 @@ def build_processor(proto, path: str | Path):
         ) from None
 
 
-def _parse(path: str | Path):
+def _parse(model: str | Path | bytes):
     from google.protobuf.message import DecodeError
     from sentencepiece import sentencepiece_model_pb2
 
-    path = Path(path)
+    if isinstance(model, bytes):
+        return sentencepiece_model_pb2.ModelProto.FromString(model)
+    path = Path(model)
     if not path.is_file():
         raise VocapError(f"{path}: no such model file; give the path of a .model")
     try:

@@ -18,9 +18,9 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
-from vocap.bpe import REGEX, SPLITS
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import read_object
+from vocap.tokenizer_files import REGEX, SPLITS
 
 RANKS, SETTINGS = "ranks.tiktoken", "encoding.json"
 TEKKEN = "tekken.json"
@@ -158,7 +158,7 @@ def build(path: Path, tokens: Mapping[bytes, int], split: str, expression: str |
     """
     from tokenizers import Tokenizer, decoders, models
 
-    from vocap.bpe.cutting import Cut
+    from vocap.tokenizer_files.cuts import Cut
 
     # the cut
     if expression is not None and not SHARED.fullmatch(expression):

@@ -1,4 +1,4 @@
-"""Held-out code length under a Kneser-Ney bigram over tokens: one model a language and
+"""Bits of held-out lines under a Kneser-Ney bigram over tokens: one model a language and
 tokenizer.
 
 P(w | v) = max(c(v, w) - D, 0) / c(v) + D N(v .) / c(v) P(w), N(v .) the number of
@@ -10,12 +10,13 @@ a symbol beside the V ids: it precedes the first token and follows the last one.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from itertools import chain
 
 import numpy as np
+from numpy.typing import NDArray
 
-from vocap.tables.line_bits import BITS_OF_A_BYTE
-from vocap.text_files.records import read_blocks
+from vocap.tables.bits_per_byte import Floats, bigram_bits
+from vocap.text_files.text import Text, text_blocks
 from vocap.tokenizer_files.encoders import Encoder
 
 NO_DISCOUNT = 0.5  # D where no count is 1
@@ -29,6 +30,10 @@ FOLDS, LEAST_LINES = (
 )
 
 
+Integers = NDArray[np.int64]
+Lines = Sequence[Sequence[int]] | Sequence[NDArray[np.int32]]  # of ids
+
+
 @dataclass(frozen=True)
 class Bigram:
     """A trained model of V ids; the border is number V.
@@ -37,14 +42,19 @@ class Bigram:
     float64 [V + 1]: `unigram` P(w), `occurrences` c(v), `backoff` D N(v .).
     """
 
-    pairs: np.ndarray
-    counts: np.ndarray
-    unigram: np.ndarray
-    occurrences: np.ndarray
-    backoff: np.ndarray
+    pairs: Integers
+    counts: Integers
+    unigram: Floats
+    occurrences: Integers
+    backoff: Floats
     discount: float
 
-    def probabilities(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    def line_bits(self, lines: Lines) -> Floats:
+        """Bits of each line, its end included, [lines]."""
+        left, right, line = _neighbours(lines, len(self.unigram) - 1)
+        return bigram_bits(self.probabilities(left, right), line, len(lines))
+
+    def probabilities(self, left: Integers, right: Integers) -> Floats:
         """P(right | left), float64, of arrays of ids; those of a v that never occurred
         are P(right).
         """
@@ -56,13 +66,14 @@ class Bigram:
         return np.where(seen > 0, own / np.maximum(seen, 1), self.unigram[right])
 
 
-def training_sample(path: str | Path, characters: int = CHARACTERS) -> list[str]:
-    """Lines spread evenly over a file, about so many characters in all; all lines of
+def training_sample(text: Text, characters: int = CHARACTERS) -> list[str]:
+    """Lines spread evenly over a text, about so many characters in all; all lines of
     one that holds fewer.
     """
-    share = characters / max(1, sum(len(line) for lines in read_blocks(path) for line in lines))
+    blocks = text_blocks(text)
+    share = characters / max(1, sum(map(len, chain.from_iterable(blocks()))))
     chosen, seen, kept = [], 0, 0
-    for lines in read_blocks(path):
+    for lines in blocks():
         for line in lines:
             seen += len(line)
             if line and kept < share * seen:
@@ -71,13 +82,13 @@ def training_sample(path: str | Path, characters: int = CHARACTERS) -> list[str]
     return chosen
 
 
-def train_bigram(lines: Sequence[Sequence[int]], size: int) -> Bigram:
+def train_bigram(lines: Lines, size: int) -> Bigram:
     """The model of one or more lines of ids below `size`."""
     left, right, _ = _neighbours(lines, size)
     return _train(left, right, size)
 
 
-def _train(left: np.ndarray, right: np.ndarray, size: int) -> Bigram:
+def _train(left: Integers, right: Integers, size: int) -> Bigram:
     pairs, counts = np.unique(left * (size + 1) + right, return_counts=True)
     first, second = np.divmod(pairs, size + 1)
     successors = np.bincount(first, minlength=size + 1)
@@ -96,31 +107,15 @@ def _train(left: np.ndarray, right: np.ndarray, size: int) -> Bigram:
     )
 
 
-def train_on(path: Path, encoder: Encoder) -> Bigram | None:
-    """The model of the sample of a file of training text; None where there is no such
-    file, or no text in it.
+def train_on(text: Text | None, encoder: Encoder) -> Bigram | None:
+    """The model of the sample of a training text; None where there is no text, or none
+    in it.
     """
-    lines = training_sample(path) if path.is_file() else []
+    lines = [] if text is None else training_sample(text)
     return train_bigram(encoder.encode_batch(lines), encoder.size) if lines else None
 
 
-def code_lengths(
-    model: Bigram | None, lines: Sequence[Sequence[int]], unknown_bytes: np.ndarray
-) -> np.ndarray:
-    """Bits of each line, its end included, float64 [lines]; without a model those of
-    unknown characters alone.
-
-    `unknown_bytes`, int [lines]: UTF-8 bytes of the characters that `<unk>` stands for.
-    """
-    paid = BITS_OF_A_BYTE * np.asarray(unknown_bytes)
-    if model is None:
-        return paid.astype(float)
-    left, right, line = _neighbours(lines, len(model.unigram) - 1)
-    bits = -np.log2(model.probabilities(left, right))
-    return np.bincount(line, bits, minlength=len(lines)) + paid
-
-
-def fold_lengths(lines: Sequence[Sequence[int]] | Sequence[np.ndarray], size: int) -> np.ndarray:
+def fold_bits(lines: Lines, size: int) -> Floats:
     """Bits of each line of ids below `size` under the model of those whose number is
     another modulo `FOLDS`.
 
@@ -129,18 +124,15 @@ def fold_lengths(lines: Sequence[Sequence[int]] | Sequence[np.ndarray], size: in
     if len(lines) < LEAST_LINES:
         return np.full(len(lines), np.nan)
     left, right, line = _neighbours(lines, size)
-    bits = np.zeros(len(left))
+    found = np.zeros(len(left))
     for fold in range(FOLDS):
         own = line % FOLDS == fold
-        bits[own] = -np.log2(
-            _train(left[~own], right[~own], size).probabilities(left[own], right[own])
-        )
-    return np.bincount(line, bits, minlength=len(lines))
+        model = _train(left[~own], right[~own], size)
+        found[own] = model.probabilities(left[own], right[own])
+    return bigram_bits(found, line, len(lines))
 
 
-def _neighbours(
-    lines: Sequence[Sequence[int]] | Sequence[np.ndarray], border: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _neighbours(lines: Lines, border: int) -> tuple[Integers, Integers, Integers]:
     """All pairs of neighbours of all lines, borders included, and the number of the
     line of each, int64.
     """
@@ -153,6 +145,6 @@ def _neighbours(
     return symbols[:-1], symbols[1:], np.repeat(np.arange(len(lines)), lengths)
 
 
-def _discount(counts: np.ndarray) -> float:
+def _discount(counts: Integers) -> float:
     once, twice = np.count_nonzero(counts == 1), np.count_nonzero(counts == 2)
     return once / (once + 2 * twice) if once else NO_DISCOUNT

@@ -1,42 +1,22 @@
 """`vocap fit`, `joint`, `mono`, `bpe`: tokenizers; `export`, `card`: a finished one for
-Hugging Face.
+Hugging Face; `evaluate`: many on one text; `parity`: both forms of one.
 
-Imports inside functions are of numba's kernels, which take a second that short jobs
-save.
+Functions are imported when they are called: numba's kernels take a second that short
+jobs save.
 """
 
-from collections import Counter
-from collections.abc import Mapping
-from contextlib import suppress
-from functools import partial
-from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import click
-import numpy as np
 
 from vocap import options
-from vocap.bpe import DIGITS, REGEX, SPLITS, UNITS, model_file, tiktoken_files
-from vocap.errors import UsageError, VocapError
-from vocap.files.io import read_object, read_tsv, write_text
-from vocap.progress import Steps
-from vocap.tables.curve import Measured, count_lines, measure_size, points_below, write_sizes
-from vocap.tables.sampling_probabilities import read_weights
-from vocap.text_files.named_texts import find_texts, read_development
-from vocap.text_files.records import read_lines
-from vocap.tokenizer_files.encoders import SentencePieceEncoder
-from vocap.tokenizer_files.export import COLUMNS, About, write_card
-from vocap.tokenizer_files.export import export as export_sentencepiece
+from vocap.files.io import write_tsv
+from vocap.text_files.named_texts import find_texts, parse_files, parse_languages
+from vocap.tokenizer_files import DIGITS, REGEX, SPLITS, UNITS
 from vocap.tokenizer_files.id_layout import IdLayout, parse_layout
-from vocap.tokenizer_files.layout import relayout, write_as_trained, write_tokenizer
-from vocap.tokenizer_files.model_file import build_processor, read_model
-from vocap.tokenizers import fitting
-from vocap.tokenizers.gguf_file import export_gguf
-from vocap.tokenizers.joint import descend_joint, sampled_text, warn_if_short, whole_text
-from vocap.tokenizers.settings import KINDS, check_symbols
-from vocap.unigram.alp import average_log_probability
+from vocap.tokenizers.trained import TrainedTokenizer
 from vocap.unigram.text_settings import COVERAGE, TextSettings
-from vocap.unigram.training_text import Borders, count_shared_characters
 
 PATH = click.Path(path_type=Path)
 FILE = click.Path(path_type=Path, dir_okay=False)
@@ -62,16 +42,6 @@ CURVE = click.option(
 )
 
 
-def _check(settings: TextSettings, layout: IdLayout) -> None:
-    """Raise UsageError for symbols and a layout that a unigram model cannot have."""
-    layout.check_unknown()
-    for name in ("user_defined_symbols", "control_symbols"):
-        try:
-            check_symbols(list(getattr(settings, name)), layout)
-        except ValueError as error:
-            raise UsageError(f"--{name.replace('_', '-')}: {error}") from None
-
-
 @click.command()
 @click.option(
     "--allocation", required=True, type=PATH, help="Folder with allocation.tsv and vocabulary.tsv."
@@ -87,30 +57,28 @@ def _check(settings: TextSettings, layout: IdLayout) -> None:
 @options.text_keys("byte_fallback", "user_defined_symbols", "control_symbols")
 @options.id_layout
 @OUT
-def fit(allocation, vocabularies, weights, alpha, layout, out, **text) -> None:
+def fit(
+    allocation: Path,
+    vocabularies: Path,
+    weights: Path,
+    alpha: float,
+    layout: IdLayout,
+    out: Path,
+    **text: Any,
+) -> None:
     """Score the pieces of an allocation: the VOCAP tokenizer. The normaliser is that of
     the languages' models.
 
     Writes sentencepiece.model (T ids), pieces.tsv (every piece, its languages and its
     status) and description.json.
     """
-    settings = TextSettings(**{name: value for name, value in text.items() if value is not None})
-    _check(settings, layout)
+    from vocap.tokenizers import fitting
 
-    chosen = fitting.read_allocation(allocation, layout)
-    shares = fitting.sentence_shares(weights, chosen.sizes, alpha)
-    shares = fitting.token_shares(vocabularies, chosen.sizes, shares)
-    models, normalizer, trained = fitting.read_models(vocabularies, chosen)
-    more = (settings, chosen.free_rows, layout, trained)
-    proto, rows, facts = fitting.fit(chosen.owners, models, shares, normalizer, *more)
-    made = {
-        name: chosen.settings[name]
-        for name in ("rule", "token_fairness")
-        if chosen.settings.get(name)
-    }
-    facts["settings"] |= {"alpha": alpha} | made
-    facts["text"] = fitting.learnt_from(vocabularies, chosen)
-    write_tokenizer(out, proto, rows, facts)
+    settings = TextSettings(**{name: value for name, value in text.items() if value is not None})
+    made = fitting.fit(
+        allocation, vocabularies, weights, out, alpha=alpha, settings=settings, layout=layout
+    )
+    facts = made.description
     click.echo(
         f"{out}: T = {facts['total']}; {facts['dead']} of {facts['pieces']} pieces dead, "
         f"{facts['raised']} raised"
@@ -141,9 +109,7 @@ def fit(allocation, vocabularies, weights, alpha, layout, out, **text) -> None:
 @CURVE
 @click.option("--heldout", type=FOLDER, help="With --curve: folder with {language}/heldout.txt.")
 @OUT
-def joint(
-    mix, corpora, weights, alpha, per, characters, totals, curve, heldout, out, **training
-) -> None:
+def joint(totals: tuple[int, ...], out: Path, **given: Any) -> None:
     """Train a unigram model on the text of all languages: the JOINT tokenizer.
 
     From every training line (--corpora, --weights), each counted so often that its
@@ -152,55 +118,13 @@ def joint(
     reported, not repaired. Where the text does not hold T pieces the tokenizer stays
     short, with a warning. {total} in -o stands for T.
     """
-    settings, coverage = training["settings"], training["coverage"]
-    _check(settings, training["layout"])
-    folders = options.folders(out, totals)
-    if weights is None and (corpora or characters):
-        option = "--corpora" if corpora else "--characters"
-        raise UsageError(f"--weights is missing: {option} needs n of each language")
-    if (curve is None) != (heldout is None):
-        raise UsageError("--curve and --heldout go together; give both or none")
+    from vocap.tokenizers.joint import train_joint
 
-    # the text, and its required characters where they are those of the languages
-    if (mix is None) == (corpora is None):
-        raise UsageError(
-            "give either --mix FILE, a sample, or --corpora DIR, for every training line"
-        )
-    if corpora is None:
-        text = sampled_text(mix, None if weights is None else alpha)
-    else:
-        text = whole_text(corpora, read_weights(weights), alpha, per)
-    required = None
-    if characters is not None:
-        shared = count_shared_characters(
-            characters, read_weights(weights), alpha, coverage, settings
-        )
-        required = sorted({*shared, *settings.required_chars})
-    # every total of one descent, and the measures of each, for the curve
-    facts = {
-        "coverage": coverage,
-        "byte_fallback": False,
-        "user_defined_symbols": [],
-        **settings.changed(),
-    }
-    found = find_texts((), heldout, None, ["heldout"]) if curve else {}
-    texts = {code: files["heldout"] for code, files in found.items()}
-    further = points_below(max(totals)) if curve else ()
-    measured = {}
-    for total, proto, types in descend_joint(
-        text, totals, required=required, further=further, **training
-    ):
-        reached = len(proto.pieces)
-        if curve and reached not in measured:
-            encoder = SentencePieceEncoder(build_processor(proto, out))
-            measured[reached] = measure_size(encoder, reached, texts)
-        if total in folders:
-            short, seen = total - reached, {**text.facts, "word_types": types}
-            own = {"total": total, **facts}
-            written = write_as_trained(folders[total], "joint", proto, own, short=short, text=seen)
-            _report(folders[total], written)
-    if curve:
-        write_sizes(curve, chain.from_iterable(measured.values()))
+    folders = options.folders(out, totals)
+    made = train_joint(totals, out, **given)
+    assert isinstance(made, dict)  # of several totals
+    for total, one in made.items():
+        _report(folders[total], one)
 
 
 @click.command()
@@ -210,27 +134,22 @@ def joint(
 @click.option("--language", required=True, type=options.Code(), help="Code of its language.")
 @options.id_layout
 @OUT
-def mono(model, language, layout, out) -> None:
+def mono(model: Path, language: str, layout: IdLayout, out: Path) -> None:
     """Lay one language's model out as a tokenizer: the MONO baseline, in XLM-R's layout
     two ids larger.
 
     Writes sentencepiece.model, pieces.tsv and description.json; dead pieces are
     reported, not repaired.
     """
-    layout.check_unknown()
-    if not model.exists():
-        raise VocapError(
-            f"{model}: no such model file; curve.tsv beside its folder says which sizes are ok"
-        )
-    proto, table = read_model(model), model.parent.parent / "characters.tsv"
-    settings = {"language": language, "size": len(proto.pieces)}
-    seen = {"lines": count_lines(table)} if table.exists() else {}
-    laid_out = relayout(proto, str(model), layout)
-    owners = {entry.piece: [language] for entry in laid_out.pieces}
-    _report(out, write_as_trained(out, "mono", laid_out, settings, owners, text=seen))
+    from vocap.tokenizers.mono import lay_out_mono
+
+    made = lay_out_mono(model, language, layout)
+    made.write(out)
+    _report(out, made)
 
 
-def _report(out: Path, facts: dict) -> None:
+def _report(out: Path, made: TrainedTokenizer) -> None:
+    facts = made.description
     click.echo(
         f"{out}: T = {facts['total']}; {facts['dead']} of {facts['pieces']} pieces dead", err=True
     )
@@ -300,9 +219,7 @@ def _report(out: Path, facts: dict) -> None:
 @options.id_layout
 @CURVE
 @OUT
-def bpe(
-    corpora, weights, totals, alpha, coverage, development, parity, first, curve, out, **settings
-) -> None:
+def bpe(corpora: Path, weights: Path, totals: tuple[int, ...], out: Path, **given: Any) -> None:
     """Train byte-pair encoding on the text of all languages, every T at once.
 
     Pairs are counted over the words of all training lines, each line as often as its
@@ -310,153 +227,13 @@ def bpe(
     tokenizer_config.json, pieces.tsv and description.json. Where the text does not hold
     T pieces the tokenizer stays short, with a warning. {total} in -o stands for T.
     """
-    fairness = settings["fairness"]
+    from vocap.tokenizers.byte_pairs import train_bpe
+
     folders = options.folders(out, totals)
-    if first and not parity:
-        raise UsageError(
-            "--from counts the merges before those of --parity; give both, or leave it out"
-        )
-    if settings["window"] and not parity:
-        raise UsageError("--window is of the merges of --parity; give both, or leave it out")
-    if first > min(totals):
-        raise UsageError(f"--from {first}: more merges than T = {min(totals)}; take fewer")
-    if parity and fairness:
-        raise UsageError("--parity and --fairness are two uses of parallel text; give one of them")
-    if (parity or fairness) and development is None:
-        raise UsageError("--parity and --fairness follow parallel text; give --development PATTERN")
-    if fairness and len(set(totals)) > 1:
-        raise UsageError("--fairness depends on T: give one --total, and run the command for each")
-    from vocap.bpe import tokenizer_json, training
-    from vocap.bpe.cutting import Pretokenization
-    from vocap.bpe.multilingual import read_languages
-
-    # the words of all languages
-    split = settings["split"] if settings[REGEX] is None else REGEX
-    own = {
-        key: settings[key] for key in ("digits", "contractions", REGEX) if settings[key] is not None
-    }
-    how = Pretokenization(settings["unit"], split, settings["settings"], **own)
-    rows = tokenizer_json.Rows(how, settings["layout"])
-    n = {code: count for code, count in read_weights(weights).items() if count}
-    text = whole_text(corpora, n, alpha, settings["per"])
-    parallel = read_development(development, list(n)) if parity or fairness else {}
-    paths = {part.path.parent.name: part.path for part in text.parts}
-    languages = read_languages(paths, [part.weight for part in text.parts], how, parallel)
-    # one training, and a folder for each T
-    facts = {"alpha": alpha, "unit": how.unit, "split": how.split, **own}
-    if how.unit == "characters":
-        facts["coverage"] = coverage
-    if parity:
-        facts["from"] = first
-    if settings["window"]:
-        facts["window"] = settings["window"]
-    if fairness:
-        facts |= {"fairness": fairness, "rounds": settings["rounds"]}
-    facts |= how.settings.changed()
-    alphabet, merges, weighed = _train(languages, rows, totals, coverage, parity, first, settings)
-    if curve:
-        _write_curve(curve, corpora, languages, alphabet, merges, rows, max(totals))
-    description = {
-        "kind": "parity-bpe" if parity else "bpe",
-        "settings": facts,
-        "text": text.facts,
-        **weighed,
-    }
-    for total, folder in folders.items():
-        kept = training.merges_for(merges, rows.tokens(total, alphabet), len(alphabet.names))
-        ids = tokenizer_json.write_tokenizer(folder, alphabet, kept, rows, description, total)
-        warn_if_short(folder, total, ids)
-        click.echo(f"{folder}: T = {ids}", err=True)
-
-
-def _train(languages, rows, totals, coverage: float, parity: bool, first: int, settings) -> tuple:
-    """The alphabet, the merges of the largest T, and the factors of the weights, for
-    the description.
-    """
-    from vocap.bpe import multilingual, training
-
-    how = rows.how
-    alphabet = multilingual.common_alphabet(
-        languages, how.unit, coverage, how.settings.required_chars
-    )
-    sizes = [rows.tokens(total, alphabet) for total in totals]
-    base, wanted = len(alphabet.names), max(sizes)
-    rounds = 1
-    if settings["fairness"]:
-        rounds += settings["rounds"]
-    if parity and first:
-        rounds += 1
-    weighed: Mapping = {}
-    with Steps("merges", max(1, rounds * wanted // training.MERGES)) as steps:
-
-        def progress(tokens: int) -> None:
-            steps.advance()
-
-        if parity:
-            given = None
-            if first:
-                most = min(base + first, wanted)
-                given = multilingual.train_weighted(
-                    languages, alphabet, most, rows.reserved, progress=progress
-                )[:first]
-            merges = multilingual.train_parity(
-                languages, alphabet, wanted, rows.reserved, given, settings["window"], progress
-            )
-        else:
-            merges, weights = multilingual.train_fair(
-                languages,
-                alphabet,
-                wanted,
-                rows.reserved,
-                settings["fairness"],
-                settings["rounds"],
-                progress=progress,
-            )
-            if settings["fairness"]:
-                weighed = {
-                    "weights": {
-                        one.code: weight for one, weight in zip(languages, weights, strict=True)
-                    }
-                }
-    return alphabet, merges, weighed
-
-
-def _write_curve(
-    curve: Path, corpora: Path, languages, alphabet, merges, rows, largest: int
-) -> None:
-    """The table of `vocap size`: each language's heldout.txt at the T that the text
-    gives.
-    """
-    from vocap.bpe.training import count_tokens, merges_for, token_names
-    from vocap.bpe.words import count_words
-
-    most = len(rows.ids(token_names(alphabet, merges)))
-    ranks = {}
-    for total in sorted({min(total, most) for total in points_below(largest)}):
-        with suppress(UsageError):  # below the alphabet
-            ranks[total] = len(
-                merges_for(merges, rows.tokens(total, alphabet, exact=False), len(alphabet.names))
-            )
-    added = Borders([*rows.controls, *rows.symbols, *rows.last]).pattern
-    apart, words, texts = [], [], {}
-    for one in languages:
-        path = corpora / one.code / "heldout.txt"
-        lines = list(filter(None, read_lines(path))) if path.is_file() else []
-        if lines:
-            parts = list(filter(None, chain.from_iterable(map(added.split, lines))))
-            # each one a token
-            apart.append(Counter(chain.from_iterable(map(added.findall, lines))))
-            words.append(count_words([partial(iter, [parts])], rows.how))
-            texts[one.code] = len(lines), sum(len(line.encode("utf-8")) for line in lines)
-    measured = []
-    for total, found in zip(
-        ranks, count_tokens(alphabet, words, 0, merges, [*ranks.values()]), strict=True
-    ):
-        for (code, (number, size)), others, counts in zip(texts.items(), apart, found, strict=True):
-            counts = np.append(counts, np.array([*others.values()], np.int64))
-            alp = average_log_probability(counts, number)
-            measured.append(Measured(total, code, number, size, int(counts.sum()), alp))
-    write_sizes(curve, measured)
+    made = train_bpe(corpora, weights, totals, out, **given)
+    assert isinstance(made, dict)  # of several totals
+    for total, one in made.items():
+        click.echo(f"{folders[total]}: T = {one.total}", err=True)
 
 
 @click.command()
@@ -490,15 +267,10 @@ def export(model: Path, out: Path, layout: str | None, form: str) -> None:
     vocap card writes the model card. For tiktoken: ranks.tiktoken, and encoding.json
     with the other arguments of tiktoken.Encoding. For llama.cpp: the file that -o names.
     """
-    if form != "huggingface":
-        if layout is not None:
-            raise UsageError(f"--layout: {form} keeps no tokens around a text; leave it out")
-        write_form = {"tiktoken": tiktoken_files.export_tiktoken, "gguf": export_gguf}[form]
-        click.echo(f"{out}: {write_form(model, out)} ids", err=True)
-        return
+    from vocap.tokenizers import exporting
+
     given = None if layout is None else parse_layout(layout)
-    write = model_file.export if model_file.is_bpe(model) else export_sentencepiece
-    click.echo(f"{out}: {write(model, out, given)} ids", err=True)
+    click.echo(f"{out}: {exporting.export(model, out, layout=given, format=form)} ids", err=True)
 
 
 @click.command()
@@ -516,14 +288,153 @@ def card(model: Path, output: Path, evaluation: Path | None, text: str | None) -
     MODEL is a sentencepiece.model of vocap fit, joint or mono, or a tokenizer.json of
     vocap bpe; method and settings are those of the description.json beside it.
     """
-    description = model.with_name("description.json")
-    facts = read_object(description) if description.is_file() else {}
-    rows = None if evaluation is None else list(read_tsv(evaluation, COLUMNS))
-    found = (
-        model_file.about(model_file.read_bpe(model))
-        if model_file.is_bpe(model)
-        else About.of(read_model(model))
+    from vocap.tokenizers import exporting
+
+    exporting.card(model, output, evaluation=evaluation, text=text)
+
+
+@click.command()
+@click.option(
+    "--tokenizer",
+    "tokenizers",
+    required=True,
+    multiple=True,
+    metavar="[NAME=]PATH",
+    help="A .model, a tokenizer.json, tiktoken's ranks, a tekken.json, or a folder with one; "
+    "may be repeated.",
+)
+@options.split
+@click.option("--corpora", type=PATH, help="Folder with {language}/train.txt and heldout.txt.")
+@click.option(
+    "--text",
+    "texts",
+    multiple=True,
+    metavar="LANG=FILE",
+    help="Text of a language; may be repeated.",
+)
+@click.option(
+    "--languages", metavar="CODES", help="Comma-separated; all that have text unless given."
+)
+@click.option(
+    "--languages-table", type=PATH, help="Scripts and resource groups; the package's unless given."
+)
+@click.option(
+    "--parallel",
+    metavar="PATTERN",
+    help="Line-aligned files with {lang} in their path (.xz, .gz, .zst too; of .jsonl, .tsv and "
+    ".parquet each record is a line); an empty line: no translation.",
+)
+@click.option(
+    "--gates", is_flag=True, help="Check what breaks in use: pass or fail, with an example."
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Summary to write (TSV).",
+)
+@click.option(
+    "--tables",
+    type=PATH,
+    help="Folder to write tables by language to: NAME/evaluation.tsv and others.",
+)
+def evaluate(
+    tokenizers: tuple[str, ...],
+    splits: tuple[str, ...],
+    corpora: Path | None,
+    texts: tuple[str, ...],
+    languages: str | None,
+    languages_table: Path | None,
+    parallel: str | None,
+    gates: bool,
+    output: Path | None,
+    tables: Path | None,
+) -> None:
+    """Measure tokenizers on text: a row each.
+
+    Tokens, ratio to English, Gini coefficient and worst language are of the parallel
+    text; bits per byte and round trip of --text and of the held-out lines of --corpora,
+    or else of the parallel text too. Bits per byte are those of a bigram of the
+    train.txt of --corpora; without it of ten folds of each text, from 1,000 lines on.
+    Tokens, and what follows from them, count an unknown character as its bytes in
+    UTF-8; unknown bytes are all of that text.
+    --tables has, in a folder a tokenizer, evaluation.tsv, parallel.tsv, unknown.tsv and
+    roundtrip.tsv, a row a language, and bits.npz, bits and bytes of every line. --gates
+    checks: every line comes back, no unknown characters, all bytes, dead ids, runs of
+    one character, ids longer than 64 characters, fragments of characters.
+    """
+    from vocap.tokenizers.evaluate import evaluate as measure
+    from vocap.tokenizers.evaluate import name_tokenizers
+    from vocap.tokenizers.summary_text import gate_lines, summary_lines
+
+    found = measure(
+        name_tokenizers(tokenizers),
+        split=splits,
+        corpora=corpora,
+        text=parse_files(texts),
+        languages=parse_languages(languages),
+        languages_table=languages_table,
+        parallel=parallel,
+        gates=gates,
+        output=output,
+        tables=tables,
     )
-    kind = KINDS.get(facts.get("kind", ""))
-    method = kind.method if kind else ""
-    write_text(output, write_card(model.resolve().parent.name, found, facts, rows, text, method))
+    click.echo("\n".join(summary_lines(found)))
+    if gates:
+        click.echo("\n" + "\n".join(gate_lines(found)))
+
+
+@click.command()
+@click.option(
+    "--tokenizer",
+    required=True,
+    type=PATH,
+    help="Folder with sentencepiece.model and huggingface/.",
+)
+@click.option(
+    "--corpora", required=True, type=PATH, help="Folder with {language}/train.txt and heldout.txt."
+)
+@click.option(
+    "--languages", metavar="CODES", help="Comma-separated; all in --corpora unless given."
+)
+@click.option(
+    "--sample",
+    type=click.IntRange(1),
+    metavar="LINES",
+    help="Lines of each language. [default: 1,000 where there are 10 languages or more, else "
+    "10,000 in all]",
+)
+@click.option("--seed", default=0, type=options.SEED, help="Of the sample.")
+@click.option("-o", "--output", required=True, type=PATH, help="Table to write.")
+def parity(
+    tokenizer: Path,
+    corpora: Path,
+    languages: str | None,
+    sample: int | None,
+    seed: int,
+    output: Path,
+) -> None:
+    """Compare a tokenizer's SentencePiece and Hugging Face forms, line by line.
+
+    Writes, a language a row, the share of lines with identical ids, and the number of
+    others by kind of difference, with an example of each.
+    """
+    from vocap.tokenizers.parity import (
+        PARITY_COLUMNS,
+        PARITY_KINDS,
+        compare_forms,
+        lines_of_each,
+    )
+
+    codes = list(find_texts((), corpora, parse_languages(languages), ["heldout", "train"]))
+    sample = sample or lines_of_each(len(codes))
+    results = compare_forms(tokenizer, corpora, codes, sample, seed)
+    rows = [(code, *found.cells(PARITY_KINDS)) for code, found in results.items()]
+    write_tsv(output, PARITY_COLUMNS, rows)
+    lines = sum(found.lines for found in results.values())
+    identical = sum(found.identical for found in results.values())
+    click.echo(
+        f"{output}: {identical} of {lines} lines identical, at most {sample} of a language (seed "
+        f"{seed})",
+        err=True,
+    )

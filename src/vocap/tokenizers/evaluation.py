@@ -7,13 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import chain, takewhile
-from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from vocap.tables.line_bits import bits_per_byte
+from vocap.tables.bits_per_byte import Floats, bits_per_byte, with_unknown_bytes
 from vocap.text_files.named_texts import is_gap
-from vocap.text_files.records import read_blocks
+from vocap.text_files.text import Text, text_blocks
 from vocap.tokenizer_files.encoders import (
     BYTE_PIECE,
     Encoder,
@@ -21,7 +22,7 @@ from vocap.tokenizer_files.encoders import (
     is_bracketed,
     unknown_characters,
 )
-from vocap.tokenizers.bigram import Bigram, code_lengths, fold_lengths
+from vocap.tokenizers.bigram import Bigram, Integers, fold_bits
 from vocap.unigram.alp import average_log_probability
 
 COLUMNS = (
@@ -57,6 +58,9 @@ WITHOUT_SPACES = frozenset(
 )
 
 
+Amount = TypeVar("Amount", int, float, Integers)
+
+
 @dataclass
 class Differences:
     """Lines of one language, and those that differ, by kind; `examples` holds the first
@@ -82,7 +86,7 @@ class Differences:
         self.kinds.update(other.kinds)
         self.examples = other.examples | self.examples
 
-    def cells(self, order: Sequence[str]) -> tuple:
+    def cells(self, order: Sequence[str]) -> tuple[int, int, float | None, str]:
         """Lines, identical ones, their share (None without lines), and the examples of
         the kinds in this order.
         """
@@ -104,7 +108,7 @@ class Tally:
     `trips`: lines that do not come back; `lengths`: `Coder.lengths`.
     """
 
-    counts: np.ndarray
+    counts: Integers
     lines: int = 0
     words: int = 0
     characters: int = 0
@@ -112,10 +116,10 @@ class Tally:
     cuts: dict[int, Counter[tuple[int, ...]]] = field(default_factory=lambda: defaultdict(Counter))
     unknown: Counter[str] = field(default_factory=Counter)
     trips: Differences = field(default_factory=Differences)
-    lengths: np.ndarray = field(default_factory=lambda: np.zeros((4, 0)))
+    lengths: Floats = field(default_factory=lambda: np.zeros((4, 0)))
 
 
-def shared_prefix(one: Sequence, other: Sequence) -> int:
+def shared_prefix(one: Sequence[object], other: Sequence[object]) -> int:
     """The length of the longest common beginning.
 
     >>> shared_prefix("abc", "abx"), shared_prefix([1, 2], [1, 2, 3])
@@ -125,7 +129,10 @@ def shared_prefix(one: Sequence, other: Sequence) -> int:
 
 
 def tally(
-    splitter: Splitter, blocks: Iterable[list[str]], model: Bigram | None = None, folds=False
+    splitter: Splitter,
+    blocks: Iterable[list[str]],
+    model: Bigram | None = None,
+    folds: bool = False,
 ) -> Tally:
     """Count tokens, words, numbers, characters, bytes, and bits as `Coder`; decode the
     lines again.
@@ -164,7 +171,7 @@ class Coder:
     def __init__(self, encoder: Encoder, model: Bigram | None = None, folds: bool = False):
         self.encoder, self.model, self.folds = encoder, model, folds
         self._blocks = [np.zeros((4, 0))]
-        self._ids: list[np.ndarray] = []
+        self._ids: list[NDArray[np.int32]] = []
 
     def add(self, lines: Sequence[str], ids: Sequence[Sequence[int]]) -> list[str]:
         """Code further lines; returns the unknown characters of each."""
@@ -173,24 +180,25 @@ class Coder:
             unknown_characters(self.encoder, line) if count else ""
             for line, count in zip(lines, tokens, strict=True)
         ]
-        lost, sizes = _byte_counts(unknown), _byte_counts(lines)
-        self._blocks.append(np.stack([code_lengths(self.model, ids, lost), sizes, tokens, lost]))
+        bits = self.model.line_bits(ids) if self.model else np.zeros(len(lines))
+        self._blocks.append(np.stack([bits, _byte_counts(lines), tokens, _byte_counts(unknown)]))
         if self.folds:
             self._ids += [np.array(numbers, np.int32) for numbers in ids]
         return unknown
 
-    def lengths(self) -> np.ndarray:
+    def lengths(self) -> Floats:
         """Bits and bytes of all lines, their unknown tokens, and the UTF-8 bytes of the
         characters that these stand for, float64 [4, lines]; bits are NaN where nothing
         gives them.
         """
         found = np.concatenate(self._blocks, axis=1)
         if self.model is None:
-            found[0] += fold_lengths(self._ids, self.encoder.size) if self.folds else math.nan
+            found[0] = fold_bits(self._ids, self.encoder.size) if self.folds else math.nan
+        found[0] = with_unknown_bytes(found[0], found[3])
         return found
 
 
-def _byte_counts(texts: Sequence[str]) -> np.ndarray:
+def _byte_counts(texts: Sequence[str]) -> Integers:
     """Bytes of UTF-8 of each text, int64."""
     return np.array([len(text.encode("utf-8")) for text in texts], np.int64)
 
@@ -226,14 +234,14 @@ def digits(piece: str | None) -> int:
     return sum(character in DIGITS for character in piece)
 
 
-def with_bytes(tokens, unknown_tokens, unknown_bytes):
+def with_bytes(tokens: Amount, unknown_tokens: Amount, unknown_bytes: Amount) -> Amount:
     """A number of tokens in which each unknown character counts as its bytes: `<unk>`
     stands for a whole run of text, so that tokens alone reward it. Numbers or arrays.
     """
     return tokens - unknown_tokens + unknown_bytes
 
 
-def measure(tally: Tally, splitter: Splitter, spaces: bool = True) -> dict:
+def measure_counts(tally: Tally, splitter: Splitter, spaces: bool = True) -> dict[str, Any]:
     """The columns from `lines` on, as a dict; None where a measure is not defined.
 
     alp: Equation 1, natural logarithm, p_uni counted on the same lines.
@@ -250,7 +258,7 @@ def measure(tally: Tally, splitter: Splitter, spaces: bool = True) -> dict:
     known. unknown_bytes: UTF-8 bytes of the characters of all lines that are unknown.
     """
     counts, total = tally.counts, int(tally.counts.sum())
-    row: dict = dict.fromkeys(COLUMNS[2:])
+    row: dict[str, Any] = dict.fromkeys(COLUMNS[2:])
     row["lines"] = tally.lines
     if not tally.lines:
         return row
@@ -289,7 +297,7 @@ def measure(tally: Tally, splitter: Splitter, spaces: bool = True) -> dict:
     return row
 
 
-def renyi_efficiency(counts: np.ndarray, alpha: float = ALPHA) -> float | None:
+def renyi_efficiency(counts: Integers, alpha: float = ALPHA) -> float | None:
     """H_alpha / log V of the distribution of ids: 1 where all V are used equally
     (Zouhar et al. 2023).
 
@@ -373,7 +381,6 @@ PARALLEL_COLUMNS = (
     "unknown_bytes",
     "ratio_with_bytes",
 )
-ENGLISH = "en"
 GAP = -1  # in the place of a number of tokens
 
 
@@ -399,13 +406,13 @@ def gini(values: Sequence[float]) -> float:
 
 
 def code_aligned(
-    encoder: Encoder, path: Path, model: Bigram | None = None, folds: bool = False
-) -> np.ndarray:
-    """[5, lines] tokens of the lines of a file (`GAP` where there is no translation), and
-    `Coder.lengths`.
+    encoder: Encoder, text: Text, model: Bigram | None = None, folds: bool = False
+) -> Floats:
+    """[5, lines] tokens of the lines of an aligned text (`GAP` where there is no
+    translation), and `Coder.lengths`.
     """
     tokens, coder = [], Coder(encoder, model, folds)
-    for block in read_blocks(path, aligned=True):
+    for block in text_blocks(text, aligned=True)():
         filled = [line for line in block if not is_gap(line)]
         encoded = encoder.encode_batch(filled)
         coder.add(filled, encoded)
@@ -416,7 +423,7 @@ def code_aligned(
     return found
 
 
-def compare_with_english(own: np.ndarray, english: np.ndarray | None) -> tuple[dict, np.ndarray]:
+def compare_with_english(own: Floats, english: Floats | None) -> tuple[dict[str, Any], Floats]:
     """The columns from `lines` on, and bits and bytes [2, shared], of the lines that
     both languages have.
 
@@ -424,20 +431,19 @@ def compare_with_english(own: np.ndarray, english: np.ndarray | None) -> tuple[d
     / English tokens, None where there are none, or no English; that with bytes is of
     `with_bytes`.
     """
-    shared = own[0] != GAP if english is None else (own[0] != GAP) & (english[0] != GAP)
-    tokens, size, *unknown = (int(own[place, shared].sum()) for place in (0, 2, 3, 4))
-    base, *other = (
-        None if english is None else int(english[place, shared].sum()) for place in (0, 3, 4)
-    )
+    shared = own[0] != GAP
+    if english is not None:
+        shared &= english[0] != GAP
     lengths = own[1:3, shared]
-    found = (
-        int(shared.sum()),
-        tokens,
-        tokens / base if base else None,
-        base,
-        size,
-        bits_per_byte(lengths),
-        *unknown,
-        with_bytes(tokens, *unknown) / with_bytes(base, *other) if base else None,
-    )
-    return dict(zip(PARALLEL_COLUMNS[1:], found, strict=True)), lengths
+    tokens, size, *unknown = (int(own[place, shared].sum()) for place in (0, 2, 3, 4))
+    row: dict[str, Any] = dict.fromkeys(PARALLEL_COLUMNS[1:])
+    row |= {"lines": int(shared.sum()), "tokens": tokens, "bytes": size}
+    row["bigram_bits_per_byte"] = bits_per_byte(lengths)
+    row["unknown_tokens"], row["unknown_bytes"] = unknown
+    if english is not None:
+        base, *other = (int(english[place, shared].sum()) for place in (0, 3, 4))
+        row["english_tokens"] = base
+        if base:
+            row["ratio_to_english"] = tokens / base
+            row["ratio_with_bytes"] = with_bytes(tokens, *unknown) / with_bytes(base, *other)
+    return row, lengths

@@ -4,24 +4,28 @@ listed.
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import read_object, read_tsv, whole_number
+from vocap.tables.allocated import Allocated
 from vocap.tables.curve import count_lines, read_points
-from vocap.tables.sampling_probabilities import read_weights, sampling_probabilities
+from vocap.tables.ladder import Vocabularies, model_of
+from vocap.tables.sampling_probabilities import Weights, load_weights, sampling_probabilities
 from vocap.tokenizer_files import SPECIALS
 from vocap.tokenizer_files import layout as layouts
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT, IdLayout
 from vocap.tokenizer_files.model_file import read_model
+from vocap.tokenizers.trained import TrainedUnigram, check_unigram_text
 from vocap.unigram.text_settings import XLM_R, TextSettings
 
 if TYPE_CHECKING:
-    from sentencepiece.sentencepiece_model_pb2 import ModelProto, NormalizerSpec, TrainerSpec
+    from sentencepiece.sentencepiece_model_pb2 import NormalizerSpec, TrainerSpec
 
 # a piece that no model scores lies this far (nats) below the lowest one that is scored
 UNLISTED = 10.0
@@ -35,31 +39,76 @@ HOW = (
 REMEDY = "run vocap allocate again"
 
 
-@dataclass(frozen=True)
-class Allocated:
-    """The result of an allocation.
+def fit(
+    allocation: str | Path | Allocated,
+    vocabularies: Vocabularies,
+    weights: Weights,
+    output: str | Path | None = None,
+    *,
+    alpha: float = 0.7,
+    settings: TextSettings = XLM_R,
+    layout: IdLayout = XLM_R_LAYOUT,
+) -> TrainedUnigram:
+    """Score the pieces of an allocation: the VOCAP tokenizer.
 
-    `sizes`: language to size of its chosen model; `owners`: piece to its languages, in
-    the file's order; `settings`: those in `summary.json`, and `lines` of the text of a
-    rule that reads it, if recorded.
+    Parameters
+    ----------
+    allocation
+        Folder with allocation.tsv and vocabulary.tsv, or what is in them.
+    vocabularies
+        Ladder of each language, or folder with {language}/curve.tsv and
+        {language}/models/{size}.model. The normaliser is that of these models.
+    weights
+        n of each language, or a table with the columns language and n.
+    output
+        Folder to write; without it nothing is written.
+    alpha
+        Share of a language (Equation 3).
+    settings
+        Byte fallback, user-defined and control symbols.
+    layout
+        The special tokens, as for the allocation.
+
+    Returns
+    -------
+    TrainedUnigram
+        Exactly T ids.
+
+    Raises
+    ------
+    UsageError
+        For an allocation with other special tokens or other free rows.
+    VocapError
+        For files that are missing, damaged or not of the same text.
     """
+    check_unigram_text(settings, layout)
+    if isinstance(allocation, Allocated):
+        chosen, where = allocation, "the allocation"
+    else:
+        chosen, where = read_allocated(allocation), str(allocation)
+    if (rows := chosen.settings.get("special_tokens", SPECIALS)) != layout.rows:
+        raise UsageError(
+            f"{where}: it leaves {rows} rows to special tokens, the layout has {layout.rows}; "
+            f"allocate again with --special-tokens {layout.rows}, or give the same layout"
+        )
+    shares = token_shares(vocabularies, chosen.sizes, sentence_shares(weights, chosen.sizes, alpha))
+    models, normalizer, trained = read_models(vocabularies, chosen)
+    made = fit_pieces(
+        chosen.owners, models, shares, normalizer, settings, chosen.free_rows, layout, trained
+    )
+    how = {name: chosen.settings.get(name) for name in ("rule", "token_fairness")}
+    made.description["settings"] |= {"alpha": alpha}
+    made.description["settings"] |= {name: value for name, value in how.items() if value}
+    made.description["text"] = learnt_from(vocabularies, chosen)
+    if output is not None:
+        made.write(output)
+    return made
 
-    sizes: dict[str, int]
-    owners: dict[str, list[str]]
-    settings: Mapping
-    lines: int | None = None
 
-    @property
-    def free_rows(self) -> int:
-        """The rows of T that it leaves to byte fallback and symbols."""
-        return self.settings.get("other_rows", 0)
-
-
-def read_allocation(folder: str | Path, layout: IdLayout = XLM_R_LAYOUT) -> Allocated:
+def read_allocated(folder: str | Path) -> Allocated:
     """Read the files of an allocation.
 
-    Raises VocapError, naming file and line, for inconsistent rows; UsageError where it
-    leaves other rows of T to special tokens than the layout has.
+    Raises VocapError, naming file and line, for inconsistent rows.
     """
     folder = Path(folder)
     # the size of each language
@@ -82,18 +131,11 @@ def read_allocation(folder: str | Path, layout: IdLayout = XLM_R_LAYOUT) -> Allo
     # the settings
     summary = folder / "summary.json"
     content = read_object(summary, REMEDY) if summary.exists() else {}
-    found = Allocated(sizes, owners, content.get("settings", {}), content.get("lines"))
-    if (rows := found.settings.get("special_tokens", SPECIALS)) != layout.rows:
-        raise UsageError(
-            f"{folder}: it leaves {rows} rows to special tokens, the layout has {layout.rows}; "
-            "allocate again "
-            f"with --special-tokens {layout.rows}, or give the same layout"
-        )
-    return found
+    return Allocated(sizes, owners, content.get("settings", {}), content.get("lines"))
 
 
 def read_models(
-    vocabularies: str | Path, chosen: Allocated
+    vocabularies: Vocabularies, chosen: Allocated
 ) -> tuple[dict[str, dict[str, float]], "NormalizerSpec", "TrainerSpec"]:
     """The scores of every chosen model, language to {piece: score}; the normaliser they
     share; a `TrainerSpec`.
@@ -102,18 +144,19 @@ def read_models(
     should have given, and where two models normalise text differently.
     """
     models, normalizer, trained = {}, None, None
-    paths = {
-        language: Path(vocabularies) / language / "models" / f"{size}.model"
-        for language, size in chosen.sizes.items()
-    }
-    for language, path in paths.items():
-        if not path.is_file():
+    names: dict[str, Path | str] = {}
+    for language, size in chosen.sizes.items():
+        model = model_of(vocabularies, language, size)
+        path = names[language] = (
+            model if isinstance(model, Path) else f"the model of {language} of size {size}"
+        )
+        if isinstance(model, Path) and not model.is_file():
             raise VocapError(
                 f"{path}: no such model, but the allocation chose {language} at "
                 f"{chosen.sizes[language]}; "
                 f"train that size, or {REMEDY} on the models there are"
             )
-        proto = read_model(path)
+        proto = read_model(model)
         contents = layouts.read_contents(proto, str(path))
         models[language] = dict(zip(contents.pieces, contents.scores.tolist(), strict=True))
         if normalizer is None:
@@ -126,21 +169,21 @@ def read_models(
     for piece, holders in chosen.owners.items():
         if lacking := [language for language in holders if piece not in models[language]]:
             raise VocapError(
-                f"{paths[lacking[0]]}: it lacks {piece!r}, so it is another model than the "
+                f"{names[lacking[0]]}: it lacks {piece!r}, so it is another model than the "
                 "allocation read; "
                 f"{REMEDY}"
             )
     return models, normalizer, trained
 
 
-def sentence_shares(path: str | Path, languages: Collection[str], alpha: float) -> dict[str, float]:
-    """q_l of `languages` by Equation 3 over these languages, from a table with the
-    columns language and n.
+def sentence_shares(weights: Weights, languages: Collection[str], alpha: float) -> dict[str, float]:
+    """q_l of `languages` by Equation 3 over these languages, from n or a table of it.
 
     Raises VocapError for a table that cannot be used, and for a language that has no n
     above 0 there.
     """
-    numbers = read_weights(path)
+    numbers = load_weights(weights)
+    path = "weights" if isinstance(weights, Mapping) else weights
     for language in languages:
         if not numbers.get(language):
             raise VocapError(
@@ -152,7 +195,7 @@ def sentence_shares(path: str | Path, languages: Collection[str], alpha: float) 
 
 
 def token_shares(
-    vocabularies: str | Path, sizes: Mapping[str, int], shares: Mapping[str, float]
+    vocabularies: Vocabularies, sizes: Mapping[str, int], shares: Mapping[str, float]
 ) -> dict[str, float]:
     """The share of each language in the tokens of the multilingual text, from its share
     q_l of the sentences.
@@ -162,30 +205,41 @@ def token_shares(
     """
     tokens = {}
     for language, size in sizes.items():
-        path = Path(vocabularies) / language / "curve.tsv"
-        found = [point.tokens_per_sentence for point in read_points(path) if point.size == size]
+        if isinstance(vocabularies, Mapping):
+            where, points = f"the ladder of {language}", vocabularies[language].points
+        else:
+            where = str(Path(vocabularies) / language / "curve.tsv")
+            points = read_points(where)
+        found = [point.tokens_per_sentence for point in points if point.size == size]
         if not found or not found[0]:
             raise VocapError(
-                f"{path}: no tokens_per_sentence of size {size}; run vocap curve again"
+                f"{where}: no tokens_per_sentence of size {size}; run vocap curve again"
             )
         tokens[language] = shares[language] * found[0]
     total = sum(tokens.values())
     return {language: value / total for language, value in tokens.items()}
 
 
-def learnt_from(vocabularies: str | Path, chosen: Allocated) -> dict[str, int | float]:
+def learnt_from(vocabularies: Vocabularies, chosen: Allocated) -> dict[str, int | float]:
     """Lines of text and exponents of the chosen models, from the files that exist."""
     facts: dict[str, int | float] = {}
-    tables = [Path(vocabularies) / language / "characters.tsv" for language in chosen.sizes]
     if chosen.lines is not None:
         facts["lines"] = chosen.lines
-    elif all(table.exists() for table in tables):
-        facts["lines"] = sum(map(count_lines, tables))
+    elif (lines := _lines_of(vocabularies, chosen.sizes)) is not None:
+        facts["lines"] = lines
     exponents = ("alpha", "beta")
     return facts | {name: chosen.settings[name] for name in exponents if name in chosen.settings}
 
 
-def fit(
+def _lines_of(vocabularies: Vocabularies, languages: Collection[str]) -> int | None:
+    """The lines that the models were trained on, of all languages; None if not known."""
+    if isinstance(vocabularies, Mapping):
+        return sum(vocabularies[language].lines for language in languages)
+    tables = [Path(vocabularies) / language / "characters.tsv" for language in languages]
+    return sum(map(count_lines, tables)) if all(table.exists() for table in tables) else None
+
+
+def fit_pieces(
     owners: Mapping[str, Sequence[str]],
     models: Mapping[str, Mapping[str, float]],
     weights: Mapping[str, float],
@@ -194,9 +248,8 @@ def fit(
     free: int = 0,
     layout: IdLayout = XLM_R_LAYOUT,
     trained: "TrainerSpec | None" = None,
-) -> tuple["ModelProto", list[tuple], dict]:
-    """A model of T = pieces + the layout's rows + `free` ids, the rows of `pieces.tsv`,
-    and `description.json`.
+) -> TrainedUnigram:
+    """A model of T = pieces + the layout's rows + `free` ids.
 
     `owners`: the allocated pieces, each with its languages; the model has exactly
     these, but for rows that byte fallback, user-defined and control symbols of the
@@ -241,7 +294,7 @@ def fit(
         | dict.fromkeys(dead, "dead")
     )
     own = {"scores": "mixture", "byte_fallback": False, "user_defined_symbols": []}
-    described = layouts.describe(
+    rows, description = layouts.describe(
         "vocap",
         proto,
         own | settings.changed(),
@@ -255,7 +308,7 @@ def fit(
         dropped=len(dropped),
         characters_added=len(added),
     )
-    return proto, *described
+    return TrainedUnigram(description, rows, proto)
 
 
 def _excess(pieces: Sequence[str], settings: TextSettings, free: int) -> int:
@@ -279,7 +332,7 @@ def _excess(pieces: Sequence[str], settings: TextSettings, free: int) -> int:
 
 def mixture(
     pieces: Sequence[str], models: Mapping[str, Mapping[str, float]], weights: Mapping[str, float]
-) -> np.ndarray:
+) -> NDArray[np.float64]:
     """log sum_l w_l p_l(x) for each piece, [n]; weights sum to 1; NaN where no model
     has the piece.
     """
@@ -296,7 +349,7 @@ def mixture(
 
 def drop_excess(
     pieces: Sequence[str],
-    scores: np.ndarray,
+    scores: NDArray[np.float64],
     symbols: Collection[str],
     excess: int,
     others: int = 0,

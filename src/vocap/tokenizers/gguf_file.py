@@ -11,11 +11,11 @@ import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vocap.bpe.cutting import PUBLISHED
 from vocap.bpe.model_file import Derivations, is_bpe, read_bpe
 from vocap.bpe.tiktoken_files import cut_expression
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import replacing
+from vocap.tokenizer_files.cuts import PUBLISHED
 from vocap.tokenizer_files.id_layout import layout_of
 from vocap.tokenizer_files.layout import check_unigram
 from vocap.tokenizer_files.model_file import BYTE, USER_DEFINED, read_model

@@ -6,108 +6,151 @@ trains with one thread. The text is every training line with the weight of its l
 or a sample in one file.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from sentencepiece import sentencepiece_model_pb2
 
 from vocap.errors import UsageError, VocapError, log
-from vocap.tables.sampling_probabilities import (
-    STEP,
-    line_weights,
-    sampling_probabilities,
-    share_error,
-)
-from vocap.text_files.records import count_lines, read_blocks
+from vocap.options import folders
+from vocap.tables.curve import Measured, write_sizes
+from vocap.tables.sampling_probabilities import Weights, load_weights
+from vocap.text_files.text import Text, Texts
+from vocap.tokenizer_files.encoders import SentencePieceEncoder
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT, IdLayout
 from vocap.tokenizer_files.layout import build_model, read_contents
+from vocap.tokenizer_files.model_file import build_processor
+from vocap.tokenizers.sizes import heldout_texts, measure_size, points_below
+from vocap.tokenizers.trained import (
+    TrainedUnigram,
+    as_totals,
+    as_trained,
+    check_unigram_text,
+    warn_if_short,
+)
+from vocap.tokenizers.weighted_text import (
+    MultilingualText,
+    sampled_text,
+    whole_text,
+)
 from vocap.unigram.text_settings import COVERAGE, XLM_R, TextSettings
-from vocap.unigram.training_text import Sentences, trained_on
+from vocap.unigram.training_text import Sentences, count_shared_characters, trained_on
 
 # special tokens of the trained model, by id
 STOCK = tuple(entry.token for entry in XLM_R_LAYOUT.special)
 
 
-@dataclass(frozen=True)
-class Part:
-    """A file of `lines` lines, each of which counts `weight` times."""
+def train_joint(  # noqa: PLR0913  # options of the command
+    total: int | Sequence[int],
+    output: str | Path | None = None,
+    *,
+    mix: Text | None = None,
+    corpora: Texts | Text | None = None,
+    weights: Weights | None = None,
+    alpha: float = 0.7,
+    per: str = "line",
+    characters: str | Path | None = None,
+    coverage: float = COVERAGE,
+    threads: int = 1,
+    settings: TextSettings = XLM_R,
+    layout: IdLayout = XLM_R_LAYOUT,
+    curve: str | Path | None = None,
+    heldout: Texts | None = None,
+) -> TrainedUnigram | dict[int, TrainedUnigram]:
+    """Train a unigram model on the text of all languages: the JOINT tokenizer.
 
-    path: Path
-    lines: int
-    weight: int = 1
+    Dead pieces are reported in the description, not repaired. Where the text does not
+    hold T pieces the tokenizer stays short, with a warning on the log.
 
+    Parameters
+    ----------
+    total
+        T, or several, all of one descent.
+    output
+        Folder to write; with several totals {total} in it stands for T. Without it
+        nothing is written.
+    mix
+        A multilingual sample.
+    corpora
+        In place of a sample: the text of each language, in a mapping or as
+        {language}/train.txt in a folder, or one text. All lines are used.
+    weights
+        n of each language, or a table with the columns language and n; without it the
+        number of lines.
+    alpha
+        Share of a language (Equation 3).
+    per
+        Unit of the shares: "line" or "character".
+    characters
+        Folder with {language}/train.txt: hold the characters that VOCAP holds, and no
+        others.
+    coverage
+        Share of the text's characters that must be pieces.
+    threads
+        The results do not depend on it.
+    settings, layout
+        How text is read, and the special tokens.
+    curve, heldout
+        Table to write, and held-out text of each language: tokens and ALP of it at
+        eight T up to the largest.
 
-@dataclass(frozen=True)
-class MultilingualText:
-    """Parts, read a block at a time; `name` is the text in messages, `facts` its
-    entries in a description.
+    Returns
+    -------
+    TrainedUnigram or dict
+        Of several totals by total.
+
+    Raises
+    ------
+    UsageError
+        For a total that does not hold the required characters.
+    VocapError
+        For a text that is missing, empty or not UTF-8.
     """
-
-    name: str
-    parts: tuple[Part, ...]
-    facts: dict
-
-
-def warn_if_short(name: object, total: int, reached: int) -> None:
-    """Warn of a tokenizer that has fewer ids than T, for want of text."""
-    if reached < total:
-        log.warning(
-            "%s: too little text for T = %d: the tokenizer has %d ids, %d short (more text fills "
-            "it)",
-            name, total, reached, total - reached,
-        )  # fmt: skip
-
-
-def sampled_text(path: str | Path, alpha: float | None = None) -> MultilingualText:
-    """A sample that `vocap mix` drew, with this alpha if it is known. Raises as
-    `read_blocks`.
-    """
-    part = Part(Path(path), count_lines(path))
-    facts = {"sentences": part.lines, "alpha": alpha, "lines": part.lines}
-    return MultilingualText(
-        str(path), (part,), {name: fact for name, fact in facts.items() if fact is not None}
-    )
-
-
-def whole_text(
-    corpora: str | Path, n: Mapping[str, float], alpha: float, per: str = "line", step: int = STEP
-) -> MultilingualText:
-    """`corpora/{language}/train.txt` of all languages with n above 0, weighted to their
-    shares q (Equation 3).
-
-    The shares are of the lines, or of the characters (`per`: line or character). Raises
-    VocapError for a file that is missing or has no line, and where no n is above 0.
-    """
-    sizes = {language: number for language, number in n.items() if number}
-    if not sizes:
-        raise VocapError(f"{corpora}: no language with text; every n of the weights is 0")
-    paths = [Path(corpora) / language / "train.txt" for language in sizes]
-    lines = [count_lines(path) for path in paths]
-    for path, count in zip(paths, lines, strict=True):
-        if not count:
-            raise VocapError(
-                f"{path}: no line, but {path.parent.name} has a weight; give it n = 0, or some text"
-            )
-    q = sampling_probabilities(list(sizes.values()), alpha).tolist()
-    amounts = (
-        lines
-        if per == "line"
-        else [sum(map(len, chain.from_iterable(read_blocks(path)))) for path in paths]
-    )
-    weights = line_weights(q, amounts, step).tolist()
-    facts: dict[str, object] = {
-        "sentences": "all",
-        "alpha": alpha,
-        "lines": sum(lines),
-        "least_weight": min(weights),
-        "largest_weight": max(weights),
-        "largest_share_error": round(share_error(q, amounts, weights), 4),
-    }
-    if per != "line":
-        facts["per"] = per
-    return MultilingualText(str(corpora), tuple(map(Part, paths, lines, weights)), facts)
+    check_unigram_text(settings, layout)
+    totals = as_totals(total)
+    places = {} if output is None else folders(Path(output), totals)
+    if weights is None and characters is not None:
+        raise UsageError("--weights is missing: --characters needs n of each language")
+    if (curve is None) != (heldout is None):
+        raise UsageError("--curve and --heldout go together; give both or none")
+    if (mix is None) == (corpora is None):
+        raise UsageError(
+            "give either --mix FILE, a sample, or --corpora DIR, for every training line"
+        )
+    if mix is not None:
+        text = sampled_text(mix, None if weights is None else alpha)
+    elif corpora is not None:
+        text = whole_text(corpora, weights, alpha, per)
+    required = None
+    if characters is not None and weights is not None:
+        shared = count_shared_characters(
+            characters, load_weights(weights), alpha, coverage, settings
+        )
+        required = sorted({*shared, *settings.required_chars})
+    further = points_below(max(totals)) if curve else ()
+    texts = {} if heldout is None else heldout_texts(heldout)
+    made: dict[int, TrainedUnigram] = {}
+    measured: dict[int, list[Measured]] = {}
+    for asked, proto, types in descend_joint(
+        text, totals, coverage, threads, required, settings, layout, further
+    ):
+        reached = len(proto.pieces)
+        if curve and reached not in measured:
+            encoder = SentencePieceEncoder(build_processor(proto, text.name))
+            measured[reached] = measure_size(encoder, reached, texts)
+        if asked in totals:
+            facts: dict[str, Any] = {"total": asked, "coverage": coverage, "byte_fallback": False}
+            facts |= {"user_defined_symbols": [], **settings.changed()}
+            seen = {**text.facts, "word_types": types}
+            made[asked] = as_trained("joint", proto, facts, short=asked - reached, text=seen)
+            if output is not None:
+                made[asked].write(places[asked])
+    if curve:
+        write_sizes(curve, chain.from_iterable(measured.values()))
+    return made[total] if isinstance(total, int) else made
 
 
 def descend_joint(
@@ -147,7 +190,7 @@ def descend_joint(
 
     def sentences() -> Iterator[Sentences]:
         for part in text.parts:
-            yield from trained_on(read_blocks(part.path), metas, part.weight, trained)
+            yield from trained_on(part.blocks(), metas, part.weight, trained)
 
     words = count_word_types(
         {"train": sentences},

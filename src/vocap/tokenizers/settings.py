@@ -14,9 +14,9 @@ from typing import Annotated, Any, ClassVar, Literal, Union, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from vocap.bpe import REGEX, SPLITS, Split, Unit
 from vocap.errors import UsageError
 from vocap.files.paths import PlainPath
+from vocap.tokenizer_files import REGEX, SPLITS, Split, Unit
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT, IdLayout
 from vocap.tokenizer_files.model_file import BYTES
 from vocap.unigram.text_settings import META_PIECES, TextSettings

@@ -11,7 +11,3 @@ sizes), `ladder` (models and ALPs of all sizes). Beside them: `text_settings`, `
 (Equation 1), `sentencepiece_trainer` (the reference), and `kernels` (compilation and
 threads).
 """
-
-MAX_SIZE = (
-    100_000_000  # far above any text; from 1,952,257,863 SentencePiece overflows and never returns
-)

@@ -21,6 +21,7 @@ from vocap.unigram.em import expected_counts, maximise, with_unknown
 from vocap.unigram.kernels import ONE_THREAD, Workers
 from vocap.unigram.lattice import Lattice, build_lattice, select
 from vocap.unigram.segmentation import (
+    Pruning,
     desired_size,
     piece_losses,
     pruned_size,
@@ -37,16 +38,14 @@ class Corpus:
     """The constant part of a descent: the types in the text, and the place of each of
     all N pieces in it.
 
-    `text` int32; `start` and `length` int32 [types], the `frequency` int64 [trained] of
-    the first of them. `piece_place`, `piece_length`, `alphabetical` int32 [N]: piece
-    numbers begin with the `required` characters. Pruning divides losses by the number of
-    words, the `empty` ones among them. `token_price`: nats that a token costs beside
-    minus its log probability, in EM, best paths and losses.
+    `text` int32; the `frequency` int64 [trained] of the first types. `piece_place`,
+    `piece_length`, `alphabetical` int32 [N]: piece numbers begin with the `required`
+    characters. Pruning divides losses by the number of words, the `empty` ones among
+    them. `token_price`: nats that a token costs beside minus its log probability, in
+    EM, best paths and losses.
     """
 
     text: np.ndarray
-    start: np.ndarray
-    length: np.ndarray
     frequency: np.ndarray
     piece_place: np.ndarray
     piece_length: np.ndarray
@@ -115,8 +114,9 @@ def seed(words: WordTypes, workers: Workers = ONE_THREAD) -> tuple[Corpus, State
     alphabetical = np.empty(len(by_text), np.int32)
     alphabetical[by_text] = np.arange(len(by_text), dtype=np.int32)
     weights = np.concatenate([np.array(list(words.required.values()), np.int64), found.score])
-    types = words.text, words.start, words.length, words.frequencies
-    corpus = Corpus(*types, place, length, alphabetical, len(characters), words.empty)
+    corpus = Corpus(
+        words.text, words.frequencies, place, length, alphabetical, len(characters), words.empty
+    )
     ids = np.arange(len(weights), dtype=np.int32)
     state = State(ids, np.zeros(len(ids), np.float32), ids, lattice)
     # A required character that does not occur is no seed.
@@ -205,15 +205,7 @@ def expectation_maximisation(
 
 def expected(corpus: Corpus, state: State, expect: Callable = expected_counts) -> np.ndarray:
     """The E step: expected counts of the n pieces of `state`, float32 [n]."""
-    return expect(
-        lattices(corpus, state), corpus.frequency, _node_scores(corpus, state), len(state.ids)
-    )
-
-
-def lattices(corpus: Corpus, state: State) -> tuple[np.ndarray, ...]:
-    """The arrays that `kernels.LATTICES` lists."""
-    lattice = state.lattice
-    return lattice.first, lattice.piece, lattice.length, corpus.start, corpus.length
+    return expect(state.lattice, corpus.frequency, _node_scores(corpus, state), len(state.ids))
 
 
 def _node_scores(corpus: Corpus, state: State) -> np.ndarray:
@@ -238,14 +230,11 @@ def losses(
     and the total of losses.
     """
     scores = _node_scores(corpus, state)
-    counts = trainer_counts(
-        lattices(corpus, state), corpus.frequency, scores, len(state.ids), workers
-    )
+    counts = trainer_counts(state.lattice, corpus.frequency, scores, len(state.ids), workers)
     total = np.add.accumulate(corpus.frequency, dtype=np.float32)[-1] + np.float32(corpus.empty)
     place, length = corpus.piece_place[state.ids], corpus.piece_length[state.ids]
-    return *piece_losses(
-        state.lattice, place, length, scores, counts, total, workers, corpus.token_price
-    ), total
+    pruning = Pruning(place, length, scores, counts, total, np.float32(corpus.token_price))
+    return *piece_losses(state.lattice, pruning, workers), total
 
 
 def reduce(

@@ -20,10 +20,14 @@ file changes.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
+from numba import float32, float64, int64, types, uintp
+from numpy.typing import NDArray
 
-from vocap.unigram.kernels import LATTICES, ONE_THREAD, WorkBuffer, Workers, index, kernel
+from vocap.unigram.kernels import ONE_THREAD, WorkBuffer, Workers, index, kernel
+from vocap.unigram.lattice import LATTICE, Lattice
 
 # kUnkPenalty: an unknown node scores that much less than the worst piece
 UNKNOWN_PENALTY = np.float32(10)
@@ -38,69 +42,79 @@ def with_unknown(scores: np.ndarray, unknown: int) -> np.ndarray:
     return np.concatenate([scores, np.full(unknown, scores.min() - UNKNOWN_PENALTY, np.float32)])
 
 
+class Work(NamedTuple):
+    """What is computed for the edges of a block, from its first edge on, and (`total`)
+    for its types.
+
+    `marginal`: log probabilities, before that alpha(i) + score; `after`: beta(j);
+    `addend`: how often an edge occurs; `total`: alpha at the end of each type.
+    """
+
+    marginal: NDArray[np.float32]
+    after: NDArray[np.float32]
+    total: NDArray[np.float32]
+    addend: NDArray[np.float64]
+
+
+_WORK = types.NamedTuple([float32[::1], float32[::1], float32[::1], float64[::1]], Work)
+
+
 def expected_counts(
-    lattices: tuple[np.ndarray, ...],
-    frequency: np.ndarray,
-    score: np.ndarray,
+    lattice: Lattice,
+    frequency: NDArray[np.int64],
+    score: NDArray[np.float32],
     alive: int,
     workers: Workers = ONE_THREAD,
     arithmetic: str = "exact",
-) -> np.ndarray:
-    """Expected counts float32 [alive] of the pieces over the lattices of all types.
+) -> NDArray[np.float32]:
+    """Expected counts float32 [alive] of the pieces over the lattices of all types
+    (`Trainer::RunEStep`).
 
-    `lattices`: arrays as `LATTICES` lists them; type t begins at `start[t]`, which
-    rises, has `size[t]` characters and occurs `frequency[t]` times (int64 [types];
-    lattices of further types are not counted). `score` float32 [n + unknown]. The sums
-    are those of one thread for any `workers`. An unknown node has id 0 inside the
-    trainer, so its expected count is added to that of piece 0.
+    Type t occurs `frequency[t]` times (int64 [types]; lattices of further types are not
+    counted). `score` float32 [n + unknown]. The sums are those of one thread for any
+    `workers`. An unknown node has id 0 inside the trainer, so its expected count is
+    added to that of piece 0.
 
     `exact` rounds as SentencePiece does, `fast` multiplies probabilities in float64.
     """
-    first, _, _, start, size = lattices
-    bounds, edges = blocks(first, start, size, len(frequency), BLOCK_EDGES)
-    types = int(np.diff(bounds).max(initial=0))
+    bounds, edges = blocks(lattice, len(frequency), BLOCK_EDGES)
+    longest = int(lattice.size[: len(frequency)].max(initial=0))
     if arithmetic == "fast":  # in float64
         expected = np.zeros(alive, np.float64)
-        longest = int(size[: len(frequency)].max(initial=0))
         weight = np.exp(score.astype(np.float64))
 
-        def new_buffer():
+        def new_buffer() -> WorkBuffer:
             addend = np.empty(edges)
 
             def compute(block: int) -> None:
-                fast_occurrences(
-                    *lattices, frequency, score, weight, *bounds[block : block + 2], longest, addend
-                )
+                span = bounds[block : block + 2]
+                fast_occurrences(lattice, frequency, score, weight, *span, longest, addend)
 
             def add(block: int) -> None:
-                add_fast_occurrences(*lattices, *bounds[block : block + 2], addend, expected)
+                add_fast_occurrences(lattice, *bounds[block : block + 2], addend, expected)
 
             return WorkBuffer(compute, add)
 
     else:  # in SentencePiece's own arithmetic
         expected = np.zeros(alive, np.float32)
         # a margin for all sums over lattices of these sizes and scores
-        largest = (float(np.abs(score).max(initial=0)) + 1) * int(
-            size[: len(frequency)].max(initial=0)
-        )
+        largest = (float(np.abs(score).max(initial=0)) + 1) * longest
         margin = EXPANSION + ROUNDING * largest
+        types_of_block = int(np.diff(bounds).max(initial=0))
 
-        def new_buffer():
-            marginal, after, addend = (
-                np.empty(edges, np.float32),
-                np.empty(edges, np.float32),
-                np.empty(edges),
+        def new_buffer() -> WorkBuffer:
+            work = Work(
+                marginal=np.empty(edges, np.float32),
+                after=np.empty(edges, np.float32),
+                total=np.empty(types_of_block, np.float32),
+                addend=np.empty(edges),
             )
-            total = np.empty(types, np.float32)
 
             def compute(block: int) -> None:
-                span = bounds[block : block + 2]
-                marginals(
-                    *lattices, frequency, score, margin, *span, marginal, after, total, addend
-                )
+                marginals(lattice, frequency, score, margin, *bounds[block : block + 2], work)
 
             def add(block: int) -> None:
-                add_up(*lattices, frequency, *bounds[block : block + 2], marginal, addend, expected)
+                add_up(lattice, frequency, *bounds[block : block + 2], work, expected)
 
             return WorkBuffer(compute, add)
 
@@ -108,29 +122,30 @@ def expected_counts(
     return expected.astype(np.float32, copy=False)
 
 
-@kernel("Tuple((int64[::1], int64))(int32[::1], int32[::1], int32[::1], int64, int64)")
-def blocks(first, start, size, types, most):
+@kernel(types.UniTuple(uintp, 2)(LATTICE, int64), inner=True)
+def edges_of(lattice, t):
+    """The first edge of type t, and the one after its last: types lie from the end on."""
+    first, start, size = lattice.first, lattice.start, lattice.size
+    end = first.size - 1 - start[t]
+    return index(first[end - size[t]]), index(first[end])
+
+
+@kernel(types.Tuple((int64[::1], int64))(LATTICE, int64, int64))
+def blocks(lattice, types, most):
     """Cut `types` into blocks of about `most` edges: where each begins, int64; the
     largest's edges.
     """
-    end = first.size - 1
     bounds = np.zeros(types + 1, np.int64)
-    count, largest, edges = 0, 0, 0
+    count, largest, edges = 0, np.int64(0), np.int64(0)
     for t in range(types):
-        edges += first[end - start[t]] - first[end - start[t] - size[t]]
+        low, high = edges_of(lattice, t)
+        edges += np.int64(high) - np.int64(low)
         largest = max(largest, edges)
         if edges >= most or t == types - 1:
             count += 1
             bounds[count] = t + 1
-            edges = 0
+            edges = np.int64(0)
     return bounds[: count + 1].copy(), largest
-
-
-@kernel("UniTuple(uintp, 2)(int32[::1], int32[::1], int32[::1], int64)", inner=True)
-def edges_of(first, start, size, t):
-    """The first edge of type t, and the one after its last: types lie from the end on."""
-    end = first.size - 1 - start[t]
-    return index(first[end - size[t]]), index(first[end])
 
 
 # Probabilities of long types leave the range of float64, so the fast arithmetic scales
@@ -142,13 +157,14 @@ SMALLEST, LARGEST = 1e-290, 1e290
 _SCALES = np.exp(SCALE * np.arange(128))
 
 
-@kernel(f"void({LATTICES}, int64, float32[::1], float64, float64[::1])")
-def occurrences_by_logarithms(first, piece, length, start, size, t, score, times, addend):
+@kernel(types.void(LATTICE, int64, float32[::1], float64, float64[::1]))
+def occurrences_by_logarithms(lattice, t, score, times, addend):
     """Expected counts of the edges of type t if it occurs `times` times, in `addend`
     from its first edge.
     """
-    n = size[t]
-    low, high = edges_of(first, start, size, t)
+    piece, length = lattice.piece, lattice.length
+    n = lattice.size[t]
+    low, high = edges_of(lattice, t)
     alpha = np.full(n + 1, -np.inf)
     beta = np.full(n + 1, -np.inf)
     alpha[0] = 0
@@ -170,23 +186,22 @@ def occurrences_by_logarithms(first, piece, length, start, size, t, score, times
 
 
 @kernel(
-    f"void({LATTICES}, int64[::1], float32[::1], float64[::1], int64, int64, int64, float64[::1])"
+    types.void(LATTICE, int64[::1], float32[::1], float64[::1], int64, int64, int64, float64[::1])
 )
-def fast_occurrences(
-    first, piece, length, start, size, frequency, score, weight, begin, stop, longest, addend
-):
+def fast_occurrences(lattice, frequency, score, weight, begin, stop, longest, addend):
     """Expected counts of the edges of the types from `begin` to `stop`, in `addend`
     from the first edge on.
 
     `weight` float64: exp(score); no type is longer than `longest`.
     """
-    base, _ = edges_of(first, start, size, stop - 1)
+    piece, length, size = lattice.piece, lattice.length, lattice.size
+    base, _ = edges_of(lattice, stop - 1)
     seven, low_bits = index(7), index(127)
     alpha = np.empty(longest + 1)
     beta = np.empty(longest + 1)
     for t in range(begin, stop):
         n = size[t]
-        low, high = edges_of(first, start, size, t)
+        low, high = edges_of(lattice, t)
         # Forward
         alpha[0] = 1
         alpha[1 : n + 1] = 0
@@ -220,16 +235,17 @@ def fast_occurrences(
         if not (smallest > SMALLEST and largest < LARGEST):
             times = np.float64(frequency[t])
             own = addend[low - base :]
-            occurrences_by_logarithms(first, piece, length, start, size, t, score, times, own)
+            occurrences_by_logarithms(lattice, t, score, times, own)
 
 
-@kernel(f"void({LATTICES}, int64, int64, float64[::1], float64[::1])")
-def add_fast_occurrences(first, piece, length, start, size, begin, stop, addend, expected):
+@kernel(types.void(LATTICE, int64, int64, float64[::1], float64[::1]))
+def add_fast_occurrences(lattice, begin, stop, addend, expected):
     """Add the counts of `fast_occurrences` to `expected` float64 [alive]; unknown nodes
     count for piece 0.
     """
-    base, _ = edges_of(first, start, size, stop - 1)
-    _, high = edges_of(first, start, size, begin)
+    piece = lattice.piece
+    base, _ = edges_of(lattice, stop - 1)
+    _, high = edges_of(lattice, begin)
     alive = index(expected.size)
     for edge in range(base, high):
         number = index(piece[edge])
@@ -377,150 +393,153 @@ def log_sum_exp(x, y):
     return library_log_sum_exp(x, y) if doubt > 0 else quick
 
 
-# Where a walk through a type's edges is: the next edge of the backward pass, the last
-# one of the forward pass, the positions where these begin, what the backward pass has
-# of its position, and whether a rounding is in doubt.
-_WALK = "Tuple((uintp, uintp, uintp, uintp, float32, float32))"
-_EDGES = "int32[::1], uint8[::1], float32[::1]"
-_PASSES = "float32[::1], float32[::1], float32[::1], float32[::1], uintp"
+class Walk(NamedTuple):
+    """A walk through a type's edges: the `next` edge of the backward pass, the one after
+    the next of the forward pass (`end`), the positions where the forward and the
+    `backward` one are, the `sum_` that the backward pass has of its position, and
+    whether a rounding is in `doubt` (above 0).
+    """
+
+    next: np.uintp
+    end: np.uintp
+    forward: np.uintp
+    backward: np.uintp
+    sum_: np.float32
+    doubt: np.float32
 
 
-@kernel(f"{_WALK}({_EDGES}, {_PASSES}, float64, {_WALK})")
-def step(piece, length, score, until, after, alpha, beta, base, margin, walk):
+_WALK = types.NamedTuple([uintp, uintp, uintp, uintp, float32, float32], Walk)
+
+
+class Sums(NamedTuple):
+    """The logarithms alpha and beta of each position of a type, float32."""
+
+    alpha: NDArray[np.float32]
+    beta: NDArray[np.float32]
+
+
+_SUMS = types.NamedUniTuple(float32[::1], 2, Sums)
+
+
+@kernel(_WALK(LATTICE, float32[::1], _WORK, uintp, float64, _SUMS, _WALK), inner=True)
+def step(lattice, score, work, base, margin, sums, walk):
     """One edge of the backward pass and one of the forward pass: neither waits for the other.
 
-    Leaves alpha(i) + score of the one in `until`, beta(j) of the other in `after`, both
-    from edge `base` on.
+    Leaves alpha(i) + score of the one in `work.marginal`, beta(j) of the other in
+    `work.after`, both from edge `base` on.
     """
-    low, high, i, backward, total, doubt = walk
+    piece, length, alpha, beta = lattice.piece, lattice.length, sums.alpha, sums.beta
     one, seven, low_bits = index(1), index(7), index(127)
     # Lattice::BackwardAlgorithm
+    low = walk.next
     bits = index(length[low])
     is_first = bits >> seven
-    backward -= is_first
+    backward = walk.backward - is_first
     following = beta[backward + (bits & low_bits)]
-    after[low - base] = following
-    total, doubt_backward = quick_log_sum_exp(
-        np.float32(-np.inf) if is_first else total,
+    work.after[low - base] = following
+    sum_, doubt_backward = quick_log_sum_exp(
+        np.float32(-np.inf) if is_first else walk.sum_,
         np.float32(score[index(piece[low])] + following),
         margin,
     )
-    beta[backward] = total
+    beta[backward] = sum_
     # Lattice::ForwardAlgorithm: edges reach a position in the order of where they begin
-    high -= one
+    high = walk.end - one
     bits = index(length[high])
-    so_far = np.float32(score[index(piece[high])] + alpha[i])
-    until[high - base] = so_far
-    j = i + (bits & low_bits)
+    so_far = np.float32(score[index(piece[high])] + alpha[walk.forward])
+    work.marginal[high - base] = so_far
+    j = walk.forward + (bits & low_bits)
     alpha[j], doubt_forward = quick_log_sum_exp(alpha[j], so_far, margin)
-    return (
-        low + one,
-        high,
-        i + (bits >> seven),
-        backward,
-        total,
-        np.float32(doubt + np.float32(doubt_backward + doubt_forward)),
-    )
+    doubt = np.float32(walk.doubt + np.float32(doubt_backward + doubt_forward))
+    return Walk(low + one, high, walk.forward + (bits >> seven), backward, sum_, doubt)
 
 
-@kernel(f"{_WALK}(int32[::1], int32[::1], int32[::1], int64, float32[::1], float32[::1])")
-def begin_walk(first, start, size, t, alpha, beta):
+@kernel(_WALK(LATTICE, int64, _SUMS), inner=True)
+def begin_walk(lattice, t, sums):
     """Before the first edges of type t."""
-    n = size[t]
-    alpha[0] = 0
-    alpha[1 : n + 1] = -np.inf
-    beta[n] = 0
-    low, high = edges_of(first, start, size, t)
-    return low, high, index(0), index(n), np.float32(-np.inf), np.float32(0)
+    n = lattice.size[t]
+    sums.alpha[0] = 0
+    sums.alpha[1 : n + 1] = -np.inf
+    sums.beta[n] = 0
+    low, high = edges_of(lattice, t)
+    return Walk(low, high, index(0), index(n), np.float32(-np.inf), np.float32(0))
 
 
-@kernel(f"float32(int32[::1], int32[::1], int32[::1], int64, {_EDGES}, {_PASSES})")
-def walk_with_care(first, start, size, t, piece, length, score, until, after, alpha, beta, base):
+@kernel(float32(LATTICE, int64, float32[::1], _WORK, uintp, _SUMS), inner=True)
+def walk_with_care(lattice, t, score, work, base, sums):
     """All steps of type t, each rounded as the library does it; returns alpha at its
     end.
     """
-    low, high, i, backward, total, _ = begin_walk(first, start, size, t, alpha, beta)
+    piece, length, alpha, beta = lattice.piece, lattice.length, sums.alpha, sums.beta
+    low, high, i, backward, total, _ = begin_walk(lattice, t, sums)
     for edge in range(low, high):
         bits = index(length[edge])
         backward -= bits >> index(7)
-        after[edge - base] = beta[backward + (bits & index(127))]
-        from_here = np.float32(score[index(piece[edge])] + after[edge - base])
+        work.after[edge - base] = beta[backward + (bits & index(127))]
+        from_here = np.float32(score[index(piece[edge])] + work.after[edge - base])
         total = from_here if bits >> index(7) else log_sum_exp(total, from_here)
         beta[backward] = total
     while high > low:
         high -= index(1)
         bits = index(length[high])
         so_far = np.float32(score[index(piece[high])] + alpha[i])
-        until[high - base] = so_far
+        work.marginal[high - base] = so_far
         j = i + (bits & index(127))
         alpha[j] = so_far if alpha[j] == -np.inf else log_sum_exp(alpha[j], so_far)
         i += bits >> index(7)
     return alpha[i]
 
 
-@kernel(
-    f"void({LATTICES}, float32[::1], float64, int64, int64, float32[::1], float32[::1], "
-    "float32[::1])"
-)
-def walk_side_by_side(
-    first, piece, length, start, size, score, margin, begin, stop, until, after, total
-):
+@kernel(types.void(LATTICE, float32[::1], float64, int64, int64, _WORK))
+def walk_side_by_side(lattice, score, margin, begin, stop, work):
     """Both passes over the types from `begin` to `stop`, two types at a time.
 
     Each step of a walk waits for the one before, so a processor has time for the steps
     of another type. A type in which a rounding was in doubt is walked again at the end.
-    `total` gets alpha at the end of each type.
+    `work.total` gets alpha at the end of each type.
     """
-    end = first.size - 1
-    base, _ = edges_of(first, start, size, stop - 1)
-    longest = 0
-    for t in range(begin, stop):
-        longest = max(longest, size[t])
-    alpha_a, beta_a = np.empty(longest + 1, np.float32), np.empty(longest + 1, np.float32)
-    alpha_b, beta_b = np.empty(longest + 1, np.float32), np.empty(longest + 1, np.float32)
+    base, _ = edges_of(lattice, stop - 1)
+    longest = lattice.size[begin:stop].max()
+    sums_a = Sums(np.empty(longest + 1, np.float32), np.empty(longest + 1, np.float32))
+    sums_b = Sums(np.empty(longest + 1, np.float32), np.empty(longest + 1, np.float32))
     # one walk goes through the first half of the types, one through the second
-    half = (first[end - start[begin]] - np.int64(base)) // 2 + np.int64(base)
+    _, end = edges_of(lattice, begin)
+    half = base + (end - base) // index(2)
     middle = begin
-    while middle < stop and first[end - start[middle]] > half:
+    while middle < stop and edges_of(lattice, middle)[1] > half:
         middle += 1
     a, b = begin, middle
+    total = work.total
     total[: stop - begin] = np.nan
     if middle < stop:
-        walk_a = begin_walk(first, start, size, a, alpha_a, beta_a)
-        walk_b = begin_walk(first, start, size, b, alpha_b, beta_b)
-        left_a, left_b = walk_a[1] - walk_a[0], walk_b[1] - walk_b[0]
+        walk_a, walk_b = begin_walk(lattice, a, sums_a), begin_walk(lattice, b, sums_b)
+        left_a, left_b = walk_a.end - walk_a.next, walk_b.end - walk_b.next
         while True:
             steps = min(left_a, left_b)
             for _ in range(steps):
-                walk_a = step(
-                    piece, length, score, until, after, alpha_a, beta_a, base, margin, walk_a
-                )
-                walk_b = step(
-                    piece, length, score, until, after, alpha_b, beta_b, base, margin, walk_b
-                )
+                walk_a = step(lattice, score, work, base, margin, sums_a, walk_a)
+                walk_b = step(lattice, score, work, base, margin, sums_b, walk_b)
             left_a, left_b = left_a - steps, left_b - steps
             if left_a == 0:
-                if walk_a[5] == 0:
-                    total[a - begin] = alpha_a[walk_a[2]]
+                if walk_a.doubt == 0:
+                    total[a - begin] = sums_a.alpha[walk_a.forward]
                 a += 1
                 if a == middle:
                     break
-                walk_a = begin_walk(first, start, size, a, alpha_a, beta_a)
-                left_a = walk_a[1] - walk_a[0]
+                walk_a = begin_walk(lattice, a, sums_a)
+                left_a = walk_a.end - walk_a.next
             if left_b == 0:
-                if walk_b[5] == 0:
-                    total[b - begin] = alpha_b[walk_b[2]]
+                if walk_b.doubt == 0:
+                    total[b - begin] = sums_b.alpha[walk_b.forward]
                 b += 1
                 if b == stop:
                     break
-                walk_b = begin_walk(first, start, size, b, alpha_b, beta_b)
-                left_b = walk_b[1] - walk_b[0]
+                walk_b = begin_walk(lattice, b, sums_b)
+                left_b = walk_b.end - walk_b.next
     # types in doubt, and those left where the other walk came to its end first
     for t in range(begin, stop):
         if np.isnan(total[t - begin]):
-            total[t - begin] = walk_with_care(
-                first, start, size, t, piece, length, score, until, after, alpha_a, beta_a, base
-            )
+            total[t - begin] = walk_with_care(lattice, t, score, work, base, sums_a)
 
 
 @kernel("float64(float32, float32)")
@@ -539,38 +558,19 @@ def occurrences(times, marginal):
     )
 
 
-_BUFFERS = "float32[::1], float32[::1], float32[::1], float64[::1]"
-
-
-@kernel(f"void({LATTICES}, int64[::1], float32[::1], float64, int64, int64, {_BUFFERS})")
-def marginals(
-    first,
-    piece,
-    length,
-    start,
-    size,
-    frequency,
-    score,
-    margin,
-    begin,
-    stop,
-    marginal,
-    after,
-    total,
-    addend,
-):
-    """Log probabilities float32 of the edges of the types from `begin` to `stop`, in
-    `marginal`, from the block's first edge on, and how often they occur, an
-    approximation (see `add_up`), in `addend`. `after` and `total` are work arrays.
+@kernel(types.void(LATTICE, int64[::1], float32[::1], float64, int64, int64, _WORK))
+def marginals(lattice, frequency, score, margin, begin, stop, work):
+    """Log probabilities of the edges of the types from `begin` to `stop`, in
+    `work.marginal`, and how often they occur, an approximation (see `add_up`), in
+    `work.addend`.
     """
-    base, _ = edges_of(first, start, size, stop - 1)
-    walk_side_by_side(
-        first, piece, length, start, size, score, margin, begin, stop, marginal, after, total
-    )
+    walk_side_by_side(lattice, score, margin, begin, stop, work)
+    marginal, after, total, addend = work
+    base, _ = edges_of(lattice, stop - 1)
     for t in range(begin, stop):
         z = total[t - begin]
         times = np.float32(frequency[t])
-        low, high = edges_of(first, start, size, t)
+        low, high = edges_of(lattice, t)
         for edge in range(low - base, high - base):
             log_probability = np.float32(np.float32(marginal[edge] + after[edge]) - z)
             marginal[edge] = log_probability
@@ -590,19 +590,20 @@ def add_expected(total, times, marginal, addend):
     return np.float32(np.float64(total) + np.float64(times) * math.exp(np.float64(marginal)))
 
 
-@kernel(f"void({LATTICES}, int64[::1], int64, int64, float32[::1], float64[::1], float32[::1])")
-def add_up(first, piece, length, start, size, frequency, begin, stop, marginal, addend, expected):
+@kernel(types.void(LATTICE, int64[::1], int64, int64, _WORK, float32[::1]))
+def add_up(lattice, frequency, begin, stop, work, expected):
     """Add the `marginals` of the types from `begin` to `stop` to `expected`
     (`Lattice::PopulateMarginal`).
 
     Of a position's edges the last comes first, which matters only to an unknown node:
     it waits for the others, as one of them can be piece 0 too.
     """
-    base, _ = edges_of(first, start, size, stop - 1)
+    piece, length, marginal, addend = lattice.piece, lattice.length, work.marginal, work.addend
+    base, _ = edges_of(lattice, stop - 1)
     alive = index(expected.size)
     for t in range(begin, stop):
         times = np.float32(frequency[t])
-        low, edge = edges_of(first, start, size, t)
+        low, edge = edges_of(lattice, t)
         waiting = False
         unknown = np.float32(0)
         while edge > low:

@@ -6,33 +6,31 @@ step: 0 is <unk>.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from numba import int32, int64, types, uint8
+from numpy.typing import NDArray
 
 from vocap.unigram.kernels import kernel
 from vocap.unigram.lattice import FIRST
 
-TRIE = "int64[::1], int32[::1], int32[::1]"  # Trie: keys, children, piece
 BORDER = -1  # between types in a text: no character
 
 
-@dataclass(frozen=True)
-class Trie:
+class Trie(NamedTuple):
     """Node 0 is the root. The child of a node by a character is in `children` (int32)
     where `keys` (int64) holds node x 2^21 + character: the place that the key's hash
     names, or the next one that no other key holds; -1 marks free places. `piece` int32
     [nodes]: the number of the piece that ends at a node, -1 for none.
     """
 
-    keys: np.ndarray
-    children: np.ndarray
-    piece: np.ndarray
+    keys: NDArray[np.int64]
+    children: NDArray[np.int32]
+    piece: NDArray[np.int32]
 
-    @property
-    def arrays(self) -> tuple[np.ndarray, ...]:
-        """The arrays that `TRIE` lists."""
-        return self.keys, self.children, self.piece
+
+TRIE = types.NamedTuple([int64[::1], int32[::1], int32[::1]], Trie)
 
 
 def build_trie(pieces: Sequence[str]) -> Trie:
@@ -74,11 +72,10 @@ def fill_slots(entries, values, keys, children):
         children[slot] = values[entry]
 
 
-@kernel(f"int32(int32, int32, {TRIE})")
-def child(node, character, keys, children, piece):
+@kernel(int32(int32, int32, TRIE))
+def child(node, character, trie):
     """The node below `node` by `character`, 0 for none."""
-    at = slot_of(np.int64(node) << 21 | np.int64(character), keys)
-    return children[at]
+    return trie.children[slot_of(np.int64(node) << 21 | np.int64(character), trie.keys)]
 
 
 @kernel("int32[::1](int32[::1], int64[::1], int64[::1], int32[::1])")
@@ -102,8 +99,8 @@ def insert(text, bounds, keys, children):
     return piece[:nodes].copy()
 
 
-@kernel(f"Tuple((int32[::1], int32[::1], uint8[::1]))(int32[::1], int32, {TRIE})")
-def fill_lattice(text, unknown, keys, children, piece):
+@kernel(types.Tuple((int32[::1], int32[::1], uint8[::1]))(int32[::1], int32, TRIE))
+def fill_lattice(text, unknown, trie):
     """The arrays of a `Lattice` over `text`, whose borders have no edges; piece n has
     the number n + 1.
     """
@@ -130,17 +127,17 @@ def fill_lattice(text, unknown, keys, children, piece):
         # The pieces that begin here, shortest first, or an unknown node
         single = False
         at = position
-        node = child(np.int32(0), text[at], keys, children, piece)
+        node = child(np.int32(0), text[at], trie)
         while node:
-            if piece[node] >= 0:
-                number[edges] = piece[node] + 1
+            if trie.piece[node] >= 0:
+                number[edges] = trie.piece[node] + 1
                 length[edges] = at - position + 1
                 single |= at == position
                 edges += 1
             at += 1
             if text[at] == BORDER:
                 break
-            node = child(node, text[at], keys, children, piece)
+            node = child(node, text[at], trie)
         if not single:
             number[edges] = unknown
             length[edges] = 1

@@ -17,10 +17,6 @@ from numba import njit
 # must not meet in a sum: it would be a float.
 index = np.uintp
 
-# What all passes over lattices take first: `Lattice` (first, piece, length), and where
-# types begin and how long they are.
-LATTICES = "int32[::1], int32[::1], uint8[::1], int32[::1], int32[::1]"
-
 
 def kernel(signature, inner: bool = False):
     """Compile a function for `signature`; its bits must not depend on the compiler, so

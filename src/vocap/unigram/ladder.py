@@ -221,7 +221,7 @@ def token_counts(
     by_id[pieces.ids] = pieces.scores
     scores = np.append(by_id[state.nodes], pieces.scores.min() - UNKNOWN_PENALTY)
     counts = np.zeros((len(frequency), len(scores)), np.int64)
-    encoder_counts(*descent.lattices(corpus, state), frequency, scores, len(scores) - 1, counts)
+    encoder_counts(state.lattice, frequency, scores, len(scores) - 1, counts)
     return counts
 
 

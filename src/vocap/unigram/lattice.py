@@ -9,9 +9,11 @@ from last to first. Neither needs a loop over positions, whose few and varying e
 processor cannot predict.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from numba import int32, int64, types, uint8
+from numpy.typing import NDArray
 
 from vocap.errors import VocapError
 from vocap.unigram.kernels import ONE_THREAD, Workers, index, kernel
@@ -24,19 +26,40 @@ _DEEPEST = 256  # intervals open at a time, one of each depth at most
 FIRST = 128  # marks the first edge of a position in `Lattice.length`
 
 
-@dataclass(frozen=True)
-class Lattice:
+class Lattice(NamedTuple):
     """Edges `first[r]` to `first[r + 1]` leave the position r places before the text's end.
 
     `first` int32 [P + 1]; edge e is piece `piece[e]` (int32 [E]), of `length[e] & 127`
     characters (uint8 [E]; FIRST is set for the first edge of a position). Separators
     have no edges, every other position has one of length 1. With n pieces alive, a
-    number from n on is an unknown node.
+    number from n on is an unknown node. Type t has `size[t]` characters, from position
+    `start[t]` of the text on (int32 [types] both; `start` rises).
     """
 
-    first: np.ndarray
-    piece: np.ndarray
-    length: np.ndarray
+    first: NDArray[np.int32]
+    piece: NDArray[np.int32]
+    length: NDArray[np.uint8]
+    start: NDArray[np.int32]
+    size: NDArray[np.int32]
+
+
+LATTICE = types.NamedTuple([int32[::1], int32[::1], uint8[::1], int32[::1], int32[::1]], Lattice)
+
+
+class Intervals(NamedTuple):
+    """The seeds in the suffix array `order`: seed s has `depth[s]` characters, with which
+    the suffixes from rank `left[s]` to `right[s]` begin; `opening`: an interval before
+    those inside it. All int32.
+    """
+
+    order: NDArray[np.int32]
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+    depth: NDArray[np.int32]
+    opening: NDArray[np.int32]
+
+
+_INTERVALS = types.NamedUniTuple(int32[::1], 5, Intervals)
 
 
 def build_lattice(
@@ -66,42 +89,42 @@ def build_lattice(
     edges = int((seeds.right - seeds.left).sum(dtype=np.int64)) + size
     if edges > _MAX_EDGES:
         raise VocapError(f"{edges} lattice edges, more than {_MAX_EDGES}; train on fewer lines")
-    # an interval before those inside it
     opening = np.lexsort((seeds.depth, seeds.left)).astype(np.int32)
-    intervals = order, seeds.left, seeds.right, opening
+    intervals = Intervals(order, seeds.left, seeds.right, seeds.depth, opening)
     opened = np.searchsorted(seeds.left[opening], bounds)  # by each bound
     ranges = [(*bounds[at : at + 2], opened[at]) for at in range(len(bounds) - 1)]
     first = characters_as_edges(size, words.start, words.length)
-    workers.map(len(ranges), lambda block: count_seeds(first, *intervals, *ranges[block]))
+    workers.map(len(ranges), lambda block: count_seeds(first, intervals, *ranges[block]))
     np.cumsum(first, dtype=np.int32, out=first)
     piece, length = np.empty(first[size], np.int32), np.empty(first[size], np.uint8)
+    lattice = Lattice(first, piece, length, words.start, words.length)
     place = np.zeros(unknown, np.int32)
-    arrays = first, piece, length, place
 
     def fill(block: int) -> None:
         if block == len(ranges):
-            fill_characters(
-                *arrays, number, np.int32(unknown), words.text, words.start, words.length
-            )
+            fill_characters(lattice, place, number, words.text)
         else:
-            fill_seeds(*arrays, *intervals, seeds.depth, np.int32(count), *ranges[block])
+            fill_seeds(lattice, place, intervals, count, *ranges[block])
 
     workers.map(len(ranges) + 1, fill)
-    return Lattice(first, piece, length), place
+    return lattice, place
 
 
 def select(
-    lattice: Lattice, renumber: np.ndarray, alive: int, buffer: Lattice | None = None
+    lattice: Lattice, renumber: NDArray[np.int32], alive: int, buffer: Lattice | None = None
 ) -> Lattice:
     """Keep the edges of pieces whose new number is not negative; numbers from `alive`
     on become unknown nodes.
 
     In the arrays of `buffer`, which may be those of `lattice`, or in new ones.
     """
-    buffer = buffer or Lattice(*map(np.empty_like, (lattice.first, lattice.piece, lattice.length)))
-    old, new = ((edges.first, edges.piece, edges.length) for edges in (lattice, buffer))
-    kept = select_edges(*old, renumber, np.int32(alive), *new)
-    return Lattice(buffer.first, *(_shortened(array, kept) for array in new[1:]))
+    new = buffer or lattice._replace(
+        first=np.empty_like(lattice.first),
+        piece=np.empty_like(lattice.piece),
+        length=np.empty_like(lattice.length),
+    )
+    kept = select_edges(lattice, renumber, alive, new)
+    return new._replace(piece=_shortened(new.piece, kept), length=_shortened(new.length, kept))
 
 
 def _shortened(array: np.ndarray, size: int) -> np.ndarray:
@@ -125,18 +148,14 @@ def characters_as_edges(size, start, length):
     return first
 
 
-# order; left, right and order of opening of the seeds
-_INTERVALS = "int32[::1], int32[::1], int32[::1], int32[::1]"
-_EDGES = "int32[::1], int32[::1], uint8[::1], int32[::1]"  # a lattice, and where its pieces stand
-
-
-@kernel(f"void(int32[::1], {_INTERVALS}, int64, int64, int64)")
-def count_seeds(first, order, left, right, opening, begin, stop, following):
+@kernel(types.void(int32[::1], _INTERVALS, int64, int64, int64))
+def count_seeds(first, intervals, begin, stop, following):
     """Add the seeds with which each suffix from rank `begin` to `stop` begins: those
     whose intervals are open.
 
     `following`: the seed that opens next.
     """
+    order, left, right, _, opening = intervals
     size = first.size - 1
     depth = 0
     ends = np.empty(_DEEPEST, np.int32)
@@ -151,39 +170,28 @@ def count_seeds(first, order, left, right, opening, begin, stop, following):
             first[size - order[rank]] += depth
 
 
-@kernel(f"void({_EDGES}, int32[::1], int32, int32[::1], int32[::1], int32[::1])")
-def fill_characters(first, piece, length, place, number, unknown, text, start, size_of):
+@kernel(types.void(LATTICE, int32[::1], int32[::1], int32[::1]))
+def fill_characters(lattice, place, number, text):
     """The first edge of each position, of its character alone."""
-    size = first.size - 1
+    first, piece, length, start, size = lattice
+    end = first.size - 2
     for t in range(start.size):
-        for position in range(start[t], start[t] + size_of[t]):
+        for position in range(start[t], start[t] + size[t]):
             single = number[text[position]]
-            at = first[size - 1 - position]
+            at = first[end - position]
             piece[at] = single
             length[at] = FIRST | 1
-            if single < unknown:
+            if single < place.size:
                 place[single] = position
 
 
-@kernel(f"void({_EDGES}, {_INTERVALS}, int32[::1], int32, int64, int64, int64)")
-def fill_seeds(
-    first,
-    piece,
-    length,
-    place,
-    order,
-    left,
-    right,
-    opening,
-    depths,
-    characters,
-    begin,
-    stop,
-    following,
-):
+@kernel(types.void(LATTICE, int32[::1], _INTERVALS, int64, int64, int64, int64))
+def fill_seeds(lattice, place, intervals, characters, begin, stop, following):
     """The other edges, of the suffixes from rank `begin` to `stop`, as `count_seeds`
     counts them.
     """
+    first, piece, length = lattice.first, lattice.piece, lattice.length
+    order, left, right, depths, opening = intervals
     size = first.size - 1
     depth = 0
     stack = np.empty(_DEEPEST, np.int32)
@@ -204,15 +212,14 @@ def fill_seeds(
                 place[characters + seed] = position
 
 
-_ARRAYS = "int32[::1], int32[::1], uint8[::1]"  # of a lattice
-
-
-@kernel(f"int64({_ARRAYS}, int32[::1], int32, {_ARRAYS})")
-def select_edges(first, piece, length, renumber, alive, new_first, new_piece, new_length):
-    """Fill the last three, which may be the first three; returns how many edges are kept.
+@kernel(int64(LATTICE, int32[::1], int32, LATTICE))
+def select_edges(lattice, renumber, alive, new):
+    """Fill the edges of `new`, which may be those of `lattice`; returns how many are kept.
 
     Each edge is read before its place is written to.
     """
+    first, piece, length = lattice.first, lattice.piece, lattice.length
+    new_first, new_piece, new_length = new.first, new.piece, new.length
     edge = begin = kept = index(0)
     for place in range(first.size - 1):
         begin = kept

@@ -6,36 +6,38 @@ then the pieces that a smaller vocabulary keeps.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
+from numba import float32, int8, int32, int64, types
+from numpy.typing import NDArray
 
 from vocap.unigram.em import BLOCK_EDGES, blocks
-from vocap.unigram.kernels import LATTICES, ONE_THREAD, WorkBuffer, Workers, index, kernel
-from vocap.unigram.lattice import Lattice
+from vocap.unigram.kernels import ONE_THREAD, WorkBuffer, Workers, index, kernel
+from vocap.unigram.lattice import LATTICE, Lattice
 
 
 def trainer_counts(
-    lattices: tuple[np.ndarray, ...],
-    frequency: np.ndarray,
-    score: np.ndarray,
+    lattice: Lattice,
+    frequency: NDArray[np.int64],
+    score: NDArray[np.float32],
     alive: int,
     workers: Workers = ONE_THREAD,
-) -> np.ndarray:
+) -> NDArray[np.float32]:
     """Counts of each piece in the best paths of the types, float32 [alive]
     (`Lattice::Viterbi`).
 
     Arguments as of `expected_counts`. Counts are float32, so they are added up in the
     order of the types. Unknown nodes count for piece 0.
     """
-    first, _, _, start, size = lattices
-    bounds, edges = blocks(first, start, size, len(frequency), BLOCK_EDGES)
+    bounds, edges = blocks(lattice, len(frequency), BLOCK_EDGES)
     counts = np.zeros(alive, np.float32)
 
-    def new_buffer():
+    def new_buffer() -> WorkBuffer:
         path, path_end = np.empty(edges, np.int32), np.empty(int(np.diff(bounds).max()), np.int32)
 
         def compute(block: int) -> None:
-            best_paths(*lattices, score, *bounds[block : block + 2], edges, path, path_end)
+            best_paths(lattice, score, *bounds[block : block + 2], edges, path, path_end)
 
         def add(block: int) -> None:
             count_paths(frequency, *bounds[block : block + 2], path, path_end, counts)
@@ -46,8 +48,8 @@ def trainer_counts(
     return counts
 
 
-@kernel(f"void({LATTICES}, float32[::1], int64, int64, int64, int32[::1], int32[::1])")
-def best_paths(first, piece, length, start, size, score, begin, stop, most, path, path_end):
+@kernel(types.void(LATTICE, float32[::1], int64, int64, int64, int32[::1], int32[::1]))
+def best_paths(lattice, score, begin, stop, most, path, path_end):
     """The best paths of the types from `begin` to `stop`, which have no more than
     `most` edges.
 
@@ -56,6 +58,7 @@ def best_paths(first, piece, length, start, size, score, begin, stop, most, path
     position once for every node that begins there, after adding its score: where
     rounding makes two sums equal, the node that begins first wins.
     """
+    first, piece, length, start, size = lattice
     end = first.size - 1
     longest = 0
     for t in range(begin, stop):
@@ -122,8 +125,8 @@ def count_paths(frequency, begin, stop, path, path_end, counts):
             at += 1
 
 
-@kernel(f"void({LATTICES}, int64[:, ::1], float32[::1], int64, int64[:, ::1])")
-def encoder_counts(first, piece, length, start, size, frequency, score, unknown, counts):
+@kernel(types.void(LATTICE, int64[:, ::1], float32[::1], int64, int64[:, ::1]))
+def encoder_counts(lattice, frequency, score, unknown, counts):
     """Add to `counts` int64 [texts, pieces] how often `encode` gives each piece
     (`Model::EncodeOptimized`).
 
@@ -133,6 +136,7 @@ def encoder_counts(first, piece, length, start, size, frequency, score, unknown,
     model lacks; from `unknown` on, pieces are characters without one, and a run of them
     is a single <unk>. `frequency` int64 [texts, types].
     """
+    first, piece, length, start, size = lattice
     texts = frequency.shape[0]
     end = first.size - 1
     longest = 0
@@ -204,42 +208,42 @@ def desired_size(vocabulary: int) -> int:
     return int(vocabulary * 1.1)
 
 
+class Pruning(NamedTuple):
+    """What decides on n pieces: the position and `length` of each in the text, int32;
+    its `score` float32 [n + unknown]; its `counts` float32 of `trainer_counts`; `total`:
+    occurrences of all types. Each token more costs `price` nats.
+    """
+
+    place: NDArray[np.int32]
+    length: NDArray[np.int32]
+    score: NDArray[np.float32]
+    counts: NDArray[np.float32]
+    total: np.float32
+    price: np.float32
+
+
+_PRUNING = types.NamedTuple(
+    [int32[::1], int32[::1], float32[::1], float32[::1], float32, float32], Pruning
+)
+
+
 def piece_losses(
-    lattice: Lattice,
-    place: np.ndarray,
-    length: np.ndarray,
-    score: np.ndarray,
-    counts: np.ndarray,
-    total: np.float32,
-    workers: Workers = ONE_THREAD,
-    token_price: float = 0.0,
-) -> tuple[np.ndarray, np.ndarray]:
+    lattice: Lattice, pruning: Pruning, workers: Workers = ONE_THREAD
+) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
     """Verdict int8 [n] on each piece, and the loss of likelihood without it, float32
-    [n], relative to `total`.
+    [n], relative to the occurrences of all types.
 
     DROP: no best path uses the piece, or it is not its own best segmentation. KEEP: no
-    other pieces can replace it. CANDIDATE: pruning compares its loss. `place` and
-    `length` int32 [n]: position of each piece in the text; `score` float32 [n +
-    unknown], `counts` float32 [n] of `trainer_counts`, `total`: occurrences of all
-    types. Each token more costs `token_price` nats.
+    other pieces can replace it. CANDIDATE: pruning compares its loss.
     """
-    edges = lattice.first, lattice.piece, lattice.length
-    verdict, loss = np.full(len(counts), DROP, np.int8), np.zeros(len(counts), np.float32)
+    size = len(pruning.counts)
+    verdict, loss = np.full(size, DROP, np.int8), np.zeros(size, np.float32)
     # one after the other, in double precision
-    sum_ = np.float32(np.add.accumulate(counts, dtype=np.float64)[-1])
-    arguments = (
-        *edges,
-        place,
-        length,
-        score,
-        counts,
-        np.float32(total),
-        sum_,
-        np.float32(token_price),
-    )
-    bounds = [*range(0, len(counts), _BLOCK), len(counts)]
+    sum_ = np.float32(np.add.accumulate(pruning.counts, dtype=np.float64)[-1])
+    bounds = [*range(0, size, _BLOCK), size]
     workers.map(
-        len(bounds) - 1, lambda block: losses(*arguments, *bounds[block : block + 2], verdict, loss)
+        len(bounds) - 1,
+        lambda block: judge(lattice, pruning, sum_, *bounds[block : block + 2], verdict, loss),
     )
     return verdict, loss
 
@@ -258,14 +262,14 @@ def rank_pieces(verdict: np.ndarray, loss: np.ndarray) -> np.ndarray:
     )
 
 
-_LATTICE = "int32[::1], int32[::1], uint8[::1]"
-
-
-@kernel(f"Tuple((float32, float32, int64))({_LATTICE}, int64, int64, float32[::1], int32[::1])")
-def best_split(first, piece, length, place, size, score, path):
+@kernel(
+    types.Tuple((float32, float32, int64))(LATTICE, int64, int64, float32[::1], int32[::1]),
+)
+def best_split(lattice, place, size, score, path):
     """The best segmentation of a piece into others: its score, its lead over the next
     one, and how many pieces; `path` gets them, the last first.
     """
+    first, piece, length = lattice.first, lattice.piece, lattice.length
     best = np.full(size + 1, -np.inf, np.float32)
     second = np.full(size + 1, -np.inf, np.float32)  # the best sum with another last piece
     chosen = np.empty(size + 1, np.int32)
@@ -354,8 +358,8 @@ def shrink_agenda(agenda, waiting, fx):
         sift_up(agenda, rank, 0, best[rank], fx)
 
 
-@kernel(f"int64({_LATTICE}, int64, int64, float32[::1], int32[::1])")
-def second_of_n_best(first, piece, length, place, size, score, path):
+@kernel(int64(LATTICE, int64, int64, float32[::1], int32[::1]))
+def second_of_n_best(lattice, place, size, score, path):
     """The second best segmentation of a piece by the search of `Lattice::NBest`, step by step.
 
     Returns how many pieces it has, in `path`, the last first; 0 if the best one is
@@ -363,6 +367,7 @@ def second_of_n_best(first, piece, length, place, size, score, path):
     beginning: a hypothesis has the sum `gx` of its pieces from right to left, and the
     priority `fx`: what comes before them, added up from left to right, and `gx`.
     """
+    first, piece, length = lattice.first, lattice.piece, lattice.length
     # The pieces inside, by beginning and end (one at most), and the best sums up to
     # each position
     node = np.full((size + 1, size + 1), -1, np.int32)
@@ -419,8 +424,8 @@ def second_of_n_best(first, piece, length, place, size, score, path):
     return -1
 
 
-@kernel(f"int64({_LATTICE}, int64, int64, float32, float32[::1], int32[::1])")
-def alternatives(first, piece, length, place, size, own, score, path):
+@kernel(int64(LATTICE, int64, int64, float32, float32[::1], int32[::1]))
+def alternatives(lattice, place, size, own, score, path):
     """The pieces that take the place of a piece with the score `own`: its second best
     segmentation.
 
@@ -429,29 +434,24 @@ def alternatives(first, piece, length, place, size, own, score, path):
     order of additions decides between them, the search of SentencePiece is done step by
     step.
     """
-    best, lead, pieces = best_split(first, piece, length, place, size, score, path)
+    best, lead, pieces = best_split(lattice, place, size, score, path)
     margin = np.float64(abs(best)) * max(size, 16) * _DOUBT
     if best > own + margin:
         return 0
     if lead > margin and best < own - margin:
         return pieces
-    return second_of_n_best(first, piece, length, place, size, score, path)
+    return second_of_n_best(lattice, place, size, score, path)
 
 
-@kernel(
-    "void(int32[::1], int32[::1], uint8[::1], int32[::1], int32[::1], float32[::1], "
-    "float32[::1], float32, "
-    "float32, float32, int64, int64, int8[::1], float32[::1])"
-)
-def losses(
-    first, piece, length, place, size, score, counts, total, sum_, price, begin, stop, verdict, loss
-):
+@kernel(types.void(LATTICE, _PRUNING, float32, int64, int64, int8[::1], float32[::1]))
+def judge(lattice, pruning, sum_, begin, stop, verdict, loss):
     """For each piece from `begin` to `stop`: drop, keep or candidate, and a candidate's loss.
 
     With f its count, S the `sum_` of counts and m the pieces of its second best
     segmentation a_1..a_m: loss = f / total x [log f / S - sum_j log (f_aj + f) / (S + f
     (m - 1)) + price (m - 1)].
     """
+    place, size, score, counts, total, price = pruning
     alive = counts.size
     log_sum = np.float32(math.log(np.float64(sum_)))
     path = np.empty(256, np.int32)
@@ -463,9 +463,7 @@ def losses(
         if size[number] == 1:
             verdict[number] = KEEP
             continue
-        pieces = alternatives(
-            first, piece, length, place[number], size[number], score[number], score, path
-        )
+        pieces = alternatives(lattice, place[number], size[number], score[number], score, path)
         if pieces == 0:
             continue  # its Viterbi path is split
         if pieces < 0:

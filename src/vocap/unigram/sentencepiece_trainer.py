@@ -14,9 +14,9 @@ from typing import Any
 
 from vocap.command import at_once
 from vocap.errors import UsageError, VocapError, log
+from vocap.tables.curve import MAX_SIZE
 from vocap.text_files import MAX_LINE_BYTES
 from vocap.text_files.records import read_lines
-from vocap.unigram import MAX_SIZE
 from vocap.unigram.text_settings import COVERAGE, XLM_R, TextSettings, rule_file
 from vocap.unigram.training_text import as_read, character_counts, is_trainable, required_characters
 

@@ -17,11 +17,12 @@ read without it.
 import functools
 import tempfile
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from vocap.errors import UsageError, VocapError
 from vocap.tokenizer_files.model_file import BYTE, BYTES, CONTROL, SHAPE, UNKNOWN, USER_DEFINED
@@ -189,11 +190,17 @@ LOSSLESS = TextSettings(
 PRESETS = {"xlm-r": XLM_R, "lossless": LOSSLESS}
 
 
-def text_settings(preset: str = "xlm-r", **keys) -> TextSettings:
-    """The settings of a preset with other values for some keys. Raises UsageError as
-    `TextSettings`.
+def text_settings(preset: str = "xlm-r", **keys: bool | int | str | Sequence[str]) -> TextSettings:
+    """The settings of a preset with other values for some keys, those of `TextSettings`.
+
+    Raises UsageError for an unknown preset, and as `TextSettings`.
     """
-    return replace(PRESETS[preset], **keys)
+    if preset not in PRESETS:
+        raise UsageError(f"preset {preset!r}: take one of {', '.join(PRESETS)}")
+    given: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in keys.items()
+    }
+    return replace(PRESETS[preset], **given)
 
 
 @contextmanager

@@ -16,7 +16,7 @@ import numpy as np
 from vocap.errors import VocapError
 from vocap.tables.sampling_probabilities import sampling_probabilities
 from vocap.text_files import MAX_LINE_BYTES
-from vocap.text_files.records import read_blocks
+from vocap.text_files.text import Text, text_blocks
 from vocap.unigram.text_settings import COVERAGE, RESERVED, XLM_R, TextSettings, rule_file
 
 SEPARATOR = "\t"  # replaces a meta piece found in the text
@@ -175,13 +175,13 @@ def character_counts(
     return Counter({chr(point): int(counts[point]) for point in np.flatnonzero(counts)})
 
 
-def count_characters(path: str | Path, settings: TextSettings = XLM_R) -> tuple[Counter[str], int]:
-    """`character_counts` of a file, and the number of its lines."""
+def count_characters(text: Text, settings: TextSettings = XLM_R) -> tuple[Counter[str], int]:
+    """`character_counts` of a text, and the number of its lines."""
     lines = 0
 
     def blocks() -> Iterator[list[str]]:
         nonlocal lines
-        for block in read_blocks(path):
+        for block in text_blocks(text)():
             lines += len(block)
             yield block
 

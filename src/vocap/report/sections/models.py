@@ -27,8 +27,9 @@ from vocap.report.page.figures import Figure, Layers, line_chart, tooltips
 from vocap.report.page.tables import Column, Table, caption, specified
 from vocap.report.paper import METRIC_NAMES, TASK_NAMES
 from vocap.size.forecast import STAGES, STEP, Forecast, ModelCosts, cheapest, forecast, limit
+from vocap.tables.bits_per_byte import bits_per_byte
 from vocap.tables.curve import Sizes
-from vocap.tables.line_bits import PARTS, bits_per_byte, paired_differences
+from vocap.tables.line_bits import PARTS, paired_differences
 from vocap.tables.sampling_probabilities import sampling_probabilities
 
 NOT_RUN = "not run"

@@ -1,0 +1,273 @@
+"""The stage corpora as functions: samples of one language's text, n of all languages,
+and the multilingual sample.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from vocap.corpora.sampling import (
+    Sample,
+    check_dropped,
+    draw_sample,
+    overlong_languages,
+    write_mix,
+)
+from vocap.errors import UsageError, VocapError, log
+from vocap.files.io import read_object, replacing
+from vocap.files.paths import expand_all
+from vocap.languages import read_languages
+from vocap.tables.sampling_probabilities import (
+    read_weights,
+    sampling_probabilities,
+    weigh_languages,
+)
+from vocap.text_files import Layout
+from vocap.text_files.lines import FLAG, LineFile, holds_documents
+from vocap.text_files.records import Corpus, check_present
+from vocap.text_files.text import SENTENCES, Text, sentence_file
+
+# the counts of stats.json; docs/corpora.md explains each
+COUNTS = (
+    "read", "kept", "train", "heldout", "empty", "overlong", "invalid_utf8", "duplicates",
+    "left_out", "no_field", "valid", "bytes",
+)  # fmt: skip
+# entries of a stats.json that weighing needs
+WEIGHED = {"kept", "n", "n_bytes", "complete", "total_bytes"}
+
+
+@dataclass(frozen=True, repr=False)
+class CorpusSample:
+    """The sample of one language's text; `stats`: the content of stats.json."""
+
+    drawn: Sample
+    stats: dict[str, Any]
+
+    @property
+    def train(self) -> list[str]:
+        """The training lines, in the order of the text."""
+        return [line.decode() for line in self.drawn.train]
+
+    @property
+    def heldout(self) -> list[str]:
+        """The held-out lines, none of which is a training line."""
+        return [line.decode() for line in self.drawn.heldout]
+
+    def write(self, train: str | Path, heldout: str | Path, stats: str | Path) -> None:
+        """Write both texts and the counts, all three or none."""
+        with (
+            replacing(stats) as out,
+            replacing(heldout, "wb") as held,
+            replacing(train, "wb") as trained,
+        ):
+            for target, lines in ((trained, self.drawn.train), (held, self.drawn.heldout)):
+                target.writelines(line + b"\n" for line in lines)
+            out.write(json.dumps(self.stats, indent=2, ensure_ascii=False) + "\n")
+
+
+def sample_corpus(  # noqa: PLR0913  # settings of the stage, each by its name
+    files: Text,
+    train: str | Path | None = None,
+    heldout: str | Path | None = None,
+    stats: str | Path | None = None,
+    *,
+    language: str,
+    source: str = "own",
+    format: str = "text",
+    split_sentences: bool = False,
+    escaped_newlines: bool = False,
+    documents: bool = False,
+    max_sentences: int = 1_000_000,
+    max_characters: int | None = None,
+    seed: int = 1,
+    scan_bytes: int | None = None,
+    allow_empty: bool = False,
+) -> CorpusSample:
+    """Sample the lines of one language's text into train and held-out text.
+
+    Invalid, empty, overlong and duplicate lines are dropped and counted. Files are read
+    once, in bounded memory: `max_sentences` times (line length + 200 bytes).
+
+    Parameters
+    ----------
+    files
+        A path or a list of `Path`: files, folders (all files in them) or patterns,
+        compressed or not; or sentences.
+    train, heldout, stats
+        Files to write: the lines, and the counts as JSON; all three, or none.
+    language, source
+        The code of the language and the name of the text, for counts and messages.
+    format, split_sentences, escaped_newlines, documents
+        How text lies in files: text, jsonl:FIELD, tsv:COLUMN or parquet:COLUMN; lines
+        are cut into sentences; a backslash and n denote a line end; records keep their
+        line ends, and parts of up to 4,192 bytes are the lines.
+    max_sentences, max_characters
+        Lines of the sample, train and held-out together, and the characters that they
+        hold at most.
+    seed
+        Of the random choice of lines.
+    scan_bytes
+        Bytes of the files, as stored, that are read at most.
+    allow_empty
+        Without any text the sample is empty and says so in its counts.
+
+    Raises
+    ------
+    VocapError
+        For text that is missing, not in UTF-8, or without a usable line.
+    UsageError
+        For a format that is none.
+    """
+    paths = (train, heldout, stats)
+    if any(paths) and not all(paths):
+        raise UsageError("sample_corpus: give train, heldout and stats, or none of them")
+    layout = Layout.parse(format, split_sentences, escaped_newlines, documents)
+    names, texts = _texts_of(files)
+    corpus, missing = Corpus(names, layout, scan_bytes), None
+    try:
+        check_present(language, names)
+        drawn = draw_sample(texts or corpus, max_sentences, seed, max_characters)
+        warnings = check_dropped([*names, SENTENCES][0], layout, drawn.counts)
+    except VocapError as error:
+        # text that cannot be used is no absence of text
+        if not allow_empty or any(map(_holds_bytes, names)):
+            raise
+        missing, warnings = f"source {source} has no text in {language}", []
+        log.warning(
+            "%s; give it another source under corpora, or leave it out (%s)", missing, error
+        )
+        corpus, drawn = Corpus((), layout), draw_sample((), max_sentences, seed)
+    counts = _summary_of(corpus, drawn, missing) | ({FLAG: True} if documents else {})
+    found = CorpusSample(drawn, {"language": language, "source": source, **counts})
+    if train and heldout and stats:
+        found.write(train, heldout, stats)
+    _log_counts(found.stats)
+    for warning in warnings:
+        log.warning("%s: %s", language, warning)
+    return found
+
+
+def _summary_of(corpus: Corpus, drawn: Sample, missing: str | None) -> dict[str, Any]:
+    """The counts of stats.json; `missing`: why there is no text."""
+    counts = {name: drawn.counts[name] for name in COUNTS}
+    return {
+        **counts,
+        "complete": corpus.complete,
+        "n": corpus.extrapolated(counts["valid"]),
+        "n_bytes": corpus.extrapolated(counts["bytes"]),
+        "scanned_bytes": corpus.consumed,
+        "total_bytes": corpus.total,
+        "missing": missing,
+    }
+
+
+def _log_counts(stats: Mapping[str, Any]) -> None:
+    """Say what was read and kept."""
+    log.info(
+        "%s: %s lines read%s; %s kept: %s train, %s held out",
+        stats["language"],
+        f"{stats['read']:,}",
+        "" if stats["complete"] else f", about {stats['n']:,} in the whole",
+        *(f"{stats[name]:,}" for name in ("kept", "train", "heldout")),
+    )
+
+
+def _holds_bytes(name: str) -> bool:
+    path = Path(name)
+    return path.is_file() and path.stat().st_size > 0
+
+
+def _texts_of(files: Text) -> tuple[list[str], list[LineFile]]:
+    """The names of the files, or the file of sentences."""
+    if isinstance(files, str | Path):
+        files = [Path(files)]
+    entries: list[Any] = list(files)
+    if entries and isinstance(entries[0], Path):
+        return expand_all(map(str, entries)), []
+    return [], [sentence_file(entries)]
+
+
+def weigh_corpora(
+    stats: Sequence[str | Path], *, by: str = "lines", languages_table: str | Path | None = None
+) -> list[tuple[str, float, str]]:
+    """Collect n of every language, the size that Equation 3 weighs it by.
+
+    Parameters
+    ----------
+    stats
+        The files stats.json of the samples.
+    by
+        Lines, bytes, or a numeric column of the table of languages.
+    languages_table
+        Instead of the usual one.
+
+    Returns
+    -------
+    list of (language, n, source)
+        In the order of the files; source as of `weigh_languages`.
+
+    Raises
+    ------
+    VocapError
+        For a file of anything else, a language given twice, or one without a number.
+    """
+    named = {} if by in ("lines", "bytes") else read_languages(languages_table)
+    entries = [_read_stats(path) for path in stats]
+    rows = weigh_languages(entries, by, named, str(languages_table or "the table of languages"))
+    if warning := overlong_languages(entries):
+        log.warning(warning)
+    if absent := [language for language, n, _ in rows if not n]:
+        log.warning("no text, left out from here on: %s", " ".join(absent))
+    if parts := [language for language, _, source in rows if source == "incomplete"]:
+        log.warning(
+            "n is of the part that was read, since the size of the whole is unknown: %s; weigh "
+            "by a column of the table, or read all of it",
+            " ".join(parts),
+        )
+    return rows
+
+
+def _read_stats(path: str | Path) -> dict[str, Any]:
+    entry = read_object(path, "make it again with: vocap sample", "make it with: vocap sample")
+    if not isinstance(entry.get("language"), str) or not entry.keys() >= WEIGHED:
+        raise VocapError(
+            f"{path}: not the stats.json of a sample; make it again with: vocap sample"
+        )
+    return entry
+
+
+def mix_corpora(
+    weights: str | Path,
+    corpora: str | Path,
+    output: str | Path,
+    *,
+    alpha: float = 0.7,
+    sentences: int = 1_000_000,
+    seed: int = 1,
+) -> int:
+    """Draw the multilingual sample: lines of every language in proportion to n^alpha,
+    shuffled; returns the number of languages that are in it.
+
+    Lines come from `corpora/{language}/train.txt`, and repeat where it has fewer than
+    the language's share. `weights`: a table with the columns language and n. Raises
+    VocapError for a missing file, and for documents.
+    """
+    sizes = read_weights(weights)
+    files = [(language, Path(corpora) / language / "train.txt") for language in sizes]
+    for language, file in files:
+        if sizes[language] and not file.exists():
+            raise VocapError(
+                f"{file}: no such file, but {weights} gives {language} a weight; run: vocap sample"
+            )
+        if holds_documents(file):
+            raise VocapError(
+                f"{file}: documents, of which no sample is drawn; write corpora.mix.sentences: all"
+            )
+    try:
+        q = sampling_probabilities(list(sizes.values()), alpha)
+    except ValueError as error:
+        raise VocapError(f"{weights}: {error}") from None
+    counts = write_mix(output, files, q, sentences, seed)
+    return int((counts > 0).sum())

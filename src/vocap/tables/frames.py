@@ -1,0 +1,54 @@
+"""Tables of the results as data frames."""
+
+from collections.abc import Iterable
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from vocap.errors import VocapError
+
+
+def read_curves(vocabularies: str | Path) -> pd.DataFrame:
+    """Read the ALP curves of all languages, `{language}/curve.tsv` below `vocabularies`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a size, with the columns
+        `language size pieces alp alp_heldout tokens_per_sentence status`; ALP (Equation
+        1) in nats a line. A size beyond the text's reach has NaN in its cells, the
+        reason in `status`.
+    """
+    folders = sorted(path.parent for path in Path(vocabularies).glob("*/curve.tsv"))
+    if not folders:
+        raise VocapError(
+            f"{vocabularies}: no {{language}}/curve.tsv in it; train ladders there first"
+        )
+    curves = {folder.name: read_table(folder / "curve.tsv") for folder in folders}
+    return pd.concat(curves, names=["language"]).reset_index(level=0).reset_index(drop=True)
+
+
+def read_table(path: str | Path) -> pd.DataFrame:
+    """Read a table of the results: TSV without quoting, where an empty cell is a
+    missing number.
+
+    Texts stay texts: the language code `no` or a piece `null` is no missing value.
+    """
+    try:
+        return pd.read_csv(
+            path, sep="\t", quoting=3, keep_default_na=False, na_values=[""], encoding="utf-8"
+        )
+    except FileNotFoundError:
+        raise VocapError(f"{path}: no such table; check the path") from None
+    except ValueError as error:
+        raise VocapError(f"{path}: not a table of the results ({error}); write it again") from None
+
+
+def frame_of(kind: type[Any], rows: Iterable[Any]) -> pd.DataFrame:
+    """A frame of dataclasses of one kind: a column a field, None a missing number."""
+    names = [field.name for field in fields(kind)]
+    frame = pd.DataFrame([vars(row) for row in rows], columns=names)
+    empty = [name for name in names if frame[name].isna().all()]
+    return frame.astype(dict.fromkeys(empty, float))

@@ -1,0 +1,53 @@
+"""Tokenizers that are loaded, or named by a path, for functions that take either."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Union
+
+from vocap.errors import VocapError
+from vocap.tokenizer_files.encoders import (
+    Encoder,
+    SentencePieceEncoder,
+    load_encoders,
+    parse_encoder,
+)
+
+if TYPE_CHECKING:
+    from sentencepiece import SentencePieceProcessor
+    from tokenizers import Tokenizer
+
+AnyTokenizer = Union[str, Path, bytes, "Tokenizer", "SentencePieceProcessor"]
+
+
+def load_tokenizer(folder: str | Path) -> "Tokenizer":
+    """Load the tokenizer of a folder that has `huggingface/` in it, or of such a
+    folder.
+    """
+    from tokenizers import Tokenizer
+
+    for place in (Path(folder) / "huggingface", Path(folder)):
+        if (place / "tokenizer.json").is_file():
+            return Tokenizer.from_file(str(place / "tokenizer.json"))
+    raise VocapError(
+        f"{folder}: no tokenizer.json in it, nor in huggingface/ there; build or export one first"
+    )
+
+
+def open_encoder(tokenizer: AnyTokenizer, split: str | Sequence[str] = ()) -> Encoder:
+    """The encoder of a tokenizer: of a path, of the bytes of a .model, or of one that
+    is loaded, which stays as it is.
+
+    `split`: where tiktoken's ranks, which do not say it, cut text. Raises VocapError
+    for a path that leads to no tokenizer.
+    """
+    if isinstance(tokenizer, str | Path):
+        path = Path(tokenizer)
+        splits = [split] if isinstance(split, str) else split
+        return load_encoders({path.name: path}, splits)[path.name]
+    if isinstance(tokenizer, bytes):
+        from sentencepiece import SentencePieceProcessor
+
+        return SentencePieceEncoder(SentencePieceProcessor(model_proto=tokenizer))
+    if hasattr(tokenizer, "encode_batch"):  # a tokenizer of Hugging Face; encoders change theirs
+        return parse_encoder(tokenizer.to_str().encode(), "the tokenizer")
+    return SentencePieceEncoder(tokenizer)

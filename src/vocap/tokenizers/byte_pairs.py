@@ -1,0 +1,319 @@
+"""Byte-pair encoding of the text of all languages: weighted, fair or parity-aware merges,
+every T of one training.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vocap.bpe.cutting import Pretokenization
+from vocap.bpe.measure import HeldOut, ids_of_sizes, measure_merges, read_heldout
+from vocap.bpe.multilingual import (
+    Language,
+    common_alphabet,
+    count_languages,
+    train_fair,
+    train_parity,
+    train_weighted,
+)
+from vocap.bpe.tokenizer_json import Rows, build, describe_merges
+from vocap.bpe.training import MERGES, merges_for
+from vocap.bpe.words import Alphabet
+from vocap.errors import UsageError
+from vocap.options import folders
+from vocap.progress import Steps
+from vocap.tables.curve import Measured, write_sizes
+from vocap.tables.sampling_probabilities import Weights
+from vocap.text_files.named_texts import read_development
+from vocap.text_files.text import Text, Texts
+from vocap.tokenizer_files import REGEX, SPLITS, UNITS
+from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT, IdLayout
+from vocap.tokenizers.sizes import points_below
+from vocap.tokenizers.trained import TrainedBpe, as_totals, warn_if_short
+from vocap.tokenizers.weighted_text import whole_text
+from vocap.unigram.text_settings import COVERAGE, XLM_R, TextSettings
+
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True)
+class MergeOrder:
+    """Which pair is merged next: of weighted counts, of weights that follow parallel
+    text (`fairness` above 0), or of the language with the longest one (`parity`).
+
+    The fields are parameters of `train_bpe`.
+    """
+
+    fairness: float = 0.0
+    rounds: int = 2
+    parity: bool = False
+    first: int = 0
+    window: int = 0
+
+    def check(self, totals: Sequence[int], development: bool) -> None:
+        """Raise UsageError for fields that exclude each other, or without the
+        `development` text that they follow.
+        """
+        if self.first and not self.parity:
+            raise UsageError(
+                "--from counts the merges before those of --parity; give both, or leave it out"
+            )
+        if self.window and not self.parity:
+            raise UsageError("--window is of the merges of --parity; give both, or leave it out")
+        if self.first > min(totals):
+            raise UsageError(f"--from {self.first}: more merges than T = {min(totals)}; take fewer")
+        if self.parity and self.fairness:
+            raise UsageError(
+                "--parity and --fairness are two uses of parallel text; give one of them"
+            )
+        if self.follows_text and not development:
+            raise UsageError(
+                "--parity and --fairness follow parallel text; give --development PATTERN"
+            )
+        if self.fairness and len(set(totals)) > 1:
+            raise UsageError(
+                "--fairness depends on T: give one --total, and run the command for each"
+            )
+
+    @property
+    def kind(self) -> str:
+        """The kind of the tokenizer."""
+        return "parity-bpe" if self.parity else "bpe"
+
+    @property
+    def follows_text(self) -> bool:
+        """Whether it depends on parallel text."""
+        return self.parity or self.fairness > 0
+
+    def facts(self) -> dict[str, Any]:
+        """Its entries in a description."""
+        found: dict[str, Any] = {"from": self.first} if self.parity else {}
+        if self.window:
+            found["window"] = self.window
+        if self.fairness:
+            found |= {"fairness": self.fairness, "rounds": self.rounds}
+        return found
+
+
+def train_bpe(  # noqa: PLR0913  # options of the command
+    corpora: Texts | Text,
+    weights: Weights | None,
+    total: int | Sequence[int],
+    output: str | Path | None = None,
+    *,
+    alpha: float = 0.7,
+    per: str = "line",
+    unit: str = UNITS[0],
+    split: str = SPLITS[0],
+    regex: str | None = None,
+    digits: str | None = None,
+    contractions: bool | None = None,
+    coverage: float = COVERAGE,
+    development: str | None = None,
+    fairness: float = 0.0,
+    rounds: int = 2,
+    parity: bool = False,
+    first: int = 0,
+    window: int = 0,
+    settings: TextSettings = XLM_R,
+    layout: IdLayout = XLM_R_LAYOUT,
+    curve: str | Path | None = None,
+) -> TrainedBpe | dict[int, TrainedBpe]:
+    """Train byte-pair encoding on the text of all languages, every T at once.
+
+    Pairs are counted over the words of all training lines, each line as often as its
+    language weighs: no sample is drawn. Where the text does not hold T pieces the
+    tokenizer stays short, with a warning on the log.
+
+    Parameters
+    ----------
+    corpora
+        The text of each language, in a mapping or as {language}/train.txt in a folder,
+        or one text.
+    weights
+        n of each language, or a table with the columns language and n; without it the
+        number of lines.
+    total
+        T, or several.
+    output
+        Folder to write; with several totals {total} in it stands for T. Without it
+        nothing is written.
+    alpha, per
+        Share of a language (Equation 3), of the lines ("line") or characters
+        ("character").
+    unit
+        Symbols before any merge: "bytes" or "characters".
+    split, regex, digits, contractions
+        Where text is cut before merging: a name of `SPLITS`, or an expression whose
+        matches are the words; numbers as of `DIGITS`; whether English contractions are
+        words.
+    coverage
+        Unit characters: share of each language's characters that must be pieces.
+    development
+        Pattern of the files of parallel text, with {lang}, for fairness and parity.
+    fairness, rounds
+        Multiply weights by (tokens on parallel text / mean) to this power, and train
+        again, so many times.
+    parity, first, window
+        Each merge is for the language with the longest parallel text, after `first`
+        weighted ones; no language has more than twice its share of the last `window`.
+    settings, layout
+        How text is read, and the special tokens.
+    curve
+        Table to write: tokens and ALP of heldout.txt in the folder of each language, at
+        eight T up to the largest.
+
+    Returns
+    -------
+    TrainedBpe or dict
+        Of several totals by total.
+
+    Raises
+    ------
+    UsageError
+        For arguments that exclude each other, and a T that does not hold the alphabet.
+    VocapError
+        For a text that is missing, empty or not UTF-8.
+    """
+    totals = as_totals(total)
+    places = {} if output is None else folders(Path(output), totals)
+    order = MergeOrder(fairness, rounds, parity, first, window)
+    order.check(totals, development is not None)
+    own: dict[str, Any] = {"digits": digits, "contractions": contractions, REGEX: regex}
+    own = {name: value for name, value in own.items() if value is not None}
+    how = Pretokenization(unit, split if regex is None else REGEX, settings, **own)
+    rows = Rows(how, layout)
+    text = whole_text(corpora, weights, alpha, per)
+    codes = [part.language for part in text.parts]
+    parallel = {}
+    if development is not None and order.follows_text:
+        parallel = read_development(development, codes)
+    blocks = {part.language: part.blocks for part in text.parts}
+    languages = count_languages(blocks, [part.weight for part in text.parts], how, parallel)
+    alphabet = common_alphabet(languages, how.unit, coverage, how.settings.required_chars)
+    merges, weighed = choose_merges(languages, alphabet, rows, totals, order)
+    if curve:
+        write_sizes(curve, _measure_heldout(corpora, codes, alphabet, merges, rows, max(totals)))
+    facts = {"alpha": alpha, "unit": how.unit, "split": how.split, **own}
+    if how.unit == "characters":
+        facts["coverage"] = coverage
+    facts |= order.facts() | how.settings.changed()
+    description = {"kind": order.kind, "settings": facts, "text": text.facts, **weighed}
+    made = {}
+    for asked in sorted(set(totals)):
+        kept = merges_for(merges, rows.tokens(asked, alphabet), len(alphabet.names))
+        made[asked] = as_bpe_tokenizer(alphabet, kept, rows, description, asked)
+        warn_if_short(places.get(asked, text.name), asked, made[asked].total)
+        if output is not None:
+            made[asked].write(places[asked])
+    return made[total] if isinstance(total, int) else made
+
+
+def choose_merges(
+    languages: Sequence[Language],
+    alphabet: Alphabet,
+    rows: Rows,
+    totals: Sequence[int],
+    order: MergeOrder,
+) -> tuple[NDArray[np.int32], dict[str, Any]]:
+    """The merges of the largest T, int32 [M, 3], and the entry of the weights of
+    languages in a description, where they follow parallel text.
+    """
+    # a total that does not hold the alphabet is refused before the training
+    wanted = max(rows.tokens(total, alphabet) for total in totals)
+    trainings = 1
+    if order.fairness:
+        trainings += order.rounds
+    if order.first:
+        trainings += 1
+    with Steps("merges", trainings * wanted // MERGES) as steps:
+
+        def progress(tokens: int) -> None:
+            steps.advance()
+
+        if order.parity:
+            return train_parity_merges(languages, alphabet, wanted, rows, order, progress), {}
+        return train_fair_merges(languages, alphabet, wanted, rows, order, progress)
+
+
+def train_parity_merges(
+    languages: Sequence[Language],
+    alphabet: Alphabet,
+    wanted: int,
+    rows: Rows,
+    order: MergeOrder,
+    progress: Progress,
+) -> NDArray[np.int32]:
+    """The merges of `train_parity` behind the first weighted ones of the order."""
+    given = None
+    if order.first:
+        most = min(len(alphabet.names) + order.first, wanted)
+        weighted = train_weighted(languages, alphabet, most, rows.reserved, progress=progress)
+        given = weighted[: order.first]
+    return train_parity(languages, alphabet, wanted, rows.reserved, given, order.window, progress)
+
+
+def train_fair_merges(
+    languages: Sequence[Language],
+    alphabet: Alphabet,
+    wanted: int,
+    rows: Rows,
+    order: MergeOrder,
+    progress: Progress,
+) -> tuple[NDArray[np.int32], dict[str, Any]]:
+    """The merges of `train_fair`, and the entry of the last weights; none where they do
+    not follow parallel text.
+    """
+    merges, weights = train_fair(
+        languages,
+        alphabet,
+        wanted,
+        rows.reserved,
+        order.fairness,
+        order.rounds,
+        progress=progress,
+    )
+    if not order.fairness:
+        return merges, {}
+    codes = [language.code for language in languages]
+    return merges, {"weights": dict(zip(codes, weights, strict=True))}
+
+
+def as_bpe_tokenizer(
+    alphabet: Alphabet,
+    merges: NDArray[np.int32],
+    rows: Rows,
+    description: Mapping[str, Any],
+    total: int,
+) -> TrainedBpe:
+    """The tokenizer of merges (int32 [M, 3]) with its tables (`describe_merges`)."""
+    built = build(alphabet, merges, rows)
+    table, facts = describe_merges(built, alphabet, merges, rows, description, total)
+    return TrainedBpe(facts, table, built, rows.layout)
+
+
+def _measure_heldout(
+    corpora: Texts | Text,
+    languages: Sequence[str],
+    alphabet: Alphabet,
+    merges: NDArray[np.int32],
+    rows: Rows,
+    largest: int,
+) -> list[Measured]:
+    """The rows of the table of `vocap size`: heldout.txt of each language that has one,
+    at the T that the text gives.
+    """
+    if not isinstance(corpora, str | Path):
+        raise UsageError("curve: it is of heldout.txt in a folder of corpora; give one")
+    texts: list[HeldOut] = []
+    for code in languages:
+        path = Path(corpora) / code / "heldout.txt"
+        found = read_heldout(code, path, rows) if path.is_file() else None
+        if found is not None:
+            texts.append(found)
+    ranks = ids_of_sizes(alphabet, merges, rows, points_below(largest))
+    return measure_merges(texts, alphabet, merges, ranks)

@@ -1,0 +1,107 @@
+"""A finished tokenizer in the forms of other programs, and its model card."""
+
+from pathlib import Path
+
+from vocap.bpe import model_file, tiktoken_files
+from vocap.errors import UsageError
+from vocap.files.io import read_object, read_tsv, write_text
+from vocap.tokenizer_files.export import COLUMNS, About, write_card
+from vocap.tokenizer_files.export import export as export_sentencepiece
+from vocap.tokenizer_files.id_layout import IdLayout
+from vocap.tokenizer_files.model_file import read_model
+from vocap.tokenizers.gguf_file import export_gguf
+from vocap.tokenizers.settings import KINDS
+
+FORMATS = {"huggingface": None, "tiktoken": tiktoken_files.export_tiktoken, "gguf": export_gguf}
+
+
+def export(
+    model: str | Path,
+    output: str | Path,
+    *,
+    layout: IdLayout | None = None,
+    format: str = "huggingface",
+) -> int:
+    """Write a tokenizer for Hugging Face: the same ids, for AutoTokenizer; or for
+    tiktoken or llama.cpp.
+
+    Parameters
+    ----------
+    model
+        A sentencepiece.model or a tokenizer.json of byte-pair encoding.
+    output
+        Folder to write; of the format gguf a file.
+    layout
+        That of the training: tokens around a text, longest input. By default that of
+        the model.
+    format
+        One of `FORMATS`.
+
+    Returns
+    -------
+    int
+        The number of ids.
+
+    Raises
+    ------
+    UsageError
+        For a layout of another format, and an output that holds anything else.
+    VocapError
+        For a tokenizer that the format cannot hold with the same ids.
+    """
+    model = Path(model)
+    write = FORMATS[format]
+    if write is not None:
+        if layout is not None:
+            raise UsageError(f"--layout: {format} keeps no tokens around a text; leave it out")
+        return write(model, output)
+    if model_file.is_bpe(model):
+        return model_file.export(model, output, layout)
+    return export_sentencepiece(model, output, layout)
+
+
+def card(
+    model: str | Path,
+    output: str | Path | None = None,
+    *,
+    evaluation: str | Path | None = None,
+    text: str | None = None,
+) -> str:
+    """Write the model card of a tokenizer: method, text and its licences, languages, limits.
+
+    Parameters
+    ----------
+    model
+        A sentencepiece.model or a tokenizer.json of byte-pair encoding; method and
+        settings are those of the description.json beside it.
+    output
+        File to write; without it nothing is written.
+    evaluation
+        Table of `vocap evaluate`: the languages and their measures.
+    text
+        Where the text comes from, and its licences, in Markdown.
+
+    Returns
+    -------
+    str
+        The card, in Markdown.
+
+    Raises
+    ------
+    VocapError
+        For a file that is missing or damaged.
+    """
+    model = Path(model)
+    beside = model.with_name("description.json")
+    facts = read_object(beside) if beside.is_file() else {}
+    rows = None if evaluation is None else list(read_tsv(evaluation, COLUMNS))
+    if model_file.is_bpe(model):
+        found = model_file.about(model_file.read_bpe(model))
+    else:
+        found = About.of(read_model(model))
+    kind = KINDS.get(facts.get("kind", ""))
+    method = kind.method if kind else ""
+    written = write_card(model.resolve().parent.name, found, facts, rows, text, method)
+    if output is not None:
+        write_text(output, written)
+    return written

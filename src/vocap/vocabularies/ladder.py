@@ -1,0 +1,193 @@
+"""The ladder of one text: models of all sizes at once, and their ALP."""
+
+import hashlib
+import json
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from vocap.errors import UsageError, VocapError, log
+from vocap.files.io import file_sha256, write_json
+from vocap.options import text_words
+from vocap.tables.curve import Point, mean_counts, parse_sizes, write_characters, write_points
+from vocap.tables.ladder import Ladder
+from vocap.tables.piece_index import NAME as INDEX
+from vocap.tables.piece_index import build, save_index, text_pieces
+from vocap.text_files.text import SENTENCES, Text, text_blocks
+from vocap.tokenizer_files.model_file import read_pieces
+from vocap.unigram.ladder import Rung, train_sizes
+from vocap.unigram.text_settings import COVERAGE, XLM_R, TextSettings
+from vocap.unigram.word_types import WordTypes, load_word_types
+from vocap.vocabularies import REVISION
+from vocap.vocabularies.models import index_models, write_model
+
+# threads that wait for the disk: on a busy one, each model takes as long as its training
+WRITERS = 4
+RECORD = "ladder.json"  # beside the models: their points, and what they are made of
+MOST_WRITES = 8  # models that wait at a time: each takes a megabyte or two
+SIZES = "1000:50000:1000"
+
+Blocks = Callable[[], Iterator[list[str]]]
+
+
+def train_ladder(
+    train: Text,
+    output: str | Path | None = None,
+    *,
+    sizes: str | Sequence[int] = SIZES,
+    heldout: Text | None = None,
+    threads: int = 1,
+    coverage: float = COVERAGE,
+    arithmetic: str = "exact",
+    settings: TextSettings = XLM_R,
+) -> Ladder:
+    """Train unigram models of all sizes on a text at once, and measure their ALP.
+
+    Every model is the one that SentencePiece 0.2.1 trains for that size with one
+    thread. A size that the text cannot reach has no model, and the reason stands in the
+    curve.
+
+    Parameters
+    ----------
+    train
+        The text; all of its lines are used.
+    output
+        Folder that gets models/, curve.tsv, characters.tsv and pieces.npz; models that
+        an earlier call with the same texts and arguments has left there are kept.
+        Without it nothing is written, and the models are in the result.
+    sizes
+        Ids of the models, three of them <unk>, <s> and </s>: a rising list, or
+        "first:last:step".
+    heldout
+        Held-out text, for its ALP under every model.
+    threads
+        The results do not depend on it.
+    coverage
+        Share of the characters of the text that must be pieces.
+    arithmetic
+        "exact": every bit as in SentencePiece; "fast": near it in less time.
+    settings
+        How text is read, of SentencePiece's trainer.
+
+    Returns
+    -------
+    Ladder
+        `curve` is a data frame, with ALP (Equation 1) in nats a line.
+
+    Raises
+    ------
+    UsageError
+        For sizes that do not rise, or are too small or too large.
+    VocapError
+        For a file that is missing, or not UTF-8.
+    """
+    numbers = _check_sizes(sizes)
+    texts = {"train": train} | ({} if heldout is None else {"heldout": heldout})
+    for path in texts.values():
+        if isinstance(path, str | Path) and not Path(path).is_file():
+            raise VocapError(f"{path}: no such file; check the path")
+    blocks = {name: text_blocks(text) for name, text in texts.items()}
+    words = load_word_types(blocks, coverage, settings)
+    lines = words.sentences["train"]
+    name = train if isinstance(train, str | Path) else SENTENCES
+    log.info("%s: %d lines, %d word types", name, lines, words.trained)
+    how = (coverage, threads, arithmetic)
+    if output is None:
+        return _in_memory(words, numbers, how)
+    output = Path(output)
+    models = output / "models"
+    models.mkdir(parents=True, exist_ok=True)
+    hashes = [_hash_text(text, blocks[name]) for name, text in texts.items()]
+    hashes += [file_sha256(settings.rule_file)] if settings.rule_file else []
+    made_of = [REVISION, *hashes, coverage, arithmetic, *text_words(settings)]
+    points = _train_missing(words, numbers, how, models, made_of)
+    # tables, the curve last: without it there is no whole result
+    index = index_models(points, models)
+    save_index(index, output / INDEX)
+    write_characters(output / "characters.tsv", words.characters, lines)
+    write_points(output / "curve.tsv", points)
+    reached = sum(point.ok for point in points)
+    log.info("%s: %d of %d sizes in reach; %s", name, reached, len(points), models)
+    return Ladder(points, index, mean_counts(words.characters, lines), lines, folder=output)
+
+
+def _check_sizes(sizes: str | Sequence[int]) -> list[int]:
+    try:
+        return parse_sizes(sizes if isinstance(sizes, str) else list(sizes))
+    except ValueError as error:
+        raise UsageError(f"sizes {sizes}: {error}") from None
+
+
+def _hash_text(text: Text, blocks: Blocks) -> str:
+    """SHA-256 of a file's bytes, or of the lines of any other text."""
+    if isinstance(text, str | Path):
+        return file_sha256(text)
+    found = hashlib.sha256()
+    for lines in blocks():
+        found.update("".join(f"{line}\n" for line in lines).encode("utf-8", "surrogatepass"))
+    return found.hexdigest()
+
+
+def _in_memory(words: WordTypes, sizes: Sequence[int], how: tuple[float, int, str]) -> Ladder:
+    rungs = sorted(train_sizes(words, sizes, *how), key=lambda rung: rung.point.size)
+    models = {rung.point.size: rung.model for rung in rungs if rung.model is not None}
+    index = build(list(models), (text_pieces(read_pieces(model)) for model in models.values()))
+    lines = words.sentences["train"]
+    points = [rung.point for rung in rungs]
+    return Ladder(points, index, mean_counts(words.characters, lines), lines, models)
+
+
+def _train_missing(
+    words: WordTypes,
+    sizes: Sequence[int],
+    how: tuple[float, int, str],
+    models: Path,
+    made_of: list[Any],
+) -> list[Point]:
+    """Train the sizes that are not recorded beside the `models`; the points of all."""
+    points = _kept_points(models, made_of)
+    if missing := [size for size in sizes if size not in points]:
+        # they are of other models, should this end before its last size
+        (models / RECORD).unlink(missing_ok=True)
+        (models.parent / "curve.tsv").unlink(missing_ok=True)
+        with closing(train_sizes(words, missing, *how)) as rungs:
+            points |= {point.size: point for point in _write_models(rungs, models)}
+        record = {"made_of": made_of, "points": [asdict(points[size]) for size in sorted(points)]}
+        write_json(models / RECORD, record)
+    return [points[size] for size in sizes]
+
+
+def _kept_points(models: Path, made_of: list[Any]) -> dict[int, Point]:
+    """The points, by size, that an earlier ladder recorded beside its models, if it was
+    made of the same.
+    """
+    try:
+        record = json.loads((models / RECORD).read_text("utf-8"))
+    except (FileNotFoundError, ValueError):
+        return {}
+    points = [Point(**row) for row in record["points"]] if record["made_of"] == made_of else []
+    return {
+        row.size: row for row in points if not row.ok or (models / f"{row.size}.model").is_file()
+    }
+
+
+def _write_models(rungs: Iterable[Rung], models: Path) -> list[Point]:
+    """Write each model as it comes; returns the points. A full disk ends it at once,
+    not after the last size.
+    """
+    points: list[Point] = []
+    writes: deque[Future[None]] = deque()
+    with ThreadPoolExecutor(WRITERS) as writers:
+        for rung in rungs:
+            while writes and (writes[0].done() or len(writes) == MOST_WRITES):
+                writes.popleft().result()
+            path = models / f"{rung.point.size}.model"
+            writes.append(writers.submit(write_model, path, rung.model))
+            points.append(rung.point)
+    for write in writes:
+        write.result()
+    return points

@@ -1,0 +1,89 @@
+"""Ladders and ALP of text in memory, against files and in several threads."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pandas as pd
+import pytest
+from tokenizers import Tokenizer, models, pre_tokenizers
+
+from tests.made_text import write_lines
+from tests.unigram.test_alp import naive_alp
+from tests.vocabularies.factories import make_text
+from vocap.errors import VocapError
+from vocap.tables.frames import read_table
+from vocap.tables.ladder import read_ladder
+from vocap.tables.piece_index import read_index, save_index
+from vocap.unigram import sentencepiece_trainer
+from vocap.vocabularies.ladder import train_ladder
+from vocap.vocabularies.measurement import alp, measure_text
+
+SIZES = [10, 150, 200, 50_000]
+
+
+@pytest.fixture(scope="module")
+def lines():
+    return make_text("latin", 200)
+
+
+def test_a_ladder_in_memory_is_that_of_the_files(lines, tmp_path):
+    heldout = make_text("latin", 20, seed=2)
+    write_lines(tmp_path / "train.txt", lines)
+    write_lines(tmp_path / "heldout.txt", heldout)
+    written = train_ladder(
+        tmp_path / "train.txt", tmp_path / "out", sizes=SIZES, heldout=tmp_path / "heldout.txt"
+    )
+    ladder = train_ladder(iter(lines), sizes=SIZES, heldout=heldout, threads=2)
+    assert list(ladder.models) == [150, 200]
+    for size, model in ladder.models.items():
+        assert model == (tmp_path / "out" / "models" / f"{size}.model").read_bytes()
+        assert model == sentencepiece_trainer.train(lines, size)
+    pd.testing.assert_frame_equal(ladder.curve, read_table(tmp_path / "out" / "curve.tsv"))
+    save_index(ladder.index, tmp_path / "again.npz")
+    assert (tmp_path / "again.npz").read_bytes() == (tmp_path / "out/pieces.npz").read_bytes()
+    found = read_ladder(tmp_path / "out")
+    assert ladder.characters == written.characters == found.characters
+    assert list(ladder.characters) == list(found.characters)
+    assert written.points == ladder.points == found.points and not written.models
+    assert ladder.read_pieces(150).pieces == found.read_pieces(150).pieces
+    assert read_index(tmp_path / "out" / "pieces.npz").sizes.tolist() == [150, 200]
+
+
+def test_sentences_keep_models_of_the_same_sentences(lines, tmp_path):
+    train_ladder(lines, tmp_path, sizes=[150])
+    model = tmp_path / "models" / "150.model"
+    first = model.stat().st_mtime_ns
+    train_ladder(tuple(lines), tmp_path, sizes=[150])
+    assert model.stat().st_mtime_ns == first
+    train_ladder([*lines, "one more"], tmp_path, sizes=[150])
+    assert model.stat().st_mtime_ns > first
+
+
+def test_alp_of_what_is_loaded(lines, tmp_path):
+    model = train_ladder(lines, sizes=[150]).models[150]
+    (tmp_path / "m.model").write_bytes(model)
+    from sentencepiece import SentencePieceProcessor
+
+    processor = SentencePieceProcessor(model_proto=model)
+    given = (model, processor, tmp_path / "m.model", str(tmp_path / "m.model"))
+    assert len({alp(one, lines) for one in given}) == 1
+    assert alp(model, lines) == pytest.approx(naive_alp(processor, lines), rel=1e-12)
+    tokenizer = Tokenizer(models.WordLevel({"a": 0, "b": 1, "?": 2}, unk_token="?"))
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    tokenizer.enable_truncation(1)
+    before = tokenizer.to_str()
+    found = measure_text(tokenizer, ["a b a", "a c", ""])
+    assert (found.tokens, found.sentences, found.unk_rate) == (5, 3, 0.2)
+    assert tokenizer.to_str() == before
+    with pytest.raises(VocapError, match="no lines"):
+        alp(model, [])
+
+
+def test_threads_do_not_disturb_each_other(lines):
+    texts = [lines, make_text("kana", 150), make_text("cyrillic", 150)]
+
+    def work(text):
+        ladder = train_ladder(text, sizes=[150, 180], heldout=text[:20])
+        return ladder.models, ladder.points, alp(ladder.models[180], text)
+
+    with ThreadPoolExecutor(3) as pool:
+        assert list(pool.map(work, texts)) == list(map(work, texts))
