@@ -65,7 +65,9 @@ GROUPS = {
         "average": "vocap.finetuning.commands:average",
         "compare": "vocap.finetuning.commands:compare_scores",
     },
-    "Rules of the workflow, correlation study": {"correlate": "vocap.correlation.study:correlate"},
+    "Rules of the workflow, correlation study": {
+        "correlate": "vocap.correlation.commands:correlate"
+    },
 }
 VERBS = {verb: place for group in GROUPS.values() for verb, place in group.items()}
 LONGEST_VERB = max(map(len, VERBS))  # one column for all groups

@@ -94,6 +94,6 @@ class Steps:
     def __enter__(self) -> "Steps":
         return self
 
-    def __exit__(self, *_) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._bar is not None:
             self._bar.close()

@@ -8,7 +8,8 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vocap.correlation.study import Measured, correlate, correlations
+from vocap.correlation.commands import correlate
+from vocap.correlation.study import StudyPoint, correlations
 from vocap.errors import VocapError
 from vocap.files.io import read_tsv, write_tsv
 from vocap.report.data.loading import read_studied
@@ -131,7 +132,7 @@ values = st.floats(-500, 100).map(lambda value: round(value, 3))
 @given(st.lists(st.tuples(st.sampled_from(["hi", "fa"]), values, values), min_size=1, max_size=30))
 def test_the_correlations_are_those_of_pandas(rows):
     points = [
-        Measured(language, 1000 * (place + 1), alp, "panx", "test", f1, 1, 10)
+        StudyPoint(language, 1000 * (place + 1), alp, "panx", "test", f1, 1, 10)
         for place, (language, alp, f1) in enumerate(rows)
     ]
     frame = pandas.DataFrame(points)

@@ -12,7 +12,7 @@ import pytest
 
 from tests.report.factories import make_finetuned, make_model, make_other_tokenizers, make_results
 from tests.report.pages import one_row, words_of, write
-from vocap.correlation.study import Measured, correlations
+from vocap.correlation.study import StudyPoint, correlations
 from vocap.files.io import read_tsv, write_tsv
 from vocap.finetuning.metrics import paper_average
 from vocap.finetuning.tasks import TASKS
@@ -400,13 +400,13 @@ def test_figure_6_has_the_means_of_each_resource_group(tmp_path):
 def test_the_study_is_beside_the_papers_correlations(tmp_path):
     results = make_results(tmp_path / "results")
     points = [
-        Measured(
+        StudyPoint(
             "hi", 1000 * size, -100 + size**0.5, task, "test", 50 + 3 * size - size**1.7 / 9, 2, 700
         )
         for size in range(1, 9)
         for task in ("udpos", "panx")
     ]
-    write_tsv(results / "correlation/points.tsv", Measured._fields, points)
+    write_tsv(results / "correlation/points.tsv", StudyPoint._fields, points)
     (results / "vocabularies/hi").mkdir(parents=True, exist_ok=True)
     curve = [Point(1000 * size, 1000 * size, -100 + size**0.5) for size in range(1, 9)]
     curve += [Point(size, status="needs more text") for size in (9000, 10000)]

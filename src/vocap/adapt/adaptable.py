@@ -30,7 +30,7 @@ class Reason(StrEnum):
 
 
 @dataclass(frozen=True)
-class Choice:
+class KeptTokens:
     """The tokens that stay, each with its reason, and the rows of the merges that stay.
 
     `unreachable`: tokens that are left out although no text lacks them; `facts`:
@@ -141,12 +141,12 @@ class Adaptable(Protocol):
         owned: Collection[str],
         least: int,
         all_characters: bool,
-    ) -> Choice:
+    ) -> KeptTokens:
         """The tokens that stay, by their uses in training and held-out text, int64 [V]
         each.
         """
 
-    def cut_to(self, choice: Choice, owners: Mapping[str, Sequence[str]]) -> "Adaptable":
+    def cut_to(self, choice: KeptTokens, owners: Mapping[str, Sequence[str]]) -> "Adaptable":
         """The tokenizer of these tokens alone."""
 
     def extended(self, text: Text, settings: Mapping[str, Any]) -> Extension:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
 from vocap import __version__
-from vocap.adapt.adaptable import Adaptable, Choice, Extension, Reason, encoder_as_loaded
+from vocap.adapt.adaptable import Adaptable, Extension, KeptTokens, Reason, encoder_as_loaded
 from vocap.adapt.own_text import find_scripts, is_foreign, is_own
 from vocap.bpe import model_file
 from vocap.errors import VocapError, listed, log
@@ -74,7 +74,7 @@ class BpeTokenizer(Adaptable):
         owned: Collection[str],
         least: int,
         all_characters: bool,
-    ) -> Choice:
+    ) -> KeptTokens:
         """The tokens that stay, each with its reason, and the rows of the merges that
         stay, ascending.
 
@@ -113,11 +113,11 @@ class BpeTokenizer(Adaptable):
         unreachable = [n for n in self.unreachable if not uses[n]]
         facts = {"merges_before": len(read.merges), "unreachable_before": len(unreachable)}
         left_out = [self.names[n] for n in unreachable if n not in kept]
-        return Choice(
+        return KeptTokens(
             {tokens[number]: kept[number] for number in sorted(kept)}, rows, left_out, facts
         )
 
-    def cut_to(self, choice: Choice, owners: Mapping[str, Sequence[str]]) -> "BpeTokenizer":
+    def cut_to(self, choice: KeptTokens, owners: Mapping[str, Sequence[str]]) -> "BpeTokenizer":
         if choice.unreachable:
             says = "%s: %d tokens that no text is encoded as are left out: %s"
             log.warning(

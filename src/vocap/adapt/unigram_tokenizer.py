@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sentencepiece import sentencepiece_model_pb2
 from tokenizers import Tokenizer
 
-from vocap.adapt.adaptable import Adaptable, Choice, Extension, Reason, encoder_as_loaded
+from vocap.adapt.adaptable import Adaptable, Extension, KeptTokens, Reason, encoder_as_loaded
 from vocap.adapt.own_text import find_scripts, is_own
 from vocap.bpe.model_file import renumber
 from vocap.errors import VocapError, log
@@ -167,7 +167,7 @@ class UnigramTokenizer(Adaptable):
         owned: Collection[str],
         least: int,
         all_characters: bool,
-    ) -> Choice:
+    ) -> KeptTokens:
         """The pieces that stay, each with its reason.
 
         A piece of several characters stays if it occurs `least` times in both texts
@@ -192,9 +192,11 @@ class UnigramTokenizer(Adaptable):
             kept.setdefault(contents.pieces[extreme], Reason.EXTREME)
         for entry in (self.definition or {}).get("added_tokens") or ():
             kept.setdefault(entry["content"], Reason.SPECIAL)
-        return Choice({**dict.fromkeys(ids.keys() - set(contents.pieces), Reason.SPECIAL), **kept})
+        return KeptTokens(
+            {**dict.fromkeys(ids.keys() - set(contents.pieces), Reason.SPECIAL), **kept}
+        )
 
-    def cut_to(self, choice: Choice, owners: Mapping[str, Sequence[str]]) -> "UnigramTokenizer":
+    def cut_to(self, choice: KeptTokens, owners: Mapping[str, Sequence[str]]) -> "UnigramTokenizer":
         """Scores as they are; symbols and byte pieces stay."""
         places = [
             place for place, piece in enumerate(self.contents.pieces) if piece in choice.reasons

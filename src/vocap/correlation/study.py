@@ -1,6 +1,4 @@
-"""The correlation study: its settings, the part that can run, points and coefficients,
-and `vocap correlate`.
-"""
+"""The correlation study: its settings, the part that can run, points and coefficients."""
 
 import json
 import statistics
@@ -9,11 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
-import click
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
-from vocap.errors import VocapError, log
-from vocap.files.io import write_tsv
+from vocap.errors import VocapError
 from vocap.finetuning.settings import Finetuning, Supply
 from vocap.finetuning.tasks import SPLITS, TASKS, DataSet
 from vocap.pretraining.loss_kinds import Full
@@ -21,8 +17,8 @@ from vocap.pretraining.settings import Recipe
 from vocap.tables.curve import parse_sizes, read_points
 from vocap.training import Distinct, Seed
 
-FEWEST = 3  # points of a correlation: with two it is 1 or -1
-TaskName = Literal["udpos", "panx"]
+FEWEST_POINTS = 3  # points of a correlation: with two it is 1 or -1
+StudyTask = Literal["udpos", "panx"]
 
 
 def _unweighted(model: Recipe) -> Recipe:
@@ -49,7 +45,7 @@ class Correlation(BaseModel):
         list(range(1000, 31000, 1000)),
         description="of vocabularies.sizes; the default is the paper's",
     )
-    tasks: Distinct[TaskName] = Field(
+    tasks: Distinct[StudyTask] = Field(
         ["udpos", "panx"],
         min_length=1,
         description="that a model is fine-tuned on, with finetuning.recipes",
@@ -134,7 +130,7 @@ def unreached(
     return holes
 
 
-class Measured(NamedTuple):
+class StudyPoint(NamedTuple):
     """The score of a model with one monolingual vocabulary in its language."""
 
     language: str
@@ -161,13 +157,13 @@ class Coefficients(NamedTuple):
 
 
 def correlations(
-    points: Iterable[Measured], holes: Mapping[str, Sequence[int]]
+    points: Iterable[StudyPoint], holes: Mapping[str, Sequence[int]]
 ) -> list[Coefficients]:
     """A row for each language and task, in order of first appearance.
 
     `holes`: the requested sizes of a language without a vocabulary.
     """
-    groups: dict[tuple[str, str], list[Measured]] = {}
+    groups: dict[tuple[str, str], list[StudyPoint]] = {}
     for point in points:
         groups.setdefault((point.language, point.task), []).append(point)
     found = []
@@ -187,12 +183,12 @@ def pearson(x: Sequence[float], y: Sequence[float]) -> float | None:
     >>> pearson([1, 2, 3], [2, 4, 6]), pearson([1, 1, 1], [1, 2, 3])
     (1.0, None)
     """
-    if len(x) < FEWEST or len(set(x)) == 1 or len(set(y)) == 1:
+    if len(x) < FEWEST_POINTS or len(set(x)) == 1 or len(set(y)) == 1:
         return None
     return statistics.correlation(x, y)
 
 
-def measure(folder: Path, vocabularies: Path) -> Measured:
+def measure_model(folder: Path, vocabularies: Path) -> StudyPoint:
     """The point of a folder LANGUAGE/SIZE/TASK that `vocap score` wrote, with
     LANGUAGE/SIZE/pretrained beside it.
 
@@ -231,48 +227,23 @@ def measure(folder: Path, vocabularies: Path) -> Measured:
             f"{metrics}: its last line names no step; delete it and train the model again"
         ) from None
     values = splits[split]
-    return Measured(
+    return StudyPoint(
         language, int(size), alp, task, split, sum(values) / len(values), len(values), steps
     )
 
 
-FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
+def correlate_scores(
+    scored: Iterable[Path], vocabularies: Path, sizes: Sequence[int]
+) -> tuple[list[StudyPoint], list[Coefficients]]:
+    """The points of folders LANGUAGE/SIZE/TASK as of `measure_model`, by language, task
+    and size, and their coefficients.
 
-
-@click.command()
-@click.option("--vocabularies", required=True, type=FOLDER, help="Holds LANGUAGE/curve.tsv.")
-@click.option(
-    "--size", "sizes", required=True, multiple=True, type=int, help="Of the study; may be repeated."
-)
-@click.option(
-    "-o",
-    "--output",
-    "out",
-    required=True,
-    type=click.Path(path_type=Path),
-    help="Folder of both tables.",
-)
-@click.argument("scored", nargs=-1, type=FOLDER)
-def correlate(
-    vocabularies: Path, sizes: tuple[int, ...], out: Path, scored: tuple[Path, ...]
-) -> None:
-    """Correlate F1 with ALP and with the vocabulary's size (section 2.1).
-
-    SCORED are folders LANGUAGE/SIZE/TASK that vocap score wrote, with
-    LANGUAGE/SIZE/pretrained beside them. Writes points.tsv and correlations.tsv.
+    `vocabularies` holds LANGUAGE/curve.tsv; `sizes`: those of the study. Raises
+    VocapError as `measure_model`.
     """
     points = sorted(
-        (measure(folder, vocabularies) for folder in scored),
-        key=lambda one: (one[0], one.task, one.size),
+        (measure_model(folder, vocabularies) for folder in scored),
+        key=lambda one: (one.language, one.task, one.size),
     )
-    found = correlations(
-        points, unreached(vocabularies, {point.language for point in points}, sizes)
-    )
-    write_tsv(out / "points.tsv", Measured._fields, points)
-    write_tsv(out / "correlations.tsv", Coefficients._fields, found)
-    for one in found:
-        values = ["none" if rho is None else f"{rho:.3f}" for rho in (one.rho_alp, one.rho_size)]
-        described = (one.language, one.task, one.sizes, one.holes)
-        log.info(
-            "%s %s, %d sizes, %d not reached: F1 with ALP %s, with |V| %s", *described, *values
-        )
+    holes = unreached(vocabularies, {point.language for point in points}, sizes)
+    return points, correlations(points, holes)

@@ -19,7 +19,7 @@ import orjson
 
 from vocap import __version__
 from vocap.allocation.inputs import Inputs, LanguageInput
-from vocap.correlation.study import Correlation, Measured, unreached
+from vocap.correlation.study import Correlation, StudyPoint, unreached
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import read_object, read_tsv, read_yaml
 from vocap.finetuning.scores import SELECTION, SUMMARY, read_selection
@@ -213,7 +213,7 @@ def choose_languages(
 
 def read_study(
     folder: Path, languages: Collection[str], settings: dict[str, Any]
-) -> tuple[list[Measured], dict[str, list[int]]]:
+) -> tuple[list[StudyPoint], dict[str, list[int]]]:
     """The points of the correlation study, and the sizes that a language's text does
     not reach.
     """
@@ -376,11 +376,11 @@ def read_model(folder: Path) -> plain.Model:
     )
 
 
-def read_studied(path: Path) -> list[Measured]:
+def read_studied(path: Path) -> list[StudyPoint]:
     """The points of the correlation study; none where there is no such file."""
     numbers = ("size", "alp", "f1", "seeds", "steps")
-    rows = read_rows(path, Measured._fields, numbers) if path.exists() else []
-    return [Measured(**row) for row in rows]
+    rows = read_rows(path, StudyPoint._fields, numbers) if path.exists() else []
+    return [StudyPoint(**row) for row in rows]
 
 
 def read_finetuned(folder: Path) -> plain.Finetuned:

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from vocap.allocation.inputs import Inputs
 from vocap.allocation.rules import RULES, Rule
 from vocap.allocation.settings import Allocation as Settings
-from vocap.correlation.study import Measured
+from vocap.correlation.study import StudyPoint
 from vocap.finetuning.scores import ALL as MEAN
 from vocap.languages import RESOURCES, Language
 from vocap.report.paper import paper_languages
@@ -259,7 +259,7 @@ class Results:
     models: dict[str, Model]
     training_bytes: dict[str, int]  # of the text that models are trained on, by language
     finetuned: dict[str, Finetuned]
-    correlation: list[Measured]
+    correlation: list[StudyPoint]
     settings: dict[str, Any]
     versions: dict[str, str]
     # by language, sizes that the study lacks

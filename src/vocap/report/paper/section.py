@@ -12,7 +12,7 @@ import altair as alt
 import numpy as np
 
 from vocap.allocation.rules import RULES
-from vocap.correlation.study import Coefficients, Measured, correlations
+from vocap.correlation.study import Coefficients, StudyPoint, correlations
 from vocap.errors import listed
 from vocap.finetuning.metrics import task_score
 from vocap.finetuning.tasks import TASKS
@@ -117,7 +117,7 @@ def correlation_blocks(results: Results) -> list[Block]:
 
 
 def _figure(
-    results: Results, task: str, points: list[Measured], found: list[Coefficients]
+    results: Results, task: str, points: list[StudyPoint], found: list[Coefficients]
 ) -> Figure:
     """Figure 2 or 3."""
     name, number = TASK_NAMES[task], FIGURES[task]
@@ -143,7 +143,7 @@ def _figure(
     )
 
 
-def _points(results: Results, points: Sequence[Measured]) -> Layers:
+def _points(results: Results, points: Sequence[StudyPoint]) -> Layers:
     """F1 against ALP, a colour and a shape a language."""
     codes = list(dict.fromkeys(point.language for point in points))
     rows = [

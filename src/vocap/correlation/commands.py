@@ -1,0 +1,44 @@
+"""`vocap correlate`: F1 with ALP and with the vocabulary's size."""
+
+from pathlib import Path
+
+import click
+
+from vocap.correlation.study import Coefficients, StudyPoint, correlate_scores
+from vocap.errors import log
+from vocap.files.io import write_tsv
+
+FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
+
+
+@click.command()
+@click.option("--vocabularies", required=True, type=FOLDER, help="Holds LANGUAGE/curve.tsv.")
+@click.option(
+    "--size", "sizes", required=True, multiple=True, type=int, help="Of the study; may be repeated."
+)
+@click.option(
+    "-o",
+    "--output",
+    "out",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="Folder of both tables.",
+)
+@click.argument("scored", nargs=-1, type=FOLDER)
+def correlate(
+    vocabularies: Path, sizes: tuple[int, ...], out: Path, scored: tuple[Path, ...]
+) -> None:
+    """Correlate F1 with ALP and with the vocabulary's size (section 2.1).
+
+    SCORED are folders LANGUAGE/SIZE/TASK that vocap score wrote, with
+    LANGUAGE/SIZE/pretrained beside them. Writes points.tsv and correlations.tsv.
+    """
+    points, found = correlate_scores(scored, vocabularies, sizes)
+    write_tsv(out / "points.tsv", StudyPoint._fields, points)
+    write_tsv(out / "correlations.tsv", Coefficients._fields, found)
+    for one in found:
+        values = ["none" if rho is None else f"{rho:.3f}" for rho in (one.rho_alp, one.rho_size)]
+        described = (one.language, one.task, one.sizes, one.holes)
+        log.info(
+            "%s %s, %d sizes, %d not reached: F1 with ALP %s, with |V| %s", *described, *values
+        )
