@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from vocap.bpe.cutting import Pretokenization
 from vocap.bpe.measure import HeldOut, ids_of_sizes, measure_merges, read_heldout
 from vocap.bpe.multilingual import (
-    Language,
+    WeightedLanguage,
     common_alphabet,
     count_languages,
     train_fair,
@@ -217,7 +217,7 @@ def train_bpe(  # noqa: PLR0913  # options of the command
 
 
 def choose_merges(
-    languages: Sequence[Language],
+    languages: Sequence[WeightedLanguage],
     alphabet: Alphabet,
     rows: Rows,
     totals: Sequence[int],
@@ -244,7 +244,7 @@ def choose_merges(
 
 
 def train_parity_merges(
-    languages: Sequence[Language],
+    languages: Sequence[WeightedLanguage],
     alphabet: Alphabet,
     wanted: int,
     rows: Rows,
@@ -261,7 +261,7 @@ def train_parity_merges(
 
 
 def train_fair_merges(
-    languages: Sequence[Language],
+    languages: Sequence[WeightedLanguage],
     alphabet: Alphabet,
     wanted: int,
     rows: Rows,
