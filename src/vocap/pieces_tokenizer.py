@@ -96,8 +96,7 @@ def train_pieces(  # noqa: PLR0913  # settings of two stages, each by its name
     n = {code: amount for code, amount in load_weights(weights).items() if code not in without}
     inputs = _inputs_of_texts(corpora, n, settings)
     parallel = parallel_lines(development, [one.language for one in inputs.languages])
-    scratch = None if output is None else Path(output)
-    source = DescentSource(inputs, corpora, coverage, scratch, threads, settings, parallel)
+    source = DescentSource(inputs, corpora, coverage, output, threads, settings, parallel)
     found = descend_to_total(source, entry, make_trunk(source, entry))
     for warning in found.warnings:
         log.warning("warning: %s", warning)

@@ -3,6 +3,7 @@ language added to both.
 """
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -23,14 +24,12 @@ PATH = click.Path(path_type=Path)
 )
 @click.option(
     "--text",
-    "texts",
     multiple=True,
     metavar="LANG=FILE",
     help="Text of a language; may be repeated.",
 )
 @click.option(
     "--heldout",
-    "heldouts",
     multiple=True,
     metavar="LANG=FILE",
     help="Its held-out text; may be repeated.",
@@ -50,21 +49,15 @@ PATH = click.Path(path_type=Path)
 @click.option(
     "--all-characters", is_flag=True, help="Keep every single character, of any language."
 )
-@click.option(
-    "--model", "model_folder", type=PATH, help="Its Hugging Face model, to be reduced too."
-)
-@click.option("-o", "--output", "out", required=True, type=PATH, help="Folder to write.")
+@click.option("--model", type=PATH, help="Its Hugging Face model, to be reduced too.")
+@click.option("-o", "--output", required=True, type=PATH, help="Folder to write.")
 def trim(
     tokenizer: Path,
+    output: Path,
     languages: str | None,
-    texts: tuple[str, ...],
-    heldouts: tuple[str, ...],
-    corpora: Path | None,
-    model_folder: Path | None,
-    out: Path,
-    only_used: bool,
-    min_count: int,
-    all_characters: bool,
+    text: tuple[str, ...],
+    heldout: tuple[str, ...],
+    **settings: Any,
 ) -> None:
     """Reduce a tokenizer to the pieces that some languages need.
 
@@ -77,18 +70,14 @@ def trim(
     """
     found = trimming.trim(
         tokenizer,
-        out,
+        output,
         languages=parse_languages(languages),
-        text=parse_files(texts),
-        heldout=parse_files(heldouts, "--heldout"),
-        corpora=corpora,
-        only_used=only_used,
-        min_count=min_count,
-        all_characters=all_characters,
-        model=model_folder,
+        text=parse_files(text),
+        heldout=parse_files(heldout, "--heldout"),
+        **settings,
     )
-    click.echo(trimmed_text(found, out))
-    click.echo(f"{out}: {len(found.ids)} of {found.source.total} ids", err=True)
+    click.echo(trimmed_text(found, output))
+    click.echo(f"{output}: {len(found.ids)} of {found.source.total} ids", err=True)
 
 
 def _with_code(named: str, language: str) -> str:
@@ -109,7 +98,6 @@ def _with_code(named: str, language: str) -> str:
 @click.option(
     "--text",
     "--train",
-    "texts",
     multiple=True,
     metavar="[LANG=]FILE",
     help="The training text of --language [default: train.txt of --corpora]; with the code of "
@@ -117,7 +105,6 @@ def _with_code(named: str, language: str) -> str:
 )
 @click.option(
     "--heldout",
-    "heldouts",
     multiple=True,
     metavar="[LANG=]FILE",
     help="Held-out text of --language [default: heldout.txt of --corpora], or of another language, "
@@ -128,7 +115,6 @@ def _with_code(named: str, language: str) -> str:
 )
 @click.option(
     "--multiple-of",
-    "multiple",
     default=1,
     type=click.IntRange(1, 1 << 20),
     metavar="N",
@@ -153,23 +139,17 @@ def _with_code(named: str, language: str) -> str:
     help="Assumed share of the tokens, for the scores.",
 )
 @options.coverage(COVERAGE, "Share of its characters that are pieces.")
-@click.option(
-    "--model", "model_folder", type=PATH, help="Its Hugging Face model, to be extended too."
-)
-@click.option("-o", "--output", "out", required=True, type=PATH, help="Folder to write.")
+@click.option("--model", type=PATH, help="Its Hugging Face model, to be extended too.")
+@click.option("-o", "--output", required=True, type=PATH, help="Folder to write.")
 def extend(
     tokenizer: Path,
     language: str,
-    texts: tuple[str, ...],
-    heldouts: tuple[str, ...],
     pieces: int,
-    multiple: int,
-    corpora: Path | None,
+    output: Path,
     languages: str | None,
-    share: float,
-    coverage: float,
-    model_folder: Path | None,
-    out: Path,
+    text: tuple[str, ...],
+    heldout: tuple[str, ...],
+    **settings: Any,
 ) -> None:
     """Add a language to a finished tokenizer; all old ids stay.
 
@@ -179,22 +159,14 @@ def extend(
     tokenizer's folder, ids.tsv, additions.tsv, comparison.tsv (changes for every
     language measured) and, with --model, model/.
     """
-    text, heldout = (
-        parse_files([_with_code(one, language) for one in named], option)
-        for named, option in ((texts, "--text"), (heldouts, "--heldout"))
-    )
     found = extending.extend(
         tokenizer,
         language,
         pieces,
-        out,
-        text=text,
-        heldout=heldout,
-        multiple_of=multiple,
-        corpora=corpora,
+        output,
         languages=parse_languages(languages),
-        share=share,
-        coverage=coverage,
-        model=model_folder,
+        text=parse_files([_with_code(one, language) for one in text]),
+        heldout=parse_files([_with_code(one, language) for one in heldout], "--heldout"),
+        **settings,
     )
-    click.echo(extended_text(found, out))
+    click.echo(extended_text(found, output))

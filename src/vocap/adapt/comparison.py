@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from vocap.adapt.adaptable import Adaptable
+from vocap.diff.analysis import Usage, share
 from vocap.text_files.named_texts import Parts, read_sentences
 
 EXAMPLES_KEPT = 3
@@ -24,19 +25,22 @@ CHECK_COLUMNS = (
 
 @dataclass
 class LineCheck:
-    """The lines of one text: `identical` have the same pieces; `unforeseen` use one
-    that training text did not.
+    """The lines of one text, and their tokens `before` and `after`: `identical` lines
+    have the same pieces; `unforeseen` use one that training text did not.
 
     `unforeseen` of held-out text: the lines that would have changed if it had not been
     read, an estimate for unseen text; None where it is not measured.
     """
 
-    lines: int = 0
+    before: Usage
+    after: Usage
     identical: int = 0
-    tokens_before: int = 0
-    tokens_after: int = 0
     unforeseen: int | None = None
     examples: list[str] = field(default_factory=list)
+
+    @property
+    def lines(self) -> int:
+        return self.before.lines
 
     @property
     def changed(self) -> int:
@@ -46,9 +50,15 @@ class LineCheck:
         """The cells of comparison.tsv behind language and part; no share where there is
         no line.
         """
-        share = self.identical / self.lines if self.lines else None
-        tokens = self.tokens_before, self.tokens_after
-        return self.lines, self.identical, share, *tokens, self.unforeseen, "; ".join(self.examples)
+        return (
+            self.lines,
+            self.identical,
+            share(self.identical, self.lines),
+            self.before.tokens,
+            self.after.tokens,
+            self.unforeseen,
+            "; ".join(self.examples),
+        )
 
 
 Checks = Mapping[tuple[str, str], LineCheck]  # by language and part
@@ -70,23 +80,23 @@ def check_lines(
     checks = {}
     for code, parts in texts.items():
         for part, text in parts.items():
-            check = checks[code, part] = LineCheck()
+            check = checks[code, part] = LineCheck(
+                Usage.of(before.encoder), Usage.of(after.encoder)
+            )
             if foreseen is not None and part == "heldout":
                 check.unforeseen = 0
             for lines in read_sentences(text):
-                check.lines += len(lines)
-                both = (side.encoder.encode_batch(lines) for side in (before, after))
-                for line, old, new in zip(lines, *both, strict=True):
-                    check.tokens_before += len(old)
-                    check.tokens_after += len(new)
+                rows = [side.encoder.encode_batch(lines) for side in (before, after)]
+                check.before.add(rows[0])
+                check.after.add(rows[1])
+                for line, old, new in zip(lines, *rows, strict=True):
                     if check.unforeseen is not None and not unforeseen.isdisjoint(old):
                         check.unforeseen += 1
                     if list(map(renamed.__getitem__, old)) == new:
                         check.identical += 1
                     elif len(check.examples) < EXAMPLES_KEPT:
-                        check.examples.append(
-                            show_change(line, before.tokens(line), after.tokens(line))
-                        )
+                        splits = before.tokens(line), after.tokens(line)
+                        check.examples.append(show_change(line, *splits))
     return checks
 
 

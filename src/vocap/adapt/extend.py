@@ -5,14 +5,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vocap.adapt.adaptable import Adaptable
 from vocap.adapt.adapted import Adapted, IdRow, open_model, open_tokenizer
 from vocap.adapt.comparison import check_lines
 from vocap.errors import UsageError
 from vocap.files.io import read_object
-from vocap.text_files.named_texts import Parts, find_texts, read_sentences
+from vocap.text_files.named_texts import Parts, find_texts
 from vocap.text_files.text import Text, repeatable, text_name
-from vocap.unigram.alp import CorpusAlp, corpus_alp
 from vocap.unigram.text_settings import COVERAGE
 
 # of the tokens, which the scores of new pieces assume; docs/adapting.md compares others
@@ -23,13 +21,11 @@ SHARE = 0.01
 class Extended(Adapted):
     """The tokenizer with a language more.
 
-    `origin`: of the new pieces, in words; `effects`: of them on each part of the new
-    language's text, before and after, where it has lines.
+    `origin`: of the new pieces, in words.
     """
 
     language: str
     origin: str
-    effects: Mapping[str, tuple[CorpusAlp, CorpusAlp]]
 
 
 def extend(  # noqa: PLR0913  # the options of the command, each by its name
@@ -94,7 +90,10 @@ def extend(  # noqa: PLR0913  # the options of the command, each by its name
         raise UsageError(f"--share {share}: byte-pair encoding has no scores; leave it out")
     named = {"text": _named(text, language), "heldout": _named(heldout, language)}
     folder = source.corpora if corpora is None else Path(corpora)
-    served = served_languages(source)
+    description = source.path.with_name("description.json")  # which trim and extend write
+    served = None
+    if description.is_file():
+        served = read_object(description).get("settings", {}).get("languages")
     own = find_own(language, named, folder)
     others = find_others(language, named, folder, languages, served)
     settings: dict[str, Any] = {
@@ -110,19 +109,13 @@ def extend(  # noqa: PLR0913  # the options of the command, each by its name
     # append and compare
     made = source.extended(own["train"], settings)
     checks = check_lines(source, made.after, {language: own, **others})
-    effects = {}
-    for part, one in own.items():
-        before, after = (
-            corpus_alp(side.encoder, read_sentences(one)) for side in (source, made.after)
-        )
-        if before is not None and after is not None:
-            effects[part] = before, after
     facts = {
         "total_before": source.total,
         **made.facts,
         "language_alp": {
-            part: {"before": before.alp, "after": after.alp}
-            for part, (before, after) in effects.items()
+            part: {"before": check.before.alp, "after": check.after.alp}
+            for (code, part), check in checks.items()
+            if code == language and check.lines
         },
     }
     ids: list[IdRow] = []
@@ -144,7 +137,6 @@ def extend(  # noqa: PLR0913  # the options of the command, each by its name
         additions=made.rows,
         language=language,
         origin=made.origin,
-        effects=effects,
     )
     if output is not None:
         found.write(output)
@@ -156,16 +148,6 @@ def _named(text: Text | Mapping[str, Text] | None, language: str) -> Mapping[str
     if isinstance(text, Mapping):
         return text
     return {} if text is None else {language: text}
-
-
-def served_languages(source: Adaptable) -> list[str] | None:
-    """The languages that a tokenizer is known to serve: those named after `trim` and
-    `extend`.
-    """
-    description = source.path.with_name("description.json")
-    if not description.is_file():
-        return None
-    return read_object(description).get("settings", {}).get("languages")
 
 
 def find_own(

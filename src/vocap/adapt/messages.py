@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from vocap.adapt.adapted import Adapted, size_of
+from vocap.adapt.comparison import LineCheck
 from vocap.adapt.extend import Extended
-from vocap.unigram.alp import CorpusAlp
 
 WORST_SHOWN = 5  # languages with most changed lines
 
@@ -34,23 +34,22 @@ def extended_text(found: Extended, output: Path) -> str:
     """
     before, after = found.source.total, found.tokenizer.total
     shown = [f"{output}: {before:,} + {after - before:,} = {after:,} ids, from {found.origin}"]
-    for part, (old, new) in found.effects.items():
-        effect = _effect(old, new, found.source.encoder.unk_id)
-        shown.append(f"{found.language} {part}: {effect}")
+    for (code, part), check in found.checks.items():
+        if code == found.language and check.lines:
+            shown.append(f"{code} {part}: {_effect(check)}")
     return "\n".join([*shown, *_others(found), *_model(found, output)])
 
 
-def _effect(before: CorpusAlp, after: CorpusAlp, unknown: int | None) -> str:
-    """The effect of the new pieces on a text of their language; `unknown`: the id of
-    the unknown token.
-    """
+def _effect(check: LineCheck) -> str:
+    """The effect of the new pieces on a text of their language."""
+    before, after = check.before, check.after
     shown = (
         f"{before.tokens_per_sentence:.2f} to {after.tokens_per_sentence:.2f} tokens a line, "
         f"ALP {before.alp:.2f} to {after.alp:.2f}"
     )
-    if unknown is not None and before.tokens:
-        shares = [percentage(side.counts[unknown], side.tokens) for side in (before, after)]
-        shown += f", unknown {' to '.join(shares)} of the tokens"
+    if before.unknown is not None and before.tokens:
+        rates = [percentage(side.unk_rate, 1) for side in (before, after)]
+        shown += f", unknown {' to '.join(rates)} of the tokens"
     return shown
 
 
@@ -64,10 +63,10 @@ def _others(found: Extended) -> Iterator[str]:
     if not others:
         yield "no text of other languages was given: changes for them are not measured"
         return
-    lines, changed, before, after = (
-        sum(getattr(check, name) for check in others.values())
-        for name in ("lines", "changed", "tokens_before", "tokens_after")
-    )
+    lines = sum(check.lines for check in others.values())
+    changed = sum(check.changed for check in others.values())
+    before = sum(check.before.tokens for check in others.values())
+    after = sum(check.after.tokens for check in others.values())
     moved = 100 * (after - before) / before if before else 0.0
     line = (
         f"{len(others)} other languages: {changed:,} of {lines:,} lines segmented differently "

@@ -33,49 +33,52 @@ def _setting(name: str) -> Callable[[Command], Command]:
     )
 
 
+# the options of both commands
+SHARED: tuple[Callable[[Command], Command], ...] = (
+    # files
+    click.option(
+        "--vocabularies",
+        type=FILE,
+        required=True,
+        metavar="DIR",
+        help="Holds LANG/curve.tsv, characters.tsv, models/SIZE.model; LANG/pieces.npz, an "
+        "index, is made if "
+        "missing.",
+    ),
+    click.option(
+        "--weights",
+        type=FILE,
+        required=True,
+        metavar="FILE.tsv",
+        help="Columns language and n (lines of text, or any other weight).",
+    ),
+    click.option(
+        "--corpora",
+        type=FILE,
+        metavar="DIR",
+        help="Holds LANG/train.txt: rule pieces reads it.",
+    ),
+    # settings
+    *map(_setting, ("alpha", "beta", "per")),
+    options.coverage(
+        COVERAGE, "Share of the multilingual sample's characters that must be pieces."
+    ),
+    click.option(
+        "--without",
+        default="",
+        metavar="LANG,LANG",
+        show_default=False,
+        help="Languages to leave out.",
+    ),
+    options.threads("Languages at a time, of rule pieces; the results do not depend on it."),
+    options.text_options,
+)
+
+
 def _shared(command: Command) -> Command:
     """The options of both commands."""
-    decorators: tuple[Callable[[Command], Command], ...] = (
-        # files
-        click.option(
-            "--vocabularies",
-            type=FILE,
-            required=True,
-            metavar="DIR",
-            help="Holds LANG/curve.tsv, characters.tsv, models/SIZE.model; LANG/pieces.npz, an "
-            "index, is made if "
-            "missing.",
-        ),
-        click.option(
-            "--weights",
-            type=FILE,
-            required=True,
-            metavar="FILE.tsv",
-            help="Columns language and n (lines of text, or any other weight).",
-        ),
-        click.option(
-            "--corpora",
-            type=FILE,
-            metavar="DIR",
-            help="Holds LANG/train.txt: rule pieces reads it.",
-        ),
-        # settings
-        *map(_setting, ("alpha", "beta", "per")),
-        options.coverage(
-            COVERAGE, "Share of the multilingual sample's characters that must be pieces."
-        ),
-        click.option(
-            "--without",
-            default="",
-            metavar="LANG,LANG",
-            show_default=False,
-            help="Languages to leave out.",
-        ),
-        options.threads("Languages at a time, of rule pieces; the results do not depend on it."),
-        options.text_options,
-    )
     # as if written above the command one by one: --help shows this order
-    for decorate in reversed(decorators):
+    for decorate in reversed(SHARED):
         command = decorate(command)
     return command
 

@@ -233,7 +233,7 @@ class DescentSource:
     inputs: Inputs
     corpora: Texts
     coverage: float
-    scratch: Path | None
+    scratch: str | Path | None
     threads: int = 1
     text: TextSettings = XLM_R
     parallel: Mapping[str, Sequence[str]] = field(default_factory=dict)

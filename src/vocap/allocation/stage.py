@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -236,42 +237,47 @@ def allocate(  # noqa: PLR0913  # settings of the stage, each by its name
         for one in totals
     ]
     places = {} if output is None else folders(Path(output), totals)
-    _check_files_of_rule(rule, corpora, trunk)
-    if bool(token_fairness) != bool(development):
-        raise UsageError(
-            "--token-fairness follows the parallel text of --development PATTERN; give both, or "
-            "none"
-        )
+    _check_rule(entries[0], corpora, trunk, development)
     inputs = gather(vocabularies, load_weights(weights), without)
-    if corpora is None:
-        solve: Solver = lambda entry: (solve_by_sizes(inputs, entry, coverage), None)  # noqa: E731
-    else:
-        from vocap.allocation.pieces import DescentSource  # numba, which rules of sizes do not need
+    solve: Solver = partial(_solve_by_sizes, inputs, coverage)
+    if corpora is not None:
+        from vocap.allocation.pieces import DescentSource  # numba, which sizes do not need
 
-        codes = [entry.language for entry in inputs.languages]
-        parallel = parallel_lines(development, codes)
-        scratch = None if output is None else Path(output)
-        source = DescentSource(inputs, corpora, coverage, scratch, threads, settings, parallel)
+        parallel = parallel_lines(development, [entry.language for entry in inputs.languages])
+        source = DescentSource(inputs, corpora, coverage, output, threads, settings, parallel)
         module, function = RULES[rule].solver.split(":")
         solve = getattr(import_module(module), function)(source, trunk)
     results = {}
     for entry in entries:
-        solution, models = solve(entry)
-        for warning in solution.warnings:
+        found = results[entry.total] = AllocationResult(entry, coverage, inputs, *solve(entry))
+        for warning in found.solution.warnings:
             log.warning("warning: %s", warning)
-        found = AllocationResult(entry, coverage, inputs, solution, models)
-        results[entry.total] = found
         if places:
             found.write(places[entry.total])
     return results[total] if isinstance(total, int) else results
 
 
-def _check_files_of_rule(rule: str, corpora: Texts | None, trunk: str | Path | None) -> None:
+def _solve_by_sizes(inputs: Inputs, coverage: float, settings: Allocation) -> tuple[Solution, None]:
+    """As the solver of a rule that reads text, which has models of its own."""
+    return solve_by_sizes(inputs, settings, coverage), None
+
+
+def _check_rule(
+    settings: Allocation,
+    corpora: Texts | None,
+    trunk: str | Path | None,
+    development: Parallel | None,
+) -> None:
     """Raise UsageError for text that the rule needs and lacks, or does not read."""
-    if RULES[rule].needs_text and corpora is None:
-        raise UsageError(f"--rule {rule} reads the languages' text; add --corpora DIR")
-    if not RULES[rule].needs_text and (corpora or trunk):
-        raise UsageError(f"--rule {rule} reads no text; leave out --corpora and --trunk")
+    if settings.needs_text and corpora is None:
+        raise UsageError(f"--rule {settings.rule} reads the languages' text; add --corpora DIR")
+    if not settings.needs_text and (corpora or trunk):
+        raise UsageError(f"--rule {settings.rule} reads no text; leave out --corpora and --trunk")
+    if bool(settings.token_fairness) != bool(development):
+        raise UsageError(
+            "--token-fairness follows the parallel text of --development PATTERN; give both, or "
+            "none"
+        )
 
 
 def parallel_lines(

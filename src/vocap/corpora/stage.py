@@ -3,7 +3,7 @@ and the multilingual sample.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -132,19 +132,27 @@ def sample_corpus(  # noqa: PLR0913  # settings of the stage, each by its name
         warnings = check_dropped([*names, SENTENCES][0], layout, drawn.counts)
     except VocapError as error:
         # text that cannot be used is no absence of text
-        if not allow_empty or any(
-            Path(name).is_file() and Path(name).stat().st_size for name in names
-        ):
+        if not allow_empty or any(map(_holds_bytes, names)):
             raise
         missing, warnings = f"source {source} has no text in {language}", []
         log.warning(
             "%s; give it another source under corpora, or leave it out (%s)", missing, error
         )
         corpus, drawn = Corpus((), layout), draw_sample((), max_sentences, seed)
+    counts = _summary_of(corpus, drawn, missing) | ({FLAG: True} if documents else {})
+    found = CorpusSample(drawn, {"language": language, "source": source, **counts})
+    if train and heldout and stats:
+        found.write(train, heldout, stats)
+    _log_counts(found.stats)
+    for warning in warnings:
+        log.warning("%s: %s", language, warning)
+    return found
+
+
+def _summary_of(corpus: Corpus, drawn: Sample, missing: str | None) -> dict[str, Any]:
+    """The counts of stats.json; `missing`: why there is no text."""
     counts = {name: drawn.counts[name] for name in COUNTS}
-    summary = {
-        "language": language,
-        "source": source,
+    return {
         **counts,
         "complete": corpus.complete,
         "n": corpus.extrapolated(counts["valid"]),
@@ -153,21 +161,22 @@ def sample_corpus(  # noqa: PLR0913  # settings of the stage, each by its name
         "total_bytes": corpus.total,
         "missing": missing,
     }
-    if documents:
-        summary[FLAG] = True
-    found = CorpusSample(drawn, summary)
-    if train and heldout and stats:
-        found.write(train, heldout, stats)
+
+
+def _log_counts(stats: Mapping[str, Any]) -> None:
+    """Say what was read and kept."""
     log.info(
         "%s: %s lines read%s; %s kept: %s train, %s held out",
-        language,
-        f"{counts['read']:,}",
-        "" if corpus.complete else f", about {summary['n']:,} in the whole",
-        *(f"{counts[name]:,}" for name in ("kept", "train", "heldout")),
+        stats["language"],
+        f"{stats['read']:,}",
+        "" if stats["complete"] else f", about {stats['n']:,} in the whole",
+        *(f"{stats[name]:,}" for name in ("kept", "train", "heldout")),
     )
-    for warning in warnings:
-        log.warning("%s: %s", language, warning)
-    return found
+
+
+def _holds_bytes(name: str) -> bool:
+    path = Path(name)
+    return path.is_file() and path.stat().st_size > 0
 
 
 def _texts_of(files: Text) -> tuple[list[str], list[LineFile]]:

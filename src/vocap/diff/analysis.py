@@ -88,6 +88,12 @@ class Usage:
         """That of no text."""
         return cls(np.zeros(encoder.size, np.int64), encoder.unk_id)
 
+    def add(self, rows: Sequence[Sequence[int]]) -> None:
+        """Count the ids of lines, a row each."""
+        ids = np.fromiter(chain.from_iterable(rows), np.int64)
+        self.counts += np.bincount(ids, minlength=len(self.counts))
+        self.lines += len(rows)
+
     @property
     def tokens(self) -> int:
         return int(self.counts.sum())
@@ -336,10 +342,8 @@ def compare_text(
     for lines in blocks:
         # tokens of each line
         rows = [side.encoder.encode_batch(lines) for side in (a, b)]
-        for usage, ids in zip((change.a, change.b), rows, strict=True):
-            flat = np.fromiter(chain.from_iterable(ids), np.int64)
-            usage.counts += np.bincount(flat, minlength=len(usage.counts))
-            usage.lines += len(lines)
+        change.a.add(rows[0])
+        change.b.add(rows[1])
         for line, one, other in zip(lines, *rows, strict=True):
             if len(one) != len(other) or [to_b[number] for number in one] != other:
                 change.lines_changed += 1
