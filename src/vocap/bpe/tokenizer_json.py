@@ -5,6 +5,7 @@ read as in training.
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import tokenizers
@@ -139,7 +140,7 @@ def write_tokenizer(
     alphabet: Alphabet,
     merges: np.ndarray,
     rows: Rows,
-    description: Mapping,
+    description: Mapping[str, Any],
     total: int,
 ) -> int:
     """Write `tokenizer.json`, its configuration, `pieces.tsv` and, last,

@@ -22,6 +22,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from vocap.errors import UsageError, VocapError
 from vocap.tokenizer_files.model_file import BYTE, BYTES, CONTROL, SHAPE, UNKNOWN, USER_DEFINED
@@ -39,7 +40,7 @@ SPACE = "\u2581"
 RESERVED = "\u2585"
 
 
-def _key(default, help: str):
+def _key(default: Any, help: str) -> Any:
     """A field with the help text of its option."""
     return field(default=default, metadata={"help": help})
 
@@ -150,7 +151,7 @@ class TextSettings:
         names = ("byte_fallback", "user_defined_symbols", "control_symbols")
         return TextSettings(**{name: getattr(self, name) for name in names})
 
-    def changed(self) -> dict:
+    def changed(self) -> dict[str, Any]:
         """The keys that differ from their defaults, with their values."""
         return {
             one.name: getattr(self, one.name)
@@ -159,7 +160,7 @@ class TextSettings:
         }
 
 
-def trained_settings(proto) -> TextSettings:
+def trained_settings(proto: Any) -> TextSettings:
     """The settings that a `ModelProto` was trained with, without its symbols, bytes and
     required characters.
 
@@ -189,7 +190,7 @@ LOSSLESS = TextSettings(
 PRESETS = {"xlm-r": XLM_R, "lossless": LOSSLESS}
 
 
-def text_settings(preset: str = "xlm-r", **keys) -> TextSettings:
+def text_settings(preset: str = "xlm-r", **keys: Any) -> TextSettings:
     """The settings of a preset with other values for some keys. Raises UsageError as
     `TextSettings`.
     """

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import boolean, int32, int64, types, uint64
@@ -472,7 +472,7 @@ def _absent(table: WordTable, required: Mapping[str, int]) -> np.ndarray:
 
 
 def _types(
-    table: WordTable, words: np.ndarray, separator: np.ndarray, gap: int, **facts
+    table: WordTable, words: np.ndarray, separator: np.ndarray, gap: int, **facts: Any
 ) -> WordTypes:
     """Words of a table one after the other, each followed by its separator and, up to
     `gap` characters, by 0.
