@@ -10,12 +10,23 @@ from concurrent.futures import Executor, Future
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from numba import njit
+from numba import boolean, float32, float64, int8, int32, int64, njit, uint8, uint64
 
 # The type of indices in inner loops: a signed one would be checked each time, as -1
 # means the last element (a fifth of the E step's time). Signed and unsigned numbers
 # must not meet in a sum: it would be a float.
 index = np.uintp
+
+
+# One-dimensional arrays without gaps, in signatures.
+BOOLEANS = boolean[::1]
+FLOAT32S = float32[::1]
+FLOAT64S = float64[::1]
+INT32S = int32[::1]
+INT64S = int64[::1]
+INT8S = int8[::1]
+UINT64S = uint64[::1]
+UINT8S = uint8[::1]
 
 
 def kernel(signature: Any, inner: bool = False) -> Callable[[Callable[..., Any]], Any]:
