@@ -19,8 +19,8 @@ from vocap.tables.line_bits import BITS_FILE, write_lengths
 from vocap.text_files import named_texts
 from vocap.text_files.named_texts import ENGLISH
 from vocap.text_files.text import Text, Texts, repeatable, text_name
-from vocap.tokenizer_files.encoders import Encoder, Splitter, load_encoders
-from vocap.tokenizer_files.loading import AnyTokenizer, open_encoder
+from vocap.tokenizer_files.encoders import Encoder, Splitter
+from vocap.tokenizer_files.loading import AnyTokenizer, open_encoders
 from vocap.tokenizers import bigram, evaluation
 from vocap.tokenizers.gates import check_gates
 from vocap.tokenizers.trained import TrainedTokenizer, TrainedUnigram
@@ -256,14 +256,13 @@ def _encoders(
         named = name_tokenizers(tokenizer)
     else:
         named = {"tokenizer": tokenizer}
-    paths = {name: one for name, one in named.items() if isinstance(one, str | Path)}
-    found = load_encoders(paths, split)
+    opened: dict[str, AnyTokenizer] = {}
     for name, one in named.items():
         if isinstance(one, TrainedTokenizer):
-            one = one.model if isinstance(one, TrainedUnigram) else one.tokenizer
-        if name not in paths:
-            found[name] = open_encoder(one)
-    return {name: found[name] for name in named}
+            opened[name] = one.model if isinstance(one, TrainedUnigram) else one.tokenizer
+        else:
+            opened[name] = one
+    return open_encoders(opened, split)
 
 
 def _named(texts: Mapping[str, Text], language: str) -> str:
