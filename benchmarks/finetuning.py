@@ -20,12 +20,18 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from vocap.finetuning.encoding import InputEncoder, encode, load_tokenizer
-from vocap.finetuning.features import Batch, Features, LengthBatches, assemble, evaluation_batches
+from vocap.finetuning.encoding import InputEncoder, encode_examples, load_fast_tokenizer
+from vocap.finetuning.features import (
+    Features,
+    InputBatch,
+    LengthBatches,
+    assemble_inputs,
+    evaluation_batches,
+)
 from vocap.finetuning.run import HEADS, TOKENS, Tuner
 from vocap.finetuning.settings import make_recipes
 from vocap.finetuning.tasks import TASKS, DataSet
-from vocap.pretraining.model import build_model
+from vocap.pretraining.model import build_language_model
 from vocap.pretraining.settings import Shape
 from vocap.training.loop import build_optimizer
 
@@ -38,12 +44,12 @@ def load_file(xtreme: Path, task: str, encoder: InputEncoder) -> Features:
     found = DataSet(TASKS[task], FILES[task], "en")
     limit = EXAMPLES if task != "tydiqa" else EXAMPLES // 10
     examples = DataSet(found.task, found.split, "en").read(xtreme)[:limit]
-    return encode(found, examples, encoder, make_recipes({})[task])
+    return encode_examples(found, examples, encoder, make_recipes({})[task])
 
 
 def build_tuner(shape: Shape, vocabulary: int, task: str) -> Tuner:
     torch.manual_seed(1)
-    config = build_model(shape, vocabulary).transformer.config
+    config = build_language_model(shape, vocabulary).transformer.config
     kind = TASKS[task].kind
     if kind != "spans":
         config.num_labels = len(TASKS[task].labels)
@@ -52,14 +58,14 @@ def build_tuner(shape: Shape, vocabulary: int, task: str) -> Tuner:
 
 def makers(
     features: Features, batch: int, longest: int, pad: int
-) -> dict[str, Callable[[int], Batch]]:
+) -> dict[str, Callable[[int], InputBatch]]:
     """The batch of a step, by kind; all take the inputs at random."""
     by_length = LengthBatches(features, batch, seed=1, pad=pad)
     order = np.random.default_rng(1).permutation(len(features))
 
-    def random(step: int, width: int | None) -> Batch:
+    def random(step: int, width: int | None) -> InputBatch:
         first = step * batch % len(order)
-        return assemble(features, order[first : first + batch], pad, width)
+        return assemble_inputs(features, order[first : first + batch], pad, width)
 
     return dict(
         zip(
@@ -109,7 +115,7 @@ def time_evaluation(tuner: Tuner, features: Features, longest: int, batch: int) 
     ):
         began = time.process_time()
         for numbers in groups:
-            tuner(assemble(features, numbers, tuner.pad, width))
+            tuner(assemble_inputs(features, numbers, tuner.pad, width))
         speeds[kind] = int(lengths.sum()) / (time.process_time() - began)
     return speeds
 
@@ -124,7 +130,7 @@ def main() -> None:
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     xtreme = Path(os.environ["VOCAP_DATA"], "xtreme")
-    encoder = InputEncoder(load_tokenizer(arguments.tokenizer))
+    encoder = InputEncoder(load_fast_tokenizer(arguments.tokenizer))
     vocabulary = encoder.backend.get_vocab_size()
     shape = Shape(
         layers=arguments.layers,

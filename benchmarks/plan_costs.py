@@ -5,8 +5,8 @@ change of speed.
 
 FOLDER: the root of a project in which the configuration has run, alone on its machine;
 this one unless named. Least squares of relative errors, with coefficients of at least
-0; what the runs leave open stays as it was. `disk_mb`, `spread`, `reach` and overheads
-are written by hand.
+0; what the runs leave open stays as it was. `disk_mb`, `spread` and `reach` are
+written by hand.
 """
 
 import argparse
@@ -17,10 +17,9 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from vocap.config import load, read_files
 from vocap.files.io import write_text
-from vocap.plan.forecast import Costs, make_forecast, measure, read_costs
-from vocap.plan.jobs import read_jobs
+from vocap.forecast.costs import Costs, read_costs
+from vocap.forecast.run import forecast_run, read_benchmarks
 
 ROUNDS, PRIOR = 20, 1e-3  # of the weights; pull of the older coefficients
 FLOOR = 0.05  # of the mean: a smaller forecast counts as if it were that much
@@ -67,12 +66,9 @@ def refit(costs: Costs, pairs: list) -> None:
     """
     for name, rule in costs["rules"].items():
         found = [(job.features, cost) for job, cost in pairs if job.priced_as == name]
-        for part in ("cpu_s", "wait_s", "memory_mb") if found else ():
+        for part in ("cpu_s", "memory_mb") if found else ():
             old = rule.get(part, {})
-            if part == "wait_s":
-                values = [cost.wall_s - cost.cpu_s / rule.get("cores", 1.0) for _, cost in found]
-            else:
-                values = [getattr(cost, part) for _, cost in found]
+            values = [cost[part] for _, cost in found]
             rows = [
                 [1.0 if name == "job" else row.get(name, 0.0) for name in old] for row, _ in found
             ]
@@ -104,16 +100,9 @@ if __name__ == "__main__":
     configfiles, costs["fitted_on"] = [path.absolute() for path in options.configfile], []
     for folder in options.folders:
         with chdir(folder):
-            settings = load(
-                read_files(
-                    [Path("config/sources.yaml"), *(configfiles or [Path("config/config.yaml")])]
-                )
-            )
-            expected = make_forecast(
-                settings, costs, read_jobs(configfiles), Path(settings.results)
-            )
-            found = measure(expected.jobs, Path(settings.logs))
-        pairs += [(job, found[job.name].cost) for job in expected.jobs if job.name in found]
+            expected = forecast_run(configfiles)
+            found = read_benchmarks(expected.jobs, Path(expected.settings.logs))
+        pairs += [(job, found.loc[job.name]) for job in expected.jobs if job.name in found.index]
         costs["fitted_on"].append(f"{len(found)} jobs")
     refit(costs, pairs)
     write_text(options.output, as_yaml(costs))

@@ -16,9 +16,9 @@ from torch.nn import functional as F
 from transformers import AutoTokenizer
 
 from vocap.finetuning.encoding import InputEncoder, encode_sentences, join_tags
-from vocap.finetuning.features import Features, assemble
+from vocap.finetuning.features import Features, assemble_inputs
 from vocap.finetuning.metrics import chunk_f1
-from vocap.finetuning.tasks import TASKS, DataSet, Sentence
+from vocap.finetuning.tasks import TASKS, DataSet, TaggedSentence
 from vocap.pretraining.model import MaskedLanguageModel
 
 BATCH = 128  # inputs at a time
@@ -45,7 +45,7 @@ def load_tagging(
     """
     task, encoder = TASKS[name], InputEncoder(AutoTokenizer.from_pretrained(tokenizer))
 
-    def encoded(split: str, language: str) -> tuple[Features, list[Sentence]]:
+    def encoded(split: str, language: str) -> tuple[Features, list[TaggedSentence]]:
         sentences = DataSet(task, split, language).read(xtreme)[:count]
         return encode_sentences(sentences, encoder, task.labels, length), sentences
 
@@ -61,7 +61,7 @@ def probe(model: MaskedLanguageModel, tagging: Tagging) -> dict[str, float]:
     """Chunk F1 in percent by language of the linear probe on the states of `model`."""
     train = states(model, tagging.train)
     mean, deviation = train.mean(0), train.std(0) + 1e-6
-    whole = assemble(tagging.train, np.arange(len(tagging.train)), pad=0)
+    whole = assemble_inputs(tagging.train, np.arange(len(tagging.train)), pad=0)
     gold = torch.from_numpy(whole.targets["label"])
     weight, bias = fit((train - mean) / deviation, gold, len(tagging.labels))
     scores = {}
@@ -88,7 +88,7 @@ def states(model: MaskedLanguageModel, features: Features) -> torch.Tensor:
     order = np.argsort(features.lengths, kind="stable")
     for start in range(0, len(order), BATCH):
         numbers = order[start : start + BATCH]
-        batch = assemble(features, numbers, model.transformer.config.pad_token_id)
+        batch = assemble_inputs(features, numbers, model.transformer.config.pad_token_id)
         ids, attention = (torch.from_numpy(array) for array in (batch.input_ids, batch.attention))
         hidden = model.transformer.base_model(
             input_ids=ids, attention_mask=attention

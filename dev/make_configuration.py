@@ -10,25 +10,25 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from vocap.allocation.settings import Allocation
-from vocap.config import Text
+from vocap.config import TextSection
 from vocap.corpora.settings import SOURCE_KINDS, Corpora, Download, Mix, Source, Starter
 from vocap.correlation.study import Correlation
-from vocap.finetuning.settings import Finetuning, Recipe, Tuned, make_recipes
+from vocap.finetuning.settings import Finetuning, Tuned, TuningRecipe, make_recipes
 from vocap.finetuning.tasks import TASKS
 from vocap.pretraining.loss_kinds import LOSSES
-from vocap.pretraining.settings import Model, Pretraining, Shape
+from vocap.pretraining.settings import ModelSettings, Pretraining, Shape
 from vocap.report import Report
 from vocap.tokenizer_files.id_layout import IdLayout, Special
 from vocap.tokenizers.settings import KINDS
 from vocap.vocabularies.settings import Vocabularies
 
-# of Recipe: each training has its own default
+# of TuningRecipe: each training has its own default
 VARYING = {key for task in TASKS.values() for key in task.recipe}
 
 
 def paper_recipes() -> str:
     """The defaults that differ between trainings, as a table."""
-    keys = [key for key in Recipe.model_fields if key in VARYING]
+    keys = [key for key in TuningRecipe.model_fields if key in VARYING]
     rows = [
         "| training | " + " | ".join(f"`{key}`" for key in keys) + " |",
         "|---" * (len(keys) + 1) + "|",
@@ -47,7 +47,7 @@ SECTIONS = (
         "`text`",
         "Normalisation and cuts of all languages and stages (`docs/text.md`); without a value "
         "that of the preset.",
-        Text,
+        TextSection,
     ),
     (
         "`layout`",
@@ -78,7 +78,7 @@ SECTIONS = (
     (
         "`pretraining: models: NAME`",
         "Any number of them; the defaults are the paper's recipe.",
-        Model,
+        ModelSettings,
     ),
     ("`pretraining: models: NAME: shape`", "The defaults are XLM-R base.", Shape),
     *(
@@ -94,7 +94,7 @@ SECTIONS = (
     (
         "`finetuning: recipes: TRAINING`",
         "The defaults are the paper's:\n\n" + paper_recipes(),
-        Recipe,
+        TuningRecipe,
     ),
     (
         "`correlation`",
@@ -109,7 +109,7 @@ OWN_TABLES = {
     (Corpora, "mix"),
     (Corpora, "starter"),
     (Pretraining, "models"),
-    (Model, "shape"),
+    (ModelSettings, "shape"),
     (Correlation, "model"),
     (Finetuning, "models"),
     (Finetuning, "recipes"),
@@ -175,7 +175,7 @@ def table(settings: type[BaseModel]) -> str:
         ):
             continue
         default = "required" if field.is_required() else f"`{_shown(field.default)}`"
-        if settings is Recipe and name in VARYING:
+        if settings is TuningRecipe and name in VARYING:
             default = "by training"
         meaning = field.description or "the kind"
         rows.append(

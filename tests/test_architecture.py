@@ -14,7 +14,7 @@ SOURCE = ROOT / "src" / "vocap"
 
 STAGES = ("corpora", "vocabularies", "allocation", "tokenizers", "pretraining", "finetuning")
 FOUNDATIONS = ("files", "tables", "text_files", "unigram", "bpe", "tokenizer_files", "training")
-ABOVE = (*STAGES, "adapt", "diff", "starter", "plan", "init", "size", "correlation", "report")
+ABOVE = (*STAGES, "adapt", "diff", "starter", "forecast", "init", "size", "correlation", "report")
 
 # Imports against the two rules below, if any must stay: importing file, imported
 # module.

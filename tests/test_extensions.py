@@ -36,7 +36,7 @@ def beside():
 
 def test_a_source_from_outside_is_planned_and_sampled(beside, tmp_path):
     from vocap.corpora.commands import sample
-    from vocap.plan.texts import estimate_texts
+    from vocap.forecast.texts import estimate_texts
 
     (tmp_path / "deu.txt").write_text(
         "".join(f"Zeile {number} von vielen\n" for number in range(200))
@@ -89,22 +89,20 @@ def configuration(**sections) -> Settings:
 
 def test_a_loss_from_outside_trains_a_model(first_words, tmp_path):
     from tests.pretraining.factories import LENGTH, RECIPE, make_blocks, make_tokenizer
-    from vocap.plan.jobs import candidates
+    from vocap.forecast.jobs import candidate_words
     from vocap.pretraining.settings import Recipe
-    from vocap.pretraining.training import Folders, train
+    from vocap.pretraining.training import pretrain_model
 
     recipe = Recipe.model_validate(RECIPE | {"loss": {"kind": "first", "words": 30}, "steps": 6})
     tokenizer = make_tokenizer(tmp_path / "tokenizer")
-    folders = Folders(
-        tokenizer, make_blocks(tmp_path, tokenizer, {"de": 200}), None, tmp_path / "model"
-    )
-    train(recipe, 1, folders, ["de"], threads=1)
+    tokens = make_blocks(tmp_path, tokenizer, {"de": 200})
+    pretrain_model(tokenizer, tokens, tmp_path / "model", settings=recipe, threads=1)
     description = json.loads((tmp_path / "model" / "description.json").read_text("utf-8"))
     assert description["settings"]["loss"] == {"kind": "first", "words": 30}
     last = json.loads((tmp_path / "model" / "metrics.jsonl").read_text("utf-8").splitlines()[-1])
     masked = 0.15 * RECIPE["micro_batch"] * LENGTH
     assert 30 < last["candidates"] <= 30 + masked + RECIPE["micro_batch"]
-    assert candidates(recipe, 400, LENGTH) == 30 + masked
+    assert candidate_words(recipe, 400, LENGTH) == 30 + masked
     settings = configuration(
         tokenizers={"j": {"kind": "joint", "total": 1000}},
         pretraining={"models": {"m": {"tokenizer": "j", "loss": "first"}}},
@@ -126,9 +124,9 @@ def test_a_task_from_outside_is_trained_and_scored(capitals, tmp_path):
     from tests.finetuning.factories import write
     from tests.finetuning.tiny_models import make_model
     from vocap.finetuning.encoding import encode_training
-    from vocap.finetuning.run import Job, finetune
-    from vocap.finetuning.scores import average, conclude, write_outcome
-    from vocap.finetuning.settings import Setting, make_grid
+    from vocap.finetuning.run import finetune_model
+    from vocap.finetuning.scores import average, score_task
+    from vocap.finetuning.settings import make_grid
 
     xtreme = tmp_path / "xtreme"
     for split, language in (("train", "en"), ("dev", "en"), ("test", "en"), ("test", "de")):
@@ -141,14 +139,22 @@ def test_a_task_from_outside_is_trained_and_scored(capitals, tmp_path):
     recipe = settings.finetuning.recipes["capitals"]
     model = make_model(tmp_path)
     encode_training(xtreme, "capitals", model, recipe, tmp_path / "inputs")
-    folders = {"xtreme": xtreme, "inputs": tmp_path / "inputs", "output": tmp_path / "run"}
-    finetune(
-        Job(model, "capitals", Setting(1e-3, 2, 1), recipe, **folders),
+    run = finetune_model(
+        model,
+        "capitals",
+        tmp_path / "run",
+        xtreme=xtreme,
+        inputs=tmp_path / "inputs",
+        learning_rate=1e-3,
+        epochs=2,
+        seed=1,
+        settings=recipe,
         threads=1,
-        checkpoint_every=100,
     )
-    outcome = conclude(xtreme, capitals, [tmp_path / "run"])
+    assert (run.predictions / "capitals" / "test-de.tsv").is_file()
+    written = json.loads((tmp_path / "run" / "run.json").read_text("utf-8"))
+    assert run.description == written and run.metrics[-1]["step"] == written["steps"]
+    outcome = score_task(xtreme, "capitals", [tmp_path / "run"], tmp_path / "scored")
     scores = {(row.split, row.language, row.metric) for row in outcome.scores}
     assert {("test", "de", "f1"), ("test", "en", "f1"), ("dev", "en", "f1")} <= scores
-    write_outcome(outcome, tmp_path / "scored")
     assert average([tmp_path / "scored"])["average"] is None  # none of Table 1's tasks

@@ -6,7 +6,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from vocap.config import Settings, Text, load
+from vocap.config import Settings, TextSection, load
 from vocap.errors import UsageError
 from vocap.languages import default_table
 from vocap.options import text_options, text_words
@@ -43,13 +43,13 @@ def test_symbols_are_read_as_by_the_trainer_of_sentencepiece():
 
 
 def test_the_section_changes_single_keys_of_a_preset():
-    section = Text.model_validate(
+    section = TextSection.model_validate(
         {"preset": "lossless", "split_digits": False, "control_symbols": ["<|end|>"]}
     )
     assert section.settings == text_settings(
         "lossless", split_digits=False, control_symbols=("<|end|>",)
     )
-    assert Text().settings == XLM_R
+    assert TextSection().settings == XLM_R
 
 
 def configuration(**sections) -> dict:

@@ -8,8 +8,8 @@ from pathlib import Path
 from plan_costs import as_yaml
 
 from vocap.files.io import write_text
-from vocap.plan.forecast import read_costs, weigh
-from vocap.plan.jobs import PFLOP, training_features
+from vocap.forecast.costs import read_costs, weighted_sum
+from vocap.forecast.jobs import PFLOP, training_features
 from vocap.pretraining.settings import Recipe, encoder_operations
 
 from .sizes import Sizes
@@ -83,6 +83,6 @@ def forecast(
     kept = {name: value for name, value in features.items() if name not in NOT_TRAINING}
     return {
         "measured_s": row["seconds"],
-        "forecast_s": weigh(own, kept),
-        "refitted_s": weigh(refitted, kept),
+        "forecast_s": weighted_sum(own, kept),
+        "refitted_s": weighted_sum(refitted, kept),
     }

@@ -11,7 +11,7 @@ from torch import Tensor
 from vocap.pretraining.losses import exact_loss
 from vocap.pretraining.losses.interface import Loss
 from vocap.pretraining.losses.knn import NeighbourIndex
-from vocap.pretraining.model import MaskedLanguageModel, build_model
+from vocap.pretraining.model import MaskedLanguageModel, build_language_model
 from vocap.pretraining.settings import Shape, count_parameters
 from vocap.training.loop import build_optimizer
 
@@ -39,7 +39,7 @@ def run(table: Table, sizes: Sizes, device: str) -> None:
         shape = shape_of(sizes, width)
         torch.manual_seed(0)
         with torch.device(device):
-            model = build_model(shape, vocabulary)
+            model = build_language_model(shape, vocabulary)
         model.train()
         optimizer = build_optimizer(model, 1e-6)
         weight, bias = model.decoder_weight, model.decoder_bias

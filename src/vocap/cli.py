@@ -16,7 +16,7 @@ from vocap.errors import VocapError, explain, missing_extra, system_error
 GROUPS = {
     "Commands": {
         "init": "vocap.init.commands:init",
-        "plan": "vocap.plan.commands:plan",
+        "plan": "vocap.forecast.commands:plan",
         "ladder": "vocap.vocabularies.commands:ladder",
         "alp": "vocap.vocabularies.commands:alp",
         "allocate": "vocap.allocation.commands:allocate",
@@ -63,7 +63,7 @@ GROUPS = {
         "finetune": "vocap.finetuning.commands:finetune",
         "score": "vocap.finetuning.commands:score",
         "average": "vocap.finetuning.commands:average",
-        "compare": "vocap.finetuning.commands:compare",
+        "compare": "vocap.finetuning.commands:compare_scores",
     },
     "Rules of the workflow, correlation study": {"correlate": "vocap.correlation.study:correlate"},
 }

@@ -7,6 +7,7 @@ import math
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from dataclasses import fields as fields_of
 from itertools import chain
 from pathlib import Path
@@ -60,6 +61,7 @@ OF_THE_PROJECT = (
 )
 UNLIMITED = {"max_characters"}  # keys whose null is no default
 SHOWN = 50  # mistakes that a message names
+OF_THIS_RUN = "the languages of this run"
 DIFFS = "diff"  # the folder of results/tokenizers that holds comparisons
 
 
@@ -76,19 +78,19 @@ def _text_keys() -> dict[str, Any]:
     return found
 
 
-class Text(  # its keys are those of `TextSettings`
+class TextSection(  # its keys are those of `TextSettings`
     create_model(  # type: ignore[misc]
         "TextKeys", __config__=ConfigDict(extra="forbid", strict=True), **_text_keys()
     )
 ):
     """How text is normalised and cut, of all languages and stages.
 
-    >>> Text(preset="lossless", split_digits=False).settings.changed()["normalization"]
+    >>> TextSection(preset="lossless", split_digits=False).settings.changed()["normalization"]
     'identity'
     """
 
     @model_validator(mode="after")
-    def _usable(self) -> "Text":
+    def _usable(self) -> "TextSection":
         try:
             self.settings  # noqa: B018 - raises for values that contradict each other
         except UsageError as error:
@@ -122,7 +124,7 @@ class Settings(BaseModel):
     downloads: dict[str, Download] = Field(
         {}, description="files besides text that can be fetched, by name"
     )
-    text: Text = Text()
+    text: TextSection = TextSection()
     layout: IdLayout = XLM_R_LAYOUT
     corpora: Corpora = Field(default_factory=Corpora)
     vocabularies: Vocabularies = Vocabularies()
@@ -211,7 +213,7 @@ def load(config: Mapping[str, Any], files: Sequence[str | Path] = ()) -> Setting
         try:
             settings = Settings.model_validate(config)
         except ValidationError as error:
-            mistakes = describe_all(error.errors(), Settings.model_json_schema())
+            mistakes = describe_all(error.errors(), Settings)
         else:
             mistakes = list(_loose_ends(settings))
     if mistakes:
@@ -274,12 +276,11 @@ def _loose_ends(settings: Settings) -> list[str]:
     chosen = list(natural(table)) if settings.languages == "all" else settings.languages
     if not chosen:
         return ["languages: the list is empty; name at least one, or write: languages: all"]
+    references = chain(
+        _language_references(settings, table, chosen), _model_references(settings, chosen)
+    )
     mistakes = [
-        *(
-            f"{key}: {name!r} is not among {where}"
-            for key, name, known, where in _references(settings, table, chosen)
-            if name not in known
-        ),
+        *filter(None, (reference.mistake() for reference in references)),
         *(
             f"languages: {code!r} is given more than once; keep one"
             for code in chosen
@@ -296,70 +297,68 @@ def _loose_ends(settings: Settings) -> list[str]:
     return list(dict.fromkeys(mistakes))
 
 
-def _references(
+@dataclass(frozen=True)
+class Reference:
+    """A name under a key, which must be one of the `known` ones, listed in `where`."""
+
+    key: str
+    name: object
+    known: Collection[object]
+    where: str
+
+    def mistake(self) -> str | None:
+        """The line for a name that is not known."""
+        if self.name in self.known:
+            return None
+        return f"{self.key}: {self.name!r} is not among {self.where}"
+
+
+def _language_references(
     settings: Settings, table: Mapping[str, Language], chosen: list[str]
-) -> Iterator[tuple[str, object, Collection, str]]:
-    """A key, a name that stands there, the names that may, and where these are
-    listed.
-    """
-    corpora, models, study = settings.corpora, settings.pretraining.models, settings.correlation
+) -> Iterator[Reference]:
+    """Languages, and the sources of their text."""
+    corpora, pretraining = settings.corpora, settings.pretraining
     rows = f"the languages of {corpora.table}; add a row for a new one"
     sources = f"corpora.sources ({', '.join(corpora.sources)})"
-    run = "the languages of this run"
-    # languages, and the sources of their text
-    yield from (("languages", code, table, rows) for code in chosen)
-    yield "corpora.source", corpora.source, corpora.sources, sources
-    if settings.pretraining.corpus is not None:
-        yield "pretraining.corpus", settings.pretraining.corpus, corpora.sources, sources
-    for section, given in (
-        ("corpora", corpora.languages),
-        ("pretraining", settings.pretraining.languages),
-    ):
+    for code in chosen:
+        yield Reference("languages", code, table, rows)
+    yield Reference("corpora.source", corpora.source, corpora.sources, sources)
+    if pretraining.corpus is not None:
+        yield Reference("pretraining.corpus", pretraining.corpus, corpora.sources, sources)
+    for section, given in (("corpora", corpora.languages), ("pretraining", pretraining.languages)):
         for code, source in given.items():
-            yield f"{section}.languages.{code}", code, table, rows
-            yield f"{section}.languages.{code}", source, corpora.sources, sources
+            key = f"{section}.languages.{code}"
+            yield Reference(key, code, table, rows)
+            yield Reference(key, source, corpora.sources, sources)
     for name, allocation in settings.allocation.items():
-        key = f"allocation.{name}.without"
-        yield from ((key, code, chosen, run) for code in allocation.without)
-    # models
+        for code in allocation.without:
+            yield Reference(f"allocation.{name}.without", code, chosen, OF_THIS_RUN)
+
+
+def _model_references(settings: Settings, chosen: list[str]) -> Iterator[Reference]:
+    """Tokenizers of models, models that are fine-tuned, and the correlation study."""
+    models, study = settings.pretraining.models, settings.correlation
     for name, model in models.items():
-        yield (
-            f"pretraining.models.{name}.tokenizer",
-            model.tokenizer,
-            settings.tokenizers,
-            "tokenizers",
-        )
+        key = f"pretraining.models.{name}.tokenizer"
+        yield Reference(key, model.tokenizer, settings.tokenizers, "tokenizers")
     for name, tuned in settings.finetuning.tuned(models).items():
-        key = f"finetuning.models.{name}"
-        origin = tuned.model or name
-        if tuned.path is None:
-            yield (
-                f"{key}.model",
-                origin,
-                models,
-                "pretraining.models; name one of them, or give a path",
-            )
-            if tuned.step is not None and origin in models:
-                steps = models[origin].export_steps
-                yield (
-                    f"{key}.step",
-                    tuned.step,
-                    steps,
-                    f"export_steps of pretraining.models.{origin}",
-                )
-    # the correlation study
+        if tuned.path is not None:
+            continue
+        key, origin = f"finetuning.models.{name}", tuned.model or name
+        where = "pretraining.models; name one of them, or give a path"
+        yield Reference(f"{key}.model", origin, models, where)
+        if tuned.step is not None and origin in models:
+            where = f"export_steps of pretraining.models.{origin}"
+            yield Reference(f"{key}.step", tuned.step, models[origin].export_steps, where)
     for code in study.languages:
-        yield "correlation.languages", code, chosen, run
+        yield Reference("correlation.languages", code, chosen, OF_THIS_RUN)
         for task in study.tasks:
-            yield (
-                "correlation.tasks",
-                code,
-                TASKS[task].languages,
-                f"the languages of {task}; take one out",
-            )
+            where = f"the languages of {task}; take one out"
+            yield Reference("correlation.tasks", code, TASKS[task].languages, where)
     if study.languages:
         for size in study.sizes:
-            yield "correlation.sizes", size, settings.vocabularies.sizes, "vocabularies.sizes"
+            sizes = settings.vocabularies.sizes
+            yield Reference("correlation.sizes", size, sizes, "vocabularies.sizes")
 
 
 def _names(settings: Settings, chosen: list[str]) -> Iterator[str]:

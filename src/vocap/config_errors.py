@@ -5,10 +5,13 @@ remedy.
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, get_args, get_origin
+
+from pydantic import BaseModel
+from pydantic_core import ErrorDetails
 
 from vocap.files.io import key_lines
-from vocap.pretraining.loss_kinds import LOSSES
+from vocap.pretraining.loss_kinds import LOSSES, LossSettings
 from vocap.tokenizers.settings import KINDS as TOKENIZERS
 
 YAML_BOOLEAN = 'YAML reads an unquoted no, yes, on or off as true or false; write "no" in quotes'
@@ -66,53 +69,73 @@ def find_line(mistake: str, files: Sequence[Any]) -> str:
     return max(found)[2] if found else ""
 
 
-def describe_all(details: Sequence[Mapping[str, Any]], schema: Mapping[str, Any]) -> list[str]:
-    """A line for each finding of pydantic, but none for a missing key that a mistyped
-    one stands for.
+def describe_all(details: Sequence[ErrorDetails], settings: type[BaseModel]) -> list[str]:
+    """A line for each finding of pydantic on `settings`, but none for a missing key
+    that a mistyped one stands for.
     """
-    lines = dict.fromkeys(describe(detail, schema) for detail in details)
-    for key, meant in re.findall(
-        r"^(.*\.).*: no such key here; did you mean (.*)\?$", "\n".join(lines), re.M
-    ):
-        lines.pop(f"{key}{meant}: {KINDS['missing']}", None)
-    return list(lines)
+    lines: dict[str, str] = {}  # with the key, where it is missing
+    meant: set[str] = set()
+    for detail in details:
+        path, known = find_section(detail["loc"], settings)
+        key = ".".join(path)
+        if path[0] == "languages":
+            key, message = "languages", f"give a list of codes, or all; not {detail['input']!r}"
+        elif detail["type"] == "extra_forbidden":
+            near = get_close_matches(path[-1], known, n=1)
+            meant.update(".".join([*path[:-1], name]) for name in near)
+            message = f"no such key here; {_remedy(near, known)}"
+        else:
+            message = _message(detail)
+        hint = _hint(detail["input"], detail["type"] not in NO_NAMES)
+        lines[f"{key}: {message}{hint}"] = key if detail["type"] == "missing" else ""
+    return [line for line, missing in lines.items() if missing not in meant]
 
 
-def describe(detail: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
-    """One line for one finding of pydantic; `schema` is the JSON schema of the
-    settings.
+def find_section(
+    loc: Sequence[str | int], settings: type[BaseModel]
+) -> tuple[list[str], list[str]]:
+    """The key of a finding, without the kind of an entry, which pydantic puts into it,
+    and the keys of its section.
     """
-    path, kind = _without_kind(detail["loc"])
-    key, value = ".".join(map(str, path)), detail["input"]
-    if path[0] == "languages":
-        message = f"give a list of codes, or all; not {value!r}"
-        key = "languages"
-    elif detail["type"] == "extra_forbidden":
-        message = (
-            f"no such key here; {_nearest(str(path[-1]), _known_keys(schema, path[:-1], kind))}"
-        )
-    else:
-        message = _message(detail)
-    return f"{key}: {message}{_hint(value, detail['type'] not in NO_NAMES)}"
+    path: list[str] = []
+    sections: list[type[BaseModel]] = [settings]
+    section = sections  # that of the last part
+    is_name = False  # of an entry of a map, which no section knows
+    for part in map(str, loc):
+        section = sections
+        chosen = [one for one in sections if part in _kinds_of(one)]
+        if len(sections) > 1 and chosen and not is_name:
+            sections = chosen
+            continue
+        path.append(part)
+        if is_name:
+            is_name = False
+            continue
+        fields = [one.model_fields[part] for one in sections if part in one.model_fields]
+        if fields:
+            sections = [found for field in fields for found in _sections_in(field.annotation)]
+            is_name = any(get_origin(field.annotation) is dict for field in fields)
+    known = [field.alias or name for one in section for name, field in one.model_fields.items()]
+    return path, list(dict.fromkeys(known))
 
 
-def _without_kind(loc: Sequence[str | int]) -> tuple[list[str | int], str | None]:
-    """The path of a finding, and the kind of the entry, which pydantic puts into it."""
-    path = list(loc)
-    for start in (
-        ["tokenizers"],
-        ["pretraining", "models", None, "loss"],
-        ["correlation", "model", "loss"],
-    ):
-        place = len(start) + (start == ["tokenizers"])
-        if len(path) > place and all(
-            name in (None, part) for name, part in zip(start, path, strict=False)
-        ):
-            return path[:place] + path[place + 1 :], str(path[place])
-    return path, None
+def _sections_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    """The classes of settings in the type of a field."""
+    if annotation is LossSettings:
+        yield from LOSSES.values()
+    elif isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for inner in get_args(annotation):
+        yield from _sections_in(inner)
 
 
-def _message(detail: Mapping[str, Any]) -> str:
+def _kinds_of(section: type[BaseModel]) -> tuple[str, ...]:
+    """The values that `kind` may have in an entry; none where it has no such key."""
+    field = section.model_fields.get("kind")
+    return get_args(field.annotation) if field else ()
+
+
+def _message(detail: ErrorDetails) -> str:
     kind, value = detail["type"], detail["input"]
     if kind in ("union_tag_invalid", "union_tag_not_found"):
         kinds = list(TOKENIZERS if detail["loc"][0] == "tokenizers" else LOSSES)
@@ -137,51 +160,7 @@ def _hint(value: Any, may_be_name: bool) -> str:
     return ""
 
 
-def _nearest(name: str, known: Sequence[str]) -> str:
-    near = get_close_matches(name, known, n=1)
+def _remedy(near: Sequence[str], known: Sequence[str]) -> str:
     if near:
         return f"did you mean {near[0]}?"
-    return (
-        f"check its indentation; known are {', '.join(known)}" if known else "check its indentation"
-    )
-
-
-def _known_keys(
-    schema: Mapping[str, Any], path: Sequence[str | int], kind: str | None
-) -> list[str]:
-    """The keys that a section may have; `kind` is that of the entry, where there are
-    several.
-    """
-    nodes = _alternatives(schema, schema)
-    for part in path:
-        inner = [_child(node, part) for node in nodes]
-        nodes = [
-            entry for node in inner if node is not None for entry in _alternatives(node, schema)
-        ]
-    nodes = [node for node in nodes if kind in (None, *_kinds(node))] or nodes
-    return list(dict.fromkeys(key for node in nodes for key in node.get("properties", ())))
-
-
-def _kinds(node: Mapping[str, Any]) -> list[str]:
-    """The values that `kind` may have in an entry; none where it has no such key."""
-    own = node.get("properties", {}).get("kind", {})
-    return [own["const"]] if "const" in own else own.get("enum", [])
-
-
-def _child(node: Mapping[str, Any], part: str | int) -> Mapping[str, Any] | None:
-    if isinstance(part, int):
-        return node.get("items")
-    further = node.get("additionalProperties")
-    return node.get("properties", {}).get(part, further if isinstance(further, Mapping) else None)
-
-
-def _alternatives(node: Mapping[str, Any], schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The node itself, its references followed, or its alternatives."""
-    if "$ref" in node:
-        return _alternatives(schema["$defs"][node["$ref"].rsplit("/", 1)[-1]], schema)
-    options = node.get("anyOf") or node.get("oneOf")
-    return (
-        [entry for option in options for entry in _alternatives(option, schema)]
-        if options
-        else [node]
-    )
+    return f"check its indentation; known are {', '.join(known)}"

@@ -7,7 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vocap.finetuning.features import IGNORED, Features, LengthBatches, assemble, evaluation_batches
+from vocap.finetuning.features import (
+    IGNORED,
+    Features,
+    LengthBatches,
+    assemble_inputs,
+    evaluation_batches,
+)
 
 PAD = 1
 
@@ -64,7 +70,7 @@ def test_a_batch_is_its_inputs_side_by_side():
     features = pairs(9)
     numbers = np.array([4, 0, 7])
     for width in (None, 64):
-        batch = assemble(features, numbers, PAD, width)
+        batch = assemble_inputs(features, numbers, PAD, width)
         for place, number in enumerate(numbers):
             row = features.row("ids", number).tolist()
             padding = batch.input_ids.shape[1] - len(row)
@@ -87,7 +93,7 @@ def test_the_subwords_of_every_word_are_found():
     features = Features.of(
         {"example": range(3), "second": second}, {"ids": ids, "word": word, "label": label}
     )
-    batch = assemble(features, np.array([2, 0]), PAD)
+    batch = assemble_inputs(features, np.array([2, 0]), PAD)
     width = batch.input_ids.shape[1]
     expected = [
         [1, 2],
@@ -104,7 +110,7 @@ def test_the_subwords_of_every_word_are_found():
 def test_the_ends_of_an_answer_are_targets():
     inputs = {"example": [0, 1], "second": [0, 1], "start": [1, 0], "end": [2, 0]}
     features = Features.of(inputs, {"ids": [[0, 5, 6], [0, 7]]})
-    batch = assemble(features, np.array([1, 0]), PAD)
+    batch = assemble_inputs(features, np.array([1, 0]), PAD)
     assert (batch.targets["start"].tolist(), batch.targets["end"].tolist()) == ([0, 1], [0, 2])
 
 

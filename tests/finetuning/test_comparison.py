@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from vocap.finetuning import metrics
-from vocap.finetuning.scores import paired_bootstrap, parts
-from vocap.finetuning.tasks import TASKS, Sentence
+from vocap.finetuning.scores import paired_bootstrap, score_parts
+from vocap.finetuning.tasks import TASKS, TaggedSentence
 
 TASK = TASKS["panx"]
 
@@ -33,11 +33,11 @@ def test_a_sample_is_scored_as_if_its_examples_were_the_test_file():
     for number, language in enumerate(("en", "de")):
         count = 11 + number
         gold, _ = tagged(random, count)
-        examples = [Sentence(("w",) * len(tags), tuple(tags)) for tags in gold]
+        examples = [TaggedSentence(("w",) * len(tags), tuple(tags)) for tags in gold]
         runs = [[tagged_like(random, gold) for _ in range(seeds)] for seeds in (2, 3)]
         for table, preds in zip(tables, runs, strict=True):
             table[language] = np.stack(
-                [parts(TASK, language, examples, pred)["f1"] for pred in preds]
+                [score_parts(TASK, language, examples, pred)["f1"] for pred in preds]
             )
         places = np.random.default_rng([7, number]).integers(count, size=(samples, count))
 

@@ -17,18 +17,18 @@ from tests.tokenizers.scripts import ODD, make_lines
 from vocap.errors import VocapError
 from vocap.finetuning.encoding import (
     InputEncoder,
+    context_windows,
     cuts,
     encode_pairs,
     encode_questions,
     encode_sentences,
     join_tags,
-    load_tokenizer,
+    load_fast_tokenizer,
     longest_first,
     most_context,
-    windows,
 )
 from vocap.finetuning.features import IGNORED, Features
-from vocap.finetuning.tasks import TASKS, Answer, Pair, Question, Sentence
+from vocap.finetuning.tasks import TASKS, Answer, Pair, Question, TaggedSentence
 
 XNLI, UDPOS = TASKS["xnli"], TASKS["udpos"]
 BOS, EOS, UNKNOWN = 0, 2, 3
@@ -81,11 +81,11 @@ def sentences():
     long = tuple(words * 3)  # of several inputs
     odd = ("", "\u200b", "\ufe0f", "东" * 126, "no" * 400, "a")
     return [
-        Sentence(tuple(words[start : start + 7]), tuple(UDPOS.labels[:7]))
+        TaggedSentence(tuple(words[start : start + 7]), tuple(UDPOS.labels[:7]))
         for start in range(0, len(words) - 7, 7)
     ] + [
-        Sentence(long, tuple(UDPOS.labels[number % 17] for number in range(len(long)))),
-        Sentence(odd, None),
+        TaggedSentence(long, tuple(UDPOS.labels[number % 17] for number in range(len(long)))),
+        TaggedSentence(odd, None),
     ]
 
 
@@ -118,7 +118,7 @@ def test_parts_of_sentences_are_joined_before_scoring():
 
 def test_unknown_labels_stop_the_encoding():
     with pytest.raises(KeyError):
-        encode_sentences([Sentence(("a",), ("NN",))], ours(), UDPOS.labels)
+        encode_sentences([TaggedSentence(("a",), ("NN",))], ours(), UDPOS.labels)
     with pytest.raises(KeyError):
         encode_pairs([Pair("a", "b", "maybe")], ours(), XNLI.labels)
 
@@ -173,10 +173,10 @@ def test_special_tokens_in_a_text_are_text(name):
 
 def test_tokenizers_that_cannot_be_used(tmp_path):
     with pytest.raises(VocapError, match=r"no tokenizer\.json there; name a folder"):
-        load_tokenizer(tmp_path)
+        load_fast_tokenizer(tmp_path)
     (tmp_path / "tokenizer.json").write_text("{}")
     with pytest.raises(VocapError, match="not a usable Hugging Face tokenizer"):
-        load_tokenizer(tmp_path)
+        load_fast_tokenizer(tmp_path)
     backend = Tokenizer.from_str(ours().backend.to_str())
     with pytest.raises(VocapError, match="no unknown token"):
         InputEncoder(PreTrainedTokenizerFast(tokenizer_object=backend))
@@ -202,7 +202,7 @@ def test_bert_s_frame_is_kept():
     backend.post_processor = processors.BertProcessing(("</s>", EOS), ("<s>", BOS))
     bert = InputEncoder(PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="<unk>"))
     word = sentencepiece().encode("no")
-    assert encode_sentences([Sentence(("no",), None)], bert, UDPOS.labels).tokens[
+    assert encode_sentences([TaggedSentence(("no",), None)], bert, UDPOS.labels).tokens[
         "ids"
     ].tolist() == [
         BOS,
@@ -242,7 +242,7 @@ def test_sentences_are_cut_between_words_as_late_as_possible(lengths, room):
 
 @given(st.integers(0, 300), st.integers(1, 50), st.integers(1, 60))
 def test_windows_cover_the_context_and_start_a_stride_apart(length, room, stride):
-    parts = windows(length, room, stride)
+    parts = context_windows(length, room, stride)
     assert {place for start, end in parts for place in range(start, end)} == set(range(length))
     assert (
         parts[0][0] == 0 and parts[-1][1] == length and all(end < length for _, end in parts[:-1])
@@ -256,7 +256,7 @@ def test_each_token_has_its_best_window(length, room, stride):
     """As `_check_is_max_context` of the original BERT code decides, window by window
     for one token.
     """
-    parts = windows(length, room, stride)
+    parts = context_windows(length, room, stride)
     most = most_context(length, parts)
     for place in range(length):
         chosen, best = None, None

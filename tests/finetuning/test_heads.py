@@ -13,8 +13,8 @@ from safetensors.torch import load_file, save_file
 from tests.finetuning.tiny_models import XTREME, make_bert, make_inputs, make_model, recipe
 from vocap.errors import VocapError
 from vocap.finetuning.encoding import encode_training, open_inputs
-from vocap.finetuning.features import assemble
-from vocap.finetuning.run import Tuner, build_model
+from vocap.finetuning.features import assemble_inputs
+from vocap.finetuning.run import Tuner, build_tuned_model
 from vocap.finetuning.tasks import TASKS, DataSet
 from vocap.model_folder import longest_input, read_config
 
@@ -44,7 +44,9 @@ def features(models, tmp_path_factory) -> dict:
 
 def tuner(folder, task: str, pooling: str = "first") -> Tuner:
     return Tuner(
-        build_model(folder, KINDS[task], len(TASKS[task].labels), seed=5), KINDS[task], pooling
+        build_tuned_model(folder, KINDS[task], len(TASKS[task].labels), seed=5),
+        KINDS[task],
+        pooling,
     ).eval()
 
 
@@ -57,8 +59,10 @@ def test_padding_changes_nothing(models, features, name, task):
     model = tuner(models[name], task, "mean")
     numbers = np.array([0, 3, 5, 1])
     numbers = numbers[np.argsort(features[task].lengths[numbers])]
-    batch = assemble(features[task], numbers, model.pad, width=60)
-    alone = [assemble(features[task], numbers[place : place + 1], model.pad) for place in range(4)]
+    batch = assemble_inputs(features[task], numbers, model.pad, width=60)
+    alone = [
+        assemble_inputs(features[task], numbers[place : place + 1], model.pad) for place in range(4)
+    ]
     with torch.no_grad():
         together = model(batch)
         apart = [model(one) for one in alone]
@@ -94,7 +98,7 @@ def test_words_of_several_subwords(models, features, name):
     logits = {}
     for pooling in ("mean", "first", "sum"):
         model = tuner(models[name], "udpos", pooling)
-        batch = assemble(found, np.array([number]), model.pad)
+        batch = assemble_inputs(found, np.array([number]), model.pad)
         with torch.no_grad():
             logits[pooling] = model(batch)[0]
             hidden = model.model.base_model(torch.from_numpy(batch.input_ids)).last_hidden_state[0]
@@ -118,8 +122,8 @@ def test_weights_are_the_pretrained_ones_and_the_seed_decides_the_rest(models, n
     from transformers import AutoModel
 
     encoder = dict(AutoModel.from_pretrained(models[name]).named_parameters())
-    one, same, other = (build_model(models[name], kind, 3, seed) for seed in (1, 1, 2))
-    random = build_model(models[name], kind, 3, 1, pretrained=False)
+    one, same, other = (build_tuned_model(models[name], kind, 3, seed) for seed in (1, 1, 2))
+    random = build_tuned_model(models[name], kind, 3, 1, pretrained=False)
     shared = {key: value for key, value in one.base_model.named_parameters() if "pooler" not in key}
     assert len(shared) >= 15  # a BERT was pre-trained without its pooler
     for key, value in shared.items():
@@ -133,7 +137,7 @@ def test_weights_are_the_pretrained_ones_and_the_seed_decides_the_rest(models, n
 
 def test_segments_are_told_to_models_that_have_them(models, features):
     model = tuner(models["bert"], "xnli")
-    batch = assemble(features["xnli"], np.array([0]), model.pad)
+    batch = assemble_inputs(features["xnli"], np.array([0]), model.pad)
     ids, segments = torch.from_numpy(batch.input_ids), torch.from_numpy(batch.segments)
     assert segments.any() and not segments.all()
     with torch.no_grad():
@@ -153,11 +157,11 @@ def test_what_a_model_reads(models):
 
 def test_folders_without_a_model_are_named(models, tmp_path):
     with pytest.raises(VocapError, match=r"nowhere.*config\.json"):
-        build_model(tmp_path / "nowhere", "pairs", 3, 1)
+        build_tuned_model(tmp_path / "nowhere", "pairs", 3, 1)
     (tmp_path / "config.json").write_bytes((models["full"] / "config.json").read_bytes())
     torch.save({}, tmp_path / "pytorch_model.bin")  # a pickle: never read
     with pytest.raises(VocapError, match=r"no model\.safetensors.*save_pretrained"):
-        build_model(tmp_path, "pairs", 3, 1)
+        build_tuned_model(tmp_path, "pairs", 3, 1)
     with pytest.raises(VocapError, match=r"tokenizer\.json"):
         encode_training(XTREME, "xnli", tmp_path, recipe("xnli"), tmp_path / "out")
 
@@ -180,29 +184,29 @@ def test_weights_of_other_names_or_shapes_are_never_made_up(models, tmp_path, na
     with pytest.raises(
         VocapError, match=r"wrapped: the weights lack \w+\.embeddings\.word_embeddings"
     ):
-        build_model(wrapped, "tags", 7, 1)
-    build_model(wrapped, "tags", 7, 1, pretrained=False)  # reads none
+        build_tuned_model(wrapped, "tags", 7, 1)
+    build_tuned_model(wrapped, "tags", 7, 1, pretrained=False)  # reads none
     wider = changed(models, tmp_path / "wider", name, intermediate_size=64)
     with pytest.raises(
         VocapError, match=r"wider: the weights lack \w+\.encoder\.layer\.0\.intermediate"
     ):
-        build_model(wider, "pairs", 3, 1)
+        build_tuned_model(wider, "pairs", 3, 1)
 
 
 def test_a_head_of_another_number_of_labels_gives_way_to_a_new_one(models, tmp_path):
-    tuned = build_model(models["bert"], "pairs", 5, seed=1)
+    tuned = build_tuned_model(models["bert"], "pairs", 5, seed=1)
     tuned.save_pretrained(tmp_path)
-    again = build_model(tmp_path, "pairs", 3, seed=2)
+    again = build_tuned_model(tmp_path, "pairs", 3, seed=2)
     assert again.classifier.weight.shape[0] == 3
     shared = dict(tuned.base_model.named_parameters())
     assert all(
         torch.equal(value, shared[name]) for name, value in again.base_model.named_parameters()
     )
     assert torch.equal(
-        again.classifier.weight, build_model(tmp_path, "pairs", 3, seed=2).classifier.weight
+        again.classifier.weight, build_tuned_model(tmp_path, "pairs", 3, seed=2).classifier.weight
     )
     assert not torch.equal(
-        again.classifier.weight, build_model(tmp_path, "pairs", 3, seed=3).classifier.weight
+        again.classifier.weight, build_tuned_model(tmp_path, "pairs", 3, seed=3).classifier.weight
     )
 
 
@@ -222,7 +226,7 @@ def test_a_configuration_of_no_model_is_one_error(models, tmp_path, entries, sai
     # never run, and nobody is asked whether to
     (folder / "code.py").write_text("raise SystemExit('ran')")
     with pytest.raises(VocapError, match=rf"odd: .*{said}"):
-        build_model(folder, "tags", 7, 1, pretrained)
+        build_tuned_model(folder, "tags", 7, 1, pretrained)
 
 
 def test_a_causal_model_is_refused(models, tmp_path):
@@ -230,7 +234,7 @@ def test_a_causal_model_is_refused(models, tmp_path):
     with pytest.raises(
         VocapError, match=r"writer: a causal model, and XTREME's tasks take masked ones"
     ):
-        build_model(folder, "tags", 7, 1)
+        build_tuned_model(folder, "tags", 7, 1)
 
 
 def test_weights_that_were_cut_short_are_one_error(models, tmp_path):
@@ -238,4 +242,4 @@ def test_weights_that_were_cut_short_are_one_error(models, tmp_path):
     content = (folder / "model.safetensors").read_bytes()
     (folder / "model.safetensors").write_bytes(content[: len(content) // 2])
     with pytest.raises(VocapError, match=r"cut: no model for tags: .*copy the folder again"):
-        build_model(folder, "tags", 7, 1)
+        build_tuned_model(folder, "tags", 7, 1)

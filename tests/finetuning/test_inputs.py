@@ -11,10 +11,14 @@ import pytest
 
 from tests.finetuning.tiny_models import LENGTH, XTREME, make_bert, make_inputs, make_model, recipe
 from vocap.errors import UsageError, VocapError
-from vocap.finetuning.encoding import InputEncoder, encode, encode_training, load_tokenizer
+from vocap.finetuning.encoding import (
+    InputEncoder,
+    encode_examples,
+    encode_training,
+    load_fast_tokenizer,
+)
 from vocap.finetuning.features import Features, load_features, save_features
-from vocap.finetuning.run import Job, finetune
-from vocap.finetuning.settings import Setting
+from vocap.finetuning.run import finetune_model
 from vocap.finetuning.tasks import TASKS, DataSet
 
 
@@ -29,9 +33,11 @@ def inputs(model, tmp_path_factory) -> Path:
 
 
 def run(model: Path, inputs: Path, out: Path, xtreme: Path = XTREME) -> None:
-    settings = {"setting": Setting(1e-3, 1, 1), "recipe": recipe("tydiqa", epochs=(1,))}
-    job = Job(model, "tydiqa", xtreme=xtreme, inputs=inputs, output=out, **settings)
-    finetune(job, 1, 1000)
+    setting = {"learning_rate": 1e-3, "epochs": 1, "seed": 1}
+    own = recipe("tydiqa", epochs=(1,))
+    finetune_model(
+        model, "tydiqa", out, xtreme=xtreme, inputs=inputs, settings=own, threads=1, **setting
+    )
 
 
 def test_inputs_of_another_tokenizer_are_refused(model, inputs, tmp_path):
@@ -100,7 +106,7 @@ def test_a_file_that_changed_after_encoding_is_noticed_with_as_many_rows(
 
 @pytest.fixture(scope="module")
 def encoder(tmp_path_factory) -> InputEncoder:
-    return InputEncoder(load_tokenizer(make_model(tmp_path_factory.mktemp("model"))))
+    return InputEncoder(load_fast_tokenizer(make_model(tmp_path_factory.mktemp("model"))))
 
 
 def assert_equal(one: Features, other: Features) -> None:
@@ -114,7 +120,7 @@ def assert_equal(one: Features, other: Features) -> None:
 def test_inputs_return(encoder, tmp_path, task):
     found = DataSet(TASKS[task], "test", "ru")
     examples = found.read(XTREME)
-    features = encode(found, examples, encoder, recipe(task))
+    features = encode_examples(found, examples, encoder, recipe(task))
     assert features.lengths.max() <= LENGTH and features.examples == len(examples)
     folder = tmp_path / "inputs" / found.name
     save_features(folder, features)
@@ -124,7 +130,8 @@ def test_inputs_return(encoder, tmp_path, task):
     assert_equal(kept.of_first_examples(None), features)
     for count in (1, 5):
         assert_equal(
-            kept.of_first_examples(count), encode(found, examples[:count], encoder, recipe(task))
+            kept.of_first_examples(count),
+            encode_examples(found, examples[:count], encoder, recipe(task)),
         )
     for damage in ("tokens/ids.npy", "starts.npy"):
         (folder / damage).write_bytes(b"")

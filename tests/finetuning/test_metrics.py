@@ -32,17 +32,14 @@ def test_tags_as_seqeval_scores_them():
 def test_answers_as_the_script_of_squad_scores_them():
     for case in OFFICIAL["squad"]:
         expected = {name: case[name] for name in ("exact_match", "f1")}
-        assert (
-            metrics.span_score(case["predictions"], case["references"], metrics.squad_words)
-            == expected
-        ), case
+        assert metrics.squad_score(case["predictions"], case["references"]) == expected, case
 
 
 def test_answers_as_the_script_of_mlqa_scores_them():
     for case in OFFICIAL["mlqa"]:
         expected = {name: case[name] for name in ("exact_match", "f1")}
-        words = metrics.mlqa_words(case["language"])
-        assert metrics.span_score(case["predictions"], case["references"], words) == expected, case
+        found = metrics.mlqa_score(case["predictions"], case["references"], case["language"])
+        assert found == expected, case
 
 
 # --- tags
@@ -151,17 +148,17 @@ def test_labels_that_do_not_fit_are_refused(gold, pred):
 
 def test_the_best_reference_counts_and_ids_without_prediction_are_wrong():
     references = {"1": ["red fox", "the fox"], "2": ["hen"], "3": []}
-    score = metrics.span_score({"1": "fox", "other": "hen"}, references, metrics.squad_words)
+    score = metrics.squad_score({"1": "fox", "other": "hen"}, references)
     assert score == pytest.approx({"exact_match": 100 / 3, "f1": 100 / 3})
 
 
 def test_questions_that_cannot_be_scored_are_refused():
     with pytest.raises(VocapError, match="no reference answers"):
-        metrics.span_score({"1": "cat"}, {}, metrics.squad_words)
+        metrics.squad_score({"1": "cat"}, {})
     with pytest.raises(VocapError, match="question 1"):
-        metrics.span_score({"1": "cat"}, {"1": []}, metrics.squad_words)
+        metrics.squad_score({"1": "cat"}, {"1": []})
     with pytest.raises(VocapError, match="fr: MLQA has no such language"):
-        metrics.mlqa_words("fr")
+        metrics.mlqa_score({"1": "chat"}, {"1": ["chat"]}, "fr")
 
 
 # --- the average of Table 1; the printed ones are in tests/report/test_paper.py

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from vocap.errors import VocapError
 from vocap.finetuning.scores import prediction_path, read_predictions, write_predictions
-from vocap.finetuning.tasks import TASKS, Answer, DataSet, Pair, Question, Sentence
+from vocap.finetuning.tasks import TASKS, Answer, DataSet, Pair, Question, TaggedSentence
 
 
 def pairs(count):
@@ -18,7 +18,7 @@ def pairs(count):
 
 
 def sentences(*lengths):
-    return [Sentence(("word",) * length, None) for length in lengths]
+    return [TaggedSentence(("word",) * length, None) for length in lengths]
 
 
 def questions(*ids):

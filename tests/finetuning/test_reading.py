@@ -32,7 +32,7 @@ from vocap.finetuning.tasks import (
     DataSet,
     Pair,
     Question,
-    Sentence,
+    TaggedSentence,
     is_labelled,
     read_pairs,
 )
@@ -87,7 +87,7 @@ def test_labels_that_xtreme_removes(tmp_path):
     )
     assert pairs == [Pair("Ja.", "Nein.", None), Pair("NS", "NS", None)]
     words = read_made(tmp_path, "panx/test-de.tsv", "Anna\nlebt\n\nEs\n", PANX, language="de")
-    assert words == [Sentence(("Anna", "lebt"), None), Sentence(("Es",), None)]
+    assert words == [TaggedSentence(("Anna", "lebt"), None), TaggedSentence(("Es",), None)]
     blank = squad(("Bonn.", [("a", "Where?", [("", 0)])]), ("Bonn.", [("b", "Who?", [])]))
     questions = read_made(tmp_path, "xquad/xquad.de.json", blank, XQUAD, language="de")
     assert [question.answers for question in questions] == [(), ()]
@@ -96,7 +96,9 @@ def test_labels_that_xtreme_removes(tmp_path):
 
 def test_empty_label_cells_are_blank_labels(tmp_path):
     assert read_made(tmp_path, "pawsx/test-en.tsv", "a\tb\t\n", PAWSX) == [Pair("a", "b", None)]
-    assert read_made(tmp_path, "udpos/test-en.tsv", "a\t\n\n", UDPOS) == [Sentence(("a",), None)]
+    assert read_made(tmp_path, "udpos/test-en.tsv", "a\t\n\n", UDPOS) == [
+        TaggedSentence(("a",), None)
+    ]
 
 
 @pytest.mark.parametrize("split", ["train", "dev"])
@@ -119,8 +121,8 @@ def test_line_ends(tmp_path, ends):
     # no end of the last line, two blank lines
     text = ends.join(["Bonn\tB-LOC", "is\tO", "", "", "wet\tO"])
     assert read_made(tmp_path, "panx/dev-en.tsv", text, PANX, "dev") == [
-        Sentence(("Bonn", "is"), ("B-LOC", "O")),
-        Sentence(("wet",), ("O",)),
+        TaggedSentence(("Bonn", "is"), ("B-LOC", "O")),
+        TaggedSentence(("wet",), ("O",)),
     ]
 
 

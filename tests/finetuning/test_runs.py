@@ -21,8 +21,8 @@ from tests.pretraining.processes import MEASURED, finish, newest, pretrain, star
 from vocap.correlation.study import Correlation
 from vocap.errors import UsageError, VocapError
 from vocap.finetuning.encoding import encode_training
-from vocap.finetuning.scores import conclude, read_predictions, score
-from vocap.finetuning.settings import Finetuning, read_recipe
+from vocap.finetuning.scores import read_predictions, score, score_task
+from vocap.finetuning.settings import Finetuning, read_tuning_recipe
 from vocap.finetuning.tasks import TASKS, TRAININGS, DataSet
 
 KILLS = int(os.environ.get("VOCAP_KILLS", 3))
@@ -109,7 +109,7 @@ def test_every_task_is_learnt_predicted_and_scored(model, finished, task):
         values.append(measured.get("acc", measured.get("f1")))
     assert sum(values) / len(values) == pytest.approx(said["selected_score"])
     assert said["model"] == hashlib.sha256((model / "model.safetensors").read_bytes()).hexdigest()
-    assert {row.metric for row in conclude(XTREME, task, [out]).scores} >= set(task.metrics)
+    assert {row.metric for row in score_task(XTREME, task.name, [out]).scores} >= set(task.metrics)
 
 
 def test_training_learns(finished):
@@ -247,13 +247,13 @@ def test_wrong_calls_say_what_to_do(model, inputs, tmp_path):
 
 def test_recipes_are_checked():
     with pytest.raises(UsageError, match=r"learning_rates"):
-        read_recipe("panx", '{"learning_rates": []}')
+        read_tuning_recipe("panx", '{"learning_rates": []}')
     with pytest.raises(UsageError, match="not JSON"):
-        read_recipe("panx", "{")
-    assert read_recipe("tydiqa", '{"batch": 4}').epochs == [6, 8]
+        read_tuning_recipe("panx", "{")
+    assert read_tuning_recipe("tydiqa", '{"batch": 4}').epochs == [6, 8]
     for name, values in (("learning_rates", "[1e-5, 2e-5, 0.00001]"), ("epochs", "[3, 3]")):
         with pytest.raises(UsageError, match=f"{name}: duplicate entry"):
-            read_recipe("panx", f'{{"{name}": {values}}}')
+            read_tuning_recipe("panx", f'{{"{name}": {values}}}')
 
 
 @pytest.mark.parametrize("section", [Finetuning, Correlation])

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from tests.finetuning.factories import read
 from vocap.errors import VocapError
-from vocap.finetuning.scores import parts, ratio, score
-from vocap.finetuning.tasks import TASKS, Answer, Pair, Question, Sentence
+from vocap.finetuning.scores import ratio, score, score_parts
+from vocap.finetuning.tasks import TASKS, Answer, Pair, Question, TaggedSentence
 
 TAGS = TASKS["panx"].labels
 ANSWERS = ("the cat", "cat", "a red cat", "", "北京")
@@ -28,7 +28,7 @@ def question(number, *answers):
 
 def test_each_task_has_its_own_measures():
     assert score(TASKS["pawsx"], "de", [pair("0"), pair("1")], ["0", "0"]) == {"acc": 50}
-    sentences = [Sentence(("x", "y"), ("B-LOC", "O"))]
+    sentences = [TaggedSentence(("x", "y"), ("B-LOC", "O"))]
     assert score(TASKS["panx"], "de", sentences, [["B-LOC", "B-PER"]])["precision"] == 50
     answered = [question(1, "los gatos")]
     assert score(TASKS["mlqa"], "es", answered, {"1": "gatos"}) == {"exact_match": 100, "f1": 100}
@@ -41,13 +41,13 @@ def test_each_task_has_its_own_measures():
     ("task", "examples", "predictions"),
     [
         ("xnli", [pair("neutral"), pair(None)], ["neutral", "neutral"]),
-        ("udpos", [Sentence(("x",), None)], [["X"]]),
+        ("udpos", [TaggedSentence(("x",), None)], [["X"]]),
         ("tydiqa", [question(1)], {"1": ""}),
         ("xnli", [], []),
     ],
 )
 def test_blanks_are_never_scored(task, examples, predictions):
-    for function in (score, parts):
+    for function in (score, score_parts):
         with pytest.raises(VocapError, match="have no label"):
             function(TASKS[task], "de", examples, predictions)
 
@@ -68,7 +68,7 @@ def labelled(task):
 
         def sentences(drawn):
             examples = [
-                Sentence(("w",) * len(one), tuple(gold for gold, _ in one)) for one in drawn
+                TaggedSentence(("w",) * len(one), tuple(gold for gold, _ in one)) for one in drawn
             ]
             return examples, [[pred for _, pred in one] for one in drawn]
 
@@ -100,7 +100,7 @@ def test_parts_of_any_examples_sum_up_to_their_score(name):
             else [predictions[place] for place in sorted(places)]
         )
         expected = score(task, "zh", some, answers)
-        for metric, values in parts(task, "zh", examples, predictions).items():
+        for metric, values in score_parts(task, "zh", examples, predictions).items():
             assert values.shape == (len(examples), 2)
             assert ratio(values[sorted(places)].sum(axis=0)) == pytest.approx(expected[metric])
 

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from tests.finetuning.factories import squad, write, xtreme_folder
 from vocap.errors import UsageError, VocapError
-from vocap.finetuning.scores import Score, choose
+from vocap.finetuning.scores import Score, choose_setting
 from vocap.finetuning.settings import Finetuning, Tuned, make_grid
 from vocap.finetuning.tasks import (
     SELECTIONS,
@@ -91,7 +91,9 @@ def scores(values):
 
 def test_of_equals_the_lowest_rate_and_fewest_epochs():
     assert (
-        choose(scores({(rate, 4, 1): {"en": 1.0} for rate in (3e-5, 1e-5, 2e-5)})).learning_rate
+        choose_setting(
+            scores({(rate, 4, 1): {"en": 1.0} for rate in (3e-5, 1e-5, 2e-5)})
+        ).learning_rate
         == 1e-5
     )
 

@@ -10,8 +10,8 @@ from transformers import BertConfig, BertForMaskedLM
 
 from tests.pretraining.factories import TOTAL, make_tokenizer
 from vocap.finetuning.encoding import encode_training
-from vocap.finetuning.settings import Recipe, make_recipes
-from vocap.pretraining.model import build_model, export_model
+from vocap.finetuning.settings import TuningRecipe, make_recipes
+from vocap.pretraining.model import build_language_model, export_model
 from vocap.pretraining.settings import Shape
 
 XTREME = Path(__file__).parents[2] / "config" / "smoke-xtreme"
@@ -23,7 +23,7 @@ def make_model(folder: Path, width: int | None = None) -> Path:
     tokenizer = make_tokenizer(folder / "tokenizer")
     torch.manual_seed(0)
     shape = Shape(layers=1, hidden=32, heads=2, intermediate=48, positions=64, embedding_size=width)
-    export_model(build_model(shape, TOTAL), tokenizer / "huggingface", folder / "model")
+    export_model(build_language_model(shape, TOTAL), tokenizer / "huggingface", folder / "model")
     return folder / "model"
 
 
@@ -39,10 +39,10 @@ def make_bert(folder: Path) -> Path:
 
 
 @cache
-def recipe(training: str, **changes) -> Recipe:
+def recipe(training: str, **changes) -> TuningRecipe:
     """The paper's, shorter."""
     values = {"max_length": LENGTH, "batch": 8, "learning_rates": (1e-3,), "epochs": (2,)} | changes
-    return Recipe.model_validate(make_recipes({})[training].model_dump() | _lists(values))
+    return TuningRecipe.model_validate(make_recipes({})[training].model_dump() | _lists(values))
 
 
 def _lists(values: dict) -> dict:

@@ -104,7 +104,7 @@ def _gradients(arguments: dict, output: str, environment: dict[str, str]) -> Non
     from vocap.pretraining.data import load_data
     from vocap.pretraining.settings import Recipe
     from vocap.pretraining.training import Training
-    from vocap.training.distributed import joined
+    from vocap.training.distributed import process_group
 
     torch.set_num_threads(1)
     device = torch.device(arguments.get("device", "cpu"))
@@ -116,7 +116,7 @@ def _gradients(arguments: dict, output: str, environment: dict[str, str]) -> Non
         Path(arguments["tokens"]), ["de", "ja", "ru"], Path(arguments["tokenizer"]), 0.7, "lines"
     )
     recipe = Recipe.model_validate(arguments["recipe"])
-    with joined(device):
+    with process_group(device):
         training = Training(recipe, 1, data, Path(output).parent, device)
         batches = training.batches.step(3)
         whole = [

@@ -42,10 +42,10 @@ from vocap.pretraining.data import (
     load_data,
     open_language,
 )
-from vocap.pretraining.model import build_model, export_model
+from vocap.pretraining.model import build_language_model, export_model
 from vocap.pretraining.settings import Recipe, Shape, count_parameters
 from vocap.pretraining.tokenizing import tokenize_language
-from vocap.pretraining.training import Folders, train
+from vocap.pretraining.training import pretrain_model
 from vocap.tables.line_bits import read_lengths
 from vocap.text_files import Layout
 from vocap.text_files.lines import escape
@@ -173,7 +173,7 @@ def test_every_token_but_a_blocks_first_is_predicted_from_those_before(made):
 def test_the_exported_folder_has_the_models_logits_and_generates(made, tmp_path, width):
     torch.manual_seed(3)
     data, shape = data_of(made), Shape(**SHAPE | {"embedding_size": width, "deviation": 0.2})
-    model = build_model(shape, data.vocabulary, data.special, causal=True).eval()
+    model = build_language_model(shape, data.vocabulary, data.special, causal=True).eval()
     assert count_parameters(shape, data.vocabulary, True) == sum(
         one.numel() for one in model.parameters()
     )
@@ -208,15 +208,9 @@ def test_every_loss_learns_the_next_token(made, tmp_path, kind):
     loss = {"kind": kind, **({"k": 5} if kind == "knn" else {"negatives": 60})}
     loss = {"full": "full", "target": {"kind": kind, "tau": 60}}.get(kind, loss)
     shape = SHAPE | {"embedding_size": 8} if kind in ("knn", "full") else SHAPE
-    recipe = Recipe.model_validate(
-        causal(loss=loss, shape=shape, steps=24, log_every=12, learning_rate=0.02)
-    )
-    train(
-        recipe,
-        1,
-        Folders(made / "tokenizer", made / "tokens", None, tmp_path / "run"),
-        CODES,
-        threads=1,
+    recipe = causal(loss=loss, shape=shape, steps=24, log_every=12, learning_rate=0.02)
+    pretrain_model(
+        made / "tokenizer", made / "tokens", tmp_path / "run", settings=recipe, threads=1
     )
     first, last = results(tmp_path / "run")[1]
     assert last["loss"] < first["loss"] and last["skipped"] == 0
@@ -332,26 +326,15 @@ def test_settings_that_do_not_go_together(changes, says):
 
 
 def test_bad_input_is_one_line(made, tmp_path):
-    folders = Folders(made / "tokenizer", made / "tokens", None, tmp_path / "run")
+    folders = (made / "tokenizer", made / "tokens", tmp_path / "run")
     with pytest.raises(
         UsageError, match=r"masked needs special tokens of every role, .* role bos, pad, mask; "
     ):
-        train(Recipe.model_validate(RECIPE), 1, folders, CODES, threads=1)
+        pretrain_model(*folders, settings=RECIPE, threads=1)
     without = make_tokenizer(tmp_path / "tokenizer", '{"special": ["<s>", "<unk>"], "mask": false}')
     text = write_lines(tmp_path / "text.txt", ["a", "b"])
     with pytest.raises(VocapError, match="no special token of role eos, which ends each sentence"):
         tokenize_language(
             "de", [str(text)], Layout(), text, without / "sentencepiece.model", tmp_path / "de"
         )
-    # blocks that were made before unknown characters were counted
-    for path in (made / "tokens").glob("*/*-unknown.npy"):
-        (tmp_path / path.parent.name).mkdir(exist_ok=True)
-        for other in path.parent.iterdir():
-            if "unknown" not in other.name:
-                (tmp_path / path.parent.name / other.name).write_bytes(other.read_bytes())
-    with pytest.raises(
-        UsageError, match="of an earlier version lack; delete them and run: vocap tokenize"
-    ):
-        folders = Folders(made / "tokenizer", tmp_path, None, tmp_path / "run")
-        train(Recipe.model_validate(causal()), 1, folders, CODES, threads=1)
     assert np.isfinite(open_language(made / "tokens" / "de").heldout.unknown_bytes).all()

@@ -11,7 +11,7 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer, PreTrainedTokenize
 from vocap import cli
 from vocap.errors import VocapError
 from vocap.pretraining.loss_kinds import Full, Knn, Neg, Target
-from vocap.pretraining.model import build_model, export_model
+from vocap.pretraining.model import build_language_model, export_model
 from vocap.pretraining.settings import (
     Recipe,
     Shape,
@@ -28,7 +28,7 @@ WIDTHS = [None, 16]
 
 def small(width, seed=0):
     torch.manual_seed(seed)
-    return build_model(Shape(embedding_size=width, **SMALL), V).eval()
+    return build_language_model(Shape(embedding_size=width, **SMALL), V).eval()
 
 
 def batch():
@@ -48,7 +48,7 @@ def batch():
 )
 def test_sizes_of_the_paper(vocabulary, width, count, paper):
     with torch.device("meta"):
-        model = build_model(Shape(embedding_size=width), vocabulary)
+        model = build_language_model(Shape(embedding_size=width), vocabulary)
     assert paper_parameters(Shape(embedding_size=width), vocabulary) == count
     assert count // 2**20 == paper
     types = width or 768  # the row that the paper's models do not have
@@ -72,7 +72,7 @@ def test_initial_weights(width, deviation):
     shape = Shape(
         layers=1, hidden=96, heads=4, intermediate=64, embedding_size=width, deviation=deviation
     )
-    model = build_model(shape, 3000)
+    model = build_language_model(shape, 3000)
     for name, values in module_tensors(model).items():
         if "LayerNorm" in name or "layer_norm" in name:
             assert (values == (0 if name.endswith("bias") else 1)).all(), name
@@ -151,7 +151,7 @@ def test_heads_divide_hidden():
 )
 def test_parameters_are_those_of_the_model(shape, vocabulary):
     with torch.device("meta"):
-        model = build_model(shape, vocabulary)
+        model = build_language_model(shape, vocabulary)
     assert count_parameters(shape, vocabulary) == sum(
         parameter.numel() for parameter in model.parameters()
     )

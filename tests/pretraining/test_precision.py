@@ -13,8 +13,7 @@ from tests.pretraining.factories import RECIPE, pretrain_arguments
 from tests.pretraining.processes import results
 from vocap.errors import VocapError
 from vocap.pretraining import training
-from vocap.pretraining.settings import Recipe
-from vocap.pretraining.training import Folders, Training, train
+from vocap.pretraining.training import Training, pretrain_model
 from vocap.training import distributed, loop
 from vocap.training.checkpoints import STATE
 from vocap.training.distributed import Stopped
@@ -31,9 +30,10 @@ def made(tmp_path_factory) -> Path:
 
 
 def train_in(made, out: Path, precision: str, **changes) -> Path:
-    recipe = Recipe.model_validate(RECIPE | {"precision": precision} | changes)
-    folders = Folders(made / "tokenizer", made / "tokens", None, out)
-    train(recipe, 1, folders, ["de", "ja", "ru"], threads=1, keep=True)
+    recipe = RECIPE | {"precision": precision} | changes
+    folders = (made / "tokenizer", made / "tokens", out)
+    found = pretrain_model(*folders, settings=recipe, threads=1, keep_checkpoints=True)
+    assert found.folder == out / "model" and found.metrics == results(out)[1]
     return out
 
 

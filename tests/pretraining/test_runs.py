@@ -33,7 +33,7 @@ from vocap.pretraining.data import (
     unigram_counts,
 )
 from vocap.pretraining.settings import Recipe
-from vocap.pretraining.training import Folders, Training, train
+from vocap.pretraining.training import Training, pretrain_model
 from vocap.training.loop import learning_rate
 from vocap.training.randomness import DROPOUT, MASKS, NEGATIVES, ORDER, generator
 
@@ -255,8 +255,7 @@ def poisoned_train(made, out: Path, monkeypatch, bad: Callable[[int], bool]) -> 
             return nats
 
     monkeypatch.setattr(module, "Training", Poisoned)
-    folders = Folders(made / "tokenizer", made / "tokens", None, out)
-    train(Recipe.model_validate(RECIPE), 1, folders, ["de", "ja", "ru"], threads=1)
+    pretrain_model(made / "tokenizer", made / "tokens", out, settings=RECIPE, threads=1)
     return seen
 
 

@@ -15,7 +15,7 @@ from transformers import (
 )
 
 from vocap.pretraining.data import SHARE
-from vocap.pretraining.model import build_model
+from vocap.pretraining.model import build_language_model
 from vocap.pretraining.settings import Shape
 from vocap.size.forecast import ModelCosts, reference
 
@@ -82,7 +82,7 @@ def counted(step) -> float:
 
 def test_operations_of_a_masked_model_are_those_that_torch_counts():
     """`SHARE` of the tokens of full blocks are predicted."""
-    model = build_model(SMALL, TOTAL)
+    model = build_language_model(SMALL, TOTAL)
     ids = torch.randint(5, TOTAL, (SEQUENCES, SMALL.positions))
     tokens = ids.numel()
     positions = torch.arange(round(SHARE * tokens))

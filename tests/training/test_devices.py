@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from vocap.training.distributed import add_product, multiply, own_device
-from vocap.training.launch import Allocation, launch_words, visible_gpus
+from vocap.training.launch import SlurmJob, launch_words, visible_gpus
 
 HOLD = """
 import sys
@@ -102,17 +102,17 @@ def test_the_gpus_that_a_process_may_see(value, count):
 
 def test_one_process_needs_no_torchrun():
     assert launch_words(["x"], None, 2) == ["x"]
-    assert launch_words(["x"], Allocation("7", ("a",), "a", 1), 2) == ["x"]
+    assert launch_words(["x"], SlurmJob("7", ("a",), "a", 1), 2) == ["x"]
 
 
 def test_several_processes_on_one_node():
-    words = launch_words(["x", "-y"], Allocation("7", ("a",), "a", 4), 2)
+    words = launch_words(["x", "-y"], SlurmJob("7", ("a",), "a", 4), 2)
     assert words[:3] == [sys.executable, "-m", "torch.distributed.run"]
     assert words[3:] == ["--nproc-per-node=4", "--standalone", "--no-python", "x", "-y"]
 
 
 def test_several_nodes_meet_at_the_first():
-    words = launch_words(["x"], Allocation("12345", ("a", "b"), "10.0.0.1", 4), 2)
+    words = launch_words(["x"], SlurmJob("12345", ("a", "b"), "10.0.0.1", 4), 2)
     assert words[0] == "srun"
     assert {"--nodes=2", "--ntasks=2", "--ntasks-per-node=1", "--cpus-per-task=2"} <= set(words)
     assert {"--nnodes=2", "--nproc-per-node=4", "--rdzv-endpoint=10.0.0.1:22345"} <= set(words)

@@ -137,7 +137,7 @@ def test_a_rank_that_fails_says_so_before_it_waits_for_the_others(monkeypatch, d
         )
 
     def run():
-        with distributed.joined(torch.device(device)):
+        with distributed.process_group(torch.device(device)):
             if error:
                 raise error
 

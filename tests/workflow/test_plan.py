@@ -11,12 +11,14 @@ from pathlib import Path
 
 import pytest
 import yaml
+from pandas import read_csv
 
 from tests.commands import vocap
 from tests.tokenizers.scripts import model
 from tests.workflow.conftest import ROOT, parse_counts
-from vocap.plan.forecast import LOCAL_CORES, read_costs
-from vocap.plan.jobs import FEATURES, PRICED_AS, read_jobs
+from vocap.forecast.costs import read_costs
+from vocap.forecast.jobs import FEATURES, PRICED_AS, read_jobs
+from vocap.forecast.run import forecast_run
 
 
 def plan(folder, *arguments, status=0) -> subprocess.CompletedProcess:
@@ -80,13 +82,18 @@ def test_forecast_against_a_finished_run(finished):
     """Every benchmark belongs to a planned job, and every job has one: same names, so
     same jobs.
     """
-    arguments = ("--configfile", "test.yaml", "--cores", "2", "--compare")
+    arguments = ("--configfile", "test.yaml", "--compare")
     result = json.loads(plan(finished.folder, *arguments, "--json").stdout)
     assert (result["missing"], result["foreign"]) == ([], [])
     files = list((finished.folder / "logs/benchmarks").rglob("*.tsv"))
     assert result["total"]["jobs"] == len(files)
-    seconds = sum(float(path.read_text().splitlines()[1].split("\t")[0]) for path in files)
-    assert result["total"]["measured"]["wall_s"] == pytest.approx(seconds)
+    # a job computes on its threads, two at most, for as long as it runs
+    counted = [read_csv(path, sep="\t").iloc[0] for path in files]
+    seconds = sum(row["s"] for row in counted)
+    sampled = sum(min(row["cpu_time"], row["s"]) for row in counted if row["s"] >= 1)
+    assert sampled <= result["total"]["measured"]["cpu_s"] <= 2 * seconds
+    peak = max(row["max_rss"] for row in counted if row["s"] >= 1)
+    assert result["total"]["measured"]["memory_mb"] == pytest.approx(peak)
     table = plan(finished.folder, *arguments).stdout.splitlines()
     assert [line for line in table if line.startswith("vocabularies")]
 
@@ -104,8 +111,6 @@ def test_coefficients_fitted_on_a_run_forecast_it(finished):
     arguments = (
         "--configfile",
         "test.yaml",
-        "--cores",
-        "2",
         "--compare",
         "--costs",
         "fitted.yaml",
@@ -121,7 +126,6 @@ def test_wrong_calls_say_what_to_do(workflow):
         "let it run first"
         in plan(folder, "--compare", "--configfile", "test.yaml", status=1).stderr
     )
-    assert "exclude each other" in plan(folder, "--compare", "--profile", "slurm", status=2).stderr
     assert "project's root" in plan(folder / "rules", status=2).stderr
     (folder / "wrong.yaml").write_text("- a list\n")
     assert "not a map" in plan(folder, "--configfile", "wrong.yaml", status=2).stderr
@@ -132,27 +136,24 @@ def test_wrong_calls_say_what_to_do(workflow):
     assert "mix/0.7.tsv: not the numbers" in message and "run its job again" in message
 
 
-def test_slurm_counts_its_own_overhead(workflow):
-    own = ("--configfile", "test.yaml")
-    local = json.loads(plan(workflow.folder, *own, "--json", "--cores", "100", "--gpu").stdout)
-    cluster = json.loads(
-        plan(workflow.folder, *own, "--json", "--profile", "slurm", "--jobs", "100").stdout
-    )
-    assert cluster["total"] == local["total"]
-    assert cluster["schedule"]["wall_s"] > local["schedule"]["wall_s"]
-    assert "submissions" in plan(workflow.folder, *own, "--profile", "slurm").stdout
+def test_a_function_forecasts_files_and_their_content(workflow, monkeypatch):
+    monkeypatch.chdir(workflow.folder)
+    content = yaml.safe_load(Path("test.yaml").read_text("utf-8"))
+    shown = json.loads(plan(workflow.folder, "--configfile", "test.yaml", "--json").stdout)
+    found = forecast_run(content)
+    assert found.jobs == forecast_run(["test.yaml"]).jobs
+    assert json.loads(json.dumps(found.as_plain())) == shown
+    assert shown["total"]["cpu_s"] == pytest.approx(sum(found.costs["cpu_s"]))
 
 
 def test_a_jobs_fields_are_those_of_its_rule(workflow, monkeypatch):
     monkeypatch.chdir(workflow.folder)
     jobs = {job.name: job for job in read_jobs([Path("test.yaml")])}
-    ladder, weigh = jobs["vocabularies/ladder/de"], jobs["corpora/weigh"]
-    assert (ladder.rule, ladder.wildcards, ladder.local) == ("ladder", {"lang": "de"}, False)
-    assert list(ladder.after) == ["vocabularies/compile", "corpora/sample/de"]
-    assert (ladder.threads, weigh.local) == (1, True)
+    ladder = jobs["vocabularies/ladder/de"]
+    assert (ladder.rule, ladder.wildcards, ladder.threads) == ("ladder", {"lang": "de"}, 1)
     assert jobs["report/report"].stage == "report"
-    places = {name: place for place, name in enumerate(jobs)}
-    assert all(places[before] < places[job.name] for job in jobs.values() for before in job.after)
+    stages = [job.stage for job in jobs.values()]
+    assert stages.index("corpora") < stages.index("vocabularies") < stages.index("tokenizers")
 
 
 def test_a_dry_run_that_fails_says_why(workflow):
@@ -193,11 +194,6 @@ def test_every_rule_shows_its_parts_and_has_features_and_coefficients():
     assert set(PRICED_AS.values()) == read_costs()["rules"].keys()
 
 
-def test_the_cores_of_a_slurm_run_are_those_of_its_profile():
-    profile = yaml.safe_load((ROOT / "slurm/config.yaml").read_text("utf-8"))
-    assert profile["local-cores"] == LOCAL_CORES
-
-
 PROFILE = yaml.safe_load((ROOT / "slurm/config.yaml").read_text("utf-8"))
 
 
@@ -224,30 +220,12 @@ def test_every_rule_asks_for_more_of_its_memory_and_time_in_a_retry():
         assert "retries:" not in rule
 
 
-def test_eight_gpus_a_model_are_commented_in_and_planned(workflow):
-    """The block for the paper, put in the place of `pretrain`: an eighth of the time,
-    and as many GPU hours.
-    """
-    path = workflow.folder / "slurm/config.yaml"
-
-    def forecast() -> dict:
-        words = ("plan", "--profile", "slurm", "--json", "--configfile", "config/smoke.yaml")
-        run = vocap(*words, cwd=workflow.folder)
-        return json.loads(run.stdout)["rules"]["pretrain"]
-
-    before = forecast()
-    text = path.read_text("utf-8")
+def test_eight_gpus_a_model_are_commented_in():
+    """The block for the paper, which takes the place of `pretrain`."""
+    text = (ROOT / "slurm/config.yaml").read_text("utf-8")
     block = re.search(r"(?m)^  # pretrain:\n(?:  #   .*\n)+", text)[0]
-    given = yaml.safe_load(re.sub(r"(?m)^  # ", "", block))
-    assert (
-        given["pretrain"]["gpu"] == 8
-        and given["pretrain"].keys() > PROFILE["set-resources"]["pretrain"].keys()
-    )
-    profile = {**PROFILE, "set-resources": {**PROFILE["set-resources"], **given}}
-    path.write_text(yaml.safe_dump(profile), "utf-8")
-    after = forecast()
-    assert after["wall_s"] == pytest.approx(before["wall_s"] / 8)
-    assert after["gpu_s"] == before["gpu_s"]
+    given = yaml.safe_load(re.sub(r"(?m)^  # ", "", block))["pretrain"]
+    assert given["gpu"] == 8 and given.keys() > PROFILE["set-resources"]["pretrain"].keys()
 
 
 def test_the_profile_names_rules_that_are_there():

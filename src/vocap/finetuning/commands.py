@@ -6,14 +6,15 @@ them: seconds.
 
 import os
 from pathlib import Path
+from typing import Any
 
 import click
 
 from vocap import options
-from vocap.errors import UsageError, log
+from vocap.errors import log
 from vocap.files.io import write_json, write_tsv
 from vocap.finetuning.published import unpack as extract
-from vocap.finetuning.settings import Setting, read_recipe
+from vocap.finetuning.settings import read_tuning_recipe
 from vocap.finetuning.tasks import SELECTIONS, TASKS, TRAININGS
 
 PATH = click.Path(path_type=Path)
@@ -67,9 +68,16 @@ def unpack(
 )
 @SETTINGS
 @click.option(
-    "-o", "--output", "out", required=True, type=PATH, help="Folder for the inputs, replaced whole."
+    "-o", "--output", required=True, type=PATH, help="Folder for the inputs, replaced whole."
 )
-def encode(xtreme, training, tokenizer, max_length, settings_json, out) -> None:
+def encode(
+    xtreme: Path,
+    training: str,
+    tokenizer: Path,
+    max_length: int | None,
+    settings_json: str,
+    output: Path,
+) -> None:
     """Encode the XTREME files of one training as inputs for models with one tokenizer.
 
     Long sentences and contexts become several inputs, without loss. A development or
@@ -78,10 +86,10 @@ def encode(xtreme, training, tokenizer, max_length, settings_json, out) -> None:
     """
     from vocap.finetuning.encoding import encode_training
 
-    recipe = read_recipe(training, settings_json)
+    recipe = read_tuning_recipe(training, settings_json)
     if max_length:
         recipe = recipe.model_copy(update={"max_length": max_length})
-    encode_training(xtreme, training, tokenizer, recipe, out)
+    encode_training(xtreme, training, tokenizer, recipe, output)
 
 
 @click.command
@@ -108,7 +116,6 @@ def encode(xtreme, training, tokenizer, max_length, settings_json, out) -> None:
 )
 @click.option(
     "--selection",
-    "rule",
     type=click.Choice(SELECTIONS),
     default="paper",
     help="Development files that select the state to keep.",
@@ -116,42 +123,30 @@ def encode(xtreme, training, tokenizer, max_length, settings_json, out) -> None:
 @SETTINGS
 @options.threads("On a CPU.", default=2)
 @click.option("--checkpoint-every", type=click.IntRange(min=1), default=500, help="Steps.")
-@click.option("--keep-checkpoints", "keep", is_flag=True, help="Keep them after a complete run.")
+@click.option("--keep-checkpoints", is_flag=True, help="Keep them after a complete run.")
 @click.option("-o", "--output", required=True, type=PATH, help="Gets predictions/, run.json.")
-def finetune(
-    random_weights,
-    learning_rate,
-    epochs,
-    seed,
-    settings_json,
-    threads,
-    checkpoint_every,
-    keep,
-    **named,
-) -> None:
+def finetune(training: str, settings_json: str, threads: int, **named: Any) -> None:
     """Fine-tune one model on one training, and predict every file of its tasks.
 
     Resumes from checkpoints of the same command, if any. SIGTERM, SIGURG and Ctrl-C
     leave a checkpoint and end with status 75.
     """
-    recipe = read_recipe(named["training"], settings_json)
+    recipe = read_tuning_recipe(training, settings_json)
     # before torch starts
     os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), str(threads))
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as in vocap pretrain
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    from vocap.finetuning import run
+    from vocap.finetuning.run import finetune_model
 
-    setting = Setting(learning_rate, epochs, seed)
-    job = run.Job(setting=setting, recipe=recipe, pretrained=not random_weights, **named)
-    run.finetune(job, threads, checkpoint_every, keep)
+    finetune_model(training=training, settings=recipe, threads=threads, **named)
 
 
 @click.command()
 @XTREME
 @click.option("--task", required=True, help=f"One of {', '.join(TASKS)}.")
-@click.option("-o", "--output", "out", required=True, type=PATH, help="Folder to write.")
+@click.option("-o", "--output", required=True, type=PATH, help="Folder to write.")
 @click.argument("runs", nargs=-1, required=True, type=PATH)
-def score(xtreme: Path, task: str, out: Path, runs: tuple[Path, ...]) -> None:
+def score(xtreme: Path, task: str, output: Path, runs: tuple[Path, ...]) -> None:
     """Score one model's RUNS on one task, and choose among their settings.
 
     Writes scores.tsv (every run, split and language), selection.json (the chosen
@@ -160,12 +155,9 @@ def score(xtreme: Path, task: str, out: Path, runs: tuple[Path, ...]) -> None:
     predictions are read, no model. Files with withheld labels are never scored: they
     are reported.
     """
-    from vocap.finetuning.scores import ALL, conclude, write_outcome
+    from vocap.finetuning.scores import ALL, score_task
 
-    if task not in TASKS:
-        raise UsageError(f"--task {task!r}: no such task; there are {', '.join(TASKS)}")
-    outcome = conclude(xtreme, TASKS[task], runs)
-    write_outcome(outcome, out)
+    outcome = score_task(xtreme, task, runs, output)
     said = outcome.selection
     for key, reason in (
         ("absent", "no file or no predictions"),
@@ -207,14 +199,16 @@ def average(output: Path, tasks: tuple[Path, ...]) -> None:
         log.info("average of %d tasks: %.2f%s", len(content["tasks"]), content["average"], lacking)
 
 
-@click.command()
+@click.command("compare")
 @XTREME
 @click.option("--samples", default=1000, type=click.IntRange(100), help="Of the examples.")
 @click.option("--seed", default=1, type=options.SEED, help="Of the samples.")
 @click.option("-o", "--output", required=True, type=FILE, help="Table to write.")
 @click.argument("first", type=FOLDER)
 @click.argument("second", type=FOLDER)
-def compare(xtreme: Path, samples: int, seed: int, output: Path, first: Path, second: Path) -> None:
+def compare_scores(
+    xtreme: Path, samples: int, seed: int, output: Path, first: Path, second: Path
+) -> None:
     """Compare two models on one task by a paired bootstrap over its test examples.
 
     FIRST and SECOND are folders that vocap score wrote. Writes, for each language and

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from vocap.errors import VocapError, log
 from vocap.files.io import file_sha256, read_object, replacing_directory, write_json
 from vocap.finetuning import tasks
 from vocap.finetuning.features import IGNORED, Features, load_features, save_features
-from vocap.finetuning.settings import Recipe
+from vocap.finetuning.settings import TuningRecipe
 from vocap.finetuning.tasks import (
     ENGLISH,
     TASKS,
@@ -25,9 +25,12 @@ from vocap.finetuning.tasks import (
     Examples,
     Pair,
     Question,
-    Sentence,
+    TaggedSentence,
 )
 from vocap.tokenizer_files.encoders import refusals
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
 
 DEFINITION, DESCRIPTION = "tokenizer.json", "description.json"
 # texts that are encoded together: an encoding takes some 100 bytes a token until it is
@@ -37,7 +40,7 @@ N_BEST = 20  # best starts and ends of a window that are combined
 MAX_ANSWER = 30  # subwords
 
 
-def load_tokenizer(folder: Path):
+def load_fast_tokenizer(folder: Path) -> "PreTrainedTokenizerFast":
     """The fast tokenizer of a Hugging Face folder; nothing there is run. Raises
     VocapError without one.
     """
@@ -49,7 +52,10 @@ def load_tokenizer(folder: Path):
     if not (folder / DEFINITION).is_file():
         raise VocapError(f"{folder}: no {DEFINITION} there; {remedy}")
     with refusals(folder):
-        return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+        found: Any = AutoTokenizer.from_pretrained(
+            folder, local_files_only=True, trust_remote_code=False
+        )
+    return found
 
 
 class InputEncoder:
@@ -61,10 +67,8 @@ class InputEncoder:
     of ids; a lone text ends like the first of two (`<s> words </s></s>`, as in xTune).
     """
 
-    def __init__(self, tokenizer) -> None:
-        """`tokenizer`: a `PreTrainedTokenizerFast`.
-
-        Raises VocapError for a tokenizer without an unknown token or a frame of special
+    def __init__(self, tokenizer: "PreTrainedTokenizerFast") -> None:
+        """Raises VocapError for a tokenizer without an unknown token or a frame of special
         tokens.
         """
         self.backend = tokenizer.backend_tokenizer
@@ -117,7 +121,9 @@ class InputEncoder:
             offsets[ids == self.space_id, 1] = offsets[ids == self.space_id, 0]
             yield ids, trimmed(text, offsets)
 
-    def _encodings(self, texts: Sequence[str], encode_batch: Callable) -> Iterator[tuple[str, Any]]:
+    def _encodings(
+        self, texts: Sequence[str], encode_batch: Callable[..., Any]
+    ) -> Iterator[tuple[str, Any]]:
         for start in range(0, len(texts), AT_ONCE):
             batch = texts[start : start + AT_ONCE]
             yield from zip(batch, encode_batch(batch, add_special_tokens=False), strict=True)
@@ -206,7 +212,7 @@ def longest_first(first: int, second: int, budget: int) -> tuple[int, int]:
 
 
 def encode_sentences(
-    examples: Sequence[Sentence],
+    examples: Sequence[TaggedSentence],
     encoder: InputEncoder,
     labels: Sequence[str],
     max_length: int = 128,
@@ -298,7 +304,7 @@ def encode_questions(
         head = [*before, *question[:max_question], *between]
         budget = max_length - len(head) - len(after)
         target = find_tokens(places, example.answers[0]) if example.answers else None
-        parts = windows(len(context), budget, stride)
+        parts = context_windows(len(context), budget, stride)
         most = most_context(len(context), parts)
         for part, (first, last) in enumerate(parts):
             ids = np.concatenate([head, context[first:last], after]).astype(np.int32)
@@ -317,11 +323,11 @@ def encode_questions(
     return Features.of(inputs, tokens)
 
 
-def windows(length: int, budget: int, stride: int) -> list[tuple[int, int]]:
+def context_windows(length: int, budget: int, stride: int) -> list[tuple[int, int]]:
     """Start and end of each window of at most `budget` tokens, until one reaches the
     end; at least one.
 
-    >>> windows(10, 4, 3)
+    >>> context_windows(10, 4, 3)
     [(0, 4), (3, 7), (6, 10)]
     """
     starts = range(0, max(1, length - budget + min(budget, stride)), min(budget, stride))
@@ -421,7 +427,7 @@ def best_span(
 
 
 def encode_training(
-    xtreme: Path, training: str, tokenizer: Path, recipe: Recipe, output: Path
+    xtreme: Path, training: str, tokenizer: Path, recipe: TuningRecipe, output: Path
 ) -> dict[str, Any]:
     """Encode the files of a training with the tokenizer of a Hugging Face folder;
     returns the description.
@@ -436,7 +442,7 @@ def encode_training(
     parts = [
         DataSet(learnt.task, split, ENGLISH) for split in (tasks.KEPT, tasks.HELD_OUT) if held_out
     ]
-    encoder, absent, counts = InputEncoder(load_tokenizer(tokenizer)), [], {}
+    encoder, absent, counts = InputEncoder(load_fast_tokenizer(tokenizer)), [], {}
     translations: dict[
         tuple[str, str], tuple[int, Path]
     ] = {}  # rows of the first file of each task and split
@@ -459,7 +465,7 @@ def encode_training(
                     "translations of one "
                     "another; download the one that was cut again"
                 )
-            features = encode(found, examples, encoder, recipe)
+            features = encode_examples(found, examples, encoder, recipe)
             save_features(folder / found.name, features)
             counts[found.name] = {
                 "examples": len(examples),
@@ -486,7 +492,9 @@ def encode_training(
     return description
 
 
-def encode(found: DataSet, examples: Examples, encoder: InputEncoder, recipe: Recipe) -> Features:
+def encode_examples(
+    found: DataSet, examples: Examples, encoder: InputEncoder, recipe: TuningRecipe
+) -> Features:
     """The inputs of a set's examples, by the kind of its task."""
     task = found.task
     if task.kind == "spans":
@@ -497,7 +505,7 @@ def encode(found: DataSet, examples: Examples, encoder: InputEncoder, recipe: Re
 
 
 @dataclass(frozen=True)
-class Inputs:
+class EncodedInputs:
     """Encoded inputs of a training, in a folder; `sets`: facts of every present set, by
     name.
     """
@@ -529,7 +537,7 @@ class Inputs:
             raise VocapError(f"{path or found.name}: {made}; run vocap encode again")
 
 
-def open_inputs(folder: Path, training: str) -> Inputs:
+def open_inputs(folder: Path, training: str) -> EncodedInputs:
     """Raises VocapError for a folder that holds no inputs of this training."""
     path = folder / DESCRIPTION
     description = read_object(path, "make it with: vocap encode")
@@ -537,4 +545,4 @@ def open_inputs(folder: Path, training: str) -> Inputs:
         raise VocapError(
             f"{path}: inputs of {description.get('training')}, not of {training}; see --inputs"
         )
-    return Inputs(folder, description)
+    return EncodedInputs(folder, description)

@@ -120,7 +120,7 @@ def load_features(folder: Path) -> Features:
 
 
 @dataclass(frozen=True)
-class Batch:
+class InputBatch:
     """A batch of b inputs of t ids.
 
     `input_ids` int64 [b, t], padded to the longest; `attention` bool [b, t]; `segments`
@@ -140,7 +140,9 @@ class Batch:
         return int(self.attention.sum())
 
 
-def assemble(features: Features, numbers: np.ndarray, pad: int, width: int | None = None) -> Batch:
+def assemble_inputs(
+    features: Features, numbers: np.ndarray, pad: int, width: int | None = None
+) -> InputBatch:
     """The inputs `numbers`, padded with the id `pad` to the longest of them, or to
     `width`.
     """
@@ -165,7 +167,7 @@ def assemble(features: Features, numbers: np.ndarray, pad: int, width: int | Non
     else:
         names = [name for name in ("label", "start", "end") if name in features.inputs]
         targets = {name: features.inputs[name][numbers].astype(np.int64) for name in names}
-    return Batch(padded("ids", pad), attention, segments.astype(np.int64), targets)
+    return InputBatch(padded("ids", pad), attention, segments.astype(np.int64), targets)
 
 
 class LengthBatches:
@@ -200,8 +202,8 @@ class LengthBatches:
         epoch, place = divmod(step, self.steps_per_epoch)
         return self._epoch(epoch)[place]
 
-    def step(self, step: int) -> Batch:
-        return assemble(self.features, self.members(step), self.pad)
+    def step(self, step: int) -> InputBatch:
+        return assemble_inputs(self.features, self.members(step), self.pad)
 
 
 def evaluation_batches(lengths: np.ndarray, most: int) -> Iterator[np.ndarray]:

@@ -47,7 +47,7 @@ class ScoringError(VocapError, ValueError):
     """
 
 
-def accuracy(gold: Sequence, pred: Sequence) -> float:
+def accuracy(gold: Sequence[object], pred: Sequence[object]) -> float:
     """Percent of equal labels at equal places.
 
     Raises ScoringError for lists of unequal length (XTREME asserts that, too) and for
@@ -56,7 +56,7 @@ def accuracy(gold: Sequence, pred: Sequence) -> float:
     return float(np.mean(label_hits(gold, pred))) * 100
 
 
-def label_hits(gold: Sequence, pred: Sequence) -> np.ndarray:
+def label_hits(gold: Sequence[object], pred: Sequence[object]) -> np.ndarray:
     """Which labels are right: bool [examples]. Raises ScoringError as `accuracy`."""
     if len(gold) != len(pred):
         raise ScoringError(
@@ -152,6 +152,38 @@ def _chunks(sentences: Iterable[Sequence[str]]) -> set[tuple[str, int, int]]:
             prefix_before, type_before = prefix, kind
             place += 1
     return chunks
+
+
+def squad_score(
+    predictions: Mapping[str, str], references: Mapping[str, Sequence[str]]
+) -> dict[str, float]:
+    """Exact match and F1 in percent, as `evaluate-v1.1.py` of SQuAD computes them.
+
+    Parameters
+    ----------
+    predictions : question id to answer; an id without prediction counts 0
+    references : question id to its answers, of which the best one counts
+
+    Returns
+    -------
+    `exact_match` and `f1`, means over `references`.
+
+    Raises
+    ------
+    ScoringError : without references, and for a question without an answer
+    """
+    return span_score(predictions, references, squad_words)
+
+
+def mlqa_score(
+    predictions: Mapping[str, str], references: Mapping[str, Sequence[str]], language: str
+) -> dict[str, float]:
+    """The same as `mlqa_evaluation_v1.py` computes it, for answers in `language`.
+
+    Parameters, result and errors as of `squad_score`; ScoringError also for a language
+    that MLQA does not have.
+    """
+    return span_score(predictions, references, mlqa_words(language))
 
 
 def span_score(

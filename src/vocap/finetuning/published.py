@@ -16,6 +16,7 @@ import zlib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import replacing, scratch_directory
@@ -227,7 +228,7 @@ def _tagged_lines(sentence: Sequence[tuple[str, str]]) -> str:
     return "".join(f"{word}\t{tag}\n" for word, tag in sentence)
 
 
-def _tydiqa(content: dict, language: str) -> bytes:
+def _tydiqa(content: dict[str, Any], language: str) -> bytes:
     """The questions of one language; the published file has all languages, and ids that
     begin with theirs.
     """

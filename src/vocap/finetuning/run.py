@@ -2,36 +2,40 @@
 state, predictions.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 import transformers
 from torch import Tensor, nn
 
-from vocap import __version__
 from vocap.errors import UsageError, VocapError, log
 from vocap.files.io import file_sha256, locked, replacing_directory, write_json
 from vocap.finetuning import tasks
-from vocap.finetuning.encoding import DEFINITION, Inputs, best_answers, join_tags, open_inputs
+from vocap.finetuning.encoding import (
+    DEFINITION,
+    EncodedInputs,
+    best_answers,
+    join_tags,
+    open_inputs,
+)
 from vocap.finetuning.features import (
     IGNORED,
-    Batch,
     Features,
+    InputBatch,
     LengthBatches,
-    assemble,
+    assemble_inputs,
     evaluation_batches,
 )
 from vocap.finetuning.scores import DESCRIPTION, PREDICTIONS, Predictions, score, write_predictions
-from vocap.finetuning.settings import Recipe, Setting
+from vocap.finetuning.settings import Setting, TuningRecipe, parse_tuning_recipe
 from vocap.finetuning.tasks import DataSet, Examples, Selection, Task
 from vocap.model_folder import CONFIG, WEIGHTS, longest_input, read_config, refuse_causal
 from vocap.training import checkpoints, loop
-from vocap.training.distributed import StopRequest, own_device
-from vocap.training.randomness import DROPOUT, generator
+from vocap.training.distributed import StopRequest, own_device, products_in
 
 HEADS = {
     "pairs": transformers.AutoModelForSequenceClassification,
@@ -43,7 +47,7 @@ SAVE = "save the model with save_pretrained of transformers 5"
 TOKENS = {"cpu": 8_192, "cuda": 131_072}  # ids of a batch, padding included
 
 
-def build_model(
+def build_tuned_model(
     folder: Path, kind: str, labels: int, seed: int, pretrained: bool = True
 ) -> transformers.PreTrainedModel:
     """The model of `folder` with the head of a kind of task; `seed` decides the head's
@@ -109,7 +113,7 @@ class Tuner(nn.Module):
         self.pad = model.config.pad_token_id or 0
         self.has_segments = (getattr(model.config, "type_vocab_size", 0) or 0) > 1
 
-    def forward(self, batch: Batch) -> tuple[Tensor, ...]:
+    def forward(self, batch: InputBatch) -> tuple[Tensor, ...]:
         """Logits of pairs [b, labels], of tags [words, labels], of spans two [b, t]
         (starts, ends).
 
@@ -130,7 +134,7 @@ class Tuner(nn.Module):
         ends = (output.start_logits, output.end_logits)
         return tuple(logits.float().masked_fill(~attention, float("-inf")) for logits in ends)
 
-    def _pooled(self, logits: Tensor, batch: Batch) -> Tensor:
+    def _pooled(self, logits: Tensor, batch: InputBatch) -> Tensor:
         place, word = batch.targets["place"], batch.targets["word"]
         count = len(batch.targets["label"])
         if self.pooling == "first":
@@ -146,7 +150,7 @@ class Tuner(nn.Module):
             return sums
         return sums / torch.bincount(words, minlength=count)[:, None]
 
-    def loss(self, batch: Batch) -> Tensor:
+    def loss(self, batch: InputBatch) -> Tensor:
         """The mean cross-entropy of the batch's units, in nats; of spans, the mean of
         start's and end's.
         """
@@ -196,8 +200,8 @@ def _outputs(tuner: Tuner, features: Features, dtype: torch.dtype) -> list[tuple
     device = tuner.model.device
     found: list[tuple[np.ndarray, ...]] = [()] * len(features)
     for numbers in evaluation_batches(features.lengths, TOKENS[device.type]):
-        batch = assemble(features, numbers, tuner.pad)
-        with torch.autocast(device.type, dtype, enabled=dtype != torch.float32):
+        batch = assemble_inputs(features, numbers, tuner.pad)
+        with products_in(dtype, device):
             outputs = [logits.cpu().numpy() for logits in tuner(batch)]
         if tuner.kind == "spans":
             lengths = batch.attention.sum(1)
@@ -218,7 +222,7 @@ def _without_padding(logits: np.ndarray, lengths: np.ndarray) -> list[np.ndarray
 
 
 @dataclass(frozen=True)
-class Job:
+class TuningRun:
     """Model, training, hyper-parameters and folders of a run; `pretrained`: False for
     random weights.
     """
@@ -226,7 +230,7 @@ class Job:
     model: Path
     training: str
     setting: Setting
-    recipe: Recipe
+    recipe: TuningRecipe
     xtreme: Path
     inputs: Path
     output: Path
@@ -239,7 +243,7 @@ class Job:
 
 
 @dataclass
-class TuningProgress(loop.Progress):
+class TuningProgress(loop.TrainingProgress):
     """`best_score` is in percent; `nats`, `recent_steps` and `recent_tokens` since the
     last line of metrics.
     """
@@ -262,7 +266,7 @@ class FineTuning(loop.Loop):
 
     def __init__(
         self,
-        job: Job,
+        job: TuningRun,
         tuner: Tuner,
         train: Features,
         choosing: Sequence[tuple[DataSet, Features, Examples]],
@@ -323,17 +327,11 @@ class FineTuning(loop.Loop):
         checkpoints.restore_module(self.model, self.best)
         return metrics
 
-    def take_step(self, batch: Batch, stop: bool) -> tuple[float, bool]:
+    def take_step(self, batch: InputBatch, stop: bool) -> tuple[float, bool]:
         progress = self.progress
-        rate = loop.learning_rate(
-            progress.step, self.setting.learning_rate, self.warmup, self.steps
-        )
-        for group in self.optimizer.param_groups:
-            group["lr"] = rate
-        torch.manual_seed(
-            int(generator(self.setting.seed, DROPOUT, progress.step).integers(1 << 63))
-        )
-        with torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32):
+        self.begin_step(self.setting.learning_rate, self.warmup)
+        loop.seed_dropout(self.setting.seed, progress.step)
+        with products_in(self.dtype, self.device):
             loss = self.model.loss(batch)
         self.scaler.scale(loss).backward()
         self.scaler.unscale_(self.optimizer)
@@ -386,37 +384,98 @@ class FineTuning(loop.Loop):
         return row
 
 
-def finetune(job: Job, threads: int, checkpoint_every: int, keep: bool = False) -> None:
-    """Fine-tune one model and write `predictions/`, `metrics.jsonl` and `run.json`.
-
-    `keep`: checkpoints too. Raises UsageError and VocapError, before anything is
-    trained where that can be known, and Stopped.
+class FinetunedModel(NamedTuple):
+    """A finished run: the folder of its predictions, the lines of metrics.jsonl, and
+    the content of run.json.
     """
+
+    predictions: Path
+    metrics: list[dict[str, Any]]
+    description: dict[str, Any]
+
+
+def finetune_model(  # noqa: PLR0913 - the options of the command
+    model: str | Path,
+    training: str,
+    output: str | Path,
+    *,
+    xtreme: str | Path,
+    inputs: str | Path,
+    learning_rate: float,
+    epochs: int,
+    seed: int,
+    selection: Selection = "paper",
+    settings: TuningRecipe | Mapping[str, Any] | None = None,
+    random_weights: bool = False,
+    threads: int = 2,
+    checkpoint_every: int = 500,
+    keep_checkpoints: bool = False,
+) -> FinetunedModel:
+    """Fine-tune one model on one training, and write `predictions/`, `metrics.jsonl`
+    and `run.json`.
+
+    Resumes from the checkpoints of an equal call. SIGTERM, SIGURG and Ctrl-C leave one.
+
+    Parameters
+    ----------
+    model : a Hugging Face folder of any masked language model
+    training : one of `TRAININGS`
+    output : folder to write
+    xtreme : XTREME's download folder, or xTune's
+    inputs : what `encode_training` made of the same folder
+    learning_rate : peak of the schedule
+    epochs : passes over the training file
+    seed : of the head's weights, the order, dropout
+    selection : rule of the development files that select the state to keep
+    settings : a recipe, or keys over the paper's
+    random_weights : whether the model's weights are drawn at random instead
+    threads : on a CPU
+    checkpoint_every : steps
+    keep_checkpoints : whether they stay after a complete run
+
+    Raises
+    ------
+    UsageError, VocapError : before anything is trained where that can be known
+    Stopped : on request, after a checkpoint
+    """
+    if not isinstance(settings, TuningRecipe):
+        settings = parse_tuning_recipe(training, settings or {})
+    run = TuningRun(
+        model=Path(model),
+        training=training,
+        setting=Setting(learning_rate, epochs, seed),
+        recipe=settings,
+        xtreme=Path(xtreme),
+        inputs=Path(inputs),
+        output=Path(output),
+        rule=selection,
+        pretrained=not random_weights,
+    )
     torch.set_num_threads(threads)
     transformers.utils.logging.disable_progress_bar()  # of transformers, inside our own
-    inputs = open_inputs(job.inputs, job.training)
-    check_inputs(job, inputs)
-    with own_device() as device, StopRequest() as stop, locked(job.checkpoints / "lock"):
-        checkpoints.clean(job.checkpoints)
-        task = tasks.training_set(job.training).task
-        model = build_model(
-            job.model, task.kind, len(task.labels), job.setting.seed, job.pretrained
-        )
-        model.to(device)  # type: ignore[arg-type]  # its wrapper's type takes no self
-        tuner = Tuner(model, task.kind, job.recipe.pooling)
+    encoded = open_inputs(run.inputs, training)
+    check_inputs(run, encoded)
+    with own_device() as device, StopRequest() as stop, locked(run.checkpoints / "lock"):
+        checkpoints.clean(run.checkpoints)
+        task = tasks.training_set(training).task
+        network = build_tuned_model(run.model, task.kind, len(task.labels), seed, run.pretrained)
+        network.to(device)  # type: ignore[arg-type]  # its wrapper's type takes no self
+        tuner = Tuner(network, task.kind, settings.pooling)
         log.info("%s parameters on %s", f"{sum(p.numel() for p in tuner.parameters()):,}", device)
-        training = start(job, inputs, tuner, checkpoint_every)
-        training.restore()
-        metrics = training.run(stop)
-        write_all_predictions(training, job, inputs)
-        metrics.publish(job.output / loop.FILE)
-        write_json(job.output / DESCRIPTION, description(training, job, inputs))
-        if not keep:
-            checkpoints.remove_all(job.checkpoints)
+        tuning = start(run, encoded, tuner, checkpoint_every)
+        tuning.restore()
+        metrics = tuning.run(stop)
+        write_all_predictions(tuning, run, encoded)
+        lines = metrics.publish(run.output / loop.FILE)
+        description = describe_run(tuning, run, encoded)
+        write_json(run.output / DESCRIPTION, description)
+        if not keep_checkpoints:
+            checkpoints.remove_all(run.checkpoints)
             metrics.path.unlink()
+    return FinetunedModel(run.output / PREDICTIONS, lines, description)
 
 
-def check_inputs(job: Job, inputs: Inputs) -> None:
+def check_inputs(job: TuningRun, inputs: EncodedInputs) -> None:
     """Raise UsageError for inputs of another tokenizer, and for those that the model
     cannot read.
     """
@@ -441,7 +500,7 @@ def check_inputs(job: Job, inputs: Inputs) -> None:
         )
 
 
-def start(job: Job, inputs: Inputs, tuner: Tuner, checkpoint_every: int) -> FineTuning:
+def start(job: TuningRun, inputs: EncodedInputs, tuner: Tuner, checkpoint_every: int) -> FineTuning:
     """The training of a run, at its beginning."""
     sets = tasks.choosing_sets(job.training, job.rule, inputs.sets)
     chosen = tasks.development(job.training, job.rule)
@@ -476,7 +535,7 @@ def start(job: Job, inputs: Inputs, tuner: Tuner, checkpoint_every: int) -> Fine
     return FineTuning(job, tuner, train, looked_at, made_of, checkpoint_every)
 
 
-def write_all_predictions(training: FineTuning, job: Job, inputs: Inputs) -> None:
+def write_all_predictions(training: FineTuning, job: TuningRun, inputs: EncodedInputs) -> None:
     """Predict every file of the training's tasks, and the held-out part of the training
     file.
     """
@@ -494,11 +553,11 @@ def write_all_predictions(training: FineTuning, job: Job, inputs: Inputs) -> Non
             log.info("%s: %s predicted", found.name, f"{len(examples):,}")
 
 
-def description(training: FineTuning, job: Job, inputs: Inputs) -> dict[str, Any]:
+def describe_run(training: FineTuning, job: TuningRun, inputs: EncodedInputs) -> dict[str, Any]:
     """The content of run.json: settings, data and the selected state; no times and no
     memory.
     """
-    progress, device = training.progress, training.device
+    progress = training.progress
     return {
         "training": job.training,
         "model": training.made_of["model"],
@@ -520,10 +579,6 @@ def description(training: FineTuning, job: Job, inputs: Inputs) -> dict[str, Any
         "absent": inputs.description["absent"],
         "tokenizer_sha256": inputs.description["tokenizer"],
         "precision": str(training.dtype).removeprefix("torch."),
-        "device": torch.cuda.get_device_name(device) if device.type == "cuda" else "CPU",
-        "versions": {
-            "vocap": __version__,
-            "torch": torch.__version__,
-            "transformers": transformers.__version__,
-        },
+        "device": loop.device_name(training.device),
+        "versions": loop.versions(),
     }

@@ -160,7 +160,7 @@ def score(
     return {"acc": metrics.accuracy(gold, predictions)}
 
 
-def parts(
+def score_parts(
     task: Task, language: str, examples: Examples, predictions: Predictions
 ) -> dict[str, np.ndarray]:
     """Contribution of each example to the measures: float64 [examples, 2], numerators
@@ -282,7 +282,7 @@ def score_runs(
     return sorted(scores), absent, blank
 
 
-class Choice(NamedTuple):
+class ChosenSetting(NamedTuple):
     """The setting with the highest mean over seeds and languages, and the mean of each
     setting.
     """
@@ -293,7 +293,7 @@ class Choice(NamedTuple):
     values: Mapping[tuple[float, int], float]  # percent, by learning rate and epochs
 
 
-def choose(scores: Sequence[Score]) -> Choice:
+def choose_setting(scores: Sequence[Score]) -> ChosenSetting:
     """Choose learning rate and epochs by the mean of these scores, one of each run and
     selecting language.
 
@@ -316,7 +316,7 @@ def choose(scores: Sequence[Score]) -> Choice:
             )
         means[rate, epochs] = float(np.mean([values[key] for key in wanted]))
     best = max(table, key=means.__getitem__)
-    return Choice(*best, tuple(dict.fromkeys(seed for seed, _ in wanted)), means)
+    return ChosenSetting(*best, tuple(dict.fromkeys(seed for seed, _ in wanted)), means)
 
 
 @dataclass(frozen=True)
@@ -331,19 +331,41 @@ class Outcome:
     selection: dict[str, Any]
 
 
-def conclude(folder: Path, task: Task, folders: Sequence[Path]) -> Outcome:
-    """Score the runs in these folders on the files of the XTREME folder, and choose
-    among them by their rule.
+def score_task(
+    xtreme: str | Path, task: str, runs: Sequence[str | Path], output: str | Path | None = None
+) -> Outcome:
+    """Score one model's runs on one task, and choose among their settings by their rule.
 
-    Raises VocapError as `read_runs`, `score_runs` and `choose` do, and without
-    development scores; UsageError for runs of another training.
+    Parameters
+    ----------
+    xtreme : XTREME's download folder
+    task : one of `TASKS`
+    runs : folders of `finetune_model`, of one model and one training; only their
+        predictions are read
+    output : folder for scores.tsv, summary.tsv, selection.json and the chosen runs'
+        predictions, if any
+
+    Raises
+    ------
+    UsageError : for an unknown task, and runs of another training
+    VocapError : for runs that differ in model, inputs or recipe, and without
+        development scores
     """
+    if task not in TASKS:
+        raise UsageError(f"--task {task!r}: no such task; there are {', '.join(TASKS)}")
+    outcome = _conclude(Path(xtreme), TASKS[task], [Path(run) for run in runs])
+    if output is not None:
+        write_outcome(outcome, Path(output))
+    return outcome
+
+
+def _conclude(folder: Path, task: Task, folders: Sequence[Path]) -> Outcome:
+    """Score the runs in these folders on the files of the XTREME folder, and choose."""
     runs, run = read_runs(folders)
     if run["training"] != task.training:
         raise UsageError(
             f"{folders[0]}: these are runs of {run['training']}; --task {task.name} is scored on "
-            "runs "
-            f"of {task.training}"
+            f"runs of {task.training}"
         )
 
     # scores of the task, and of the files that choose, which may be another task's
@@ -363,7 +385,7 @@ def conclude(folder: Path, task: Task, folders: Sequence[Path]) -> Outcome:
         )
 
     # the choice, and what it is of
-    choice, chose = choose(by), sorted({row.language for row in by})
+    choice, chose = choose_setting(by), sorted({row.language for row in by})
     without = [code for code in files.languages if code not in chose]
     fewer = f", {len(without)} of {len(files.languages)} languages absent" if without else ""
     selection = {
@@ -393,7 +415,7 @@ def conclude(folder: Path, task: Task, folders: Sequence[Path]) -> Outcome:
 
 
 def summarise(
-    scores: Sequence[Score], choice: Choice
+    scores: Sequence[Score], choice: ChosenSetting
 ) -> list[tuple[str, str, float, float | None, int]]:
     """Rows of summary.tsv: the chosen setting on the test files, languages first, then
     the mean over them.
@@ -447,7 +469,7 @@ def read_selection(folder: Path) -> dict[str, Any]:
     return found
 
 
-def read_table(path: Path, columns: Sequence[str]) -> pandas.DataFrame:
+def read_score_table(path: Path, columns: Sequence[str]) -> pandas.DataFrame:
     """A table of `vocap score`. Raises VocapError for one without these columns, or
     with text for a number.
     """
@@ -470,9 +492,9 @@ def read_table(path: Path, columns: Sequence[str]) -> pandas.DataFrame:
 
 def chosen_scores(folder: Path, selection: Mapping[str, Any]) -> pandas.DataFrame:
     """The scores of the chosen setting in one model's folder of one task. Raises
-    VocapError as `read_table`.
+    VocapError as `read_score_table`.
     """
-    scores = read_table(folder / SCORES, SCORE_COLUMNS)
+    scores = read_score_table(folder / SCORES, SCORE_COLUMNS)
     return scores[
         (scores["learning_rate"] == selection["learning_rate"])
         & (scores["epochs"] == selection["epochs"])
@@ -486,7 +508,7 @@ def average(folders: Sequence[Path]) -> dict[str, Any]:
     without a score; null where no task has one. `std` is the sample standard deviation
     of the seeds' averages, null where tasks differ in seeds or there is only one.
     `languages` counts those of each task that were scored. Raises VocapError as
-    `read_selection` and `read_table` do, and for two folders of one task.
+    `read_selection` and `read_score_table` do, and for two folders of one task.
     """
     # measures of each task, over seeds and by seed
     selections: dict[str, dict[str, Any]] = {}
@@ -498,7 +520,7 @@ def average(folders: Sequence[Path]) -> dict[str, Any]:
         if task in selections:
             raise VocapError(f"{folder}: a second folder of {task}; give the folders of one model")
         selections[task] = selection
-        summary = read_table(folder / SUMMARY, ("language", "metric", "mean"))
+        summary = read_score_table(folder / SUMMARY, ("language", "metric", "mean"))
         reached = summary[summary["language"] == ALL].set_index("metric")["mean"].to_dict()
         if task in metrics.AVERAGED and reached:
             means[task] = reached
@@ -596,7 +618,9 @@ def paired_bootstrap(
     return found
 
 
-def compare_models(folder: Path, first: Path, second: Path, samples: int, seed: int) -> list[tuple]:
+def compare_models(
+    folder: Path, first: Path, second: Path, samples: int, seed: int
+) -> list[tuple[str | float, ...]]:
     """Rows of `COLUMNS`: two models, in folders of `vocap score`, on the test languages
     that both have scores of.
 
@@ -622,13 +646,13 @@ def compare_models(folder: Path, first: Path, second: Path, samples: int, seed: 
         for path, selection in models.items():
             for run in selection["seeds"]:
                 predictions = read_predictions(path / PREDICTIONS / str(run), found, examples)
-                for metric, values in parts(task, code, examples, predictions).items():
+                for metric, values in score_parts(task, code, examples, predictions).items():
                     tables[path, metric, code].append(values)
 
     def stacked(path: Path, metric: str) -> dict[str, np.ndarray]:
         return {code: np.stack(tables[path, metric, code]) for code in languages}
 
-    rows = []
+    rows: list[tuple[str | float, ...]] = []
     for metric in task.metrics:
         differences = paired_bootstrap(
             stacked(first, metric), stacked(second, metric), samples, seed, task.parallel

@@ -18,7 +18,7 @@ from vocap.finetuning import tasks
 from vocap.finetuning.published import collection_of
 from vocap.finetuning.tasks import ENGLISH, TASKS, TRAININGS, DataSet, Selection, first_task
 from vocap.model_folder import CONFIG
-from vocap.training import Betas, Distinct, Precision, Seed
+from vocap.training import Betas, Distinct, Precision, Seed, first_mistake
 
 
 def _known_task(name: str) -> str:
@@ -33,7 +33,7 @@ TaskName = Annotated[str, AfterValidator(_known_task)]
 OF_INPUTS = {"max_length", "question_length", "stride"}
 
 
-class Recipe(BaseModel):
+class TuningRecipe(BaseModel):
     """How one model is fine-tuned on one training; every rate is tried with every
     number of epochs and seed.
     """
@@ -119,10 +119,10 @@ def _over_the_paper(values: Any) -> Any:
     }
 
 
-Recipes = Annotated[dict[str, Recipe], BeforeValidator(_over_the_paper)]
+Recipes = Annotated[dict[str, TuningRecipe], BeforeValidator(_over_the_paper)]
 
 
-def make_recipes(values: dict[str, Any]) -> dict[str, Recipe]:
+def make_recipes(values: dict[str, Any]) -> dict[str, TuningRecipe]:
     """The recipe of each training: the paper's, with the keys of `values` over it."""
     return pydantic.TypeAdapter(Recipes).validate_python(values)
 
@@ -223,24 +223,30 @@ class Finetuning(BaseModel):
         return [name for name, tasks in TRAININGS.items() if set(tasks) & set(self.chosen())]
 
 
-def read_recipe(training: str, text: str) -> Recipe:
+def read_tuning_recipe(training: str, text: str) -> TuningRecipe:
     """The paper's recipe of a training with the keys of a JSON text over it.
 
     Raises UsageError, naming the key, for a training that is none, and for settings
     that cannot be used.
     """
-    if training not in TRAININGS:
-        raise UsageError(f"--training: no training {training!r}; there are {', '.join(TRAININGS)}")
     try:
-        return make_recipes({training: json.loads(text)})[training]
-    except pydantic.ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(map(str, first["loc"][1:])) or "settings"
-        raise UsageError(
-            f"--settings-json: {key}: {first['msg'].removeprefix('Value error, ')}"
-        ) from None
-    except (ValueError, RecursionError) as error:
+        return parse_tuning_recipe(training, json.loads(text), "--settings-json")
+    except (TypeError, ValueError, RecursionError) as error:
         raise UsageError(f"--settings-json: not JSON: {error}") from None
+
+
+def parse_tuning_recipe(
+    training: str, values: Mapping[str, Any], where: str = "settings"
+) -> TuningRecipe:
+    """The paper's recipe of a training with `values` over it. Raises as
+    `read_tuning_recipe`, naming `where` they are given.
+    """
+    if training not in TRAININGS:
+        raise UsageError(f"no training {training!r}; there are {', '.join(TRAININGS)}")
+    try:
+        return TuningRecipe.model_validate({**first_task(training).recipe, **values})
+    except pydantic.ValidationError as error:
+        raise UsageError(f"{where}: {first_mistake(error)}") from None
 
 
 @dataclass
@@ -298,7 +304,7 @@ class Setting(NamedTuple):
         return f"{self.learning_rate!r}-{self.epochs}-{self.seed}"
 
 
-def settings_of(recipe: Recipe, seeds: Collection[int]) -> list[Setting]:
+def settings_of(recipe: TuningRecipe, seeds: Collection[int]) -> list[Setting]:
     """Every run of one model on one training.
 
     >>> len(settings_of(make_recipes({})["tydiqa"], range(5)))  # 2 rates, 6 or 8 epochs
@@ -424,6 +430,6 @@ def _untrainable(
     return None
 
 
-def input_length(recipe: Recipe, longest: int | None) -> int:
+def input_length(recipe: TuningRecipe, longest: int | None) -> int:
     """Ids of an input: the recipe's, or fewer where the model reads fewer."""
     return recipe.max_length if longest is None else min(recipe.max_length, longest)

@@ -247,7 +247,7 @@ class Pair(NamedTuple):
     label: str | None
 
 
-class Sentence(NamedTuple):
+class TaggedSentence(NamedTuple):
     """Words and their tags, one for each; `tags` is None where the file withholds
     them.
     """
@@ -276,7 +276,7 @@ class Question(NamedTuple):
     answers: tuple[Answer, ...]
 
 
-Example = Pair | Sentence | Question
+Example = Pair | TaggedSentence | Question
 # of one file: all of one class, which the kind of its task tells and a type cannot
 Examples = Sequence[Any]
 
@@ -345,7 +345,7 @@ class DataSet:
         return path
 
     def read(self, xtreme: Path) -> Examples:
-        """Its examples, in the order of the file: `Pair`, `Sentence` or `Question`, by
+        """Its examples, in the order of the file: `Pair`, `TaggedSentence` or `Question`, by
         the task's kind.
 
         Only examples of `test` may lack labels, and then all of a file do. Raises
@@ -355,7 +355,7 @@ class DataSet:
         path = self.present_file(xtreme)
         blank = self.split == "test"
         if self.task.kind != "spans":
-            read = read_pairs if self.task.kind == "pairs" else read_sentences
+            read = read_pairs if self.task.kind == "pairs" else read_tagged_sentences
             return read(path, self.task.labels, blank)
         questions = read_questions(path, blank, unique=self.split in ("dev", "test"))
         return (
@@ -365,7 +365,7 @@ class DataSet:
         )
 
 
-def read_lines(path: Path) -> list[str]:
+def read_task_lines(path: Path) -> list[str]:
     r"""The lines of a file, without their `\n` or `\r\n`; U+2028 and the like are
     text.
     """
@@ -399,7 +399,7 @@ def read_pairs(path: Path, labels: Sequence[str], blank: bool = False) -> list[P
     VocapError, naming the line, for another number of columns, an unknown label, or
     labels of some rows only.
     """
-    rows = [line.split("\t") for line in read_lines(path)]
+    rows = [line.split("\t") for line in read_task_lines(path)]
     columns = 2 if blank and len(rows[0]) == 2 else 3
     for number, row in enumerate(rows, 1):
         if len(row) != columns:
@@ -437,7 +437,9 @@ def is_quoted(rows: Sequence[Sequence[str]]) -> bool:
     return whole and any('""' in field[1:-1] for field in fields)
 
 
-def read_sentences(path: Path, labels: Sequence[str], blank: bool = False) -> list[Sentence]:
+def read_tagged_sentences(
+    path: Path, labels: Sequence[str], blank: bool = False
+) -> list[TaggedSentence]:
     """The lines `word, tag` of a file, or `word` where tags are withheld; blank lines
     separate the sentences.
 
@@ -445,7 +447,7 @@ def read_sentences(path: Path, labels: Sequence[str], blank: bool = False) -> li
     Raises VocapError, naming the line, as `read_pairs` does, and for a file as PAN-X
     has it, where each word has its language before it.
     """
-    lines = read_lines(path)
+    lines = read_task_lines(path)
     rows = [(number, line.split("\t")) for number, line in enumerate(lines, 1) if line]
     for number, cells in rows:
         if len(cells) > 2 or len(cells) < 2 - blank:
@@ -467,7 +469,7 @@ def read_sentences(path: Path, labels: Sequence[str], blank: bool = False) -> li
         if is_sentence:
             words = tuple(line.partition("\t")[0] for line in group)
             own = tuple(tag for tag in islice(tags, len(words)) if tag is not None)
-            sentences.append(Sentence(words, own or None))
+            sentences.append(TaggedSentence(words, own or None))
     return sentences
 
 

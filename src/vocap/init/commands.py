@@ -16,11 +16,11 @@ import yaml
 from vocap.config import Settings, load
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import write_text
+from vocap.forecast.costs import reach_of, read_costs
+from vocap.forecast.texts import check_totals, estimate_texts
 from vocap.init import language_files
 from vocap.init.language_files import UNEVEN, Lines, Source, is_uneven
 from vocap.languages import default_table, read_languages
-from vocap.plan.forecast import reach_of, read_costs
-from vocap.plan.texts import check_totals, estimate_texts
 from vocap.text_files import RECORDS
 
 SHOWN = 20  # files left out that are named

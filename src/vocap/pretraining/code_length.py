@@ -21,7 +21,7 @@ from vocap.errors import VocapError
 from vocap.files.io import file_sha256, write_tsv
 from vocap.model_folder import REMEDY, WEIGHTS, is_causal, longest_input, read_config
 from vocap.pretraining.data import SpecialIds
-from vocap.pretraining.tokenizing import load_tokenizer
+from vocap.pretraining.tokenizing import load_block_tokenizer
 from vocap.progress import Steps
 from vocap.tables.line_bits import BITS_OF_A_BYTE, CODE_LENGTH, write_lengths
 from vocap.text_files.records import read_blocks
@@ -59,7 +59,7 @@ def load_causal(folder: Path, device: torch.device) -> CausalModel:
         )
     if not definition.is_file() or not any((folder / name).exists() for name in WEIGHTS):
         raise VocapError(f"{folder}: no {EXPORTED[0]} or no {WEIGHTS[0]}; {REMEDY}")
-    encoder, special = load_tokenizer(definition, file_sha256(definition))
+    encoder, special = load_block_tokenizer(definition, file_sha256(definition))
     transformers.utils.logging.disable_progress_bar()  # of the weights, in the middle of ours
     try:
         model = transformers.AutoModelForCausalLM.from_pretrained(
@@ -83,14 +83,14 @@ def load_causal(folder: Path, device: torch.device) -> CausalModel:
     return CausalModel(model.eval().to(device), encoder, special, longest_input(config) or LONGEST)
 
 
-def windows(length: int, longest: int) -> Iterator[tuple[int, int, int]]:
+def prediction_windows(length: int, longest: int) -> Iterator[tuple[int, int, int]]:
     """(start, end, first) of the inputs of `length` ids: of each the ids from `first`
     on are predicted.
 
     One where it fits; else windows of `longest` ids, so that every id has half of them
     or more before it.
 
-    >>> list(windows(5, 8)), list(windows(11, 8))
+    >>> list(prediction_windows(5, 8)), list(prediction_windows(11, 8))
     ([(0, 5, 1)], [(0, 8, 1), (3, 11, 8)])
     """
     end = min(length, longest)
@@ -105,7 +105,9 @@ def token_bits(found: CausalModel, lines: Sequence[Sequence[int]]) -> np.ndarray
     """-log2 p summed over the ids of each line but its first, float64 [lines]."""
     model, bits = found.model, np.zeros(len(lines))
     inputs = [
-        (row, *span) for row, ids in enumerate(lines) for span in windows(len(ids), found.longest)
+        (row, *span)
+        for row, ids in enumerate(lines)
+        for span in prediction_windows(len(ids), found.longest)
     ]
     inputs.sort(key=lambda one: one[2] - one[1], reverse=True)  # the longest first: little padding
     never = torch.tensor(
@@ -167,7 +169,7 @@ def spread_lines(path: Path, most: int, aligned: bool = False) -> list[str]:
     return [line for line in chosen if line.strip()]
 
 
-def measure(
+def measure_code_length(
     folder: Path, texts: Mapping[tuple[str, str], Path], most: int, threads: int, output: Path
 ) -> tuple[str, Mapping[str, float]]:
     """Write the table `output`, and beside it the bits and bytes of each line (`.npz`).

@@ -5,18 +5,18 @@ Imports in functions keep torch away until its environment is set.
 """
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
 from vocap import options
-from vocap.errors import UsageError, VocapError, log
-from vocap.files.paths import expand_all
+from vocap.errors import UsageError, log
 from vocap.pretraining.settings import read_recipe
 from vocap.pretraining.tokenizing import tokenize_language
 from vocap.text_files import Layout
 from vocap.text_files.named_texts import find_aligned, find_texts, parse_languages
-from vocap.text_files.records import check_present
 
 PATH = click.Path(path_type=Path)
 
@@ -35,18 +35,16 @@ PATH = click.Path(path_type=Path)
 )
 @options.layout
 @click.option("--length", type=click.IntRange(8, 1 << 16), default=512, help="Ids of a block.")
-@click.option("-o", "--output", "out", required=True, type=PATH, help="Folder for the blocks.")
+@click.option("-o", "--output", required=True, type=PATH, help="Folder for the blocks.")
 def tokenize(
-    files,
-    tokenizer,
-    language,
-    heldout,
-    layout,
-    split_sentences,
-    escaped_newlines,
-    documents,
-    length,
-    out,
+    files: tuple[str, ...],
+    tokenizer: Path,
+    language: str,
+    heldout: Path,
+    length: int,
+    output: Path,
+    layout: str,
+    **cutting: bool,
 ) -> None:
     """Turn one language's text into blocks of token ids, for pre-training.
 
@@ -55,17 +53,15 @@ def tokenize(
     block is whole sentences, each ended by the tokenizer's end token (</s>), behind its
     start token (<s>).
     """
-    parsed = Layout.parse(layout, split_sentences, escaped_newlines, documents)
-    # an empty file stands for a language that its source lacks
-    files = [
-        path
-        for path in expand_all(files)
-        if not (Path(path).is_file() and not Path(path).stat().st_size)
-    ]
-    check_present(language, files)
-    if not heldout.exists():
-        raise VocapError(f"{heldout}: no such file; make it with: vocap sample")
-    made = tokenize_language(language, files, parsed, heldout, tokenizer, out, length)
+    made = tokenize_language(
+        language=language,
+        files=files,
+        layout=Layout.parse(layout, **cutting),
+        heldout=heldout,
+        model=tokenizer,
+        folder=output,
+        length=length,
+    )
     train = made["train"]
     if not train["blocks"]:
         log.warning("%s: no text to pre-train on; models are trained without it", language)
@@ -104,23 +100,16 @@ def tokenize(
 @click.option(
     "-o",
     "--output",
-    "out",
     required=True,
     type=PATH,
     help="Gets model/, metrics.jsonl, checkpoints/.",
 )
 def pretrain(
-    tokenizer,
-    tokens,
-    languages,
-    weights,
-    file,
-    settings_json,
-    seed,
-    threads,
-    checkpoint_every,
-    keep_checkpoints,
-    out,
+    file: Path | None,
+    settings_json: str | None,
+    threads: int,
+    languages: str | None,
+    **named: Any,
 ) -> None:
     """Pre-train one language model.
 
@@ -129,18 +118,11 @@ def pretrain(
     processes.
     """
     recipe = read_recipe(file, settings_json)
-    if checkpoint_every:
-        recipe = recipe.model_copy(update={"checkpoint_every": checkpoint_every})
-    found = sorted(path.parent.name for path in tokens.glob("*/description.json"))
-    if not found:
-        raise UsageError(f"{tokens}: no language's blocks there; make them with: vocap tokenize")
     _prepare_torch(threads)
-    from vocap.pretraining.training import Folders, train
+    from vocap.pretraining.training import pretrain_model
 
-    folders = Folders(tokenizer, tokens, weights, out)
-    seed = seed if recipe.seed is None else recipe.seed
-    codes = languages.split(",") if languages else found
-    train(recipe, seed, folders, codes, threads, keep_checkpoints)
+    codes = languages.split(",") if languages else None
+    pretrain_model(settings=recipe, languages=codes, threads=threads, **named)
 
 
 def _prepare_torch(threads: int) -> None:
@@ -181,14 +163,28 @@ def _prepare_torch(threads: int) -> None:
     type=PATH,
     help="Table to write; .npz beside it has every line.",
 )
-def code_length(model, corpora, texts, parallel, languages, lines, threads, output) -> None:
+def code_length(model: Path, lines: int, threads: int, output: Path, **texts: Any) -> None:
     """Measure the bits per byte of text under a causal language model, line by line.
 
     The sum of -log2 p over all tokens of a line and its end token, behind the start
     token, and 8 bits for each byte of an unknown character, over the UTF-8 bytes of the
     raw line.
     """
-    codes, found = parse_languages(languages), {}
+    found = _find_texts(**texts)
+    _prepare_torch(threads)
+    from vocap.pretraining.code_length import measure_code_length
+
+    name, parts = measure_code_length(model, found, lines, threads, output)
+    shown = ", ".join(f"{part} {bits:.4f}" for part, bits in parts.items())
+    log.info("%s: bits per byte (%s): %s", output, name, shown)
+
+
+def _find_texts(
+    corpora: Path | None, texts: Sequence[str], parallel: str | None, languages: str | None
+) -> dict[tuple[str, str], Path]:
+    """The files to measure, by part ("heldout", "parallel") and language."""
+    codes = parse_languages(languages)
+    found: dict[tuple[str, str], Path] = {}
     if corpora or texts or not parallel:
         named = find_texts(texts, corpora, codes, ["heldout"])
         found = {("heldout", code): next(iter(files.values())) for code, files in named.items()}
@@ -200,9 +196,4 @@ def code_length(model, corpora, texts, parallel, languages, lines, threads, outp
         found |= {("parallel", code): path for code, path in aligned.items()}
         if without:
             log.warning("no parallel text, left out: %s", " ".join(without))
-    _prepare_torch(threads)
-    from vocap.pretraining.code_length import measure
-
-    name, parts = measure(model, found, lines, threads, output)
-    shown = ", ".join(f"{part} {bits:.4f}" for part, bits in parts.items())
-    log.info("%s: bits per byte (%s): %s", output, name, shown)
+    return found

@@ -97,14 +97,12 @@ class SpecialIds:
 
 @dataclass(frozen=True)
 class Blocks:
-    """The blocks of one part of one language, memory-mapped arrays; `unknown_bytes` is
-    None in an old folder.
-    """
+    """The blocks of one part of one language, memory-mapped arrays."""
 
     tokens: np.ndarray
     ends: np.ndarray
     size_bytes: np.ndarray
-    unknown_bytes: np.ndarray | None = None
+    unknown_bytes: np.ndarray
 
     def __len__(self) -> int:
         return len(self.ends)
@@ -153,10 +151,6 @@ def _open_part(folder: Path, part: str, counts: Mapping[str, int]) -> Blocks:
     arrays = []
     for suffix, dtype in COLUMNS.items():
         path = folder / f"{part}{suffix}.npy"
-        if (
-            suffix == "-unknown" and not path.exists()
-        ):  # blocks of earlier versions, which serve masked models
-            continue
         length = counts["blocks" if suffix else "tokens"]
         try:
             array = np.load(path, mmap_mode="r" if length else None, allow_pickle=False)
@@ -192,7 +186,7 @@ def load_data(
     tokenizer: Path,
     alpha: float,
     by: str,
-    weights: Path | None = None,
+    weights: str | Path | None = None,
 ) -> Data:
     """Open `tokens`/{language} of each language, made with the tokenizer of the folder
     `tokenizer`.
@@ -229,14 +223,14 @@ def load_data(
     first = used[0].description
     digests = {found.language: _digest(found.description) for found in used}
     return Data(
-        [found.language for found in used],
-        [found.train for found in used],
-        [found.heldout for found in used],
-        sampling_probabilities(n, alpha),
-        first["vocabulary"],
-        used[0].special,
-        first["length"],
-        {"tokenizer": digest, "data": digests, "n": n},
+        languages=[found.language for found in used],
+        train=[found.train for found in used],
+        heldout=[found.heldout for found in used],
+        q=sampling_probabilities(n, alpha),
+        vocabulary=first["vocabulary"],
+        special=used[0].special,
+        longest=first["length"],
+        fingerprint={"tokenizer": digest, "data": digests, "n": n},
     )
 
 
@@ -245,7 +239,7 @@ def _digest(description: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _sizes(used: Sequence, by: str, weights: Path | None) -> list[float]:
+def _sizes(used: Sequence[TokenizedLanguage], by: str, weights: str | Path | None) -> list[float]:
     if by in ("lines", "bytes"):
         return [found.description["train"][by] for found in used]
     if weights is None:
@@ -340,8 +334,7 @@ class Order:
             self.counts[place] += 1
             self.counts[np.argmax(self.counts)] -= 1
         self.deck = deck
-        if (self.counts[self.blocks == 0] > 0).any():
-            raise ValueError("a language without blocks has a share")
+        assert not self.counts[self.blocks == 0].any()
         self._dealt = lru_cache(2)(self._deal)  # its last two decks
 
     def _deal(self, number: int) -> tuple[np.ndarray, np.ndarray]:
@@ -381,7 +374,7 @@ class Order:
 
 
 @dataclass(frozen=True)
-class Batch:
+class BlockBatch:
     """A few blocks side by side.
 
     `input_ids` int64 [b, t], padded to the longest; `attention` bool [b, t];
@@ -399,11 +392,11 @@ class Batch:
     tokens: int
 
 
-def assemble(
+def assemble_blocks(
     blocks: Sequence[np.ndarray],
     vocabulary: Vocabulary,
     randoms: Iterable[np.random.Generator] | None,
-) -> Batch:
+) -> BlockBatch:
     """Put blocks (int64 [n]) side by side, each masked with its own generator.
 
     Without generators nothing is masked, and each token but the first of a block is
@@ -423,13 +416,13 @@ def assemble(
         targets.append(hidden)
         rows.append(np.full(len(places), row, np.int64))
     lengths = np.array([len(ids) for ids in blocks])
-    return Batch(
-        input_ids,
-        np.arange(width) < lengths[:, None],
-        np.concatenate(positions),
-        np.concatenate(targets),
-        np.concatenate(rows),
-        int(lengths.sum()),
+    return BlockBatch(
+        input_ids=input_ids,
+        attention=np.arange(width) < lengths[:, None],
+        positions=np.concatenate(positions),
+        targets=np.concatenate(targets),
+        rows=np.concatenate(rows),
+        tokens=int(lengths.sum()),
     )
 
 
@@ -466,7 +459,7 @@ class TrainingBatches:
         """Languages and block numbers of the whole batch of a step, int64 [batch]."""
         return self.order.slots(step * self.batch, self.batch)
 
-    def micro(self, step: int, number: int) -> Batch:
+    def micro(self, step: int, number: int) -> BlockBatch:
         """One micro-batch of a step."""
         first = number * self.micro_batch
         places = range(first, min(first + self.micro_batch, self.batch))
@@ -476,9 +469,9 @@ class TrainingBatches:
         randoms = (
             None if self.causal else [generator(self.seed, MASKS, step, place) for place in places]
         )
-        return assemble(ids, self.vocabulary, randoms)
+        return assemble_blocks(ids, self.vocabulary, randoms)
 
-    def step(self, step: int) -> list[Batch]:
+    def step(self, step: int) -> list[BlockBatch]:
         """This process's micro-batches of a step."""
         return [self.micro(step, number) for number in self.micro_batches]
 
@@ -502,18 +495,22 @@ def heldout_blocks(languages: Sequence[Blocks], count: int) -> list[HeldoutBlock
     for place, blocks in enumerate(languages):
         take = min(count, len(blocks))
         for number in (len(blocks) * np.arange(take) // max(take, 1)).tolist():
-            unknown = 0 if blocks.unknown_bytes is None else int(blocks.unknown_bytes[number])
-            chosen.append(
-                HeldoutBlock(place, blocks[number], number, int(blocks.size_bytes[number]), unknown)
+            block = HeldoutBlock(
+                language=place,
+                ids=blocks[number],
+                number=number,
+                size_bytes=int(blocks.size_bytes[number]),
+                unknown_bytes=int(blocks.unknown_bytes[number]),
             )
+            chosen.append(block)
     return chosen
 
 
 def heldout_batch(
     blocks: Sequence[HeldoutBlock], vocabulary: Vocabulary, causal: bool = False
-) -> Batch:
+) -> BlockBatch:
     """These blocks with their fixed masks, a function of the language's index and the
     block's number, or none.
     """
     randoms = [generator(HELDOUT_SEED, MASKS, block.number, block.language) for block in blocks]
-    return assemble([block.ids for block in blocks], vocabulary, None if causal else randoms)
+    return assemble_blocks([block.ids for block in blocks], vocabulary, None if causal else randoms)

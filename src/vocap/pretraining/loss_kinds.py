@@ -34,7 +34,7 @@ class LossSettings(BaseModel):
     Attributes
     ----------
     label : name of the loss in the tables of the report
-    computation : module and class below `vocap.pretraining.losses`, imported by `build`
+    computation : its class, as MODULE:CLASS, imported by `build`
     weighed : whether it draws words by their frequency in the data, which is then
         counted before training
     restricted : whether it normalises over the words of V' alone, so that other words
@@ -68,8 +68,8 @@ class LossSettings(BaseModel):
         """The computation (a `Loss`), without the last part by the full softmax;
         arguments as in `build_loss`.
         """
-        module, _, name = self.computation.partition(".")
-        loss = getattr(import_module(f"vocap.pretraining.losses.{module}"), name)
+        module, _, name = self.computation.partition(":")
+        loss = getattr(import_module(module), name)
         if self.weighed:
             common["counts"] = counts
         return loss(vocabulary, excluded, **self.options(), **common)
@@ -121,9 +121,9 @@ class Full(LossSettings):
     kind: Literal["full"] = "full"
     chunk: int = Field(1024, ge=1, description="masked positions whose logits are held at once")
     label: ClassVar[str] = "full softmax"
-    computation: ClassVar[str] = "full.FullSoftmax"
+    computation: ClassVar[str] = "vocap.pretraining.losses.full:FullSoftmax"
 
-    def candidates(self, vocabulary, targets):
+    def candidates(self, vocabulary: int, targets: Count) -> Count:
         return vocabulary
 
 
@@ -150,30 +150,30 @@ class Knn(LossSettings):
     uniform: int = Field(0, ge=0, description="uniform negatives that are mixed into every V'")
     finish: FullSoftmaxFraction = 0.0
     label: ClassVar[str] = "k-NN"
-    computation: ClassVar[str] = "knn.KnnSampling"
+    computation: ClassVar[str] = "vocap.pretraining.losses.knn:KnnSampling"
     restricted: ClassVar[bool] = True
 
-    def candidates(self, vocabulary, targets):
+    def candidates(self, vocabulary: int, targets: Count) -> Count:
         return min(vocabulary, (self.k + 1) * targets + self.uniform)
 
-    def mean_candidates(self, vocabulary, targets):
+    def mean_candidates(self, vocabulary: int, targets: float) -> float:
         """About 2 D k^0.75 for D distinct targets, as the paper's table over k reads
         (10K at k = 5, 88K at 100, if 1,543 of 2,458 are distinct); D is taken as 0.63
         of the targets.
         """
         return min(float(vocabulary), 2 * 0.63 * targets * self.k**0.75 + self.uniform)
 
-    def check(self, words):
+    def check(self, words: float) -> str | None:
         return (
             f"k is {self.k}, the vocabulary has {words} words; take a smaller k"
             if self.k > words
             else None
         )
 
-    def index_bytes(self, vocabulary):
+    def index_bytes(self, vocabulary: int) -> int:
         return 4 * vocabulary * self.k
 
-    def index_operations(self, vocabulary, width, steps):
+    def index_operations(self, vocabulary: int, width: int, steps: int) -> float:
         """2 V^2 d a refresh."""
         sampled_steps = steps - round(self.finish * steps)
         return -(-sampled_steps // self.every) * 2 * vocabulary**2 * width
@@ -187,10 +187,10 @@ class Target(LossSettings):
     tau: int = Field(50_000, ge=1, description="distinct words in V'")
     finish: FullSoftmaxFraction = 0.0
     label: ClassVar[str] = "target sampling"
-    computation: ClassVar[str] = "candidates.TargetSampling"
+    computation: ClassVar[str] = "vocap.pretraining.losses.candidates:TargetSampling"
     restricted: ClassVar[bool] = True
 
-    def candidates(self, vocabulary, targets):
+    def candidates(self, vocabulary: int, targets: Count) -> Count:
         return min(vocabulary, max(self.tau, targets))
 
 
@@ -202,7 +202,7 @@ class Negative(LossSettings):
     )
     finish: FullSoftmaxFraction = 0.0
 
-    def candidates(self, vocabulary, targets):
+    def candidates(self, vocabulary: int, targets: Count) -> Count:
         return min(vocabulary, self.negatives + targets)
 
 
@@ -212,7 +212,7 @@ class Uniform(Negative):
 
     kind: Literal["uniform"] = "uniform"
     label: ClassVar[str] = "uniform negatives"
-    computation: ClassVar[str] = "candidates.UniformSampling"
+    computation: ClassVar[str] = "vocap.pretraining.losses.candidates:UniformSampling"
     restricted: ClassVar[bool] = True
 
 
@@ -231,7 +231,7 @@ class Sampled(Weighed):
 
     kind: Literal["sampled"] = "sampled"
     label: ClassVar[str] = "sampled softmax"
-    computation: ClassVar[str] = "candidates.SampledSoftmax"
+    computation: ClassVar[str] = "vocap.pretraining.losses.candidates:SampledSoftmax"
 
 
 @register_loss
@@ -240,7 +240,7 @@ class Nce(Weighed):
 
     kind: Literal["nce"] = "nce"
     label: ClassVar[str] = "NCE"
-    computation: ClassVar[str] = "candidates.Nce"
+    computation: ClassVar[str] = "vocap.pretraining.losses.candidates:Nce"
 
 
 @register_loss
@@ -252,7 +252,7 @@ class Neg(Weighed):
         0.75, ge=0, le=1, description="negatives are drawn by frequency to this power"
     )
     label: ClassVar[str] = "NEG"
-    computation: ClassVar[str] = "candidates.NegativeSampling"
+    computation: ClassVar[str] = "vocap.pretraining.losses.candidates:NegativeSampling"
 
 
 def parse_loss(value: Any) -> LossSettings:

@@ -153,7 +153,7 @@ class CausalLanguageModel(nn.Module):
 LanguageModel = MaskedLanguageModel | CausalLanguageModel
 
 
-def build_model(
+def build_language_model(
     shape: Shape, vocabulary: int, special: SpecialIds | None = None, causal: bool = False
 ) -> LanguageModel:
     """A new model of `vocabulary` rows: weights N(0, `shape.deviation`) by torch's

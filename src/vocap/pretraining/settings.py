@@ -3,8 +3,9 @@ models.
 """
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -12,7 +13,7 @@ from vocap.errors import UsageError
 from vocap.files.io import read_yaml
 from vocap.pretraining.data import SHARE, SHORTEST
 from vocap.pretraining.loss_kinds import AnyLoss, Full, Knn
-from vocap.training import Betas, Precision, Seed
+from vocap.training import Betas, Precision, Seed, first_mistake
 
 FLOAT = 4  # bytes
 # bytes a token, layer and unit of the hidden width in 16 bits (Korthikanti et al. 2022,
@@ -64,7 +65,7 @@ class Shape(BaseModel):
     )
 
     @model_validator(mode="after")
-    def _check(self):
+    def _check(self) -> "Shape":
         if self.hidden % self.heads:
             raise ValueError(
                 f"hidden {self.hidden} is not a multiple of heads {self.heads}; change one of them"
@@ -204,7 +205,7 @@ class Recipe(BaseModel):
         return 1.0 if self.causal else SHARE
 
 
-class Model(Recipe):
+class ModelSettings(Recipe):
     """One entry of `pretraining: models`."""
 
     tokenizer: str = Field(min_length=1, description="name of an entry of the tokenizers section")
@@ -231,10 +232,10 @@ class Pretraining(BaseModel):
         description="of one job on a CPU; a setting, since another number gives slightly other "
         "sums",
     )
-    models: dict[str, Model] = Field({}, description="the models, by name")
+    models: dict[str, ModelSettings] = Field({}, description="the models, by name")
 
     @property
-    def masked(self) -> dict[str, Model]:
+    def masked(self) -> dict[str, ModelSettings]:
         """The models that can be fine-tuned."""
         return {name: model for name, model in self.models.items() if not model.causal}
 
@@ -264,19 +265,23 @@ def read_recipe(path: Path | None, text: str | None) -> Recipe:
     where = "--settings-json" if path is None else str(path)
     try:
         values = json.loads(text or "") if path is None else read_yaml(path)
+        return parse_recipe(values, where)
+    except (ValueError, AttributeError) as error:
+        raise UsageError(f"{where}: no keys and values: {' '.join(str(error).split())}") from None
+
+
+def parse_recipe(values: Mapping[str, Any], where: str = "settings") -> Recipe:
+    """The training of the keys of an entry of `pretraining: models`; a tokenizer among
+    them is skipped.
+
+    Raises UsageError, naming the key and `where` it is given.
+    """
+    try:
         return Recipe.model_validate(
             {key: value for key, value in values.items() if key != "tokenizer"}
         )
     except ValidationError as error:
-        first = error.errors()[0]
-        # without the kind of a loss, which pydantic adds
-        keys = [
-            key for place, key in enumerate(first["loc"]) if place != 1 or first["loc"][0] != "loss"
-        ]
-        key = ".".join(map(str, keys)) or "settings"
-        raise UsageError(f"{where}: {key}: {first['msg'].removeprefix('Value error, ')}") from None
-    except (ValueError, AttributeError) as error:
-        raise UsageError(f"{where}: no keys and values: {' '.join(str(error).split())}") from None
+        raise UsageError(f"{where}: {first_mistake(error)}") from None
 
 
 def estimate_memory(

@@ -1,5 +1,6 @@
 """The text of one language, streamed, to blocks of token ids."""
 
+import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -11,10 +12,11 @@ import numpy as np
 
 from vocap.errors import VocapError
 from vocap.files.io import file_sha256, replacing_directory, write_json
+from vocap.files.paths import expand_all
 from vocap.pretraining.data import COLUMNS, DESCRIPTION, FORMAT, PARTS, SHORTEST, SpecialIds
 from vocap.text_files import Layout
 from vocap.text_files.lines import survey, unescape
-from vocap.text_files.records import Corpus, read_lines
+from vocap.text_files.records import Corpus, check_present, read_lines
 from vocap.tokenizer_files.encoders import Encoder, load_encoder, special_ids, unknown_characters
 
 OWNED = {DESCRIPTION, *(f"{part}{suffix}.npy" for part in PARTS for suffix in COLUMNS)}
@@ -37,8 +39,7 @@ class Packer:
     """
 
     def __init__(self, length: int, bos: int, eos: int) -> None:
-        if length < SHORTEST:
-            raise ValueError(f"blocks of {length} ids are too short; give at least {SHORTEST}")
+        assert length >= SHORTEST
         self.length, self.bos, self.eos = length, bos, eos
         self.cut = 0  # sentences longer than a block
         self.ids, self.size, self.unknown = [bos], 0, 0  # the unfinished block
@@ -82,19 +83,26 @@ def tokenize_language(
     folder: str | Path,
     length: int = 512,
 ) -> dict[str, Any]:
-    """Write the blocks of `files` and of `heldout` to `folder`, whole or not at all;
-    returns the description.
+    """Write the blocks of `files` (files, folders or patterns) and of `heldout` to
+    `folder`, whole or not at all; returns the description.
 
     `model` is a SentencePiece model, or a tokenizer.json, with an end token. Lines of
     `files` equal to a held-out line are dropped and counted. Memory: one MiB of text
     and the held-out lines. Raises VocapError for unusable input, and UsageError for a
     `folder` that holds other files.
     """
-    encoder, special = load_tokenizer(model, Path(model).is_file() and file_sha256(model))
+    # an empty file stands for a language that its source lacks
+    paths = [
+        path for path in expand_all(files) if not Path(path).is_file() or os.stat(path).st_size
+    ]
+    check_present(language, paths)
+    if not Path(heldout).exists():
+        raise VocapError(f"{heldout}: no such file; make it with: vocap sample")
+    encoder, special = load_block_tokenizer(model, Path(model).is_file() and file_sha256(model))
     held = list(read_lines(heldout))
     with replacing_directory(folder, OWNED) as made:
         train, measured = (_Part(made, part, encoder, special, length) for part in PARTS)
-        left_out = _add_text(train, Corpus(files, layout), frozenset(held), layout.documents)
+        left_out = _add_text(train, Corpus(paths, layout), frozenset(held), layout.documents)
         measured.add(held)
         description = {
             "format": FORMAT,
@@ -112,7 +120,7 @@ def tokenize_language(
 
 
 @lru_cache(maxsize=1)
-def load_tokenizer(model: str | Path, sha256: str | bool) -> tuple[Encoder, SpecialIds]:
+def load_block_tokenizer(model: str | Path, sha256: str | bool) -> tuple[Encoder, SpecialIds]:
     """The tokenizer in the file `model` of that content, and its special ids; kept, for
     `vocap each`.
 
@@ -127,9 +135,8 @@ def load_tokenizer(model: str | Path, sha256: str | bool) -> tuple[Encoder, Spec
             "fit, joint, bpe or mono (mono takes any SentencePiece model), with a --layout that "
             "has it"
         )
-    return encoder, SpecialIds(
-        ids.get("bos"), ids.get("pad"), ids["eos"], ids.get("unk"), ids.get("mask"), others
-    )
+    roles = {role: ids.get(role) for role in ("bos", "pad", "unk", "mask")}
+    return encoder, SpecialIds(**roles, eos=ids["eos"], others=others)
 
 
 class _Part:
@@ -137,8 +144,10 @@ class _Part:
     and counts of its text.
     """
 
-    def __init__(self, folder: Path, part: str, encoder, special: SpecialIds, length: int) -> None:
-        self.encoder, self.unk = encoder, special.unk
+    def __init__(
+        self, folder: Path, part: str, encoder: Encoder, special: SpecialIds, length: int
+    ) -> None:
+        self.encoder, self.unk = encoder, -1 if special.unk is None else special.unk
         self.packer = Packer(length, special.start, special.eos)
         self.files = {
             suffix: open(folder / f"{part}{suffix}.npy", "wb")  # noqa: SIM115

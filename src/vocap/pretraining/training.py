@@ -5,43 +5,52 @@ validation and metrics.
 import json
 import math
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-import transformers
 from torch.nn.utils import clip_grad_norm_
 from transformers.utils.logging import disable_progress_bar
 
-from vocap import __version__
 from vocap.errors import UsageError, listed, log
 from vocap.files.io import locked, write_text
 from vocap.pretraining import data as text
 from vocap.pretraining.losses import build_loss, exact_loss
-from vocap.pretraining.model import LanguageModel, build_model, export_model
-from vocap.pretraining.settings import Recipe, paper_parameters
+from vocap.pretraining.model import LanguageModel, build_language_model, export_model
+from vocap.pretraining.settings import Recipe, paper_parameters, parse_recipe
 from vocap.tables.line_bits import BITS_OF_A_BYTE, CODE_LENGTH
 from vocap.tokenizer_files.encoders import is_lossless, load_encoder
 from vocap.training import checkpoints, distributed
-from vocap.training.distributed import rank, summed, world_size
+from vocap.training.distributed import products_in, rank, summed, world_size
 from vocap.training.loop import (
     FILE,
     Loop,
     Metrics,
-    Progress,
+    TrainingProgress,
     build_optimizer,
-    learning_rate,
+    device_name,
     peak_memory_mb,
+    seed_dropout,
+    versions,
 )
-from vocap.training.randomness import DROPOUT, generator
+
+# settings that do not change the weights; the seed is beside them
+WITHOUT_EFFECT = {
+    "tokenizer",
+    "log_every",
+    "heldout_blocks",
+    "checkpoint_every",
+    "export_steps",
+    "seed",
+}
 
 
 @dataclass
-class PretrainingProgress(Progress):
+class PretrainingProgress(TrainingProgress):
     """Fields below `tokens` count the steps since the last line of metrics; `masked`:
     tokens predicted.
     """
@@ -75,9 +84,9 @@ class Training(Loop):
         self.recipe, self.seed, self.data = recipe, seed, data
         self.set_precision(recipe.precision, device)
         torch.manual_seed(seed)
-        self.model = build_model(recipe.shape, data.vocabulary, data.special, recipe.causal).to(
-            device
-        )
+        self.model = build_language_model(
+            recipe.shape, data.vocabulary, data.special, recipe.causal
+        ).to(device)
         # the loss, and the output bias that it starts from
         special = data.special.never_predicted(recipe.causal)
         unigram = recipe.output_bias == "unigram"
@@ -106,45 +115,32 @@ class Training(Loop):
         )
         ids = text.Vocabulary(data.vocabulary, data.special)
         self.batches = text.TrainingBatches(
-            data.train,
-            data.q,
-            ids,
-            seed,
-            recipe.batch,
-            recipe.micro_batch,
-            rank(),
-            world_size(),
-            recipe.causal,
+            languages=data.train,
+            q=data.q,
+            vocabulary=ids,
+            seed=seed,
+            batch=recipe.batch,
+            micro_batch=recipe.micro_batch,
+            rank=rank(),
+            ranks=world_size(),
+            causal=recipe.causal,
         )
         self.validation = Validation(data, recipe.heldout_blocks, recipe.micro_batch, recipe.causal)
         self.progress = PretrainingProgress()
 
     def fingerprint(self) -> dict[str, Any]:
         """Settings and data that a checkpoint must match to resume."""
-        settings = self.recipe.model_dump(
-            mode="json",
-            exclude={
-                "tokenizer",
-                "log_every",
-                "heldout_blocks",
-                "checkpoint_every",
-                "export_steps",
-                "seed",
-            },
-        )
-        if not self.recipe.causal:  # as in checkpoints of versions that knew no causal models
-            del settings["objective"], settings["shape"]["kv_heads"]
         return {
-            **settings,
+            **self.recipe.model_dump(mode="json", exclude=WITHOUT_EFFECT),
             **self.data.fingerprint,
             "seed": self.seed,
             "precision": str(self.dtype),
         }
 
-    def further_tensors(self):
+    def further_tensors(self) -> dict[str, dict[str, torch.Tensor]]:
         return {"loss": self.loss.state_dict()}
 
-    def load_further(self, load):
+    def load_further(self, load: Callable[[str], dict[str, torch.Tensor]]) -> None:
         self.loss.load_state_dict(load("loss"))
 
     def run(
@@ -174,7 +170,7 @@ class Training(Loop):
         self.train(stop, after_step)
         return metrics
 
-    def take_step(self, batches: list[text.Batch], stop: bool) -> tuple[float, bool]:
+    def take_step(self, batches: list[text.BlockBatch], stop: bool) -> tuple[float, bool]:
         """The loss is that of the predicted tokens, in nats."""
         recipe, progress = self.recipe, self.progress
         masked, tokens, stopping = summed(
@@ -185,9 +181,7 @@ class Training(Loop):
             ],
             self.device,
         )
-        rate = learning_rate(progress.step, recipe.learning_rate, recipe.warmup, recipe.steps)
-        for group in self.optimizer.param_groups:
-            group["lr"] = rate
+        self.begin_step(recipe.learning_rate, recipe.warmup)
         nats = self.gradients(batches, progress.step, masked)
         norm = clip_grad_norm_(self.model.parameters(), recipe.clip)
         if self.update(nats, norm):
@@ -197,7 +191,7 @@ class Training(Loop):
         progress.recent_tokens += int(tokens)
         return nats / max(1.0, masked), bool(stopping)
 
-    def gradients(self, batches: list[text.Batch], step: int, masked: float) -> float:
+    def gradients(self, batches: list[text.BlockBatch], step: int, masked: float) -> float:
         """Leave in every parameter the gradient of the mean loss over the `masked`
         tokens of all ranks' batches.
 
@@ -207,9 +201,9 @@ class Training(Loop):
         progress.refresh_s += self.loss.start(step, self.model.decoder_weight)
         nats = candidates = 0.0
         for number, batch in zip(self.batches.micro_batches, batches, strict=True):
-            torch.manual_seed(int(generator(self.seed, DROPOUT, step, number).integers(1 << 63)))
-            with torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32):
-                hidden = encode(self.model, batch, self.device)
+            seed_dropout(self.seed, step, number)
+            with products_in(self.dtype, self.device):
+                hidden = hidden_states(self.model, batch, self.device)
                 targets = torch.from_numpy(batch.targets).to(self.device)
                 output = self.loss(
                     hidden, self.model.decoder_weight, self.model.decoder_bias, targets
@@ -296,8 +290,8 @@ class Validation:
         sums = np.zeros((4, len(self.languages)))
         model.eval()
         for batch, languages in self._batches:
-            with torch.autocast(device.type, dtype, enabled=dtype != torch.float32):
-                hidden = encode(model, batch, device)
+            with products_in(dtype, device):
+                hidden = hidden_states(model, batch, device)
             targets = torch.from_numpy(batch.targets).to(device)
             found = exact_loss(
                 hidden, model.decoder_weight, model.decoder_bias, targets, self.special
@@ -312,7 +306,9 @@ class Validation:
         return {**scores(each), "languages": own}
 
 
-def encode(model: LanguageModel, batch: text.Batch, device: torch.device) -> torch.Tensor:
+def hidden_states(
+    model: LanguageModel, batch: text.BlockBatch, device: torch.device
+) -> torch.Tensor:
     """h [m, d] at the positions of a batch."""
     ids, attention, positions = (
         torch.from_numpy(array).to(device, non_blocking=True)
@@ -345,52 +341,98 @@ def scores(languages: np.ndarray) -> dict[str, float | None]:
     }
 
 
-@dataclass(frozen=True)
-class Folders:
-    """Input and output folders of a run; `weights` may be None."""
-
-    tokenizer: Path
-    tokens: Path
-    weights: Path | None
-    output: Path
-
-    @property
-    def checkpoints(self) -> Path:
-        return self.output / "checkpoints"
-
-
-def train(
-    recipe: Recipe,
-    seed: int,
-    folders: Folders,
-    languages: Sequence[str],
-    threads: int,
-    keep: bool = False,
-) -> None:
-    """Train one model and write `model/`, `model-{step}/`, `metrics.jsonl` and
-    `description.json`.
-
-    Raises UsageError and VocapError, before anything is trained where that can be
-    known, and Stopped.
+class PretrainedModel(NamedTuple):
+    """A model that has been trained: its Hugging Face folder, the lines of
+    metrics.jsonl, and the content of description.json.
     """
+
+    folder: Path
+    metrics: list[dict[str, Any]]
+    description: dict[str, Any]
+
+
+def pretrain_model(  # noqa: PLR0913 - the options of the command
+    tokenizer: str | Path,
+    tokens: str | Path,
+    output: str | Path,
+    *,
+    settings: Recipe | Mapping[str, Any],
+    languages: Sequence[str] | None = None,
+    weights: str | Path | None = None,
+    seed: int = 1,
+    threads: int = 2,
+    checkpoint_every: int | None = None,
+    keep_checkpoints: bool = False,
+) -> PretrainedModel | None:
+    """Pre-train one language model, and write `model/`, `model-{step}/`,
+    `metrics.jsonl` and `description.json`.
+
+    Resumes from the checkpoints of an equal call. SIGTERM, SIGURG and Ctrl-C leave one.
+
+    Parameters
+    ----------
+    tokenizer : folder of a tokenizer: its file, and huggingface/
+    tokens : folder that holds {language}/, blocks of `tokenize_language`
+    output : folder to write
+    settings : a `Recipe`, or its keys
+    languages : codes; all of `tokens` unless given
+    weights : table with language and n, where the settings weigh by corpora
+    seed : where the settings have none
+    threads : on a CPU
+    checkpoint_every : steps, instead of the settings'
+    keep_checkpoints : whether they stay when the run has ended well
+
+    Returns
+    -------
+    The model, on the first of several processes (torchrun); None on the others.
+
+    Raises
+    ------
+    UsageError, VocapError : before anything is trained where that can be known
+    Stopped : on request, after a checkpoint
+    """
+    recipe = settings if isinstance(settings, Recipe) else parse_recipe(settings)
+    if checkpoint_every:
+        recipe = recipe.model_copy(update={"checkpoint_every": checkpoint_every})
+    tokenizer, tokens, output = Path(tokenizer), Path(tokens), Path(output)
+    there = sorted(path.parent.name for path in tokens.glob(f"*/{text.DESCRIPTION}"))
+    if not there:
+        raise UsageError(f"{tokens}: no language's blocks there; make them with: vocap tokenize")
     torch.set_num_threads(threads)
     disable_progress_bar()  # of transformers, in the middle of ours
-    weights = folders.weights
     data = text.load_data(
-        folders.tokens, languages, folders.tokenizer, recipe.alpha, recipe.weights, weights
+        tokens, languages or there, tokenizer, recipe.alpha, recipe.weights, weights
     )
+    folder = output / "checkpoints"
     with (
         distributed.own_device() as device,
         distributed.StopRequest() as stop,
-        distributed.joined(device),
+        distributed.process_group(device),
     ):
         check(recipe, data)
-        with locked(folders.checkpoints / "lock") if rank() == 0 else nullcontext():
+        with locked(folder / "lock") if rank() == 0 else nullcontext():
             if rank() == 0:
-                checkpoints.clean(folders.checkpoints)
-            training = Training(recipe, seed, data, folders.checkpoints, device)
+                checkpoints.clean(folder)
+            own = seed if recipe.seed is None else recipe.seed
+            training = Training(recipe, own, data, folder, device)
             training.restore()
-            _run(training, folders, stop, keep)
+            if rank() == 0:
+                _begin(training, output)
+            exported = tokenizer / text.EXPORT
+            metrics = training.run(
+                stop, lambda at: export_model(training.model, exported, output / f"model-{at}")
+            )
+            if metrics is None:
+                return None
+            export_model(training.model, exported, output / "model")
+            lines = metrics.publish(output / FILE)
+            description = describe_training(training, tokenizer)
+            facts = json.dumps(description, indent=2, ensure_ascii=False)
+            write_text(output / text.DESCRIPTION, facts + "\n")
+            if not keep_checkpoints:
+                checkpoints.remove_all(folder)
+                metrics.path.unlink()
+    return PretrainedModel(output / "model", lines, description)
 
 
 def check(recipe: Recipe, data: text.Data) -> None:
@@ -407,12 +449,6 @@ def check(recipe: Recipe, data: text.Data) -> None:
             "objective: masked needs special tokens of every role, and the tokenizer has none of "
             "role "
             f"{', '.join(lacking)}; make it with a layout that has them, or write objective: causal"
-        )
-    if recipe.causal and any(blocks.unknown_bytes is None for blocks in data.heldout):
-        raise UsageError(
-            "objective: causal needs the bytes of unknown characters, which these blocks of an "
-            "earlier version "
-            "lack; delete them and run: vocap tokenize"
         )
     if reason := recipe.loss.check(words):
         raise UsageError(f"loss.{reason}")
@@ -431,50 +467,34 @@ def check(recipe: Recipe, data: text.Data) -> None:
         )
 
 
-def _run(training: Training, folders: Folders, stop: distributed.StopRequest, keep: bool) -> None:
-    """Train to the end and, on the first rank, write the results."""
-    recipe, data, exported = training.recipe, training.data, folders.tokenizer / text.EXPORT
-    step = training.progress.step
-    if rank() == 0:
-        count = paper_parameters(recipe.shape, data.vocabulary, recipe.causal)
-        log.info(
-            "%s parameters (%.0f Mi), V = %s, %s languages, on %s in %s, %s process(es)",
-            f"{count:,}", count / 2**20, f"{data.vocabulary:,}", len(data.languages),
-            training.device, str(training.dtype).removeprefix("torch."), world_size(),
+def _begin(training: Training, output: Path) -> None:
+    """Say what is trained, and remove models of an earlier run in `output`, which no
+    workflow declares.
+    """
+    recipe, data, step = training.recipe, training.data, training.progress.step
+    count = paper_parameters(recipe.shape, data.vocabulary, recipe.causal)
+    log.info(
+        "%s parameters (%.0f Mi), V = %s, %s languages, on %s in %s, %s process(es)",
+        f"{count:,}", count / 2**20, f"{data.vocabulary:,}", len(data.languages),
+        training.device, str(training.dtype).removeprefix("torch."), world_size(),
+    )  # fmt: skip
+    if not step:
+        for path in output.glob("model-*"):
+            if path.name.removeprefix("model-").isdigit():
+                shutil.rmtree(path)
+    past = (at for at in recipe.export_steps if at <= step)
+    if missing := [at for at in past if not (output / f"model-{at}").exists()]:
+        log.warning(
+            "export_steps: this run is at step %d already and will not export step %s; for "
+            "these models too, stop it and delete %s: it then trains from the start",
+            step, ", ".join(map(str, missing)), training.folder,
         )  # fmt: skip
-        if not step:
-            for path in folders.output.glob(
-                "model-*"
-            ):  # of an earlier run, which no workflow declares
-                if path.name.removeprefix("model-").isdigit():
-                    shutil.rmtree(path)
-        past = (at for at in recipe.export_steps if at <= step)
-        if missing := [at for at in past if not (folders.output / f"model-{at}").exists()]:
-            log.warning(
-                "export_steps: this run is at step %d already and will not export step %s; for "
-                "these models too, "
-                "stop it and delete %s: it then trains from the start",
-                step, ", ".join(map(str, missing)), folders.checkpoints,
-            )  # fmt: skip
-    metrics = training.run(
-        stop, lambda at: export_model(training.model, exported, folders.output / f"model-{at}")
-    )
-    if metrics is None:
-        return
-    export_model(training.model, exported, folders.output / "model")
-    metrics.publish(folders.output / FILE)
-    facts = json.dumps(description(training, folders.tokenizer), indent=2, ensure_ascii=False)
-    write_text(folders.output / text.DESCRIPTION, facts + "\n")
-    if not keep:
-        checkpoints.remove_all(folders.checkpoints)
-        metrics.path.unlink()
 
 
-def description(training: Training, tokenizer: Path) -> dict[str, Any]:
+def describe_training(training: Training, tokenizer: Path) -> dict[str, Any]:
     """The content of description.json: settings, size, device and versions."""
     recipe = training.recipe
     parameters = paper_parameters(recipe.shape, training.data.vocabulary, recipe.causal)
-    device = training.device
     measure = {}
     if recipe.causal:
         measure["bits_per_byte"] = CODE_LENGTH[is_lossless(load_encoder(tokenizer / text.EXPORT))]
@@ -489,11 +509,7 @@ def description(training: Training, tokenizer: Path) -> dict[str, Any]:
         "seed": training.seed,
         "precision": str(training.dtype).removeprefix("torch."),
         **measure,
-        "device": torch.cuda.get_device_name(device) if device.type == "cuda" else "CPU",
+        "device": device_name(training.device),
         "processes": world_size(),
-        "versions": {
-            "vocap": __version__,
-            "torch": torch.__version__,
-            "transformers": transformers.__version__,
-        },
+        "versions": versions(),
     }

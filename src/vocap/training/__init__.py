@@ -7,7 +7,7 @@ imports no torch.
 
 from typing import Annotated, Literal, TypeVar
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
 
 MAX_SEED = 2**63 - 1  # an int64, which torch and NumPy take
 Seed = Annotated[int, Field(ge=0, le=MAX_SEED)]
@@ -15,7 +15,7 @@ Precision = Literal["auto", "bf16", "fp16", "fp32"]
 Entry = TypeVar("Entry")
 
 
-def _distinct(values: list) -> list:
+def _distinct(values: list[Entry]) -> list[Entry]:
     if len(set(values)) < len(values):
         raise ValueError("duplicate entry")
     return values
@@ -27,3 +27,14 @@ Betas = Annotated[
     tuple[Beta, Beta],
     BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value),
 ]
+
+
+def first_mistake(error: ValidationError) -> str:
+    """The key of the first mistake in settings, without the kind of a loss, and what is
+    wrong.
+    """
+    first = error.errors()[0]
+    keys = [str(key) for key in first["loc"]]
+    if keys[:1] == ["loss"]:
+        del keys[1:2]  # which pydantic adds
+    return f"{'.'.join(keys) or 'settings'}: {first['msg'].removeprefix('Value error, ')}"

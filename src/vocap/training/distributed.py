@@ -13,6 +13,7 @@ import itertools
 import os
 import signal
 import tempfile
+import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -54,6 +55,11 @@ def working_precision(wanted: str, device: torch.device) -> torch.dtype:
             "precision bf16: this GPU has none; write fp16, fp32, or auto, which takes the best"
         )
     return (able or torch.float32) if wanted == "auto" else PRECISIONS[wanted]
+
+
+def products_in(dtype: torch.dtype, device: torch.device) -> torch.autocast:
+    """A context in which the layers' products run in `dtype`."""
+    return torch.autocast(device.type, dtype, enabled=dtype != torch.float32)
 
 
 def multiply(a: Tensor, b: Tensor, wide: torch.dtype) -> Tensor:
@@ -135,13 +141,14 @@ class Stopped(VocapError):
 
 class StopRequest:
     """Records a stop signal within `with`, instead of ending on it; `name` of the
-    signal, if any.
+    signal, if any. Outside the main thread, which alone gets signals, it does nothing.
     """
 
     name = ""
 
     def __enter__(self) -> "StopRequest":
-        self.before = {number: signal.signal(number, self) for number in SIGNALS}
+        main = threading.current_thread() is threading.main_thread()
+        self.before = {number: signal.signal(number, self) for number in SIGNALS if main}
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -179,7 +186,7 @@ def gather_rows(rows: Tensor) -> Tensor:
 
 
 @contextmanager
-def joined(device: torch.device) -> Iterator[None]:
+def process_group(device: torch.device) -> Iterator[None]:
     """Join the process group that the environment names, if any; network errors become
     one message.
 

@@ -17,7 +17,7 @@ FIRST_PORT, PORTS = 20_000, 10_000  # range of the rendezvous port, chosen by th
 
 
 @dataclass(frozen=True)
-class Allocation:
+class SlurmJob:
     """Nodes and processes of a SLURM job."""
 
     job: str
@@ -34,7 +34,7 @@ def visible_gpus(environment: Mapping[str, str]) -> int:
     return sum(bool(re.fullmatch(r"\d+|(GPU|MIG)-\S+", entry)) for entry in entries)
 
 
-def allocation(environment: Mapping[str, str]) -> Allocation | None:
+def slurm_job(environment: Mapping[str, str]) -> SlurmJob | None:
     """The SLURM job of this process; None outside SLURM. Raises VocapError where SLURM
     does not answer.
 
@@ -45,10 +45,10 @@ def allocation(environment: Mapping[str, str]) -> Allocation | None:
     listed = _ask("squeue", "--noheader", f"--jobs={job}", "--format=%N")
     nodes = tuple(_ask("scontrol", "show", "hostnames", listed).split())
     head = _ask("sinfo", "--noheader", f"--nodes={nodes[0]}", "--format=%o").split()[0]
-    return Allocation(job, nodes, head, max(1, visible_gpus(environment)))
+    return SlurmJob(job, nodes, head, max(1, visible_gpus(environment)))
 
 
-def launch_words(command: Sequence[str], place: Allocation | None, threads: int) -> list[str]:
+def launch_words(command: Sequence[str], place: SlurmJob | None, threads: int) -> list[str]:
     """The command line that starts `command` in every process of `place`, `threads` CPUs each.
 
     >>> launch_words(["vocap", "pretrain"], None, 2)
@@ -92,13 +92,13 @@ def _ask(*words: str) -> str:
 @click.command(context_settings={"allow_interspersed_args": False})
 @click.option("--threads", type=click.IntRange(min=1), default=1, help="CPUs of a process.")
 @click.argument("command", nargs=-1, required=True)
-def launch(threads, command) -> None:
+def launch(threads: int, command: tuple[str, ...]) -> None:
     """Start COMMAND once for every GPU of this SLURM job, on all of its nodes, with torchrun.
 
     On nodes without GPUs one process starts on each node; outside SLURM one process
     starts, without torchrun.
     """
-    words = launch_words(command, allocation(os.environ), threads)
+    words = launch_words(command, slurm_job(os.environ), threads)
     if len(words) > len(command):
         log.info("launching %s", " ".join(words[: len(words) - len(command)]))
     os.execvp(words[0], words)

@@ -20,14 +20,17 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import transformers
 from torch import Tensor, nn
 from torch.optim import Optimizer
 from tqdm import tqdm
 
+from vocap import __version__
 from vocap.errors import VocapError, log
 from vocap.files.io import write_text
 from vocap.training import checkpoints
 from vocap.training.distributed import Stopped, StopRequest, rank, working_precision, world_size
+from vocap.training.randomness import DROPOUT, generator
 
 FILE = "metrics.jsonl"
 ADAM: dict[str, Any] = {"betas": (0.9, 0.98), "eps": 1e-6, "weight_decay": 0.01}  # XLM-R's
@@ -38,7 +41,7 @@ SCALE_STEPS = 128
 
 
 @dataclass
-class Progress:
+class TrainingProgress:
     """Counters of a run."""
 
     step: int = 0
@@ -93,7 +96,7 @@ class Loop(ABC):
     model: nn.Module
     optimizer: Optimizer
     batches: Any  # its method `step` gives the batch of a step as a function of its number
-    progress: Progress
+    progress: TrainingProgress
     device: torch.device
 
     def __init__(self, folder: Path, steps: int, checkpoint_every: int) -> None:
@@ -112,6 +115,12 @@ class Loop(ABC):
             log.info(
                 "this GPU has no bf16: precision auto takes fp16, with a scale for the gradients"
             )
+
+    def begin_step(self, peak_lr: float, warmup: int) -> None:
+        """Set the learning rate of the present step."""
+        rate = learning_rate(self.progress.step, peak_lr, warmup, self.steps)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
 
     @abstractmethod
     def fingerprint(self) -> dict[str, Any]:
@@ -300,9 +309,30 @@ class Metrics:
             file.flush()
             os.fsync(file.fileno())
 
-    def publish(self, target: Path) -> None:
-        """Write the lines to their final place."""
-        write_text(target, self.path.read_text("utf-8"))
+    def publish(self, target: Path) -> list[dict[str, Any]]:
+        """Write the lines to their final place; their content."""
+        lines = self.path.read_text("utf-8")
+        write_text(target, lines)
+        return [json.loads(line) for line in lines.splitlines()]
+
+
+def seed_dropout(seed: int, step: int, number: int = 0) -> None:
+    """Seed torch for the dropout of one micro-batch of a step."""
+    torch.manual_seed(int(generator(seed, DROPOUT, step, number).integers(1 << 63)))
+
+
+def device_name(device: torch.device) -> str:
+    """The name of a GPU, or CPU."""
+    return torch.cuda.get_device_name(device) if device.type == "cuda" else "CPU"
+
+
+def versions() -> dict[str, str]:
+    """The versions of the libraries that a training's numbers depend on."""
+    return {
+        "vocap": __version__,
+        "torch": torch.__version__,
+        "transformers": transformers.__version__,
+    }
 
 
 def peak_memory_mb(device: torch.device) -> float:

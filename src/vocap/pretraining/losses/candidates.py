@@ -9,6 +9,8 @@ import itertools
 import math
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
@@ -38,7 +40,9 @@ class CandidateLoss(interface.Loss):
         """
         return interface.fastest_softmax_loss(candidates.device.type)
 
-    def __call__(self, hidden, weight, bias, targets):
+    def __call__(
+        self, hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor
+    ) -> interface.LossOutput:
         """The loss; h and the gradient of W touch the rows of V' only."""
         # V' of each group of targets, and all rows of W that take part
         count = len(targets)
@@ -77,14 +81,16 @@ class TargetSampling(CandidateLoss):
     tau; at the start of a training it is smaller.
     """
 
-    def __init__(self, vocabulary: int, excluded: Sequence[int], *, tau: int = 50_000, **options):
+    def __init__(
+        self, vocabulary: int, excluded: Sequence[int], *, tau: int = 50_000, **options: Any
+    ):
         super().__init__(vocabulary, excluded, **options)
         self.tau = tau
         # when last; 0: never
         self.seen = torch.zeros(vocabulary, dtype=torch.int64, device=self.words.device)
         self.time = 0
 
-    def candidates(self, targets, weight):
+    def candidates(self, targets: Tensor, weight: Tensor) -> Tensor:
         self.time += 1
         self.seen[gather_rows(targets)] = self.time
         recent = self.seen.clone()
@@ -95,7 +101,7 @@ class TargetSampling(CandidateLoss):
         keys = recent[known] * self.vocabulary - known
         return known[torch.topk(keys, count).indices].sort().values
 
-    def state_dict(self):
+    def state_dict(self) -> dict[str, Tensor]:
         return {"seen": self.seen, "time": torch.tensor(self.time)}
 
     def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
@@ -107,12 +113,12 @@ class UniformSampling(CandidateLoss):
     """The control: V' = the targets and `negatives` uniform draws of C."""
 
     def __init__(
-        self, vocabulary: int, excluded: Sequence[int], *, negatives: int = 50_000, **options
+        self, vocabulary: int, excluded: Sequence[int], *, negatives: int = 50_000, **options: Any
     ):
         super().__init__(vocabulary, excluded, **options)
         self.negatives = negatives
 
-    def candidates(self, targets, weight):
+    def candidates(self, targets: Tensor, weight: Tensor) -> Tensor:
         return distinct(torch.cat([targets, self.drawn_uniformly(self.negatives)]), self.vocabulary)
 
 
@@ -141,7 +147,7 @@ class NoiseLoss(CandidateLoss):
         counts: np.ndarray | None,
         negatives: int,
         power: float,
-        **options,
+        **options: Any,
     ):
         super().__init__(vocabulary, excluded, **options)
         self.negatives = negatives
@@ -162,7 +168,7 @@ class NoiseLoss(CandidateLoss):
         drawn = self.words[places.clamp_(max=len(self.words) - 1)]
         return torch.unique(drawn, return_counts=True)
 
-    def candidates(self, targets, weight):
+    def candidates(self, targets: Tensor, weight: Tensor) -> Tensor:
         drawn, times = self.draw()
         union = torch.unique(torch.cat([targets, drawn]))
         self.times = torch.zeros_like(union).index_copy_(0, torch.searchsorted(union, drawn), times)
@@ -178,10 +184,10 @@ class SampledSoftmax(NoiseLoss):
     is dropped.
     """
 
-    def logit_loss(self, union, wide):
-        inclusion = -torch.expm1(self.negatives * torch.log1p(-self.q[union]))
+    def logit_loss(self, candidates: Tensor, wide: torch.dtype) -> interface.LogitLoss:
+        inclusion = -torch.expm1(self.negatives * torch.log1p(-self.q[candidates]))
         offsets = torch.where(self.times > 0, -torch.log(inclusion), -torch.inf).to(wide)
-        return lambda logits, bias, targets: interface.softmax_loss(logits, bias, targets, offsets)
+        return partial(interface.softmax_loss, offsets=offsets)
 
 
 class Nce(NoiseLoss):
@@ -189,16 +195,14 @@ class Nce(NoiseLoss):
     q_w).
     """
 
-    def __init__(self, vocabulary: int, excluded: Sequence[int], **options):
+    def __init__(self, vocabulary: int, excluded: Sequence[int], **options: Any):
         super().__init__(vocabulary, excluded, **options)
         self.initial_bias = -math.log(len(self.words))  # so that exp(z) starts near a distribution
 
-    def logit_loss(self, union, wide):
-        offsets = -torch.log(self.negatives * self.q[union]).to(wide)
+    def logit_loss(self, candidates: Tensor, wide: torch.dtype) -> interface.LogitLoss:
+        offsets = -torch.log(self.negatives * self.q[candidates]).to(wide)
         times = self.times.to(wide)
-        return lambda logits, bias, targets: interface.logistic_loss(
-            logits, bias, targets, offsets, times, hits=True
-        )
+        return partial(interface.logistic_loss, offsets=offsets, counts=times, hits=True)
 
 
 class NegativeSampling(NoiseLoss):
@@ -206,9 +210,7 @@ class NegativeSampling(NoiseLoss):
     word2vec.
     """
 
-    def logit_loss(self, union, wide):
-        offsets = torch.zeros(len(union), dtype=wide, device=union.device)
+    def logit_loss(self, candidates: Tensor, wide: torch.dtype) -> interface.LogitLoss:
+        offsets = torch.zeros(len(candidates), dtype=wide, device=candidates.device)
         times = self.times.to(wide)
-        return lambda logits, bias, targets: interface.logistic_loss(
-            logits, bias, targets, offsets, times, hits=False
-        )
+        return partial(interface.logistic_loss, offsets=offsets, counts=times, hits=False)

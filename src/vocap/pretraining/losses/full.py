@@ -2,7 +2,8 @@
 of every loss.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -22,11 +23,13 @@ HELD = 2**28  # bytes of scores that exact_loss holds at once
 class FullSoftmax(Loss):
     """L = lse(h W^T + b) - z_t over all V rows, `chunk` targets at a time."""
 
-    def __init__(self, vocabulary: int, excluded: Sequence[int], *, chunk: int = 1024, **options):
+    def __init__(
+        self, vocabulary: int, excluded: Sequence[int], *, chunk: int = 1024, **options: Any
+    ):
         super().__init__(vocabulary, excluded, **options)
         self.chunk = chunk
 
-    def __call__(self, hidden, weight, bias, targets):
+    def __call__(self, hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> LossOutput:
         loss = linear_cross_entropy(hidden, weight, bias, targets, self.chunk)
         return LossOutput(loss, len(targets), float(self.vocabulary))
 
@@ -108,15 +111,15 @@ class FullSoftmaxAtEnd(Loss):
         self.initial_bias = first.initial_bias
         self.current = first
 
-    def start(self, step, weight):
+    def start(self, step: int, weight: Tensor) -> float:
         self.current = self.first if step < self.since else self.last
         return self.current.start(step, weight)
 
-    def __call__(self, hidden, weight, bias, targets):
+    def __call__(self, hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> LossOutput:
         return self.current(hidden, weight, bias, targets)
 
-    def state_dict(self):
+    def state_dict(self) -> dict[str, Tensor]:
         return self.first.state_dict()
 
-    def load_state_dict(self, state):
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
         self.first.load_state_dict(state)

@@ -15,6 +15,7 @@ import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -111,9 +112,10 @@ class Block:
     columns: Tensor | None = None
 
 
-# (logits [c, U] without bias, bias [U], targets [c]) -> (summed loss, gradients of the
-# logits and of the bias); it may write over the logits
-LogitLoss = Callable[[Tensor, Tensor, Tensor], tuple[Tensor, Tensor, Tensor]]
+# summed loss, gradients of the logits and of the bias
+LossAndGradients = tuple[Tensor, Tensor, Tensor]
+# of logits [c, U] without bias, bias [U], targets [c]; it may write over the logits
+LogitLoss = Callable[[Tensor, Tensor, Tensor], LossAndGradients]
 
 
 def chunks(targets: Tensor, chunk: int) -> list[Block]:
@@ -126,7 +128,7 @@ def chunks(targets: Tensor, chunk: int) -> list[Block]:
 
 def softmax_loss(
     logits: Tensor, bias: Tensor, targets: Tensor, offsets: Tensor | None = None
-) -> tuple:
+) -> LossAndGradients:
     """L = lse(z) - z_t and softmax - onehot, in the precision of `bias`.
 
     `offsets` [U] are added to every score but the target's own (logQ: -log of the
@@ -146,7 +148,7 @@ def softmax_loss(
 
 def logistic_loss(
     logits: Tensor, bias: Tensor, targets: Tensor, offsets: Tensor, counts: Tensor, hits: bool
-) -> tuple:
+) -> LossAndGradients:
     """L = -log sig(s_t) - sum_j counts_j log sig(-s_j), s = z + `offsets` [U]: NCE and NEG.
 
     `counts` [U]: draws of each word; `hits`: whether a draw counts as noise for its own
@@ -171,7 +173,7 @@ def compiled_softmax_loss() -> LogitLoss:
     torch.compile.
     """
 
-    def logit_loss(logits, bias, targets):
+    def logit_loss(logits: Tensor, bias: Tensor, targets: Tensor) -> LossAndGradients:
         scores = logits.to(bias.dtype) + bias
         normaliser = torch.logsumexp(scores, 1, keepdim=True)
         loss = (normaliser - scores.gather(1, targets[:, None])).sum()
@@ -230,7 +232,16 @@ def block_loss(
 
 class _BlockLoss(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, hidden, weight, bias, blocks, logit_loss, dtype, copied):
+    def forward(
+        ctx: Any,
+        hidden: Tensor,
+        weight: Tensor,
+        bias: Tensor,
+        blocks: Sequence[Block],
+        logit_loss: LogitLoss,
+        dtype: torch.dtype,
+        copied: bool,
+    ) -> Tensor:
         wide = torch.float64 if dtype == torch.float64 else torch.float32
         h, w, b = hidden.to(dtype), weight.to(dtype), bias.to(wide)
         loss = torch.zeros((), dtype=wide, device=hidden.device)
@@ -271,7 +282,7 @@ class _BlockLoss(torch.autograd.Function):
 
     @staticmethod
     @torch.autograd.function.once_differentiable
-    def backward(ctx, scale):
+    def backward(ctx: Any, scale: Tensor) -> tuple[Tensor | None, ...]:
         if (
             torch._C._autograd._get_current_graph_task_keep_graph()
         ):  # another backward pass may follow

@@ -11,6 +11,7 @@ before it. Only 1/64 of the scores is ever sorted.
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -18,6 +19,7 @@ from torch.nn import functional as F
 
 from vocap.errors import UsageError
 from vocap.pretraining.losses.candidates import CandidateLoss, distinct
+from vocap.pretraining.losses.interface import LossOutput
 from vocap.training.distributed import gather_rows, half_type, multiply, rank, world_size
 
 RUN = 64
@@ -47,18 +49,18 @@ class KnnSampling(CandidateLoss):
         every: int = 1000,
         group: int | None = None,
         uniform: int = 0,
-        **options,
+        **options: Any,
     ):
         super().__init__(vocabulary, excluded, **options)
         self.index = NeighbourIndex(vocabulary, self.words, k, every)
         self.group, self.uniform = group, uniform
         self.refresh_s = 0.0  # of the current call
 
-    def start(self, step, weight):
+    def start(self, step: int, weight: Tensor) -> float:
         super().start(step, weight)
         return self.index.start(step, weight.detach())
 
-    def __call__(self, hidden, weight, bias, targets):
+    def __call__(self, hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> LossOutput:
         self.refresh_s = 0.0
         if (
             self.group
@@ -66,7 +68,7 @@ class KnnSampling(CandidateLoss):
             self.refresh_s = self.index.prepare(torch.unique(targets), weight.detach())
         return replace(super().__call__(hidden, weight, bias, targets), refresh_s=self.refresh_s)
 
-    def candidates(self, targets, weight):
+    def candidates(self, targets: Tensor, weight: Tensor) -> Tensor:
         if not self.group:
             self.refresh_s += self.index.prepare(targets, weight)
         words = [targets, self.index.neighbours(targets).flatten()]
@@ -74,10 +76,10 @@ class KnnSampling(CandidateLoss):
             words.append(self.drawn_uniformly(self.uniform))
         return distinct(torch.cat(words), self.vocabulary)
 
-    def state_dict(self):
+    def state_dict(self) -> dict[str, Tensor]:
         return self.index.state_dict()
 
-    def load_state_dict(self, state):
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
         self.index.load_state_dict(state)
 
 

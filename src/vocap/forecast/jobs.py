@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from graphlib import TopologicalSorter
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -32,12 +31,22 @@ from vocap.finetuning.tasks import (
     first_task,
     predicted_sets,
 )
-from vocap.plan.texts import MB, Text
+from vocap.forecast.texts import MB, LanguageText
 from vocap.pretraining.settings import Recipe, count_parameters, encoder_operations, estimate_memory
 from vocap.tokenizers.evaluate import lines_of_each
 from vocap.tokenizers.settings import File, Joint
 from vocap.workflow.tuned import studied_model, tuned_model
 
+STAGES = (
+    "corpora",
+    "vocabularies",
+    "allocation",
+    "tokenizers",
+    "pretraining",
+    "finetuning",
+    "correlation",
+    "report",
+)
 VARIABLE = "VOCAP_JOBS"  # names the file that the dry run writes, one line of JSON for each job
 CORES = 1_000_000  # Snakemake limits a job's threads to the cores that it is given
 SHOWN_LINES = 20  # of Snakemake's output, where the dry run fails
@@ -56,23 +65,19 @@ TRAIN_ROWS = (
 
 
 @dataclass(frozen=True)
-class Job:
+class PlannedJob:
     """One job: `name` is the path of its benchmark file under the folder of benchmarks,
     without `.tsv`.
 
-    `after`: names of the jobs whose outputs it reads; `local`: it runs beside
-    Snakemake, on a cluster too. `with_features` adds the rest: `features` multiply the
-    coefficients of `costs.yaml` of the rule `priced_as`; `gpus` share it.
+    `with_features` adds the rest: `features` multiply the coefficients of `costs.yaml`
+    of the rule `priced_as`.
     """
 
     rule: str
     name: str
     features: Mapping[str, float] = field(default_factory=dict)
-    after: Sequence[str] = ()
     threads: int = 1
-    local: bool = False
     priced_as: str = ""
-    gpus: int = 1
     wildcards: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -80,9 +85,9 @@ class Job:
         return self.name.partition("/")[0]
 
 
-def read_jobs(configfiles: Sequence[Path]) -> list[Job]:
-    """Every job of the workflow in the current folder, done or not, each after those
-    that it waits for.
+def read_jobs(configfiles: Sequence[Path]) -> list[PlannedJob]:
+    """Every job of the workflow in the current folder, done or not, in the order of
+    stages and names.
 
     `configfiles`: those of `--configfile`; none for the default configuration. Raises
     VocapError where the dry run fails, and ModuleNotFoundError without Snakemake.
@@ -106,24 +111,21 @@ def read_jobs(configfiles: Sequence[Path]) -> list[Job]:
         if run.returncode or not path.exists():
             shown = "\n".join(run.stdout.strip().splitlines()[-SHOWN_LINES:])
             raise VocapError(f"Snakemake's dry run failed; correct its cause:\n{shown}")
-        records = map(json.loads, path.read_text("utf-8").splitlines())
-        jobs = {record["name"]: Job(**record) for record in records}
-    order = TopologicalSorter({name: jobs[name].after for name in sorted(jobs)})
-    return [jobs[name] for name in order.static_order()]
-
-
-def longest_chain(jobs: Sequence[Job], seconds: Mapping[str, float]) -> float:
-    """Seconds of the longest chain of jobs that wait for each other, each after those
-    that it waits for.
-    """
-    ends: dict[str, float] = {}
-    for job in jobs:
-        ends[job.name] = seconds[job.name] + max((ends[name] for name in job.after), default=0.0)
-    return max(ends.values(), default=0.0)
+        records = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    jobs = [
+        PlannedJob(
+            rule=record["rule"],
+            name=record["name"],
+            threads=record["threads"],
+            wildcards=record["wildcards"],
+        )
+        for record in records
+    ]
+    return sorted(jobs, key=lambda job: (STAGES.index(job.stage), job.name))
 
 
 @dataclass(frozen=True)
-class Inputs:
+class FeatureInputs:
     """The data that features are computed from.
 
     `texts`: of the run's languages; `read`: those of pre-training; `reached`: the sizes
@@ -131,8 +133,8 @@ class Inputs:
     """
 
     settings: Settings
-    texts: Mapping[str, Text]
-    read: Mapping[str, Text]
+    texts: Mapping[str, LanguageText]
+    read: Mapping[str, LanguageText]
     reached: Mapping[str, Sequence[int]]
     grid: Grid
     gpu: bool
@@ -168,7 +170,7 @@ class Inputs:
         )
 
 
-Function = Callable[[Job, Inputs], dict[str, float]]
+Function = Callable[[PlannedJob, FeatureInputs], dict[str, float]]
 FEATURES: dict[str, Function] = {}  # by rule of Snakemake
 PRICED_AS: dict[str, str] = {}  # rule: the rule whose coefficients it shares
 
@@ -186,34 +188,29 @@ def features(*rules: str, like: str = "") -> Callable[[Function], Function]:
     return register
 
 
-def with_features(job: Job, inputs: Inputs, gpus: Mapping[str, int]) -> Job:
-    """The job with its features; one that trains on GPUs has one thread, and the GPUs
-    that `gpus` gives its rule.
-
-    Raises UsageError for a rule that has no function.
-    """
+def with_features(job: PlannedJob, inputs: FeatureInputs) -> PlannedJob:
+    """The job with its features. Raises UsageError for a rule that has no function."""
     if job.rule not in FEATURES:
         raise UsageError(
-            f"vocap plan has no features of the rule {job.rule!r}; add them to vocap.plan.jobs"
+            f"vocap plan has no features of the rule {job.rule!r}; add them to vocap.forecast.jobs"
         )
-    job = replace(job, features=FEATURES[job.rule](job, inputs), priced_as=PRICED_AS[job.rule])
-    return replace(job, threads=1, gpus=gpus.get(job.rule, 1)) if job.features.get("gpu") else job
+    return replace(job, features=FEATURES[job.rule](job, inputs), priced_as=PRICED_AS[job.rule])
 
 
 @features("fetch_starter", "extract_starter", "merge_starter")
-def _packages(job: Job, inputs: Inputs) -> dict[str, float]:
+def _packages(job: PlannedJob, inputs: FeatureInputs) -> dict[str, float]:
     one = job.wildcards.get("package")
     names = [one] if one else inputs.settings.corpora.starter.packages
     return {f"package {name}": 1.0 for name in names}
 
 
 @features("fetch_file", like="download")
-def _fetch_file(job: Job, inputs: Inputs) -> dict[str, float]:
+def _fetch_file(job: PlannedJob, inputs: FeatureInputs) -> dict[str, float]:
     return {"stored_mb": (inputs.settings.downloads[job.wildcards["download"]].bytes or 0) / MB}
 
 
 @features("download", "sample", "ladder", "curve", "train")
-def _language(job: Job, inputs: Inputs) -> dict[str, float]:
+def _language(job: PlannedJob, inputs: FeatureInputs) -> dict[str, float]:
     """One language's text, the sizes asked for, and the pieces of those that its text
     gives.
     """
@@ -234,8 +231,8 @@ def _language(job: Job, inputs: Inputs) -> dict[str, float]:
 
 
 @features("compile", "weigh", "mix", "joint_descent", "bpe_training", "report")
-def _all_languages(job: Job, inputs: Inputs) -> dict[str, float]:
-    """The text of all languages together, and the points and cells of their results."""
+def _all_languages(job: PlannedJob, inputs: FeatureInputs) -> dict[str, float]:
+    """The text of all languages together, and the points of their curves."""
     settings, count = inputs.settings, len(inputs.texts)
     return {
         "languages": count,
@@ -244,11 +241,10 @@ def _all_languages(job: Job, inputs: Inputs) -> dict[str, float]:
         "mix_mb": inputs.mix_mb,
         "total_k": _trained_totals(job, settings) / 1000,
         "points": count * len(settings.vocabularies.sizes),
-        "cells": count * (len(settings.allocation) + len(settings.tokenizers)),
     }
 
 
-def _trained_totals(job: Job, settings: Settings) -> int:
+def _trained_totals(job: PlannedJob, settings: Settings) -> int:
     """T of the tokenizers that one job trains: the sum of a descent, or the largest of
     byte-pair encoding.
     """
@@ -262,7 +258,7 @@ def _trained_totals(job: Job, settings: Settings) -> int:
 
 
 @features("trunk", "allocate", "allocate_pieces")
-def _allocation(job: Job, inputs: Inputs) -> dict[str, float]:
+def _allocation(job: PlannedJob, inputs: FeatureInputs) -> dict[str, float]:
     """Pieces and text of the languages of an allocation."""
     entries = inputs.settings.allocation
     if "name" in job.wildcards:
@@ -280,7 +276,7 @@ def _allocation(job: Job, inputs: Inputs) -> dict[str, float]:
 
 
 @features("fit", "pick_joint", "pick_bpe", "mono", "export", "export_bpe", "evaluate", "diff")
-def _tokenizer(job: Job, inputs: Inputs) -> dict[str, float]:
+def _tokenizer(job: PlannedJob, inputs: FeatureInputs) -> dict[str, float]:
     name = job.wildcards.get("name", job.wildcards.get("a", ""))
     entry = inputs.settings.tokenizers.get(name)
     if isinstance(entry, File) and entry.path is not None and Path(entry.path).exists():
@@ -298,11 +294,11 @@ def _tokenizer(job: Job, inputs: Inputs) -> dict[str, float]:
 
 
 @features("download_pretraining")
-def _download(job: Job, inputs: Inputs) -> dict[str, float]:
+def _download(job: PlannedJob, inputs: FeatureInputs) -> dict[str, float]:
     return {"stored_mb": inputs.read[job.wildcards["lang"]].stored_mb}
 
 
-def _rows(job: Job, inputs: Inputs) -> int:
+def _rows(job: PlannedJob, inputs: FeatureInputs) -> int:
     """Rows of the tokenizer of a job: a configured one, or one of the correlation
     study.
     """
@@ -314,12 +310,12 @@ def _rows(job: Job, inputs: Inputs) -> int:
 
 
 @features("adopt", "studied_tokenizer", like="adopt")
-def _adopt(job: Job, inputs: Inputs) -> dict[str, float]:
+def _adopt(job: PlannedJob, inputs: FeatureInputs) -> dict[str, float]:
     return {"total_k": _rows(job, inputs) / 1000}
 
 
 @features("tokenize", "studied_text", like="tokenize")
-def _tokenize(job: Job, inputs: Inputs) -> dict[str, float]:
+def _tokenize(job: PlannedJob, inputs: FeatureInputs) -> dict[str, float]:
     lang = job.wildcards["lang"]
     return {
         **_adopt(job, inputs),
@@ -328,7 +324,7 @@ def _tokenize(job: Job, inputs: Inputs) -> dict[str, float]:
 
 
 @features("sample_starter", "ladder_starter", "tokenize_starter")
-def _together(job: Job, inputs: Inputs) -> dict[str, float]:
+def _together(job: PlannedJob, inputs: FeatureInputs) -> dict[str, float]:
     """Sums over the languages of the starter corpus, and their number."""
     one = _tokenize if job.rule == "tokenize_starter" else _language
     sources = resolve_all(inputs.settings.corpora, inputs.settings.selected())
@@ -340,7 +336,7 @@ def _together(job: Job, inputs: Inputs) -> dict[str, float]:
 
 
 @features("pretrain")
-def _pretrain(job: Job, inputs: Inputs) -> dict[str, float]:
+def _pretrain(job: PlannedJob, inputs: FeatureInputs) -> dict[str, float]:
     own = inputs.settings.pretraining
     model = own.models[job.wildcards["name"]]
     vocabulary = inputs.settings.rows(model.tokenizer)
@@ -348,14 +344,14 @@ def _pretrain(job: Job, inputs: Inputs) -> dict[str, float]:
 
 
 @features("studied_model", like="pretrain")
-def _studied_model(job: Job, inputs: Inputs) -> dict[str, float]:
+def _studied_model(job: PlannedJob, inputs: FeatureInputs) -> dict[str, float]:
     settings = inputs.settings
     model, block = settings.correlation.model, settings.pretraining.block
     return training_features(model, _rows(job, inputs), block, 1, inputs.gpu)
 
 
 @features("code_length", like="pretrain")
-def _code_length(job: Job, inputs: Inputs) -> dict[str, float]:
+def _code_length(job: PlannedJob, inputs: FeatureInputs) -> dict[str, float]:
     model = inputs.settings.pretraining.models[job.wildcards["name"]]
     vocabulary = inputs.settings.rows(model.tokenizer)
     # held-out and parallel ones
@@ -402,7 +398,7 @@ def operations(model: Recipe, vocabulary: int, block: int, languages: int) -> di
     shape = model.shape
     tokens = model.steps * model.batch * block
     encoder = encoder_operations(shape, block, model.causal)
-    head = 6 * model.predicted * shape.width * candidates(model, vocabulary, block)
+    head = 6 * model.predicted * shape.width * candidate_words(model, vocabulary, block)
     logs = -(-model.steps // model.log_every)  # the last step is logged too
     checked = logs * languages * model.heldout_blocks * block
     return {
@@ -419,7 +415,7 @@ def operations(model: Recipe, vocabulary: int, block: int, languages: int) -> di
     }
 
 
-def candidates(model: Recipe, vocabulary: int, block: int) -> float:
+def candidate_words(model: Recipe, vocabulary: int, block: int) -> float:
     """Words that take part in the loss of a micro-batch: the mean over all steps."""
     loss, targets = model.loss, model.predicted * model.micro_batch * block
     share = loss.full_softmax_fraction
@@ -434,11 +430,11 @@ def candidates(model: Recipe, vocabulary: int, block: int) -> float:
     *(f"unpack_{collection}" for collection in ARCHIVES),
     like="average",
 )
-def _light(job: Job, inputs: Inputs) -> dict[str, float]:
+def _light(job: PlannedJob, inputs: FeatureInputs) -> dict[str, float]:
     return {}
 
 
-def _studied(job: Job) -> str | None:
+def _studied(job: PlannedJob) -> str | None:
     """The language of a model, or of inputs, of the correlation study; None for
     others.
     """
@@ -447,14 +443,14 @@ def _studied(job: Job) -> str | None:
 
 
 @features("encode")
-def _encode(job: Job, inputs: Inputs) -> dict[str, float]:
+def _encode(job: PlannedJob, inputs: FeatureInputs) -> dict[str, float]:
     training = job.wildcards["training"]
     sizes = sizes_of(inputs, training, _studied(job))
     return {"encoded_mb": _windows(training) * sum(sizes.values()) / MB}
 
 
 @features("score")
-def _score(job: Job, inputs: Inputs) -> dict[str, float]:
+def _score(job: PlannedJob, inputs: FeatureInputs) -> dict[str, float]:
     settings, task = inputs.settings, TASKS[job.wildcards["task"]]
     seeds = settings.correlation.seeds if _studied(job) else settings.finetuning.seeds
     runs = settings_of(settings.finetuning.recipes[task.training], seeds)
@@ -468,7 +464,7 @@ def _score(job: Job, inputs: Inputs) -> dict[str, float]:
 
 
 @features("finetune")
-def _finetune(job: Job, inputs: Inputs) -> dict[str, float]:
+def _finetune(job: PlannedJob, inputs: FeatureInputs) -> dict[str, float]:
     own, training, epochs = (
         inputs.settings.finetuning,
         job.wildcards["training"],
@@ -513,7 +509,9 @@ def _windows(training: str) -> float:
     return WINDOWED if first_task(training).kind == "spans" else 1.0
 
 
-def sizes_of(inputs: Inputs, training: str, language: str | None = None) -> dict[DataSet, float]:
+def sizes_of(
+    inputs: FeatureInputs, training: str, language: str | None = None
+) -> dict[DataSet, float]:
     """Bytes, unpacked, of the files of a training; of one `language` in the correlation study.
 
     Files that are planned have their known rows; those that will not be there have 0.

@@ -2,21 +2,21 @@
 jobs, and their fit.
 """
 
-from copy import deepcopy
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import yaml
+from pandas import DataFrame
 
 from benchmarks.plan_costs import as_yaml, fit
 from vocap.config import Settings
 from vocap.errors import UsageError
+from vocap.forecast.costs import PARTS, cost_of, reach_of, read_costs, sum_costs
+from vocap.forecast.jobs import PlannedJob, candidate_words, operations, training_features
+from vocap.forecast.run import add_features, processor_seconds
+from vocap.forecast.texts import estimate_texts
 from vocap.languages import default_table
-from vocap.plan.forecast import Cost, Forecast, cost_of, read_costs, schedule_jobs, total
-from vocap.plan.jobs import Job, candidates, operations, training_features
 from vocap.pretraining.loss_kinds import Full, Knn
-from vocap.pretraining.settings import Model, Shape, encoder_operations
+from vocap.pretraining.settings import ModelSettings, Shape, encoder_operations
 
 torch = pytest.importorskip("torch")
 
@@ -24,7 +24,7 @@ SMALL = Shape(layers=2, hidden=64, heads=4, intermediate=256, positions=32)
 
 
 def model(**changes):
-    return Model(
+    return ModelSettings(
         tokenizer="t",
         **{"shape": SMALL, "steps": 10, "batch": 4, "micro_batch": 2, "warmup": 1, **changes},
     )
@@ -34,10 +34,10 @@ def test_operations_of_a_causal_model_are_those_that_torch_counts():
     """Every token predicted, grouped attention, SwiGLU."""
     from torch.utils.flop_counter import FlopCounterMode
 
-    from vocap.pretraining.model import build_model
+    from vocap.pretraining.model import build_language_model
 
     shape = SMALL.model_copy(update={"kv_heads": 2})
-    network = build_model(shape, 500, causal=True)
+    network = build_language_model(shape, 500, causal=True)
     with FlopCounterMode(display=False) as counter:
         hidden = network(torch.randint(4, 499, (2, 32)), None, torch.arange(64))
         (hidden @ network.decoder_weight.T).sum().backward()
@@ -119,14 +119,11 @@ def test_the_last_step_is_validated_too(steps, lines):
     ("k", "words"), [(5, 10_000), (10, 17_000), (25, 37_000), (50, 57_000), (100, 88_000)]
 )
 def test_candidates_are_near_the_papers_table(k, words):
-    recipe = Model(tokenizer="t", loss=Knn(k=k))
-    assert candidates(recipe, 500_000, 512) == pytest.approx(words, rel=0.15)
+    recipe = ModelSettings(tokenizer="t", loss=Knn(k=k))
+    assert candidate_words(recipe, 500_000, 512) == pytest.approx(words, rel=0.15)
 
 
 def test_models_are_priced_by_their_jobs():
-    from vocap.plan.forecast import make_forecast, read_costs
-    from vocap.plan.jobs import Job
-
     config = {
         "languages": ["de", "ru"],
         "corpora": {"sources": {"starter": {"starter": True}}, "table": str(default_table())},
@@ -135,21 +132,16 @@ def test_models_are_priced_by_their_jobs():
         "pretraining": {"models": {"a": {"tokenizer": "j"}}},
     }
     jobs = [
-        Job("tokenize", "pretraining/tokenize-j-de", wildcards={"tokenizer": "j", "lang": "de"}),
-        Job(
-            "pretrain",
-            "pretraining/a",
-            after=("pretraining/tokenize-j-de",),
-            wildcards={"name": "a"},
-            threads=4,
+        PlannedJob(
+            "tokenize", "pretraining/tokenize-j-de", wildcards={"tokenizer": "j", "lang": "de"}
         ),
+        PlannedJob("pretrain", "pretraining/a", wildcards={"name": "a"}),
     ]
-    forecast = make_forecast(
-        Settings.model_validate(config), read_costs(), jobs, gpu=True, gpus={"pretrain": 8}
-    )
-    assert forecast.costs["pretraining/a"].gpu_s > 3600
-    assert forecast.costs["pretraining/tokenize-j-de"].gpu_s == 0
-    assert [(job.threads, job.gpus) for job in forecast.jobs] == [(1, 1), (1, 8)]
+    settings, costs = Settings.model_validate(config), read_costs()
+    texts = estimate_texts(settings)
+    tokenize, pretrain = add_features(settings, jobs, texts, reach_of(texts, costs), gpu=True)
+    assert cost_of(pretrain, costs)["gpu_s"] > 3600
+    assert cost_of(tokenize, costs)["gpu_s"] == 0
 
 
 MODEL = {
@@ -157,33 +149,38 @@ MODEL = {
     "features": {"mb": "megabytes"},
     "spread": {"low": 0.5, "high": 2},
     "reach": {"scale": 100, "power": 0.5},
-    "overhead": {"local": {"start_s": 1, "planning_s": 0.1, "job_s": 0.5}},
     "rules": {
         "read": {
             "cpu_s": {"job": 1, "mb": 2},
-            "wait_s": {"mb": 0.5},
             "memory_mb": {"job": 50, "mb": 3},
         },
-        "train": {"cpu_s": {"mb": 8}, "gpu_s": {"mb": 1}, "disk_mb": {"job": 7}, "cores": 1.6},
+        "train": {"cpu_s": {"mb": 8}, "gpu_s": {"mb": 1}, "disk_mb": {"job": 7}},
     },
 }
 
 
 def test_cost_of_a_job_is_the_sum_of_its_terms():
-    slow_gpu = deepcopy(MODEL)
-    slow_gpu["rules"]["train"]["gpu_s"]["mb"] = 9
-    read = cost_of(Job("read", "a/read", {"mb": 10, "unused": 1e9}), MODEL)
-    assert read == Cost(wall_s=21 + 5, cpu_s=21, gpu_s=0, memory_mb=80, disk_mb=0)
-    train = cost_of(Job("train", "a/train", {"mb": 10}, threads=2), MODEL)
-    assert train == Cost(wall_s=80 / 1.6, cpu_s=80, gpu_s=10, memory_mb=0, disk_mb=7)
-    assert cost_of(Job("train", "a/train", {"mb": 10}, threads=1), MODEL).wall_s == 80
-    assert cost_of(Job("train", "a/train", {"mb": 10}, threads=2), slow_gpu).wall_s == 90
-    eight = cost_of(Job("train", "a/train", {"mb": 10}, threads=2, gpus=8), slow_gpu)
-    assert (eight.wall_s, eight.gpu_s) == (90 / 8, 90)  # GPU hours are what they were
-    assert total([read, train]) == Cost(26 + 50, 101, 10, 80, 7)
-    assert total([]) == Cost()
+    read = cost_of(PlannedJob("read", "a/read", {"mb": 10, "unused": 1e9}), MODEL)
+    assert read == dict(zip(PARTS, (21, 0, 80, 0), strict=True))
+    train = cost_of(PlannedJob("train", "a/train", {"mb": 10}), MODEL)
+    assert train == dict(zip(PARTS, (80, 10, 0, 7), strict=True))
+    table = DataFrame([train, read]).assign(stage=["b", "a"], all="all")
+    whole = {"jobs": 2, **dict(zip(PARTS, (101, 10, 80, 7), strict=True))}
+    assert sum_costs(table, "all") == {"all": whole}
+    assert sum_costs(table, "stage") == {"b": {"jobs": 1, **train}, "a": {"jobs": 1, **read}}
     with pytest.raises(UsageError, match="no rule 'sing'"):
-        cost_of(Job("sing", "a/sing", {}), MODEL)
+        cost_of(PlannedJob("sing", "a/sing", {}), MODEL)
+
+
+def test_processor_time_after_the_last_sample_is_assumed_at_the_same_rate():
+    """Samples at 0.5 s steps until 15.5 s, then every 30 s: the last before 40 s is at
+    15.5 s; no job takes more than its threads.
+    """
+    assert processor_seconds(0.4, None, 1) == 0.4
+    assert processor_seconds(40.0, 7.75, 1) == pytest.approx(20.0)
+    assert processor_seconds(40.0, 31.0, 1) == 40.0
+    assert processor_seconds(40.0, 31.0, 4) == pytest.approx(80.0)
+    assert processor_seconds(60.5, 45.5, 1) == pytest.approx(60.5)
 
 
 def test_the_shipped_coefficients_name_each_feature_and_survive_writing(tmp_path):
@@ -196,7 +193,6 @@ def test_the_shipped_coefficients_name_each_feature_and_survive_writing(tmp_path
     assert {
         name.removeprefix("gpu_") for name in used if not name.startswith("package ")
     } <= described
-    assert {"local", "slurm"} <= set(costs["overhead"])
     path = tmp_path / "costs.yaml"
     path.write_text(as_yaml(costs), "utf-8")
     assert read_costs(path) == costs
@@ -228,25 +224,3 @@ def test_fit_finds_the_coefficients_of_made_costs():
     values = features @ true * generator.normal(1, 0.03, 80)
     found = fit(features, values, np.array([1.0, 1.0, 1.0]))
     assert np.allclose(found, true, atol=0.12), found
-
-
-def test_a_run_takes_its_longest_chain_or_all_its_jobs_on_busy_cores():
-    """Graham's bounds (1966), less the idle time, with 0.5 s around each job, and 1.1 s
-    to start and plan each.
-    """
-    jobs = [
-        Job("read", "a", {"mb": 10}),
-        Job("read", "b", {"mb": 10}, after=("a",)),
-        Job("read", "c", {"mb": 40}),
-    ]
-    costs = {job.name: cost_of(job, MODEL) for job in jobs}
-    assert [costs[name].wall_s for name in "abc"] == [26, 26, 101]
-    model = {**MODEL, "overhead": MODEL["overhead"] | {"slurm": MODEL["overhead"]["local"]}}
-    one, two, many = (schedule_jobs(Forecast(jobs, costs, {}), model, cores) for cores in (1, 2, 9))
-    assert one.wall_s == pytest.approx(1.3 + 26 + 26 + 101 + 3 * 0.5)
-    assert two.wall_s == many.wall_s == two.longest_chain_s == pytest.approx(1.3 + 101.5)
-    assert (one.memory_mb, two.memory_mb, many.memory_mb) == (170, 250, 330)
-    trained = [replace(job, features={**job.features, "gpu": 1.0}, after=()) for job in jobs]
-    assert schedule_jobs(Forecast(trained, costs, {}), model, 9).wall_s == one.wall_s
-    cluster = schedule_jobs(Forecast(jobs, costs, {}), model, 2, places=2)
-    assert (cluster.wall_s, cluster.memory_mb) == (two.wall_s, 250)

@@ -10,8 +10,8 @@ from vocap.allocation.settings import Allocation
 from vocap.config import Settings
 from vocap.corpora.settings import PACKAGES, starter_table
 from vocap.errors import VocapError
+from vocap.forecast.texts import check_files, check_totals, estimate_texts, warn_of_lines
 from vocap.languages import default_table
-from vocap.plan.texts import check_files, check_totals, estimate_texts, warn_of_lines
 from vocap.tokenizers.settings import Joint
 
 LINES = [

@@ -27,7 +27,7 @@ SHOWN = 10  # missing files in a message
 
 
 @dataclass(frozen=True)
-class Text:
+class LanguageText:
     """The text of one language; megabytes are millions of bytes.
 
     `stored_mb` and `read_mb`: the part of its files that is read, as stored and as
@@ -82,7 +82,7 @@ def check_files(settings: Settings) -> None:
         )
 
 
-def check_totals(settings: Settings, texts: Mapping[str, Text]) -> None:
+def check_totals(settings: Settings, texts: Mapping[str, LanguageText]) -> None:
     """Raise VocapError, as a run does, where T holds fewer pieces than characters that
     must be pieces.
 
@@ -123,7 +123,7 @@ def check_totals(settings: Settings, texts: Mapping[str, Text]) -> None:
             )
 
 
-def warn_of_lines(settings: Settings, texts: Mapping[str, Text]) -> list[str]:
+def warn_of_lines(settings: Settings, texts: Mapping[str, LanguageText]) -> list[str]:
     """The warning of an allocation on lines of uneven length, where the texts have been
     looked at.
 
@@ -150,7 +150,7 @@ def warn_of_lines(settings: Settings, texts: Mapping[str, Text]) -> list[str]:
     return uneven_lengths(distances, "length")
 
 
-def estimate_texts(settings: Settings, results: Path | None = None) -> dict[str, Text]:
+def estimate_texts(settings: Settings, results: Path | None = None) -> dict[str, LanguageText]:
     """The text of every language of a run, in the order of the configuration.
 
     With `results`, the folder of an earlier run, its counts take precedence. Raises
@@ -164,7 +164,9 @@ def estimate_texts(settings: Settings, results: Path | None = None) -> dict[str,
     return texts
 
 
-def estimate_pretraining_texts(settings: Settings, languages: Iterable[str]) -> dict[str, Text]:
+def estimate_pretraining_texts(
+    settings: Settings, languages: Iterable[str]
+) -> dict[str, LanguageText]:
     """The text that models read, all of it: `read_mb`."""
     unlimited = {"max_sentences": sys.maxsize, "max_characters": None, "scan_bytes": None}
     whole = settings.model_copy(update={"corpora": settings.corpora.model_copy(update=unlimited)})
@@ -175,14 +177,14 @@ def estimate_pretraining_texts(settings: Settings, languages: Iterable[str]) -> 
     }
 
 
-def _estimate(settings: Settings, language: Language, found: Resolved) -> Text:
+def _estimate(settings: Settings, language: Language, found: Resolved) -> LanguageText:
     """From the amount of text, by the limits of the sample."""
     volume = found.source.volume(found, language, settings.corpora.starter.packages)
     limit = settings.corpora.scan_bytes
     scanned = volume.stored_mb if limit is None else min(volume.stored_mb, limit / MB)
     valid = volume.lines * (scanned / volume.stored_mb) if volume.stored_mb else 0
     kept = _kept(settings, valid, volume.line_characters)
-    return Text(
+    return LanguageText(
         language=language.code,
         source=found.name,
         basis=volume.basis,
@@ -203,7 +205,7 @@ def _kept(settings: Settings, lines: float, line_characters: float) -> float:
     return min(lines, settings.corpora.max_sentences, fitting)
 
 
-def _counted(settings: Settings, guess: Text, results: Path) -> Text | None:
+def _counted(settings: Settings, guess: LanguageText, results: Path) -> LanguageText | None:
     """The counts in `stats.json` of an earlier run, if it read this source and kept
     enough lines.
     """

@@ -1,0 +1,58 @@
+"""`vocap plan`."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import click
+
+from vocap.forecast.run import compare_costs, forecast_run
+from vocap.forecast.wording import comparison_text, forecast_text
+
+
+@click.command()
+@click.option(
+    "--configfile",
+    "configfiles",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Configuration; of several, the later over the earlier.  [default: config/config.yaml]",
+)
+@click.option(
+    "--gpu/--no-gpu",
+    default=None,
+    help="Train models on a GPU.  [default: where this machine has one]",
+)
+@click.option(
+    "--compare", is_flag=True, help="Compare the forecast with the finished run in this folder."
+)
+@click.option(
+    "--costs",
+    type=click.Path(path_type=Path),
+    help="Coefficients other than the package's.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def plan(
+    configfiles: tuple[Path, ...],
+    gpu: bool | None,
+    compare: bool,
+    costs: Path | None,
+    as_json: bool,
+) -> None:
+    """Forecast the jobs, time, memory and disk of a configuration, before anything runs.
+
+    Call it in the project's root. Numbers come from the cost model of docs/cluster.md.
+    """
+    if gpu is None:
+        gpu = shutil.which("nvidia-smi") is not None
+    forecast = forecast_run(configfiles, gpu=gpu, costs=costs, from_results=not compare)
+    for warning in forecast.warnings:
+        click.echo(f"vocap: warning: {warning}", err=True)
+    content: dict[str, Any]
+    if compare:
+        content = compare_costs(forecast)
+        text = comparison_text(content)
+    else:
+        content, text = forecast.as_plain(), forecast_text(forecast)
+    click.echo(json.dumps(content, ensure_ascii=False, indent=1) if as_json else text)
