@@ -26,7 +26,7 @@ from vocap.tokenizer_files import CARD, EXPORTED
 from vocap.workflow.names import BYTE_PAIR_FILES, FILES
 from vocap.workflow.names import descent_name, tokenizer_folder, training_name
 from vocap.workflow.owner import check_owner
-from vocap.workflow.run_plan import Batch, plan_run
+from vocap.workflow.run_plan import LanguageBatch, plan_run
 from vocap.workflow.summary import summarize
 from vocap.workflow.tuned import studied_model, tuned_model
 

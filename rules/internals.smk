@@ -95,28 +95,21 @@ def limit_jobs(record, seen=Counter()):
 
 
 def write_jobs(path):
-    """One line of JSON for each job that has a benchmark: the fields of `vocap.forecast.jobs.Job`.
+    """One line of JSON for each job that has a benchmark, for `vocap.forecast.jobs`.
 
-    dag: Snakemake has no other list of jobs with what each waits for. _localrules: those
-    that run beside Snakemake.
+    dag: Snakemake has no other list of jobs.
     """
-    names = {}
-    for job in workflow.dag.jobs:
-        if job.benchmark:
-            place = Path(str(job.benchmark)).relative_to(f"{LOGS}/benchmarks")
-            names[job] = place.with_suffix("").as_posix()
     with open(path, "w", encoding="utf-8") as file:
-        for job, name in names.items():
-            before = workflow.dag.dependencies[job]
-            record = {
-                "rule": job.rule.name,
-                "name": name,
-                "wildcards": job.wildcards_dict,
-                "after": [names[other] for other in before if other in names],
-                "threads": job.threads,
-                "local": job.rule.name in workflow._localrules,
-            }
-            print(json.dumps(record), file=file)
+        for job in workflow.dag.jobs:
+            if job.benchmark:
+                place = Path(str(job.benchmark)).relative_to(f"{LOGS}/benchmarks")
+                record = {
+                    "rule": job.rule.name,
+                    "name": place.with_suffix("").as_posix(),
+                    "wildcards": job.wildcards_dict,
+                    "threads": job.threads,
+                }
+                print(json.dumps(record), file=file)
 
 
 def end_dry_run():

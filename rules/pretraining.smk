@@ -27,7 +27,7 @@ rule pretraining:
 # source of its own, or from theirs.
 MODEL_SOURCES = PLAN.pretraining_sources or SOURCES
 MODEL_TEXT_STAGE = "pretraining" if PLAN.pretraining_sources else "corpora"  # of its downloads
-MODEL_BATCHES = [Batch(LANGUAGES)] if PLAN.pretraining_sources else PLAN.batches
+MODEL_BATCHES = [LanguageBatch(LANGUAGES)] if PLAN.pretraining_sources else PLAN.batches
 # The spaces of the command stay as they are, as in rule sample.
 # fmt: off
 for batch in MODEL_BATCHES:

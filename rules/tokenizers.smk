@@ -52,7 +52,10 @@ READ_SOURCES = {source.name: source.source for source in PLAN.sources.values()}
 LICENCES = {}  # terms to the names of the sources
 for name, source in sorted(READ_SOURCES.items()):
     LICENCES.setdefault(source.terms(STARTER_PACKAGES), []).append(name)
-CARD_TEXT = "\n".join(f"- {', '.join(names)}: {terms}." for terms, names in LICENCES.items())
+CARD_TEXT = verbatim(
+    "\n".join(f"- {', '.join(names)}: {terms}." for terms, names in LICENCES.items())
+)
+EXPORT_LAYOUT = verbatim(options(layout=SETTINGS.layout.text()))
 
 
 rule tokenizers:
@@ -427,8 +430,8 @@ rule export:
         **needs(1600, 120),
     params:
         **run_params("tokenizers", folder=lambda wildcards, output: Path(output.parity).parent),
-        layout=verbatim(options(layout=SETTINGS.layout.text())),
-        text=verbatim(CARD_TEXT),
+        layout=EXPORT_LAYOUT,
+        text=CARD_TEXT,
         languages=",".join(LANGUAGES),
         seed=SETTINGS.seed,
     message:
@@ -469,8 +472,8 @@ rule export_bpe:
         **needs(1600, 30),
     params:
         **run_params("tokenizers"),
-        layout=verbatim(options(layout=SETTINGS.layout.text())),
-        text=verbatim(CARD_TEXT),
+        layout=EXPORT_LAYOUT,
+        text=CARD_TEXT,
     message:
         "Exporting {wildcards.name} for Hugging Face"
     shell:

@@ -8,7 +8,7 @@ from tests.tokenizers import scripts
 from tests.workflow.conftest import ROOT
 from vocap.config import Settings, load, read_files
 from vocap.errors import UsageError, VocapError
-from vocap.workflow.run_plan import Batch, RunPlan, plan_run
+from vocap.workflow.run_plan import LanguageBatch, RunPlan, plan_run
 
 MODEL = {"tokenizer": "mono"}
 
@@ -43,13 +43,13 @@ def configure(tmp_path, monkeypatch):
 
 def test_languages_of_the_starter_corpus_share_jobs(configure):
     plan = plan_run(configure(corpora={"languages": {"ja": "starter", "ru": "starter"}}))
-    assert plan.batches == [Batch(["de"]), Batch(["ja", "ru"], together=True)]
+    assert plan.batches == [LanguageBatch(["de"]), LanguageBatch(["ja", "ru"], together=True)]
     single, starter = plan.batches
     assert (single.suffix, single.branch, single.places) == ("", "/{lang}", ["{lang}"])
     assert (starter.suffix, starter.branch, starter.places) == ("_starter", "", ["ja", "ru"])
     assert (single.threads, starter.threads) == (1, 2)
     assert plan.parallel is None and plan.development is None  # other text besides
-    assert plan_run(configure()).batches == [Batch(["de", "ja", "ru"])]
+    assert plan_run(configure()).batches == [LanguageBatch(["de", "ja", "ru"])]
 
 
 def test_a_language_without_its_file_stops_a_run_and_is_left_out_of_a_dry_run(configure, tmp_path):

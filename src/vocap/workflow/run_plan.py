@@ -34,7 +34,7 @@ REMEDY = "put it there, correct corpora.sources, or leave the language out of `l
 
 
 @dataclass(frozen=True)
-class Batch:
+class LanguageBatch:
     """Languages that one rule serves: each in a job of its own, or all in one job.
 
     The languages of the starter corpus share a job, as their texts are small: to start
@@ -95,15 +95,15 @@ class RunPlan:
         return f"{self.settings.results}/{StarterSource.folder}"
 
     @cached_property
-    def batches(self) -> list[Batch]:
+    def batches(self) -> list[LanguageBatch]:
         """The languages with files of their own, and those of the starter corpus."""
         together = [
             lang
             for lang, source in self.sources.items()
             if source.inputs(self.settings.results) == [self.starter_text]
         ]
-        single = Batch([lang for lang in self.sources if lang not in together])
-        return [single, Batch(together, together=True)] if together else [single]
+        single = LanguageBatch([lang for lang in self.sources if lang not in together])
+        return [single, LanguageBatch(together, together=True)] if together else [single]
 
     def downloaded(self, name: str) -> str:
         """Where an entry of `downloads` is fetched to; the name of the file tells its
