@@ -35,7 +35,7 @@ from vocap.finetuning.tasks import (
 from vocap.plan.texts import MB, Text
 from vocap.pretraining.settings import Recipe, count_parameters, encoder_operations, estimate_memory
 from vocap.tokenizers.evaluate import lines_of_each
-from vocap.tokenizers.settings import File, Joint
+from vocap.tokenizers.settings import BytePair, File, Joint
 from vocap.workflow import studied_model, tuned_model
 
 VARIABLE = "VOCAP_JOBS"  # names the file that the dry run writes, one line of JSON for each job
@@ -293,7 +293,7 @@ def _tokenizer(job: Job, inputs: Inputs) -> dict[str, float]:
         "compared_klines": inputs.compared_klines,
         "heldout_mb": inputs.heldout_mb,
         "train_mb": inputs.train_mb,
-        "merged_mb": inputs.train_mb if entry and entry.kind.endswith("bpe") else 0.0,
+        "merged_mb": inputs.train_mb if isinstance(entry, BytePair) else 0.0,
     }
 
 
