@@ -422,7 +422,7 @@ def _tokenizers(settings: Settings, chosen: list[str]) -> Iterator[str]:
     made = {
         name: entry
         for name, entry in settings.tokenizers.items()
-        if entry.kind != "vocap" or entry.allocation in settings.allocation
+        if not entry.allocated or entry.allocation in settings.allocation
     }
     folders: dict[str, tuple[str, str]] = {}
     for pair in compared_pairs(made, settings.allocation):
@@ -446,7 +446,7 @@ def _models(settings: Settings) -> Iterator[str]:
         rows = tokenizer.rows(settings)  # None: only its file knows
         if reason := entry.loss.check(math.inf if rows is None else rows - settings.layout.rows):
             yield f"{key}.loss.{reason}"
-        lacking = _lacking(settings.layout, entry.causal) if tokenizer.kind != "file" else ""
+        lacking = _lacking(settings.layout, entry.causal) if tokenizer.made else ""
         if lacking and entry.causal:
             yield (
                 f"{key}: a causal model needs a token of role {lacking}; add one under "

@@ -264,14 +264,11 @@ def make_baseline(folder: Path, name: str, codes: list[str]) -> None:
     for file in ("description.json", "parity.tsv", "pieces.tsv"):
         (out / file).unlink()
     rows = [
-        (code, 1000, 30_000 + 1000 * place, 1 + place / 30, 30_000)
+        (code, 1000, 30_000 + 1000 * place, 1 + place / 30, 30_000, 0, 0, 1 + place / 30)
         for place, code in enumerate(codes)
     ]
-    write_tsv(
-        out / "parallel.tsv",
-        ("language", "lines", "tokens", "ratio_to_english", "english_tokens"),
-        rows,
-    )
+    columns = [name for name in PARALLEL_COLUMNS if not name.startswith(("bytes", "bigram"))]
+    write_tsv(out / "parallel.tsv", columns, rows)
     write_tsv(
         out / "unknown.tsv",
         ("language", "character", "count"),

@@ -34,7 +34,7 @@ from vocap.finetuning.tasks import (
 from vocap.forecast.texts import MB, LanguageText
 from vocap.pretraining.settings import Recipe, count_parameters, encoder_operations, estimate_memory
 from vocap.tokenizers.parity import lines_of_each
-from vocap.tokenizers.settings import File, Joint
+from vocap.tokenizers.settings import BytePair, File, Joint
 from vocap.workflow.tuned import studied_model, tuned_model
 
 STAGES = (
@@ -289,7 +289,7 @@ def _tokenizer(job: PlannedJob, inputs: FeatureInputs) -> dict[str, float]:
         "compared_klines": inputs.compared_klines,
         "heldout_mb": inputs.heldout_mb,
         "train_mb": inputs.train_mb,
-        "merged_mb": inputs.train_mb if entry and entry.kind.endswith("bpe") else 0.0,
+        "merged_mb": inputs.train_mb if isinstance(entry, BytePair) else 0.0,
     }
 
 

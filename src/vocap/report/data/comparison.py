@@ -9,7 +9,15 @@ from typing import Any, Literal
 
 import pandas
 
-from vocap.report.data.results import ALL, Results, Tokenizer, as_number, look_up, order_groups
+from vocap.report.data.results import (
+    ALL,
+    Records,
+    Results,
+    Tokenizer,
+    as_number,
+    look_up,
+    order_groups,
+)
 from vocap.report.page.tables import Column
 from vocap.tables.line_bits import PARTS, paired_differences
 from vocap.tables.sampling_probabilities import sampling_probabilities
@@ -226,39 +234,15 @@ def frame(results: Results) -> pandas.DataFrame:
 
 
 def _languages(results: Results, tokenizer: Tokenizer) -> pandas.DataFrame:
-    def table(rows: Any, columns: Sequence[str]) -> pandas.DataFrame:
-        found = pandas.DataFrame(rows, columns=["language", *columns])
-        return found.astype(dict.fromkeys(columns, float)).set_index("language")
-
-    parallel = table(tokenizer.parallel, PARALLEL_COLUMNS[1:])
-    names = {
-        "lines": "sentences",
-        "bytes": "parallel_bytes",
-        "bigram_bits_per_byte": "parallel_bits",
-        "unknown_bytes": "parallel_unknown",
-    }
-    parallel = parallel.rename(columns=names)
-    parallel = parallel[(parallel.sentences > 0) & parallel.tokens.notna()]
-    # tables of earlier versions do not have them
-    paid = with_bytes(parallel.tokens, parallel.unknown_tokens, parallel.parallel_unknown)
-    parallel["tokens"] = paid.fillna(parallel.tokens)
-    parallel["ratio_to_english"] = parallel.ratio_with_bytes.fillna(parallel.ratio_to_english)
-    parallel["english_tokens"] = (parallel.tokens / parallel.ratio_to_english).round()
-    priced = parallel.dropna(subset="ratio_to_english")
-    if len(priced):  # languages with gaps have other lines, so only ratios to English compare
-        english = priced.loc[priced.sentences.idxmax()]
-        parallel["parallel_tokens"] = (
-            parallel.ratio_to_english * english.english_tokens / english.sentences
-        )
-    else:
-        parallel["parallel_tokens"] = parallel.tokens / parallel.sentences
-    trips = table(tokenizer.round_trips, ("texts", "identical", "share")).dropna(subset="share")
+    trips = _table(tokenizer.round_trips, ("texts", "identical", "share")).dropna(subset="share")
     trips = trips.drop(columns="share").groupby(level=0).sum()
-    rows = table(tokenizer.evaluation, COLUMNS[2:]).join([parallel, trips], how="outer")
+    rows = _table(tokenizer.evaluation, COLUMNS[2:])
+    rows = rows.join([on_parallel_text(tokenizer.parallel), trips], how="outer")
     rows = rows.reindex([code for code in results.languages if code in rows.index])
     lengths = rows.tokens_per_sentence
-    paid = with_bytes(lengths, lengths * rows.unk_rate, rows.unknown_bytes / rows.lines)
-    rows["tokens_per_sentence"] = paid.fillna(lengths)
+    rows["tokens_per_sentence"] = with_bytes(
+        lengths, lengths * rows.unk_rate, rows.unknown_bytes / rows.lines
+    )
     left_out = _left_out(results, tokenizer, rows)
     rows["unfit"] = [
         left_out.get(code) or _misleading(tokenizer.name, alp, rate)
@@ -267,6 +251,39 @@ def _languages(results: Results, tokenizer: Tokenizer) -> pandas.DataFrame:
     rows.insert(0, "resource", [results.resource(code) for code in rows.index])
     rows.insert(0, "tokenizer", tokenizer.name)
     return rows.rename_axis("language").reset_index()
+
+
+def _table(rows: Records, columns: Sequence[str]) -> pandas.DataFrame:
+    """The rows by language, with these columns as numbers."""
+    found = pandas.DataFrame(rows, columns=["language", *columns])
+    return found.astype(dict.fromkeys(columns, float)).set_index("language")
+
+
+def on_parallel_text(rows: Records) -> pandas.DataFrame:
+    """The columns on parallel text of `frame`, of rows of parallel.tsv.
+
+    Languages with gaps have other lines, so that only their ratios to English compare:
+    tokens per sentence are those of English times the ratio.
+    """
+    table = _table(rows, PARALLEL_COLUMNS[1:]).drop(columns="ratio_to_english")
+    names = {
+        "lines": "sentences",
+        "bytes": "parallel_bytes",
+        "bigram_bits_per_byte": "parallel_bits",
+        "unknown_bytes": "parallel_unknown",
+        "ratio_with_bytes": "ratio_to_english",
+    }
+    table = table.rename(columns=names)
+    table = table[(table.sentences > 0) & table.tokens.notna()]
+    table["tokens"] = with_bytes(table.tokens, table.unknown_tokens, table.parallel_unknown)
+    table["english_tokens"] = (table.tokens / table.ratio_to_english).round()
+    table["parallel_tokens"] = table.tokens / table.sentences
+    priced = table.dropna(subset="ratio_to_english")
+    if len(priced):
+        english = priced.loc[priced.sentences.idxmax()]
+        tokens = table.ratio_to_english * english.english_tokens
+        table["parallel_tokens"] = tokens / english.sentences
+    return table
 
 
 def _left_out(results: Results, tokenizer: Tokenizer, codes: pandas.DataFrame) -> dict[str, str]:
