@@ -26,9 +26,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+from numba import float64, int32, int64, types, uint64
 
 from vocap.unigram.kernels import kernel
-from vocap.unigram.word_types import WordTable, find_word
+from vocap.unigram.word_types import STORE, WordTable, find_word
 
 SPACE, LINE = ord(" "), ord("\n")
 SHORT, LONG = 2, 5  # characters that the next one depends on
@@ -106,27 +107,14 @@ def spell_word(text, place, long, state, places, out):
 
 
 @kernel(
-    "UniTuple(int64, 2)(int32[::1], int64, int64, int64, float64, int64[::1], int32[::1], "
-    "int32[::1], float64, "
-    "uint64[::1], int32[:, ::1], int32[::1], int64[::1], uint64[::1], int32[::1])"
-)
+    types.UniTuple(int64, 2)(
+        int32[::1], int64, int64, int64, float64, int64[::1], int32[::1], int32[::1], float64,
+        uint64[::1], int32[:, ::1], STORE,
+    )
+)  # fmt: skip
 def continue_text(
-    history,
-    known,
-    until,
-    words,
-    discount,
-    counts,
-    text,
-    starts,
-    long,
-    state,
-    places,
-    store,
-    bounds,
-    hashes,
-    slots,
-):
+    history, known, until, words, discount, counts, text, starts, long, state, places, store
+):  # fmt: skip
     """Append words to the `known` ones of `history`, up to `until`; returns the
     distinct ones, and characters.
     """
@@ -138,13 +126,13 @@ def continue_text(
             for _ in range(8):  # the model may spell a word that is there
                 begin = starts[np.int64(draw(state) * starts.size)]
                 size = spell_word(text, begin, long, state, places, spelled)
-                word = find_word(spelled, 0, size, words, store, bounds, hashes, slots)
+                word = find_word(spelled, 0, size, words, store)
                 if word == words:
                     words += 1
                     break
         counts[word] += 1
         history[at] = word
-        characters += bounds[word + 1] - bounds[word]
+        characters += store.bounds[word + 1] - store.bounds[word]
     return words, characters
 
 
@@ -184,7 +172,7 @@ def make_words(text: str, long: float, state: np.ndarray) -> Iterator[np.ndarray
     for word in numbers:
         points = code_points(word)
         table.reserve(1, len(points))
-        table.known = find_word(points, 0, len(points), table.known, *table.arrays()) + 1
+        table.known = find_word(points, 0, len(points), table.known, table.words) + 1
     counts = np.bincount(tokens)
     once = [word for word, number in numbers.items() if counts[number] == 1]
     learnt = code_points("".join(once))
@@ -208,7 +196,7 @@ def make_words(text: str, long: float, state: np.ndarray) -> Iterator[np.ndarray
             long,
             state,
             after,
-            *table.arrays(),
+            table.words,
         )
         out = np.empty(characters, np.int32)
         write_words(tokens[known:until], table.store, table.bounds, out)

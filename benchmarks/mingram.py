@@ -29,7 +29,7 @@ from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT
 from vocap.tokenizer_files.layout import Contents, build_model, serialize
 from vocap.tokenizers.weighted_text import whole_text
 from vocap.unigram.given_pieces import build_trie, fill_lattice
-from vocap.unigram.ladder import template
+from vocap.unigram.ladder import model_parts
 from vocap.unigram.lattice import Lattice
 from vocap.unigram.segmentation import encoder_counts
 from vocap.unigram.text_settings import COVERAGE
@@ -117,7 +117,7 @@ def main() -> None:
         options.corpora, read_weights(options.corpora / "weights.tsv"), options.alpha
     )
     pieces, scores = mingram(words, options.total)
-    trained = sentencepiece_model_pb2.ModelProto.FromString(template(COVERAGE)[1])
+    trained = sentencepiece_model_pb2.ModelProto.FromString(model_parts(COVERAGE)[1])
     proto = build_model(
         Contents(pieces, scores - PRICE), trained.normalizer_spec, trained=trained.trainer_spec
     )

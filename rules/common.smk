@@ -58,7 +58,7 @@ REVISION["pieces"] = importlib.import_module("vocap.allocation").PIECES_REVISION
 # rules, if any.
 TEXT = SETTINGS.text.settings
 TEXT_OPTIONS = shlex.join(text_words(TEXT))
-TEXT_RULES = [TEXT.rule_file] if TEXT.rule_file else []
+TEXT_RULES = [TEXT.rules_path] if TEXT.rules_path else []
 
 # The file of the chat template, if any: exports are made again when it changes.
 TEMPLATES = (

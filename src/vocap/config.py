@@ -391,9 +391,9 @@ def _names(settings: Settings, chosen: list[str]) -> Iterator[str]:
 def _text(settings: Settings) -> Iterator[str]:
     """Keys of the text that a stage of this run cannot keep."""
     text = settings.text.settings
-    if text.rule_file and not os.path.isfile(text.rule_file):
+    if text.rules_path and not os.path.isfile(text.rules_path):
         known = ", ".join(NORMALIZATIONS)
-        yield f"text.normalization: {text.rule_file}: no such file; take {known}, or a file *.tsv"
+        yield f"text.normalization: {text.rules_path}: no such file; take {known}, or a file *.tsv"
 
 
 def _template(settings: Settings) -> Iterator[str]:

@@ -21,7 +21,7 @@ from vocap.tokenizer_files.export import export
 from vocap.tokenizer_files.layout import relayout, serialize
 from vocap.tokenizer_files.model_file import read_model
 from vocap.unigram.sentencepiece_trainer import train
-from vocap.unigram.text_settings import settings_of, text_settings
+from vocap.unigram.text_settings import text_settings, trained_settings
 
 from .test_trim import make_model, processor
 
@@ -88,7 +88,7 @@ def test_the_new_language_is_trained_with_the_tokenizers_own_settings(root, tmp_
     (tmp_path / "stock.model").write_bytes(stock)
     model = tmp_path / "old.model"
     model.write_bytes(serialize(relayout(read_model(tmp_path / "stock.model"), "stock")))
-    assert settings_of(read_model(model)) == text_settings("lossless", byte_fallback=False)
+    assert trained_settings(read_model(model)) == text_settings("lossless", byte_fallback=False)
     run(
         extend,
         model,
@@ -106,9 +106,9 @@ def test_the_new_language_is_trained_with_the_tokenizers_own_settings(root, tmp_
         for piece in pieces
         if len(piece) > 1 and any(character.isdigit() for character in piece)
     ]
-    assert settings_of(read_model(tmp_path / "out" / "sentencepiece.model")) == settings_of(
-        read_model(model)
-    )
+    assert trained_settings(
+        read_model(tmp_path / "out" / "sentencepiece.model")
+    ) == trained_settings(read_model(model))
 
 
 def test_old_ids_and_scores_stay(root, extended):

@@ -15,7 +15,7 @@ from tests.bpe.texts import LETTERS, blocks, cutter, made, real
 from tests.made_text import draw_sentences, write_lines
 from vocap.bpe.cutting import Pretokenization
 from vocap.bpe.multilingual import (
-    Language,
+    WeightedLanguage,
     count_languages,
     fair_weights,
     parallel_tokens,
@@ -52,7 +52,7 @@ def development(script: str, lines: int = 40) -> list[str]:
 
 def languages(
     folder: Path, weights=(1, 1, 1, 1), scripts=SCRIPTS, **parallel: list[str]
-) -> list[Language]:
+) -> list[WeightedLanguage]:
     texts = {script: development(script) for script in scripts} | parallel
     return count_languages(
         {script: text_blocks(folder / f"{script}.txt") for script in scripts}, weights, HOW, texts
@@ -243,4 +243,4 @@ def test_parity_without_parallel_text_is_refused(folder):
 def test_weights_beyond_64_bits_are_refused():
     words = Words(np.array([97, 98], np.int32), np.array([0, 2]), np.array([[1 << 40]]))
     with pytest.raises(VocapError, match="smaller weights"):
-        train_weighted([Language("en", words, 1 << 30)], ALPHABET, 300, ())
+        train_weighted([WeightedLanguage("en", words, 1 << 30)], ALPHABET, 300, ())

@@ -21,8 +21,8 @@ from vocap.bpe.words import (
     byte_alphabet,
     byte_characters,
     character_alphabet,
-    character_counts,
     count_words,
+    weigh_characters,
 )
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT
 from vocap.unigram.text_settings import text_settings
@@ -104,7 +104,7 @@ def test_no_merge_gives_a_reserved_name():
     lines = ["<s> <0x41> <s><s> x<s>y"] * 20
     how = Pretokenization("characters", "spaces", text_settings("lossless"))
     words = count_words([blocks(lines)], how)
-    alphabet = character_alphabet(character_counts(words, words.counts[:, 0].copy()), 1.0, [SPACE])
+    alphabet = character_alphabet(weigh_characters(words, words.counts[:, 0].copy()), 1.0, [SPACE])
     rows = Rows(how, XLM_R_LAYOUT)
     free = token_names(alphabet, train(alphabet, words, 400))
     names = token_names(alphabet, train(alphabet, words, 400, rows.reserved))

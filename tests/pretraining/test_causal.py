@@ -48,7 +48,7 @@ from vocap.pretraining.tokenizing import tokenize_language
 from vocap.pretraining.training import pretrain_model
 from vocap.tables.line_bits import read_lengths
 from vocap.text_files import Layout
-from vocap.text_files.lines import escape
+from vocap.text_files.lines import escape_line
 
 LOSSES = ["full", "knn", "target", "sampled", "nce", "neg", "uniform"]
 SHAPE = {
@@ -303,7 +303,7 @@ def test_code_lengths_of_lines_are_those_of_the_exported_model(made, finished, t
 
 def test_documents_are_measured_as_they_are(tmp_path):
     documents = ['print("a\\n")\n\tb\\', "c"]
-    write_lines(tmp_path / "heldout.txt", map(escape, documents))
+    write_lines(tmp_path / "heldout.txt", map(escape_line, documents))
     (tmp_path / "stats.json").write_text('{"documents": true}')
     assert spread_lines(tmp_path / "heldout.txt", 2) == documents
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.commands import vocap
 from vocap.errors import UsageError
 from vocap.text_files import MAX_LINE_BYTES, Layout
-from vocap.text_files.lines import escape, holds_documents, parts, unescape
+from vocap.text_files.lines import document_lines, escape_line, holds_documents, unescape_line
 from vocap.text_files.records import read_lines
 
 RULES = (
@@ -35,7 +35,7 @@ DOCUMENTS = make_documents(300)
 
 @given(st.text())
 def test_a_document_comes_back_from_its_line(text):
-    assert "\n" not in escape(text) and unescape(escape(text)) == text
+    assert "\n" not in escape_line(text) and unescape_line(escape_line(text)) == text
 
 
 @given(
@@ -43,11 +43,11 @@ def test_a_document_comes_back_from_its_line(text):
     st.integers(8, 40),
 )
 def test_parts_are_the_document_cut_behind_line_ends(text, most):
-    cut = [unescape(part) for part in parts(text, most)]
+    cut = [unescape_line(part) for part in document_lines(text, most)]
     assert "".join(cut).replace("\n", "").replace(" ", "") == text.replace("\n", "").replace(
         " ", ""
     )
-    for part, whole in zip(cut, parts(text, most), strict=True):
+    for part, whole in zip(cut, document_lines(text, most), strict=True):
         assert part in text and part.strip()
         assert len(whole.encode()) <= most or "\n" not in part[:-1]
 
@@ -79,9 +79,9 @@ def test_a_sample_of_documents_is_read_as_it_was_written(kind, tmp_path):
     sample(tmp_path, kind)
     found = [*read_lines(tmp_path / "train.txt"), *read_lines(tmp_path / "heldout.txt")]
     assert holds_documents(tmp_path / "train.txt")
-    expected = {unescape(part) for text in DOCUMENTS for part in parts(text)}
+    expected = {unescape_line(part) for text in DOCUMENTS for part in document_lines(text)}
     assert set(found) == expected and len(found) == len(expected)
-    assert all(len(escape(text).encode()) <= MAX_LINE_BYTES for text in found)
+    assert all(len(escape_line(text).encode()) <= MAX_LINE_BYTES for text in found)
     assert set(DOCUMENTS) <= set(found)  # none here is longer
 
 

@@ -120,3 +120,14 @@ def test_evaluation_of_what_is_loaded(stages, texts, tmp_path):
         for title, table in found.tables(name).items():
             saved = read_table(tmp_path / "tables" / name / f"{title}.tsv")
             assert_frame_equal(table.replace("", math.nan), saved, check_dtype=False)
+
+
+def test_parallel_text_in_memory(stages, texts, tmp_path):
+    parallel = {code: ["", *make_lines(code, 60, seed=2)] for code in texts}
+    for code, lines in parallel.items():
+        write_lines(tmp_path / "dev" / f"{code}.txt", lines)
+    given = ["--corpora", stages.root / "corpora", "--weights", stages.root / "weights.tsv"]
+    given += ["--parity", "--from", 20, "--development", tmp_path / "dev" / "{lang}.txt"]
+    commands.run(bpe, *given, "--total", 400, "-o", tmp_path / "bpe")
+    made = train_bpe(texts, NUMBERS, 400, parity=True, first=20, development=parallel)
+    assert_same(tmp_path / "bpe", made, "tokenizer.json")

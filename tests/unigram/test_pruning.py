@@ -10,7 +10,7 @@ from sentencepiece import SentencePieceProcessor
 from sentencepiece.sentencepiece_model_pb2 import ModelProto
 
 from vocap.unigram import lattice as lattices
-from vocap.unigram.segmentation import alternatives, best_split, second_of_n_best
+from vocap.unigram.segmentation import alternatives, best_other_split, second_of_n_best
 
 
 def search(scores: dict[str, float], text: str) -> list[list[str]]:
@@ -74,7 +74,7 @@ def check(scores: dict[str, float], text: str) -> bool:
         text,
     )
     assert lattice.found(second_of_n_best(*lattice.arguments, *rest)) == expected, (scores, text)
-    split, _, count = best_split(*lattice.arguments, *rest)
+    split, _, count = best_other_split(*lattice.arguments, *rest)
     return (0 if split > lattice.own else lattice.found(count)) != expected
 
 

@@ -39,7 +39,7 @@ from vocap.tokenizer_files.model_file import (
     find_model,
     read_model,
 )
-from vocap.unigram.text_settings import COVERAGE, META_PIECES, NFC, TextSettings, settings_of
+from vocap.unigram.text_settings import COVERAGE, META_PIECES, NFC, TextSettings, trained_settings
 
 if TYPE_CHECKING:
     from vocap.unigram.word_types import WordTypes
@@ -363,7 +363,7 @@ def _read_words(source: UnigramTokenizer, text: Text, coverage: float) -> "WordT
         spec = source.proto.normalizer_spec
         return own.normalizer_spec.precompiled_charsmap == spec.precompiled_charsmap
 
-    trained_with = settings_of(source.proto)
+    trained_with = trained_settings(source.proto)
     composing = replace(trained_with, normalization=NFC)  # a table, which the file does not name
     if alike(composing):
         trained_with = composing

@@ -18,7 +18,7 @@ from vocap.tables.piece_index import build, text_pieces
 from vocap.tokenizer_files.model_file import read_pieces
 from vocap.unigram import descent
 from vocap.unigram.alp import average_log_probability
-from vocap.unigram.em import THRESHOLD, expected_counts, maximise
+from vocap.unigram.em import THRESHOLD, expected_counts, run_m_step
 from vocap.unigram.given_pieces import BORDER, Trie, build_trie, fill_lattice
 from vocap.unigram.ladder import META_COUNT, finalise, model_bytes, token_counts
 from vocap.unigram.lattice import Lattice
@@ -44,8 +44,8 @@ class LanguageState:
     text; `lines` int64 [texts].
     """
 
-    corpus: descent.Corpus
-    state: descent.State
+    corpus: descent.DescentText
+    state: descent.PieceState
     numbers: np.ndarray
     counts: np.ndarray
     lines: np.ndarray
@@ -69,7 +69,9 @@ def only(language: LanguageState, kept: np.ndarray) -> LanguageState:
     if len(chosen) == len(language.state.ids):
         return language
     state = language.state
-    state = descent.reduce(language.corpus, state, chosen, state.scores[chosen], state.lattice)
+    state = descent.prune_pieces(
+        language.corpus, state, chosen, state.scores[chosen], state.lattice
+    )
     return replace(language, state=state)
 
 
@@ -82,10 +84,10 @@ def estimate(language: LanguageState, rounds: int, dropping: bool = True) -> Lan
     corpus, state = language.corpus, language.state
     for _ in range(rounds):
         if dropping:
-            state = descent.expectation_maximisation(corpus, state, expect)
+            state = descent.run_em(corpus, state, expect)
         else:
-            expected = np.maximum(descent.expected(corpus, state, expect), THRESHOLD)
-            state = replace(state, scores=maximise(expected)[1])
+            expected = np.maximum(descent.run_e_step(corpus, state, expect), THRESHOLD)
+            state = replace(state, scores=run_m_step(expected)[1])
     return replace(language, state=state)
 
 
@@ -93,7 +95,7 @@ def losses_in_language(language: LanguageState) -> tuple[np.ndarray, np.ndarray,
     """The pieces in use, int32 common numbers; the loss of likelihood without each,
     float64, nats a line; scores.
     """
-    verdict, loss, total = descent.losses(language.corpus, language.state)
+    verdict, loss, total = descent.piece_losses(language.corpus, language.state)
     used = verdict != DROP
     nats = np.where(
         verdict == CANDIDATE, np.maximum(loss, 0) * (float(total) / int(language.lines[0])), 0.0
@@ -154,7 +156,7 @@ def _offered(
     frequency: np.ndarray,
     offer: Offer,
     token_price: float = 0.0,
-) -> tuple[descent.Corpus, descent.State, np.ndarray]:
+) -> tuple[descent.DescentText, descent.PieceState, np.ndarray]:
     """The corpus and the first state of the types
     `text[start[t]:start[t] + length[t]]`, and the pieces' numbers.
 
@@ -176,7 +178,7 @@ def _offered(
     edges = local[found]
     place = np.zeros(len(pieces) + 1, np.int32)
     place[edges] = len(text) - 1 - np.repeat(np.arange(len(text), dtype=np.int32), np.diff(first))
-    corpus = descent.Corpus(
+    corpus = descent.DescentText(
         text,
         frequency,
         place[:-1].copy(),
@@ -186,7 +188,7 @@ def _offered(
         token_price=token_price,
     )
     ids = np.arange(len(pieces), dtype=np.int32)
-    state = descent.State(
+    state = descent.PieceState(
         ids, offer.scores[pieces], ids, Lattice(first, edges, edge_length, start, length)
     )
     return corpus, state, pieces.astype(np.int32)

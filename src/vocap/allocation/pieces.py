@@ -149,7 +149,7 @@ def _pool(parts: Sequence[WordTypes], weights: Sequence[float]) -> Rungs:
     rungs: list[NDArray[np.float32]] = []
     while True:
         for _ in range(descent.SUB_ITERATIONS):
-            state = descent.expectation_maximisation(corpus, state, states.expect)
+            state = descent.run_em(corpus, state, states.expect)
         last[state.ids] = len(rungs)
         rungs.append(np.full(len(last), -np.inf, np.float32))
         rungs[-1][state.ids] = state.scores
@@ -157,7 +157,7 @@ def _pool(parts: Sequence[WordTypes], weights: Sequence[float]) -> Rungs:
         if size < 2 * corpus.required:
             break
         chosen = np.sort(descent.prune_order(corpus, state)[:size])
-        state = descent.reduce(corpus, state, chosen, state.scores[chosen], state.lattice)
+        state = descent.prune_pieces(corpus, state, chosen, state.scores[chosen], state.lattice)
     # an order of the pieces in which every rung is a beginning
     order = np.argsort(-last, kind="stable")
     sizes = [np.count_nonzero(last >= rung) for rung in range(len(rungs))]
@@ -619,9 +619,7 @@ def settle(
         )
         # lattices keep the pieces that EM drops here, since some of them are forced
         # into the model
-        state = descent.expectation_maximisation(
-            language.corpus, language.state, states.expect, last=True
-        )
+        state = descent.run_em(language.corpus, language.state, states.expect, last=True)
         language = replace(language, state=state)
         return language, (had, language.alive)
 

@@ -2,17 +2,19 @@
 one merge after another.
 
 The arrays of a training in progress are one value that kernels take (`State`).
-Functions that run for every neighbour take the arrays that they need: each field that
-is read of a `State` costs two operations on the counter of its references.
+Functions that run for every neighbour take the part of it that they need and unpack it
+once, or take arrays: each field that is read costs two operations on the counter of its
+references.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 from numba import boolean, int32, int64, types, uint64
+from numpy.typing import NDArray
 
 from vocap.unigram.kernels import kernel
-from vocap.unigram.word_types import find_word
+from vocap.unigram.word_types import STORE, WordStore, find_word
 
 NONE = -1
 # the count of a pair that is not to be merged; a merged one has -2 less the number of
@@ -31,64 +33,91 @@ APPLIED, GIVEN, WAITING, CHOSEN, BY_TEXT, NEEDED, CHOICES, LAST = range(9, 17)
 MAX_SYMBOLS, MAX_GROUPS = 1 << 28, 255  # that a key holds; the last group is for merges of any
 
 
-class State(NamedTuple):
-    """S symbols linked inside W words, the pairs of neighbours, the heaps that order
-    them, and the merges so far.
+class Symbols(NamedTuple):
+    """S symbols linked inside W words: `symbol` int32 [S] (NONE where it went into the
+    one before), the places `after` and `before` each, and its `word`; of a word its
+    `counts` int64 [W, 2] and its `group` int32 [W].
+    """
+
+    symbol: NDArray[np.int32]
+    after: NDArray[np.int32]
+    before: NDArray[np.int32]
+    word: NDArray[np.int32]
+    counts: NDArray[np.int64]
+    group: NDArray[np.int32]
+
+
+class Pairs(NamedTuple):
+    """Pairs of neighbours.
 
     Pair p has the key `keys[p]` and the weight `total[p]`; below 0 it is NEVER to be
     merged, or -2 less the number of its merge. `head[p]` begins the list (`place`,
     `further`) of its places; one that another merge has changed is passed over.
-    `sibling[p]` is the next pair of the group, whose first is `first`. The heap of a
-    group, a skew heap of nodes, holds the pairs of at least `floor`: most pairs of a
-    large text never come near their turn.
+    `sibling[p]` is the next pair of the group, whose first is `first` [groups + 1].
+    `raised`: whether it is among those whose counts a merge has changed. `slots` finds
+    pairs by their keys.
     """
 
-    symbol: np.ndarray  # int32 [S]; NONE where it went into the one before
-    after: np.ndarray
-    before: np.ndarray
-    word: np.ndarray
-    counts: np.ndarray  # int64 [W, 2]
-    group: np.ndarray  # int32 [W]
-    keys: np.ndarray  # uint64
-    total: np.ndarray
-    head: np.ndarray
-    sibling: np.ndarray
-    raised: np.ndarray
-    slots: np.ndarray
-    place: np.ndarray
-    further: np.ndarray
-    first: np.ndarray  # [groups + 1]
-    root: np.ndarray  # [groups]
-    floor: np.ndarray
-    length: np.ndarray
-    divisor: np.ndarray
-    spent: np.ndarray
-    recent: np.ndarray  # the groups of the last choices
-    weight: np.ndarray  # of a node
-    node: np.ndarray
-    left: np.ndarray
-    right: np.ndarray
-    store: np.ndarray  # texts of tokens, as symbols
-    bounds: np.ndarray
-    hashes: np.ndarray
-    token_slots: np.ndarray
-    applied: np.ndarray  # int32 [M, 3]: both symbols, the new one
-    waiting: np.ndarray  # int64: merges to be applied again
-    number: np.ndarray  # int64 [LAST + 1]
+    keys: NDArray[np.uint64]
+    total: NDArray[np.int64]
+    head: NDArray[np.int32]
+    sibling: NDArray[np.int32]
+    raised: NDArray[np.bool_]
+    slots: NDArray[np.int32]
+    place: NDArray[np.int32]
+    further: NDArray[np.int32]
+    first: NDArray[np.int32]
 
 
-_KINDS = {
-    "counts": int64[:, ::1],
-    "keys": uint64[::1],
-    "raised": boolean[::1],
-    "spent": boolean[::1],
-    "hashes": uint64[::1],
-    "applied": int32[:, ::1],
-    **dict.fromkeys(
-        ("total", "floor", "length", "divisor", "weight", "bounds", "waiting", "number"), int64[::1]
-    ),
-}
-STATE = types.NamedTuple([_KINDS.get(name, int32[::1]) for name in State._fields], State)
+class Heaps(NamedTuple):
+    """The heaps that order the pairs of each group.
+
+    The heap of a group, a skew heap of nodes from `root` on, holds the pairs of at
+    least `floor`: most pairs of a large text never come near their turn. `length`
+    counts the tokens of a group's second text, `divisor` what they are compared by;
+    `spent`: it has no pair left; `recent`: the groups of the last choices. A node has
+    the `weight` of pair `node` and two subtrees, `left` and `right`.
+    """
+
+    root: NDArray[np.int32]
+    floor: NDArray[np.int64]
+    length: NDArray[np.int64]
+    divisor: NDArray[np.int64]
+    spent: NDArray[np.bool_]
+    recent: NDArray[np.int32]
+    weight: NDArray[np.int64]
+    node: NDArray[np.int32]
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+
+
+class State(NamedTuple):
+    """A training in progress: words, pairs, heaps, the texts of tokens as symbols, and
+    the merges so far.
+
+    `applied` int32 [M, 3]: both symbols, the new one; `waiting` int64: merges to be
+    applied again; `number` int64 [LAST + 1].
+    """
+
+    symbols: Symbols
+    pairs: Pairs
+    heaps: Heaps
+    texts: WordStore
+    applied: NDArray[np.int32]
+    waiting: NDArray[np.int64]
+    number: NDArray[np.int64]
+
+
+_SYMBOLS = types.NamedTuple([*[int32[::1]] * 4, int64[:, ::1], int32[::1]], Symbols)
+_PAIRS = types.NamedTuple(
+    [uint64[::1], int64[::1], int32[::1], int32[::1], boolean[::1], *[int32[::1]] * 4], Pairs
+)
+_HEAPS = types.NamedTuple(
+    [int32[::1], *[int64[::1]] * 3, boolean[::1], int32[::1], int64[::1], *[int32[::1]] * 3], Heaps
+)
+STATE = types.NamedTuple(
+    [_SYMBOLS, _PAIRS, _HEAPS, STORE, int32[:, ::1], int64[::1], int64[::1]], State
+)
 
 
 # of a key: both symbols' places, their mask
@@ -103,7 +132,7 @@ def key_of(a, b, group):
 
 
 @kernel("uint64(uint64, uint64[::1], int32[::1])", inner=True)
-def slot_of(key, keys, slots):
+def pair_slot(key, keys, slots):
     """The slot of a key, or the empty one that it would take."""
     code = (key ^ (key >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
     code = (code ^ (code >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -113,26 +142,20 @@ def slot_of(key, keys, slots):
     return slot
 
 
-_PAIRS = (
-    "uint64[::1], int64[::1], int32[::1], int32[::1], boolean[::1], int32[::1], int32[::1], "
-    "int64[::1]"
-)
-_PLACES = "int32[::1], int32[::1], int32[::1], int64[::1]"
-
-
-@kernel("int64(uint64, uint64[::1], int32[::1])")
+@kernel("int64(uint64, uint64[::1], int32[::1])", inner=True)
 def find_pair(key, keys, slots):
     """The number of a pair, NONE where there is none."""
-    return np.int64(slots[slot_of(key, keys, slots)]) - 1
+    return np.int64(slots[pair_slot(key, keys, slots)]) - 1
 
 
-@kernel(f"int64(int64, int64, int64, {_PAIRS})", inner=True)
-def add_pair(a, b, group, keys, count, head, sibling, raised, slots, first, number):
+@kernel(int64(int64, int64, int64, _PAIRS, int64[::1]), inner=True)
+def add_pair(a, b, group, pairs, number):
     """The number of a pair, a new one where there was none; the arrays have space for
     it.
     """
+    keys, count, head, sibling, raised, slots, _, _, first = pairs
     key = key_of(a, b, group)
-    slot = slot_of(key, keys, slots)
+    slot = pair_slot(key, keys, slots)
     if slots[slot]:
         return np.int64(slots[slot]) - 1
     pair = number[PAIRS]
@@ -148,7 +171,7 @@ def add_pair(a, b, group, keys, count, head, sibling, raised, slots, first, numb
     return pair
 
 
-@kernel(f"void(int64, int64, {_PLACES})", inner=True)
+@kernel(types.void(int64, int64, int32[::1], int32[::1], int32[::1], int64[::1]), inner=True)
 def add_place(pair, at, place, further, head, number):
     if number[FREE_PLACE] >= 0:
         new = number[FREE_PLACE]
@@ -161,11 +184,11 @@ def add_place(pair, at, place, further, head, number):
 
 
 @kernel(types.void(STATE))
-def fill_slots(state):
+def fill_pair_slots(state):
     """Enter all pairs into empty `slots`."""
-    keys, slots = state.keys, state.slots
+    keys, slots = state.pairs.keys, state.pairs.slots
     for pair in range(state.number[PAIRS]):
-        slots[slot_of(keys[pair], keys, slots)] = pair + 1
+        slots[pair_slot(keys[pair], keys, slots)] = pair + 1
 
 
 @kernel(types.void(STATE, int64[::1], int64))
@@ -173,18 +196,18 @@ def link_words(state, starts, base):
     """Link the symbols of each word, count the tokens of each group, and number the
     texts of symbols.
     """
-    text = np.empty(1, np.int32)
+    symbols, text = state.symbols, np.empty(1, np.int32)
     for symbol in range(base):
         text[0] = symbol
-        find_word(text, 0, 1, symbol, state.store, state.bounds, state.hashes, state.token_slots)
+        find_word(text, 0, 1, symbol, state.texts)
     state.number[BASE] = state.number[TOKENS] = base
     for word in range(starts.size - 1):
         begin, end = starts[word], starts[word + 1]
         for at in range(begin, end):
-            state.after[at] = at + 1 if at + 1 < end else NONE
-            state.before[at] = at - 1 if at > begin else NONE
-            state.word[at] = word
-        state.length[state.group[word]] += state.counts[word, 1] * (end - begin)
+            symbols.after[at] = at + 1 if at + 1 < end else NONE
+            symbols.before[at] = at - 1 if at > begin else NONE
+            symbols.word[at] = word
+        state.heaps.length[symbols.group[word]] += symbols.counts[word, 1] * (end - begin)
 
 
 @kernel(types.void(STATE, int32[::1], int64[::1]))
@@ -195,58 +218,41 @@ def reserve_texts(state, texts, bounds):
     number = state.number
     for other in range(bounds.size - 1):
         known = number[BASE] + number[RESERVED]
-        found = find_word(
-            texts, bounds[other], bounds[other + 1], known,
-            state.store, state.bounds, state.hashes, state.token_slots,
-        )  # fmt: skip
+        found = find_word(texts, bounds[other], bounds[other + 1], known, state.texts)
         number[RESERVED] += found == known
 
 
 @kernel(int64(STATE, int64[::1], int64))
-def add_words(state, starts, last):
+def add_pairs(state, starts, last):
     """Add the pairs of the words from the one before `last` down to 0; where it
     stopped, as the arrays were full.
 
     From behind, so that a list begins with its first place.
     """
-    keys, count, head, sibling, raised, slots = (
-        state.keys, state.total, state.head, state.sibling, state.raised, state.slots
-    )  # fmt: skip
-    first, number, place, further = state.first, state.number, state.place, state.further
-    symbol, groups, counts, single = state.symbol, state.group, state.counts, state.number[SINGLE]
+    pairs, number, single = state.pairs, state.number, state.number[SINGLE]
+    symbol, groups, counts = state.symbols.symbol, state.symbols.group, state.symbols.counts
     for word in range(last - 1, -1, -1):
-        if number[PAIRS] + starts[word + 1] - starts[word] >= keys.size:
+        if number[PAIRS] + starts[word + 1] - starts[word] >= pairs.keys.size:
             number[NEEDED] = starts[word + 1] - starts[word]
             return word + 1
         for at in range(starts[word + 1] - 2, starts[word] - 1, -1):
             a, b = np.int64(symbol[at]), np.int64(symbol[at + 1])
             if a >= single and b >= single:
-                pair = add_pair(
-                    a,
-                    b,
-                    np.int64(groups[word]),
-                    keys,
-                    count,
-                    head,
-                    sibling,
-                    raised,
-                    slots,
-                    first,
-                    number,
-                )
-                count[pair] += counts[word, 0]
-                add_place(pair, at, place, further, head, number)
+                pair = add_pair(a, b, np.int64(groups[word]), pairs, number)
+                pairs.total[pair] += counts[word, 0]
+                add_place(pair, at, pairs.place, pairs.further, pairs.head, number)
     return 0
 
 
 @kernel(types.void(STATE))
 def set_floors(state):
     """A floor above all pairs of a group: the first search of its heap lowers it."""
-    for group in range(state.floor.size):
-        pair = np.int64(state.first[group])
+    floor, pairs = state.heaps.floor, state.pairs
+    for group in range(floor.size):
+        pair = np.int64(pairs.first[group])
         while pair >= 0:
-            state.floor[group] = max(state.floor[group], state.total[pair] + 1)
-            pair = np.int64(state.sibling[pair])
+            floor[group] = max(floor[group], pairs.total[pair] + 1)
+            pair = np.int64(pairs.sibling[pair])
 
 
 _TEXTS = "int64[::1], int32[::1], int64[::1]"  # number, store, bounds
@@ -254,7 +260,7 @@ _ORDER = f"int64[::1], int32[::1], uint64[::1], {_TEXTS}"  # weight, node, keys
 
 
 @kernel(f"int64(int64, int64, {_TEXTS})", inner=True)
-def compare_texts(a, b, number, store, bounds):
+def compare_tokens(a, b, number, store, bounds):
     """Below, at or above 0 as token a sorts before, as or after token b."""
     a += number[RESERVED] * (a >= number[BASE])
     b += number[RESERVED] * (b >= number[BASE])
@@ -277,12 +283,12 @@ def comes_first(one, other, weight, node, keys, number, store, bounds):
     key, against = keys[node[one]], keys[node[other]]
     if not number[BY_TEXT]:
         return key < against
-    difference = compare_texts(
+    difference = compare_tokens(
         np.int64(key >> FIRST), np.int64(against >> FIRST), number, store, bounds
     )
     if not difference:
         second, other_second = np.int64(key >> SECOND) & BITS, np.int64(against >> SECOND) & BITS
-        difference = compare_texts(second, other_second, number, store, bounds)
+        difference = compare_tokens(second, other_second, number, store, bounds)
     return difference > 0
 
 
@@ -308,18 +314,19 @@ def meld(one, other, left, right, weight, node, keys, number, store, bounds):
 
 @kernel(types.void(STATE, int64, int64), inner=True)
 def push(state, group, pair):
-    number = state.number
+    heaps, number, texts = state.heaps, state.number, state.texts
+    root, _, _, _, _, _, weight, nodes, left, right = heaps
     if number[FREE_NODE] >= 0:
         node = number[FREE_NODE]
-        number[FREE_NODE] = state.left[node]
+        number[FREE_NODE] = left[node]
     else:
         node = number[NODES]
         number[NODES] += 1
-    state.weight[node], state.node[node] = state.total[pair], pair
-    state.left[node] = state.right[node] = NONE
-    state.root[group] = meld(
-        np.int64(state.root[group]), node, state.left, state.right,
-        state.weight, state.node, state.keys, number, state.store, state.bounds,
+    weight[node], nodes[node] = state.pairs.total[pair], pair
+    left[node] = right[node] = NONE
+    root[group] = meld(
+        np.int64(root[group]), node, left, right,
+        weight, nodes, state.pairs.keys, number, texts.points, texts.bounds,
     )  # fmt: skip
 
 
@@ -328,52 +335,48 @@ def heaviest(state, group):
     """The heaviest pair of a group, taken from its heap; NONE where none occurs in the
     training text.
     """
-    count, left, right, weight, node = (
-        state.total,
-        state.left,
-        state.right,
-        state.weight,
-        state.node,
-    )
+    heaps, pairs, texts, number = state.heaps, state.pairs, state.texts, state.number
+    root, floors, _, _, _, _, weight, node, left, right = heaps
+    count = pairs.total
     while True:
-        top = np.int64(state.root[group])
+        top = np.int64(root[group])
         if top < 0:
-            if state.floor[group] <= 1:
+            if floors[group] <= 1:
                 return np.int64(NONE)
-            ceiling = state.floor[group]
-            floor = state.floor[group] = max(np.int64(1), ceiling // LOWER)
-            sibling, pair = state.sibling, np.int64(state.first[group])
+            ceiling = floors[group]
+            floor = floors[group] = max(np.int64(1), ceiling // LOWER)
+            sibling, pair = pairs.sibling, np.int64(pairs.first[group])
             while pair >= 0:
                 if floor <= count[pair] < ceiling:
                     push(state, group, pair)
                 pair = np.int64(sibling[pair])
             continue
         pair, counted = np.int64(node[top]), weight[top]
-        state.root[group] = meld(
+        root[group] = meld(
             np.int64(left[top]), np.int64(right[top]), left, right,
-            weight, node, state.keys, state.number, state.store, state.bounds,
+            weight, node, pairs.keys, number, texts.points, texts.bounds,
         )  # fmt: skip
-        left[top] = state.number[FREE_NODE]
-        state.number[FREE_NODE] = top
+        left[top] = number[FREE_NODE]
+        number[FREE_NODE] = top
         if count[pair] == counted:
             return pair
-        if count[pair] >= state.floor[group]:
+        if count[pair] >= floors[group]:
             push(state, group, pair)
 
 
-@kernel(boolean(STATE, int64, int64), inner=True)
-def is_longer(state, one, other):
+@kernel(boolean(_HEAPS, int64, int64), inner=True)
+def is_longer(heaps, one, other):
     """Whether group `one` has the higher length / divisor; every group is longer than
     NONE.
     """
     return (
         other < 0
-        or state.length[one] * state.divisor[other] > state.length[other] * state.divisor[one]
+        or heaps.length[one] * heaps.divisor[other] > heaps.length[other] * heaps.divisor[one]
     )
 
 
-@kernel(int64(STATE), inner=True)
-def longest_group(state):
+@kernel(int64(_HEAPS), inner=True)
+def longest_group(heaps):
     """The group of the highest length / divisor among those with pairs, of equal ones
     the first; NONE for none.
 
@@ -381,24 +384,25 @@ def longest_group(state):
     left out while others are left.
     """
     best = free = np.int64(NONE)
-    for group in range(state.length.size):
-        if state.spent[group] or not state.divisor[group]:
+    for group in range(heaps.length.size):
+        if heaps.spent[group] or not heaps.divisor[group]:
             continue
         times = 0
-        for chosen in state.recent:
+        for chosen in heaps.recent:
             times += chosen == group
-        if is_longer(state, group, best):
+        if is_longer(heaps, group, best):
             best = np.int64(group)
-        if times * state.length.size <= SHARES * state.recent.size and is_longer(
-            state, group, free
+        if times * heaps.length.size <= SHARES * heaps.recent.size and is_longer(
+            heaps, group, free
         ):
             free = np.int64(group)
     return free if free >= 0 else best
 
 
-@kernel(f"int32[::1](int64, {_PLACES})", inner=True)
-def take_places(pair, place, further, head, number):
+@kernel(int32[::1](int64, _PAIRS, int64[::1]), inner=True)
+def take_places(pair, pairs, number):
     """The places of a pair; its list is empty afterwards."""
+    place, further, head = pairs.place, pairs.further, pairs.head
     size, at = 0, np.int64(head[pair])
     while at >= 0:
         size, at = size + 1, np.int64(further[at])
@@ -413,25 +417,33 @@ def take_places(pair, place, further, head, number):
     return places
 
 
-@kernel(
-    f"int64(int64, int64, int64, int64, int64, int64, int64, int32[::1], int64, {_PAIRS}, "
-    "int32[::1], int32[::1])",
-    inner=True,
-)
-def replace_pair(
-    old_a, old_b, new_a, new_b, group, weight, at, touched, touches,
-    keys, count, head, sibling, raised, slots, first, number, place, further,
-):  # fmt: skip
-    """One neighbour of a merged pair: the pair that it stood in becomes another, at
-    place `at`.
+class Replacement(NamedTuple):
+    """The pair of symbols a and b that stands at place `at` becomes `new_a`, `new_b`."""
+
+    a: np.int64
+    b: np.int64
+    new_a: np.int64
+    new_b: np.int64
+    at: np.int64
+
+
+_REPLACEMENT = types.NamedUniTuple(int64, 5, Replacement)
+
+
+@kernel(int64(_REPLACEMENT, int64, int64, int32[::1], int64, _PAIRS, int64[::1]), inner=True)
+def replace_pair(change, group, weight, touched, touches, pairs, number):
+    """One neighbour of a merged pair: the pair that it stood in becomes another.
 
     Returns how many pairs have been `touched`, each once.
     """
-    old = find_pair(key_of(old_a, old_b, group), keys, slots)
+    keys, count, head, _, raised, slots, place, further, _ = pairs
+    old = find_pair(key_of(change.a, change.b, group), keys, slots)
     if old >= 0 and count[old] >= 0:
         count[old] -= weight
-    added = add_pair(new_a, new_b, group, keys, count, head, sibling, raised, slots, first, number)
-    add_place(added, at, place, further, head, number)
+    added = find_pair(key_of(change.new_a, change.new_b, group), keys, slots)
+    if added < 0:
+        added = add_pair(change.new_a, change.new_b, group, pairs, number)
+    add_place(added, change.at, place, further, head, number)
     if count[added] >= 0:
         count[added] += weight
     if not raised[added]:
@@ -446,14 +458,14 @@ def push_touched(state, group, touched):
     """Put pairs whose counts have changed into the heap; those merged before wait to be
     merged again.
     """
-    count, number, floor = state.total, state.number, state.floor[group]
+    pairs, number, floor = state.pairs, state.number, state.heaps.floor[group]
     for changed in touched:
         pair = np.int64(changed)
-        state.raised[pair] = False
-        if count[pair] >= floor:
+        pairs.raised[pair] = False
+        if pairs.total[pair] >= floor:
             push(state, group, pair)
-        elif count[pair] < NEVER:
-            state.waiting[number[WAITING]] = -2 - count[pair]
+        elif pairs.total[pair] < NEVER:
+            state.waiting[number[WAITING]] = -2 - pairs.total[pair]
             number[WAITING] += 1
 
 
@@ -462,25 +474,13 @@ def merge_in_group(state, pair, row):
     """Merge a pair wherever it stands in the words of its group, from left to right;
     row `row` of `applied`.
     """
-    keys, count, head, sibling, raised, slots = (
-        state.keys, state.total, state.head, state.sibling, state.raised, state.slots
-    )  # fmt: skip
-    first, number, place, further = state.first, state.number, state.place, state.further
-    symbol, after, before, word, counts = (
-        state.symbol,
-        state.after,
-        state.before,
-        state.word,
-        state.counts,
-    )
-    key, new, single = keys[pair], np.int64(state.applied[row, 2]), number[SINGLE]
-    a, b, group = (
-        np.int64(key >> FIRST),
-        np.int64(key >> SECOND) & BITS,
-        np.int64(key & np.uint64(255)),
-    )
+    pairs, number = state.pairs, state.number
+    symbol, after, before, word, counts, _ = state.symbols
+    key, new, single = pairs.keys[pair], np.int64(state.applied[row, 2]), number[SINGLE]
+    a, b = np.int64(key >> FIRST), np.int64(key >> SECOND) & BITS
+    group = np.int64(key & np.uint64(255))
     # Its places, from left to right where they may overlap
-    places = take_places(pair, place, further, head, number)
+    places = take_places(pair, pairs, number)
     if a == b:
         places.sort()
     touched, touches, others = np.empty(2 * places.size + 1, np.int32), 0, 0
@@ -496,18 +496,14 @@ def merge_in_group(state, pair, row):
         # The pairs with the symbol before, and with the one behind
         if left >= 0 and symbol[left] >= single:
             one = np.int64(symbol[left])
-            touches = replace_pair(
-                one, a, one, new, group, weight, left, touched, touches,
-                keys, count, head, sibling, raised, slots, first, number, place, further,
-            )  # fmt: skip
+            change = Replacement(one, a, one, new, left)
+            touches = replace_pair(change, group, weight, touched, touches, pairs, number)
         if behind >= 0 and symbol[behind] >= single:
             one = np.int64(symbol[behind])
-            touches = replace_pair(
-                b, one, new, one, group, weight, np.int64(at), touched, touches,
-                keys, count, head, sibling, raised, slots, first, number, place, further,
-            )  # fmt: skip
+            change = Replacement(b, one, new, one, np.int64(at))
+            touches = replace_pair(change, group, weight, touched, touches, pairs, number)
         others += counts[word[at], 1]
-    state.length[group] -= others
+    state.heaps.length[group] -= others
     push_touched(state, group, touched[:touches])
 
 
@@ -515,31 +511,31 @@ def merge_in_group(state, pair, row):
 def places_of(state, a, b):
     """The places in the lists of a pair, of all groups."""
     count = 0
-    for group in range(state.floor.size):
-        pair = find_pair(key_of(a, b, group), state.keys, state.slots)
-        at = np.int64(state.head[pair]) if pair >= 0 else np.int64(NONE)
+    for group in range(state.heaps.floor.size):
+        pair = find_pair(key_of(a, b, group), state.pairs.keys, state.pairs.slots)
+        at = np.int64(state.pairs.head[pair]) if pair >= 0 else np.int64(NONE)
         while at >= 0:
-            count, at = count + 1, np.int64(state.further[at])
+            count, at = count + 1, np.int64(state.pairs.further[at])
     return count
 
 
 @kernel(boolean(STATE, int64, int64, int64), inner=True)
 def has_space(state, needed, a, b):
     """Whether the arrays hold the merge of a pair that stands in so many places."""
-    number, bounds = state.number, state.bounds
-    texts, groups = number[RESERVED] + number[TOKENS], state.floor.size
+    number, bounds, pairs = state.number, state.texts.bounds, state.pairs
+    texts, groups = number[RESERVED] + number[TOKENS], state.heaps.floor.size
     a += number[RESERVED] * (a >= number[BASE])
     b += number[RESERVED] * (b >= number[BASE])
     text = bounds[a + 1] - bounds[a] + bounds[b + 1] - bounds[b]
     return (
-        number[PAIRS] + 2 * needed + groups + 1 < state.keys.size
-        and number[PLACES] + 2 * needed < state.place.size
-        and number[NODES] + number[PAIRS] + 4 * needed < state.node.size
+        number[PAIRS] + 2 * needed + groups + 1 < pairs.keys.size
+        and number[PLACES] + 2 * needed < pairs.place.size
+        and number[NODES] + number[PAIRS] + 4 * needed < state.heaps.node.size
         and number[WAITING] + 2 * needed < state.waiting.size
         and number[APPLIED] < state.applied.shape[0]
-        and texts + 2 < state.bounds.size
-        and texts < state.hashes.size
-        and bounds[texts] + text < state.store.size
+        and texts + 2 < bounds.size
+        and texts < state.texts.hashes.size
+        and bounds[texts] + text < state.texts.points.size
     )
 
 
@@ -548,12 +544,12 @@ def token_of(state, a, b):
     """The token of a merge, a new one where none has its text; NONE where no token may
     have it.
     """
-    number, store, bounds = state.number, state.store, state.bounds
+    number, store, bounds = state.number, state.texts.points, state.texts.bounds
     a += number[RESERVED] * (a >= number[BASE])
     b += number[RESERVED] * (b >= number[BASE])
     text = np.concatenate((store[bounds[a] : bounds[a + 1]], store[bounds[b] : bounds[b + 1]]))
     known = number[RESERVED] + number[TOKENS]
-    found = find_word(text, 0, text.size, known, store, bounds, state.hashes, state.token_slots)
+    found = find_word(text, 0, text.size, known, state.texts)
     if found < number[BASE] + number[RESERVED]:
         return np.int64(NONE)
     number[TOKENS] += found == known
@@ -567,15 +563,12 @@ def register(state, a, b, row):
     """
     number, new = state.number, token_of(state, a, b)
     count = np.int64(NEVER) if new < 0 else -2 - row
-    registered = add_pair(
-        a, b, np.int64(REGISTER), state.keys, state.total, state.head, state.sibling, state.raised,
-        state.slots, state.first, number,
-    )  # fmt: skip
-    state.total[registered] = count
-    for group in range(state.floor.size):
-        pair = find_pair(key_of(a, b, group), state.keys, state.slots)
+    pairs = state.pairs
+    pairs.total[add_pair(a, b, np.int64(REGISTER), pairs, number)] = count
+    for group in range(state.heaps.floor.size):
+        pair = find_pair(key_of(a, b, group), pairs.keys, pairs.slots)
         if pair >= 0:
-            state.total[pair] = count
+            pairs.total[pair] = count
     if new < 0:
         return False
     state.applied[row, 0], state.applied[row, 1], state.applied[row, 2] = a, b, new
@@ -590,7 +583,7 @@ def advance(state, given, wanted, merges):
 
     Returns ENDED, PAUSED, or FULL where the arrays must grow before the next merge.
     """
-    number, groups = state.number, state.floor.size
+    number, heaps, pairs = state.number, state.heaps, state.pairs
     for _ in range(merges):
         # The next pair
         least, group = NONE, NONE
@@ -607,17 +600,17 @@ def advance(state, given, wanted, merges):
             return ENDED
         else:
             if number[CHOSEN] < 0:
-                group = longest_group(state)
+                group = longest_group(heaps)
                 if group < 0:
                     return ENDED
                 number[CHOSEN] = heaviest(state, group)
                 if number[CHOSEN] < 0:
-                    state.spent[group] = True
+                    heaps.spent[group] = True
                     continue
-                if state.recent.size:
-                    state.recent[number[CHOICES] % state.recent.size] = group
+                if heaps.recent.size:
+                    heaps.recent[number[CHOICES] % heaps.recent.size] = group
                     number[CHOICES] += 1
-            key = state.keys[number[CHOSEN]]
+            key = pairs.keys[number[CHOSEN]]
             a, b = np.int64(key >> FIRST), np.int64(key >> SECOND) & BITS
         number[NEEDED] = places_of(state, a, b)
         if not has_space(state, number[NEEDED], a, b):
@@ -636,8 +629,8 @@ def advance(state, given, wanted, merges):
             if not register(state, a, b, row):
                 continue
         # It is merged in every group
-        for group in range(groups):
-            pair = find_pair(key_of(a, b, group), state.keys, state.slots)
-            if pair >= 0 and state.head[pair] >= 0:
+        for group in range(heaps.floor.size):
+            pair = find_pair(key_of(a, b, group), pairs.keys, pairs.slots)
+            if pair >= 0 and pairs.head[pair] >= 0:
                 merge_in_group(state, pair, row)
     return PAUSED

@@ -28,7 +28,7 @@ from vocap.tokenizer_files.export import (
     configuration,
     find_settings,
     find_template,
-    template,
+    special_tokens_step,
     write_folder,
 )
 from vocap.tokenizer_files.id_layout import IdLayout
@@ -180,7 +180,7 @@ def write_export(
                 f"{read.path}: no special token {lacking[0]!r}; give the layout that the "
                 "tokenizer was made with"
             )
-        tokenizer.post_processor = template(layout, ids)
+        tokenizer.post_processor = special_tokens_step(layout, ids)
         roles = layout.roles
         chat = layout.read_template(ids) or chat
     given = NOTHING if layout else find_settings(read.path)

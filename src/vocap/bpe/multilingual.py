@@ -13,7 +13,7 @@ from functools import partial
 import numpy as np
 
 from vocap.bpe import words as counting
-from vocap.bpe.training import apply, check_weight, concatenate, count_tokens, train
+from vocap.bpe.training import Groups, apply, check_weight, concatenate, count_tokens, train
 from vocap.errors import UsageError, VocapError, log
 from vocap.tables.sampling_probabilities import fair_factors
 from vocap.text_files.named_texts import reference_lines
@@ -26,7 +26,7 @@ TRAIN, PARALLEL = 0, 1  # the texts of a language's words
 
 
 @dataclass(frozen=True)
-class Language:
+class WeightedLanguage:
     """A language's words in its training lines and in its development lines of parallel text.
 
     `weight`: the number of times that a training line counts. `reference`: bytes of
@@ -45,7 +45,7 @@ def count_languages(
     weights: Sequence[int],
     how: counting.Pretokenization,
     parallel: Mapping[str, Sequence[str]],
-) -> list[Language]:
+) -> list[WeightedLanguage]:
     """The languages of `texts` (training text, as functions that give its lines in
     blocks) with the weight of their lines.
 
@@ -56,13 +56,13 @@ def count_languages(
     for (code, blocks), weight in zip(texts.items(), weights, strict=True):
         shared, size = reference_lines(parallel, code)
         words = counting.count_words([blocks, partial(iter, [shared])], how)
-        languages.append(Language(code, words, weight, size))
+        languages.append(WeightedLanguage(code, words, weight, size))
         log.info("%s: %d distinct words, %d parallel lines", code, len(words), len(shared))
     return languages
 
 
 def common_alphabet(
-    languages: Sequence[Language], unit: str, coverage: float | None, required: str = ""
+    languages: Sequence[WeightedLanguage], unit: str, coverage: float | None, required: str = ""
 ) -> counting.Alphabet:
     """The alphabet that holds, of unit characters, those which make up `coverage` of
     each language's text.
@@ -71,14 +71,14 @@ def common_alphabet(
         return counting.byte_alphabet()
     totals, chosen = {}, {*required, counting.SPACE}
     for language in languages:
-        counts = counting.character_counts(language.words, language.words.counts[:, TRAIN].copy())
+        counts = counting.weigh_characters(language.words, language.words.counts[:, TRAIN].copy())
         chosen.update(required_characters(counts, coverage))
         totals.update(counts)
     return counting.character_alphabet(totals, None, chosen)
 
 
 def train_weighted(
-    languages: Sequence[Language],
+    languages: Sequence[WeightedLanguage],
     alphabet: counting.Alphabet,
     wanted: int,
     reserved: Sequence[str],
@@ -101,7 +101,7 @@ def train_weighted(
 
 
 def parallel_tokens(
-    languages: Sequence[Language], alphabet: counting.Alphabet, merges: np.ndarray
+    languages: Sequence[WeightedLanguage], alphabet: counting.Alphabet, merges: np.ndarray
 ) -> list[int]:
     """Tokens of each language's development lines, by `merges` (int32 [M, 3])."""
     words = [language.words for language in languages]
@@ -109,7 +109,10 @@ def parallel_tokens(
 
 
 def fair_weights(
-    languages: Sequence[Language], weights: Sequence[int], tokens: Sequence[int], fairness: float
+    languages: Sequence[WeightedLanguage],
+    weights: Sequence[int],
+    tokens: Sequence[int],
+    fairness: float,
 ) -> list[int]:
     """The weights times (x / mean of x)^fairness, x = tokens a byte of the reference;
     the others keep theirs.
@@ -127,7 +130,7 @@ def fair_weights(
 
 
 def train_fair(
-    languages: Sequence[Language],
+    languages: Sequence[WeightedLanguage],
     alphabet: counting.Alphabet,
     wanted: int,
     reserved: Sequence[str],
@@ -160,7 +163,7 @@ def train_fair(
 
 
 def train_parity(
-    languages: Sequence[Language],
+    languages: Sequence[WeightedLanguage],
     alphabet: counting.Alphabet,
     wanted: int,
     reserved: Sequence[str],
@@ -191,9 +194,11 @@ def train_parity(
         wanted,
         given=given,
         reserved=reserved,
-        group=np.repeat(np.arange(len(words), dtype=np.int32), list(map(len, words))),
-        divisor=np.array([language.reference for language in languages], np.int64),
-        by_text=True,
-        window=window,
+        groups=Groups(
+            np.repeat(np.arange(len(words), dtype=np.int32), list(map(len, words))),
+            np.array([language.reference for language in languages], np.int64),
+            window,
+            by_text=True,
+        ),
         progress=progress,
     )

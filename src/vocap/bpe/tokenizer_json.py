@@ -18,7 +18,7 @@ from vocap.bpe.words import Alphabet
 from vocap.errors import UsageError
 from vocap.tokenizer_files.cuts import SPACE
 from vocap.tokenizer_files.encoders import HuggingFaceEncoder, Splitter, dead_ids, texts_of
-from vocap.tokenizer_files.export import template
+from vocap.tokenizer_files.export import special_tokens_step
 from vocap.tokenizer_files.id_layout import MASK, IdLayout
 from vocap.tokenizer_files.model_file import BYTES
 from vocap.tokenizer_files.normalizer import build_normalizer, read_charsmap
@@ -90,7 +90,7 @@ def build(alphabet: Alphabet, merges: np.ndarray, rows: Rows) -> Tokenizer:
         tokenizer.normalizer = _normalizer(how)
     tokenizer.pre_tokenizer = how.cut.pre_tokenizer(how.unit)
     tokenizer.decoder = _decoder(how)
-    tokenizer.post_processor = template(
+    tokenizer.post_processor = special_tokens_step(
         layout, {token: number for number, token in enumerate(by_id)}
     )
     controls = [*rows.controls, *rows.last]
@@ -110,10 +110,10 @@ def build(alphabet: Alphabet, merges: np.ndarray, rows: Rows) -> Tokenizer:
 def _normalizer(how: Pretokenization) -> normalizers.Normalizer:
     from sentencepiece import sentencepiece_model_pb2
 
-    from vocap.unigram.ladder import template
+    from vocap.unigram.ladder import model_parts
 
     spec = sentencepiece_model_pb2.ModelProto.FromString(
-        template(COVERAGE, how.settings)[1]
+        model_parts(COVERAGE, how.settings)[1]
     ).normalizer_spec
     rules = read_charsmap(spec.precompiled_charsmap)
     step = build_normalizer(

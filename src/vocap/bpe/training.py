@@ -7,19 +7,36 @@ size.
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
+from typing import NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vocap.bpe import kernels
-from vocap.bpe.kernels import MAX_GROUPS, MAX_SYMBOLS, NONE, State
+from vocap.bpe.kernels import MAX_GROUPS, MAX_SYMBOLS, NONE, Heaps, Pairs, State, Symbols
 from vocap.bpe.words import Alphabet, Words
 from vocap.errors import VocapError
 from vocap.tables.sampling_probabilities import line_weights
 from vocap.unigram.seeds import valid_stretches
-from vocap.unigram.word_types import TEXTS, WordTable, WordTypes
+from vocap.unigram.word_types import TEXTS, WordStore, WordTable, WordTypes
 
 MERGES = 2000  # between two looks at interruptions and progress
 MAX_WEIGHT = 1 << 62
+PAIRS_AT_FIRST = 1 << 12  # that there is space for: the arrays grow
+
+Record = TypeVar("Record", Pairs, Heaps, WordStore)
+
+
+class Groups(NamedTuple):
+    """Groups of words and how they choose merges: the `group` int32 [K] of each word,
+    the `divisor` int64 [groups] of the tokens of each, how many choices `window` are
+    looked back on, and whether ties are broken `by_text`.
+    """
+
+    group: NDArray[np.int32]
+    divisor: NDArray[np.int64]
+    window: int = 0
+    by_text: bool = False
 
 
 def apply(
@@ -29,10 +46,7 @@ def apply(
     wanted: int = 0,
     given: np.ndarray | None = None,
     reserved: Sequence[str] = (),
-    group: np.ndarray | None = None,
-    divisor: np.ndarray | None = None,
-    by_text: bool = False,
-    window: int = 0,
+    groups: Groups | None = None,
     progress: Callable[[int], None] = lambda tokens: None,
 ) -> np.ndarray:
     """Apply `given` merges (int32 [M, 2] or more columns), then choose others until
@@ -42,33 +56,20 @@ def apply(
 
     `symbols` as of `Alphabet.symbols`; `counts` int64 [K, 2]: of each word its weight,
     and its occurrences in a second text. Chosen is the heaviest pair; of equal ones the
-    first (`BpeTrainer` of `tokenizers`). With `group` int32 [K] and `divisor` int64
-    [groups], chosen is the heaviest pair of the group whose second text has the most
-    tokens over `divisor`; groups of divisor 0 never choose, and none has more than
-    twice its share of the last `window` merges; `by_text`: of equal pairs that of the
-    last tokens (`ParityBpeTrainer`). `reserved`: names that no merge may give.
-    `progress` gets the number of tokens, now and then. Raises VocapError for weights
-    whose sums 64 bits do not hold.
+    first (`BpeTrainer` of `tokenizers`). With `groups`, chosen is the heaviest pair of
+    the group whose second text has the most tokens over `divisor`; groups of divisor 0
+    never choose, and none has more than twice its share of the last `window` merges;
+    `by_text`: of equal pairs that of the last tokens (`ParityBpeTrainer`). `reserved`:
+    names that no merge may give. `progress` gets the number of tokens, now and then.
+    Raises VocapError for weights whose sums 64 bits do not hold.
     """
-    text, starts = symbols
-    check_weight(float(np.dot(counts[:, 0].astype(np.float64), np.diff(starts))))
+    check_weight(float(np.dot(counts[:, 0].astype(np.float64), np.diff(symbols[1]))))
     given = (
         np.empty((0, 2), np.int32)
         if given is None
         else np.ascontiguousarray(given[:, :2], np.int32)
     )
-    state = _begin(
-        alphabet,
-        text,
-        starts,
-        counts,
-        wanted + len(given),
-        reserved,
-        group,
-        divisor,
-        by_text,
-        window,
-    )
+    state = begin(alphabet, symbols, counts, wanted + len(given), reserved, groups)
     state = _advance(state, given, wanted, progress)
     return state.applied[: state.number[kernels.APPLIED]].copy()
 
@@ -79,7 +80,7 @@ def _advance(
     """The state after all `given` merges and those up to `wanted` tokens."""
     while (result := kernels.advance(state, given, wanted, MERGES)) != kernels.ENDED:
         if result == kernels.FULL:
-            state = _grown(state)
+            state = grown(state)
         progress(int(state.number[kernels.TOKENS]))
     return state
 
@@ -97,14 +98,15 @@ def count_tokens(
     own = [part.of(text) for part in words]
     counts = np.concatenate([part.counts for part in own])
     owner = np.repeat(np.arange(len(own)), list(map(len, own)))
-    symbols, starts = concatenate(alphabet, own)
-    state = _begin(alphabet, symbols, starts, counts.repeat(2, axis=1), len(merges))
+    symbols = concatenate(alphabet, own)
+    state = begin(alphabet, symbols, counts.repeat(2, axis=1), len(merges))
     tokens = len(token_names(alphabet, merges))
     for rank in ranks:
         state = _advance(state, np.ascontiguousarray(merges[:rank, :2]), 0, lambda reached: None)
-        places = np.flatnonzero(state.symbol != NONE)
-        word, found = state.word[places], np.zeros((len(own), tokens), np.int64)
-        np.add.at(found, (owner[word], state.symbol[places]), counts[word, 0])
+        symbol = state.symbols.symbol
+        places = np.flatnonzero(symbol != NONE)
+        word, found = state.symbols.word[places], np.zeros((len(own), tokens), np.int64)
+        np.add.at(found, (owner[word], symbol[places]), counts[word, 0])
         yield found
 
 
@@ -125,26 +127,22 @@ def check_weight(total: float) -> None:
         )
 
 
-def _begin(
+def begin(
     alphabet: Alphabet,
-    symbols: np.ndarray,
-    starts: np.ndarray,
-    counts: np.ndarray,
+    symbols: tuple[NDArray[np.int32], NDArray[np.int64]],
+    counts: NDArray[np.int64],
     tokens: int,
     reserved: Sequence[str] = (),
-    group: np.ndarray | None = None,
-    divisor: np.ndarray | None = None,
-    by_text: bool = False,
-    window: int = 0,
+    groups: Groups | None = None,
 ) -> State:
-    """The state before the first merge."""
+    """The state before the first merge of a training with `tokens` more tokens."""
+    text, starts = symbols
     words, base = len(starts) - 1, len(alphabet.names)
-    group = np.zeros(words, np.int32) if group is None else group
-    divisor = np.ones(1, np.int64) if divisor is None else divisor
-    if base + tokens >= MAX_SYMBOLS or len(divisor) > MAX_GROUPS or len(symbols) >= 1 << 31:
+    groups = groups or Groups(np.zeros(words, np.int32), np.ones(1, np.int64))
+    if base + tokens >= MAX_SYMBOLS or len(groups.divisor) > MAX_GROUPS or len(text) >= 1 << 31:
         raise VocapError(
-            f"{len(symbols)} symbols of words, {tokens} tokens and {len(divisor)} languages are "
-            "too many"
+            f"{len(text)} symbols of words, {tokens} tokens and {len(groups.divisor)} languages "
+            "are too many"
         )
     number = {name: symbol for symbol, name in enumerate(alphabet.names)}
     kept = [
@@ -153,114 +151,129 @@ def _begin(
         if name and number.keys() >= set(name)
     ]
     state = State(
-        counts=np.ascontiguousarray(counts, np.int64),
-        group=np.ascontiguousarray(group, np.int32),
-        **_symbol_arrays(symbols),
-        **_pair_arrays(),
-        **_group_arrays(divisor, window),
-        **_token_arrays(base + tokens + len(kept) + 2, tokens, sum(map(len, kept))),
+        symbols=unlinked_symbols(text, counts, groups.group),
+        pairs=no_pairs(len(text) + 16),
+        heaps=empty_heaps(groups),
+        texts=no_texts(base + tokens + len(kept) + 2, sum(map(len, kept))),
+        applied=np.zeros((tokens + 16, 3), np.int32),
+        waiting=np.empty(PAIRS_AT_FIRST, np.int64),
         number=np.zeros(kernels.LAST + 1, np.int64),
     )
     state.number[[kernels.FREE_PLACE, kernels.FREE_NODE, kernels.CHOSEN]] = NONE
-    state.number[[kernels.SINGLE, kernels.BY_TEXT]] = alphabet.single, by_text
+    state.number[[kernels.SINGLE, kernels.BY_TEXT]] = alphabet.single, groups.by_text
     # Words, names that no merge may give, pairs
     kernels.link_words(state, starts, base)
     bounds = np.cumsum([0, *map(len, kept)])
     kernels.reserve_texts(state, np.array([*chain(*kept)], np.int32), bounds)
     left = words
-    while left := kernels.add_words(state, starts, left):
-        state = _grown(state)
+    while left := kernels.add_pairs(state, starts, left):
+        state = grown(state)
     kernels.set_floors(state)
     return state
 
 
-def _symbol_arrays(symbols: np.ndarray) -> dict[str, np.ndarray]:
-    """The symbols, and places of pairs."""
-    return {
-        "symbol": symbols.astype(np.int32),
-        **_empty(("after", "before", "word"), len(symbols)),
-        **_empty(("place", "further"), len(symbols) + 16),
-    }
+def unlinked_symbols(
+    symbols: NDArray[np.int32], counts: NDArray[np.int64], group: NDArray[np.int32]
+) -> Symbols:
+    """The symbols of words, before they are linked."""
+    return Symbols(
+        symbol=symbols.astype(np.int32),
+        after=np.empty(len(symbols), np.int32),
+        before=np.empty(len(symbols), np.int32),
+        word=np.empty(len(symbols), np.int32),
+        counts=np.ascontiguousarray(counts, np.int64),
+        group=np.ascontiguousarray(group, np.int32),
+    )
 
 
-def _empty(names: Sequence[str], length: int) -> dict[str, np.ndarray]:
-    return {name: np.empty(length, np.int32) for name in names}
+def no_pairs(places: int) -> Pairs:
+    """Space for pairs, of which there are few, and for so many places."""
+    return Pairs(
+        keys=np.empty(PAIRS_AT_FIRST, np.uint64),
+        total=np.empty(PAIRS_AT_FIRST, np.int64),
+        head=np.empty(PAIRS_AT_FIRST, np.int32),
+        sibling=np.empty(PAIRS_AT_FIRST, np.int32),
+        raised=np.zeros(PAIRS_AT_FIRST, bool),
+        slots=np.zeros(2 * PAIRS_AT_FIRST, np.int32),
+        place=np.empty(places, np.int32),
+        further=np.empty(places, np.int32),
+        first=np.full(MAX_GROUPS + 1, NONE, np.int32),
+    )
 
 
-def _pair_arrays(capacity: int = 1 << 12) -> dict[str, np.ndarray]:
-    """Pairs and the nodes of heaps: short arrays, which grow."""
-    return {
-        "keys": np.empty(capacity, np.uint64),
-        "raised": np.zeros(capacity, bool),
-        "slots": np.zeros(2 * capacity, np.int32),
-        "total": np.empty(capacity, np.int64),
-        "weight": np.empty(2 * capacity, np.int64),
-        "waiting": np.empty(capacity, np.int64),
-        **_empty(("head", "sibling"), capacity),
-        **_empty(("node", "left", "right"), 2 * capacity),
-    }
+def empty_heaps(groups: Groups) -> Heaps:
+    """A heap for each group, without nodes."""
+    count, nodes = len(groups.divisor), 2 * PAIRS_AT_FIRST
+    return Heaps(
+        root=np.full(count, NONE, np.int32),
+        floor=np.ones(count, np.int64),
+        length=np.zeros(count, np.int64),
+        divisor=np.ascontiguousarray(groups.divisor, np.int64),
+        spent=np.zeros(count, bool),
+        recent=np.full(groups.window, NONE, np.int32),
+        weight=np.empty(nodes, np.int64),
+        node=np.empty(nodes, np.int32),
+        left=np.empty(nodes, np.int32),
+        right=np.empty(nodes, np.int32),
+    )
 
 
-def _group_arrays(divisor: np.ndarray, window: int) -> dict[str, np.ndarray]:
-    """Groups of words, each with a heap, and their last `window` choices."""
-    groups = len(divisor)
-    return {
-        "first": np.full(MAX_GROUPS + 1, NONE, np.int32),
-        "root": np.full(groups, NONE, np.int32),
-        "floor": np.ones(groups, np.int64),
-        "length": np.zeros(groups, np.int64),
-        "divisor": np.ascontiguousarray(divisor, np.int64),
-        "spent": np.zeros(groups, bool),
-        "recent": np.full(window, NONE, np.int32),
-    }
-
-
-def _token_arrays(texts: int, tokens: int, reserved: int) -> dict[str, np.ndarray]:
-    """The texts of tokens and of names that no merge may give, of `reserved` symbols; the
-    merges.
+def no_texts(texts: int, reserved: int) -> WordStore:
+    """Space for the texts of tokens and of names that no merge may give, these of
+    `reserved` symbols.
     """
-    return {
-        "store": np.empty(16 * texts + reserved, np.int32),
-        "bounds": np.zeros(texts + 1, np.int64),
-        "hashes": np.empty(texts, np.uint64),
-        "token_slots": np.zeros(1 << (4 * texts).bit_length(), np.int32),
-        "applied": np.zeros((tokens + 16, 3), np.int32),
-    }
+    return WordStore(
+        points=np.empty(16 * texts + reserved, np.int32),
+        bounds=np.zeros(texts + 1, np.int64),
+        hashes=np.empty(texts, np.uint64),
+        slots=np.zeros(1 << (4 * texts).bit_length(), np.int32),
+    )
 
 
-def _grown(state: State) -> State:
+def grown(state: State) -> State:
     """The state with longer arrays where one is short; `number[kernels.NEEDED]` places
     change next.
     """
     number = state.number
     needed = 4 * int(number[kernels.NEEDED]) + MAX_GROUPS
     pairs, places = number[kernels.PAIRS] + needed + 2, number[kernels.PLACES] + needed + 1
-    wanted = {
-        **dict.fromkeys(("keys", "total", "head", "sibling", "raised"), pairs),
-        **dict.fromkeys(("place", "further"), places),
-        **dict.fromkeys(("weight", "node", "left", "right"), number[kernels.NODES] + pairs),
-        "applied": number[kernels.APPLIED] + 2,
-        "waiting": number[kernels.WAITING] + needed + 1,
-    }
+    nodes = number[kernels.NODES] + pairs
     texts = int(number[kernels.RESERVED] + number[kernels.TOKENS])
-    wanted |= {"bounds": texts + 4, "hashes": texts + 4}
-    longest = int(np.diff(state.bounds[: texts + 1]).max(initial=0))
-    wanted["store"] = state.bounds[texts] + 2 * longest + 1
-    larger = {}
-    for name, size in wanted.items():
-        array = getattr(state, name)
-        if len(array) < size:
-            larger[name] = np.zeros(
-                (max(int(size), len(array) * 3 // 2), *array.shape[1:]), array.dtype
-            )
-            larger[name][: len(array)] = array
-    state = state._replace(**larger)
-    if 2 * len(state.keys) > len(state.slots):
-        state = state._replace(
-            slots=np.zeros(1 << (2 * len(state.keys) - 1).bit_length(), np.int32)
-        )
-        kernels.fill_slots(state)
+    longest = int(np.diff(state.texts.bounds[: texts + 1]).max(initial=0))
+    points = state.texts.bounds[texts] + 2 * longest + 1
+    state = State(
+        symbols=state.symbols,
+        pairs=with_space(
+            state.pairs, keys=pairs, total=pairs, head=pairs, sibling=pairs, raised=pairs,
+            place=places, further=places,
+        ),
+        heaps=with_space(state.heaps, weight=nodes, node=nodes, left=nodes, right=nodes),
+        texts=with_space(state.texts, points=points, bounds=texts + 4, hashes=texts + 4),
+        applied=longer(state.applied, number[kernels.APPLIED] + 2),
+        waiting=longer(state.waiting, number[kernels.WAITING] + needed + 1),
+        number=number,
+    )  # fmt: skip
+    size = len(state.pairs.keys)
+    if 2 * size > len(state.pairs.slots):
+        slots = np.zeros(1 << (2 * size - 1).bit_length(), np.int32)
+        state = state._replace(pairs=state.pairs._replace(slots=slots))
+        kernels.fill_pair_slots(state)
     return state
+
+
+def with_space(record: Record, **sizes: int) -> Record:
+    """The record with arrays of at least these sizes."""
+    arrays = {name: longer(getattr(record, name), size) for name, size in sizes.items()}
+    return record._replace(**arrays)
+
+
+def longer(array: np.ndarray, size: int) -> np.ndarray:
+    """An array of `size` rows or more, which begins as this one."""
+    if len(array) >= size:
+        return array
+    found = np.zeros((max(int(size), len(array) * 3 // 2), *array.shape[1:]), array.dtype)
+    found[: len(array)] = array
+    return found
 
 
 def token_names(alphabet: Alphabet, merges: np.ndarray) -> list[str]:

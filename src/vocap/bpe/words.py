@@ -195,7 +195,7 @@ def character_alphabet(
     return Alphabet("characters", (*(f"<0x{byte:02X}>" for byte in range(BYTES)), *chosen), BYTES)
 
 
-def character_counts(words: Words, weights: np.ndarray) -> dict[str, int]:
+def weigh_characters(words: Words, weights: np.ndarray) -> dict[str, int]:
     """The count of each character, `weights` int64 [K] by word."""
     totals = np.zeros(0x110000, np.int64)
     np.add.at(totals, words.store, np.repeat(weights, words.lengths))

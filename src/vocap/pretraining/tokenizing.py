@@ -15,7 +15,7 @@ from vocap.files.io import file_sha256, replacing_directory, write_json
 from vocap.files.paths import expand_all
 from vocap.pretraining.data import COLUMNS, DESCRIPTION, FORMAT, PARTS, SHORTEST, SpecialIds
 from vocap.text_files import Layout
-from vocap.text_files.lines import survey, unescape
+from vocap.text_files.lines import survey, unescape_line
 from vocap.text_files.records import Corpus, check_present, read_lines
 from vocap.tokenizer_files.encoders import Encoder, load_encoder, special_ids, unknown_characters
 
@@ -226,7 +226,7 @@ def _add_text(
             bounds = zip(found.starts.tolist(), found.ends.tolist(), strict=True)
             texts = [block[start:end].decode() for start, end in bounds]
             if documents:
-                texts = list(map(unescape, texts))
+                texts = list(map(unescape_line, texts))
             kept = [text for text in texts if text not in heldout]
             part.add(kept)
             left_out["heldout_lines"] += len(texts) - len(kept)

@@ -181,43 +181,43 @@ class LineFile:
         return block
 
 
-def escape(text: str) -> str:
+def escape_line(text: str) -> str:
     r"""One line for a text of several.
 
-    >>> escape("a\\b\nc")
+    >>> escape_line("a\\b\nc")
     'a\\\\b\\nc'
     """
     return text.replace("\\", "\\\\").replace("\n", "\\n")
 
 
-def unescape(line: str) -> str:
-    """Undo `escape`."""
+def unescape_line(line: str) -> str:
+    """Undo `escape_line`."""
     if "\\" not in line:
         return line
     return _ESCAPED.sub(lambda match: "\n" if match[1] == "n" else "\\", line)
 
 
-def parts(text: str, most: int = MAX_LINE_BYTES) -> Iterator[str]:
+def document_lines(text: str, most: int = MAX_LINE_BYTES) -> Iterator[str]:
     r"""The document as lines of at most `most` bytes: cut behind line ends, which stay.
 
     Parts without text are left out. A longer line of the document stays whole, for the
     count of overlong lines.
 
-    >>> list(parts("one\ntwo\n\nthree", 9))
+    >>> list(document_lines("one\ntwo\n\nthree", 9))
     ['one\\n', 'two\\n\\n', 'three']
     """
     part, size = "", 0
     for line in re.findall(r"[^\n]*\n|[^\n]+", text):
-        written = escape(line)
+        written = escape_line(line)
         length = len(written.encode("utf-8", "surrogatepass"))
         if part and size + length > most:
             if part.strip():
-                yield escape(part)
+                yield escape_line(part)
             part, size = "", 0
         part += line
         size += length
     if part.strip():
-        yield escape(part)
+        yield escape_line(part)
 
 
 def holds_documents(path: str | Path) -> bool:
@@ -274,7 +274,7 @@ class Survey:
     with_nul: int  # of the invalid ones
 
 
-def as_text(part: bytes) -> str | None:
+def decode_line(part: bytes) -> str | None:
     """The bytes as text; None where they are not UTF-8 or hold a NUL: SentencePiece
     refuses it, and text in UTF-16 looks like that.
     """
@@ -289,7 +289,7 @@ def as_text(part: bytes) -> str | None:
 def find_lines(block: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     r"""The lines of a block that ends with `\n`: the first byte of each and the byte
     after its last (int64), without any `\r` before `\n`; whether it is no text (as
-    `as_text`), and whether it holds a NUL.
+    `decode_line`), and whether it holds a NUL.
     """
     data = np.frombuffer(block, np.uint8)
     stops = np.flatnonzero(data == 10)
@@ -301,9 +301,9 @@ def find_lines(block: bytes) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.nda
         while (returns := (ends > starts) & (data[np.maximum(ends - 1, 0)] == 13)).any():
             ends -= returns
     invalid, with_nul = np.zeros((2, len(starts)), bool)
-    if as_text(block) is None:
+    if decode_line(block) is None:
         for index, line in enumerate(block[:-1].split(b"\n")):
-            invalid[index], with_nul[index] = as_text(line) is None, b"\0" in line
+            invalid[index], with_nul[index] = decode_line(line) is None, b"\0" in line
     return starts, ends, invalid, with_nul
 
 
@@ -343,7 +343,7 @@ def decoded(file: LineFile, aligned: bool = False) -> Iterator[list[str]]:
     """
     read = dropped = with_nul = first = 0
     for block in file:
-        if b"\r" not in block and (text := as_text(block[:-1])) is not None:
+        if b"\r" not in block and (text := decode_line(block[:-1])) is not None:
             lines = text.split("\n")
             read += len(lines)
         else:
@@ -368,7 +368,7 @@ def decoded(file: LineFile, aligned: bool = False) -> Iterator[list[str]]:
 
 def check_encoding(file: LineFile, read: int, invalid: int, with_nul: int) -> None:
     """Raise VocapError for a file of whose lines more than a tenth are invalid, as they
-    are stored: an escape in JSON that is no text is no fault of the encoding.
+    are stored: an escape_line in JSON that is no text is no fault of the encoding.
     """
     if file.undecoded is not None:
         invalid, with_nul = file.undecoded, 0

@@ -17,15 +17,15 @@ from vocap.errors import VocapError, listed, missing_extra
 from vocap.text_files import RECORDS, Layout, kind_of
 from vocap.text_files.lines import (
     LineFile,
-    as_text,
     check_encoding,
+    decode_line,
     decoded,
-    escape,
+    document_lines,
+    escape_line,
     holds_documents,
-    parts,
     split_sentences,
     survey,
-    unescape,
+    unescape_line,
 )
 
 PATIENCE = 10_000  # records without the field, from the first on, before the format is refused
@@ -51,10 +51,10 @@ class TextFile(LineFile):
     by `\n`); iterate once.
 
     A field of a record may hold several lines; with `documents` in the layout it is cut
-    into `parts`, and these are the lines. What is no Unicode, half a surrogate pair
+    into `document_lines`, and these are the lines. What is no Unicode, half a surrogate pair
     too, becomes a line that is not UTF-8. `no_field` counts records without the field
     (the index lines of Wikipedia's search dumps). `aligned`: each record is one line,
-    with `escape`, empty where it has no text. Raises VocapError, naming file and line,
+    with `escape_line`, empty where it has no text. Raises VocapError, naming file and line,
     for a malformed record, a field or column that no record has, a damaged file, and
     one whose name tells another format.
     """
@@ -94,9 +94,9 @@ class TextFile(LineFile):
     def _joined(self, texts: list[str]) -> bytes:
         """The texts as lines; one line end that a text has itself is not doubled."""
         if self.aligned:
-            texts = list(map(escape, texts))
+            texts = list(map(escape_line, texts))
         elif self.layout.documents:
-            texts = [part for text in texts for part in parts(text)]
+            texts = [part for text in texts for part in document_lines(text)]
         else:
             texts = [text.removesuffix("\n") for text in texts]
         if self.layout.escaped_newlines:
@@ -145,7 +145,7 @@ class TextFile(LineFile):
         """A record as the standard library reads it, which takes NaN and what is no
         Unicode.
         """
-        self.undecoded = (self.undecoded or 0) + (as_text(line) is None)
+        self.undecoded = (self.undecoded or 0) + (decode_line(line) is None)
         try:
             record = json.loads(line.decode("utf-8", "surrogateescape"))
             if not isinstance(record, dict):
@@ -381,7 +381,7 @@ def read_blocks(path: str | Path, aligned: bool = False) -> Iterator[list[str]]:
         layout = replace(layout, split_sentences=layout.split_sentences and not aligned)
         file, escaped = TextFile(path, layout, aligned=aligned), aligned
     blocks = decoded(file, aligned)
-    return (list(map(unescape, lines)) for lines in blocks) if escaped else blocks
+    return (list(map(unescape_line, lines)) for lines in blocks) if escaped else blocks
 
 
 def read_lines(path: str | Path) -> Iterator[str]:

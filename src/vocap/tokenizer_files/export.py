@@ -136,7 +136,7 @@ def build_tokenizer(proto, name: str = "the model", layout: IdLayout | None = No
     # decoder, special tokens
     tokenizer.decoder = _decoder(proto)
     ids = {entry.piece: number for number, entry in enumerate(proto.pieces)}
-    tokenizer.post_processor = template(layout or layout_of(proto), ids)
+    tokenizer.post_processor = special_tokens_step(layout or layout_of(proto), ids)
     controls = [entry.piece for entry in proto.pieces if entry.type in (CONTROL, UNKNOWN)]
     tokenizer.add_special_tokens(
         [
@@ -270,7 +270,7 @@ def _covers(piece: str, literal: str, place: int) -> bool:
     return False
 
 
-def template(layout: IdLayout, ids: Mapping[str, int]) -> processors.TemplateProcessing:
+def special_tokens_step(layout: IdLayout, ids: Mapping[str, int]) -> processors.TemplateProcessing:
     """The special tokens around one text and around two, which an end token separates
     twice, as in XLM-R.
     """

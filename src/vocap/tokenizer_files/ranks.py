@@ -90,7 +90,9 @@ def read_ranks(path: Path, split: str | None = None):
         if line.strip()
     )
     tokens = read_tokens(path, lines, special)
-    return build(path, tokens, split or REGEX, expression), max(*tokens.values(), *special) + 1
+    return build_from_ranks(path, tokens, split or REGEX, expression), max(
+        *tokens.values(), *special
+    ) + 1
 
 
 def read_tekken(path: Path, content: Mapping[str, Any]):
@@ -111,7 +113,7 @@ def read_tekken(path: Path, content: Mapping[str, Any]):
         for number, one in enumerate(used)
     )
     tokens = {token: first + rank for token, rank in read_tokens(path, entries).items()}
-    return build(path, tokens, REGEX, config["pattern"])
+    return build_from_ranks(path, tokens, REGEX, config["pattern"])
 
 
 def read_tokens(
@@ -152,7 +154,7 @@ def read_tokens(
     return tokens
 
 
-def build(path: Path, tokens: Mapping[bytes, int], split: str, expression: str | None):
+def build_from_ranks(path: Path, tokens: Mapping[bytes, int], split: str, expression: str | None):
     """The `tokenizers.Tokenizer` of tokens with their ids, cut by a name or by an
     expression.
     """

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from vocap.bpe.cutting import Pretokenization
 from vocap.bpe.measure import HeldOut, ids_of_sizes, measure_merges, read_heldout
 from vocap.bpe.multilingual import (
-    Language,
+    WeightedLanguage,
     common_alphabet,
     count_languages,
     train_fair,
@@ -113,7 +113,7 @@ def train_bpe(  # noqa: PLR0913  # options of the command
     digits: str | None = None,
     contractions: bool | None = None,
     coverage: float = COVERAGE,
-    development: str | None = None,
+    development: str | Mapping[str, Sequence[str]] | None = None,
     fairness: float = 0.0,
     rounds: int = 2,
     parity: bool = False,
@@ -154,7 +154,8 @@ def train_bpe(  # noqa: PLR0913  # options of the command
     coverage
         Unit characters: share of each language's characters that must be pieces.
     development
-        Pattern of the files of parallel text, with {lang}, for fairness and parity.
+        Aligned lines of each language, or the pattern of their files with {lang}, for
+        fairness and parity; "" where there is no translation.
     fairness, rounds
         Multiply weights by (tokens on parallel text / mean) to this power, and train
         again, so many times.
@@ -189,8 +190,10 @@ def train_bpe(  # noqa: PLR0913  # options of the command
     rows = Rows(how, layout)
     text = whole_text(corpora, weights, alpha, per)
     codes = [part.language for part in text.parts]
-    parallel = {}
-    if development is not None and order.follows_text:
+    parallel: Mapping[str, Sequence[str]] = {}
+    if isinstance(development, Mapping):
+        parallel = development
+    elif development is not None and order.follows_text:
         parallel = read_development(development, codes)
     blocks = {part.language: part.blocks for part in text.parts}
     languages = count_languages(blocks, [part.weight for part in text.parts], how, parallel)
@@ -214,7 +217,7 @@ def train_bpe(  # noqa: PLR0913  # options of the command
 
 
 def choose_merges(
-    languages: Sequence[Language],
+    languages: Sequence[WeightedLanguage],
     alphabet: Alphabet,
     rows: Rows,
     totals: Sequence[int],
@@ -241,7 +244,7 @@ def choose_merges(
 
 
 def train_parity_merges(
-    languages: Sequence[Language],
+    languages: Sequence[WeightedLanguage],
     alphabet: Alphabet,
     wanted: int,
     rows: Rows,
@@ -258,7 +261,7 @@ def train_parity_merges(
 
 
 def train_fair_merges(
-    languages: Sequence[Language],
+    languages: Sequence[WeightedLanguage],
     alphabet: Alphabet,
     wanted: int,
     rows: Rows,

@@ -6,7 +6,7 @@ jobs save.
 """
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,9 +14,11 @@ from vocap import options
 from vocap.files.io import write_tsv
 from vocap.text_files.named_texts import find_texts, parse_files, parse_languages
 from vocap.tokenizer_files import DIGITS, REGEX, SPLITS, UNITS
-from vocap.tokenizer_files.id_layout import IdLayout, parse_layout
-from vocap.tokenizers.trained import TrainedTokenizer
 from vocap.unigram.text_settings import COVERAGE, TextSettings
+
+if TYPE_CHECKING:
+    from vocap.tokenizer_files.id_layout import IdLayout
+    from vocap.tokenizers.trained import TrainedTokenizer
 
 PATH = click.Path(path_type=Path)
 FILE = click.Path(path_type=Path, dir_okay=False)
@@ -62,7 +64,7 @@ def fit(
     vocabularies: Path,
     weights: Path,
     alpha: float,
-    layout: IdLayout,
+    layout: "IdLayout",
     out: Path,
     **text: Any,
 ) -> None:
@@ -134,7 +136,7 @@ def joint(totals: tuple[int, ...], out: Path, **given: Any) -> None:
 @click.option("--language", required=True, type=options.Code(), help="Code of its language.")
 @options.id_layout
 @OUT
-def mono(model: Path, language: str, layout: IdLayout, out: Path) -> None:
+def mono(model: Path, language: str, layout: "IdLayout", out: Path) -> None:
     """Lay one language's model out as a tokenizer: the MONO baseline, in XLM-R's layout
     two ids larger.
 
@@ -148,7 +150,7 @@ def mono(model: Path, language: str, layout: IdLayout, out: Path) -> None:
     _report(out, made)
 
 
-def _report(out: Path, made: TrainedTokenizer) -> None:
+def _report(out: Path, made: "TrainedTokenizer") -> None:
     facts = made.description
     click.echo(
         f"{out}: T = {facts['total']}; {facts['dead']} of {facts['pieces']} pieces dead", err=True
@@ -267,6 +269,7 @@ def export(model: Path, out: Path, layout: str | None, form: str) -> None:
     vocap card writes the model card. For tiktoken: ranks.tiktoken, and encoding.json
     with the other arguments of tiktoken.Encoding. For llama.cpp: the file that -o names.
     """
+    from vocap.tokenizer_files.id_layout import parse_layout
     from vocap.tokenizers import exporting
 
     given = None if layout is None else parse_layout(layout)

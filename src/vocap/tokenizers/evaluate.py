@@ -9,7 +9,7 @@ from functools import cached_property
 from operator import itemgetter
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Union
 
 from vocap.errors import UsageError, log
 from vocap.files import io
@@ -23,10 +23,11 @@ from vocap.tokenizer_files.encoders import Encoder, Splitter
 from vocap.tokenizer_files.loading import AnyTokenizer, open_encoders
 from vocap.tokenizers import bigram, evaluation
 from vocap.tokenizers.gates import check_gates
-from vocap.tokenizers.trained import TrainedTokenizer, TrainedUnigram
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from vocap.tokenizers.trained import TrainedTokenizer
 
 # trained on train.txt, or on the text itself
 BITS, FOLDED = "bigram_bits_per_byte", "ten_fold_bits_per_byte"
@@ -51,7 +52,7 @@ SUMMARY = (
     "round_trip",
     "unknown_bytes",
 )
-Tokenizer = AnyTokenizer | TrainedTokenizer
+Tokenizer = Union[AnyTokenizer, "TrainedTokenizer"]
 Row = dict[str, Any]
 Table = tuple[Sequence[str], list[Sequence[Any]]]  # columns and rows
 
@@ -256,13 +257,20 @@ def _encoders(
         named = name_tokenizers(tokenizer)
     else:
         named = {"tokenizer": tokenizer}
-    opened: dict[str, AnyTokenizer] = {}
-    for name, one in named.items():
-        if isinstance(one, TrainedTokenizer):
-            opened[name] = one.model if isinstance(one, TrainedUnigram) else one.tokenizer
-        else:
-            opened[name] = one
+    opened = {
+        name: one if isinstance(one, str | Path) else _loaded(one) for name, one in named.items()
+    }
     return open_encoders(opened, split)
+
+
+def _loaded(tokenizer: Tokenizer) -> AnyTokenizer:
+    """The tokenizer that a trained one holds; any other as it is."""
+    # with the settings of tokenizers, which files do not need
+    from vocap.tokenizers.trained import TrainedTokenizer, TrainedUnigram
+
+    if isinstance(tokenizer, TrainedUnigram):
+        return tokenizer.model
+    return tokenizer.tokenizer if isinstance(tokenizer, TrainedTokenizer) else tokenizer
 
 
 def _named(texts: Mapping[str, Text], language: str) -> str:

@@ -17,13 +17,13 @@ import numpy as np
 from vocap.errors import VocapError
 from vocap.progress import Steps
 from vocap.unigram import seeds
-from vocap.unigram.em import expected_counts, maximise, with_unknown
+from vocap.unigram.em import expected_counts, run_m_step, with_unknown
 from vocap.unigram.kernels import ONE_THREAD, Workers
-from vocap.unigram.lattice import Lattice, build_lattice, select
+from vocap.unigram.lattice import Lattice, build_lattice, select_pieces
 from vocap.unigram.segmentation import (
     Pruning,
     desired_size,
-    piece_losses,
+    judge_pieces,
     pruned_size,
     rank_pieces,
     trainer_counts,
@@ -34,7 +34,7 @@ SUB_ITERATIONS = 2  # num_sub_iterations: rounds of EM before each pruning
 
 
 @dataclass(frozen=True)
-class Corpus:
+class DescentText:
     """The constant part of a descent: the types in the text, and the place of each of
     all N pieces in it.
 
@@ -56,10 +56,10 @@ class Corpus:
 
 
 @dataclass(frozen=True)
-class State:
+class PieceState:
     """A list of n pieces in the trainer's order, and lattices that hold them.
 
-    `ids` int32 [n]: their numbers in `Corpus`; `scores` float32 [n]; `nodes` int32: the
+    `ids` int32 [n]: their numbers in `DescentText`; `scores` float32 [n]; `nodes` int32: the
     piece of each number in `lattice`: the n pieces, then required characters that are
     no piece now. One more number means U+2585. In the last state of a size, `lattice`
     and `nodes` may hold other pieces too.
@@ -78,11 +78,11 @@ class Departure:
     """
 
     size: int
-    state: State
+    state: PieceState
     chosen: np.ndarray | None
 
 
-def seed(words: WordTypes, workers: Workers = ONE_THREAD) -> tuple[Corpus, State]:
+def seed(words: WordTypes, workers: Workers = ONE_THREAD) -> tuple[DescentText, PieceState]:
     """The corpus and the seed pieces with their first scores
     (`MakeSeedSentencePieces`).
     """
@@ -114,14 +114,16 @@ def seed(words: WordTypes, workers: Workers = ONE_THREAD) -> tuple[Corpus, State
     alphabetical = np.empty(len(by_text), np.int32)
     alphabetical[by_text] = np.arange(len(by_text), dtype=np.int32)
     weights = np.concatenate([np.array(list(words.required.values()), np.int64), found.score])
-    corpus = Corpus(
+    corpus = DescentText(
         words.text, words.frequencies, place, length, alphabetical, len(characters), words.empty
     )
     ids = np.arange(len(weights), dtype=np.int32)
-    state = State(ids, np.zeros(len(ids), np.float32), ids, lattice)
+    state = PieceState(ids, np.zeros(len(ids), np.float32), ids, lattice)
     # A required character that does not occur is no seed.
     occurring = np.flatnonzero(weights)
-    return corpus, reduce(corpus, state, occurring, log_probabilities(weights[occurring]), lattice)
+    return corpus, prune_pieces(
+        corpus, state, occurring, log_probabilities(weights[occurring]), lattice
+    )
 
 
 def log_probabilities(weights: np.ndarray) -> np.ndarray:
@@ -134,7 +136,7 @@ def log_probabilities(weights: np.ndarray) -> np.ndarray:
 
 
 def expectations(seeds: int, sizes: Sequence[int]) -> int:
-    """The approximate number of E steps of `descend` and `depart` from so many
+    """The approximate number of E steps of `descend` and `finish_branch` from so many
     seeds.
     """
     rungs, size = 1, seeds
@@ -144,8 +146,8 @@ def expectations(seeds: int, sizes: Sequence[int]) -> int:
 
 
 def descend(
-    corpus: Corpus,
-    state: State,
+    corpus: DescentText,
+    state: PieceState,
     sizes: Sequence[int],
     expect: Callable = expected_counts,
     workers: Workers = ONE_THREAD,
@@ -158,7 +160,7 @@ def descend(
     waiting = sorted(sizes)
     while waiting:
         for _ in range(SUB_ITERATIONS):
-            state = expectation_maximisation(corpus, state, expect)
+            state = run_em(corpus, state, expect)
         before = len(waiting)
         while waiting and len(state.ids) <= desired_size(waiting[-1]):
             yield Departure(waiting.pop(), state, None)
@@ -171,44 +173,50 @@ def descend(
             yield Departure(size, state, ranking[: desired_size(size)])
         unused = len(waiting) == before  # no size that has left needs this state
         kept = ranking[:shrunk]
-        state = reduce(corpus, state, kept, state.scores[kept], state.lattice if unused else None)
+        state = prune_pieces(
+            corpus, state, kept, state.scores[kept], state.lattice if unused else None
+        )
 
 
-def depart(corpus: Corpus, departure: Departure, expect: Callable = expected_counts) -> State:
+def finish_branch(
+    corpus: DescentText, departure: Departure, expect: Callable = expected_counts
+) -> PieceState:
     """The last state of a size: a branch is pruned to its own size and gets its own
     EM.
     """
     state, chosen = departure.state, departure.chosen
     if chosen is None:
         return state
-    state = reduce(corpus, state, chosen, state.scores[chosen])
+    state = prune_pieces(corpus, state, chosen, state.scores[chosen])
     for _ in range(SUB_ITERATIONS - 1):
-        state = expectation_maximisation(corpus, state, expect)
-    return expectation_maximisation(corpus, state, expect, last=True)
+        state = run_em(corpus, state, expect)
+    return run_em(corpus, state, expect, last=True)
 
 
-def expectation_maximisation(
-    corpus: Corpus, state: State, expect: Callable = expected_counts, last: bool = False
-) -> State:
+def run_em(
+    corpus: DescentText, state: PieceState, expect: Callable = expected_counts, last: bool = False
+) -> PieceState:
     """E and M step; pieces hardly expected are dropped, from the lattices too unless it
     is the `last` time.
 
     The lattices of `state` become those of the result.
     """
-    kept, scores = maximise(expected(corpus, state, expect))
+    kept, scores = run_m_step(run_e_step(corpus, state, expect))
     if not len(kept):  # SentencePiece ends the whole process here (a CHECK of SetSentencePieces)
         raise VocapError("every piece is expected less than 0.5 times; train on more lines")
     if last:
-        return State(state.ids[kept], scores, state.nodes, state.lattice)
-    return reduce(corpus, state, kept, scores, state.lattice)
+        return PieceState(state.ids[kept], scores, state.nodes, state.lattice)
+    return prune_pieces(corpus, state, kept, scores, state.lattice)
 
 
-def expected(corpus: Corpus, state: State, expect: Callable = expected_counts) -> np.ndarray:
+def run_e_step(
+    corpus: DescentText, state: PieceState, expect: Callable = expected_counts
+) -> np.ndarray:
     """The E step: expected counts of the n pieces of `state`, float32 [n]."""
     return expect(state.lattice, corpus.frequency, _node_scores(corpus, state), len(state.ids))
 
 
-def _node_scores(corpus: Corpus, state: State) -> np.ndarray:
+def _node_scores(corpus: DescentText, state: PieceState) -> np.ndarray:
     """Scores of the lattices' numbers less the price of a token: pieces, then unknown
     nodes.
     """
@@ -217,16 +225,18 @@ def _node_scores(corpus: Corpus, state: State) -> np.ndarray:
     )
 
 
-def prune_order(corpus: Corpus, state: State, workers: Workers = ONE_THREAD) -> np.ndarray:
+def prune_order(
+    corpus: DescentText, state: PieceState, workers: Workers = ONE_THREAD
+) -> np.ndarray:
     """The order in which pruning keeps the pieces of `state`."""
-    verdict, loss, _ = losses(corpus, state, workers)
+    verdict, loss, _ = piece_losses(corpus, state, workers)
     return rank_pieces(verdict, loss)
 
 
-def losses(
-    corpus: Corpus, state: State, workers: Workers = ONE_THREAD
+def piece_losses(
+    corpus: DescentText, state: PieceState, workers: Workers = ONE_THREAD
 ) -> tuple[np.ndarray, np.ndarray, np.float32]:
-    """`piece_losses` of the n pieces of `state`: verdict int8 [n], loss float32 [n],
+    """`judge_pieces` of the n pieces of `state`: verdict int8 [n], loss float32 [n],
     and the total of losses.
     """
     scores = _node_scores(corpus, state)
@@ -234,16 +244,16 @@ def losses(
     total = np.add.accumulate(corpus.frequency, dtype=np.float32)[-1] + np.float32(corpus.empty)
     place, length = corpus.piece_place[state.ids], corpus.piece_length[state.ids]
     pruning = Pruning(place, length, scores, counts, total, np.float32(corpus.token_price))
-    return *piece_losses(state.lattice, pruning, workers), total
+    return *judge_pieces(state.lattice, pruning, workers), total
 
 
-def reduce(
-    corpus: Corpus,
-    state: State,
+def prune_pieces(
+    corpus: DescentText,
+    state: PieceState,
     chosen: np.ndarray,
     scores: np.ndarray,
     buffer: Lattice | None = None,
-) -> State:
+) -> PieceState:
     """The pieces `chosen` of a state, in that order, with new scores, and the lattices
     that are left.
 
@@ -252,7 +262,7 @@ def reduce(
     """
     alive, before = len(chosen), len(state.ids)
     if buffer is state.lattice and alive == before and (chosen == np.arange(alive)).all():
-        return State(state.ids, scores, state.nodes, state.lattice)
+        return PieceState(state.ids, scores, state.nodes, state.lattice)
     renumber = np.full(len(state.nodes) + 1, -1, np.int32)
     renumber[chosen] = np.arange(alive)
     dying = np.flatnonzero((renumber[:before] < 0) & (state.ids < corpus.required))
@@ -262,4 +272,4 @@ def reduce(
     )
     ids = state.ids[chosen]
     nodes = np.concatenate([ids, state.ids[dying], state.nodes[before:]])
-    return State(ids, scores, nodes, select(state.lattice, renumber, alive, buffer))
+    return PieceState(ids, scores, nodes, select_pieces(state.lattice, renumber, alive, buffer))

@@ -279,7 +279,7 @@ def digamma(x):
 
 
 @kernel("Tuple((int32[::1], float32[::1]))(float32[::1])")
-def maximise(expected):
+def run_m_step(expected):
     """Numbers of the pieces that stay, int32, rising, and their new scores float32:
     digamma(e) - digamma(sum).
     """

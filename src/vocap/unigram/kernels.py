@@ -27,7 +27,9 @@ def kernel(signature, inner: bool = False):
 
     numba caches the machine code beside the source file or in the user's cache folder
     (NUMBA_CACHE_DIR overrules both); where none of them can be written, or the device
-    is full, every process compiles for itself.
+    is full, every process compiles for itself. So it does beside the files of an earlier
+    version whose records had other names (AttributeError): a NamedTuple that kernels
+    take keeps its name.
     """
     settings: dict[str, Any] = {"nogil": True, "fastmath": False, "error_model": "numpy"}
     if inner:
@@ -36,7 +38,7 @@ def kernel(signature, inner: bool = False):
     def compile_function(function):
         try:
             return njit(signature, cache=True, **settings)(function)
-        except (RuntimeError, OSError) as error:
+        except (RuntimeError, OSError, AttributeError) as error:
             if isinstance(error, RuntimeError) and "cannot cache" not in str(error):
                 raise
             return njit(signature, **settings)(function)

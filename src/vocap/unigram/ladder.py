@@ -107,8 +107,8 @@ def train_sizes(
             return expected
 
         def finish(departure: descent.Departure) -> Rung:
-            last = descent.depart(corpus, departure, expect)
-            return _rung(words, corpus, last, departure.size, coverage, reserved)
+            last = descent.finish_branch(corpus, departure, expect)
+            return _finish_size(words, corpus, last, departure.size, coverage, reserved)
 
         departures = descent.descend(corpus, state, reachable, expect, workers)
         del state
@@ -145,10 +145,10 @@ def _in_threads(
         yield take_last()
 
 
-def _rung(
+def _finish_size(
     words: WordTypes,
-    corpus: descent.Corpus,
-    state: descent.State,
+    corpus: descent.DescentText,
+    state: descent.PieceState,
     size: int,
     coverage: float,
     reserved: int,
@@ -182,7 +182,7 @@ def _rung(
 def _with_whole_lines(
     words: WordTypes,
     names: Sequence[str],
-    state: descent.State,
+    state: descent.PieceState,
     pieces: FinalPieces,
     counts: np.ndarray,
     model: bytes,
@@ -210,7 +210,10 @@ def _with_whole_lines(
 
 
 def token_counts(
-    corpus: descent.Corpus, state: descent.State, pieces: FinalPieces, frequency: np.ndarray
+    corpus: descent.DescentText,
+    state: descent.PieceState,
+    pieces: FinalPieces,
+    frequency: np.ndarray,
 ) -> np.ndarray:
     """Counts of each node of `state` and, last, <unk> in the segmentations of `encode`,
     int64 [texts, nodes + 1].
@@ -254,7 +257,7 @@ def finalise(
 
 
 @cache
-def template(coverage: float, settings: TextSettings = XLM_R) -> tuple[bytes, bytes]:
+def model_parts(coverage: float, settings: TextSettings = XLM_R) -> tuple[bytes, bytes]:
     """The parts of every model besides its pieces: the meta pieces before them, the
     specifications after them.
 
@@ -294,7 +297,7 @@ def specifications(coverage: float, size: int, settings: TextSettings = XLM_R) -
     """`trainer_spec` with this vocabulary size, and `normalizer_spec`."""
     from sentencepiece import sentencepiece_model_pb2
 
-    specs = sentencepiece_model_pb2.ModelProto.FromString(template(coverage, settings)[1])
+    specs = sentencepiece_model_pb2.ModelProto.FromString(model_parts(coverage, settings)[1])
     specs.trainer_spec.vocab_size = size
     return specs.SerializeToString()
 
@@ -327,5 +330,5 @@ def model_bytes(
         ).SerializeToString()
         for rank, name in enumerate(names)
     ]
-    head, size = template(coverage, settings)[0], len(scores) + len(settings.metas)
+    head, size = model_parts(coverage, settings)[0], len(scores) + len(settings.metas)
     return b"".join([head, *entries, specifications(coverage, size, settings)])

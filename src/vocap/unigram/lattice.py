@@ -110,7 +110,7 @@ def build_lattice(
     return lattice, place
 
 
-def select(
+def select_pieces(
     lattice: Lattice, renumber: NDArray[np.int32], alive: int, buffer: Lattice | None = None
 ) -> Lattice:
     """Keep the edges of pieces whose new number is not negative; numbers from `alive`

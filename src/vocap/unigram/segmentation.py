@@ -182,7 +182,7 @@ def encoder_counts(lattice, frequency, score, unknown, counts):
 
 SHRINKING_FACTOR = np.float32(0.75)
 
-DROP, KEEP, CANDIDATE = 0, 1, 2  # verdicts of `piece_losses`
+DROP, KEEP, CANDIDATE = 0, 1, 2  # verdicts of `judge_pieces`
 _BLOCK = 1 << 12  # pieces that a thread takes at a time: a millisecond
 # kMaxAgendaSize; kMinAgendaSize or 10 times the segmentations asked for
 _MAX_AGENDA, _SHRUNK_AGENDA = (
@@ -227,7 +227,7 @@ _PRUNING = types.NamedTuple(
 )
 
 
-def piece_losses(
+def judge_pieces(
     lattice: Lattice, pruning: Pruning, workers: Workers = ONE_THREAD
 ) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
     """Verdict int8 [n] on each piece, and the loss of likelihood without it, float32
@@ -265,7 +265,7 @@ def rank_pieces(verdict: np.ndarray, loss: np.ndarray) -> np.ndarray:
 @kernel(
     types.Tuple((float32, float32, int64))(LATTICE, int64, int64, float32[::1], int32[::1]),
 )
-def best_split(lattice, place, size, score, path):
+def best_other_split(lattice, place, size, score, path):
     """The best segmentation of a piece into others: its score, its lead over the next
     one, and how many pieces; `path` gets them, the last first.
     """
@@ -434,7 +434,7 @@ def alternatives(lattice, place, size, own, score, path):
     order of additions decides between them, the search of SentencePiece is done step by
     step.
     """
-    best, lead, pieces = best_split(lattice, place, size, score, path)
+    best, lead, pieces = best_other_split(lattice, place, size, score, path)
     margin = np.float64(abs(best)) * max(size, 16) * _DOUBT
     if best > own + margin:
         return 0

@@ -17,7 +17,7 @@ from vocap.errors import UsageError, VocapError, log
 from vocap.tables.curve import MAX_SIZE
 from vocap.text_files import MAX_LINE_BYTES
 from vocap.text_files.records import read_lines
-from vocap.unigram.text_settings import COVERAGE, XLM_R, TextSettings, rule_file
+from vocap.unigram.text_settings import COVERAGE, XLM_R, TextSettings, open_rules
 from vocap.unigram.training_text import as_read, character_counts, is_trainable, required_characters
 
 REFERENCE = "0.2.1"  # of sentencepiece
@@ -94,7 +94,7 @@ def train(
     # Train; errors are explained
     model = io.BytesIO()
     try:
-        with rule_file(settings) as rules, at_once():
+        with open_rules(settings) as rules, at_once():
             sentencepiece.SentencePieceTrainer.train(
                 sentence_iterator=iter(lines),
                 model_writer=model,

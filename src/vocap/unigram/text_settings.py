@@ -140,7 +140,7 @@ class TextSettings:
         return len(self.metas) - len(META_PIECES)
 
     @property
-    def rule_file(self) -> str | None:
+    def rules_path(self) -> str | None:
         """The path of the user's file with rules of normalisation, if it is one."""
         return None if self.normalization in NORMALIZATIONS else self.normalization
 
@@ -160,7 +160,7 @@ class TextSettings:
         }
 
 
-def settings_of(proto) -> TextSettings:
+def trained_settings(proto) -> TextSettings:
     """The settings that a `ModelProto` was trained with, without its symbols, bytes and
     required characters.
 
@@ -204,7 +204,7 @@ def text_settings(preset: str = "xlm-r", **keys: bool | int | str | Sequence[str
 
 
 @contextmanager
-def rule_file(settings: TextSettings) -> Iterator[str | None]:
+def open_rules(settings: TextSettings) -> Iterator[str | None]:
     """The path, in the block, of the table of rules of these settings; None for rules
     that SentencePiece holds.
     """
@@ -212,9 +212,9 @@ def rule_file(settings: TextSettings) -> Iterator[str | None]:
 
     sentencepiece.set_min_log_level(2)  # it reports each table that it reads
     if settings.normalization != NFC:
-        if settings.rule_file:
-            check_rules(settings.rule_file)
-        yield settings.rule_file
+        if settings.rules_path:
+            check_rules(settings.rules_path)
+        yield settings.rules_path
         return
     # without a name: nothing is left if it is killed
     with tempfile.TemporaryFile("w+", encoding="ascii") as file:

@@ -17,7 +17,7 @@ from vocap.errors import VocapError
 from vocap.tables.sampling_probabilities import sampling_probabilities
 from vocap.text_files import MAX_LINE_BYTES
 from vocap.text_files.text import Text, text_blocks
-from vocap.unigram.text_settings import COVERAGE, RESERVED, XLM_R, TextSettings, rule_file
+from vocap.unigram.text_settings import COVERAGE, RESERVED, XLM_R, TextSettings, open_rules
 
 SEPARATOR = "\t"  # replaces a meta piece found in the text
 LINE_END = " "  # between lines of code points: no normalised line holds a space
@@ -29,7 +29,7 @@ def trainer_normalizer(settings: TextSettings = XLM_R):
     """
     import sentencepiece
 
-    with rule_file(settings) as rules:
+    with open_rules(settings) as rules:
         source = {"rule_tsv": rules} if rules else {"rule_name": settings.normalization}
         return sentencepiece.SentencePieceNormalizer(
             **source,

@@ -16,8 +16,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
+from numba import boolean, int32, int64, types, uint64
+from numpy.typing import NDArray
 
 from vocap.errors import VocapError
 from vocap.unigram.kernels import kernel
@@ -31,17 +34,28 @@ from vocap.unigram.training_text import (
 )
 
 # how lines are cut: not, before each U+2581, before each run of U+2581
-WHOLE, WORDS, RUNS = (
-    0,
-    1,
-    2,
-)
+WHOLE, WORDS, RUNS = 0, 1, 2
 INSIDE, LAST, TEXTS = 0, 1, 2  # columns of `counts`; from TEXTS on, one a text
 _SPACE, _LINE = 0x2581, ord(LINE_END)
 _FIRST_WORDS, _FIRST_CHARACTERS = 1 << 12, 1 << 15
 
-_TABLE = "int32[::1], int64[::1], uint64[::1], int32[::1]"  # store, bounds, hashes, slots
 _MAX_CHARACTERS = 2**31 - 1  # 32-bit positions
+
+
+class WordStore(NamedTuple):
+    """Distinct words: word k is `points[bounds[k]:bounds[k + 1]]` (int32, int64).
+
+    `hashes[k]` uint64 is that of word k; `slots` int32 holds k + 1 in the place that its
+    lowest bits name, or the next one that is free.
+    """
+
+    points: NDArray[np.int32]
+    bounds: NDArray[np.int64]
+    hashes: NDArray[np.uint64]
+    slots: NDArray[np.int32]
+
+
+STORE = types.NamedTuple([int32[::1], int64[::1], uint64[::1], int32[::1]], WordStore)
 
 
 class WordTable:
@@ -73,8 +87,8 @@ class WordTable:
         points = np.frombuffer(sentences, np.int32)
         self.reserve(int(np.count_nonzero((points == _SPACE) | (points == _LINE))), len(points))
         column = -1 if text is None else TEXTS + text
-        self.known = count_words(
-            points, cut, trained, column, weight, self.counts, self.known, *self.arrays()
+        self.known = count_in_lines(
+            points, cut, trained, column, weight, self.counts, self.known, self.words
         )
 
     def add_counted(
@@ -84,7 +98,7 @@ class WordTable:
         `counts` int64 [words, columns].
         """
         self.reserve(len(start), int(length.sum(dtype=np.int64)))
-        self.known = add_words(text, start, length, counts, self.counts, self.known, *self.arrays())
+        self.known = add_counts(text, start, length, counts, self.counts, self.known, self.words)
 
     def number_lines(self, sentences: bytearray) -> np.ndarray:
         """Each of the lines of `code_points` as a word, by number, int32; -1 for an
@@ -93,7 +107,7 @@ class WordTable:
         points = np.frombuffer(sentences, np.int32)
         numbers = np.empty(np.count_nonzero(points == _LINE), np.int32)
         self.reserve(len(numbers), len(points))
-        self.known = number_lines(points, numbers, self.known, *self.arrays())
+        self.known = number_lines(points, numbers, self.known, self.words)
         return numbers
 
     def character_counts(self, column: int | None = None) -> np.ndarray:
@@ -120,8 +134,10 @@ class WordTable:
             text, bounds[words].astype(np.int32), np.diff(bounds)[words].astype(np.int32), counts
         )
 
-    def arrays(self) -> tuple[np.ndarray, ...]:
-        return self.store, self.bounds, self.hashes, self.slots
+    @property
+    def words(self) -> WordStore:
+        """The arrays at hand, which `reserve` makes longer."""
+        return WordStore(self.store, self.bounds, self.hashes, self.slots)
 
     def reserve(self, words: int, characters: int) -> None:
         """Room for so many more words and characters."""
@@ -137,11 +153,11 @@ class WordTable:
             self.counts.resize((capacity, self.counts.shape[1]), refcheck=False)  # new rows are 0
         if 2 * needed > len(self.slots):
             self.slots = np.zeros(1 << (2 * needed - 1).bit_length(), np.int32)
-            fill_slots(self.hashes, self.known, self.slots)
+            fill_hash_slots(self.hashes, self.known, self.slots)
 
 
 @kernel("void(uint64[::1], int64, int32[::1])")
-def fill_slots(hashes, known, slots):
+def fill_hash_slots(hashes, known, slots):
     mask = np.uint64(slots.size - 1)
     for word in range(known):
         at = hashes[word] & mask
@@ -150,11 +166,12 @@ def fill_slots(hashes, known, slots):
         slots[at] = word + 1
 
 
-@kernel(f"int64(int32[::1], int64, int64, int64, {_TABLE})")
-def find_word(points, begin, end, known, store, bounds, hashes, slots):
+@kernel(int64(int32[::1], int64, int64, int64, STORE))
+def find_word(points, begin, end, known, words):
     """The number of the word `points[begin:end]`; `known`, and it is stored, if there
     was none.
     """
+    store, bounds, hashes, slots = words
     code = np.uint64(0xCBF29CE484222325)
     for at in range(begin, end):
         code = (code ^ np.uint64(points[at])) * np.uint64(0x9E3779B97F4A7C15)
@@ -181,8 +198,8 @@ def find_word(points, begin, end, known, store, bounds, hashes, slots):
     return known
 
 
-@kernel(f"int64(int32[::1], int64, boolean, int64, int64, int64[:, ::1], int64, {_TABLE})")
-def count_words(points, cut, trained, column, weight, counts, known, store, bounds, hashes, slots):
+@kernel(int64(int32[::1], int64, boolean, int64, int64, int64[:, ::1], int64, STORE))
+def count_in_lines(points, cut, trained, column, weight, counts, known, words):
     """Add the words of lines that each end in LINE_END, `weight` times each; returns
     how many are known now.
     """
@@ -196,7 +213,7 @@ def count_words(points, cut, trained, column, weight, counts, known, store, boun
             and (cut == WORDS or (at > begin and points[at - 1] != _SPACE))
         ):
             if at > begin:
-                word = find_word(points, begin, at, known, store, bounds, hashes, slots)
+                word = find_word(points, begin, at, known, words)
                 known = max(known, word + 1)
                 if trained:
                     counts[word, LAST if is_last else INSIDE] += weight
@@ -206,19 +223,19 @@ def count_words(points, cut, trained, column, weight, counts, known, store, boun
     return known
 
 
-@kernel(f"int64(int32[::1], int32[::1], int32[::1], int64[:, ::1], int64[:, ::1], int64, {_TABLE})")
-def add_words(text, start, length, added, counts, known, store, bounds, hashes, slots):
+@kernel(int64(int32[::1], int32[::1], int32[::1], int64[:, ::1], int64[:, ::1], int64, STORE))
+def add_counts(text, start, length, added, counts, known, words):
     """Add counts to those of the words; returns how many words are known now."""
     for t in range(start.size):
-        word = find_word(text, start[t], start[t] + length[t], known, store, bounds, hashes, slots)
+        word = find_word(text, start[t], start[t] + length[t], known, words)
         known = max(known, word + 1)
         for column in range(added.shape[1]):
             counts[word, column] += added[t, column]
     return known
 
 
-@kernel(f"int64(int32[::1], int32[::1], int64, {_TABLE})")
-def number_lines(points, numbers, known, store, bounds, hashes, slots):
+@kernel(int64(int32[::1], int32[::1], int64, STORE))
+def number_lines(points, numbers, known, words):
     """Fill `numbers` for lines that each end in LINE_END; returns how many words are
     known now.
     """
@@ -227,7 +244,7 @@ def number_lines(points, numbers, known, store, bounds, hashes, slots):
         if points[at] == _LINE:
             numbers[line] = -1
             if at > begin:
-                numbers[line] = find_word(points, begin, at, known, store, bounds, hashes, slots)
+                numbers[line] = find_word(points, begin, at, known, words)
                 known = max(known, numbers[line] + 1)
             begin = at + 1
             line += 1
@@ -245,7 +262,7 @@ def count_characters(store, bounds, times):
 
 
 @kernel("int32[::1](int32[::1], int64[::1], int32[::1], int32[::1], int64)")
-def lay_out(store, bounds, words, separator, gap):
+def join_words(store, bounds, words, separator, gap):
     """The words one after the other, each followed by its separator and, up to `gap`
     characters, by 0.
     """
@@ -266,7 +283,9 @@ def lay_out(store, bounds, words, separator, gap):
 
 def sort_words(table: WordTable, words: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """`words` int32 [T] by (`counts` int64 [T] descending, text ascending)."""
-    separated = lay_out(table.store, table.bounds, words, np.full(len(words), _LINE, np.int32), 1)
+    separated = join_words(
+        table.store, table.bounds, words, np.full(len(words), _LINE, np.int32), 1
+    )
     texts = separated.tobytes().decode("utf-32-le").split(LINE_END)
     by_text = np.array(sorted(range(len(words)), key=texts.__getitem__), np.int64)
     return words[by_text[np.argsort(-counts[by_text], kind="stable")]]
@@ -466,7 +485,7 @@ def _types(
         )
     start = np.zeros(len(words), np.int32)
     np.cumsum(length[:-1] + gap, out=start[1:])
-    text = lay_out(table.store, table.bounds, words, separator, gap)
+    text = join_words(table.store, table.bounds, words, separator, gap)
     return WordTypes(text, start, length, **facts)
 
 

@@ -102,7 +102,7 @@ def train_ladder(
     models = output / "models"
     models.mkdir(parents=True, exist_ok=True)
     hashes = [_hash_text(text, blocks[name]) for name, text in texts.items()]
-    hashes += [file_sha256(settings.rule_file)] if settings.rule_file else []
+    hashes += [file_sha256(settings.rules_path)] if settings.rules_path else []
     made_of = [REVISION, *hashes, coverage, arithmetic, *text_words(settings)]
     points = _train_missing(words, numbers, how, models, made_of)
     # tables, the curve last: without it there is no whole result
