@@ -98,6 +98,9 @@ def test_the_function_gives_what_the_command_writes(folder, tmp_path):
     pandas.testing.assert_frame_equal(found.languages, written, check_exact=True)
     summary = json.loads((tmp_path / "out" / "summary.json").read_text("utf-8"))
     assert found.summary() == summary and len(found.beyond) == 2
+    loaded = [(folder / f"{name}.model").read_bytes() for name in "ab"]
+    text = {language: folder / f"{language}.txt" for language in ("en", "zh")}
+    assert compare(*loaded, text=text).rows == found.rows
 
 
 def test_pieces_are_those_that_only_one_has_or_that_moved(folder, tmp_path):

@@ -11,6 +11,7 @@ from vocap import options
 from vocap.adapt import extend as extending
 from vocap.adapt import trim as trimming
 from vocap.adapt.messages import extended_text, trimmed_text
+from vocap.languages import CODE
 from vocap.text_files.named_texts import parse_files, parse_languages
 from vocap.unigram.text_settings import COVERAGE
 
@@ -87,7 +88,7 @@ def _with_code(named: str, language: str) -> str:
     ('de=german.txt', 'th=runs/n=5.txt')
     """
     code, equals, _ = named.partition("=")
-    return named if equals and options.CODE.fullmatch(code) else f"{language}={named}"
+    return named if equals and CODE.fullmatch(code) else f"{language}={named}"
 
 
 @click.command()

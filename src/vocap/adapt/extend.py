@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from vocap.adapt.adapted import Adapted, IdRow, open_model, open_tokenizer
+from vocap.adapt.adaptable import Adaptable
+from vocap.adapt.adapted import Adapted, AdaptedModel, IdRow, open_model, open_tokenizer
 from vocap.adapt.comparison import check_lines
 from vocap.errors import UsageError
 from vocap.files.io import read_object
@@ -106,7 +107,20 @@ def extend(  # noqa: PLR0913  # the options of the command, each by its name
         settings["multiple_of"] = multiple_of
     if served is not None:
         settings["languages"] = list(dict.fromkeys([*served, language]))
-    # append and compare
+    found = _extend_by(source, own, others, settings, adapted)
+    if output is not None:
+        found.write(output)
+    return found
+
+
+def _extend_by(
+    source: Adaptable,
+    own: dict[str, Text],
+    others: Parts,
+    settings: Mapping[str, Any],
+    model: AdaptedModel | None,
+) -> Extended:
+    language = settings["language"]
     made = source.extended(own["train"], settings)
     checks = check_lines(source, made.after, {language: own, **others})
     facts = {
@@ -122,10 +136,10 @@ def extend(  # noqa: PLR0913  # the options of the command, each by its name
     for number, name in enumerate(made.after.names):
         old = number < source.total
         ids.append((number, number, name, "old") if old else (None, number, name, "new"))
-    if adapted is not None:
-        adapted.give_rows(ids, [*([number] for number in range(source.total)), *made.origins])
+    if model is not None:
+        model.give_rows(ids, [*([number] for number in range(source.total)), *made.origins])
         facts["rows"] = "mean"
-    found = Extended(
+    return Extended(
         source=source,
         tokenizer=made.after,
         kind="extended",
@@ -133,14 +147,11 @@ def extend(  # noqa: PLR0913  # the options of the command, each by its name
         facts=facts,
         ids=ids,
         checks=checks,
-        model=adapted,
+        model=model,
         additions=made.rows,
         language=language,
         origin=made.origin,
     )
-    if output is not None:
-        found.write(output)
-    return found
 
 
 def _named(text: Text | Mapping[str, Text] | None, language: str) -> Mapping[str, Text]:

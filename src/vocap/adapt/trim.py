@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vocap.adapt.adaptable import Adaptable, Reason
-from vocap.adapt.adapted import Adapted, IdRow, open_model, open_tokenizer
+from vocap.adapt.adapted import Adapted, AdaptedModel, IdRow, open_model, open_tokenizer
 from vocap.adapt.comparison import check_lines
 from vocap.errors import UsageError, VocapError
 from vocap.text_files.named_texts import Parts, find_texts, read_sentences
@@ -74,54 +74,22 @@ def trim(  # noqa: PLR0913  # the options of the command, each by its name
                 "text too"
             )
         texts[code]["heldout"] = repeatable(held)
-    # choose, with and without held-out text
-    owners = {} if only_used else source.owners()
-    owned = {piece for piece, codes in owners.items() if not texts.keys().isdisjoint(codes)}
-    trained, held_out = count_uses(source, texts)
-    limits = owned, min_count, all_characters
-    choice = source.choose(trained, held_out, *limits)
-    foreseen = source.choose(trained, np.zeros_like(held_out), *limits).reasons
-    # cut and compare
-    after = source.cut_to(choice, owners)
-    checks = check_lines(source, after, texts, foreseen)
-    ids: list[IdRow] = []
-    for new, (piece, name) in enumerate(zip(after.encoder.pieces, after.names, strict=True)):
-        reason = choice.reasons.get(piece or "", Reason.SPECIAL)
-        ids.append((source.ids.get(piece or ""), new, name, reason))
-    if adapted is not None:
-        adapted.give_rows(ids, [[old] for old, *_ in ids if old is not None])
-    reasons = list(choice.reasons.values())
-    found = Adapted(
-        source=source,
-        tokenizer=after,
-        kind="trimmed",
-        settings={
-            "languages": list(texts),
-            "min_count": min_count,
-            "only_used": only_used,
-            "all_characters": all_characters,
-        },
-        facts={
-            "total_before": source.total,
-            **choice.facts,
-            "kept_for": {reason: reasons.count(reason) for reason in source.reasons},
-            "lines_compared": sum(check.lines for check in checks.values()),
-            "lines_identical": sum(check.identical for check in checks.values()),
-        },
-        ids=ids,
-        checks=checks,
-        model=adapted,
-    )
+    settings = {
+        "languages": list(texts),
+        "min_count": min_count,
+        "only_used": only_used,
+        "all_characters": all_characters,
+    }
+    found = _trim_to(source, texts, settings, adapted)
     if output is not None:
         found.write(output)
     return found
 
 
-def count_uses(source: Adaptable, texts: Parts) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The uses of each id in the texts, and in the held-out texts, int64 [V] each.
-
-    Raises VocapError where no text has a line.
-    """
+def _trim_to(
+    source: Adaptable, texts: Parts, settings: Mapping[str, Any], model: AdaptedModel | None
+) -> Adapted:
+    # uses of each id in the texts and in the held-out texts
     encoder = source.encoder
     uses = np.zeros((2, encoder.size), np.int64)
     for parts in texts.values():
@@ -130,4 +98,27 @@ def count_uses(source: Adaptable, texts: Parts) -> tuple[NDArray[np.int64], NDAr
             uses[int(part == "heldout")] += counts
     if not uses.any():
         raise VocapError("no line in any text; give text with a sentence a line")
-    return uses[0], uses[1]
+    # choose, with and without held-out text
+    owners = {} if settings["only_used"] else source.owners()
+    owned = {piece for piece, codes in owners.items() if not texts.keys().isdisjoint(codes)}
+    limits = owned, settings["min_count"], settings["all_characters"]
+    choice = source.choose(uses[0], uses[1], *limits)
+    foreseen = source.choose(uses[0], np.zeros_like(uses[1]), *limits).reasons
+    # cut and compare
+    after = source.cut_to(choice, owners)
+    checks = check_lines(source, after, texts, foreseen)
+    ids: list[IdRow] = []
+    for new, (piece, name) in enumerate(zip(after.encoder.pieces, after.names, strict=True)):
+        reason = choice.reasons.get(piece or "", Reason.SPECIAL)
+        ids.append((source.ids.get(piece or ""), new, name, reason))
+    if model is not None:
+        model.give_rows(ids, [[old] for old, *_ in ids if old is not None])
+    reasons = list(choice.reasons.values())
+    facts = {
+        "total_before": source.total,
+        **choice.facts,
+        "kept_for": {reason: reasons.count(reason) for reason in source.reasons},
+        "lines_compared": sum(check.lines for check in checks.values()),
+        "lines_identical": sum(check.identical for check in checks.values()),
+    }
+    return Adapted(source, after, "trimmed", settings, facts, ids, checks, model)

@@ -17,7 +17,8 @@ from vocap.errors import VocapError
 from vocap.files.io import replacing_directory, write_json, write_tsv
 from vocap.text_files.named_texts import find_texts, read_sentences
 from vocap.text_files.text import Text
-from vocap.tokenizer_files.encoders import Encoder, Splitter, is_bracketed, load_encoders
+from vocap.tokenizer_files.encoders import Encoder, Splitter, is_bracketed
+from vocap.tokenizer_files.loading import AnyTokenizer, open_encoders
 from vocap.unigram.alp import average_log_probability
 
 if TYPE_CHECKING:
@@ -175,9 +176,9 @@ class Change:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two tokenizers, by their paths, with `ids_a` and `ids_b` ids; what `changes` in
-    each language, the `pieces` whose ids differ (most used first), and the `limits` in
-    percent by their names in `LIMITS`.
+    """Two tokenizers, by their paths or "a" and "b", with `ids_a` and `ids_b` ids; what
+    `changes` in each language, the `pieces` whose ids differ (most used first), and the
+    `limits` in percent by their names in `LIMITS`.
     """
 
     a: str
@@ -257,8 +258,8 @@ class Comparison:
 
 
 def compare(  # noqa: PLR0913  # the options of the command, each by its name
-    a: str | Path,
-    b: str | Path,
+    a: AnyTokenizer,
+    b: AnyTokenizer,
     *,
     text: Mapping[str, Text] | None = None,
     split: str | Sequence[str] = (),
@@ -274,8 +275,9 @@ def compare(  # noqa: PLR0913  # the options of the command, each by its name
     Parameters
     ----------
     a, b
-        Each a SentencePiece .model, a tokenizer.json, tiktoken's ranks, a tekken.json,
-        or a folder with one.
+        Each a tokenizer that is loaded, the bytes of a .model, or the path of a
+        SentencePiece .model, a tokenizer.json, tiktoken's ranks, a tekken.json, or a
+        folder with one.
     text
         The text of each language.
     split
@@ -301,7 +303,7 @@ def compare(  # noqa: PLR0913  # the options of the command, each by its name
     folder = None if corpora is None else Path(corpora)
     files = find_texts(text or {}, folder, languages, ["heldout"])
     splits = [split] if isinstance(split, str) else split
-    one, other = map(Splitter, load_encoders({"a": a, "b": b}, splits).values())
+    one, other = map(Splitter, open_encoders({"a": a, "b": b}, splits).values())
     to_b = _ids_in_b(one, other)
     changes = {}
     uses_a, uses_b = Usage.of(one.encoder).counts, Usage.of(other.encoder).counts
@@ -314,8 +316,8 @@ def compare(  # noqa: PLR0913  # the options of the command, each by its name
         raise VocapError("no line in any text; give text with a sentence a line")
     limits = {"max_change": max_change, "max_words": max_words, "max_characters": max_characters}
     found = Comparison(
-        a=str(a),
-        b=str(b),
+        a=str(a) if isinstance(a, str | Path) else "a",
+        b=str(b) if isinstance(b, str | Path) else "b",
         ids_a=one.encoder.size,
         ids_b=other.encoder.size,
         changes=changes,

@@ -2,12 +2,13 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import click
 
 from vocap import options
 from vocap.diff.analysis import compare
-from vocap.diff.messages import comparison_text
+from vocap.diff.messages import diff_text
 from vocap.errors import UsageError, VocapError, explain, system_error
 from vocap.text_files.named_texts import parse_files, parse_languages
 
@@ -20,7 +21,6 @@ LIMIT = options.Real(min=0)
 @click.argument("b", type=PATH)
 @click.option(
     "--text",
-    "texts",
     multiple=True,
     metavar="LANG=FILE",
     help="Text of a language; may be repeated.",
@@ -44,21 +44,19 @@ LIMIT = options.Real(min=0)
 @click.option("--words", default=20, type=click.IntRange(0), help="Changed words to print.")
 @click.option("--examples", default=3, type=click.IntRange(0), help="Languages with examples.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as one JSON object.")
-@click.option("-o", "--output", "out", type=PATH, help="Folder to write: tables and a summary.")
+@click.option("-o", "--output", type=PATH, help="Folder to write: tables and a summary.")
 @click.pass_context
 def diff(
     context: click.Context,
     a: Path,
     b: Path,
-    texts: tuple[str, ...],
+    text: tuple[str, ...],
     splits: tuple[str, ...],
-    corpora: Path | None,
     languages: str | None,
     as_json: bool,
-    out: Path | None,
     words: int,
     examples: int,
-    **limits: float | None,
+    **settings: Any,
 ) -> None:
     """Compare two tokenizers on text: tokens, words, sentences, pieces.
 
@@ -69,16 +67,8 @@ def diff(
     2 for a wrong call and for unusable files.
     """
     try:
-        found = compare(
-            a,
-            b,
-            text=parse_files(texts),
-            split=splits,
-            corpora=corpora,
-            languages=parse_languages(languages),
-            output=out,
-            **limits,
-        )
+        texts, codes = parse_files(text), parse_languages(languages)
+        found = compare(a, b, text=texts, languages=codes, split=splits, **settings)
     except Exception as error:  # 1 means that the tokenizers differ
         system = system_error(error)
         if system is None and not isinstance(error, VocapError):
@@ -87,6 +77,6 @@ def diff(
     if as_json:
         click.echo(json.dumps(found.summary(), ensure_ascii=False))
     else:
-        click.echo(comparison_text(found, words, examples))
+        click.echo(diff_text(found, words, examples))
     if found.beyond:
         context.exit(1)

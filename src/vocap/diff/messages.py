@@ -20,7 +20,7 @@ LANGUAGE_FORMS = {  # column of languages.tsv: title and form of a cell
 }
 
 
-def comparison_text(found: Comparison, words: int = 20, examples: int = 3) -> str:
+def diff_text(found: Comparison, words: int = 20, examples: int = 3) -> str:
     """The comparison as text, with at most `words` changed words and examples of at most
     `examples` languages; the largest changes first.
     """

@@ -5,12 +5,11 @@ from pathlib import Path
 
 import click
 
-from vocap.errors import UsageError, VocapError
+from vocap.errors import UsageError
 from vocap.init.configuration import configure
 from vocap.init.language_files import find_folder_texts
 from vocap.languages import read_languages
 
-LEFT_OUT_SHOWN = 20  # files left out that are named
 TOKENIZER_KINDS = ("vocap", "joint", "pieces", "bpe", "parity-bpe")
 
 
@@ -61,15 +60,8 @@ def init(
         raise UsageError(f"{path}: there is a configuration already; edit it, or move it away")
     table = read_languages(languages_table)
     texts = find_folder_texts(path.parent, table)
-    for name, reason in list(texts.left_out.items())[:LEFT_OUT_SHOWN]:
-        click.echo(f"left out: {name}: {reason}", err=True)
-    if len(texts.left_out) > LEFT_OUT_SHOWN:
-        click.echo(f"left out: {len(texts.left_out) - LEFT_OUT_SHOWN} files more", err=True)
-    if not texts.files:
-        raise VocapError(
-            f"{path.parent}: no text of a known language; name files by language, as de.txt or "
-            "german.txt"
-        )
+    for line in texts.notes():
+        click.echo(line, err=True)
     notes = configure(
         path,
         texts,

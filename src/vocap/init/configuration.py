@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from vocap.config import Settings, load
-from vocap.errors import UsageError
+from vocap.errors import UsageError, VocapError
 from vocap.files.io import write_text
 from vocap.forecast.costs import reach_of, read_costs
 from vocap.forecast.texts import check_totals, estimate_texts
@@ -71,9 +71,14 @@ def configure(
     each.
 
     `table`: of languages, of the file `table_file`, or the one that ships with vocap.
-    `total` None and empty `kinds` are chosen by the text. Raises UsageError for a kind
-    that the text cannot make, and UsageError and VocapError as a run would.
+    `total` None and empty `kinds` are chosen by the text. Raises VocapError for no
+    text, UsageError for a kind that the text cannot make, and both as a run would.
     """
+    if not texts.files:
+        raise VocapError(
+            f"{path.parent}: no text of a known language; name files by language, as de.txt or "
+            "german.txt"
+        )
     if "parity-bpe" in kinds and "development" not in texts.parallel:
         raise UsageError(
             f"--kind parity-bpe follows parallel text: give {path.parent}/dev/de.txt, dev/en.txt "

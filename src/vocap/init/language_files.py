@@ -23,6 +23,7 @@ from vocap.text_files import KINDS, RECORDS, Layout
 from vocap.text_files.lines import LineFile, split_sentences
 from vocap.text_files.records import TextFile, detect_file
 
+LEFT_OUT_SHOWN = 20  # files left out that are named
 OWN = {"results", "config.yaml"}  # files of this command and of a run
 SCRIPT = re.compile(r"[A-Z][a-z]{3}")  # ISO 15924
 # Two-letter codes that are English words too: taken only alone, or as the last part of
@@ -112,6 +113,14 @@ class FolderTexts:
     files: dict[str, list[LanguageFile]]
     parallel: dict[str, str]
     left_out: dict[str, str]
+
+    def notes(self) -> list[str]:
+        """What was left out, `LEFT_OUT_SHOWN` files of it, a line each."""
+        files = list(self.left_out.items())
+        lines = [f"left out: {name}: {reason}" for name, reason in files[:LEFT_OUT_SHOWN]]
+        if len(files) > LEFT_OUT_SHOWN:
+            lines.append(f"left out: {len(files) - LEFT_OUT_SHOWN} files more")
+        return lines
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Tokenizers that are loaded, or named by a path, for functions that take either."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Union
 
@@ -51,3 +51,16 @@ def open_encoder(tokenizer: AnyTokenizer, split: str | Sequence[str] = ()) -> En
     if hasattr(tokenizer, "encode_batch"):  # a tokenizer of Hugging Face; encoders change theirs
         return parse_encoder(tokenizer.to_str().encode(), "the tokenizer")
     return SentencePieceEncoder(tokenizer)
+
+
+def open_encoders(
+    named: Mapping[str, AnyTokenizer], splits: Sequence[str] = ()
+) -> dict[str, Encoder]:
+    """The encoders of tokenizers by name, as `open_encoder`; `splits`: cuts of those of
+    ranks, as `load_encoders` takes them.
+    """
+    paths = {name: one for name, one in named.items() if isinstance(one, str | Path)}
+    loaded = load_encoders(paths, splits)
+    return {
+        name: loaded[name] if name in paths else open_encoder(one) for name, one in named.items()
+    }

@@ -19,8 +19,8 @@ from vocap.tables.line_bits import BITS_FILE, write_lengths
 from vocap.text_files import named_texts
 from vocap.text_files.named_texts import ENGLISH
 from vocap.text_files.text import Text, Texts, repeatable, text_name
-from vocap.tokenizer_files.encoders import Encoder, Splitter, load_encoders
-from vocap.tokenizer_files.loading import AnyTokenizer, open_encoder
+from vocap.tokenizer_files.encoders import Encoder, Splitter
+from vocap.tokenizer_files.loading import AnyTokenizer, open_encoders
 from vocap.tokenizers import bigram, evaluation
 from vocap.tokenizers.gates import check_gates
 
@@ -257,22 +257,20 @@ def _encoders(
         named = name_tokenizers(tokenizer)
     else:
         named = {"tokenizer": tokenizer}
-    paths = {name: one for name, one in named.items() if isinstance(one, str | Path)}
-    found = load_encoders(paths, split)
-    for name in named.keys() - paths.keys():
-        found[name] = _open(named[name])
-    return {name: found[name] for name in named}
+    opened = {
+        name: one if isinstance(one, str | Path) else _loaded(one) for name, one in named.items()
+    }
+    return open_encoders(opened, split)
 
 
-def _open(tokenizer: Tokenizer) -> Encoder:
+def _loaded(tokenizer: Tokenizer) -> AnyTokenizer:
+    """The tokenizer that a trained one holds; any other as it is."""
     # with the settings of tokenizers, which files do not need
     from vocap.tokenizers.trained import TrainedTokenizer, TrainedUnigram
 
     if isinstance(tokenizer, TrainedUnigram):
-        return open_encoder(tokenizer.model)
-    if isinstance(tokenizer, TrainedTokenizer):
-        return open_encoder(tokenizer.tokenizer)
-    return open_encoder(tokenizer)
+        return tokenizer.model
+    return tokenizer.tokenizer if isinstance(tokenizer, TrainedTokenizer) else tokenizer
 
 
 def _named(texts: Mapping[str, Text], language: str) -> str:
