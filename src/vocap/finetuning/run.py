@@ -205,7 +205,10 @@ def _outputs(tuner: Tuner, features: Features, dtype: torch.dtype) -> list[tuple
             outputs = [logits.cpu().numpy() for logits in tuner(batch)]
         if tuner.kind == "spans":
             lengths = batch.attention.sum(1)
-            parts = [_without_padding(logits, lengths) for logits in outputs]
+            parts = [
+                [row[:length] for row, length in zip(logits, lengths, strict=True)]
+                for logits in outputs
+            ]
         else:
             counts = [1] * len(numbers)
             if tuner.kind == "tags":
@@ -214,11 +217,6 @@ def _outputs(tuner: Tuner, features: Features, dtype: torch.dtype) -> list[tuple
         for number, *own in zip(numbers, *parts, strict=True):
             found[number] = tuple(own)
     return found
-
-
-def _without_padding(logits: np.ndarray, lengths: np.ndarray) -> list[np.ndarray]:
-    """The rows of [b, t], each cut to its length."""
-    return [row[:length] for row, length in zip(logits, lengths, strict=True)]
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,6 @@ from vocap.finetuning.tasks import (
     TASKS,
     DataSet,
     Examples,
-    Question,
     Task,
     development,
     is_labelled,
@@ -204,16 +203,12 @@ def _gold(task: Task, examples: Examples) -> Any:
         )
     if task.kind != "spans":
         return [example[-1] for example in examples]
-    answers = {example.id: _texts(example) for example in examples}
+    answers = {example.id: [answer.text for answer in example.answers] for example in examples}
     if twice := len(examples) - len(answers):
         raise metrics.ScoringError(
             f"{twice} questions share an id with another; answers need distinct ids"
         )
     return answers
-
-
-def _texts(question: Question) -> list[str]:
-    return [answer.text for answer in question.answers]
 
 
 def read_runs(folders: Sequence[Path]) -> tuple[dict[Setting, Path], dict[str, Any]]:

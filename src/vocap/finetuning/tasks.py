@@ -617,7 +617,13 @@ def development(training: str, rule: Selection) -> Development:
     else:
         split = HELD_OUT
         files = "questions held out of the English training file"
-    return Development(task.name, split, languages, task.metrics[0], f"chosen on {files}")
+    return Development(
+        task=task.name,
+        split=split,
+        languages=languages,
+        metric=task.metrics[0],
+        label=f"chosen on {files}",
+    )
 
 
 def held_out(questions: Sequence[Question]) -> tuple[list[Question], list[Question]]:

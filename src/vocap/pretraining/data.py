@@ -64,7 +64,7 @@ class SpecialIds:
     @classmethod
     def of_xlm_r(cls, vocabulary: int) -> "SpecialIds":
         """Special ids of XLM-R's layout with `vocabulary` rows."""
-        return cls(0, 1, 2, 3, vocabulary - 1)
+        return cls(bos=0, pad=1, eos=2, unk=3, mask=vocabulary - 1)
 
     @property
     def all(self) -> list[int]:
@@ -221,7 +221,10 @@ def load_data(
     # their shares, and a digest of all for checkpoints
     n = _sizes(used, by, weights)
     first = used[0].description
-    digests = {found.language: _digest(found.description) for found in used}
+    digests = {}
+    for found in used:
+        content = json.dumps(found.description, sort_keys=True).encode()
+        digests[found.language] = hashlib.sha256(content).hexdigest()[:16]
     return Data(
         languages=[found.language for found in used],
         train=[found.train for found in used],
@@ -232,11 +235,6 @@ def load_data(
         longest=first["length"],
         fingerprint={"tokenizer": digest, "data": digests, "n": n},
     )
-
-
-def _digest(description: Mapping[str, Any]) -> str:
-    text = json.dumps(description, sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def _sizes(used: Sequence[TokenizedLanguage], by: str, weights: str | Path | None) -> list[float]:

@@ -361,7 +361,7 @@ def encoder_operations(shape: Shape, block: int, causal: bool = False) -> float:
 
     >>> # XLM-R base: 510 for its weights, 57 for attention
     >>> round(encoder_operations(Shape(), 512) / 1e6)
-    567
+    566
     """
     layer = 4 * shape.hidden**2 + 2 * shape.hidden * shape.intermediate
     if causal:
