@@ -20,6 +20,7 @@ from vocap.pretraining.settings import ModelSettings, Pretraining, Shape
 from vocap.report import Report
 from vocap.tokenizer_files.id_layout import IdLayout, Special
 from vocap.tokenizers.settings import KINDS
+from vocap.unigram.text_settings import PRESETS
 from vocap.vocabularies.settings import Vocabularies
 
 # of TuningRecipe: each training has its own default
@@ -45,8 +46,8 @@ def paper_recipes() -> str:
 SECTIONS = (
     (
         "`text`",
-        "Normalisation and cuts of all languages and stages (`docs/text.md`); without a value "
-        "that of the preset.",
+        "Normalisation and cuts of all languages and stages (`docs/text.md`). Defaults are "
+        "those of the preset: `xlm-r`, and of others what differs.",
         TextSection,
     ),
     (
@@ -164,6 +165,17 @@ def _shown(value: object) -> str:
     return json.dumps(value.kind if isinstance(value, BaseModel) else value)
 
 
+def of_presets(key: str) -> str:
+    """The value of a text's key: that of the first preset, and others by their name."""
+    first, *others = PRESETS
+    value = getattr(PRESETS[first], key)
+    said = f"`{_shown(value)}`"
+    for name in others:
+        if getattr(PRESETS[name], key) != value:
+            said += f"; `{name}`: `{_shown(getattr(PRESETS[name], key))}`"
+    return said
+
+
 def table(settings: type[BaseModel]) -> str:
     """The keys of one section; those that are sections themselves have tables of their
     own.
@@ -177,6 +189,8 @@ def table(settings: type[BaseModel]) -> str:
         default = "required" if field.is_required() else f"`{_shown(field.default)}`"
         if settings is TuningRecipe and name in VARYING:
             default = "by training"
+        if settings is TextSection and name != "preset":
+            default = of_presets(name)
         meaning = field.description or "the kind"
         rows.append(
             f"| `{field.alias or name}` | {meaning} | "

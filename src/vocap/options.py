@@ -8,13 +8,16 @@ import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import MISSING, Field, fields
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from vocap.errors import UsageError
 from vocap.languages import CODE
 from vocap.unigram.text_settings import PRESETS, TextSettings, text_settings
+
+if TYPE_CHECKING:
+    from vocap.tokenizer_files.id_layout import IdLayout
 
 
 class Real(click.FloatRange):
@@ -32,7 +35,7 @@ class Real(click.FloatRange):
         return number
 
 
-class Code(click.ParamType):
+class Code(click.ParamType[str]):
     """The code of a language: it becomes a folder's name and a cell of tables."""
 
     name = "code"
@@ -46,24 +49,26 @@ class Code(click.ParamType):
         return value
 
 
+Command = Callable[..., Any]
+Decorator = Callable[[Command], Command]
 FIELDS = {one.name: one for one in fields(TextSettings)}
 SEED = click.IntRange(0, 2**63 - 1)  # the range of torch
 
 
-def coverage(default: float, help: str) -> Callable:
+def coverage(default: float, help: str) -> Decorator:
     """The option --coverage, within SentencePiece's bounds; `help` says whose
     characters are meant.
     """
     return click.option("--coverage", type=Real(0.98, 1), default=default, help=help)
 
 
-def threads(help: str, default: int = 1) -> Callable:
+def threads(help: str, default: int = 1) -> Decorator:
     """The option --threads."""
     kind = click.IntRange(1, 1024)
     return click.option("--threads", type=kind, default=default, help=help)
 
 
-def split(command: Callable) -> Callable:
+def split(command: Command) -> Command:
     """The option --split, which may be repeated, of commands that load tokenizers; the
     command gets `splits`.
     """
@@ -79,7 +84,7 @@ def split(command: Callable) -> Callable:
     )(command)
 
 
-def totals(command: Callable) -> Callable:
+def totals(command: Command) -> Command:
     """The option --total, which may be repeated; the command gets `totals`."""
     return click.option(
         "--total",
@@ -104,10 +109,10 @@ def folders(output: Path, totals: Collection[int]) -> dict[int, Path]:
     }
 
 
-def id_layout(command: Callable) -> Callable:
+def id_layout(command: Command) -> Command:
     """The option --layout of tokenizers; the command gets `layout`, an `IdLayout`."""
 
-    def parse(context: click.Context, option: click.Parameter, value: str):
+    def parse(context: click.Context, option: click.Parameter, value: str) -> "IdLayout":
         from vocap.tokenizer_files.id_layout import parse_layout
 
         return parse_layout(value)
@@ -122,7 +127,7 @@ def id_layout(command: Callable) -> Callable:
     )(command)
 
 
-def layout(command: Callable) -> Callable:
+def layout(command: Command) -> Command:
     """The options --format, --split-sentences, --escaped-newlines and --documents: how
     text lies in its files.
     """
@@ -148,13 +153,13 @@ def layout(command: Callable) -> Callable:
     return command
 
 
-def text_options(command: Callable) -> Callable:
+def text_options(command: Command) -> Command:
     """The options --preset and those of single keys; the command gets `settings`, a
     TextSettings.
     """
 
     @functools.wraps(command)
-    def with_settings(preset: str, **options):
+    def with_settings(preset: str, **options: Any) -> Any:
         given = {name: options.pop(name) for name in FIELDS}
         keys = {name: value for name, value in given.items() if value is not None}
         return command(settings=text_settings(preset, **keys), **options)
@@ -169,12 +174,12 @@ def text_options(command: Callable) -> Callable:
     return preset(text_keys(*FIELDS)(with_settings))
 
 
-def text_keys(*names: str) -> Callable:
+def text_keys(*names: str) -> Decorator:
     """A decorator with the options of some keys alone; one that is not given is
     None.
     """
 
-    def decorate(command: Callable) -> Callable:
+    def decorate(command: Command) -> Command:
         for name in reversed(names):
             command = _option(FIELDS[name])(command)
         return command
@@ -207,7 +212,7 @@ def _changed(settings: TextSettings, preset: TextSettings) -> list[str]:
     return words
 
 
-def _option(one: Field) -> Callable:
+def _option(one: Field[Any]) -> Decorator:
     """An option without a default of its own: the preset has it."""
     flag = f"--{one.name.replace('_', '-')}"
     help = one.metadata["help"]

@@ -13,7 +13,7 @@ import numpy as np
 from numba import boolean, int32, int64, types, uint64
 from numpy.typing import NDArray
 
-from vocap.unigram.kernels import kernel
+from vocap.unigram.kernels import BOOLEANS, INT32S, INT64S, UINT64S, kernel
 from vocap.unigram.word_types import STORE, WordStore, find_word
 
 NONE = -1
@@ -108,16 +108,10 @@ class State(NamedTuple):
     number: NDArray[np.int64]
 
 
-_SYMBOLS = types.NamedTuple([*[int32[::1]] * 4, int64[:, ::1], int32[::1]], Symbols)
-_PAIRS = types.NamedTuple(
-    [uint64[::1], int64[::1], int32[::1], int32[::1], boolean[::1], *[int32[::1]] * 4], Pairs
-)
-_HEAPS = types.NamedTuple(
-    [int32[::1], *[int64[::1]] * 3, boolean[::1], int32[::1], int64[::1], *[int32[::1]] * 3], Heaps
-)
-STATE = types.NamedTuple(
-    [_SYMBOLS, _PAIRS, _HEAPS, STORE, int32[:, ::1], int64[::1], int64[::1]], State
-)
+_SYMBOLS = types.NamedTuple([*[INT32S] * 4, int64[:, ::1], INT32S], Symbols)
+_PAIRS = types.NamedTuple([UINT64S, INT64S, INT32S, INT32S, BOOLEANS, *[INT32S] * 4], Pairs)
+_HEAPS = types.NamedTuple([INT32S, *[INT64S] * 3, BOOLEANS, INT32S, INT64S, *[INT32S] * 3], Heaps)
+STATE = types.NamedTuple([_SYMBOLS, _PAIRS, _HEAPS, STORE, int32[:, ::1], INT64S, INT64S], State)
 
 
 # of a key: both symbols' places, their mask
@@ -148,7 +142,7 @@ def find_pair(key, keys, slots):
     return np.int64(slots[pair_slot(key, keys, slots)]) - 1
 
 
-@kernel(int64(int64, int64, int64, _PAIRS, int64[::1]), inner=True)
+@kernel(int64(int64, int64, int64, _PAIRS, INT64S), inner=True)
 def add_pair(a, b, group, pairs, number):
     """The number of a pair, a new one where there was none; the arrays have space for
     it.
@@ -171,7 +165,7 @@ def add_pair(a, b, group, pairs, number):
     return pair
 
 
-@kernel(types.void(int64, int64, int32[::1], int32[::1], int32[::1], int64[::1]), inner=True)
+@kernel(types.void(int64, int64, INT32S, INT32S, INT32S, INT64S), inner=True)
 def add_place(pair, at, place, further, head, number):
     if number[FREE_PLACE] >= 0:
         new = number[FREE_PLACE]
@@ -191,7 +185,7 @@ def fill_pair_slots(state):
         slots[pair_slot(keys[pair], keys, slots)] = pair + 1
 
 
-@kernel(types.void(STATE, int64[::1], int64))
+@kernel(types.void(STATE, INT64S, int64))
 def link_words(state, starts, base):
     """Link the symbols of each word, count the tokens of each group, and number the
     texts of symbols.
@@ -210,7 +204,7 @@ def link_words(state, starts, base):
         state.heaps.length[symbols.group[word]] += symbols.counts[word, 1] * (end - begin)
 
 
-@kernel(types.void(STATE, int32[::1], int64[::1]))
+@kernel(types.void(STATE, INT32S, INT64S))
 def reserve_texts(state, texts, bounds):
     """Number texts that no token may have, each a sequence of symbols, after those of
     the symbols.
@@ -222,7 +216,7 @@ def reserve_texts(state, texts, bounds):
         number[RESERVED] += found == known
 
 
-@kernel(int64(STATE, int64[::1], int64))
+@kernel(int64(STATE, INT64S, int64))
 def add_pairs(state, starts, last):
     """Add the pairs of the words from the one before `last` down to 0; where it
     stopped, as the arrays were full.
@@ -399,7 +393,7 @@ def longest_group(heaps):
     return free if free >= 0 else best
 
 
-@kernel(int32[::1](int64, _PAIRS, int64[::1]), inner=True)
+@kernel(INT32S(int64, _PAIRS, INT64S), inner=True)
 def take_places(pair, pairs, number):
     """The places of a pair; its list is empty afterwards."""
     place, further, head = pairs.place, pairs.further, pairs.head
@@ -430,7 +424,7 @@ class Replacement(NamedTuple):
 _REPLACEMENT = types.NamedUniTuple(int64, 5, Replacement)
 
 
-@kernel(int64(_REPLACEMENT, int64, int64, int32[::1], int64, _PAIRS, int64[::1]), inner=True)
+@kernel(int64(_REPLACEMENT, int64, int64, INT32S, int64, _PAIRS, INT64S), inner=True)
 def replace_pair(change, group, weight, touched, touches, pairs, number):
     """One neighbour of a merged pair: the pair that it stood in becomes another.
 
@@ -453,7 +447,7 @@ def replace_pair(change, group, weight, touched, touches, pairs, number):
     return touches
 
 
-@kernel(types.void(STATE, int64, int32[::1]), inner=True)
+@kernel(types.void(STATE, int64, INT32S), inner=True)
 def push_touched(state, group, touched):
     """Put pairs whose counts have changed into the heap; those merged before wait to be
     merged again.

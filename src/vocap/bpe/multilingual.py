@@ -9,6 +9,7 @@ every machine.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -83,7 +84,7 @@ def train_weighted(
     wanted: int,
     reserved: Sequence[str],
     weights: Sequence[int] | None = None,
-    **options,
+    **options: Any,
 ) -> np.ndarray:
     """The merges of one training on all languages, each line counting as often as its
     language weighs.
@@ -136,7 +137,7 @@ def train_fair(
     reserved: Sequence[str],
     fairness: float,
     rounds: int,
-    **options,
+    **options: Any,
 ) -> tuple[np.ndarray, list[int]]:
     """`train_weighted`, then `rounds` times again with `fair_weights`; the last merges,
     and their weights.

@@ -13,6 +13,7 @@ the merge of t applied, they are t.
 import base64
 import json
 from pathlib import Path
+from typing import Any
 
 from vocap.bpe.model_file import BpeFile, Derivations, is_bpe, read_bpe
 from vocap.errors import VocapError
@@ -74,7 +75,7 @@ def cut_expression(read: BpeFile) -> str | None:
     the byte-level alphabet.
     """
     step = read.definition.get("pre_tokenizer") or {}
-    steps: list[dict] = []
+    steps: list[dict[str, Any]] = []
     if step.get("type") == "Sequence":
         steps = step.get("pretokenizers") or []
     if len(steps) != 2 or not (

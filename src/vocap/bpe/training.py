@@ -7,7 +7,7 @@ size.
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -296,7 +296,7 @@ def merges_for(merges: np.ndarray, tokens: int, base: int) -> np.ndarray:
 
 
 def train(
-    alphabet: Alphabet, words: Words, wanted: int, reserved: Sequence[str] = (), **options
+    alphabet: Alphabet, words: Words, wanted: int, reserved: Sequence[str] = (), **options: Any
 ) -> np.ndarray:
     """`apply` for the words of one or several texts."""
     counts = np.zeros((len(words), 2), np.int64)

@@ -57,7 +57,7 @@ def naming(path: str | Path, temporary: Path | None = None) -> Iterator[None]:
 
 
 @contextmanager
-def replacing(path: str | Path, mode: str = "w") -> Iterator[IO]:
+def replacing(path: str | Path, mode: str = "w") -> Iterator[IO[Any]]:
     """Open a temporary file beside `path` that becomes `path` when the block ends
     without an error.
 
@@ -258,13 +258,13 @@ def format_cell(value: object) -> str:
     return escape(str(value))
 
 
-def write_tsv(path: str | Path, columns: Sequence[str], rows: Iterable[Sequence]) -> None:
+def write_tsv(path: str | Path, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Write `rows` (sequences in the order of `columns`), whole or not at all."""
     with replacing(path) as file:
         file.writelines(table_lines(columns, rows))
 
 
-def table_lines(columns: Sequence[str], rows: Iterable[Sequence]) -> Iterator[str]:
+def table_lines(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
     r"""The lines of a table, its header first.
 
     >>> list(table_lines(("piece", "score"), [("a\tb", -1.5)]))
@@ -371,7 +371,7 @@ def _loader() -> type:
     import yaml  # files that are no YAML are read and written without it
 
     class Loader(yaml.SafeLoader):
-        def compose_mapping_node(self, anchor):
+        def compose_mapping_node(self, anchor: Any) -> Any:
             node = super().compose_mapping_node(anchor)
             first: dict[tuple[str, str], int] = {}  # by key: its line
             for key, _ in node.value:

@@ -6,7 +6,7 @@ import glob
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Annotated
+from typing import Annotated, Any
 
 PATHVAR = re.compile(r"<[a-z][a-z0-9_]*>")  # Snakemake's own path variables, as <results>
 COMPRESSED = (".gz", ".xz", ".zst", ".bz2")  # endings of names
@@ -43,7 +43,9 @@ class _Plain:
     """What pydantic reads from `PlainPath`."""
 
     @classmethod
-    def __get_pydantic_core_schema__(cls, source: type, handler: Callable) -> Mapping[str, object]:
+    def __get_pydantic_core_schema__(
+        cls, source: type, handler: Callable[..., Any]
+    ) -> Mapping[str, object]:
         from pydantic_core import core_schema  # commands that only read text do without
 
         return core_schema.no_info_after_validator_function(

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from decimal import Context, Decimal
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -86,7 +87,7 @@ def share_error(q: Sequence[float], lines: Sequence[int], weights: Sequence[int]
 
 
 def weigh_languages(
-    stats: Sequence[Mapping],
+    stats: Sequence[Mapping[str, Any]],
     by: str,
     table: Mapping[str, Language],
     where: str = "the table of languages",

@@ -66,7 +66,7 @@ class Layout:
         return f"{self.kind}:{self.field}" if self.field else self.kind
 
 
-def kind_of(path: str | os.PathLike) -> str:
+def kind_of(path: str | os.PathLike[str]) -> str:
     """The kind of a file's format by the ending of its name.
 
     >>> kind_of("de/1.JSONL.gz"), kind_of("de.parquet"), kind_of("de")

@@ -66,7 +66,7 @@ class _Stored(io.FileIO):
         super().__init__(path)
         self.limit, self.consumed = limit, 0
 
-    def readinto(self, buffer) -> int:
+    def readinto(self, buffer: Any) -> int:
         left = None if self.limit is None else self.limit - self.consumed
         count = super().readinto(memoryview(buffer)[:left])
         self.consumed += count

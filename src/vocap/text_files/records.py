@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import orjson
 
@@ -141,7 +142,7 @@ class TextFile(LineFile):
             self._check_found()
         return self._joined(texts)
 
-    def _odd_record(self, line: bytes, number: int) -> dict:
+    def _odd_record(self, line: bytes, number: int) -> dict[str, Any]:
         """A record as the standard library reads it, which takes NaN and what is no
         Unicode.
         """
@@ -228,7 +229,7 @@ class TextFile(LineFile):
 
 
 @contextmanager
-def _parquet_file(path: str | Path) -> Iterator:
+def _parquet_file(path: str | Path) -> Iterator[Any]:
     """Open a Parquet file; an error of Arrow's in the block becomes one line."""
     try:
         from pyarrow.parquet import ParquetFile  # of the extra [workflow]
@@ -253,7 +254,7 @@ def _parquet_file(path: str | Path) -> Iterator:
         ) from None
 
 
-def _columns(file) -> dict[str, bool]:
+def _columns(file: Any) -> dict[str, bool]:
     """The columns of a Parquet file that hold bytes and are no lists, by dotted name:
     whether they are text.
     """
@@ -297,7 +298,7 @@ def detect_file(path: str | Path) -> Layout:
     return replace(layout, split_sentences=found.overlong > _LONG_SHARE * found.read)
 
 
-def field_of(record: dict, name: str) -> object:
+def field_of(record: dict[str, Any], name: str) -> object:
     """The value of a field, None where there is none; `doc.text` is the field of that
     name, or `text` in `doc`.
     """
@@ -434,7 +435,7 @@ class Corpus:
         return round(count * max(1.0, self.total / self.consumed))
 
 
-def _prefix_note(path: str | Path) -> dict | None:
+def _prefix_note(path: str | Path) -> dict[str, Any] | None:
     """The note of `vocap fetch` beside a file that it fetched in part; None for a whole
     file.
     """

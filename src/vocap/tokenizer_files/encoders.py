@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -46,7 +47,7 @@ REMEDY = "save it again with its own library, or use another tokenizer"
 class SentencePieceEncoder:
     """A SentencePiece processor; ids are below `size`."""
 
-    def __init__(self, processor):
+    def __init__(self, processor: Any) -> None:
         self.processor = processor
         self.size: int = processor.get_piece_size()
         self.unk_id: int | None = processor.unk_id()
@@ -74,8 +75,8 @@ class HuggingFaceEncoder:
     """
 
     def __init__(
-        self, tokenizer, unk_id: int | None, path: str | Path = "the tokenizer", size: int = 0
-    ):
+        self, tokenizer: Any, unk_id: int | None, path: str | Path = "the tokenizer", size: int = 0
+    ) -> None:
         os.environ["TOKENIZERS_PARALLELISM"] = (
             "false"  # the workflow starts as many jobs as there are cores
         )
@@ -157,7 +158,7 @@ def find_definition(path: Path) -> Path:
     return next((place for place in places if place.is_file()), path)
 
 
-def check_charsmaps(definition: Mapping) -> None:
+def check_charsmaps(definition: Mapping[str, Any]) -> None:
     """Raise an error for a broken character map of a tokenizer.json: the library prints
     a panic besides.
     """
@@ -393,7 +394,7 @@ def is_bracketed(piece: str) -> bool:
     return len(piece) > 2 and piece[0] == "⟨" and piece[-1] == "⟩"
 
 
-def step_types(*steps) -> set[str]:
+def step_types(*steps: Any) -> set[str]:
     """The kinds of some steps of tokenizer.json, which may be absent, and of all steps
     inside them.
     """
@@ -421,7 +422,7 @@ def texts_of(splitter: Splitter) -> Iterator[tuple[int, str]]:
             yield number, piece.replace(SPACE, " ")
 
 
-def proto_of(encoder):
+def proto_of(encoder: SentencePieceEncoder) -> Any:
     """The `ModelProto` of a SentencePiece encoder."""
     from sentencepiece import sentencepiece_model_pb2
 

@@ -114,7 +114,9 @@ and tokens a line.
 """
 
 
-def build_tokenizer(proto, name: str = "the model", layout: IdLayout | None = None) -> Tokenizer:
+def build_tokenizer(
+    proto: Any, name: str = "the model", layout: IdLayout | None = None
+) -> Tokenizer:
     """The `tokenizers.Tokenizer` that gives the ids of SentencePiece's model `proto`,
     id by id.
 
@@ -154,7 +156,9 @@ def build_tokenizer(proto, name: str = "the model", layout: IdLayout | None = No
     return tokenizer
 
 
-def _steps(proto, name: str) -> tuple[normalizers.Normalizer, pre_tokenizers.PreTokenizer | None]:
+def _steps(
+    proto: Any, name: str
+) -> tuple[normalizers.Normalizer, pre_tokenizers.PreTokenizer | None]:
     """The normaliser, and the pre-tokeniser that keeps words apart."""
     text_pieces = [entry.piece for entry in proto.pieces if entry.type in (NORMAL, USER_DEFINED)]
     normalizer = normalizer_of(proto, name)
@@ -176,7 +180,7 @@ def _steps(proto, name: str) -> tuple[normalizers.Normalizer, pre_tokenizers.Pre
     return normalizer, pre_tokenizers.Sequence(splits) if splits else None
 
 
-def pipeline(proto, name: str = "the model") -> dict[str, Any]:
+def pipeline(proto: Any, name: str = "the model") -> dict[str, Any]:
     """The steps of tokenizer.json that `build_tokenizer` makes for the pieces of
     `proto`: they depend on the characters that are pieces.
     """
@@ -186,7 +190,7 @@ def pipeline(proto, name: str = "the model") -> dict[str, Any]:
     return {step: content[step] for step in ("normalizer", "pre_tokenizer")}
 
 
-def normalizer_of(proto, name: str = "the model") -> normalizers.Normalizer:
+def normalizer_of(proto: Any, name: str = "the model") -> normalizers.Normalizer:
     """The normaliser of `proto` as `tokenizers` has it. Raises VocapError where it
     cannot be expressed.
     """
@@ -205,7 +209,7 @@ def normalizer_of(proto, name: str = "the model") -> normalizers.Normalizer:
         raise VocapError(f"{name}: {error}") from None
 
 
-def scores_of(proto) -> list[tuple[str, float]]:
+def scores_of(proto: Any) -> list[tuple[str, float]]:
     """Piece and score by id, as `Unigram` must see them to choose what
     `Model::EncodeOptimized` chooses.
 
@@ -226,7 +230,7 @@ def scores_of(proto) -> list[tuple[str, float]]:
     ]
 
 
-def unknown_in_literals(proto) -> str:
+def unknown_in_literals(proto: Any) -> str:
     """A regular expression of the unknown character in a literal `<s>` of the text;
     empty where there is none.
 
@@ -295,7 +299,7 @@ def export(model: str | Path, output: str | Path, layout: IdLayout | None = None
 
 
 def write_export(
-    proto,
+    proto: Any,
     name: str,
     output: str | Path,
     layout: IdLayout | None = None,
@@ -441,7 +445,7 @@ def _content(token: Any) -> Any:
     return token.get("content") if isinstance(token, dict) else token
 
 
-def _check(proto, name: str) -> None:
+def _check(proto: Any, name: str) -> None:
     """Raise VocapError for a model that tokenizer.json cannot hold; warn of what may
     give other ids in it.
     """
@@ -469,7 +473,7 @@ def _check(proto, name: str) -> None:
         )
 
 
-def _decoder(proto) -> decoders.Decoder:
+def _decoder(proto: Any) -> decoders.Decoder:
     if not proto.trainer_spec.byte_fallback:
         scheme = "always" if proto.normalizer_spec.add_dummy_prefix else "never"
         return decoders.Metaspace(replacement=SPACE, prepend_scheme=scheme, split=False)
@@ -496,7 +500,7 @@ class About:
     tags: str = "sentencepiece, vocap"
 
     @classmethod
-    def of(cls, proto) -> "About":
+    def of(cls, proto: Any) -> "About":
         """The facts of a checked `ModelProto`."""
         layout = layout_of(proto)
         own, spec, bytes_known = (
@@ -530,7 +534,7 @@ class About:
 def write_card(
     name: str,
     about: About,
-    description: Mapping,
+    description: Mapping[str, Any],
     evaluation: Sequence[Mapping[str, str]] | None = None,
     text: str | None = None,
     method: str = "",

@@ -64,7 +64,7 @@ class Special(BaseModel):
     role: Role | None = Field(None, description="use of the token by models and libraries, if any")
 
 
-def _with_role(value):
+def _with_role(value: Any) -> Any:
     """A token given by its name alone has the role that the name stands for, if any."""
     return {"token": value, "role": NAMED.get(value)} if isinstance(value, str) else value
 
@@ -289,7 +289,7 @@ def parse_layout(text: str) -> IdLayout:
         raise UsageError(f"--layout: {f'{key}: ' if key else ''}{reason}") from None
 
 
-def role_ids(proto) -> dict[str, int]:
+def role_ids(proto: Any) -> dict[str, int]:
     """The ids of a `ModelProto` that have a role, `mask` among them: only those that
     are there.
     """
@@ -304,7 +304,7 @@ def role_ids(proto) -> dict[str, int]:
     return found
 
 
-def layout_of(proto) -> IdLayout:
+def layout_of(proto: Any) -> IdLayout:
     """The layout of a `ModelProto`, as far as a model file holds it: special tokens,
     reserved ids, mask.
 
@@ -329,7 +329,7 @@ def layout_of(proto) -> IdLayout:
     return IdLayout.model_construct(special=special, mask=MASK in others, reserved=count)
 
 
-def set_roles(proto, layout: IdLayout) -> None:
+def set_roles(proto: Any, layout: IdLayout) -> None:
     """Name the layout's special tokens in the `trainer_spec` of a model, by id; -1 and
     no name for absent ones.
     """

@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import sentencepiece
@@ -73,14 +74,18 @@ def round_scores(scores: np.ndarray) -> np.ndarray:
     return np.rint(np.asarray(scores, np.float64) / STEP) * STEP
 
 
-def build_model(contents: Contents, normalizer_spec, layout: IdLayout = XLM_R_LAYOUT, trained=None):
+def build_model(
+    contents: Contents, normalizer_spec: Any, layout: IdLayout = XLM_R_LAYOUT, trained: Any = None
+) -> Any:
     """The `ModelProto` of `lay_out`, with the scores rounded."""
     return lay_out(
         replace(contents, scores=round_scores(contents.scores)), normalizer_spec, layout, trained
     )
 
 
-def lay_out(contents: Contents, normalizer_spec, layout: IdLayout = XLM_R_LAYOUT, trained=None):
+def lay_out(
+    contents: Contents, normalizer_spec: Any, layout: IdLayout = XLM_R_LAYOUT, trained: Any = None
+) -> Any:
     """The `ModelProto` of `contents` in the layout, every score as it is.
 
     `normalizer_spec` is that of a trained model, so that text is normalised as in its
@@ -130,7 +135,7 @@ def lay_out(contents: Contents, normalizer_spec, layout: IdLayout = XLM_R_LAYOUT
     return proto
 
 
-def read_contents(proto, name: str) -> Contents:
+def read_contents(proto: Any, name: str) -> Contents:
     """The pieces, symbols and byte fallback of any unigram `ModelProto`; `name` is said
     in errors.
 
@@ -152,7 +157,7 @@ def read_contents(proto, name: str) -> Contents:
     return Contents(pieces, np.array(scores, np.float64), symbols, has_bytes, controls)
 
 
-def check_unigram(proto, name: str) -> None:
+def check_unigram(proto: Any, name: str) -> None:
     """Raise VocapError for a model of another type, or whose spaces are not the
     beginnings of words.
     """
@@ -169,7 +174,7 @@ def check_unigram(proto, name: str) -> None:
         )
 
 
-def serialize(proto) -> bytes:
+def serialize(proto: Any) -> bytes:
     """The bytes of the model file. Raises VocapError where SentencePiece does not load
     it.
     """
@@ -177,7 +182,7 @@ def serialize(proto) -> bytes:
     return proto.SerializeToString(deterministic=True)
 
 
-def relayout(proto, name: str, layout: IdLayout = XLM_R_LAYOUT):
+def relayout(proto: Any, name: str, layout: IdLayout = XLM_R_LAYOUT) -> Any:
     """The `ModelProto` of a stock model (`<unk> <s> </s>` first) in the layout.
 
     All its pieces stay, with their scores rounded: in XLM-R's layout a model of `size`
@@ -286,7 +291,7 @@ def symbol_scores(contents: Contents) -> dict[str, float]:
     return {symbol: len(symbol.encode()) * highest + SYMBOL_SCORE for symbol in contents.symbols}
 
 
-def dead_pieces(proto) -> dict[str, list[str]]:
+def dead_pieces(proto: Any) -> dict[str, list[str]]:
     """Every dead piece of a `ModelProto`, with the pieces that its string becomes, by
     SentencePiece itself.
 
@@ -304,7 +309,7 @@ def dead_pieces(proto) -> dict[str, list[str]]:
     }
 
 
-def bare_processor(proto) -> SentencePieceProcessor:
+def bare_processor(proto: Any) -> SentencePieceProcessor:
     """The model with an identity normaliser and no dummy prefix: a string reaches the
     lattice as it is.
     """
@@ -318,7 +323,9 @@ def bare_processor(proto) -> SentencePieceProcessor:
     return SentencePieceProcessor(model_proto=bare.SerializeToString(deterministic=True))
 
 
-def write_tokenizer(out: str | Path, proto, rows: Sequence[tuple], description: Mapping) -> None:
+def write_tokenizer(
+    out: str | Path, proto: Any, rows: Sequence[tuple[Any, ...]], description: Mapping[str, Any]
+) -> None:
     """Write `sentencepiece.model`, `pieces.tsv` and, last, `description.json`, each
     whole or not at all.
     """
@@ -333,15 +340,15 @@ def write_tokenizer(out: str | Path, proto, rows: Sequence[tuple], description: 
 
 def describe(
     kind: str,
-    proto,
-    settings: Mapping,
+    proto: Any,
+    settings: Mapping[str, Any],
     scores: str,
     owners: Mapping[str, Sequence[str]],
     status: Mapping[str, str],
     shadows: Mapping[str, Sequence[str]],
     left_out: Sequence[tuple[str, float]] = (),
-    **more,
-) -> tuple[list[tuple], dict]:
+    **more: Any,
+) -> tuple[list[tuple[Any, ...]], dict[str, Any]]:
     """Rows of `pieces.tsv`, and the entries of `description.json`: those of every kind,
     and `more` for some.
 
@@ -389,12 +396,12 @@ def describe(
 def write_as_trained(
     out: str | Path,
     kind: str,
-    proto,
-    settings: Mapping,
+    proto: Any,
+    settings: Mapping[str, Any],
     owners: Mapping[str, Sequence[str]] | None = None,
     scores: str = "as SentencePiece trained them",
-    **more,
-) -> dict:
+    **more: Any,
+) -> dict[str, Any]:
     """Write a tokenizer with its scores as they are: dead pieces are reported, not repaired.
 
     `owners`: piece to languages, `more`: further entries of `description.json`, which

@@ -6,6 +6,7 @@ What a model must hold is SentencePiece's to say: it loads it, or refuses.
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -55,7 +56,7 @@ class Pieces:
     types: np.ndarray
 
 
-def read_model(model: str | Path | bytes):
+def read_model(model: str | Path | bytes) -> Any:
     """The `ModelProto` of a file that SentencePiece loads, or of its bytes. Raises
     VocapError, naming the file.
     """
@@ -76,12 +77,12 @@ def read_pieces(model: str | Path | bytes) -> Pieces:
     )
 
 
-def load_processor(path: str | Path):
+def load_processor(path: str | Path) -> Any:
     """A `SentencePieceProcessor` of a model file, of any of the four model types."""
     return build_processor(_parse(path), path)
 
 
-def build_processor(proto, path: str | Path):
+def build_processor(proto: Any, path: str | Path) -> Any:
     """A `SentencePieceProcessor` of a `ModelProto`. Raises VocapError, naming `path`,
     for one that is refused.
     """
@@ -97,7 +98,7 @@ def build_processor(proto, path: str | Path):
         ) from None
 
 
-def _parse(model: str | Path | bytes):
+def _parse(model: str | Path | bytes) -> Any:
     from google.protobuf.message import DecodeError
     from sentencepiece import sentencepiece_model_pb2
 

@@ -448,10 +448,10 @@ def inside_keys(rules: dict[str, str]) -> str:
             if len(key) > length:
                 starts[key[1 : length + 1]].add(key[0])
         # first ones, middle: last ones
-        endings: dict[tuple[frozenset, str], set[str]] = defaultdict(set)
+        endings: dict[tuple[frozenset[str], str], set[str]] = defaultdict(set)
         for rest, first in starts.items():
             endings[frozenset(first), rest[:-1]].add(rest[-1])
-        middles: dict[tuple[frozenset, frozenset], set[str]] = defaultdict(set)
+        middles: dict[tuple[frozenset[str], frozenset[str]], set[str]] = defaultdict(set)
         for (beginnings, middle), last in endings.items():
             middles[beginnings, frozenset(last)].add(middle)
         for (firsts, lasts), between in middles.items():

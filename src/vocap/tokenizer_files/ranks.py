@@ -16,11 +16,14 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from itertools import chain, count
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import read_object
 from vocap.tokenizer_files import REGEX, SPLITS
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 RANKS, SETTINGS = "ranks.tiktoken", "encoding.json"
 TEKKEN = "tekken.json"
@@ -61,7 +64,7 @@ def needs_cut(path: Path) -> bool:
     return path.is_file() and is_ranks(path) and not path.with_name(SETTINGS).is_file()
 
 
-def read_ranks(path: Path, split: str | None = None):
+def read_ranks(path: Path, split: str | None = None) -> "tuple[Tokenizer, int]":
     """The `tokenizers.Tokenizer` of a file of ranks, and T; `split`: the name of a cut.
 
     T counts the special tokens of encoding.json; text is never read as one. Raises
@@ -95,7 +98,7 @@ def read_ranks(path: Path, split: str | None = None):
     ) + 1
 
 
-def read_tekken(path: Path, content: Mapping[str, Any]):
+def read_tekken(path: Path, content: Mapping[str, Any]) -> "Tokenizer":
     """The `tokenizers.Tokenizer` of the content of a tekken.json.
 
     Of its vocabulary the first are used, as many as T has beside the special tokens.
@@ -154,7 +157,9 @@ def read_tokens(
     return tokens
 
 
-def build_from_ranks(path: Path, tokens: Mapping[bytes, int], split: str, expression: str | None):
+def build_from_ranks(
+    path: Path, tokens: Mapping[bytes, int], split: str, expression: str | None
+) -> "Tokenizer":
     """The `tokenizers.Tokenizer` of tokens with their ids, cut by a name or by an
     expression.
     """

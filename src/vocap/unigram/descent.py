@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vocap.errors import VocapError
 from vocap.progress import Steps
@@ -149,7 +150,7 @@ def descend(
     corpus: DescentText,
     state: PieceState,
     sizes: Sequence[int],
-    expect: Callable = expected_counts,
+    expect: Callable[..., NDArray[np.float32]] = expected_counts,
     workers: Workers = ONE_THREAD,
 ) -> Iterator[Departure]:
     """`Trainer::Train` for all `sizes` at once; yields where each of them leaves, the
@@ -179,7 +180,9 @@ def descend(
 
 
 def finish_branch(
-    corpus: DescentText, departure: Departure, expect: Callable = expected_counts
+    corpus: DescentText,
+    departure: Departure,
+    expect: Callable[..., NDArray[np.float32]] = expected_counts,
 ) -> PieceState:
     """The last state of a size: a branch is pruned to its own size and gets its own
     EM.
@@ -194,7 +197,10 @@ def finish_branch(
 
 
 def run_em(
-    corpus: DescentText, state: PieceState, expect: Callable = expected_counts, last: bool = False
+    corpus: DescentText,
+    state: PieceState,
+    expect: Callable[..., NDArray[np.float32]] = expected_counts,
+    last: bool = False,
 ) -> PieceState:
     """E and M step; pieces hardly expected are dropped, from the lattices too unless it
     is the `last` time.
@@ -210,7 +216,9 @@ def run_em(
 
 
 def run_e_step(
-    corpus: DescentText, state: PieceState, expect: Callable = expected_counts
+    corpus: DescentText,
+    state: PieceState,
+    expect: Callable[..., NDArray[np.float32]] = expected_counts,
 ) -> np.ndarray:
     """The E step: expected counts of the n pieces of `state`, float32 [n]."""
     return expect(state.lattice, corpus.frequency, _node_scores(corpus, state), len(state.ids))

@@ -26,7 +26,16 @@ import numpy as np
 from numba import float32, float64, int64, types, uintp
 from numpy.typing import NDArray
 
-from vocap.unigram.kernels import ONE_THREAD, WorkBuffer, Workers, index, kernel
+from vocap.unigram.kernels import (
+    FLOAT32S,
+    FLOAT64S,
+    INT64S,
+    ONE_THREAD,
+    WorkBuffer,
+    Workers,
+    index,
+    kernel,
+)
 from vocap.unigram.lattice import LATTICE, Lattice
 
 # kUnkPenalty: an unknown node scores that much less than the worst piece
@@ -56,7 +65,7 @@ class Work(NamedTuple):
     addend: NDArray[np.float64]
 
 
-_WORK = types.NamedTuple([float32[::1], float32[::1], float32[::1], float64[::1]], Work)
+_WORK = types.NamedTuple([FLOAT32S, FLOAT32S, FLOAT32S, FLOAT64S], Work)
 
 
 def expected_counts(
@@ -130,7 +139,7 @@ def edges_of(lattice, t):
     return index(first[end - size[t]]), index(first[end])
 
 
-@kernel(types.Tuple((int64[::1], int64))(LATTICE, int64, int64))
+@kernel(types.Tuple((INT64S, int64))(LATTICE, int64, int64))
 def blocks(lattice, types, most):
     """Cut `types` into blocks of about `most` edges: where each begins, int64; the
     largest's edges.
@@ -157,7 +166,7 @@ SMALLEST, LARGEST = 1e-290, 1e290
 _SCALES = np.exp(SCALE * np.arange(128))
 
 
-@kernel(types.void(LATTICE, int64, float32[::1], float64, float64[::1]))
+@kernel(types.void(LATTICE, int64, FLOAT32S, float64, FLOAT64S))
 def occurrences_by_logarithms(lattice, t, score, times, addend):
     """Expected counts of the edges of type t if it occurs `times` times, in `addend`
     from its first edge.
@@ -185,9 +194,7 @@ def occurrences_by_logarithms(lattice, t, score, times, addend):
         addend[edge] = times * math.exp(alpha[i] + through - alpha[n])
 
 
-@kernel(
-    types.void(LATTICE, int64[::1], float32[::1], float64[::1], int64, int64, int64, float64[::1])
-)
+@kernel(types.void(LATTICE, INT64S, FLOAT32S, FLOAT64S, int64, int64, int64, FLOAT64S))
 def fast_occurrences(lattice, frequency, score, weight, begin, stop, longest, addend):
     """Expected counts of the edges of the types from `begin` to `stop`, in `addend`
     from the first edge on.
@@ -238,7 +245,7 @@ def fast_occurrences(lattice, frequency, score, weight, begin, stop, longest, ad
             occurrences_by_logarithms(lattice, t, score, times, own)
 
 
-@kernel(types.void(LATTICE, int64, int64, float64[::1], float64[::1]))
+@kernel(types.void(LATTICE, int64, int64, FLOAT64S, FLOAT64S))
 def add_fast_occurrences(lattice, begin, stop, addend, expected):
     """Add the counts of `fast_occurrences` to `expected` float64 [alive]; unknown nodes
     count for piece 0.
@@ -418,10 +425,10 @@ class Sums(NamedTuple):
     beta: NDArray[np.float32]
 
 
-_SUMS = types.NamedUniTuple(float32[::1], 2, Sums)
+_SUMS = types.NamedUniTuple(FLOAT32S, 2, Sums)
 
 
-@kernel(_WALK(LATTICE, float32[::1], _WORK, uintp, float64, _SUMS, _WALK), inner=True)
+@kernel(_WALK(LATTICE, FLOAT32S, _WORK, uintp, float64, _SUMS, _WALK), inner=True)
 def step(lattice, score, work, base, margin, sums, walk):
     """One edge of the backward pass and one of the forward pass: neither waits for the other.
 
@@ -465,7 +472,7 @@ def begin_walk(lattice, t, sums):
     return Walk(low, high, index(0), index(n), np.float32(-np.inf), np.float32(0))
 
 
-@kernel(float32(LATTICE, int64, float32[::1], _WORK, uintp, _SUMS), inner=True)
+@kernel(float32(LATTICE, int64, FLOAT32S, _WORK, uintp, _SUMS), inner=True)
 def walk_with_care(lattice, t, score, work, base, sums):
     """All steps of type t, each rounded as the library does it; returns alpha at its
     end.
@@ -490,7 +497,7 @@ def walk_with_care(lattice, t, score, work, base, sums):
     return alpha[i]
 
 
-@kernel(types.void(LATTICE, float32[::1], float64, int64, int64, _WORK))
+@kernel(types.void(LATTICE, FLOAT32S, float64, int64, int64, _WORK))
 def walk_side_by_side(lattice, score, margin, begin, stop, work):
     """Both passes over the types from `begin` to `stop`, two types at a time.
 
@@ -558,7 +565,7 @@ def occurrences(times, marginal):
     )
 
 
-@kernel(types.void(LATTICE, int64[::1], float32[::1], float64, int64, int64, _WORK))
+@kernel(types.void(LATTICE, INT64S, FLOAT32S, float64, int64, int64, _WORK))
 def marginals(lattice, frequency, score, margin, begin, stop, work):
     """Log probabilities of the edges of the types from `begin` to `stop`, in
     `work.marginal`, and how often they occur, an approximation (see `add_up`), in
@@ -590,7 +597,7 @@ def add_expected(total, times, marginal, addend):
     return np.float32(np.float64(total) + np.float64(times) * math.exp(np.float64(marginal)))
 
 
-@kernel(types.void(LATTICE, int64[::1], int64, int64, _WORK, float32[::1]))
+@kernel(types.void(LATTICE, INT64S, int64, int64, _WORK, FLOAT32S))
 def add_up(lattice, frequency, begin, stop, work, expected):
     """Add the `marginals` of the types from `begin` to `stop` to `expected`
     (`Lattice::PopulateMarginal`).

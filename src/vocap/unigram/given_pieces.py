@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numba import int32, int64, types, uint8
+from numba import int32, types
 from numpy.typing import NDArray
 
-from vocap.unigram.kernels import kernel
+from vocap.unigram.kernels import INT32S, INT64S, UINT8S, kernel
 from vocap.unigram.lattice import FIRST
 
 BORDER = -1  # between types in a text: no character
@@ -30,7 +30,7 @@ class Trie(NamedTuple):
     piece: NDArray[np.int32]
 
 
-TRIE = types.NamedTuple([int64[::1], int32[::1], int32[::1]], Trie)
+TRIE = types.NamedTuple([INT64S, INT32S, INT32S], Trie)
 
 
 def build_trie(pieces: Sequence[str]) -> Trie:
@@ -99,7 +99,7 @@ def insert(text, bounds, keys, children):
     return piece[:nodes].copy()
 
 
-@kernel(types.Tuple((int32[::1], int32[::1], uint8[::1]))(int32[::1], int32, TRIE))
+@kernel(types.Tuple((INT32S, INT32S, UINT8S))(INT32S, int32, TRIE))
 def fill_lattice(text, unknown, trie):
     """The arrays of a `Lattice` over `text`, whose borders have no edges; piece n has
     the number n + 1.

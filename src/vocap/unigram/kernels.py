@@ -7,10 +7,10 @@ number.
 
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from numba import njit
+from numba import boolean, float32, float64, int8, int32, int64, njit, uint8, uint64
 
 # The type of indices in inner loops: a signed one would be checked each time, as -1
 # means the last element (a fifth of the E step's time). Signed and unsigned numbers
@@ -18,7 +18,18 @@ from numba import njit
 index = np.uintp
 
 
-def kernel(signature, inner: bool = False):
+# One-dimensional arrays without gaps, in signatures.
+BOOLEANS = boolean[::1]
+FLOAT32S = float32[::1]
+FLOAT64S = float64[::1]
+INT32S = int32[::1]
+INT64S = int64[::1]
+INT8S = int8[::1]
+UINT64S = uint64[::1]
+UINT8S = uint8[::1]
+
+
+def kernel(signature: Any, inner: bool = False) -> Callable[[Callable[..., Any]], Any]:
     """Compile a function for `signature`; its bits must not depend on the compiler, so
     no fast-math.
 
@@ -35,7 +46,7 @@ def kernel(signature, inner: bool = False):
     if inner:
         settings |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
-    def compile_function(function):
+    def compile_function(function: Callable[..., Any]) -> Any:
         try:
             return njit(signature, cache=True, **settings)(function)
         except (RuntimeError, OSError, AttributeError) as error:
@@ -46,6 +57,7 @@ def kernel(signature, inner: bool = False):
     return compile_function
 
 
+Result = TypeVar("Result")
 BUFFERS = 2  # for each thread: blocks that are computed or wait to be added
 
 
@@ -83,7 +95,9 @@ class Workers:
                 free[0].compute(block)
                 free[0].add(block)
             return
-        tasks: dict[int, tuple[WorkBuffer, Future]] = {}  # by block, those that are not added yet
+        tasks: dict[
+            int, tuple[WorkBuffer, Future[None]]
+        ] = {}  # by block, those that are not added yet
         begun = 0
         try:
             for added in range(blocks):
@@ -106,17 +120,17 @@ class Workers:
             for _, task in tasks.values():
                 task.cancel()
 
-    def map(self, blocks: int, function: Callable[[int], object]) -> list:
+    def map(self, blocks: int, function: Callable[[int], Result]) -> list[Result]:
         """The results of `function(block)` for blocks 0, 1, 2 ..., computed by several
         threads.
         """
-        results: list = [None] * blocks
+        results: dict[int, Result] = {}
 
         def compute(block: int) -> None:
             results[block] = function(block)
 
         self.in_order(blocks, lambda: WorkBuffer(compute, lambda block: None))
-        return results
+        return [results[block] for block in range(blocks)]
 
 
 ONE_THREAD = Workers()

@@ -10,8 +10,10 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache, partial
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vocap.progress import Steps
 from vocap.tables.curve import Point
@@ -101,7 +103,7 @@ def train_sizes(
             Steps("training", descent.expectations(len(state.ids), reachable))
         )
 
-        def expect(*arguments):
+        def expect(*arguments: Any) -> NDArray[np.float32]:
             expected = count(*arguments)
             steps.advance()
             return expected
@@ -120,7 +122,10 @@ def train_sizes(
 
 
 def _in_threads(
-    finish: Callable, departures: Iterator, pool: Executor, threads: int
+    finish: Callable[[descent.Departure], Rung],
+    departures: Iterator[descent.Departure],
+    pool: Executor,
+    threads: int,
 ) -> Iterator[Rung]:
     """The descent in this thread, the sizes that have left it in the others; idle
     threads join the E steps.
@@ -129,7 +134,7 @@ def _in_threads(
     while as many sizes wait as there are threads, since each holds the lattices of its
     rung: this thread then takes one that none has begun.
     """
-    waiting: list[tuple[descent.Departure, Future]] = []
+    waiting: list[tuple[descent.Departure, Future[Rung]]] = []
 
     def take_last() -> Rung:
         departure, task = waiting.pop()

@@ -12,11 +12,11 @@ processor cannot predict.
 from typing import NamedTuple
 
 import numpy as np
-from numba import int32, int64, types, uint8
+from numba import int32, int64, types
 from numpy.typing import NDArray
 
 from vocap.errors import VocapError
-from vocap.unigram.kernels import ONE_THREAD, Workers, index, kernel
+from vocap.unigram.kernels import INT32S, ONE_THREAD, UINT8S, Workers, index, kernel
 from vocap.unigram.seeds import Seeds
 from vocap.unigram.word_types import WordTypes
 
@@ -43,7 +43,7 @@ class Lattice(NamedTuple):
     size: NDArray[np.int32]
 
 
-LATTICE = types.NamedTuple([int32[::1], int32[::1], uint8[::1], int32[::1], int32[::1]], Lattice)
+LATTICE = types.NamedTuple([INT32S, INT32S, UINT8S, INT32S, INT32S], Lattice)
 
 
 class Intervals(NamedTuple):
@@ -59,7 +59,7 @@ class Intervals(NamedTuple):
     opening: NDArray[np.int32]
 
 
-_INTERVALS = types.NamedUniTuple(int32[::1], 5, Intervals)
+_INTERVALS = types.NamedUniTuple(INT32S, 5, Intervals)
 
 
 def build_lattice(
@@ -148,7 +148,7 @@ def characters_as_edges(size, start, length):
     return first
 
 
-@kernel(types.void(int32[::1], _INTERVALS, int64, int64, int64))
+@kernel(types.void(INT32S, _INTERVALS, int64, int64, int64))
 def count_seeds(first, intervals, begin, stop, following):
     """Add the seeds with which each suffix from rank `begin` to `stop` begins: those
     whose intervals are open.
@@ -170,7 +170,7 @@ def count_seeds(first, intervals, begin, stop, following):
             first[size - order[rank]] += depth
 
 
-@kernel(types.void(LATTICE, int32[::1], int32[::1], int32[::1]))
+@kernel(types.void(LATTICE, INT32S, INT32S, INT32S))
 def fill_characters(lattice, place, number, text):
     """The first edge of each position, of its character alone."""
     first, piece, length, start, size = lattice
@@ -185,7 +185,7 @@ def fill_characters(lattice, place, number, text):
                 place[single] = position
 
 
-@kernel(types.void(LATTICE, int32[::1], _INTERVALS, int64, int64, int64, int64))
+@kernel(types.void(LATTICE, INT32S, _INTERVALS, int64, int64, int64, int64))
 def fill_seeds(lattice, place, intervals, characters, begin, stop, following):
     """The other edges, of the suffixes from rank `begin` to `stop`, as `count_seeds`
     counts them.
@@ -212,7 +212,7 @@ def fill_seeds(lattice, place, intervals, characters, begin, stop, following):
                 place[characters + seed] = position
 
 
-@kernel(int64(LATTICE, int32[::1], int32, LATTICE))
+@kernel(int64(LATTICE, INT32S, int32, LATTICE))
 def select_edges(lattice, renumber, alive, new):
     """Fill the edges of `new`, which may be those of `lattice`; returns how many are kept.
 

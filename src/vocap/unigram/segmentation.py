@@ -9,11 +9,20 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import float32, int8, int32, int64, types
+from numba import float32, int64, types
 from numpy.typing import NDArray
 
 from vocap.unigram.em import BLOCK_EDGES, blocks
-from vocap.unigram.kernels import ONE_THREAD, WorkBuffer, Workers, index, kernel
+from vocap.unigram.kernels import (
+    FLOAT32S,
+    INT8S,
+    INT32S,
+    ONE_THREAD,
+    WorkBuffer,
+    Workers,
+    index,
+    kernel,
+)
 from vocap.unigram.lattice import LATTICE, Lattice
 
 
@@ -48,7 +57,7 @@ def trainer_counts(
     return counts
 
 
-@kernel(types.void(LATTICE, float32[::1], int64, int64, int64, int32[::1], int32[::1]))
+@kernel(types.void(LATTICE, FLOAT32S, int64, int64, int64, INT32S, INT32S))
 def best_paths(lattice, score, begin, stop, most, path, path_end):
     """The best paths of the types from `begin` to `stop`, which have no more than
     `most` edges.
@@ -125,7 +134,7 @@ def count_paths(frequency, begin, stop, path, path_end, counts):
             at += 1
 
 
-@kernel(types.void(LATTICE, int64[:, ::1], float32[::1], int64, int64[:, ::1]))
+@kernel(types.void(LATTICE, int64[:, ::1], FLOAT32S, int64, int64[:, ::1]))
 def encoder_counts(lattice, frequency, score, unknown, counts):
     """Add to `counts` int64 [texts, pieces] how often `encode` gives each piece
     (`Model::EncodeOptimized`).
@@ -222,9 +231,7 @@ class Pruning(NamedTuple):
     price: np.float32
 
 
-_PRUNING = types.NamedTuple(
-    [int32[::1], int32[::1], float32[::1], float32[::1], float32, float32], Pruning
-)
+_PRUNING = types.NamedTuple([INT32S, INT32S, FLOAT32S, FLOAT32S, float32, float32], Pruning)
 
 
 def judge_pieces(
@@ -263,7 +270,7 @@ def rank_pieces(verdict: np.ndarray, loss: np.ndarray) -> np.ndarray:
 
 
 @kernel(
-    types.Tuple((float32, float32, int64))(LATTICE, int64, int64, float32[::1], int32[::1]),
+    types.Tuple((float32, float32, int64))(LATTICE, int64, int64, FLOAT32S, INT32S),
 )
 def best_other_split(lattice, place, size, score, path):
     """The best segmentation of a piece into others: its score, its lead over the next
@@ -358,7 +365,7 @@ def shrink_agenda(agenda, waiting, fx):
         sift_up(agenda, rank, 0, best[rank], fx)
 
 
-@kernel(int64(LATTICE, int64, int64, float32[::1], int32[::1]))
+@kernel(int64(LATTICE, int64, int64, FLOAT32S, INT32S))
 def second_of_n_best(lattice, place, size, score, path):
     """The second best segmentation of a piece by the search of `Lattice::NBest`, step by step.
 
@@ -424,7 +431,7 @@ def second_of_n_best(lattice, place, size, score, path):
     return -1
 
 
-@kernel(int64(LATTICE, int64, int64, float32, float32[::1], int32[::1]))
+@kernel(int64(LATTICE, int64, int64, float32, FLOAT32S, INT32S))
 def alternatives(lattice, place, size, own, score, path):
     """The pieces that take the place of a piece with the score `own`: its second best
     segmentation.
@@ -443,7 +450,7 @@ def alternatives(lattice, place, size, own, score, path):
     return second_of_n_best(lattice, place, size, score, path)
 
 
-@kernel(types.void(LATTICE, _PRUNING, float32, int64, int64, int8[::1], float32[::1]))
+@kernel(types.void(LATTICE, _PRUNING, float32, int64, int64, INT8S, FLOAT32S))
 def judge(lattice, pruning, sum_, begin, stop, verdict, loss):
     """For each piece from `begin` to `stop`: drop, keep or candidate, and a candidate's loss.
 

@@ -132,7 +132,7 @@ def _without_path(model: bytes) -> bytes:
     return proto.SerializeToString()
 
 
-def _options(settings: TextSettings, rules: str | None) -> dict:
+def _options(settings: TextSettings, rules: str | None) -> dict[str, Any]:
     """The keys of the settings that differ, as options of SentencePiece; `rules`: the
     path of a table.
 

@@ -40,7 +40,7 @@ SPACE = "\u2581"
 RESERVED = "\u2585"
 
 
-def _key(default, help: str):
+def _key(default: Any, help: str) -> Any:
     """A field with the help text of its option."""
     return field(default=default, metadata={"help": help})
 
@@ -151,7 +151,7 @@ class TextSettings:
         names = ("byte_fallback", "user_defined_symbols", "control_symbols")
         return TextSettings(**{name: getattr(self, name) for name in names})
 
-    def changed(self) -> dict:
+    def changed(self) -> dict[str, Any]:
         """The keys that differ from their defaults, with their values."""
         return {
             one.name: getattr(self, one.name)
@@ -160,7 +160,7 @@ class TextSettings:
         }
 
 
-def trained_settings(proto) -> TextSettings:
+def trained_settings(proto: Any) -> TextSettings:
     """The settings that a `ModelProto` was trained with, without its symbols, bytes and
     required characters.
 

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +24,7 @@ SEPARATOR = "\t"  # replaces a meta piece found in the text
 LINE_END = " "  # between lines of code points: no normalised line holds a space
 
 
-def trainer_normalizer(settings: TextSettings = XLM_R):
+def trainer_normalizer(settings: TextSettings = XLM_R) -> Any:
     """The normaliser that training applies, with U+2581 for spaces. Raises UsageError
     for a bad file of rules.
     """

@@ -16,14 +16,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import boolean, int32, int64, types, uint64
+from numba import boolean, int64, types
 from numpy.typing import NDArray
 
 from vocap.errors import VocapError
-from vocap.unigram.kernels import kernel
+from vocap.unigram.kernels import INT32S, INT64S, UINT64S, kernel
 from vocap.unigram.text_settings import COVERAGE, RESERVED, SPACE, XLM_R, TextSettings
 from vocap.unigram.training_text import (
     LINE_END,
@@ -55,7 +55,7 @@ class WordStore(NamedTuple):
     slots: NDArray[np.int32]
 
 
-STORE = types.NamedTuple([int32[::1], int64[::1], uint64[::1], int32[::1]], WordStore)
+STORE = types.NamedTuple([INT32S, INT64S, UINT64S, INT32S], WordStore)
 
 
 class WordTable:
@@ -166,7 +166,7 @@ def fill_hash_slots(hashes, known, slots):
         slots[at] = word + 1
 
 
-@kernel(int64(int32[::1], int64, int64, int64, STORE))
+@kernel(int64(INT32S, int64, int64, int64, STORE))
 def find_word(points, begin, end, known, words):
     """The number of the word `points[begin:end]`; `known`, and it is stored, if there
     was none.
@@ -198,7 +198,7 @@ def find_word(points, begin, end, known, words):
     return known
 
 
-@kernel(int64(int32[::1], int64, boolean, int64, int64, int64[:, ::1], int64, STORE))
+@kernel(int64(INT32S, int64, boolean, int64, int64, int64[:, ::1], int64, STORE))
 def count_in_lines(points, cut, trained, column, weight, counts, known, words):
     """Add the words of lines that each end in LINE_END, `weight` times each; returns
     how many are known now.
@@ -223,7 +223,7 @@ def count_in_lines(points, cut, trained, column, weight, counts, known, words):
     return known
 
 
-@kernel(int64(int32[::1], int32[::1], int32[::1], int64[:, ::1], int64[:, ::1], int64, STORE))
+@kernel(int64(INT32S, INT32S, INT32S, int64[:, ::1], int64[:, ::1], int64, STORE))
 def add_counts(text, start, length, added, counts, known, words):
     """Add counts to those of the words; returns how many words are known now."""
     for t in range(start.size):
@@ -234,7 +234,7 @@ def add_counts(text, start, length, added, counts, known, words):
     return known
 
 
-@kernel(int64(int32[::1], int32[::1], int64, STORE))
+@kernel(int64(INT32S, INT32S, int64, STORE))
 def number_lines(points, numbers, known, words):
     """Fill `numbers` for lines that each end in LINE_END; returns how many words are
     known now.
@@ -472,7 +472,7 @@ def _absent(table: WordTable, required: Mapping[str, int]) -> np.ndarray:
 
 
 def _types(
-    table: WordTable, words: np.ndarray, separator: np.ndarray, gap: int, **facts
+    table: WordTable, words: np.ndarray, separator: np.ndarray, gap: int, **facts: Any
 ) -> WordTypes:
     """Words of a table one after the other, each followed by its separator and, up to
     `gap` characters, by 0.
