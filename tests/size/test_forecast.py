@@ -4,8 +4,10 @@ definitions, messages.
 
 import itertools
 import math
+import shutil
 from collections import Counter
 
+import pandas as pd
 import pytest
 from sentencepiece import SentencePieceProcessor
 
@@ -15,7 +17,9 @@ from tests.tokenizers.factories import NUMBERS, make_lines, make_stages
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import read_tsv, write_tsv
 from vocap.size.commands import size
+from vocap.size.comparison import compare_sizes
 from vocap.tables.curve import SIZE_COLUMNS, read_sizes
+from vocap.tables.frames import read_table
 from vocap.tokenizers.commands import joint
 
 TOTALS = (300, 1200)
@@ -239,3 +243,17 @@ def test_other_files_and_options_are_one_message(tmp_path):
     ]
     with pytest.raises(UsageError, match="--curve and --heldout go together"):
         run(joint, *wanted, "--curve", tmp_path / "c.tsv")
+
+
+def test_the_function_gives_the_table_of_the_command(stages, tmp_path):
+    table, weights = stages.root / "sizes.tsv", stages.root / "weights.tsv"
+    words = ("--causal", "--kv-heads", 4, "--bytes", 1000, "--weights", weights)
+    run(size, table, *words, "-o", tmp_path / "out.tsv")
+    given = {"causal": True, "kv_heads": 4, "bytes": 1000}
+    copy = shutil.copy(table, tmp_path / "copy.tsv")
+    found = compare_sizes([table, copy], weights=weights, **given)
+    assert found.pop("table").unique().tolist() == [str(table), str(copy)]
+    expected = read_table(tmp_path / "out.tsv")
+    pd.testing.assert_frame_equal(found, pd.concat([expected] * 2, ignore_index=True))
+    with pytest.raises(UsageError, match="does not divide 12 heads"):
+        compare_sizes(table, kv_heads=5)

@@ -153,6 +153,8 @@ def rows_beside_pieces(text: TextSettings, rule: str) -> int:
     of the rule's vocabulary.
 
     The languages' models hold user-defined symbols as pieces, and so does the union of
-    their lists.
+    their lists. Raises UsageError for an unknown rule.
     """
+    if rule not in RULES:
+        raise UsageError(f"rule {rule!r}: take one of {', '.join(RULES)}")
     return text.other_rows - (0 if RULES[rule].needs_text else len(text.user_defined_symbols))

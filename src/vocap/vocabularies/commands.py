@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Literal
 
 import click
 
@@ -167,7 +168,7 @@ def ladder(
     heldout: Path | None,
     threads: int,
     coverage: float,
-    arithmetic: str,
+    arithmetic: Literal["exact", "fast"],
     settings: TextSettings,
 ) -> None:
     """Train models of all sizes on TRAIN at once, and measure their ALP.

@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from vocap.errors import UsageError, VocapError, log
 from vocap.files.io import file_sha256, write_json
@@ -42,7 +42,7 @@ def train_ladder(
     heldout: Text | None = None,
     threads: int = 1,
     coverage: float = COVERAGE,
-    arithmetic: str = "exact",
+    arithmetic: Literal["exact", "fast"] = "exact",
     settings: TextSettings = XLM_R,
 ) -> Ladder:
     """Train unigram models of all sizes on a text at once, and measure their ALP.
