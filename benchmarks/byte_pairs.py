@@ -78,8 +78,8 @@ def ours(options) -> dict:
     from functools import partial
 
     from vocap.bpe.cutting import Pretokenization
-    from vocap.bpe.tokenizer_json import Rows, build
-    from vocap.bpe.training import train
+    from vocap.bpe.tokenizer_json import Rows, build_bpe
+    from vocap.bpe.training import train_merges
     from vocap.bpe.words import byte_alphabet, count_words
     from vocap.text_files.records import read_blocks
     from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT
@@ -88,9 +88,9 @@ def ours(options) -> dict:
     begin = time.perf_counter()
     how = Pretokenization("bytes", options.split, text_settings("lossless"))
     words = count_words([partial(read_blocks, options.text)], how)
-    merges = train(byte_alphabet(), words, options.size)
+    merges = train_merges(byte_alphabet(), words, options.size)
     seconds = time.perf_counter() - begin
-    tokenizer = build(byte_alphabet(), merges, Rows(how, XLM_R_LAYOUT))
+    tokenizer = build_bpe(byte_alphabet(), merges, Rows(how, XLM_R_LAYOUT))
     return _result(seconds, json.loads(tokenizer.to_str())["model"]["merges"])
 
 

@@ -14,7 +14,18 @@ SOURCE = ROOT / "src" / "vocap"
 
 STAGES = ("corpora", "vocabularies", "allocation", "tokenizers", "pretraining", "finetuning")
 FOUNDATIONS = ("files", "tables", "text_files", "unigram", "bpe", "tokenizer_files", "training")
-ABOVE = (*STAGES, "adapt", "diff", "starter", "forecast", "init", "size", "correlation", "report")
+ABOVE = (
+    *STAGES,
+    "adapt",
+    "diff",
+    "starter",
+    "forecast",
+    "init",
+    "size",
+    "correlation",
+    "report",
+    "workflow",
+)
 
 # Imports against the two rules below, if any must stay: importing file, imported
 # module.
@@ -22,7 +33,7 @@ EXCEPTIONS: set[tuple[str, str]] = set()
 
 # The size of the project, in nodes of the syntax tree: formatting does not change it. A
 # commit that raises it says in its message why.
-NODES = 161_345
+NODES = 166_202
 LONGEST = 700  # lines of a file
 LONGEST_FUNCTION = 60  # lines of code of a function, without comments and docstring
 README_LINES = 100
@@ -190,66 +201,6 @@ def test_no_packages_import_each_other_in_a_circle():
     graphlib.TopologicalSorter(graph).prepare()
 
 
-# Names that several packages give to a function or class, still to be changed: none is
-# added.
-SHARED_NAMES: set[str] = {
-    "Allocation",
-    "Batch",
-    "Choice",
-    "Code",
-    "Forecast",
-    "Inputs",
-    "Job",
-    "Language",
-    "Measured",
-    "Model",
-    "Progress",
-    "Recipe",
-    "Row",
-    "Sentence",
-    "Source",
-    "Text",
-    "Unigram",
-    "as_text",
-    "assemble",
-    "build",
-    "build_model",
-    "by_language",
-    "candidates",
-    "choose",
-    "code_lengths",
-    "compare",
-    "count_lines",
-    "count_tokens",
-    "describe",
-    "description",
-    "encode",
-    "export",
-    "find",
-    "grouped",
-    "joined",
-    "load",
-    "load_tokenizer",
-    "measure",
-    "merge",
-    "number",
-    "read_allocation",
-    "read_languages",
-    "read_lines",
-    "read_model",
-    "read_recipe",
-    "read_sentences",
-    "read_table",
-    "size",
-    "summarize",
-    "train",
-    "weigh",
-    "windows",
-    "write_export",
-    "write_tokenizer",
-}
-
-
 def test_a_public_name_is_of_one_package():
     """A search for a function or class leads to one package."""
     packages: dict[str, set[str]] = {}
@@ -258,8 +209,7 @@ def test_a_public_name_is_of_one_package():
             if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
                 packages.setdefault(node.name, set()).add(package_of_file(name))
     shared = {name for name, found in packages.items() if len(found) > 1}
-    assert shared - SHARED_NAMES == set(), "name it after what it does in its package"
-    assert SHARED_NAMES - shared == set(), "take these out of SHARED_NAMES"
+    assert shared == set(), "name it after what it does in its package"
 
 
 def named_modules(path: Path) -> Iterator[str]:

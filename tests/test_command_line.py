@@ -116,7 +116,7 @@ def tokenizer(tmp_path_factory) -> Path:
     import transformers
 
     from tests.tokenizers.factories import make_lines
-    from vocap.tokenizer_files.export import export
+    from vocap.tokenizer_files.export import export_unigram
     from vocap.tokenizer_files.layout import relayout, write_tokenizer
     from vocap.tokenizer_files.model_file import read_model
     from vocap.unigram.sentencepiece_trainer import train
@@ -128,7 +128,7 @@ def tokenizer(tmp_path_factory) -> Path:
     proto = relayout(read_model(folder / "stock.model"), "stock")
     write_tokenizer(folder, proto, [], {})
     (folder / "stock.model").unlink()
-    export(folder / "sentencepiece.model", folder / "huggingface")
+    export_unigram(folder / "sentencepiece.model", folder / "huggingface")
     size = {
         "hidden_size": 8,
         "num_hidden_layers": 1,

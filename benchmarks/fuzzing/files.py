@@ -96,7 +96,7 @@ def make_files(folder: Path) -> None:
     from sentencepiece import SentencePieceTrainer
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
-    from vocap.tokenizer_files.export import export
+    from vocap.tokenizer_files.export import export_unigram
     from vocap.tokenizer_files.layout import relayout, serialize
     from vocap.tokenizer_files.model_file import read_model
 
@@ -127,7 +127,7 @@ def make_files(folder: Path) -> None:
     (whole / "sentencepiece.model").write_bytes(
         serialize(relayout(read_model(folder / "stock.model"), "stock"))
     )
-    export(whole / "sentencepiece.model", whole / "huggingface")
+    export_unigram(whole / "sentencepiece.model", whole / "huggingface")
     for file in (whole / "huggingface").iterdir():
         shutil.copy(file, whole)
     ids = json.loads((whole / "tokenizer.json").read_text("utf-8"))["model"]["vocab"]

@@ -17,7 +17,7 @@ from tests.tokenizers.factories import byte_tokenizer, make_lines
 from vocap.adapt.commands import extend, trim
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import read_tsv
-from vocap.tokenizer_files.export import export
+from vocap.tokenizer_files.export import export_unigram
 from vocap.tokenizer_files.layout import relayout, serialize
 from vocap.tokenizer_files.model_file import read_model
 from vocap.unigram.sentencepiece_trainer import train
@@ -49,7 +49,7 @@ def make_root(root):
     folder = root / "tokenizers" / "old"
     folder.mkdir(parents=True)
     (folder / "sentencepiece.model").write_bytes(serialize(relayout(read_model(stock), "stock")))
-    export(folder / "sentencepiece.model", folder / "huggingface")
+    export_unigram(folder / "sentencepiece.model", folder / "huggingface")
     return root
 
 

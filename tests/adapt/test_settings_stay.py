@@ -14,7 +14,7 @@ from tests.made_text import write_lines
 from tests.tokenizers.factories import make_lines
 from vocap.adapt.commands import extend, trim
 from vocap.errors import VocapError
-from vocap.tokenizer_files.export import export
+from vocap.tokenizer_files.export import export_unigram
 from vocap.tokenizer_files.layout import relayout, serialize
 from vocap.tokenizer_files.model_file import read_model
 from vocap.unigram.sentencepiece_trainer import train
@@ -219,7 +219,7 @@ def test_a_literal_special_token_stays_text(tmp_path):
     (tmp_path / "stock.model").write_bytes(train(lines, 200, threads=1))
     stock = read_model(tmp_path / "stock.model")
     (folder / "sentencepiece.model").write_bytes(serialize(relayout(stock, "stock")))
-    export(folder / "sentencepiece.model", folder / "huggingface")
+    export_unigram(folder / "sentencepiece.model", folder / "huggingface")
     text = write_lines(tmp_path / "en.txt", lines[:600])
     run(trim, folder, f"--text=en={text}", "--only-used", "-o", tmp_path / "out")
     loaded = AutoTokenizer.from_pretrained(tmp_path / "out/huggingface")

@@ -22,7 +22,7 @@ from vocap.adapt.commands import extend, trim
 from vocap.adapt.unigram_tokenizer import UnigramTokenizer
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import read_tsv, write_tsv
-from vocap.tokenizer_files.export import export
+from vocap.tokenizer_files.export import export_unigram
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT
 from vocap.tokenizer_files.layout import Contents, lay_out, relayout, serialize
 from vocap.tokenizer_files.model_file import read_model
@@ -54,7 +54,7 @@ def root(tmp_path_factory):
     (folder / "sentencepiece.model").write_bytes(
         serialize(relayout(read_model(root / "stock.model"), "stock"))
     )
-    export(folder / "sentencepiece.model", folder / "huggingface")
+    export_unigram(folder / "sentencepiece.model", folder / "huggingface")
     return root
 
 
@@ -66,7 +66,7 @@ def test_a_chat_template_goes_with_the_tokenizer(root, tmp_path):
     shutil.copytree(root / "tokenizers" / "all", source)
     (source / "huggingface" / "chat_template.jinja").write_text(template, "utf-8")
     run(trim, source, "--corpora", root / "corpora", "--languages=en", "-o", tmp_path / "less")
-    export(tmp_path / "less" / "sentencepiece.model", tmp_path / "again")
+    export_unigram(tmp_path / "less" / "sentencepiece.model", tmp_path / "again")
     for folder in (tmp_path / "less" / "huggingface", tmp_path / "again"):
         loaded = AutoTokenizer.from_pretrained(folder)
         assert (

@@ -23,8 +23,8 @@ from vocap.bpe.multilingual import (
     train_parity,
     train_weighted,
 )
-from vocap.bpe.tokenizer_json import Rows, build
-from vocap.bpe.training import token_names, train
+from vocap.bpe.tokenizer_json import Rows, build_bpe
+from vocap.bpe.training import token_names, train_merges
 from vocap.bpe.words import Words, byte_alphabet, byte_characters, count_words
 from vocap.errors import UsageError, VocapError
 from vocap.text_files.text import text_blocks
@@ -71,7 +71,7 @@ def test_weights_are_lines_repeated(folder):
         for script, weight in zip(SCRIPTS, (3, 1, 2, 5), strict=True)
         for line in (folder / f"{script}.txt").read_text("utf-8").splitlines() * weight
     ]
-    repeated = train(ALPHABET, count_words([blocks(lines)], HOW), 900)
+    repeated = train_merges(ALPHABET, count_words([blocks(lines)], HOW), 900)
     assert (merges == repeated).all()
 
 
@@ -188,7 +188,7 @@ def test_weights_follow_the_tokens_of_parallel_text(folder):
     found = languages(folder, (4, 4, 4, 4))
     plain = train_weighted(found, ALPHABET, 700, ())
     tokens = parallel_tokens(found, ALPHABET, plain)
-    tokenizer = build(ALPHABET, plain, ROWS)
+    tokenizer = build_bpe(ALPHABET, plain, ROWS)
     for language, count in zip(found, tokens, strict=True):
         lines = development(language.code)
         assert count == sum(

@@ -15,7 +15,7 @@ from tests.bpe.texts import CODE, LETTERS, blocks, made, pretokenization, real
 from tests.commands import run
 from tests.made_text import write_lines
 from vocap.bpe.tokenizer_json import Rows
-from vocap.bpe.training import train
+from vocap.bpe.training import train_merges
 from vocap.bpe.words import byte_alphabet, count_words
 from vocap.errors import UsageError, VocapError
 from vocap.tokenizer_files.encoders import load_encoder
@@ -30,7 +30,7 @@ def make(folder: Path, lines: list[str], size: int, split: str = "words", **own)
     """A tokenizer of one text, of `size` merges at most."""
     how = pretokenization("bytes", split, **own)
     rows, alphabet = Rows(how, XLM_R_LAYOUT), byte_alphabet()
-    merges = train(alphabet, count_words([blocks(lines)], how), 256 + size, rows.reserved)
+    merges = train_merges(alphabet, count_words([blocks(lines)], how), 256 + size, rows.reserved)
     description = {"kind": "bpe", "settings": {}}
     as_bpe_tokenizer(alphabet, merges, rows, description, 261 + size).write(folder)
     return folder

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, trainers
 
 from tests.bpe.texts import CODE, LETTERS, blocks, cutter, made, real
-from vocap.bpe.tokenizer_json import Rows, build
-from vocap.bpe.training import apply, piece_candidates, token_names, train
+from vocap.bpe.tokenizer_json import Rows, build_bpe
+from vocap.bpe.training import apply, piece_candidates, token_names, train_merges
 from vocap.bpe.words import (
     SPACE,
     Pretokenization,
@@ -61,7 +61,7 @@ def their_merges(lines: list[str], size: int, split: str) -> list[tuple[str, str
 
 def our_merges(lines: list[str], size: int, split: str) -> list[tuple[str, str]]:
     how = Pretokenization("bytes", split, text_settings("lossless"))
-    merges = train(byte_alphabet(), count_words([blocks(lines)], how), size)
+    merges = train_merges(byte_alphabet(), count_words([blocks(lines)], how), size)
     names = token_names(byte_alphabet(), merges)
     return [(names[a], names[b]) for a, b, _ in merges.tolist()]
 
@@ -95,7 +95,7 @@ def test_merges_of_few_letters(lines):
 def test_a_noncharacter_of_the_text_is_learnt_as_itself():
     how = Pretokenization("bytes", "words", text_settings("lossless"))
     words = count_words([blocks(["x\ufdd1\u2581 y\ufdd1"] * 9)], how)
-    names = token_names(byte_alphabet(), train(byte_alphabet(), words, 280))
+    names = token_names(byte_alphabet(), train_merges(byte_alphabet(), words, 280))
     texts = {byte_alphabet().text(name) for name in names}
     assert "\ufdd1" in texts and any(text.endswith("\ufdd1\u2581") for text in texts)
 
@@ -106,8 +106,8 @@ def test_no_merge_gives_a_reserved_name():
     words = count_words([blocks(lines)], how)
     alphabet = character_alphabet(weigh_characters(words, words.counts[:, 0].copy()), 1.0, [SPACE])
     rows = Rows(how, XLM_R_LAYOUT)
-    free = token_names(alphabet, train(alphabet, words, 400))
-    names = token_names(alphabet, train(alphabet, words, 400, rows.reserved))
+    free = token_names(alphabet, train_merges(alphabet, words, 400))
+    names = token_names(alphabet, train_merges(alphabet, words, 400, rows.reserved))
     assert "<s>" in free
     assert not set(names[len(alphabet.names) :]) & set(rows.reserved)
 
@@ -116,8 +116,8 @@ def test_given_merges_are_applied_first():
     """Training on after the first merges gives those of one training."""
     how = Pretokenization("bytes", "words", text_settings("lossless"))
     words, alphabet = count_words([blocks(made("Latin"))], how), byte_alphabet()
-    whole = train(alphabet, words, 900)
-    assert (train(alphabet, words, 900, given=whole[:200]) == whole).all()
+    whole = train_merges(alphabet, words, 900)
+    assert (train_merges(alphabet, words, 900, given=whole[:200]) == whole).all()
 
 
 def test_the_same_token_by_two_merges():
@@ -135,7 +135,7 @@ def test_the_same_token_by_two_merges():
     counts = np.array([[1 << place % 5, 0] for place in range(len(texts))], np.int64)
     merges = apply(alphabet, (symbols, starts), counts, 262, given=given)
     rows = Rows(Pretokenization("bytes", "spaces", text_settings("lossless")), XLM_R_LAYOUT)
-    tokenizer = build(alphabet, merges[: len(given)], rows)
+    tokenizer = build_bpe(alphabet, merges[: len(given)], rows)
     pairs = Counter()
     for text, (times, _) in zip(texts, counts.tolist(), strict=True):
         ids = tokenizer.encode(

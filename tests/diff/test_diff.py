@@ -21,7 +21,7 @@ from vocap.diff.commands import diff
 from vocap.errors import UsageError
 from vocap.files.io import read_tsv
 from vocap.tokenizer_files.encoders import HuggingFaceEncoder, Splitter, load_encoder
-from vocap.tokenizer_files.export import export
+from vocap.tokenizer_files.export import export_unigram
 from vocap.unigram.sentencepiece_trainer import train
 
 
@@ -132,7 +132,7 @@ def test_a_tokenizer_and_its_export_do_not_differ(tmp_path, folder):
     (tmp_path / "sentencepiece.model").write_bytes(
         serialize(build_model(read_contents(proto, "a"), proto.normalizer_spec))
     )
-    export(tmp_path / "sentencepiece.model", tmp_path / "huggingface")
+    export_unigram(tmp_path / "sentencepiece.model", tmp_path / "huggingface")
     limits = ["--max-change=0", "--max-words=0", "--max-characters=0"]
     shown = run(
         tmp_path, *texts(folder), *limits, "--json", a="sentencepiece.model", b="huggingface"

@@ -12,7 +12,7 @@ from sentencepiece import SentencePieceProcessor
 from tests.made_text import draw_sentences, write_lines
 from vocap.pretraining.tokenizing import tokenize_language
 from vocap.text_files import Layout
-from vocap.tokenizer_files.export import export
+from vocap.tokenizer_files.export import export_unigram
 from vocap.tokenizer_files.id_layout import parse_layout
 from vocap.tokenizer_files.layout import serialize
 from vocap.tokenizers.joint import descend_joint
@@ -64,7 +64,7 @@ def make_tokenizer(folder: Path, layout: str = "xlm-r") -> Path:
     """A tokenizer's folder: sentencepiece.model and huggingface/."""
     folder.mkdir(parents=True)
     (folder / "sentencepiece.model").write_bytes(model_bytes(layout))
-    export(folder / "sentencepiece.model", folder / "huggingface")
+    export_unigram(folder / "sentencepiece.model", folder / "huggingface")
     return folder
 
 

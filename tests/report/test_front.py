@@ -17,7 +17,7 @@ from vocap.files.io import read_tsv
 from vocap.languages import read_languages
 from vocap.report.data.loading import choose_line, reads
 from vocap.report.data.results import CutSentence
-from vocap.tokenizer_files.export import export
+from vocap.tokenizer_files.export import export_unigram
 from vocap.tokenizer_files.layout import Contents, build_model, serialize
 from vocap.unigram.sentencepiece_trainer import train
 
@@ -69,7 +69,7 @@ def run(tmp_path_factory):
         )
     for name, size in (("joint100k", 148), ("vocap100k", 170)):
         make_model(results / "tokenizers" / name / "sentencepiece.model", size)
-        export(
+        export_unigram(
             results / "tokenizers" / name / "sentencepiece.model",
             results / "tokenizers" / name / "huggingface",
         )

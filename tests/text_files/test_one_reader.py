@@ -16,7 +16,7 @@ from vocap.pretraining.code_length import spread_lines
 from vocap.text_files import lines as text_lines
 from vocap.text_files.named_texts import read_aligned, read_sentences
 from vocap.text_files.records import count_lines, read_blocks, read_lines
-from vocap.tokenizer_files.export import export
+from vocap.tokenizer_files.export import export_unigram
 from vocap.tokenizer_files.layout import relayout, serialize
 from vocap.tokenizer_files.model_file import read_model
 from vocap.unigram.sentencepiece_trainer import train
@@ -76,7 +76,7 @@ def folders(tmp_path_factory):
     (folder / "sentencepiece.model").write_bytes(
         serialize(relayout(read_model(dirty / "stock.model"), "stock"))
     )
-    export(folder / "sentencepiece.model", folder / "huggingface")
+    export_unigram(folder / "sentencepiece.model", folder / "huggingface")
     (dirty / "hub").mkdir()
     byte_tokenizer(USUAL).save(str(dirty / "hub" / "tokenizer.json"))
     shutil.copy(dirty / "stock.model", clean)

@@ -13,7 +13,7 @@ from tests.tokenizers.factories import byte_tokenizer
 from vocap.bpe import model_file
 from vocap.config import load
 from vocap.errors import UsageError
-from vocap.tokenizer_files.export import export
+from vocap.tokenizer_files.export import export_unigram
 from vocap.tokenizer_files.id_layout import PRESETS, parse_layout
 
 SPECIAL = ["<pad>", {"token": "<|im_end|>", "role": "eos"}, "<unk>"]
@@ -37,7 +37,7 @@ def unigram(folder: Path, **changes) -> Path:
     (folder / "sentencepiece.model").write_bytes(
         model_bytes(parse_layout(json.dumps(LAYOUT)).ids().text())
     )
-    export(folder / "sentencepiece.model", folder / "huggingface", parse_layout(layout))
+    export_unigram(folder / "sentencepiece.model", folder / "huggingface", parse_layout(layout))
     return folder / "huggingface"
 
 
@@ -47,7 +47,7 @@ def byte_pairs(folder: Path, **changes) -> Path:
         folder, tokenizer, {"pad": "<pad>", "eos": "<|im_end|>", "unk": "<unk>"}, 512
     )
     layout = parse_layout(json.dumps(LAYOUT | changes))
-    model_file.export(folder / "tokenizer.json", folder / "huggingface", layout)
+    model_file.export_bpe(folder / "tokenizer.json", folder / "huggingface", layout)
     return folder / "huggingface"
 
 

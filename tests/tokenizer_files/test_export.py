@@ -18,7 +18,13 @@ from tokenizers import Tokenizer
 
 from tests.tokenizers.scripts import ODD, make_lines, model, processor
 from vocap.errors import UsageError, VocapError
-from vocap.tokenizer_files.export import About, build_tokenizer, export, scores_of, write_card
+from vocap.tokenizer_files.export import (
+    About,
+    build_tokenizer,
+    export_unigram,
+    scores_of,
+    write_card,
+)
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT
 from vocap.tokenizer_files.layout import Contents, build_model
 
@@ -252,9 +258,9 @@ def write_model(path, proto):
 def test_the_same_bytes_every_time(tmp_path):
     source = write_model(tmp_path / "m.model", model(**MODELS["both"]))
     names = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
-    export(source, tmp_path / "one")
+    export_unigram(source, tmp_path / "one")
     code = (
-        f"from vocap.tokenizer_files.export import export; export({str(source)!r}, "
+        f"from vocap.tokenizer_files.export import export_unigram; export_unigram({str(source)!r}, "
         f"{str(tmp_path / 'two')!r})"
     )
     subprocess.run(
@@ -271,7 +277,7 @@ def test_auto_tokenizer_round_trip(tmp_path, monkeypatch, name):
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     transformers = pytest.importorskip("transformers")
     proto = model(**MODELS[name])
-    export(write_model(tmp_path / "m.model", proto), tmp_path / "huggingface")
+    export_unigram(write_model(tmp_path / "m.model", proto), tmp_path / "huggingface")
     loaded = transformers.AutoTokenizer.from_pretrained(tmp_path / "huggingface")
     loaded.save_pretrained(tmp_path / "again")
     again = transformers.AutoTokenizer.from_pretrained(tmp_path / "again")
@@ -294,7 +300,7 @@ def test_auto_tokenizer_round_trip(tmp_path, monkeypatch, name):
 
 
 def test_no_code_comes_with_it(tmp_path):
-    export(write_model(tmp_path / "m.model", model()), tmp_path / "huggingface")
+    export_unigram(write_model(tmp_path / "m.model", model()), tmp_path / "huggingface")
     config = json.loads(
         (tmp_path / "huggingface" / "tokenizer_config.json").read_text(encoding="utf-8")
     )
@@ -332,7 +338,7 @@ def test_a_stock_model_is_exported_with_its_own_ids(tmp_path):
 
     path = tmp_path / "stock.model"
     path.write_bytes(train(lines("en", 200), 40))
-    export(path, tmp_path / "out")
+    export_unigram(path, tmp_path / "out")
     own, other = SentencePieceProcessor(str(path)), AutoTokenizer.from_pretrained(tmp_path / "out")
     for line in lines("en", 50):
         assert other(line)["input_ids"] == [own.bos_id(), *own.encode(line), own.eos_id()]
@@ -369,9 +375,9 @@ def test_a_folder_with_other_things_is_left_alone(tmp_path):
     # the second of earlier versions
     for name in ("tokenizer.json", "golden.json", ".snakemake_timestamp"):
         (out / name).touch()
-    export(source, out)
+    export_unigram(source, out)
     assert len(list(out.iterdir())) == 3
     (out / "thesis.txt").write_text("mine")
     with pytest.raises(UsageError, match=r"out: .*'thesis\.txt'"):
-        export(source, out)
+        export_unigram(source, out)
     assert (out / "thesis.txt").read_text() == "mine" and len(list(out.iterdir())) == 4

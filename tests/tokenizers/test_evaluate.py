@@ -19,7 +19,7 @@ from tests.tokenizers.factories import byte_tokenizer
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import read_tsv
 from vocap.tokenizer_files.encoders import Splitter, dead_ids, load_encoder, texts_of
-from vocap.tokenizer_files.export import export
+from vocap.tokenizer_files.export import export_unigram
 from vocap.tokenizers.commands import evaluate
 from vocap.tokenizers.evaluate import evaluate as evaluate_tokenizers
 from vocap.tokenizers.evaluate import name_tokenizers
@@ -223,7 +223,7 @@ def saved(tokenizer, folder):
 def test_gates_of_a_model_with_unknown_characters(root, tmp_path, kind):
     path = root / "spm.model"
     if kind == "export":
-        export(path, tmp_path / "huggingface")
+        export_unigram(path, tmp_path / "huggingface")
         path = tmp_path / "huggingface"
     write_lines(
         tmp_path / "text.txt", ["a \u0b95\u0b95 b", "\U00012000", "the fine \u0416\u0416 \u2603"]

@@ -17,7 +17,7 @@ from tests.tokenizers.factories import byte_tokenizer
 from vocap.files.io import read_tsv
 from vocap.tables.line_bits import read_lengths
 from vocap.tokenizer_files.encoders import HuggingFaceEncoder, Splitter, load_encoder
-from vocap.tokenizer_files.export import export
+from vocap.tokenizer_files.export import export_unigram
 from vocap.tokenizers.commands import evaluate
 from vocap.tokenizers.evaluation import COLUMNS, Tally, measure_counts, renyi_efficiency, tally
 
@@ -34,7 +34,7 @@ def corpora(tmp_path_factory):
     (root / "tokenizer" / "sentencepiece.model").write_bytes(
         model().SerializeToString(deterministic=True)
     )
-    export(root / "tokenizer" / "sentencepiece.model", root / "tokenizer" / "huggingface")
+    export_unigram(root / "tokenizer" / "sentencepiece.model", root / "tokenizer" / "huggingface")
     lines = make_lines(400, seed=12)
     for language, part in zip(LANGUAGES, (lines[:250], lines[250:]), strict=True):
         (root / "corpora" / language).mkdir(parents=True)

@@ -13,7 +13,7 @@ from tests.made_text import write_lines
 from vocap.errors import VocapError
 from vocap.files.io import read_tsv
 from vocap.tokenizer_files.encoders import HuggingFaceEncoder
-from vocap.tokenizer_files.export import export
+from vocap.tokenizer_files.export import export_unigram
 from vocap.tokenizers.commands import parity
 from vocap.tokenizers.parity import (
     PARITY_COLUMNS,
@@ -30,7 +30,7 @@ from .scripts import make_lines, model
 def tokenizer_folder(tmp_path_factory):
     made = tmp_path_factory.mktemp("tokenizer")
     (made / "sentencepiece.model").write_bytes(model().SerializeToString(deterministic=True))
-    export(made / "sentencepiece.model", made / "huggingface")
+    export_unigram(made / "sentencepiece.model", made / "huggingface")
     return made
 
 

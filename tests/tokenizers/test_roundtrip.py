@@ -7,7 +7,7 @@ from sentencepiece import SentencePieceProcessor
 from tokenizers import Tokenizer
 
 from vocap.files.io import read_tsv
-from vocap.tokenizer_files.export import export
+from vocap.tokenizer_files.export import export_unigram
 from vocap.tokenizers.evaluation import ROUND_TRIP_COLUMNS, Differences, add_round_trips
 
 from .scripts import WORDS, make_lines, model
@@ -28,7 +28,7 @@ def root(tmp_path_factory):
     (root / "tokenizer" / "sentencepiece.model").write_bytes(
         model().SerializeToString(deterministic=True)
     )
-    export(root / "tokenizer" / "sentencepiece.model", root / "tokenizer" / "huggingface")
+    export_unigram(root / "tokenizer" / "sentencepiece.model", root / "tokenizer" / "huggingface")
     plain = [line.replace("\u2581", "") for line in make_lines(200, seed=5)]
     for language, lines in {
         "en": [*plain, *(line for kind in LOSSES.values() for line in kind)],

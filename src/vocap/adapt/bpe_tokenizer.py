@@ -234,5 +234,5 @@ class BpeTokenizer(Adaptable):
         ]
         write_tsv(folder / "pieces.tsv", layout.PIECE_COLUMNS, rows)
         write_json(folder / "description.json", description)
-        model_file.write_export(read, folder / "huggingface", chat=self.chat)
+        model_file.write_bpe_export(read, folder / "huggingface", chat=self.chat)
         return model_file.about(read), description

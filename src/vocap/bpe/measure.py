@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vocap.bpe.tokenizer_json import Rows
-from vocap.bpe.training import count_tokens, merges_for, token_names
+from vocap.bpe.training import count_merged_tokens, merges_for, token_names
 from vocap.bpe.words import Alphabet, Words, count_words
 from vocap.errors import UsageError
 from vocap.tables.curve import Measured
@@ -77,7 +77,7 @@ def measure_merges(
     """Tokens and ALP (Equation 1) of the texts under each T of `ids_of_sizes`."""
     words = [text.words for text in texts]
     measured = []
-    found = count_tokens(alphabet, words, 0, merges, list(ranks.values()))
+    found = count_merged_tokens(alphabet, words, 0, merges, list(ranks.values()))
     for total, tokens in zip(ranks, found, strict=True):
         for text, own in zip(texts, tokens, strict=True):
             counts = np.append(own, text.symbols)  # each of them is a token

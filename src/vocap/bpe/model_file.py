@@ -156,7 +156,7 @@ def write_definition(
     write_json(folder / "tokenizer_config.json", config)
 
 
-def export(path: str | Path, output: str | Path, layout: IdLayout | None = None) -> int:
+def export_bpe(path: str | Path, output: str | Path, layout: IdLayout | None = None) -> int:
     """Write `output` from a tokenizer.json, with the special tokens around a text that
     `layout` asks for.
 
@@ -164,11 +164,11 @@ def export(path: str | Path, output: str | Path, layout: IdLayout | None = None)
     the files. Raises VocapError as `read_bpe`, and for a layout with other tokens.
     """
     read = read_bpe(path)
-    write_export(read, output, layout, find_template(read.path))
+    write_bpe_export(read, output, layout, find_template(read.path))
     return len(read.tokens)
 
 
-def write_export(
+def write_bpe_export(
     read: BpeFile, output: str | Path, layout: IdLayout | None = None, chat: str | None = None
 ) -> None:
     """`export` of a file that is read."""

@@ -14,7 +14,14 @@ from typing import Any
 import numpy as np
 
 from vocap.bpe import words as counting
-from vocap.bpe.training import Groups, apply, check_weight, concatenate, count_tokens, train
+from vocap.bpe.training import (
+    Groups,
+    apply,
+    check_weight,
+    concatenate,
+    count_merged_tokens,
+    train_merges,
+)
 from vocap.errors import UsageError, VocapError, log
 from vocap.tables.sampling_probabilities import fair_factors
 from vocap.text_files.named_texts import reference_lines
@@ -98,7 +105,7 @@ def train_weighted(
         parts.append((language.words, slice(None), counts * weight))
     words = counting.join(parts)
     log.info("%d distinct words of %d languages", len(words), len(languages))
-    return train(alphabet, words, wanted, reserved, **options)
+    return train_merges(alphabet, words, wanted, reserved, **options)
 
 
 def parallel_tokens(
@@ -106,7 +113,11 @@ def parallel_tokens(
 ) -> list[int]:
     """Tokens of each language's development lines, by `merges` (int32 [M, 3])."""
     words = [language.words for language in languages]
-    return next(count_tokens(alphabet, words, PARALLEL, merges, [len(merges)])).sum(axis=1).tolist()
+    return (
+        next(count_merged_tokens(alphabet, words, PARALLEL, merges, [len(merges)]))
+        .sum(axis=1)
+        .tolist()
+    )
 
 
 def fair_weights(

@@ -72,7 +72,7 @@ class Rows:
         return [*self.controls, *self.bytes, *self.symbols, *pieces, *self.last]
 
 
-def build(alphabet: Alphabet, merges: np.ndarray, rows: Rows) -> Tokenizer:
+def build_bpe(alphabet: Alphabet, merges: np.ndarray, rows: Rows) -> Tokenizer:
     """The `tokenizers.Tokenizer` of `merges` (int32 [M, 3])."""
     how, layout = rows.how, rows.layout
     names = token_names(alphabet, merges)

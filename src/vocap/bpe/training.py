@@ -85,7 +85,7 @@ def _advance(
     return state
 
 
-def count_tokens(
+def count_merged_tokens(
     alphabet: Alphabet, words: Sequence[Words], text: int, merges: np.ndarray, ranks: Sequence[int]
 ) -> Iterator[np.ndarray]:
     """Occurrences of every token in the text of that number of each of `words`, int64
@@ -295,7 +295,7 @@ def merges_for(merges: np.ndarray, tokens: int, base: int) -> np.ndarray:
     return merges[before < tokens]
 
 
-def train(
+def train_merges(
     alphabet: Alphabet, words: Words, wanted: int, reserved: Sequence[str] = (), **options: Any
 ) -> np.ndarray:
     """`apply` for the words of one or several texts."""

@@ -235,7 +235,7 @@ def read_characters(path: str | Path) -> dict[str, float]:
     return {character: per_line for character, _, per_line in _read(path)}
 
 
-def count_lines(path: str | Path) -> int:
+def read_line_count(path: str | Path) -> int:
     """The number of lines that the characters were counted in; 0 for no row."""
     return next((round(count / per_line) for _, count, per_line in _read(path)), 0)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from vocap.tables.curve import Point, count_lines, read_characters, read_points
+from vocap.tables.curve import Point, read_characters, read_line_count, read_points
 from vocap.tables.piece_index import NAME, PieceIndex, load_or_build
 from vocap.tokenizer_files.model_file import Pieces, read_pieces
 
@@ -82,4 +82,6 @@ def read_ladder(folder: Path) -> Ladder:
     index = load_or_build(folder / NAME, folder / "models", sizes)
     table = folder / "characters.tsv"
     characters = read_characters(table) or None if table.exists() else None
-    return Ladder(points, index, characters, count_lines(table) if characters else 0, folder=folder)
+    return Ladder(
+        points, index, characters, read_line_count(table) if characters else 0, folder=folder
+    )

@@ -287,7 +287,7 @@ def special_tokens_step(layout: IdLayout, ids: Mapping[str, int]) -> processors.
     )
 
 
-def export(model: str | Path, output: str | Path, layout: IdLayout | None = None) -> int:
+def export_unigram(model: str | Path, output: str | Path, layout: IdLayout | None = None) -> int:
     """Write the files `EXPORTED` of `model` as the folder `output`, in the place of an
     older one and its card.
 

@@ -20,7 +20,7 @@ from vocap.bpe.multilingual import (
     train_parity,
     train_weighted,
 )
-from vocap.bpe.tokenizer_json import Rows, build, describe_merges
+from vocap.bpe.tokenizer_json import Rows, build_bpe, describe_merges
 from vocap.bpe.training import MERGES, merges_for
 from vocap.bpe.words import Alphabet
 from vocap.errors import UsageError
@@ -294,7 +294,7 @@ def as_bpe_tokenizer(
     total: int,
 ) -> TrainedBpe:
     """The tokenizer of merges (int32 [M, 3]) with its tables (`describe_merges`)."""
-    built = build(alphabet, merges, rows)
+    built = build_bpe(alphabet, merges, rows)
     table, facts = describe_merges(built, alphabet, merges, rows, description, total)
     return TrainedBpe(facts, table, built, rows.layout)
 

@@ -5,8 +5,7 @@ from pathlib import Path
 from vocap.bpe import model_file, tiktoken_files
 from vocap.errors import UsageError
 from vocap.files.io import read_object, read_tsv, write_text
-from vocap.tokenizer_files.export import COLUMNS, About, write_card
-from vocap.tokenizer_files.export import export as export_sentencepiece
+from vocap.tokenizer_files.export import COLUMNS, About, export_unigram, write_card
 from vocap.tokenizer_files.id_layout import IdLayout
 from vocap.tokenizer_files.model_file import read_model
 from vocap.tokenizers.gguf_file import export_gguf
@@ -56,8 +55,8 @@ def export(
             raise UsageError(f"--layout: {format} keeps no tokens around a text; leave it out")
         return write(model, output)
     if model_file.is_bpe(model):
-        return model_file.export(model, output, layout)
-    return export_sentencepiece(model, output, layout)
+        return model_file.export_bpe(model, output, layout)
+    return export_unigram(model, output, layout)
 
 
 def card(

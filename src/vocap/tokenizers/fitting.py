@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import read_object, read_tsv, whole_number
 from vocap.tables.allocated import Allocated
-from vocap.tables.curve import count_lines, read_points
+from vocap.tables.curve import read_line_count, read_points
 from vocap.tables.ladder import Vocabularies, model_of
 from vocap.tables.sampling_probabilities import Weights, load_weights, sampling_probabilities
 from vocap.tokenizer_files import SPECIALS
@@ -236,7 +236,7 @@ def _lines_of(vocabularies: Vocabularies, languages: Collection[str]) -> int | N
     if isinstance(vocabularies, Mapping):
         return sum(vocabularies[language].lines for language in languages)
     tables = [Path(vocabularies) / language / "characters.tsv" for language in languages]
-    return sum(map(count_lines, tables)) if all(table.exists() for table in tables) else None
+    return sum(map(read_line_count, tables)) if all(table.exists() for table in tables) else None
 
 
 def fit_pieces(
