@@ -34,7 +34,7 @@ REMEDIES: dict[int | None, str] = {  # by the number of an error, which need not
 
 # the optional dependencies: extras of pyproject.toml, with the packages that they bring
 EXTRAS = {
-    "workflow": ("altair", "jinja2", "markupsafe", "pyarrow", "snakemake", "vl_convert"),
+    "workflow": ("jinja2", "markupsafe", "pyarrow", "snakemake", "vl_convert"),
     "train": ("safetensors", "torch", "transformers"),
 }
 log = logging.getLogger("vocap")  # of every module

@@ -38,7 +38,7 @@ from vocap.tokenizer_files.encoders import HuggingFaceEncoder, SentencePieceEnco
 from vocap.tokenizers.evaluation import COLUMNS, PARALLEL_COLUMNS
 from vocap.tokenizers.settings import KINDS, File, Kind, kind_name
 
-PACKAGES = ("sentencepiece", "tokenizers", "numpy", "altair", "vl-convert-python", "snakemake")
+PACKAGES = ("sentencepiece", "tokenizers", "numpy", "vl-convert-python", "snakemake")
 FORMS = ("sentencepiece.model", "tokenizer.json", "huggingface")  # of a tokenizer
 # tables of a tokenizer by their name in `Tokenizer`: a column that each must have, and
 # those that are numbers
