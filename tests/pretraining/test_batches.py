@@ -35,7 +35,8 @@ def made_blocks(count: int, seed: int, longest: int = 40) -> Blocks:
         for _ in range(count)
     ]
     ends = np.cumsum([len(part) for part in parts], dtype=np.int64)
-    return Blocks(np.concatenate(parts).astype(np.uint32), ends, np.full(count, 9, np.uint32))
+    tokens, size_bytes = np.concatenate(parts).astype(np.uint32), np.full(count, 9, np.uint32)
+    return Blocks(tokens, ends, size_bytes, unknown_bytes=np.zeros(count, np.uint32))
 
 
 @given(st.integers(1, 5000), st.integers(0, 2**64 - 1))
