@@ -199,9 +199,11 @@ def test_commands_take_a_cut_for_each(tmp_path, ranks):
         row = (tmp_path / "t" / name / "evaluation.tsv").read_text().splitlines()[1].split("\t")
         assert float(row[4]) == tokens / len(TEXT)
     assert float(run(alp, one, text, "--split", "o200k")) == vocap.alp(one, text, split="o200k") < 0
-    changed = vocap.compare(one, other, text={"en": text}, split={"a": "o200k", "b": "gpt2"})
+    changed = vocap.compare(
+        one, other, text={"en": text}, split={"a": "o200k", "b": "gpt2"}
+    ).languages
     assert changed.tokens_a[0] != changed.tokens_b[0]
-    same = vocap.compare(one, other, text={"en": text}, split="gpt2")
+    same = vocap.compare(one, other, text={"en": text}, split="gpt2").languages
     assert same.lines_changed[0] == 0
     for words, said in [
         ([], "own.tiktoken: ranks of tiktoken do not say where text is cut; name the cut"),

@@ -17,6 +17,7 @@ from vocap.errors import VocapError
 from vocap.files.io import replacing_directory, write_json, write_tsv
 from vocap.text_files.named_texts import find_texts, read_sentences
 from vocap.text_files.text import Text
+from vocap.tokenizer_files import Cuts
 from vocap.tokenizer_files.encoders import Encoder, Splitter, is_bracketed
 from vocap.tokenizer_files.loading import AnyTokenizer, open_encoders
 from vocap.unigram.alp import average_log_probability
@@ -262,7 +263,7 @@ def compare(  # noqa: PLR0913  # the options of the command, each by its name
     b: AnyTokenizer,
     *,
     text: Mapping[str, Text] | None = None,
-    split: str | Sequence[str] = (),
+    split: Cuts = (),
     corpora: str | Path | None = None,
     languages: Sequence[str] | None = None,
     max_change: float | None = None,
@@ -282,7 +283,7 @@ def compare(  # noqa: PLR0913  # the options of the command, each by its name
         The text of each language.
     split
         Where tiktoken's ranks, which do not say it, cut text: the name of a cut, or
-        `a=NAME` and `b=NAME`.
+        one for `a` and one for `b`.
     corpora
         A folder with {language}/heldout.txt.
     languages
@@ -302,8 +303,7 @@ def compare(  # noqa: PLR0913  # the options of the command, each by its name
     """
     folder = None if corpora is None else Path(corpora)
     files = find_texts(text or {}, folder, languages, ["heldout"])
-    splits = [split] if isinstance(split, str) else split
-    one, other = map(Splitter, open_encoders({"a": a, "b": b}, splits).values())
+    one, other = map(Splitter, open_encoders({"a": a, "b": b}, split).values())
     to_b = _ids_in_b(one, other)
     changes = {}
     uses_a, uses_b = Usage.of(one.encoder).counts, Usage.of(other.encoder).counts

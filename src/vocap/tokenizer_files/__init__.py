@@ -2,6 +2,7 @@
 Face form, encoders.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Literal, get_args
 
 MASK = "<mask>"
@@ -19,5 +20,7 @@ Unit = Literal["bytes", "characters"]
 UNITS: tuple[Unit, ...] = get_args(Unit)
 Split = Literal["words", "spaces", "gpt2", "o200k", "llama-3", "qwen", "cl100k"]
 SPLITS: tuple[Split, ...] = get_args(Split)
+# where files of tiktoken's ranks are cut: one name for all, NAME=CUT, or by tokenizer
+Cuts = str | Sequence[str] | Mapping[str, str]
 DIGITS = ("1", "3", "3-right", "none")
 REGEX = "regex"  # the name, in place of one of SPLITS, of an expression that the user gives

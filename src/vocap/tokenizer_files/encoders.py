@@ -13,7 +13,7 @@ import json
 import os
 import re
 from base64 import b64decode
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import chain
@@ -24,7 +24,7 @@ import numpy as np
 
 from vocap.errors import VocapError, one_line
 from vocap.files.io import read_object
-from vocap.tokenizer_files import EXPORTED, MASK
+from vocap.tokenizer_files import EXPORTED, MASK, Cuts
 from vocap.tokenizer_files.model_file import NORMAL, find_model, load_processor
 from vocap.tokenizer_files.ranks import (
     RANKS,
@@ -145,7 +145,7 @@ def load_encoder(path: str | Path, split: str | None = None) -> Encoder:
     return parse_encoder(path.read_bytes(), path)
 
 
-def load_encoders(named: Mapping[str, str | Path], splits: Iterable[str]) -> dict[str, Encoder]:
+def load_encoders(named: Mapping[str, str | Path], splits: Cuts) -> dict[str, Encoder]:
     """The tokenizers of files by name, and cuts of those of ranks, as `cuts_of`."""
     found = {name: find_definition(Path(path)) for name, path in named.items()}
     cuts = cuts_of(found, splits)

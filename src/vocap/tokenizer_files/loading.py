@@ -1,10 +1,11 @@
 """Tokenizers that are loaded, or named by a path, for functions that take either."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Union
 
 from vocap.errors import VocapError
+from vocap.tokenizer_files import Cuts
 from vocap.tokenizer_files.encoders import (
     Encoder,
     SentencePieceEncoder,
@@ -33,7 +34,7 @@ def load_tokenizer(folder: str | Path) -> "Tokenizer":
     )
 
 
-def open_encoder(tokenizer: AnyTokenizer, split: str | Sequence[str] = ()) -> Encoder:
+def open_encoder(tokenizer: AnyTokenizer, split: Cuts = ()) -> Encoder:
     """The encoder of a tokenizer: of a path, of the bytes of a .model, or of one that
     is loaded, which stays as it is.
 
@@ -42,8 +43,7 @@ def open_encoder(tokenizer: AnyTokenizer, split: str | Sequence[str] = ()) -> En
     """
     if isinstance(tokenizer, str | Path):
         path = Path(tokenizer)
-        splits = [split] if isinstance(split, str) else split
-        return load_encoders({path.name: path}, splits)[path.name]
+        return load_encoders({path.name: path}, split)[path.name]
     if isinstance(tokenizer, bytes):
         from sentencepiece import SentencePieceProcessor
 
@@ -53,9 +53,7 @@ def open_encoder(tokenizer: AnyTokenizer, split: str | Sequence[str] = ()) -> En
     return SentencePieceEncoder(tokenizer)
 
 
-def open_encoders(
-    named: Mapping[str, AnyTokenizer], splits: Sequence[str] = ()
-) -> dict[str, Encoder]:
+def open_encoders(named: Mapping[str, AnyTokenizer], splits: Cuts = ()) -> dict[str, Encoder]:
     """The encoders of tokenizers by name, as `open_encoder`; `splits`: cuts of those of
     ranks, as `load_encoders` takes them.
     """

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import read_object
-from vocap.tokenizer_files import REGEX, SPLITS
+from vocap.tokenizer_files import REGEX, SPLITS, Cuts
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -193,7 +193,7 @@ def build_from_ranks(
     return tokenizer
 
 
-def cuts_of(named: Mapping[str, Path], splits: Iterable[str]) -> dict[str, str | None]:
+def cuts_of(named: Mapping[str, Path], splits: Cuts) -> dict[str, str | None]:
     """The cut of each tokenizer: `splits` are names of cuts, for all files of ranks, or
     NAME=CUT. Raises UsageError for an unknown one, and for one that nothing takes.
 
@@ -201,7 +201,10 @@ def cuts_of(named: Mapping[str, Path], splits: Iterable[str]) -> dict[str, str |
     {'a': None}
     """
     found: dict[str, str | None] = dict.fromkeys(named)
-    for entry in sorted(splits, key=lambda entry: "=" in entry):
+    entries = [splits] if isinstance(splits, str) else splits
+    if isinstance(entries, Mapping):
+        entries = [f"{name}={cut}" for name, cut in entries.items()]
+    for entry in sorted(entries, key=lambda entry: "=" in entry):
         name, _, cut = entry.rpartition("=")
         if cut not in SPLITS:
             raise UsageError(f"--split {entry}: no cut {cut!r}; take one of {', '.join(SPLITS)}")

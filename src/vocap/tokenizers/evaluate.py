@@ -19,6 +19,7 @@ from vocap.tables.line_bits import BITS_FILE, write_lengths
 from vocap.text_files import named_texts
 from vocap.text_files.named_texts import ENGLISH
 from vocap.text_files.text import Text, Texts, repeatable, text_name
+from vocap.tokenizer_files import Cuts
 from vocap.tokenizer_files.encoders import Encoder, Splitter
 from vocap.tokenizer_files.loading import AnyTokenizer, open_encoders
 from vocap.tokenizers import bigram, evaluation
@@ -168,7 +169,7 @@ def _frame(table: Table) -> "pd.DataFrame":
 def evaluate(  # options of the command
     tokenizer: Tokenizer | Sequence[str] | Mapping[str, Tokenizer],
     *,
-    split: Sequence[str] = (),
+    split: Cuts = (),
     corpora: Texts | None = None,
     text: Mapping[str, Text] | None = None,
     languages: Sequence[str] | None = None,
@@ -191,7 +192,8 @@ def evaluate(  # options of the command
         Tokenizers by name, each a path or loaded; one of them; or paths, which may be
         written NAME=PATH.
     split
-        Where tiktoken's ranks, which do not say it, cut text: NAME=CUT.
+        Where tiktoken's ranks, which do not say it, cut text: the name of a cut, or one
+        for each of several tokenizers.
     corpora
         Folder with {language}/train.txt and heldout.txt, or the training text of each
         language. Bits per byte are those of a bigram of the training text; without it
@@ -245,7 +247,7 @@ def evaluate(  # options of the command
 
 
 def _encoders(
-    tokenizer: Tokenizer | Sequence[str] | Mapping[str, Tokenizer], split: Sequence[str]
+    tokenizer: Tokenizer | Sequence[str] | Mapping[str, Tokenizer], split: Cuts
 ) -> dict[str, Encoder]:
     """The encoder of each tokenizer, by name."""
     named: Mapping[str, Tokenizer]

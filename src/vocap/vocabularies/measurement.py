@@ -1,10 +1,10 @@
 """ALP of a text under any tokenizer (Equation 1)."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vocap.errors import VocapError
 from vocap.text_files.text import Text, text_blocks
+from vocap.tokenizer_files import Cuts
 from vocap.tokenizer_files.loading import AnyTokenizer, open_encoder
 from vocap.unigram.alp import corpus_alp
 
@@ -23,9 +23,7 @@ class TextMeasure:
     unk_rate: float
 
 
-def measure_text(
-    model: AnyTokenizer, text: Text, *, split: str | Sequence[str] = ()
-) -> TextMeasure:
+def measure_text(model: AnyTokenizer, text: Text, *, split: Cuts = ()) -> TextMeasure:
     """Measure a text under any SentencePiece or Hugging Face tokenizer.
 
     Parameters
@@ -64,7 +62,7 @@ def measure_text(
     )
 
 
-def alp(model: AnyTokenizer, text: Text, *, split: str | Sequence[str] = ()) -> float:
+def alp(model: AnyTokenizer, text: Text, *, split: Cuts = ()) -> float:
     """Average log probability of a text under a tokenizer, nats a line (Equation 1);
     arguments as of `measure_text`.
     """

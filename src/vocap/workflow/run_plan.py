@@ -263,7 +263,7 @@ def _plan_tokenizers(plan: RunPlan, first: bool) -> None:
             from vocap.tokenizer_files.encoders import load_encoders  # of several libraries
 
             try:
-                load_encoders({name: path}, filter(None, [entry.split]))
+                load_encoders({name: path}, entry.split or ())
             except VocapError as error:
                 raise VocapError(f"tokenizers.{name}: {error}") from error
 
