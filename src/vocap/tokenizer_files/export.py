@@ -64,13 +64,23 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 FLAGS = ("single_word", "lstrip", "rstrip", "normalized")  # of an added token
 # of another tokenizer_config.json: its tokens, and the class and its code
 REPLACED = (
-    *("added_tokens_decoder", "additional_special_tokens", "extra_special_tokens"),
-    *("tokenizer_class", "auto_map", "backend"),
+    "added_tokens_decoder",
+    "additional_special_tokens",
+    "extra_special_tokens",
+    "tokenizer_class",
+    "auto_map",
+    "backend",
 )
 # classes that give token types where the configuration does not say so
 WITH_TYPES = (
-    *("PreTrainedTokenizerFast", "TokenizersBackend", "Albert", "Deberta", "FNet"),
-    *("Herbert", "RemBert", "XLNet"),
+    "PreTrainedTokenizerFast",
+    "TokenizersBackend",
+    "Albert",
+    "Deberta",
+    "FNet",
+    "Herbert",
+    "RemBert",
+    "XLNet",
 )
 CARD_TEXT = """\
 ---

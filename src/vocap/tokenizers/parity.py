@@ -122,14 +122,15 @@ class TokenizerForms:
         difference on.
         """
         start = max(shared_prefix(wanted, given) - 2, 0)
+        end = start + _SHOWN
         both = []
         for ids in (wanted, given):
-            pieces = " ".join(
-                self.processor.id_to_piece(number) for number in ids[start : start + _SHOWN]
-            )
-            both.append(
-                ("… " if start else "") + pieces + (" …" if start + _SHOWN < len(ids) else "")
-            )
+            shown = [self.processor.id_to_piece(number) for number in ids[start:end]]
+            if start:
+                shown.insert(0, "…")
+            if end < len(ids):
+                shown.append("…")
+            both.append(" ".join(shown))
         text = line if len(line) <= _LINE else line[:_LINE] + "…"
         return f"“{text}”: {both[0]} | {both[1]}"
 

@@ -197,7 +197,8 @@ def ladder(
 
 def _cells(point: Point) -> tuple[str, ...]:
     found = (point.alp, point.alp_heldout, point.tokens_per_sentence)
-    return str(point.size), *("" if number is None else f"{number:.3f}" for number in found)
+    numbers = ["" if number is None else f"{number:.3f}" for number in found]
+    return (str(point.size), *numbers)
 
 
 def _curve_lines(points: Sequence[Point], table: Path) -> Iterator[str]:
