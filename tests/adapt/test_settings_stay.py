@@ -17,6 +17,7 @@ from vocap.errors import VocapError
 from vocap.tokenizer_files.export import export_unigram
 from vocap.tokenizer_files.layout import relayout, serialize
 from vocap.tokenizer_files.model_file import read_model
+from vocap.tokenizers.commands import export
 from vocap.unigram.sentencepiece_trainer import train
 
 from .test_byte_pairs import made
@@ -26,6 +27,7 @@ from .test_trim import id_map, processor
 
 LENGTH = 8192  # in the tokenizer's files
 TEMPLATE = "{% for message in messages %}<|turn|>{{ message.content }}{% endfor %}"
+TEMPLATES = {"default": TEMPLATE, "tool_use": "{{ tools }}" + TEMPLATE, "rag": "{{ messages[0] }}"}
 STAYING = (
     *("model_max_length", "padding_side", "truncation_side", "clean_up_tokenization_spaces"),
     *("chat_template", "model_input_names", "special_tokens_map"),
@@ -227,3 +229,29 @@ def test_a_literal_special_token_stays_text(tmp_path):
     for line in ("a <s> b", "<pad>", "<mask> x", "</s>"):
         ids = loaded(line, add_special_tokens=False, split_special_tokens=True).input_ids
         assert ids == own.encode(line) and own.unk_id() in ids
+
+
+@pytest.mark.parametrize("command", ["trim", "extend"])
+@pytest.mark.parametrize("default", [True, False])
+def test_several_chat_templates_stay(source, tmp_path, command, default):
+    """Of a tokenizer and of its model, with a default one and without; `vocap export`
+    of the result has them too.
+    """
+    if command == "extend" and any(source.glob("*.model")):
+        allow_inside_words(source)
+    old = AutoTokenizer.from_pretrained(source)
+    given = {name: text for name, text in TEMPLATES.items() if default or name != "default"}
+    old.chat_template = given
+    (source / "chat_template.jinja").unlink()
+    old.save_pretrained(source)
+    assert AutoTokenizer.from_pretrained(source).chat_template == given
+    out, again = tmp_path / "out", tmp_path / "again"
+    folders = [out / "huggingface", again]
+    if any(source.glob("*.safetensors")):
+        adapted(source, command, out, "--model", source)
+        folders.append(out / "model")
+    else:
+        adapted(source, command, out)
+    run(export, next(out.glob("sentencepiece.model"), out / "tokenizer.json"), "-o", again)
+    for folder in folders:
+        assert AutoTokenizer.from_pretrained(folder).chat_template == given

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from vocap.errors import VocapError, listed, log
 from vocap.text_files.text import Text
 from vocap.tokenizer_files import encoders
-from vocap.tokenizer_files.export import About, find_settings, find_template
+from vocap.tokenizer_files.export import About, find_settings, find_templates
 
 FOLDERS = ("", "huggingface")  # of a tokenizer's settings, beside its file
 
@@ -111,9 +111,9 @@ class Adaptable(Protocol):
         return folder if folder.is_dir() else None
 
     @property
-    def chat(self) -> str | None:
-        """The chat template in its folder, or in that of its export."""
-        return find_template(self.path, FOLDERS)
+    def chat(self) -> dict[str, str]:
+        """The chat templates in its folder, or in that of its export."""
+        return find_templates(self.path, FOLDERS)
 
     @property
     def config(self) -> dict[str, Any]:

@@ -15,8 +15,8 @@ from vocap.bpe.model_file import is_bpe, read_bpe
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import replacing_directory, write_text, write_tsv
 from vocap.model_folder import WEIGHTS
-from vocap.tokenizer_files import CARD, CHAT_TEMPLATE
-from vocap.tokenizer_files.export import write_card
+from vocap.tokenizer_files import CARD
+from vocap.tokenizer_files.export import write_card, write_templates
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -88,8 +88,7 @@ class Adapted:
             write_tsv(folder / "comparison.tsv", CHECK_COLUMNS, checks)
             if self.additions:
                 write_tsv(folder / "additions.tsv", tokenizer.columns, self.additions)
-            if tokenizer.chat is not None:
-                write_text(folder / CHAT_TEMPLATE, tokenizer.chat)
+            write_templates(folder, tokenizer.chat)
             card = write_card(output.resolve().name, about, description)
             write_text(folder / "huggingface" / CARD, card)
             if self.model is not None:

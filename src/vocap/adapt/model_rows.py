@@ -2,7 +2,6 @@
 id.
 """
 
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,8 +11,9 @@ from torch import nn
 
 from vocap.errors import VocapError, one_line
 from vocap.model_folder import copy_modules, read_config, write_settings
-from vocap.tokenizer_files import CHAT_TEMPLATE, EXPORTED
+from vocap.tokenizer_files import EXPORTED
 from vocap.tokenizer_files.encoders import parse_encoder
+from vocap.tokenizer_files.export import copy_export
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -158,9 +158,7 @@ def save_model(
     source = Path(str(model.name_or_path))
     write_settings(source, folder, number, model.config.vocab_size)
     copy_modules(source, folder)
-    for name in (*EXPORTED, CHAT_TEMPLATE):
-        if name != CHAT_TEMPLATE or (tokenizer / name).is_file():
-            shutil.copyfile(tokenizer / name, folder / name)
+    copy_export(tokenizer, folder)
     for file in folder.iterdir():
         # safetensors writes files that only their owner may read
         if file.is_file():

@@ -21,13 +21,14 @@ from tokenizers import Tokenizer
 
 from vocap.errors import VocapError
 from vocap.files.io import read_object, write_json, write_text
+from vocap.tokenizer_files import CHAT_TEMPLATE
 from vocap.tokenizer_files.encoders import check_charsmaps, is_json, refusals, roles_of
 from vocap.tokenizer_files.export import (
     NOTHING,
     About,
     configuration,
     find_settings,
-    find_template,
+    find_templates,
     special_tokens_step,
     write_folder,
 )
@@ -164,14 +165,17 @@ def export_bpe(path: str | Path, output: str | Path, layout: IdLayout | None = N
     the files. Raises VocapError as `read_bpe`, and for a layout with other tokens.
     """
     read = read_bpe(path)
-    write_bpe_export(read, output, layout, find_template(read.path))
+    write_bpe_export(read, output, layout, find_templates(read.path))
     return len(read.tokens)
 
 
 def write_bpe_export(
-    read: BpeFile, output: str | Path, layout: IdLayout | None = None, chat: str | None = None
+    read: BpeFile,
+    output: str | Path,
+    layout: IdLayout | None = None,
+    chat: Mapping[str, str] = NOTHING,
 ) -> None:
-    """`export` of a file that is read."""
+    """`export` of a file that is read; `chat`: as in `find_templates`."""
     ids = {token: number for number, token in enumerate(read.tokens)}
     tokenizer, roles = read.tokenizer(), read.roles
     if layout is not None:
@@ -182,7 +186,8 @@ def write_bpe_export(
             )
         tokenizer.post_processor = special_tokens_step(layout, ids)
         roles = layout.roles
-        chat = layout.read_template(ids) or chat
+        if template := layout.read_template(ids):
+            chat = {**chat, CHAT_TEMPLATE: template}
     given = NOTHING if layout else find_settings(read.path)
     length = (layout or IdLayout()).model_max_length
     write_folder(output, tokenizer, roles, length, chat, given)

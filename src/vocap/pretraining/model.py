@@ -8,7 +8,6 @@ A causal model is `LlamaForCausalLM`: rotary positions, SwiGLU, RMS norms, no bi
 All tie the table W [V, d] to the output layer.
 """
 
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +19,8 @@ from vocap.errors import VocapError
 from vocap.files.io import replacing_directory
 from vocap.pretraining.data import SpecialIds
 from vocap.pretraining.settings import Shape
-from vocap.tokenizer_files import CHAT_TEMPLATE, EXPORTED
 from vocap.tokenizer_files.encoders import parse_encoder
+from vocap.tokenizer_files.export import copy_export
 
 TOKENIZER = "tokenizer.json"
 
@@ -218,12 +217,7 @@ def export_model(model: LanguageModel, tokenizer: Path, output: Path) -> None:
         )
     with replacing_directory(output) as directory:
         model.exported().save_pretrained(directory)
-        for name in (
-            *EXPORTED,
-            CHAT_TEMPLATE,
-        ):  # the card is the tokenizer's, and its rule may be writing it now
-            if (tokenizer / name).is_file():
-                shutil.copyfile(tokenizer / name, directory / name)
-        for file in directory.iterdir():
+        copy_export(tokenizer, directory)
+        for file in filter(Path.is_file, directory.iterdir()):
             # safetensors writes files that only their owner may read
             file.chmod(directory.stat().st_mode & 0o666)

@@ -6,6 +6,7 @@ Its README.md is the model card.
 
 import json
 import re
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -27,7 +28,7 @@ from tokenizers import (
 from vocap.errors import VocapError, log
 from vocap.files.io import read_object, replacing_directory, write_json, write_text
 from vocap.languages import DOMAINS
-from vocap.tokenizer_files import CARD, CHAT_TEMPLATE, EXPORTED
+from vocap.tokenizer_files import CARD, CHAT_TEMPLATE, EXPORTED, TEMPLATES
 from vocap.tokenizer_files.id_layout import MASK, TOKEN_ROLES, IdLayout, layout_of, role_ids
 from vocap.tokenizer_files.layout import STEP, check_unigram
 from vocap.tokenizer_files.model_file import (
@@ -301,11 +302,11 @@ def export_unigram(model: str | Path, output: str | Path, layout: IdLayout | Non
     """Write the files `EXPORTED` of `model` as the folder `output`, in the place of an
     older one and its card.
 
-    Without a chat template in the layout, one beside the model goes with it. Returns
+    Chat templates beside the model go with it; that of the layout is the first. Returns
     the number of ids. Raises VocapError as `build_tokenizer` and `read_model` do,
     UsageError where `output` holds anything else.
     """
-    return write_export(read_model(model), str(model), output, layout, find_template(Path(model)))
+    return write_export(read_model(model), str(model), output, layout, find_templates(Path(model)))
 
 
 def write_export(
@@ -313,15 +314,15 @@ def write_export(
     name: str,
     output: str | Path,
     layout: IdLayout | None = None,
-    chat: str | None = None,
+    chat: Mapping[str, str] = NOTHING,
     given: Mapping[str, Any] = NOTHING,
 ) -> int:
     """Write the files of a checked `ModelProto`, as `export`; errors and warnings call
     it `name`.
 
-    `layout` gives the special tokens around a text, the longest input and the chat
-    template; by default `layout_of` the model, and the template `chat`; `given` as in
-    `configuration`.
+    `layout` gives the special tokens around a text, the longest input and the first
+    chat template; by default `layout_of` the model, and that of `chat`, as in
+    `find_templates`; `given` as in `configuration`.
     """
     own = layout_of(proto)
     layout = layout or own
@@ -333,7 +334,8 @@ def write_export(
     tokenizer = build_tokenizer(proto, name, layout)
     tokens = {role: proto.pieces[number].piece for role, number in role_ids(proto).items()}
     symbols = [entry.piece for entry in proto.pieces if entry.type in (CONTROL, USER_DEFINED)]
-    chat = layout.read_template(symbols) or chat
+    if template := layout.read_template(symbols):
+        chat = {**chat, CHAT_TEMPLATE: template}
     write_folder(output, tokenizer, tokens, layout.model_max_length, chat, given)
     return len(proto.pieces)
 
@@ -346,17 +348,35 @@ def find_settings(file: Path, folders: Sequence[str] = ("",)) -> dict[str, Any]:
     return next((read_object(place) for place in places if place.is_file()), {})
 
 
-def find_template(file: Path, folders: Sequence[str] = ("",)) -> str | None:
-    """The chat template in the folder of a tokenizer's file, or in the first of
-    `folders` there that has one.
+def find_templates(file: Path, folders: Sequence[str] = ("",)) -> dict[str, str]:
+    """The chat templates, by their paths in it, of the folder of a tokenizer's file, or
+    of the first of `folders` there that has one.
     """
     for place in (file.parent / name for name in folders):
-        if (place / CHAT_TEMPLATE).is_file():
-            return (place / CHAT_TEMPLATE).read_text("utf-8")
+        paths = [*place.glob(CHAT_TEMPLATE), *sorted(place.glob(f"{TEMPLATES}/*.jinja"))]
+        if paths:
+            return {path.relative_to(place).as_posix(): path.read_text("utf-8") for path in paths}
         chat = find_settings(place / EXPORTED[1]).get("chat_template")
         if isinstance(chat, str):
-            return chat
-    return None
+            return {CHAT_TEMPLATE: chat}
+    return {}
+
+
+def write_templates(folder: Path, chat: Mapping[str, str]) -> None:
+    """Write the chat templates `chat`, as `find_templates` gives them."""
+    for name, text in chat.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        write_text(folder / name, text)
+
+
+def copy_export(source: Path, folder: Path) -> None:
+    """Copy an export from the folder `source`, but for its card, which another job may
+    be writing.
+    """
+    for name in EXPORTED:
+        if (source / name).is_file():
+            shutil.copyfile(source / name, folder / name)
+    write_templates(folder, find_templates(source / EXPORTED[0]))
 
 
 def write_folder(
@@ -364,13 +384,13 @@ def write_folder(
     tokenizer: Tokenizer,
     tokens: Mapping[str, str],
     max_length: int,
-    chat: str | None = None,
+    chat: Mapping[str, str] = NOTHING,
     given: Mapping[str, Any] = NOTHING,
 ) -> None:
     """Write the files `EXPORTED` as the folder `output`, in the place of an older one
     and its card.
 
-    `chat`: a chat template; `tokens`, `max_length` and `given` as in `configuration`.
+    `chat`: as in `find_templates`; `tokens`, `max_length` and `given` as in `configuration`.
     Raises UsageError where `output` holds anything else.
     """
     definition, config, special_tokens = EXPORTED
@@ -388,13 +408,12 @@ def write_folder(
         },
     }
     with replacing_directory(
-        output, owned=(*EXPORTED, CARD, CHAT_TEMPLATE, "golden.json")
+        output, owned=(*EXPORTED, CARD, CHAT_TEMPLATE, f"{TEMPLATES}/", "golden.json")
     ) as folder:  # once made
         tokenizer.save(str(folder / definition), pretty=False)
         for name, content in contents.items():
             write_json(folder / name, content)
-        if chat is not None:
-            write_text(folder / CHAT_TEMPLATE, chat)
+        write_templates(folder, chat)
 
 
 def configuration(
