@@ -53,6 +53,12 @@ def texts(folder):
     return [f"--text={language}={folder / language}.txt" for language in ("en", "zh")]
 
 
+def paid(processor, split):
+    """What each piece of a line counts: 1, or its bytes where it is unknown text."""
+    known = {processor.id_to_piece(number) for number in range(processor.get_piece_size())}
+    return [1 if piece in known else len(piece.encode()) for piece in split]
+
+
 def test_counts_are_those_of_sentencepiece(folder, tmp_path):
     run(folder, *texts(folder), "-o", tmp_path / "out")
     pair = [SentencePieceProcessor(model_file=str(folder / f"{name}.model")) for name in "ab"]
@@ -64,7 +70,10 @@ def test_counts_are_those_of_sentencepiece(folder, tmp_path):
         ]
         cut = [[processor.encode(line, out_type=str) for line in lines] for processor in pair]
         assert int(row["lines"]) == len(lines)
-        assert [int(row["tokens_a"]), int(row["tokens_b"])] == [sum(map(len, side)) for side in cut]
+        for side, processor, letter in zip(cut, pair, "ab", strict=True):
+            sizes = [paid(processor, split) for split in side]
+            assert int(row[f"tokens_{letter}"]) == sum(map(sum, sizes))
+            assert int(row[f"unknown_bytes_{letter}"]) == len("ꙮ".encode())
         assert int(row["lines_changed"]) == sum(
             one != other for one, other in zip(*cut, strict=True)
         )
@@ -185,6 +194,38 @@ def test_text_that_becomes_unknown_has_changed(tmp_path, folder, exported):
         folder, f"--text=en={tmp_path / 'text.txt'}", "--max-words=0", status=1, b=tmp_path / b
     )
     assert "BEYOND THE LIMIT: en" in shown and f"⟨{lost}" in shown
+
+
+def word_level(*words):
+    """A tokenizer whose only tokens are these words."""
+    ids = {word: number for number, word in enumerate(("[UNK]", *words))}
+    tokenizer = Tokenizer(models.WordLevel(ids, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    return tokenizer
+
+
+def test_a_tokenizer_that_knows_less_is_not_cheaper(tmp_path):
+    """Each word is one token in A; in B, an unknown one counts as its bytes: in the
+    table, among the examples and in the change.
+    """
+    lines = ["a b a", "กขค a", "a 𝒜b", ""]
+    word_level(*{word for line in lines for word in line.split()}).save(str(tmp_path / "a.json"))
+    word_level("a", "b").save(str(tmp_path / "b.json"))
+    (tmp_path / "text.txt").write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    text = f"--text=th={tmp_path / 'text.txt'}"
+    shown = run(tmp_path, text, "-o", tmp_path / "out", a="a.json", b="b.json")
+    words = [line.split() for line in lines]
+    sizes = [[1 if word in "ab" else len(word.encode()) for word in line] for line in words]
+    [row] = read_tsv(tmp_path / "out" / "languages.tsv")
+    before, after = sum(map(len, words)), sum(map(sum, sizes))
+    assert [int(row["tokens_a"]), int(row["tokens_b"])] == [before, after] == [7, 19]
+    assert float(row["change_percent"]) == 100 * (after - before) / before
+    assert [int(row["unknown_bytes_a"]), int(row["unknown_bytes_b"])] == [0, 14]
+    assert float(row["unk_rate_b"]) == 2 / 7  # of tokens as the model has them
+    [example] = read_tsv(tmp_path / "out" / "examples.tsv")
+    assert example["kind"] == "more" and example["line"] == "กขค a"
+    assert [int(example["tokens_a"]), int(example["tokens_b"])] == [2, 10]
+    assert "B   10  ⟨กขค⟩ a" in shown
 
 
 def test_a_language_without_a_line_holds_no_limit(tmp_path, folder):

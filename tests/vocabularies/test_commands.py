@@ -149,15 +149,18 @@ def test_alp_of_any_tokenizer(corpus, tmp_path):
 
     text.write_text(text.read_text(encoding="utf-8") + "ω ω\n", encoding="utf-8")
     answer = json.loads(vocap("alp", model, text, "--json").stdout)
-    ids = sentencepiece.SentencePieceProcessor(model_file=str(model)).encode(
-        text.read_text("utf-8").splitlines()
-    )
-    tokens = sum(map(len, ids))
+    processor = sentencepiece.SentencePieceProcessor(model_file=str(model))
+    known = {processor.id_to_piece(number) for number in range(200)}
+    lines = processor.encode(text.read_text("utf-8").splitlines(), out_type=str)
+    pieces = [piece for line in lines for piece in line]
+    unknown = [piece for piece in pieces if piece not in known]
+    lost = len("".join(unknown).encode())
     assert answer["sentences"] == 41
-    assert answer["tokens"] == tokens
-    assert answer["tokens_per_sentence"] == tokens / 41
+    assert answer["unknown_bytes"] == lost >= len("ωω".encode())
+    assert answer["tokens"] == len(pieces) - len(unknown) + lost
+    assert answer["tokens_per_sentence"] == answer["tokens"] / 41
     assert answer["vocabulary"] == 200
-    assert answer["unk_rate"] == sum(line.count(0) for line in ids) / tokens > 0
+    assert answer["unk_rate"] == len(unknown) / len(pieces) > 0
 
     tokenizer = {
         "model": {"type": "WordLevel", "vocab": {"a": 0, "b": 1, "?": 2}, "unk_token": "?"},
@@ -178,6 +181,7 @@ def test_alp_of_any_tokenizer(corpus, tmp_path):
         "sentences": 3,
         "tokens_per_sentence": 5 / 3,
         "vocabulary": 3,
+        "unknown_bytes": 1,
         "unk_rate": 0.2,
     }
 

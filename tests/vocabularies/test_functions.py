@@ -71,8 +71,9 @@ def test_alp_of_what_is_loaded(lines, tmp_path):
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     tokenizer.enable_truncation(1)
     before = tokenizer.to_str()
-    found = measure_text(tokenizer, ["a b a", "a c", ""])
-    assert (found.tokens, found.sentences, found.unk_rate) == (5, 3, 0.2)
+    found = measure_text(tokenizer, ["a b a", "a ก", ""])  # ก: three bytes in place of "?"
+    assert (found.tokens, found.sentences, found.unk_rate) == (7, 3, 0.2)
+    assert (found.unknown_bytes, found.tokens_per_sentence) == (3, 7 / 3)
     assert tokenizer.to_str() == before
     with pytest.raises(VocapError, match="no lines"):
         alp(model, [])

@@ -18,9 +18,9 @@ from vocap.files.io import replacing_directory, write_json, write_tsv
 from vocap.text_files.named_texts import find_texts, read_sentences
 from vocap.text_files.text import Text
 from vocap.tokenizer_files import Cuts
-from vocap.tokenizer_files.encoders import Encoder, Splitter, is_bracketed
+from vocap.tokenizer_files.encoders import Splitter, is_bracketed
 from vocap.tokenizer_files.loading import AnyTokenizer, open_encoders
-from vocap.unigram.alp import average_log_probability
+from vocap.unigram.usage import Usage, tokens_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -76,51 +76,11 @@ class PieceChange(NamedTuple):
 
 
 @dataclass
-class Usage:
-    """The tokens of a text under one tokenizer: `counts` int64 [V] by id, `unknown`: the
-    id of the unknown token. Means are None for a text without a line.
-    """
-
-    counts: NDArray[np.int64]
-    unknown: int | None
-    lines: int = 0
-
-    @classmethod
-    def of(cls, encoder: Encoder) -> "Usage":
-        """That of no text."""
-        return cls(np.zeros(encoder.size, np.int64), encoder.unk_id)
-
-    def add(self, rows: Sequence[Sequence[int]]) -> None:
-        """Count the ids of lines, a row each."""
-        ids = np.fromiter(chain.from_iterable(rows), np.int64)
-        self.counts += np.bincount(ids, minlength=len(self.counts))
-        self.lines += len(rows)
-
-    @property
-    def tokens(self) -> int:
-        return int(self.counts.sum())
-
-    @property
-    def tokens_per_sentence(self) -> float | None:
-        return share(self.tokens, self.lines)
-
-    @property
-    def alp(self) -> float | None:
-        """Nats a line (Equation 1)."""
-        return average_log_probability(self.counts, self.lines) if self.lines else None
-
-    @property
-    def unk_rate(self) -> float:
-        """The share of the unknown token."""
-        unknown = 0 if self.unknown is None else int(self.counts[self.unknown])
-        return share(unknown, self.tokens) or 0.0
-
-
-@dataclass
 class Change:
     """The text of one language under both tokenizers.
 
     Words are separated by white space; a word counts as often as it occurs in the text.
+    Tokens count an unknown character as its bytes in UTF-8.
     `words_changed` are segmented differently; `characters_changed`, of `characters` in
     words, are those inside the parts that are segmented differently: a measure for
     scripts without spaces too.
@@ -172,6 +132,8 @@ class Change:
             "words_changed_percent": self.words_changed_percent,
             "distinct_changed": self.distinct_changed,
             "characters_changed_percent": self.characters_changed_percent,
+            "unknown_bytes_a": self.a.unknown_bytes,
+            "unknown_bytes_b": self.b.unknown_bytes,
         }
 
 
@@ -243,7 +205,7 @@ class Comparison:
 
         def with_splits(code: str, one: WordChange | LineExample) -> tuple[Any, ...]:
             *cells, a, b = one
-            return (code, *cells, len(a), len(b), " ".join(a), " ".join(b))
+            return (code, *cells, tokens_of(a), tokens_of(b), " ".join(a), " ".join(b))
 
         words, examples = [], []
         for code, change in self.changes.items():
@@ -271,7 +233,8 @@ def compare(  # noqa: PLR0913  # the options of the command, each by its name
     max_characters: float | None = None,
     output: str | Path | None = None,
 ) -> Comparison:
-    """Compare two tokenizers on text: tokens, words, sentences, pieces.
+    """Compare two tokenizers on text: tokens, of which an unknown character counts as
+    its bytes, words, sentences, pieces.
 
     Parameters
     ----------
@@ -344,17 +307,15 @@ def compare_text(
     for lines in blocks:
         # tokens of each line
         rows = [side.encoder.encode_batch(lines) for side in (a, b)]
-        change.a.add(rows[0])
-        change.b.add(rows[1])
-        for line, one, other in zip(lines, *rows, strict=True):
-            if len(one) != len(other) or [to_b[number] for number in one] != other:
+        sizes = change.a.add(lines, rows[0]), change.b.add(lines, rows[1])
+        for line, one, other, before, after in zip(lines, *rows, *sizes, strict=True):
+            if [to_b[number] for number in one] != other:
                 change.lines_changed += 1
-                if len(other) == len(one):
+                kind = "fewer" if after < before else "more"
+                if after == before:
                     kind = "same"
-                else:
-                    kind = "fewer" if len(other) < len(one) else "more"
                 # short lines count little
-                size = abs(len(other) - len(one)) / max(len(one), len(other), 8)
+                size = abs(after - before) / max(before, after, 8)
                 if len(line) <= LONGEST_EXAMPLE and (kind not in best or size > best[kind][0]):
                     best[kind] = size, line
         words.update(chain.from_iterable(map(str.split, lines)))

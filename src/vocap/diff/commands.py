@@ -62,9 +62,10 @@ def diff(
 
     A and B are each a SentencePiece .model, a tokenizer.json, tiktoken's ranks, a
     tekken.json, or a folder with one (results/tokenizers/NAME, or any Hugging Face
-    tokenizer); --split names them a and b. The limits apply to every
-    language separately. Exit status: 0; 1 where a limit is exceeded, for a check in CI;
-    2 for a wrong call and for unusable files.
+    tokenizer); --split names them a and b. Tokens count an unknown character as its
+    bytes in UTF-8, as in vocap evaluate. The limits apply to every language separately.
+    Exit status: 0; 1 where a limit is exceeded, for a check in CI; 2 for a wrong call
+    and for unusable files.
     """
     try:
         texts, codes = parse_files(text), parse_languages(languages)

@@ -5,6 +5,7 @@ from typing import Any
 
 from vocap.diff.analysis import ONLY_A, ONLY_B, Comparison
 from vocap.files.io import aligned
+from vocap.unigram.usage import tokens_of
 
 STEADY = 0.005  # percent: smaller changes count as none
 LANGUAGE_FORMS = {  # column of languages.tsv: title and form of a cell
@@ -89,7 +90,7 @@ def _example_lines(found: Comparison, language: str) -> Iterator[str]:
     for one in found.changes[language].examples:
         yield f"{language}: {one.line}"
         for side, split in (("A", one.split_a), ("B", one.split_b)):
-            yield f"  {side} {len(split):4}  {' '.join(split)}"
+            yield f"  {side} {tokens_of(split):4}  {' '.join(split)}"
 
 
 def _missing_pieces(found: Comparison, most: int) -> Iterator[str]:

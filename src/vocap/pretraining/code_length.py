@@ -27,7 +27,7 @@ from vocap.tables.bits_per_byte import CODE_LENGTH, causal_bits, with_unknown_by
 from vocap.tables.line_bits import write_lengths
 from vocap.text_files.records import read_blocks
 from vocap.tokenizer_files import EXPORTED
-from vocap.tokenizer_files.encoders import Encoder, is_lossless, unknown_characters
+from vocap.tokenizer_files.encoders import Encoder, is_lossless, unknown_bytes
 from vocap.training.distributed import own_device
 
 HELD = 2**27  # bytes of logits that are held at once; their softmax takes as much again
@@ -143,10 +143,7 @@ def code_lines(found: CausalModel, lines: Sequence[str]) -> tuple[np.ndarray, in
     ids = found.encoder.encode_batch(list(lines))
     special = found.special
     unknown = np.array(
-        [
-            len(unknown_characters(found.encoder, line).encode()) if special.unk in row else 0
-            for line, row in zip(lines, ids, strict=True)
-        ],
+        [unknown_bytes(found.encoder, line, row) for line, row in zip(lines, ids, strict=True)],
         np.int64,
     )
     bits = token_bits(found, [[special.start, *row, special.eos] for row in ids])

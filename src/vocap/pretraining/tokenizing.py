@@ -17,7 +17,7 @@ from vocap.pretraining.data import COLUMNS, DESCRIPTION, FORMAT, PARTS, SHORTEST
 from vocap.text_files import Layout
 from vocap.text_files.lines import survey, unescape_line
 from vocap.text_files.records import Corpus, check_present, read_lines
-from vocap.tokenizer_files.encoders import Encoder, load_encoder, special_ids, unknown_characters
+from vocap.tokenizer_files.encoders import Encoder, load_encoder, special_ids, unknown_bytes
 
 OWNED = {DESCRIPTION, *(f"{part}{suffix}.npy" for part in PARTS for suffix in COLUMNS)}
 # ids, the UTF-8 bytes of their text, and those of its unknown characters
@@ -190,7 +190,7 @@ class _Part:
         sentences = self.encoder.encode_batch(texts)
         sizes = [len(text.encode()) for text in texts]
         unknown = [
-            len(unknown_characters(self.encoder, text).encode()) if self.unk in ids else 0
+            unknown_bytes(self.encoder, text, ids)
             for text, ids in zip(texts, sentences, strict=True)
         ]
         self._write(self.packer.add(sentences, sizes, unknown))

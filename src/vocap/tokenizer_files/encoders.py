@@ -274,6 +274,11 @@ def unknown_characters(encoder: Encoder, line: str) -> str:
     )
 
 
+def unknown_bytes(encoder: Encoder, line: str, ids: Sequence[int]) -> int:
+    """The bytes of UTF-8 of the unknown characters of a line with these ids."""
+    return len(unknown_characters(encoder, line).encode()) if encoder.unk_id in ids else 0
+
+
 def is_lossless(encoder: Encoder) -> bool:
     """Whether text comes back from its ids: that of `PROBE` does, of which every
     normalisation changes a part.

@@ -24,6 +24,7 @@ from vocap.tokenizer_files.encoders import Encoder, Splitter
 from vocap.tokenizer_files.loading import AnyTokenizer, open_encoders
 from vocap.tokenizers import bigram, evaluation
 from vocap.tokenizers.gates import check_gates
+from vocap.unigram.usage import with_bytes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -410,7 +411,7 @@ def summary_row(name: str, found: Measurement) -> Row:
     # tokens, and their ratios to English
     rows = {one["language"]: one for one in found.parallel if one["lines"]}
     paid = {
-        code: evaluation.with_bytes(one["tokens"], one["unknown_tokens"], one["unknown_bytes"])
+        code: with_bytes(one["tokens"], one["unknown_tokens"], one["unknown_bytes"])
         for code, one in rows.items()
     }
     costs = {
@@ -425,9 +426,7 @@ def summary_row(name: str, found: Measurement) -> Row:
     else:
         costs = {code: paid[code] / one["lines"] for code, one in rows.items()}
         lengths = [
-            evaluation.with_bytes(
-                length, length * (one["unk_rate"] or 0), one["unknown_bytes"] / one["lines"]
-            )
+            with_bytes(length, length * (one["unk_rate"] or 0), one["unknown_bytes"] / one["lines"])
             for one in found.rows
             if (length := one["tokens_per_sentence"]) is not None
         ]

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import chain, takewhile
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from vocap.tokenizer_files.encoders import (
 )
 from vocap.tokenizers.bigram import Bigram, Integers, fold_bits
 from vocap.unigram.alp import average_log_probability
+from vocap.unigram.usage import with_bytes
 
 COLUMNS = (
     "language",
@@ -56,9 +57,6 @@ ALPHA = 2.5  # order of the Rényi entropy: Zouhar et al. (2023), section 5
 WITHOUT_SPACES = frozenset(
     {"Thai", "Khmr", "Laoo", "Mymr", "Hans", "Hant", "Hani", "Jpan", "Tibt", "Bopo"}
 )
-
-
-Amount = TypeVar("Amount", int, float, Integers)
 
 
 @dataclass
@@ -232,13 +230,6 @@ def digits(piece: str | None) -> int:
     if piece is None or BYTE_PIECE.fullmatch(piece) or is_bracketed(piece):
         return 0
     return sum(character in DIGITS for character in piece)
-
-
-def with_bytes(tokens: Amount, unknown_tokens: Amount, unknown_bytes: Amount) -> Amount:
-    """A number of tokens in which each unknown character counts as its bytes: `<unk>`
-    stands for a whole run of text, so that tokens alone reward it. Numbers or arrays.
-    """
-    return tokens - unknown_tokens + unknown_bytes
 
 
 def measure_counts(tally: Tally, splitter: Splitter, spaces: bool = True) -> dict[str, Any]:

@@ -121,7 +121,7 @@ def curve(
     "--json",
     "as_json",
     is_flag=True,
-    help="Also tokens, sentences, unknown rate, as one JSON object.",
+    help="Also tokens, an unknown character counted as its bytes, as one JSON object.",
 )
 def alp(model: Path, text: Path, splits: tuple[str, ...], as_json: bool) -> None:
     """Average log probability of a TEXT under any SentencePiece or Hugging Face

@@ -6,13 +6,16 @@ from vocap.errors import VocapError
 from vocap.text_files.text import Text, text_blocks
 from vocap.tokenizer_files import Cuts
 from vocap.tokenizer_files.loading import AnyTokenizer, open_encoder
-from vocap.unigram.alp import corpus_alp
+from vocap.unigram.alp import average_log_probability
+from vocap.unigram.usage import Usage
 
 
 @dataclass(frozen=True)
 class TextMeasure:
     """A text under a tokenizer: `alp` in nats a line, at most 0; `vocabulary`: ids of
-    the tokenizer; `unk_rate`: the share of the tokens that are unknown.
+    the tokenizer; `unknown_bytes`: those of the unknown characters in UTF-8, which
+    `tokens` counts in place of `<unk>`; `unk_rate`: the share of `<unk>` in the tokens
+    of which it is one.
     """
 
     alp: float
@@ -21,6 +24,7 @@ class TextMeasure:
     tokens_per_sentence: float
     vocabulary: int
     unk_rate: float
+    unknown_bytes: int
 
 
 def measure_text(model: AnyTokenizer, text: Text, *, split: Cuts = ()) -> TextMeasure:
@@ -48,17 +52,19 @@ def measure_text(model: AnyTokenizer, text: Text, *, split: Cuts = ()) -> TextMe
     Cross-lingual Language Model Pre-training.
     """
     encoder = open_encoder(model, split)
-    found = corpus_alp(encoder, text_blocks(text)())
-    if found is None:
+    found = Usage.of(encoder)
+    for lines in text_blocks(text)():
+        found.add(lines, encoder.encode_batch(lines))
+    if not found.lines:
         raise VocapError(f"{text}: no lines, so no mean; give a text with a sentence a line")
-    unknown = 0 if encoder.unk_id is None else int(found.counts[encoder.unk_id])
     return TextMeasure(
-        alp=found.alp,
+        alp=average_log_probability(found.counts, found.lines),
         tokens=found.tokens,
-        sentences=found.sentences,
-        tokens_per_sentence=found.tokens_per_sentence,
+        sentences=found.lines,
+        tokens_per_sentence=found.tokens / found.lines,
         vocabulary=encoder.size,
-        unk_rate=unknown / found.tokens if found.tokens else 0.0,
+        unk_rate=found.unk_rate,
+        unknown_bytes=found.unknown_bytes,
     )
 
 

@@ -21,7 +21,8 @@ from vocap.report.data.results import (
 from vocap.report.page.tables import Column
 from vocap.tables.line_bits import PARTS, paired_differences
 from vocap.tables.sampling_probabilities import sampling_probabilities
-from vocap.tokenizers.evaluation import COLUMNS, PARALLEL_COLUMNS, gini, with_bytes
+from vocap.tokenizers.evaluation import COLUMNS, PARALLEL_COLUMNS, gini
+from vocap.unigram.usage import with_bytes
 
 FEWEST = 0.5  # share of the languages that a tokenizer must serve to be compared with others
 UNKNOWN_LIMIT = (
