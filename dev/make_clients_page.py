@@ -30,10 +30,14 @@ HEAD = """\
 
 This page says which programs give the ids of this project's tokenizers. Each row was
 measured with the program itself; `python dev/make_clients_page.py` makes the page. The
-tokenizers are unigram models (plain, with user-defined symbols, with chat tokens and
-reserved ids, with byte pieces for lossless text) and byte-pair encoding (normalised, of
-characters, and lossless with each cut). Each of the {kinds} is also tried as `vocap trim`
-and `vocap extend` leave it.
+tokenizers are unigram models (`unigram`; `-symbols`: with user-defined symbols; `-chat`:
+with chat tokens and reserved ids; `-bytes`: with byte pieces for lossless text) and
+byte-pair encoding (`bpe-nfkc`: of normalised text; `-characters`: of characters; the
+others are lossless and named by their [cut](byte-pairs.md#words-before-merging), `bpe-words`
+with chat tokens, `-symbols` with user-defined symbols). Each of the {kinds} is also tried as
+`vocap trim` and `vocap extend` leave it. A program gets those that have a file in the
+form that it reads: `sentencepiece.model` is of unigram models alone, and the forms of
+tiktoken and llama.cpp are of the kinds that `vocap export` writes.
 
 Compared on {day}: ids and decoded text of {lines:,} texts ({languages} languages, and strings
 on which programs are known to differ: marks, joiners, control characters, presentation
