@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from vocap.adapt.adaptable import Adaptable
-from vocap.diff.analysis import Usage, share
+from vocap.diff.analysis import share
 from vocap.text_files.named_texts import Parts, read_sentences
+from vocap.unigram.usage import Usage
 
 EXAMPLES_KEPT = 3
 _SHOWN = 80  # characters of an example
@@ -26,7 +27,8 @@ CHECK_COLUMNS = (
 @dataclass
 class LineCheck:
     """The lines of one text, and their tokens `before` and `after`: `identical` lines
-    have the same pieces; `unforeseen` use one that training text did not.
+    have the same pieces; `unforeseen` use one that training text did not. Tokens count
+    an unknown character as its bytes in UTF-8.
 
     `unforeseen` of held-out text: the lines that would have changed if it had not been
     read, an estimate for unseen text; None where it is not measured.
@@ -87,8 +89,8 @@ def check_lines(
                 check.unforeseen = 0
             for lines in read_sentences(text):
                 rows = [side.encoder.encode_batch(lines) for side in (before, after)]
-                check.before.add(rows[0])
-                check.after.add(rows[1])
+                check.before.add(lines, rows[0])
+                check.after.add(lines, rows[1])
                 for line, old, new in zip(lines, *rows, strict=True):
                     if check.unforeseen is not None and not unforeseen.isdisjoint(old):
                         check.unforeseen += 1

@@ -47,7 +47,7 @@ def _effect(check: LineCheck) -> str:
         f"{before.tokens_per_sentence:.2f} to {after.tokens_per_sentence:.2f} tokens a line, "
         f"ALP {before.alp:.2f} to {after.alp:.2f}"
     )
-    if before.unknown is not None and before.tokens:
+    if before.encoder.unk_id is not None and before.tokens:
         rates = [percentage(side.unk_rate, 1) for side in (before, after)]
         shown += f", unknown {' to '.join(rates)} of the tokens"
     return shown
