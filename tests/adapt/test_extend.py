@@ -314,6 +314,11 @@ def test_new_characters_come_first(root, tmp_path):
     ids = [number for line in make_lines("zh", 200) for number in old.encode(line)]
     share = 100 * ids.count(old.unk_id()) / len(ids)
     assert f"unknown {share:.2f} % to 0.00 % of the tokens" in shown
+    # an unknown character counts as its bytes
+    known = {old.id_to_piece(number) for number in range(old.get_piece_size())}
+    pieces = [piece for line in make_lines("zh", 200) for piece in old.encode(line, out_type=str)]
+    sizes = [1 if piece in known else len(piece.encode()) for piece in pieces]
+    assert f"{sum(sizes) / 200:.2f} to " in shown
     assert set("".join(make_lines("zh", 200))) <= {
         row["piece"] for row in rows(tmp_path / "out/additions.tsv")
     }
