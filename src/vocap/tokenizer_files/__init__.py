@@ -14,7 +14,7 @@ XLMR_ROWS = 250_002  # the estimate for a tokenizer whose size only its file kno
 EXPORTED = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json")
 CARD = "README.md"  # the model card beside them
 CHAT_TEMPLATE = "chat_template.jinja"  # beside them, if there is one
-TEMPLATES = "additional_chat_templates"  # the folder of further ones, of version 4.52 on
+TEMPLATES = "additional_chat_templates"  # the folder of further ones
 
 # Of byte-pair encoding: the symbols before any merge, and where text is cut before.
 Unit = Literal["bytes", "characters"]
