@@ -7,7 +7,8 @@ import inspect
 import pydoc
 import re
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from dataclasses import is_dataclass
+from typing import Any, get_args
 
 import pandas as pd
 import pytest
@@ -17,7 +18,9 @@ from tests.made_text import write_lines
 from tests.test_documents import ROOT
 from tests.vocabularies.factories import make_text
 from vocap.errors import UsageError, VocapError
+from vocap.tables.allocated import Allocated
 
+FUNCTIONS = [name for name in vocap.__all__ if name != "TextSettings"]
 PAGE = (ROOT / "docs" / "notebook.md").read_text("utf-8")
 # a block of Python, and the block of plain text, if any, that shows the value of its
 # last line
@@ -62,6 +65,16 @@ def test_a_function_is_typed_and_on_the_page(name):
     untyped = (inspect.Parameter.empty, Any, "Any", dict, list)
     assert not [one for one in annotations if one in untyped]
     assert isinstance(function, type) or signature.return_annotation not in untyped
+
+
+def test_a_result_prints_in_one_short_line():
+    """Tables and models are megabytes; a notebook shows the value of a line."""
+    annotations = [inspect.signature(getattr(vocap, name)).return_annotation for name in FUNCTIONS]
+    kinds = {part for one in annotations for part in [one, *get_args(one)]}
+    kinds |= {part for one in kinds for part in get_args(one)} | {Allocated}
+    results = {kind for kind in kinds if is_dataclass(kind)} - {vocap.TextSettings}
+    assert results
+    assert {kind for kind in results if kind.__repr__ is not object.__repr__} == set()
 
 
 def test_types_are_those_of_the_modules():

@@ -5,7 +5,7 @@ state, predictions.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -382,7 +382,8 @@ class FineTuning(loop.Loop):
         return row
 
 
-class FinetunedModel(NamedTuple):
+@dataclass(frozen=True, repr=False)
+class FinetunedModel:
     """A finished run: the folder of its predictions, the lines of metrics.jsonl, and
     the content of run.json.
     """

@@ -314,7 +314,7 @@ def choose_setting(scores: Sequence[Score]) -> ChosenSetting:
     return ChosenSetting(*best, tuple(dict.fromkeys(seed for seed, _ in wanted)), means)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Outcome:
     """The results of a model on a task: scores.tsv, the rows of summary.tsv, the
     content of selection.json.

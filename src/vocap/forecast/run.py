@@ -36,7 +36,7 @@ SEEN_S = 1.0  # a shorter job ends before its memory has been seen
 MISSING = ("NA", "-", "")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RunForecast:
     """The forecast of one run.
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -338,7 +338,8 @@ def scores(languages: np.ndarray) -> dict[str, float | None]:
     }
 
 
-class PretrainedModel(NamedTuple):
+@dataclass(frozen=True, repr=False)
+class PretrainedModel:
     """A model that has been trained: its Hugging Face folder, the lines of
     metrics.jsonl, and the content of description.json.
     """
