@@ -22,6 +22,7 @@ from vocap.finetuning.encoding import (
     join_tags,
     open_inputs,
 )
+from vocap.finetuning.examples import Examples
 from vocap.finetuning.features import (
     IGNORED,
     Features,
@@ -32,7 +33,7 @@ from vocap.finetuning.features import (
 )
 from vocap.finetuning.scores import DESCRIPTION, PREDICTIONS, Predictions, score, write_predictions
 from vocap.finetuning.settings import Setting, TuningRecipe, parse_tuning_recipe
-from vocap.finetuning.tasks import DataSet, Examples, Selection, Task
+from vocap.finetuning.tasks import DataSet, Selection, Task
 from vocap.model_folder import CONFIG, WEIGHTS, longest_input, read_config, refuse_causal
 from vocap.training import checkpoints, loop
 from vocap.training.distributed import StopRequest, own_device, products_in

@@ -23,17 +23,9 @@ import pandas
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import read_object, replacing, replacing_directory, write_json, write_tsv
 from vocap.finetuning import metrics
+from vocap.finetuning.examples import HELD_OUT, Examples, is_labelled
 from vocap.finetuning.settings import Setting
-from vocap.finetuning.tasks import (
-    ENGLISH,
-    HELD_OUT,
-    TASKS,
-    DataSet,
-    Examples,
-    Task,
-    development,
-    is_labelled,
-)
+from vocap.finetuning.tasks import ENGLISH, TASKS, DataSet, Task, development
 from vocap.languages import read_languages
 
 # labels, tags of each sentence, question id to answer

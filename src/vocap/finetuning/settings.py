@@ -15,6 +15,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from vocap.errors import UsageError, VocapError
 from vocap.files.paths import PlainPath
 from vocap.finetuning import tasks
+from vocap.finetuning.examples import HELD_OUT, is_labelled
 from vocap.finetuning.published import collection_of
 from vocap.finetuning.tasks import ENGLISH, TASKS, TRAININGS, DataSet, Selection, first_task
 from vocap.model_folder import CONFIG
@@ -410,7 +411,7 @@ def _untrainable(
     learnt = DataSet(first_task(training), "train", ENGLISH)
     if learnt not in found:
         return f"no file {learnt.name} in {supply.xtreme}; bring it"
-    names = {each.name for each in [*found, DataSet(learnt.task, tasks.HELD_OUT, ENGLISH)]}
+    names = {each.name for each in [*found, DataSet(learnt.task, HELD_OUT, ENGLISH)]}
     choosing = tasks.choosing_sets(training, settings.selection, names)
     if not choosing:
         return (
@@ -421,7 +422,7 @@ def _untrainable(
         if each.split != "test" or each not in found:
             continue
         with suppress(VocapError):  # of an unreadable file, which the job of its inputs reports
-            if not all(map(tasks.is_labelled, each.read(supply.xtreme))):
+            if not all(map(is_labelled, each.read(supply.xtreme))):
                 return (
                     f"{each.name}, on which the paper's rule selects, lacks its labels in "
                     f"{supply.xtreme}; bring "
