@@ -18,9 +18,9 @@ from vocap.report.data.results import (
     look_up,
     order_groups,
 )
-from vocap.report.page.tables import Column
+from vocap.report.page.tables import Column, specification
 from vocap.tables.line_bits import PARTS, paired_differences
-from vocap.tables.sampling_probabilities import sampling_probabilities
+from vocap.tables.sampling_probabilities import language_shares
 from vocap.tokenizers.evaluation import COLUMNS, PARALLEL_COLUMNS, gini, with_bytes
 
 FEWEST = 0.5  # share of the languages that a tokenizer must serve to be compared with others
@@ -48,41 +48,10 @@ class Measure(Column):
     by_regime: bool = False
 
 
-MEASURES = (
-    Measure(
-        "alp",
-        "ALP",
-        digits=2,
-        first=6,
-        axis="mean held-out ALP (nats per line)",
-        more_is_better=True,
-        by_regime=True,
-    ),
-    Measure("alp_q", "ALP by q", digits=2),
-    Measure("tokens_per_sentence", "Tokens per line", digits=2, axis="tokens per held-out line"),
-    Measure(
-        "parallel_tokens",
-        "Tokens per sentence, parallel",
-        digits=2,
-        first=2,
-        axis="tokens per sentence of parallel text",
-    ),
-    Measure("gini", "Gini", digits=4, first=3, axis="Gini coefficient of these tokens"),
-    Measure("gini_bytes", "Gini per byte", digits=4),
-    Measure("worst_ratio", "Worst ratio to English", digits=2, first=4),
-    Measure(
-        "bigram_bits_per_byte", "Bits per byte", digits=3, first=5, axis="held-out bits per byte"
-    ),
-    Measure(
-        "parallel_bits",
-        "Bits per byte, parallel",
-        digits=3,
-        first=1,
-        axis="bits per byte of parallel text",
-    ),
-    Measure("round_trip", "Lines that come back", digits=2, share=True),
-)
-MEASURE = {measure.key: measure for measure in MEASURES}
+MEASURE = {
+    key: Measure(key, **form)
+    for key, form in specification()["comparison-measures"]["columns"].items()
+}
 
 
 @dataclass(frozen=True)
@@ -93,7 +62,7 @@ class Size:
     `rows`: the rows of `frame`, with `counted` (whether means have the language), its
     share `q` of the text, and the difference of ALP from the reference, in `nats` and
     in `percent`. `summary`: by tokenizer the means of `grouped` and the numbers of
-    `MEASURES`, `worst` (the language), `kind`, `regime`, `own` (not from elsewhere),
+    `MEASURE`, `worst` (the language), `kind`, `regime`, `own` (not from elsewhere),
     `follows_text` (its training followed parallel text), `bytes` (it has a token for
     every byte), `frontier` (no other of its regime is as good), `heldout` and
     `parallel` (intervals of the bits per byte above the fewest).
@@ -529,8 +498,7 @@ def _shares(results: Results, tokenizers: Sequence[Tokenizer]) -> tuple[str, dic
     n = results.line_counts
     if alpha is None or not n:
         return "", {}
-    shares = sampling_probabilities(list(n.values()), alpha).tolist()
-    return f"results/corpora/weights.tsv with alpha {alpha:g}", dict(zip(n, shares, strict=True))
+    return f"results/corpora/weights.tsv with alpha {alpha:g}", language_shares(n, alpha)
 
 
 def by_sizes(results: Results, found: Sequence[Size]) -> list[tuple[Size, str]]:

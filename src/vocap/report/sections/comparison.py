@@ -8,7 +8,7 @@ from typing import Any
 
 from vocap.errors import listed
 from vocap.report.data import comparison
-from vocap.report.data.comparison import MEASURE, MEASURES, UNKNOWN_LIMIT, Size, records
+from vocap.report.data.comparison import MEASURE, UNKNOWN_LIMIT, Size, records
 from vocap.report.data.results import Results
 from vocap.report.page import figures
 from vocap.report.page.blocks import Fold, Note, PageBlock, Paragraph, Section, counted, not_run
@@ -115,7 +115,9 @@ def _table(results: Results, found: Sequence[Size]) -> Table:
             row[part] = f"{low:.4f} to {high:.4f}" if high else ""
     by_q = ", ".join(dict.fromkeys(one.q_from for one in found if one.q_from))
     by_q = f"; by q: weighted by the language’s share of the text, from {by_q}" if by_q else ""
-    return specified("comparison", rows, [*MEASURES, *columns_of("comparison-more")], by_q=by_q)
+    return specified(
+        "comparison", rows, [*MEASURE.values(), *columns_of("comparison-more")], by_q=by_q
+    )
 
 
 def _one(results: Results, one: Size) -> list[PageBlock]:

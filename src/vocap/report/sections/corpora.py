@@ -10,7 +10,7 @@ from typing import Any
 
 from vocap.report.data.results import Records, Results, look_up
 from vocap.report.page.blocks import PageBlock, Paragraph, Section, not_run, text_of
-from vocap.report.page.figures import WIDTH, Figure, palette, read_template
+from vocap.report.page.figures import Chart, Figure, fill, palette
 from vocap.report.page.tables import caption, specified
 from vocap.tables.curve import outline
 
@@ -270,28 +270,20 @@ def curve_rows(results: Results) -> Records:
     return rows
 
 
-def draw_curves(results: Results, chosen: Sequence[str], live: bool = False) -> dict[str, Any]:
+def draw_curves(results: Results, chosen: Sequence[str], live: bool = False) -> Chart:
     """Figure 1: all languages faint, the chosen ones in full, held-out dashed, knees as
     diamonds.
 
     The page's script sets the parameters of the live one: `chosen` (codes), `shown`
     (groups), `gain`, `pointed`.
     """
-    spec = json.loads(read_template("alp-curves.json"))
     groups = results.groups()
-    values = {"chosen": list(chosen), "shown": groups}
-    spec["data"] = {"values": curve_rows(results)}
-    spec["params"] = [
-        {**param, "value": values.get(param["name"], False)} for param in spec["params"]
-    ]
-    if not live:  # points are invisible until one is pointed at
-        spec["width"] = WIDTH
-        spec["layer"] = [
-            layer for layer in spec["layer"] if layer["name"] not in ("hovered", "points")
-        ]
-    for layer in spec["layer"]:
-        scale = palette(groups, "-faint" if layer["name"] == "faint" else "")
-        legend = {"title": "resource group"} if layer["name"] == "bold" else None
-        color = {"field": "group", "type": "nominal", "scale": scale, "legend": legend}
-        layer.setdefault("encoding", {})["color"] = color
-    return spec
+    return fill(
+        "alp-curves.json",
+        rows=curve_rows(results),
+        chosen=chosen,
+        groups=groups,
+        live=live,
+        bright=palette(groups),
+        faint=palette(groups, "-faint"),
+    )

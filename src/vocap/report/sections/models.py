@@ -30,7 +30,7 @@ from vocap.size.forecast import STAGES, STEP, Forecast, ModelCosts, cheapest, fo
 from vocap.tables.bits_per_byte import bits_per_byte
 from vocap.tables.curve import Sizes
 from vocap.tables.line_bits import PARTS, paired_differences
-from vocap.tables.sampling_probabilities import sampling_probabilities
+from vocap.tables.sampling_probabilities import language_shares
 
 NOT_RUN = "not run"
 MINUTES = "minutes of training, validation and checkpoints left out"
@@ -189,8 +189,7 @@ def _shares(results: Results, tokenizer: str, languages: Sequence[str]) -> dict[
     alpha = look_up(results.tokenizers[tokenizer].description, "text", "alpha")
     if alpha is None or not n.keys() >= set(languages):
         return None
-    shares = sampling_probabilities([n[code] for code in languages], alpha).tolist()
-    return dict(zip(languages, shares, strict=True))
+    return language_shares({code: n[code] for code in languages}, alpha)
 
 
 def pretraining(results: Results) -> Section:

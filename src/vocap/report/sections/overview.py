@@ -11,7 +11,6 @@ from vocap.allocation.inputs import UNEVEN
 from vocap.errors import listed
 from vocap.report.data.comparison import (
     MEASURE,
-    MEASURES,
     Size,
     front_page,
     method,
@@ -89,7 +88,7 @@ def _taken(results: Results, one: Size) -> list[PageBlock]:
     if not one.compared:
         return blocks
     best = []
-    for measure in sorted(MEASURES, key=lambda measure: measure.first):
+    for measure in sorted(MEASURE.values(), key=lambda measure: measure.first):
         groups = one.regimes if measure.by_regime else {"": list(one.summary.index)}
         for regime, names in groups.items():
             values = one.summary[measure.key][names].dropna()
