@@ -17,7 +17,7 @@ from vocap.finetuning.metrics import task_score
 from vocap.finetuning.tasks import TASKS
 from vocap.languages import RESOURCES
 from vocap.report.data.results import Results
-from vocap.report.page.blocks import Fold, Note, PageBlock, Paragraph, Section, counted, text_of
+from vocap.report.page.blocks import Fold, Note, PageBlock, Paragraph, counted, text_of
 from vocap.report.page.figures import (
     COLOURS,
     PAIR,
@@ -50,7 +50,7 @@ ITEMS = [f"Table {number}" for number in range(1, 10)]
 ITEMS[4:4] = [f"Figure {number}" for number in (2, 3, 5, 6)]
 
 
-def section(results: Results) -> Section:
+def section(results: Results) -> list[PageBlock]:
     """The tables and figures that this run has numbers for, folded, and the names of
     the others.
     """
@@ -73,7 +73,7 @@ def section(results: Results) -> Section:
     if absent := [item for item in ITEMS if not re.search(rf"{item}\b", titles)]:
         blocks.append(Note(f"Not in this run: {', '.join(absent)}. {caption('paper-absent')}"))
     blocks += [Fold(title, part) for title, part in parts.items() if part]
-    return Section("paper", "The paper’s tables and figures, and this run’s", "The paper", blocks)
+    return blocks
 
 
 def _names_a_model(table: Table) -> bool:

@@ -11,7 +11,7 @@ from vocap.report.data import comparison
 from vocap.report.data.comparison import MEASURE, UNKNOWN_LIMIT, Size, records
 from vocap.report.data.results import Results
 from vocap.report.page import figures
-from vocap.report.page.blocks import Fold, Note, PageBlock, Paragraph, Section, counted, not_run
+from vocap.report.page.blocks import Fold, Note, PageBlock, Paragraph, counted, not_run
 from vocap.report.page.figures import Chart, Figure, scatter, tooltips
 from vocap.report.page.tables import Column, Table, caption, columns_of, signed, specified
 from vocap.tables.line_bits import PARTS
@@ -26,32 +26,25 @@ AXES = (
 WITHOUT_PARALLEL = (("tokens_per_sentence", "alp"),)
 
 
-def section(results: Results) -> Section:
+def section(results: Results) -> list[PageBlock]:
     """The table of all tokenizers, charts for each T, and tables by group and
     language.
     """
     found = comparison.sizes(results)
-    blocks: list[PageBlock] = []
     if not results.tokenizers:
-        blocks.append(not_run("tokenizers", "There is no tokenizer to compare yet."))
-    elif not found:
-        blocks.append(
-            Note(
-                "Nothing to compare: no tokenizer of several languages was measured on held-out "
-                "text."
-            )
-        )
-    else:
-        blocks += [
-            Paragraph(_introduction(results, found)),
-            _table(results, found),
-            *_one(results, found[0]),
-        ]
-        blocks += [
-            Fold(f"Charts and languages at {one.label}", _one(results, one)) for one in found[1:]
-        ]
-        blocks += [_groups(found), *_figure_4(results, found)]
-    return Section("comparison", "The tokenizers compared", "Comparison", blocks)
+        return [not_run("tokenizers", "There is no tokenizer to compare yet.")]
+    if not found:
+        said = "no tokenizer of several languages was measured on held-out text"
+        return [Note(f"Nothing to compare: {said}.")]
+    others = [Fold(f"Charts and languages at {one.label}", _one(results, one)) for one in found[1:]]
+    return [
+        Paragraph(_introduction(results, found)),
+        _table(results, found),
+        *_one(results, found[0]),
+        *others,
+        _groups(found),
+        *_figure_4(results, found),
+    ]
 
 
 def looks(results: Results) -> dict[str, tuple[str, str]]:

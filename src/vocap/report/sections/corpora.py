@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Any
 
 from vocap.report.data.results import Records, Results, look_up
-from vocap.report.page.blocks import PageBlock, Paragraph, Section, not_run, text_of
+from vocap.report.page.blocks import PageBlock, Paragraph, not_run, text_of
 from vocap.report.page.figures import Chart, Figure, fill, palette
 from vocap.report.page.tables import caption, specified
 from vocap.tables.curve import outline
@@ -26,20 +26,17 @@ TOOLTIP = [
 ]
 
 
-def section(results: Results) -> Section:
+def section(results: Results) -> list[PageBlock]:
     """One row a language, as the corpora stage counted it, and a table of each kind of
     gap that there is.
     """
-    blocks: list[PageBlock] = [not_run("corpora", "No text has been sampled yet.")]
+    about: PageBlock = not_run("corpora", "No text has been sampled yet.")
     if results.corpora:
-        blocks = [
-            Paragraph(
-                "Lines are sampled in one pass; none is in both the training and the held-out "
-                "part. Where reading "
-                "stopped at the scan limit the number of lines n is extrapolated by bytes, and "
-                "the row is marked."
-            )
-        ]
+        about = Paragraph(
+            "Lines are sampled in one pass; none is in both the training and the held-out part. "
+            "Where reading stopped at the scan limit the number of lines n is extrapolated by "
+            "bytes, and the row is marked."
+        )
     tables = {
         "corpora": _lines(results),
         "packages": results.packages,
@@ -51,8 +48,7 @@ def section(results: Results) -> Section:
             row | {"tokenizer": one.name} for one in results.tokenizers.values() for row in one.dead
         ],
     }
-    blocks += [specified(name, rows) for name, rows in tables.items() if rows]
-    return Section("corpora", "Text of each language, and what is missing", "Corpora", blocks)
+    return [about, *(specified(name, rows) for name, rows in tables.items() if rows)]
 
 
 def _lines(results: Results) -> Records:
@@ -149,33 +145,27 @@ def _clipped(results: Results) -> Records:
     ]
 
 
-def curves(results: Results) -> Section:
+def curves(results: Results) -> list[PageBlock]:
     """The curves, a summary by language, and every point as a file."""
-    blocks: list[PageBlock] = [
-        not_run("vocabularies", "No monolingual vocabulary has been trained yet.")
+    if not any(results.trained(code) for code in results.curves):
+        return [not_run("vocabularies", "No monolingual vocabulary has been trained yet.")]
+    said = (
+        "One unigram vocabulary for each language and size. A larger vocabulary segments a "
+        "language into fewer pieces and its ALP rises, steeply at first: where the curve "
+        "flattens, further pieces are better spent on another language. The knee is the point "
+        "farthest above the straight line between the curve’s ends."
+    )
+    points = (
+        {"language": code, **vars(point)}
+        for code in results.languages
+        for point in results.curves.get(code, ())
+    )
+    return [
+        Paragraph(said),
+        _figure(results),
+        specified("curve-summary", _summary(results)),
+        specified("curves", points),
     ]
-    if any(results.trained(code) for code in results.curves):
-        said = (
-            "One unigram vocabulary for each language and size. A larger vocabulary segments a "
-            "language into "
-            "fewer pieces and its ALP rises, steeply at first: where the curve flattens, further "
-            "pieces are "
-            "better spent on another language. The knee is the point farthest above the straight "
-            "line between "
-            "the curve’s ends."
-        )
-        points = (
-            {"language": code, **vars(p)}
-            for code in results.languages
-            for p in results.curves.get(code, ())
-        )
-        blocks = [
-            Paragraph(said),
-            _figure(results),
-            specified("curve-summary", _summary(results)),
-            specified("curves", points),
-        ]
-    return Section("curves", "ALP of every language at every size", "ALP curves", blocks)
 
 
 def _figure(results: Results) -> Figure:

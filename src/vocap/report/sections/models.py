@@ -18,7 +18,6 @@ from vocap.report.page.blocks import (
     Note,
     PageBlock,
     Paragraph,
-    Section,
     counted,
     not_run,
     without_results,
@@ -59,7 +58,7 @@ class SizeCurve:
     forecasts: dict[str, list[Forecast]]
 
 
-def vocabulary_size(results: Results) -> Section:
+def vocabulary_size(results: Results) -> list[PageBlock]:
     """Tables and a figure for each curve over T."""
     curves = size_curves(results)
     missing = (
@@ -74,12 +73,12 @@ def vocabulary_size(results: Results) -> Section:
         "(docs/size.md)."
     )
     if not curves:
-        return Section("size", "Size of the vocabulary", "Size", [Note(missing)])
+        return [Note(missing)]
     blocks: list[PageBlock] = [Paragraph(about), *_size(results, curves[0])]
     blocks += [
         Fold(f"The same for {', '.join(one.tokenizers)}", _size(results, one)) for one in curves[1:]
     ]
-    return Section("size", "Size of the vocabulary", "Size", blocks)
+    return blocks
 
 
 def _size(results: Results, curve: SizeCurve) -> list[PageBlock]:
@@ -192,16 +191,11 @@ def _shares(results: Results, tokenizer: str, languages: Sequence[str]) -> dict[
     return language_shares({code: n[code] for code in languages}, alpha)
 
 
-def pretraining(results: Results) -> Section:
+def pretraining(results: Results) -> list[PageBlock]:
     """A table of the models, one of their languages, and curves over steps and over
     time.
     """
-    return Section(
-        "models", "Pre-training", "Models", _pretraining(results, list(results.models.values()))
-    )
-
-
-def _pretraining(results: Results, models: list[ModelResults]) -> list[PageBlock]:
+    models = list(results.models.values())
     if not models:
         return [not_run("pretraining", "No model has been pre-trained with these tokenizers.")]
     blocks: list[PageBlock] = [
@@ -361,17 +355,9 @@ def _bits_by_language(results: Results, models: list[ModelResults]) -> Table:
     return specified("models-languages", results.rows(bits), more)
 
 
-def finetuning(results: Results) -> Section:
+def finetuning(results: Results) -> list[PageBlock]:
     """The table like the paper's, the chosen settings, and the languages."""
-    return Section(
-        "finetuning",
-        "Fine-tuning",
-        "Fine-tuning",
-        _finetuning(results, list(results.finetuned.values())),
-    )
-
-
-def _finetuning(results: Results, models: list[Finetuned]) -> list[PageBlock]:
+    models = list(results.finetuned.values())
     if not models:
         reason = (
             "No model has been fine-tuned; the tasks need the user’s own XTREME folder "

@@ -26,7 +26,6 @@ from vocap.report.page.blocks import (
     Note,
     PageBlock,
     Paragraph,
-    Section,
     counted,
     not_run,
     text_of,
@@ -55,7 +54,7 @@ RANKED = (
 )
 
 
-def section(results: Results) -> Section:
+def section(results: Results) -> list[PageBlock]:
     """Warnings, then the tokenizer to take, sentences, gains and losses, how to load
     each, the run in numbers.
     """
@@ -69,7 +68,7 @@ def section(results: Results) -> Section:
     if loads:
         blocks.append(Fold(f"Python that loads each of {counted(len(loads), 'tokenizer')}", loads))
     blocks += [*_cuts(results), Fold("The run in numbers", [Facts(_counts(results))])]
-    return Section("overview", "Your tokenizers", "Start", blocks)
+    return blocks
 
 
 def _taken(results: Results, one: Size) -> list[PageBlock]:
@@ -315,7 +314,7 @@ def _warning(title: str, text: str, section: str) -> Note:
     return Note(link, "warning")
 
 
-def settings(results: Results) -> Section:
+def settings(results: Results) -> list[PageBlock]:
     """The merged configuration, the versions, and results of other configurations."""
     blocks: list[PageBlock] = [Paragraph(f"Made with {text_of(results.versions)}.")]
     if results.folder != "results" and not results.folder.startswith("/"):
@@ -333,4 +332,4 @@ def settings(results: Results) -> Section:
         blocks.append(CodeBlock.of_file(results.settings, "the configuration of this run"))
     else:
         blocks.append(Note("The configuration was not given: --settings FILE shows it here."))
-    return Section("settings", "Settings and versions", "Settings", blocks)
+    return blocks

@@ -15,7 +15,6 @@ from vocap.report.page.blocks import (
     Note,
     PageBlock,
     Paragraph,
-    Section,
     counted,
     not_run,
     without_results,
@@ -32,15 +31,12 @@ STEADY = 0.005  # percent: below it as many tokens as before
 WORST = 5  # languages of a tokenizer whose forms differ most
 
 
-def section(results: Results) -> Section:
+def section(results: Results) -> list[PageBlock]:
     """All tokenizers, checks of their files, then one part each."""
     if not results.tokenizers:
-        absent = not_run("tokenizers", "No tokenizer has been made yet.")
-        return Section("tokenizers", "The tokenizers", "Tokenizers", [absent])
+        return [not_run("tokenizers", "No tokenizer has been made yet.")]
     rows = frame(results)
-    blocks: list[PageBlock] = [_made(results)]
-    blocks += _checks(results)
-    blocks += [
+    incomplete = [
         Note(
             f"Missing in results/tokenizers/{one.name}: {', '.join(one.missing)}. Run the "
             "tokenizers stage again.",
@@ -53,9 +49,13 @@ def section(results: Results) -> Section:
         Fold(f"{one.name} ({one.kind})", _one(results, one, rows))
         for one in results.configured_tokenizers()
     ]
-    blocks.append(Fold("Each tokenizer: description, pieces, languages", folds))
-    blocks += without_results(results.absent("tokenizers", results.tokenizers), "warning")
-    return Section("tokenizers", "The tokenizers", "Tokenizers", blocks)
+    return [
+        _made(results),
+        *_checks(results),
+        *incomplete,
+        Fold("Each tokenizer: description, pieces, languages", folds),
+        *without_results(results.absent("tokenizers", results.tokenizers), "warning"),
+    ]
 
 
 def _made(results: Results) -> Table:
@@ -191,11 +191,10 @@ def _unknown(results: Results, tokenizer: Tokenizer) -> Table:
     return specified("unknown", cells, of=tokenizer.name)
 
 
-def segmentation(results: Results) -> Section:
+def segmentation(results: Results) -> list[PageBlock]:
     """One part for each pair that was compared."""
-    blocks: list[PageBlock] = []
     if not results.diffs:
-        blocks.append(
+        return [
             Note(
                 "No two tokenizers were compared. The workflow compares the first JOINT "
                 "tokenizer of each T with "
@@ -203,11 +202,12 @@ def segmentation(results: Results) -> Section:
                 "compared with "
                 "vocap diff."
             )
-        )
+        ]
+    blocks: list[PageBlock] = []
     for place, diff in enumerate(results.diffs):
         part: list[PageBlock] = [_sentence(diff), *_diff_tables(results, diff)]
         blocks += part if place == 0 else [Fold(f"{diff.b} against {diff.a}", part)]
-    return Section("segmentation", "Differences in segmentation", "Segmentation", blocks)
+    return blocks
 
 
 def _sentence(diff: Diff) -> Paragraph:
