@@ -14,8 +14,6 @@ from vocap.report.data.results import (
     Records,
     Results,
     Tokenizer,
-    as_number,
-    look_up,
     order_groups,
 )
 from vocap.report.page.tables import Column, specification
@@ -312,7 +310,7 @@ def sizes(results: Results) -> list[Size]:
         if not tokenizer.kind_class.made:
             foreign.append(tokenizer)
             continue
-        total = asked(results, tokenizer)
+        total = results.asked(tokenizer)
         if tokenizer.kind_class.merged and total is not None:
             groups.setdefault(total, []).append(tokenizer)
     every = frame(results)
@@ -448,7 +446,7 @@ def _facts(results: Results, tokenizers: list[Tokenizer]) -> pandas.DataFrame:
     for one in tokenizers:
         kind, settings = one.kind_class, one.settings
         row = {
-            "kind": kind_label(results, one),
+            "kind": results.kind_label(one),
             "own": kind.made,
             "total": one.total,
             "regime": kind.regime(settings),
@@ -493,7 +491,7 @@ def _shares(results: Results, tokenizers: Sequence[Tokenizer]) -> tuple[str, dic
         allocation = results.allocation_of(tokenizer)
         if allocation and (q := results.probabilities(tokenizer)):
             return f"results/allocation/{allocation.name}/allocation.tsv", q
-    alphas = (text_facts(tokenizer).get("alpha") for tokenizer in tokenizers)
+    alphas = (tokenizer.text.get("alpha") for tokenizer in tokenizers)
     alpha = next((alpha for alpha in alphas if alpha is not None), None)
     n = results.line_counts
     if alpha is None or not n:
@@ -537,24 +535,6 @@ def in_thousands(total: int) -> str:
     return f"{total // 1000}K" if total % 1000 == 0 else f"{total:,}"
 
 
-def asked(results: Results, tokenizer: Tokenizer) -> int | None:
-    """T as configured; a tokenizer of little text has fewer ids."""
-    allocation = results.allocation_of(tokenizer)
-    said = allocation.summary if allocation else tokenizer.description
-    total = look_up(said, "settings", "total")
-    return total if isinstance(total, int) else tokenizer.total
-
-
-def kind_label(results: Results, tokenizer: Tokenizer) -> str:
-    """The kind as a noun phrase; of an allocation by a rule that reads the text, the
-    name of the rule.
-    """
-    rule = results.text_rule(tokenizer)
-    if rule:
-        return rule.name.upper()
-    return tokenizer.kind_class.label or tokenizer.kind
-
-
 def apart_by_text(regimes: dict[str, list[str]]) -> str:
     """The limit of comparing ALP between tokenizers, by regime, in words; empty for one
     regime.
@@ -567,36 +547,6 @@ def apart_by_text(regimes: dict[str, list[str]]) -> str:
         "these groups a "
         f"difference in ALP is one of the cuts too: {listed}."
     )
-
-
-def method(results: Results, tokenizer: Tokenizer) -> str:
-    """The method that chose a tokenizer's pieces: a rule of allocation, or one
-    training.
-    """
-    if rule := results.rule_of(tokenizer):
-        return f"allocation, {rule.label} rule"
-    said = tokenizer.kind_class.selection(tokenizer.settings, weights(tokenizer))
-    return ", ".join(filter(None, said)) or tokenizer.kind
-
-
-def text_facts(tokenizer: Tokenizer) -> dict[str, Any]:
-    """The numbers among `lines`, `word_types`, `alpha` and `beta` that
-    `description.json` has under `text`.
-
-    `sample` is True where the lines were drawn from more.
-    """
-    names = ("lines", "word_types", "alpha", "beta", "sentences")
-    known = {name: as_number(look_up(tokenizer.description, "text", name)) for name in names}
-    sample = {"sample": True} if known.pop("sentences") is not None else {}
-    return {name: value for name, value in known.items() if value is not None} | sample
-
-
-def weights(tokenizer: Tokenizer) -> str:
-    """The exponents that weigh languages, in words; empty where the description has
-    none.
-    """
-    facts = text_facts(tokenizer)
-    return ", ".join(f"{name} {facts[name]:g}" for name in ("alpha", "beta") if name in facts)
 
 
 def records(rows: pandas.DataFrame) -> list[dict[str, Any]]:

@@ -116,6 +116,26 @@ class Tokenizer:
         """The class that answers for its kind; of an unknown one the general answers."""
         return KINDS.get(self.kind, Kind)
 
+    @property
+    def text(self) -> dict[str, Any]:
+        """The numbers among `lines`, `word_types`, `alpha` and `beta` that
+        `description.json` has under `text`.
+
+        `sample` is True where the lines were drawn from more.
+        """
+        names = ("lines", "word_types", "alpha", "beta", "sentences")
+        known = {name: as_number(look_up(self.description, "text", name)) for name in names}
+        sample = {"sample": True} if known.pop("sentences") is not None else {}
+        return {name: value for name, value in known.items() if value is not None} | sample
+
+    @property
+    def weights(self) -> str:
+        """The exponents that weigh languages, in words; empty where the description has
+        none.
+        """
+        facts = self.text
+        return ", ".join(f"{name} {facts[name]:g}" for name in ("alpha", "beta") if name in facts)
+
 
 @dataclass(frozen=True)
 class Diff:
@@ -320,6 +340,31 @@ class Results:
         """`rule_of` where that rule reads the text of the languages, else None."""
         rule = self.rule_of(tokenizer)
         return rule if rule and rule.needs_text else None
+
+    def asked(self, tokenizer: Tokenizer) -> int | None:
+        """T as configured; a tokenizer of little text has fewer ids."""
+        allocation = self.allocation_of(tokenizer)
+        said = allocation.summary if allocation else tokenizer.description
+        total = look_up(said, "settings", "total")
+        return total if isinstance(total, int) else tokenizer.total
+
+    def kind_label(self, tokenizer: Tokenizer) -> str:
+        """The kind as a noun phrase; of an allocation by a rule that reads the text, the
+        name of the rule.
+        """
+        rule = self.text_rule(tokenizer)
+        if rule:
+            return rule.name.upper()
+        return tokenizer.kind_class.label or tokenizer.kind
+
+    def method(self, tokenizer: Tokenizer) -> str:
+        """The method that chose a tokenizer's pieces: a rule of allocation, or one
+        training.
+        """
+        if rule := self.rule_of(tokenizer):
+            return f"allocation, {rule.label} rule"
+        said = tokenizer.kind_class.selection(tokenizer.settings, tokenizer.weights)
+        return ", ".join(filter(None, said)) or tokenizer.kind
 
     def configured(self, section: str, names: Iterable[str]) -> list[str]:
         """The names in the order of a configuration section, then those that it does

@@ -54,7 +54,7 @@ def looks(results: Results) -> dict[str, tuple[str, str]]:
     found: dict[str, tuple[str, str]] = {}
     places: Counter[tuple[str, int | None]] = Counter()
     for one in results.configured_tokenizers():
-        kind = comparison.kind_label(results, one), comparison.asked(results, one)
+        kind = results.kind_label(one), results.asked(one)
         colour, shape = one.kind_class.colour, one.kind_class.shape
         if results.text_rule(one):
             colour, shape = figures.BY_TEXT

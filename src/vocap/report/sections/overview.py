@@ -13,9 +13,7 @@ from vocap.report.data.comparison import (
     MEASURE,
     Size,
     front_page,
-    method,
     sizes,
-    text_facts,
 )
 from vocap.report.data.results import CutSentence, Results, Stretch
 from vocap.report.page.blocks import (
@@ -206,10 +204,10 @@ def _loads(results: Results) -> list[CodeBlock]:
     for tokenizer in results.configured_tokenizers():
         place = f"{results.folder}/tokenizers/{tokenizer.name}"
         lines = [LOADS[form].format(f"{place}/{form}") for form in tokenizer.forms]
-        read = text_facts(tokenizer).get("lines")
+        read = tokenizer.text.get("lines")
         said = [
             f"{tokenizer.total:,} ids" if tokenizer.total is not None else "",
-            method(results, tokenizer),
+            results.method(tokenizer),
             f"{read:,} lines" if read is not None else "",
         ]
         if lines:

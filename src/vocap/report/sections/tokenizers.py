@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas
 
-from vocap.report.data.comparison import frame, method, records, text_facts, weights
+from vocap.report.data.comparison import frame, records
 from vocap.report.data.results import Diff, Results, Tokenizer, as_number, look_up
 from vocap.report.page.blocks import (
     CodeBlock,
@@ -61,16 +61,16 @@ def section(results: Results) -> list[PageBlock]:
 def _made(results: Results) -> Table:
     rows = []
     for tokenizer in results.configured_tokenizers():
-        description, text = tokenizer.description, text_facts(tokenizer)
+        description, text = tokenizer.description, tokenizer.text
         counts = ("pieces", "dead", "dead_share", "raised", "dropped", "word_types")
         row = {key: as_number(description.get(key)) for key in counts} | text
         row |= {
             "tokenizer": tokenizer.name,
             "kind": tokenizer.kind,
-            "method": method(results, tokenizer),
+            "method": results.method(tokenizer),
         }
         row["total"] = tokenizer.total
-        row["weights"] = weights(tokenizer)
+        row["weights"] = tokenizer.weights
         row["remark"] = "" if text else "text not stated"
         if text.get("sample"):
             row["remark"] = "a sample of the lines"
