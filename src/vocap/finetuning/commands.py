@@ -14,8 +14,9 @@ from vocap import options
 from vocap.errors import log
 from vocap.files.io import write_json, write_tsv
 from vocap.finetuning.published import unpack as extract
-from vocap.finetuning.settings import read_tuning_recipe
+from vocap.finetuning.settings import TuningRecipe, parse_tuning_recipe
 from vocap.finetuning.tasks import SELECTIONS, TASKS, TRAININGS
+from vocap.training import prepare_torch
 
 PATH = click.Path(path_type=Path)
 FILE = click.Path(path_type=Path, dir_okay=False)
@@ -29,6 +30,11 @@ TRAINING = click.option("--training", required=True, help=f"One of {', '.join(TR
 SETTINGS = click.option(
     "--settings-json", metavar="TEXT", default="{}", help="Keys of finetuning: recipes: TRAINING."
 )
+
+
+def _recipe(training: str, settings_json: str) -> TuningRecipe:
+    values = options.read_settings(None, settings_json)
+    return parse_tuning_recipe(training, values, "--settings-json")
 
 
 @click.command
@@ -86,7 +92,7 @@ def encode(
     """
     from vocap.finetuning.encoding import encode_training
 
-    recipe = read_tuning_recipe(training, settings_json)
+    recipe = _recipe(training, settings_json)
     if max_length:
         recipe = recipe.model_copy(update={"max_length": max_length})
     encode_training(xtreme, training, tokenizer, recipe, output)
@@ -131,10 +137,8 @@ def finetune(training: str, settings_json: str, threads: int, **named: Any) -> N
     Resumes from checkpoints of the same command, if any. SIGTERM, SIGURG and Ctrl-C
     leave a checkpoint and end with status 75.
     """
-    recipe = read_tuning_recipe(training, settings_json)
-    # before torch starts
-    os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), str(threads))
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as in vocap pretrain
+    recipe = _recipe(training, settings_json)
+    prepare_torch(threads)
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     from vocap.finetuning.run import finetune_model
 

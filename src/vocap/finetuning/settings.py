@@ -2,7 +2,6 @@
 that can run.
 """
 
-import json
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -224,23 +223,13 @@ class Finetuning(BaseModel):
         return [name for name, tasks in TRAININGS.items() if set(tasks) & set(self.chosen())]
 
 
-def read_tuning_recipe(training: str, text: str) -> TuningRecipe:
-    """The paper's recipe of a training with the keys of a JSON text over it.
-
-    Raises UsageError, naming the key, for a training that is none, and for settings
-    that cannot be used.
-    """
-    try:
-        return parse_tuning_recipe(training, json.loads(text), "--settings-json")
-    except (TypeError, ValueError, RecursionError) as error:
-        raise UsageError(f"--settings-json: not JSON: {error}") from None
-
-
 def parse_tuning_recipe(
     training: str, values: Mapping[str, Any], where: str = "settings"
 ) -> TuningRecipe:
-    """The paper's recipe of a training with `values` over it. Raises as
-    `read_tuning_recipe`, naming `where` they are given.
+    """The paper's recipe of a training with `values` over it.
+
+    Raises UsageError, naming the key and `where` they are given, for a training that is
+    none, and for settings that cannot be used.
     """
     if training not in TRAININGS:
         raise UsageError(f"no training {training!r}; there are {', '.join(TRAININGS)}")

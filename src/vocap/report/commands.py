@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from vocap.errors import UsageError, log
+from vocap import options
+from vocap.errors import log
 
 PATH = click.Path(path_type=Path)
 
@@ -50,9 +51,7 @@ def report(
     without results is named at the end, with the command that runs it. Same results,
     same bytes.
     """
-    if settings_file is not None and settings_json is not None:
-        raise UsageError("give --settings or --settings-json, not both")
-    from vocap.report.data.loading import load_settings
+    settings = options.read_settings(settings_file, settings_json)
     from vocap.report.stage import report_results
 
     size = report_results(
@@ -60,7 +59,7 @@ def report(
         out,
         languages_table=languages_table,
         title=title,
-        settings=load_settings(settings_file, settings_json),
+        settings=settings,
         parallel_text=parallel_text or "",
     )
     log.info("%s: %.1f MB", out / "index.html", size / 1e6)

@@ -18,8 +18,8 @@ import orjson
 from vocap import __version__
 from vocap.allocation.inputs import Inputs, LanguageInput
 from vocap.correlation.study import Correlation, StudyPoint, unreached
-from vocap.errors import UsageError, VocapError
-from vocap.files.io import read_object, read_tsv, read_yaml
+from vocap.errors import VocapError
+from vocap.files.io import read_object, read_tsv
 from vocap.finetuning.scores import SELECTION, SUMMARY, read_selection
 from vocap.finetuning.tasks import TASKS
 from vocap.languages import Language, natural, read_languages
@@ -454,27 +454,6 @@ def _diff_rows(path: Path, key: str, languages: Collection[str]) -> list[dict[st
     """The rows of these languages of a table of words or examples."""
     rows = read_rows(path, (key, "split_a"), DIFF_COUNTS)
     return [row for row in rows if row["language"] in languages]
-
-
-def load_settings(path: Path | None, text: str | None) -> dict[str, Any]:
-    """The merged configuration from a JSON or YAML file, or from JSON text; empty where
-    neither is given.
-    """
-    if path is not None:
-        settings, where = read_yaml(path), str(path)
-    else:
-        where = "--settings-json"
-        try:
-            settings = json.loads(text or "{}")
-        except ValueError as error:
-            raise UsageError(
-                f"{where}: not JSON ({error}); give the merged configuration as one object"
-            ) from None
-    if not isinstance(settings, dict):
-        raise UsageError(
-            f"{where}: a {type(settings).__name__}, not a configuration; give keys and values"
-        )
-    return settings
 
 
 def load_inputs(
