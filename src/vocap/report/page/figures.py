@@ -10,7 +10,7 @@ order).
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
 from itertools import product
@@ -20,6 +20,7 @@ import jinja2
 import vl_convert
 
 from vocap.languages import RESOURCES
+from vocap.report.page.tables import specification
 from vocap.tokenizers.settings import Joint, Kind, Vocap, kind_name
 
 # Okabe and Ito's colours for the groups (distinct under every common colour blindness),
@@ -260,20 +261,41 @@ class Figure:
     title: str
     caption: str
     alternative: str  # text for readers who cannot see the chart
+    table: str  # name of the table with its numbers
     still: Callable[[], Chart]
-    live: Callable[[], Chart] | None = None
-    controls: dict[str, Any] = field(default_factory=dict)  # data for page.js
-    table: str = ""  # name of the table with its numbers
+    live: Callable[[], Chart] | None
+    controls: Mapping[str, Any]  # data for page.js
 
     @cached_property
     def drawn(self) -> dict[str, Any]:
         """The specification of `still`, made when the page is assembled: page and files
         share it.
         """
-        return specification(self.still())
+        return styled(self.still())
 
 
-def specification(chart: Chart) -> Chart:
+def drawn_as(
+    name: str,
+    still: Callable[[], Chart],
+    of: str = "",
+    *,
+    live: Callable[[], Chart] | None = None,
+    controls: Mapping[str, Any] | None = None,
+    **values: Any,
+) -> Figure:
+    """A figure of the specification, as `tables.specified` makes a table.
+
+    `of`: the subject of a figure of which there are several; `values` fill its title,
+    caption, alternative text, and the name of its table.
+    """
+    spec = specification()[name]
+    parts = ("title", "caption", "alternative", "table")
+    said = {part: spec[part].format(of=of, **values) for part in parts}
+    full_name = spec.get("name", f"{name}-{{of}}" if of else name).format(of=of, **values)
+    return Figure(full_name, still=still, live=live, controls=controls or {}, **said)
+
+
+def styled(chart: Chart) -> Chart:
     """The chart with the common style."""
     spec = dict(chart)
     spec["config"] = json.loads(read_template("chart.json"))
@@ -282,7 +304,7 @@ def specification(chart: Chart) -> Chart:
 
 def page_specification(figure: Figure) -> dict[str, Any]:
     """The live chart's specification: as wide as its container, the page's own font."""
-    spec = specification(figure.live()) if figure.live else figure.drawn
+    spec = styled(figure.live()) if figure.live else figure.drawn
     fitted = {"width": "container", "autosize": {"type": "fit-x", "contains": "padding"}}
     return {**spec, **fitted, "config": {**spec["config"], "font": PAGE_FONT}}
 

@@ -12,7 +12,7 @@ from vocap.report.data.comparison import MEASURE, UNKNOWN_LIMIT, Size, records
 from vocap.report.data.results import Results
 from vocap.report.page import figures
 from vocap.report.page.blocks import Fold, Note, PageBlock, Paragraph, counted, not_run
-from vocap.report.page.figures import Chart, Figure, scatter, tooltips
+from vocap.report.page.figures import Chart, Figure, drawn_as, scatter, tooltips
 from vocap.report.page.tables import Column, Table, caption, columns_of, signed, specified
 from vocap.tables.line_bits import PARTS
 from vocap.tokenizers.settings import kind_name
@@ -148,14 +148,18 @@ def _plane(results: Results, one: Size, across: str, up: str) -> Figure:
         if y.by_regime and len(one.regimes) > 1
         else ""
     )
-    return Figure(
-        f"comparison-{one.total or 'elsewhere'}-{across.replace('_', '-')}",
-        f"{one.label}: {y.axis.split(' (')[0]} against {x.axis}",
-        f"Better is {better}.{caution}",
-        f"Chart of {counted(len(summary), 'tokenizer')}: {y.axis} against {x.axis}. The numbers "
-        "are in the table.",
+    return drawn_as(
+        "comparison-plane",
         lambda: scatter(rows, (x.axis, y.axis), looks(results), tooltip),
-        table="comparison",
+        across.replace("_", "-"),
+        size=one.total or "elsewhere",
+        label=one.label,
+        short=y.axis.split(" (")[0],
+        up=y.axis,
+        across=x.axis,
+        better=better,
+        caution=caution,
+        tokenizers=counted(len(summary), "tokenizer"),
     )
 
 
@@ -169,13 +173,15 @@ def _strip(results: Results, one: Size, name: str) -> Figure:
         f"({results.name(rows.language.iloc[place])})".replace("-", "−")
         for end, place in (("smallest", 0), ("largest", -1))
     )
-    return Figure(
-        f"comparison-{one.total or 'elsewhere'}-{name}",
-        f"Every language at {one.label}: {name} minus {one.reference}",
-        caption("comparison-strip", name=name, reference=one.reference),
-        f"Strip chart of {counted(len(rows), 'language')}. The {ends}.",
+    return drawn_as(
+        "comparison-strip",
         lambda: strip(results, one, name),
-        table=f"comparison-languages-{one.total or 'elsewhere'}",
+        name,
+        size=one.total or "elsewhere",
+        label=one.label,
+        reference=one.reference,
+        languages=counted(len(rows), "language"),
+        ends=ends,
     )
 
 
@@ -309,15 +315,7 @@ def _figure_4(results: Results, found: Sequence[Size]) -> list[PageBlock]:
     if not rows:
         return []
     words = "; ".join(f"{row['row']}: {row['label']}" for row in rows)
-    figure = Figure(
-        "vocap-joint-groups",
-        "Mean ALP by resource group",
-        caption("vocap-joint-groups"),
-        "Dot chart with one row for each group and tokenizer; VOCAP minus JOINT, in nats per "
-        f"line: {words}.",
-        lambda: group_means(rows),
-        table="comparison-groups",
-    )
+    figure = drawn_as("vocap-joint-groups", lambda: group_means(rows), words=words)
     return [Fold("The paper’s Figure 4: VOCAP and JOINT by resource group", [figure])]
 
 

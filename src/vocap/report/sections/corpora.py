@@ -10,8 +10,8 @@ from typing import Any
 
 from vocap.report.data.results import Records, Results, look_up
 from vocap.report.page.blocks import PageBlock, Paragraph, not_run, text_of
-from vocap.report.page.figures import Chart, Figure, fill, palette
-from vocap.report.page.tables import caption, specified
+from vocap.report.page.figures import Chart, Figure, drawn_as, fill, palette
+from vocap.report.page.tables import specified
 from vocap.tables.curve import outline
 
 PAPER_FIGURE = ("hi", "fa", "it", "ru")  # the four languages of the paper's Figure 1
@@ -175,17 +175,13 @@ def _figure(results: Results) -> Figure:
         for code, language in results.languages.items()
         if results.trained(code)
     ]
-    return Figure(
+    controls = {"languages": languages, "chosen": chosen, "groups": results.groups()}
+    return drawn_as(
         "alp-curves",
-        "ALP against vocabulary size",
-        caption("alp-curves"),
-        f"Line chart of {len(results.curves)} languages: ALP rises with vocabulary size for all "
-        "and flattens. The "
-        "numbers are in the table that follows.",
         lambda: draw_curves(results, chosen),
-        lambda: draw_curves(results, chosen, live=True),
-        {"languages": languages, "chosen": chosen, "groups": results.groups(), "tooltip": TOOLTIP},
-        table="curves",
+        live=lambda: draw_curves(results, chosen, live=True),
+        controls=controls | {"tooltip": TOOLTIP},
+        count=len(results.curves),
     )
 
 

@@ -22,7 +22,7 @@ from vocap.report.page.blocks import (
     not_run,
     without_results,
 )
-from vocap.report.page.figures import Chart, Figure, line_chart, tooltips
+from vocap.report.page.figures import Chart, Figure, drawn_as, line_chart, tooltips
 from vocap.report.page.tables import Column, Table, caption, specified
 from vocap.report.paper import METRIC_NAMES, TASK_NAMES
 from vocap.size.forecast import STAGES, STEP, Forecast, ModelCosts, cheapest, forecast, limit
@@ -88,14 +88,9 @@ def _size(results: Results, curve: SizeCurve) -> list[PageBlock]:
         f"Held-out text: {text}. The descent of {', '.join(curve.tokenizers)}, "
         f"{len(curve.sizes)} values of T."
     )
-    figure = Figure(
-        f"size-{name}",
-        "Training operations per byte of text by T",
-        f"Over the fewest of each model (1). {about}",
-        f"Chart of {counted(len(curve.forecasts), 'model')} at {len(curve.sizes)} values of T; "
-        "see the table.",
-        lambda: _chart(curve),
-        table=f"size-costs-{name}",
+    models = counted(len(curve.forecasts), "model")
+    figure = drawn_as(
+        "size", lambda: _chart(curve), name, about=about, models=models, count=len(curve.sizes)
     )
     # the T of least cost for each model, and that from which more ids save nothing
     least = []
@@ -314,15 +309,13 @@ def _figure(rows: list[dict[str, Any]], against: str, name: str, title: str) -> 
         exact=",.3f|nats per token, exact",
         sampled=",.3f|nats per token, in training",
     )
-    return Figure(
-        f"exact-loss-{name}",
-        f"Exact loss over {name}",
-        caption("exact-loss"),
-        f"Line chart of {counted(len(ends), 'model')}; bits per byte at the end: {said}.",
-        lambda: line_chart(
-            rows, (against, title), ("bits", "exact loss (bits per byte)"), shown, height=280
-        ),
-        table="models",
+    axes = ((against, title), ("bits", "exact loss (bits per byte)"))
+    return drawn_as(
+        "exact-loss",
+        lambda: line_chart(rows, *axes, shown, height=280),
+        name,
+        models=counted(len(ends), "model"),
+        said=said,
     )
 
 
