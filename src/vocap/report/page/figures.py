@@ -23,26 +23,6 @@ from vocap.languages import RESOURCES
 from vocap.report.page.tables import specification
 from vocap.tokenizers.settings import Joint, Kind, Vocap, kind_name
 
-# Okabe and Ito's colours for the groups (distinct under every common colour blindness),
-# darker for white paper
-PALETTE = {  # light, dark
-    "ink": ("#1b1f24", "#e8eaed"),
-    "muted": ("#5b6470", "#a3abb5"),
-    "line": ("#d9dde2", "#3a4048"),
-    "grid": ("#eceff2", "#2a2f36"),
-    "surface": ("#ffffff", "#181b20"),
-    "low": ("#c4510a", "#f2945a"),
-    "mid": ("#00805e", "#45c9a0"),
-    "high": ("#1f5fa8", "#6fb1f2"),
-    "unknown": ("#6b7280", "#9aa3ad"),
-    "low-faint": ("#f0d0bd", "#54382a"),
-    "mid-faint": ("#bfe0d6", "#22493f"),
-    "high-faint": ("#c9d9ec", "#2b4058"),
-    "unknown-faint": ("#dadde2", "#3a3f46"),
-    "accent": ("#1f5fa8", "#6fb1f2"),
-}
-LIGHT = {name: light for name, (light, _) in PALETTE.items()}
-DARK = {name: dark for name, (_, dark) in PALETTE.items()}
 PAGE_FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", Arial, sans-serif'
 # groups differ without colour too
 SHAPES = {
@@ -74,6 +54,13 @@ def read_template(name: str) -> str:
     return (
         resources.files("vocap.report.page").joinpath("template", name).read_text(encoding="utf-8")
     )
+
+
+# name to its colours on light and on dark paper: Okabe and Ito's for the groups (distinct
+# under every common colour blindness), darker for white paper
+PALETTE: dict[str, list[str]] = json.loads(read_template("palette.json"))  # light, dark
+LIGHT = {name: light for name, (light, _) in PALETTE.items()}
+DARK = {name: dark for name, (_, dark) in PALETTE.items()}
 
 
 def token(name: str) -> str:
