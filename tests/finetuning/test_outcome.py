@@ -15,7 +15,7 @@ from vocap.cli import vocap
 from vocap.errors import VocapError
 from vocap.finetuning import metrics
 from vocap.finetuning.examples import held_out
-from vocap.finetuning.scores import prediction_path, write_predictions
+from vocap.finetuning.predictions import prediction_path, write_predictions
 from vocap.finetuning.tasks import TASKS, DataSet
 
 SERVED = {"squad": ("xquad", "mlqa"), "tydiqa": ("tydiqa",), "panx": ("panx",), "pawsx": ("pawsx",)}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from vocap.errors import VocapError
 from vocap.finetuning.examples import Answer, Pair, Question, TaggedSentence
-from vocap.finetuning.scores import prediction_path, read_predictions, write_predictions
+from vocap.finetuning.predictions import prediction_path, read_predictions, write_predictions
 from vocap.finetuning.tasks import TASKS, DataSet
 
 

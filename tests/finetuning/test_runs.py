@@ -21,7 +21,8 @@ from tests.pretraining.processes import MEASURED, finish, newest, pretrain, star
 from vocap.correlation.study import Correlation
 from vocap.errors import UsageError, VocapError
 from vocap.finetuning.encoding import encode_training
-from vocap.finetuning.scores import read_predictions, score, score_task
+from vocap.finetuning.predictions import read_predictions
+from vocap.finetuning.scores import score, score_task
 from vocap.finetuning.settings import Finetuning, parse_tuning_recipe
 from vocap.finetuning.tasks import TASKS, TRAININGS, DataSet
 

@@ -219,7 +219,8 @@ def compare_scores(
     for the mean over them, both measures (means over seeds), their difference, the
     interval that holds 95 % of the samples' differences, and p.
     """
-    from vocap.finetuning.scores import ALL, COLUMNS, compare_models
+    from vocap.finetuning.comparison import COLUMNS, compare_models
+    from vocap.finetuning.scores import ALL
 
     rows = compare_models(xtreme, first, second, samples, seed)
     write_tsv(output, COLUMNS, rows)

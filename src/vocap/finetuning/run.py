@@ -31,7 +31,8 @@ from vocap.finetuning.features import (
     assemble_inputs,
     evaluation_batches,
 )
-from vocap.finetuning.scores import DESCRIPTION, PREDICTIONS, Predictions, score, write_predictions
+from vocap.finetuning.predictions import Predictions, write_predictions
+from vocap.finetuning.scores import DESCRIPTION, PREDICTIONS, score
 from vocap.finetuning.settings import Setting, TuningRecipe, parse_tuning_recipe
 from vocap.finetuning.tasks import DataSet, Selection, Task
 from vocap.model_folder import CONFIG, WEIGHTS, longest_input, read_config, refuse_causal
