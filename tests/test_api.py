@@ -6,6 +6,8 @@ import ast
 import inspect
 import pydoc
 import re
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import is_dataclass
 from typing import Any, get_args
@@ -84,6 +86,30 @@ def test_types_are_those_of_the_modules():
     assert all(name == again for _, name, again in found)
     said = pydoc.render_doc(vocap, renderer=pydoc.plaintext)
     assert all(re.search(rf"(?m)^    (class )?{name}\(", said) for name in vocap.__all__)
+
+
+# the page, and one T and several of each function that takes both
+CALLS = """
+from typing import assert_type
+from vocap.allocation.stage import AllocationResult
+from vocap.tokenizers.trained import TrainedBpe, TrainedUnigram
+
+assert_type(vocap.allocate(ladders, weights, 300), AllocationResult)
+assert_type(vocap.allocate(ladders, weights, [300], beta=0.1), dict[int, AllocationResult])
+assert_type(vocap.train_joint(300, corpora=texts), TrainedUnigram)
+assert_type(vocap.train_joint([300, 400], corpora=texts), dict[int, TrainedUnigram])
+assert_type(vocap.train_bpe(texts, weights, 300), TrainedBpe)
+assert_type(vocap.train_bpe(texts, weights, [300, 400]), dict[int, TrainedBpe])
+vocap.train_bpe(texts, weights, 300, alpah=0.3)  # type: ignore[call-overload]
+"""
+
+
+def test_mypy_knows_the_results_of_the_page(tmp_path):
+    code = "".join(block for block, _ in BLOCK.findall(PAGE)) + CALLS
+    (tmp_path / "page.py").write_text(code, "utf-8")
+    words = [sys.executable, "-m", "mypy", "--warn-unused-ignores", tmp_path / "page.py"]
+    found = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stdout
 
 
 def test_mistakes_name_the_file_or_the_parameter(tmp_path):
