@@ -54,6 +54,9 @@ class Code(click.ParamType[str]):
 Command = Callable[..., Any]
 Decorator = Callable[[Command], Command]
 FIELDS = {one.name: one for one in fields(TextSettings)}
+PATH = click.Path(path_type=Path)
+FILE = click.Path(path_type=Path, dir_okay=False)
+FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 SEED = click.IntRange(0, 2**63 - 1)  # the range of torch
 
 
@@ -68,6 +71,12 @@ def threads(help: str, default: int = 1) -> Decorator:
     """The option --threads."""
     kind = click.IntRange(1, 1024)
     return click.option("--threads", type=kind, default=default, help=help)
+
+
+def languages_table(command: Command) -> Command:
+    """The option --languages-table."""
+    help = "Table of languages [default: the one that ships with vocap]"
+    return click.option("--languages-table", type=PATH, help=help)(command)
 
 
 def split(command: Command) -> Command:

@@ -16,12 +16,8 @@ from vocap.files.io import write_json, write_tsv
 from vocap.finetuning.published import unpack as extract
 from vocap.finetuning.settings import TuningRecipe, parse_tuning_recipe
 from vocap.finetuning.tasks import SELECTIONS, TASKS, TRAININGS
+from vocap.options import FILE, FOLDER, PATH
 from vocap.training import prepare_torch
-
-PATH = click.Path(path_type=Path)
-FILE = click.Path(path_type=Path, dir_okay=False)
-FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
-
 
 XTREME = click.option(
     "--xtreme", required=True, type=FOLDER, help="XTREME's download folder, or xTune's."

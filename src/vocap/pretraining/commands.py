@@ -12,13 +12,12 @@ import click
 
 from vocap import options
 from vocap.errors import UsageError, log
+from vocap.options import PATH
 from vocap.pretraining.settings import parse_recipe
 from vocap.pretraining.tokenizing import tokenize_language
 from vocap.text_files import Layout
 from vocap.text_files.named_texts import find_aligned, find_texts, parse_languages
 from vocap.training import prepare_torch
-
-PATH = click.Path(path_type=Path)
 
 
 @click.command

@@ -8,17 +8,12 @@ import click
 
 from vocap import options
 from vocap.errors import log
-
-PATH = click.Path(path_type=Path)
+from vocap.options import PATH
 
 
 @click.command()
 @click.option("--results", required=True, type=PATH, help="Folder that the stages wrote to.")
-@click.option(
-    "--languages-table",
-    type=PATH,
-    help="Table of languages [default: the one that ships with vocap]",
-)
+@options.languages_table
 @click.option(
     "--title",
     help="Heading of the page [default: the configuration's, or one made of languages and T]",
