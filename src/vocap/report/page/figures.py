@@ -296,20 +296,6 @@ def page_specification(figure: Figure) -> dict[str, Any]:
     return {**spec, **fitted, "config": {**spec["config"], "font": PAGE_FONT}}
 
 
-def json_for_page(value: Any) -> str:
-    r"""JSON that is safe inside a `<script>` element, whatever its strings hold.
-
-    >>> json_for_page({"piece": "</script>"})
-    '{"piece":"\\u003c/script\\u003e"}'
-    """
-    text = json.dumps(
-        value, ensure_ascii=False, separators=(",", ":"), sort_keys=True, allow_nan=False
-    )
-    for character in "<>&\u2028\u2029":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return text
-
-
 def page_svg(spec: dict[str, Any], name: str) -> str:
     """Inline SVG that scales with the page, takes its colours from it, and shares no id
     with another figure.
