@@ -58,9 +58,8 @@ def paired_differences(
     drawn anew in each language, the same for all.
     """
     names = list(lengths)
-    shared = list(next(iter(lengths.values()), ()))
-    for own in lengths.values():
-        shared = [code for code in shared if code in own]
+    languages = next(iter(lengths.values()), {})
+    shared = [code for code in languages if all(code in own for own in lengths.values())]
     if not shared:
         return {}
     random = np.random.default_rng(0)

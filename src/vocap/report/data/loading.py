@@ -12,7 +12,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import orjson
 
 from vocap import __version__
@@ -28,7 +27,8 @@ from vocap.report.data.comparison import in_thousands
 from vocap.report.data.results import Results, look_up
 from vocap.report.data.sentences import find_sentences
 from vocap.report.page.blocks import counted
-from vocap.tables.curve import Point, Sizes, read_characters, read_points, read_sizes
+from vocap.tables.curve import Point, Sizes, read_points, read_sizes
+from vocap.tables.ladder import Ladder, known_characters
 from vocap.tables.line_bits import BITS_FILE, PARTS, read_lengths
 from vocap.tables.piece_index import NAME, read_index
 from vocap.tables.sampling_probabilities import read_weights
@@ -482,8 +482,6 @@ def load_inputs(
         index = read_index(path)
         if index.sizes.tolist() != [point.size for point in points]:
             return Inputs([]), f"{code}/{NAME} has other sizes than the curve beside it."
-        table = path.with_name("characters.tsv")
-        characters = read_characters(table) or None if table.exists() else None
-        alp = np.array([point.alp for point in points], np.float64)
-        languages.append(LanguageInput(code, n, index, alp, characters))
+        ladder = Ladder(points, index, known_characters(path.parent))
+        languages.append(LanguageInput(code, n, index, ladder.alp, ladder.characters))
     return Inputs(languages), "" if languages else "No language has a weight and a curve."

@@ -244,9 +244,7 @@ def code_length_table(models: Sequence[ModelResults]) -> list[PageBlock]:
     for part in PARTS:
         # languages that all have
         found = [model.bits.get(part, {}) for group in own.values() for model in group]
-        shared = list(found[0]) if found else []
-        for one in found:
-            shared = [code for code in shared if code in one]
+        shared = [code for code in found[0] if all(code in one for one in found)] if found else []
         lines = {name: _mean_lengths(group, part, shared) for name, group in own.items()}
         for name, (bits, low, high) in paired_differences(lines).items():
             each = [_mean_bits(model.bits[part], shared) for model in own[name]]
