@@ -35,7 +35,14 @@ from vocap.finetuning.predictions import Predictions, write_predictions
 from vocap.finetuning.scores import DESCRIPTION, PREDICTIONS, score
 from vocap.finetuning.settings import Setting, TuningRecipe, parse_tuning_recipe
 from vocap.finetuning.tasks import DataSet, Selection, Task
-from vocap.model_folder import CONFIG, WEIGHTS, longest_input, read_config, refuse_causal
+from vocap.model_folder import (
+    CONFIG,
+    WEIGHTS,
+    foreign_model,
+    longest_input,
+    read_config,
+    refuse_causal,
+)
 from vocap.training import checkpoints, loop
 from vocap.training.distributed import StopRequest, own_device, products_in
 
@@ -64,7 +71,7 @@ def build_tuned_model(
     refuse_causal(folder, read_config(folder))
     no_code = {"trust_remote_code": False}  # without it the library asks in the terminal
     settings = {"dtype": torch.float32, **no_code}
-    try:
+    with foreign_model(folder, f"no model for {kind}", f"copy the folder again, or {SAVE}"):
         config = transformers.AutoConfig.from_pretrained(folder, local_files_only=True, **no_code)
         if kind != "spans":
             config.num_labels = labels
@@ -76,13 +83,6 @@ def build_tuned_model(
         settings |= {"use_safetensors": True, "local_files_only": True, "output_loading_info": True}
         settings["ignore_mismatched_sizes"] = True  # of heads; the others are refused below
         model, loaded = HEADS[kind].from_pretrained(folder, config=config, **settings)
-    except (VocapError, MemoryError, torch.OutOfMemoryError):
-        raise
-    except Exception as error:  # the library raises exceptions of any class for a foreign folder
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise VocapError(
-            f"{folder}: no model for {kind}: {reason}; copy the folder again, or {SAVE}"
-        ) from None
 
     # weights that the file lacks are drawn at random: of a head and its pooler, without
     # which models are saved

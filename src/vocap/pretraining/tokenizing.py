@@ -139,6 +139,16 @@ def load_block_tokenizer(model: str | Path, sha256: str | bool) -> tuple[Encoder
     return encoder, SpecialIds(**roles, eos=ids["eos"], others=others)
 
 
+def unknown_bytes(
+    encoder: Encoder, special: SpecialIds, texts: Sequence[str], ids: Sequence[Sequence[int]]
+) -> list[int]:
+    """The UTF-8 bytes of the unknown characters of each text, whose ids are `ids`."""
+    return [
+        len(unknown_characters(encoder, text).encode()) if special.unk in own else 0
+        for text, own in zip(texts, ids, strict=True)
+    ]
+
+
 class _Part:
     """One part as it is written: its arrays, whose headers get the lengths at the end,
     and counts of its text.
@@ -147,7 +157,7 @@ class _Part:
     def __init__(
         self, folder: Path, part: str, encoder: Encoder, special: SpecialIds, length: int
     ) -> None:
-        self.encoder, self.unk = encoder, -1 if special.unk is None else special.unk
+        self.encoder, self.special = encoder, special
         self.packer = Packer(length, special.start, special.eos)
         self.files = {
             suffix: open(folder / f"{part}{suffix}.npy", "wb")  # noqa: SIM115
@@ -189,15 +199,13 @@ class _Part:
     def add(self, texts: list[str]) -> None:
         sentences = self.encoder.encode_batch(texts)
         sizes = [len(text.encode()) for text in texts]
-        unknown = [
-            len(unknown_characters(self.encoder, text).encode()) if self.unk in ids else 0
-            for text, ids in zip(texts, sentences, strict=True)
-        ]
+        unknown = unknown_bytes(self.encoder, self.special, texts, sentences)
         self._write(self.packer.add(sentences, sizes, unknown))
         self.counts["lines"] += len(texts)
         self.counts["bytes"] += sum(sizes)
         self.counts["text_tokens"] += sum(map(len, sentences))
-        self.counts["unknown"] += sum(sentence.count(self.unk) for sentence in sentences)
+        unk = -1 if self.special.unk is None else self.special.unk
+        self.counts["unknown"] += sum(sentence.count(unk) for sentence in sentences)
 
     def close(self) -> dict[str, int]:
         """Finish the arrays; counts of the part."""
