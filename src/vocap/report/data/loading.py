@@ -203,7 +203,7 @@ def choose_languages(
     codes: Iterable[str] | None = selection.named["languages"]
     if codes is None:
         codes = read.union(*(entry.sizes for entry in allocations))
-    found = [known.get(code) or Language(code, code, "", "unknown", {}) for code in codes]
+    found = [known.get(code) or plain.unknown_language(code) for code in codes]
     found.sort(key=lambda one: (one.name.casefold(), one.code))
     return {one.code: one for one in found}
 

@@ -271,6 +271,11 @@ class Finetuned:
         return " to ".join(map(str, counts[:1] + counts[1:][-1:]))
 
 
+def unknown_language(code: str) -> Language:
+    """A language that no table has."""
+    return Language(code, code, "", "unknown", {})
+
+
 @dataclass(frozen=True, eq=False)
 class Results:
     """All data of the page; an object is itself alone, so that what is computed from it
@@ -398,18 +403,16 @@ class Results:
         """The name of a language of the run, else of the paper; the code of any
         other.
         """
-        language = self._language(code)
-        return language.name if language else code
+        return self._language(code).name
 
     def resource(self, code: str) -> str:
         """The group of a language of the run, else of the paper; unknown for any
         other.
         """
-        language = self._language(code)
-        return language.resource if language else "unknown"
+        return self._language(code).resource
 
-    def _language(self, code: str) -> Language | None:
-        return self.languages.get(code) or paper_languages().get(code)
+    def _language(self, code: str) -> Language:
+        return self.languages.get(code) or paper_languages().get(code) or unknown_language(code)
 
     def about(self, code: str) -> dict[str, str]:
         """Code, name and group of a language, for a row of a table."""

@@ -11,7 +11,7 @@ from vocap.report.data import comparison
 from vocap.report.data.comparison import MEASURE, UNKNOWN_LIMIT, Size, records
 from vocap.report.data.results import Results
 from vocap.report.page import figures
-from vocap.report.page.blocks import Fold, Note, PageBlock, Paragraph, counted, not_run
+from vocap.report.page.blocks import Fold, Note, PageBlock, Paragraph, counted, first_open, not_run
 from vocap.report.page.figures import Chart, Figure, drawn_as, scatter, tooltips
 from vocap.report.page.tables import Column, Table, caption, columns_of, signed, specified
 from vocap.tables.line_bits import PARTS
@@ -36,12 +36,11 @@ def section(results: Results) -> list[PageBlock]:
     if not found:
         said = "no tokenizer of several languages was measured on held-out text"
         return [Note(f"Nothing to compare: {said}.")]
-    others = [Fold(f"Charts and languages at {one.label}", _one(results, one)) for one in found[1:]]
+    parts = [(f"Charts and languages at {one.label}", _one(results, one)) for one in found]
     return [
         Paragraph(_introduction(results, found)),
         _table(results, found),
-        *_one(results, found[0]),
-        *others,
+        *first_open(parts),
         _groups(found),
         *_figure_4(results, found),
     ]

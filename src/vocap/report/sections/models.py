@@ -19,6 +19,7 @@ from vocap.report.page.blocks import (
     PageBlock,
     Paragraph,
     counted,
+    first_open,
     not_run,
     without_results,
 )
@@ -74,11 +75,8 @@ def vocabulary_size(results: Results) -> list[PageBlock]:
     )
     if not curves:
         return [Note(missing)]
-    blocks: list[PageBlock] = [Paragraph(about), *_size(results, curves[0])]
-    blocks += [
-        Fold(f"The same for {', '.join(one.tokenizers)}", _size(results, one)) for one in curves[1:]
-    ]
-    return blocks
+    parts = [(f"The same for {', '.join(one.tokenizers)}", _size(results, one)) for one in curves]
+    return [Paragraph(about), *first_open(parts)]
 
 
 def _size(results: Results, curve: SizeCurve) -> list[PageBlock]:

@@ -2,7 +2,7 @@
 to load; the settings.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
 
 from markupsafe import Markup
@@ -25,6 +25,7 @@ from vocap.report.page.blocks import (
     PageBlock,
     Paragraph,
     counted,
+    first_open,
     not_run,
     text_of,
 )
@@ -59,14 +60,12 @@ def section(results: Results) -> list[PageBlock]:
     blocks: list[PageBlock] = [*_warnings(results)]
     if not results.tokenizers:
         blocks.append(not_run("tokenizers", "No tokenizer has been made yet."))
-    loads = _loads(results)
-    for place, one in enumerate(sizes(results)):
-        part = _taken(results, one)
-        blocks += part if place == 0 else [Fold(f"At {one.label}: {one.best}", part)]
-    if loads:
+    blocks += first_open(
+        [(f"At {one.label}: {one.best}", _taken(results, one)) for one in sizes(results)]
+    )
+    if loads := _loads(results):
         blocks.append(Fold(f"Python that loads each of {counted(len(loads), 'tokenizer')}", loads))
-    blocks += [*_cuts(results), Fold("The run in numbers", [Facts(_counts(results))])]
-    return blocks
+    return [*blocks, *_cuts(results), Fold("The run in numbers", [Facts(_counts(results))])]
 
 
 def _taken(results: Results, one: Size) -> list[PageBlock]:
@@ -274,19 +273,18 @@ def _counts(results: Results) -> list[tuple[str, str]]:
     return [(name, said if there else "not run") for name, there, said in counts]
 
 
-def _warnings(results: Results) -> list[Note]:
+def _warnings(results: Results) -> Iterator[Note]:
     """Notes above all numbers: languages without text, missing packages, T not
     reached.
     """
-    notes = []
     if missing := [row["name"] for row in little_text(results) if not row["kept"]]:
         takes = "takes" if len(missing) == 1 else "take"
         said = f"{counted(len(missing), 'language')} without text {takes} no part: "
-        notes.append(_warning("Text is missing.", f"{said}{listed(missing)}.", "corpora"))
+        yield _warning("Text is missing.", f"{said}{listed(missing)}.", "corpora")
     packages = [entry for entry in results.packages if entry.get("missing")]
     if reasons := [f"{entry.get('package')} ({entry['missing']})" for entry in packages]:
         said = f"The starter corpus was made without {listed(reasons, 6)}."
-        notes.append(_warning("Packages are missing.", said, "corpora"))
+        yield _warning("Packages are missing.", said, "corpora")
     uneven: dict[str, list[str]] = {}
     for entry in results.allocations.values():
         for text in entry.summary.get("warnings") or ():
@@ -294,17 +292,14 @@ def _warnings(results: Results) -> list[Note]:
                 uneven.setdefault(str(text).removeprefix(f"{UNEVEN}, and "), []).append(entry.name)
     for text, names in uneven.items():
         said = f"{text[:1].upper()}{text[1:]} ({listed(names)})."
-        notes.append(_warning(f"{UNEVEN.capitalize()}.", said, "allocation"))
+        yield _warning(f"{UNEVEN.capitalize()}.", said, "allocation")
     if short := short_of_total(results):
         said = "; ".join(
             f"{row['kind']} {row['name']} is {counted(row['short'], 'id')} short"
             + (f" of {row['total']:,}" if row["total"] else "")
             for row in short
         )
-        notes.append(
-            _warning("T was not reached.", f"There were too few pieces: {said}.", "corpora")
-        )
-    return notes
+        yield _warning("T was not reached.", f"There were too few pieces: {said}.", "corpora")
 
 
 def _warning(title: str, text: str, section: str) -> Note:

@@ -16,6 +16,7 @@ from vocap.report.page.blocks import (
     PageBlock,
     Paragraph,
     counted,
+    first_open,
     not_run,
     without_results,
 )
@@ -63,19 +64,19 @@ def _made(results: Results) -> Table:
     for tokenizer in results.configured_tokenizers():
         description, text = tokenizer.description, tokenizer.text
         counts = ("pieces", "dead", "dead_share", "raised", "dropped", "word_types")
+        rule = look_up(description, "settings", "scores")  # its name; "scores" explains it
         row = {key: as_number(description.get(key)) for key in counts} | text
         row |= {
             "tokenizer": tokenizer.name,
             "kind": tokenizer.kind,
             "method": results.method(tokenizer),
+            "total": tokenizer.total,
+            "weights": tokenizer.weights,
+            "remark": "" if text else "text not stated",
+            "scores": str(rule or description.get("scores") or ""),
         }
-        row["total"] = tokenizer.total
-        row["weights"] = tokenizer.weights
-        row["remark"] = "" if text else "text not stated"
         if text.get("sample"):
             row["remark"] = "a sample of the lines"
-        rule = look_up(description, "settings", "scores")  # its name; "scores" explains it
-        row["scores"] = str(rule or description.get("scores") or "")
         rows.append(row)
     return specified("tokenizers", rows)
 
@@ -203,11 +204,12 @@ def segmentation(results: Results) -> list[PageBlock]:
                 "vocap diff."
             )
         ]
-    blocks: list[PageBlock] = []
-    for place, diff in enumerate(results.diffs):
-        part: list[PageBlock] = [_sentence(diff), *_diff_tables(results, diff)]
-        blocks += part if place == 0 else [Fold(f"{diff.b} against {diff.a}", part)]
-    return blocks
+    return first_open(
+        [
+            (f"{diff.b} against {diff.a}", [_sentence(diff), *_diff_tables(results, diff)])
+            for diff in results.diffs
+        ]
+    )
 
 
 def _sentence(diff: Diff) -> Paragraph:
