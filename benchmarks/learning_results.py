@@ -8,7 +8,7 @@ from pathlib import Path
 import altair as alt
 import numpy as np
 
-from vocap.report.page.figures import files, specification
+from vocap.report.page.figures import files, styled
 
 # Okabe and Ito's colours, two of them darker for white paper; what mends a loss has its
 # colour and dashes
@@ -123,7 +123,7 @@ def draw(out: Path, steps: int, target: Path) -> None:
             ]
             panels.append(panel(dict(curves), axis, measure))
         rows.append(alt.hconcat(*panels, spacing=24))
-    spec = specification(alt.vconcat(*rows, spacing=18).to_dict(validate=False))
+    spec = styled(alt.vconcat(*rows, spacing=18).to_dict(validate=False))
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_bytes(files(spec, target.stem)[f"{target.stem}.svg"])
 

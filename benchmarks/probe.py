@@ -16,9 +16,10 @@ from torch.nn import functional as F
 from transformers import AutoTokenizer
 
 from vocap.finetuning.encoding import InputEncoder, encode_sentences, join_tags
+from vocap.finetuning.examples import TaggedSentence
 from vocap.finetuning.features import Features, assemble_inputs
 from vocap.finetuning.metrics import chunk_f1
-from vocap.finetuning.tasks import TASKS, DataSet, TaggedSentence
+from vocap.finetuning.tasks import TASKS, DataSet
 from vocap.pretraining.model import MaskedLanguageModel
 
 BATCH = 128  # inputs at a time

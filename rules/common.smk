@@ -21,6 +21,7 @@ from vocap.finetuning.tasks import TASKS, TRAININGS
 from vocap.languages import read_languages
 from vocap.options import text_words
 from vocap.pretraining.settings import count_parameters
+from vocap.stages import STAGES
 from vocap.starter.packages import PACKAGES
 from vocap.tokenizer_files import CARD, EXPORTED
 from vocap.workflow.names import BYTE_PAIR_FILES, FILES
@@ -88,9 +89,6 @@ pathvars:
 
 # A stage's REVISION is raised by a commit that changes its results: a parameter, so
 # that old results are made again.
-STAGES = (
-    "corpora vocabularies allocation tokenizers pretraining finetuning correlation report".split()
-)
 REVISION = {stage: importlib.import_module(f"vocap.{stage}").REVISION for stage in STAGES}
 # of the rule of allocation
 REVISION["pieces"] = importlib.import_module("vocap.allocation").PIECES_REVISION

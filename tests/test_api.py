@@ -6,8 +6,11 @@ import ast
 import inspect
 import pydoc
 import re
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from dataclasses import is_dataclass
+from typing import Any, get_args
 
 import pandas as pd
 import pytest
@@ -17,7 +20,9 @@ from tests.made_text import write_lines
 from tests.test_documents import ROOT
 from tests.vocabularies.factories import make_text
 from vocap.errors import UsageError, VocapError
+from vocap.tables.allocated import Allocated
 
+FUNCTIONS = [name for name in vocap.__all__ if name != "TextSettings"]
 PAGE = (ROOT / "docs" / "notebook.md").read_text("utf-8")
 # a block of Python, and the block of plain text, if any, that shows the value of its
 # last line
@@ -64,6 +69,16 @@ def test_a_function_is_typed_and_on_the_page(name):
     assert isinstance(function, type) or signature.return_annotation not in untyped
 
 
+def test_a_result_prints_in_one_short_line():
+    """Tables and models are megabytes; a notebook shows the value of a line."""
+    annotations = [inspect.signature(getattr(vocap, name)).return_annotation for name in FUNCTIONS]
+    kinds = {part for one in annotations for part in [one, *get_args(one)]}
+    kinds |= {part for one in kinds for part in get_args(one)} | {Allocated}
+    results = {kind for kind in kinds if is_dataclass(kind)} - {vocap.TextSettings}
+    assert results
+    assert {kind for kind in results if kind.__repr__ is not object.__repr__} == set()
+
+
 def test_types_are_those_of_the_modules():
     stub = (ROOT / "src" / "vocap" / "__init__.pyi").read_text("utf-8")
     found = re.findall(r"^from (\S+) import (\S+) as (\S+)$", stub, re.MULTILINE)
@@ -71,6 +86,30 @@ def test_types_are_those_of_the_modules():
     assert all(name == again for _, name, again in found)
     said = pydoc.render_doc(vocap, renderer=pydoc.plaintext)
     assert all(re.search(rf"(?m)^    (class )?{name}\(", said) for name in vocap.__all__)
+
+
+# the page, and one T and several of each function that takes both
+CALLS = """
+from typing import assert_type
+from vocap.allocation.stage import AllocationResult
+from vocap.tokenizers.trained import TrainedBpe, TrainedUnigram
+
+assert_type(vocap.allocate(ladders, weights, 300), AllocationResult)
+assert_type(vocap.allocate(ladders, weights, [300], beta=0.1), dict[int, AllocationResult])
+assert_type(vocap.train_joint(300, corpora=texts), TrainedUnigram)
+assert_type(vocap.train_joint([300, 400], corpora=texts), dict[int, TrainedUnigram])
+assert_type(vocap.train_bpe(texts, weights, 300), TrainedBpe)
+assert_type(vocap.train_bpe(texts, weights, [300, 400]), dict[int, TrainedBpe])
+vocap.train_bpe(texts, weights, 300, alpah=0.3)  # type: ignore[call-overload]
+"""
+
+
+def test_mypy_knows_the_results_of_the_page(tmp_path):
+    code = "".join(block for block, _ in BLOCK.findall(PAGE)) + CALLS
+    (tmp_path / "page.py").write_text(code, "utf-8")
+    words = [sys.executable, "-m", "mypy", "--warn-unused-ignores", tmp_path / "page.py"]
+    found = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stdout
 
 
 def test_mistakes_name_the_file_or_the_parameter(tmp_path):

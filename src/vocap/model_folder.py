@@ -4,7 +4,8 @@ without loading the model, and what is written with a model of other ids.
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,22 @@ def read_config(folder: Path) -> dict[str, Any]:
                 f"{path}: {key} is {config[key]!r:.100}, not of type {kind.__name__}; {REMEDY}"
             )
     return config
+
+
+@contextmanager
+def foreign_model(folder: Path, said: str, remedy: str) -> Iterator[None]:
+    """Raise what transformers raises for the model of a folder, exceptions of any class,
+    as a VocapError that begins with `said`; what a lack of memory raises stays.
+    """
+    import torch
+
+    try:
+        yield
+    except (VocapError, MemoryError, torch.OutOfMemoryError):
+        raise
+    except Exception as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise VocapError(f"{folder}: {said}: {reason:.300}; {remedy}") from None
 
 
 def is_causal(config: dict[str, Any]) -> bool:

@@ -4,6 +4,7 @@ also as words of a command.
 
 import csv
 import functools
+import json
 import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import MISSING, Field, fields
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from vocap.errors import UsageError
+from vocap.files.io import read_yaml
 from vocap.languages import CODE
 from vocap.unigram.text_settings import PRESETS, TextSettings, text_settings
 
@@ -52,6 +54,9 @@ class Code(click.ParamType[str]):
 Command = Callable[..., Any]
 Decorator = Callable[[Command], Command]
 FIELDS = {one.name: one for one in fields(TextSettings)}
+PATH = click.Path(path_type=Path)
+FILE = click.Path(path_type=Path, dir_okay=False)
+FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 SEED = click.IntRange(0, 2**63 - 1)  # the range of torch
 
 
@@ -68,6 +73,12 @@ def threads(help: str, default: int = 1) -> Decorator:
     return click.option("--threads", type=kind, default=default, help=help)
 
 
+def languages_table(command: Command) -> Command:
+    """The option --languages-table."""
+    help = "Table of languages [default: the one that ships with vocap]"
+    return click.option("--languages-table", type=PATH, help=help)(command)
+
+
 def split(command: Command) -> Command:
     """The option --split, which may be repeated, of commands that load tokenizers; the
     command gets `splits`.
@@ -82,6 +93,22 @@ def split(command: Command) -> Command:
         help="Where tiktoken's ranks, which do not say it, cut text: one of "
         f"{', '.join(SPLITS)}. NAME=: of that tokenizer alone.",
     )(command)
+
+
+def read_settings(path: Path | None, text: str | None) -> dict[str, Any]:
+    """The keys and values of --settings FILE, YAML or JSON, or of --settings-json TEXT;
+    none where neither is given. Raises UsageError for both, and for anything else.
+    """
+    if path is not None and text is not None:
+        raise UsageError("give --settings or --settings-json, not both")
+    try:
+        values = json.loads(text or "{}") if path is None else read_yaml(path)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"--settings-json: not JSON, so no keys and values: {error}") from None
+    if not isinstance(values, dict):
+        found = type(values).__name__
+        raise UsageError(f"{path or '--settings-json'}: no keys and values, but a {found}")
+    return values
 
 
 def totals(command: Command) -> Command:

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from vocap.finetuning import metrics
-from vocap.finetuning.scores import paired_bootstrap, score_parts
-from vocap.finetuning.tasks import TASKS, TaggedSentence
+from vocap.finetuning.comparison import paired_bootstrap, score_parts
+from vocap.finetuning.examples import TaggedSentence
+from vocap.finetuning.tasks import TASKS
 
 TASK = TASKS["panx"]
 

@@ -27,8 +27,9 @@ from vocap.finetuning.encoding import (
     longest_first,
     most_context,
 )
+from vocap.finetuning.examples import Answer, Pair, Question, TaggedSentence
 from vocap.finetuning.features import IGNORED, Features
-from vocap.finetuning.tasks import TASKS, Answer, Pair, Question, TaggedSentence
+from vocap.finetuning.tasks import TASKS
 
 XNLI, UDPOS = TASKS["xnli"], TASKS["udpos"]
 BOS, EOS, UNKNOWN = 0, 2, 3

@@ -14,7 +14,8 @@ from tests.finetuning.factories import read
 from tests.finetuning.subwords import TOKENIZERS, ours, sentencepiece
 from tests.tokenizers.scripts import ODD, WORDS, make_lines
 from vocap.finetuning.encoding import InputEncoder, best_answers, encode_questions, find_tokens
-from vocap.finetuning.tasks import TASKS, Answer, Question
+from vocap.finetuning.examples import Answer, Question
+from vocap.finetuning.tasks import TASKS
 
 XQUAD, MLQA, TYDIQA = TASKS["xquad"], TASKS["mlqa"], TASKS["tydiqa"]
 

@@ -14,8 +14,9 @@ from tests.finetuning.factories import locate, read, xtreme_folder
 from vocap.cli import vocap
 from vocap.errors import VocapError
 from vocap.finetuning import metrics
-from vocap.finetuning.scores import prediction_path, write_predictions
-from vocap.finetuning.tasks import TASKS, DataSet, held_out
+from vocap.finetuning.examples import held_out
+from vocap.finetuning.predictions import prediction_path, write_predictions
+from vocap.finetuning.tasks import TASKS, DataSet
 
 SERVED = {"squad": ("xquad", "mlqa"), "tydiqa": ("tydiqa",), "panx": ("panx",), "pawsx": ("pawsx",)}
 

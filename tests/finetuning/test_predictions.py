@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vocap.errors import VocapError
-from vocap.finetuning.scores import prediction_path, read_predictions, write_predictions
-from vocap.finetuning.tasks import TASKS, Answer, DataSet, Pair, Question, TaggedSentence
+from vocap.finetuning.examples import Answer, Pair, Question, TaggedSentence
+from vocap.finetuning.predictions import prediction_path, read_predictions, write_predictions
+from vocap.finetuning.tasks import TASKS, DataSet
 
 
 def pairs(count):

@@ -23,19 +23,15 @@ from tests.finetuning.factories import (
     xtreme_folder,
 )
 from vocap.errors import VocapError
-from vocap.finetuning.tasks import (
-    SPLITS,
-    TASKS,
-    TRAININGS,
-    UPOS,
+from vocap.finetuning.examples import (
     Answer,
-    DataSet,
     Pair,
     Question,
     TaggedSentence,
     is_labelled,
     read_pairs,
 )
+from vocap.finetuning.tasks import SPLITS, TASKS, TRAININGS, DataSet
 
 XNLI, PAWSX, UDPOS, PANX, XQUAD, MLQA, TYDIQA = TASKS.values()
 needs_data = pytest.mark.skipif(
@@ -56,7 +52,7 @@ def test_tasks_are_those_of_table_1():
     assert list(TASKS) == ["xnli", "pawsx", "udpos", "panx", "xquad", "mlqa", "tydiqa"]
     assert TRAININGS["squad"] == ("xquad", "mlqa") and len(TRAININGS) == 6
     assert [len(task.languages) for task in TASKS.values()] == [15, 7, 33, 40, 11, 7, 9]
-    assert len(UDPOS.dev_languages) == 29 and len(UPOS) == 17
+    assert len(UDPOS.dev_languages) == 29 and len(UDPOS.labels) == 17
     for task in TASKS.values():
         for split in SPLITS:
             assert set(task.rows.get(split, {})) == set(task.languages_of(split))

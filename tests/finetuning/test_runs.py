@@ -21,8 +21,9 @@ from tests.pretraining.processes import MEASURED, finish, newest, pretrain, star
 from vocap.correlation.study import Correlation
 from vocap.errors import UsageError, VocapError
 from vocap.finetuning.encoding import encode_training
-from vocap.finetuning.scores import read_predictions, score, score_task
-from vocap.finetuning.settings import Finetuning, read_tuning_recipe
+from vocap.finetuning.predictions import read_predictions
+from vocap.finetuning.scores import score, score_task
+from vocap.finetuning.settings import Finetuning, parse_tuning_recipe
 from vocap.finetuning.tasks import TASKS, TRAININGS, DataSet
 
 KILLS = int(os.environ.get("VOCAP_KILLS", 3))
@@ -247,13 +248,11 @@ def test_wrong_calls_say_what_to_do(model, inputs, tmp_path):
 
 def test_recipes_are_checked():
     with pytest.raises(UsageError, match=r"learning_rates"):
-        read_tuning_recipe("panx", '{"learning_rates": []}')
-    with pytest.raises(UsageError, match="not JSON"):
-        read_tuning_recipe("panx", "{")
-    assert read_tuning_recipe("tydiqa", '{"batch": 4}').epochs == [6, 8]
-    for name, values in (("learning_rates", "[1e-5, 2e-5, 0.00001]"), ("epochs", "[3, 3]")):
+        parse_tuning_recipe("panx", {"learning_rates": []})
+    assert parse_tuning_recipe("tydiqa", {"batch": 4}).epochs == [6, 8]
+    for name, values in (("learning_rates", [1e-5, 2e-5, 0.00001]), ("epochs", [3, 3])):
         with pytest.raises(UsageError, match=f"{name}: duplicate entry"):
-            read_tuning_recipe("panx", f'{{"{name}": {values}}}')
+            parse_tuning_recipe("panx", {name: values})
 
 
 @pytest.mark.parametrize("section", [Finetuning, Correlation])

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 
 from tests.finetuning.factories import read
 from vocap.errors import VocapError
-from vocap.finetuning.scores import ratio, score, score_parts
-from vocap.finetuning.tasks import TASKS, Answer, Pair, Question, TaggedSentence
+from vocap.finetuning.comparison import ratio, score_parts
+from vocap.finetuning.examples import Answer, Pair, Question, TaggedSentence
+from vocap.finetuning.scores import score
+from vocap.finetuning.tasks import TASKS
 
 TAGS = TASKS["panx"].labels
 ANSWERS = ("the cat", "cat", "a red cat", "", "北京")

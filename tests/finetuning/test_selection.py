@@ -11,17 +11,10 @@ from pydantic import ValidationError
 
 from tests.finetuning.factories import squad, write, xtreme_folder
 from vocap.errors import UsageError, VocapError
+from vocap.finetuning.examples import Answer, Question, held_out
 from vocap.finetuning.scores import Score, choose_setting
 from vocap.finetuning.settings import Finetuning, Tuned, make_grid
-from vocap.finetuning.tasks import (
-    SELECTIONS,
-    TASKS,
-    TRAININGS,
-    Answer,
-    Question,
-    development,
-    held_out,
-)
+from vocap.finetuning.tasks import SELECTIONS, TASKS, TRAININGS, development
 
 
 def test_the_paper_chooses_by_all_languages_and_tydiqa_by_the_english_test_file():

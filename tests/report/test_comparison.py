@@ -21,7 +21,7 @@ from tests.tokenizers.factories import byte_tokenizer
 from vocap.errors import VocapError
 from vocap.files.io import read_tsv
 from vocap.languages import read_languages
-from vocap.report.data.loading import cutter
+from vocap.report.data.sentences import cutter
 from vocap.tokenizers.settings import BytePair
 
 CODES = ["en", "de", "ru", "hi", "fa", "it", "sw", "km", "ja", "fi"]

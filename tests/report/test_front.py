@@ -15,8 +15,8 @@ from tests.report.pages import Page, words_of, write
 from vocap.allocation.inputs import UNEVEN
 from vocap.files.io import read_tsv
 from vocap.languages import read_languages
-from vocap.report.data.loading import choose_line, reads
 from vocap.report.data.results import CutSentence
+from vocap.report.data.sentences import choose_line, reads
 from vocap.tokenizer_files.export import export_unigram
 from vocap.tokenizer_files.layout import Contents, build_model, serialize
 from vocap.unigram.sentencepiece_trainer import train

@@ -51,7 +51,7 @@ def test_tables_hold_the_rows_of_diff(results):
     loaded = load(results)
     tables = {
         block.name.split("-joint")[0]: block
-        for block in section(loaded).blocks
+        for block in section(loaded)
         if isinstance(block, Table)
     }
     folder = results / "tokenizers" / "diff" / "joint100k-vocap100k"
@@ -82,7 +82,7 @@ def test_a_comparison_of_tokenizers_that_are_not_shown_is_left_out(results):
 
 
 def test_without_a_comparison_the_section_says_so(tmp_path):
-    blocks = section(load(make_results(tmp_path / "results"))).blocks
+    blocks = section(load(make_results(tmp_path / "results")))
     assert len(blocks) == 1 and "vocap diff" in blocks[0].text
 
 

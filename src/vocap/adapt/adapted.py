@@ -51,7 +51,7 @@ class AdaptedModel:
         replace_rows(self.model, origins)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Adapted:
     """The `tokenizer` made of `source`.
 

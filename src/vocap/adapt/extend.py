@@ -18,7 +18,7 @@ from vocap.unigram.text_settings import COVERAGE
 SHARE = 0.01
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Extended(Adapted):
     """The tokenizer with a language more.
 

@@ -7,8 +7,7 @@ import click
 from vocap.correlation.study import Coefficients, StudyPoint, correlate_scores
 from vocap.errors import log
 from vocap.files.io import write_tsv
-
-FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
+from vocap.options import FOLDER, PATH
 
 
 @click.command()
@@ -21,7 +20,7 @@ FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
     "--output",
     "out",
     required=True,
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="Folder of both tables.",
 )
 @click.argument("scored", nargs=-1, type=FOLDER)

@@ -137,7 +137,7 @@ class Change:
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """Two tokenizers, by their paths or "a" and "b", with `ids_a` and `ids_b` ids; what
     `changes` in each language, the `pieces` whose ids differ (most used first), and the

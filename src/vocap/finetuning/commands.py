@@ -14,13 +14,10 @@ from vocap import options
 from vocap.errors import log
 from vocap.files.io import write_json, write_tsv
 from vocap.finetuning.published import unpack as extract
-from vocap.finetuning.settings import read_tuning_recipe
+from vocap.finetuning.settings import TuningRecipe, parse_tuning_recipe
 from vocap.finetuning.tasks import SELECTIONS, TASKS, TRAININGS
-
-PATH = click.Path(path_type=Path)
-FILE = click.Path(path_type=Path, dir_okay=False)
-FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
-
+from vocap.options import FILE, FOLDER, PATH
+from vocap.training import prepare_torch
 
 XTREME = click.option(
     "--xtreme", required=True, type=FOLDER, help="XTREME's download folder, or xTune's."
@@ -29,6 +26,11 @@ TRAINING = click.option("--training", required=True, help=f"One of {', '.join(TR
 SETTINGS = click.option(
     "--settings-json", metavar="TEXT", default="{}", help="Keys of finetuning: recipes: TRAINING."
 )
+
+
+def _recipe(training: str, settings_json: str) -> TuningRecipe:
+    values = options.read_settings(None, settings_json)
+    return parse_tuning_recipe(training, values, "--settings-json")
 
 
 @click.command
@@ -86,7 +88,7 @@ def encode(
     """
     from vocap.finetuning.encoding import encode_training
 
-    recipe = read_tuning_recipe(training, settings_json)
+    recipe = _recipe(training, settings_json)
     if max_length:
         recipe = recipe.model_copy(update={"max_length": max_length})
     encode_training(xtreme, training, tokenizer, recipe, output)
@@ -131,10 +133,8 @@ def finetune(training: str, settings_json: str, threads: int, **named: Any) -> N
     Resumes from checkpoints of the same command, if any. SIGTERM, SIGURG and Ctrl-C
     leave a checkpoint and end with status 75.
     """
-    recipe = read_tuning_recipe(training, settings_json)
-    # before torch starts
-    os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), str(threads))
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as in vocap pretrain
+    recipe = _recipe(training, settings_json)
+    prepare_torch(threads)
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     from vocap.finetuning.run import finetune_model
 
@@ -215,7 +215,8 @@ def compare_scores(
     for the mean over them, both measures (means over seeds), their difference, the
     interval that holds 95 % of the samples' differences, and p.
     """
-    from vocap.finetuning.scores import ALL, COLUMNS, compare_models
+    from vocap.finetuning.comparison import COLUMNS, compare_models
+    from vocap.finetuning.scores import ALL
 
     rows = compare_models(xtreme, first, second, samples, seed)
     write_tsv(output, COLUMNS, rows)

@@ -14,19 +14,18 @@ import numpy as np
 from vocap.errors import VocapError, log
 from vocap.files.io import file_sha256, read_object, replacing_directory, write_json
 from vocap.finetuning import tasks
-from vocap.finetuning.features import IGNORED, Features, load_features, save_features
-from vocap.finetuning.settings import TuningRecipe
-from vocap.finetuning.tasks import (
-    ENGLISH,
-    TASKS,
-    TRAININGS,
+from vocap.finetuning.examples import (
+    HELD_OUT,
     Answer,
-    DataSet,
     Examples,
     Pair,
     Question,
     TaggedSentence,
+    is_labelled,
 )
+from vocap.finetuning.features import IGNORED, Features, load_features, save_features
+from vocap.finetuning.settings import TuningRecipe
+from vocap.finetuning.tasks import ENGLISH, TASKS, TRAININGS, DataSet
 from vocap.tokenizer_files.encoders import refusals
 
 if TYPE_CHECKING:
@@ -438,10 +437,8 @@ def encode_training(
     holds anything else.
     """
     learnt = tasks.training_set(training)
-    held_out = tasks.development(training, "english-dev").split == tasks.HELD_OUT
-    parts = [
-        DataSet(learnt.task, split, ENGLISH) for split in (tasks.KEPT, tasks.HELD_OUT) if held_out
-    ]
+    held_out = tasks.development(training, "english-dev").split == HELD_OUT
+    parts = [DataSet(learnt.task, split, ENGLISH) for split in (tasks.KEPT, HELD_OUT) if held_out]
     encoder, absent, counts = InputEncoder(load_fast_tokenizer(tokenizer)), [], {}
     translations: dict[
         tuple[str, str], tuple[int, Path]
@@ -470,7 +467,7 @@ def encode_training(
             counts[found.name] = {
                 "examples": len(examples),
                 "inputs": len(features),
-                "labelled": all(map(tasks.is_labelled, examples)),
+                "labelled": all(map(is_labelled, examples)),
                 "sha256": file_sha256(path),
             }
             known = found.task.rows.get(found.split, {}).get(found.language, len(examples))

@@ -20,7 +20,8 @@ from typing import Any
 
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import replacing, scratch_directory
-from vocap.finetuning.tasks import ALIASES, TASKS
+from vocap.finetuning.examples import ALIASES
+from vocap.finetuning.tasks import TASKS
 
 COLUMNS = 10  # of CoNLL-U
 FORM, UPOS, HEAD, DEPS = 1, 3, 6, 8

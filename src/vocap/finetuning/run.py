@@ -5,7 +5,7 @@ state, predictions.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -22,6 +22,7 @@ from vocap.finetuning.encoding import (
     join_tags,
     open_inputs,
 )
+from vocap.finetuning.examples import Examples
 from vocap.finetuning.features import (
     IGNORED,
     Features,
@@ -30,10 +31,18 @@ from vocap.finetuning.features import (
     assemble_inputs,
     evaluation_batches,
 )
-from vocap.finetuning.scores import DESCRIPTION, PREDICTIONS, Predictions, score, write_predictions
+from vocap.finetuning.predictions import Predictions, write_predictions
+from vocap.finetuning.scores import DESCRIPTION, PREDICTIONS, score
 from vocap.finetuning.settings import Setting, TuningRecipe, parse_tuning_recipe
-from vocap.finetuning.tasks import DataSet, Examples, Selection, Task
-from vocap.model_folder import CONFIG, WEIGHTS, longest_input, read_config, refuse_causal
+from vocap.finetuning.tasks import DataSet, Selection, Task
+from vocap.model_folder import (
+    CONFIG,
+    WEIGHTS,
+    foreign_model,
+    longest_input,
+    read_config,
+    refuse_causal,
+)
 from vocap.training import checkpoints, loop
 from vocap.training.distributed import StopRequest, own_device, products_in
 
@@ -62,7 +71,7 @@ def build_tuned_model(
     refuse_causal(folder, read_config(folder))
     no_code = {"trust_remote_code": False}  # without it the library asks in the terminal
     settings = {"dtype": torch.float32, **no_code}
-    try:
+    with foreign_model(folder, f"no model for {kind}", f"copy the folder again, or {SAVE}"):
         config = transformers.AutoConfig.from_pretrained(folder, local_files_only=True, **no_code)
         if kind != "spans":
             config.num_labels = labels
@@ -74,13 +83,6 @@ def build_tuned_model(
         settings |= {"use_safetensors": True, "local_files_only": True, "output_loading_info": True}
         settings["ignore_mismatched_sizes"] = True  # of heads; the others are refused below
         model, loaded = HEADS[kind].from_pretrained(folder, config=config, **settings)
-    except (VocapError, MemoryError, torch.OutOfMemoryError):
-        raise
-    except Exception as error:  # the library raises exceptions of any class for a foreign folder
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise VocapError(
-            f"{folder}: no model for {kind}: {reason}; copy the folder again, or {SAVE}"
-        ) from None
 
     # weights that the file lacks are drawn at random: of a head and its pooler, without
     # which models are saved
@@ -382,7 +384,8 @@ class FineTuning(loop.Loop):
         return row
 
 
-class FinetunedModel(NamedTuple):
+@dataclass(frozen=True, repr=False)
+class FinetunedModel:
     """A finished run: the folder of its predictions, the lines of metrics.jsonl, and
     the content of run.json.
     """

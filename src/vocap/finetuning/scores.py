@@ -1,18 +1,9 @@
-"""From predictions to scores: of runs, of the setting that they choose, their average,
-two models compared.
-
-Predictions have the form of an XTREME submission: `{split}-{language}.tsv` holds a
-label a line for pairs, for sentences a tag a line and a blank line after each;
-`{split}-{language}.json` an object of question id to answer.
-"""
+"""From predictions to scores: of runs, of the setting that they choose, their average."""
 
 import csv
-import json
 import shutil
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,23 +12,13 @@ import numpy as np
 import pandas
 
 from vocap.errors import UsageError, VocapError
-from vocap.files.io import read_object, replacing, replacing_directory, write_json, write_tsv
+from vocap.files.io import read_object, replacing_directory, write_json, write_tsv
 from vocap.finetuning import metrics
+from vocap.finetuning.examples import HELD_OUT, Examples, is_labelled
+from vocap.finetuning.predictions import AGAIN, Predictions, prediction_path, read_predictions
 from vocap.finetuning.settings import Setting
-from vocap.finetuning.tasks import (
-    ENGLISH,
-    HELD_OUT,
-    TASKS,
-    DataSet,
-    Examples,
-    Task,
-    development,
-    is_labelled,
-)
+from vocap.finetuning.tasks import ENGLISH, TASKS, DataSet, Task, development
 from vocap.languages import read_languages
-
-# labels, tags of each sentence, question id to answer
-Predictions = list[str] | list[list[str]] | dict[str, str]
 
 # files of a run, and of a model's folder of one task
 DESCRIPTION, PREDICTIONS = "run.json", "predictions"
@@ -55,92 +36,6 @@ CHOSEN = {
     "seeds",
     "languages",
 }
-AGAIN = "delete the file and run its command again"
-
-
-def prediction_path(folder: Path, found: DataSet) -> Path:
-    """The path of a set's predictions in the folder of its task."""
-    return (
-        folder / f"{found.split}-{found.language}.{'json' if found.task.kind == 'spans' else 'tsv'}"
-    )
-
-
-def write_predictions(folder: Path, found: DataSet, predictions: Predictions) -> Path:
-    """Write one file, whole or not at all: labels, tags of each sentence, or id to
-    answer by the task's kind.
-    """
-    path = prediction_path(folder, found)
-    with replacing(path) as file:
-        if found.task.kind == "spans":
-            # in ASCII: an answer may hold half a surrogate pair
-            json.dump(predictions, file, indent=1)
-            file.write("\n")
-        elif found.task.kind == "tags":
-            for sentence in predictions:
-                file.writelines(f"{tag}\n" for tag in sentence)
-                file.write("\n")
-        else:
-            file.writelines(f"{label}\n" for label in predictions)
-    return path
-
-
-def read_predictions(folder: Path, found: DataSet, examples: Examples) -> Predictions:
-    """Read a file of `write_predictions`, or a foreign submission, for exactly these examples.
-
-    Raises VocapError naming file, line and remedy for a file that is missing or
-    malformed, a label that the task does not have, and for examples left out, or
-    predictions of others.
-    """
-    path = prediction_path(folder, found)
-    kind = found.task.kind
-    if kind == "spans":
-        answers = read_object(path, AGAIN)
-        if wrong := {example.id for example in examples} ^ answers.keys():
-            raise VocapError(
-                f"{path}: {len(wrong)} questions without an answer or not asked: {min(wrong)}; "
-                f"{AGAIN}"
-            )
-        if not all(isinstance(answer, str) for answer in answers.values()):
-            raise VocapError(f"{path}: not an object of question id to text; {AGAIN}")
-        return answers
-    try:
-        labels = path.read_text("utf-8").splitlines()
-    except FileNotFoundError:
-        raise VocapError(
-            f"{path}: no such file; predict {found.split} of {found.language} first"
-        ) from None
-    except UnicodeDecodeError as error:
-        raise VocapError(
-            f"{path}: not UTF-8 ({error.reason} at byte {error.start}); {AGAIN}"
-        ) from None
-    # O is a label of every tagging task, as of xTune's
-    known = set(found.task.labels)
-    if kind == "tags":
-        known |= {"", "O"}
-    for number, label in enumerate(labels, 1):
-        if label not in known:
-            expected = ", ".join(found.task.labels)
-            raise VocapError(
-                f"{path}, line {number}: {label!r} is no label of {found.task.name}: {expected}"
-            )
-    if kind == "pairs":
-        if len(labels) != len(examples):
-            raise VocapError(f"{path}: {len(labels)} labels for {len(examples)} pairs; {AGAIN}")
-        return labels
-
-    # the tags between blank lines
-    ends = [number for number, line in enumerate(labels) if not line]
-    if labels and labels[-1]:
-        ends.append(len(labels))  # without a blank line at the end
-    sentences = [labels[start + 1 : end] for start, end in pairwise([-1, *ends])]
-    if len(sentences) != len(examples):
-        raise VocapError(f"{path}: tags of {len(sentences)} sentences for {len(examples)}; {AGAIN}")
-    for end, tags, example in zip(ends, sentences, examples, strict=True):
-        if len(tags) != len(example.words):
-            raise VocapError(
-                f"{path}, line {end}: {len(tags)} tags for {len(example.words)} words; {AGAIN}"
-            )
-    return sentences
 
 
 def score(
@@ -151,7 +46,7 @@ def score(
     Pairs: acc. Tags: precision, recall, f1. Spans: exact_match, f1. Raises ScoringError
     where an example has no label, or predictions do not fit.
     """
-    gold = _gold(task, examples)
+    gold = gold_labels(task, examples)
     if isinstance(predictions, dict):
         return metrics.span_score(predictions, gold, task.words(language))
     if task.kind == "tags":
@@ -159,38 +54,7 @@ def score(
     return {"acc": metrics.accuracy(gold, predictions)}
 
 
-def score_parts(
-    task: Task, language: str, examples: Examples, predictions: Predictions
-) -> dict[str, np.ndarray]:
-    """Contribution of each example to the measures: float64 [examples, 2], numerators
-    and denominators.
-
-    The measure of any multiset of examples is 100 times the ratio of the two sums, 0
-    where both are 0. Raises ScoringError as `score`.
-    """
-    gold = _gold(task, examples)
-    if isinstance(predictions, dict):
-        exact_match, f1 = metrics.answer_scores(predictions, gold, task.words(language)).T
-        columns = {"exact_match": exact_match, "f1": f1}
-    elif task.kind == "tags":
-        correct, predicted, expected = metrics.chunk_counts(gold, predictions).T
-        return {"f1": np.stack([2.0 * correct, 1.0 * predicted + expected], axis=1)}
-    else:
-        columns = {"acc": metrics.label_hits(gold, predictions)}
-    return {
-        name: np.stack([values, np.ones(len(values))], axis=1) for name, values in columns.items()
-    }
-
-
-def ratio(sums: np.ndarray) -> np.ndarray:
-    """Percent from summed `parts`: float64 [..., 2] to [...]."""
-    numerator, denominator = sums[..., 0], sums[..., 1]
-    return 100 * np.divide(
-        numerator, denominator, out=np.zeros_like(numerator), where=denominator > 0
-    )
-
-
-def _gold(task: Task, examples: Examples) -> Any:
+def gold_labels(task: Task, examples: Examples) -> Any:
     """The label of each pair, the tags of each sentence, or the answers to each
     question by its id.
     """
@@ -314,7 +178,7 @@ def choose_setting(scores: Sequence[Score]) -> ChosenSetting:
     return ChosenSetting(*best, tuple(dict.fromkeys(seed for seed, _ in wanted)), means)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Outcome:
     """The results of a model on a task: scores.tsv, the rows of summary.tsv, the
     content of selection.json.
@@ -542,117 +406,3 @@ def average(folders: Sequence[Path]) -> dict[str, Any]:
         "missing": [task for task in metrics.AVERAGED if task not in means],
         "languages": {task: len(selections[task]["languages"]) for task in tasks},
     }
-
-
-class Difference(NamedTuple):
-    """The first model's measure over the second's: percent, their difference and its
-    interval, and p.
-
-    `low` and `high` hold the middle 95 % of the samples' differences; `p` is the
-    two-sided share of samples whose difference has the opposite sign, at least 2 /
-    (samples + 1).
-    """
-
-    first: float
-    second: float
-    difference: float
-    low: float
-    high: float
-    p: float
-
-
-COLUMNS = ("language", "metric", *Difference._fields)
-
-
-def paired_bootstrap(
-    first: Mapping[str, np.ndarray],
-    second: Mapping[str, np.ndarray],
-    samples: int,
-    seed: int,
-    parallel: bool = False,
-) -> dict[str, Difference]:
-    """Compare two models on one measure of each language, and on the mean over
-    languages, under the key "".
-
-    Parameters
-    ----------
-    first, second : language to the `parts` of its examples, float64 [seeds, examples,
-        2], for the same examples in the same order
-    samples : number of samples; each draws as many examples as there are, with
-        replacement, the same ones for both models and all their seeds
-    seed : of the samples; equal seeds give equal numbers
-    parallel : whether the languages' examples are translations of each other: a sample
-        then takes the same ones
-
-    Returns
-    -------
-    Language to its `Difference`; a model's measure is the mean over its seeds.
-    """
-    whole, sampled = {}, {}  # percent of both models: [2], [samples, 2]
-    for number, language in enumerate(first):
-        split, examples, _ = first[language].shape
-        # [examples, seeds of both, 2]
-        both = np.concatenate([first[language], second[language]]).swapaxes(0, 1)
-        random = np.random.default_rng([seed, examples if parallel else number])
-        draws = (random.integers(examples, size=examples) for _ in range(samples))
-        sums = [np.tensordot(np.bincount(drawn, minlength=examples), both, 1) for drawn in draws]
-        measures = ratio(np.array([both.sum(axis=0), *sums]))  # [1 + samples, seeds of both]
-        means = np.stack(
-            [measures[:, :split].mean(axis=1), measures[:, split:].mean(axis=1)], axis=1
-        )
-        whole[language], sampled[language] = means[0], means[1:]
-    whole[""], sampled[""] = (np.mean(list(found.values()), axis=0) for found in (whole, sampled))
-    found = {}
-    for language, means in sampled.items():
-        differences = means[:, 0] - means[:, 1]
-        low, high = np.quantile(differences, [0.025, 0.975])
-        side = min(np.count_nonzero(differences <= 0), np.count_nonzero(differences >= 0))
-        p = min(1.0, 2 * (side + 1) / (samples + 1))
-        one, other = whole[language]
-        found[language] = Difference(*map(float, (one, other, one - other, low, high, p)))
-    return found
-
-
-def compare_models(
-    folder: Path, first: Path, second: Path, samples: int, seed: int
-) -> list[tuple[str | float, ...]]:
-    """Rows of `COLUMNS`: two models, in folders of `vocap score`, on the test languages
-    that both have scores of.
-
-    Raises VocapError for folders of different tasks, without a language in common, or
-    whose files cannot be read.
-    """
-    models = {path: read_selection(path) for path in (first, second)}
-    said = models[first]
-    if said["task"] != models[second]["task"]:
-        raise VocapError(f"{first}, {second}: their tasks differ; compare two models on one task")
-    task = TASKS[said["task"]]
-    languages = [code for code in said["languages"] if code in models[second]["languages"]]
-    if not languages:
-        raise VocapError(
-            f"{first}, {second}: no test language has scores of both; score them on the same files"
-        )
-
-    # parts of every example, by model, measure and language, an array a seed
-    tables: dict[tuple[Path, str, str], list[np.ndarray]] = defaultdict(list)
-    for code in languages:
-        found = DataSet(task, "test", code)
-        examples = found.read(folder)
-        for path, selection in models.items():
-            for run in selection["seeds"]:
-                predictions = read_predictions(path / PREDICTIONS / str(run), found, examples)
-                for metric, values in score_parts(task, code, examples, predictions).items():
-                    tables[path, metric, code].append(values)
-
-    def stacked(path: Path, metric: str) -> dict[str, np.ndarray]:
-        return {code: np.stack(tables[path, metric, code]) for code in languages}
-
-    rows: list[tuple[str | float, ...]] = []
-    for metric in task.metrics:
-        differences = paired_bootstrap(
-            stacked(first, metric), stacked(second, metric), samples, seed, task.parallel
-        )
-        rows += [
-            (language or ALL, metric, *difference) for language, difference in differences.items()
-        ]
-    return rows

@@ -2,7 +2,6 @@
 that can run.
 """
 
-import json
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from vocap.errors import UsageError, VocapError
 from vocap.files.paths import PlainPath
 from vocap.finetuning import tasks
+from vocap.finetuning.examples import HELD_OUT, is_labelled
 from vocap.finetuning.published import collection_of
 from vocap.finetuning.tasks import ENGLISH, TASKS, TRAININGS, DataSet, Selection, first_task
 from vocap.model_folder import CONFIG
@@ -223,23 +223,13 @@ class Finetuning(BaseModel):
         return [name for name, tasks in TRAININGS.items() if set(tasks) & set(self.chosen())]
 
 
-def read_tuning_recipe(training: str, text: str) -> TuningRecipe:
-    """The paper's recipe of a training with the keys of a JSON text over it.
-
-    Raises UsageError, naming the key, for a training that is none, and for settings
-    that cannot be used.
-    """
-    try:
-        return parse_tuning_recipe(training, json.loads(text), "--settings-json")
-    except (TypeError, ValueError, RecursionError) as error:
-        raise UsageError(f"--settings-json: not JSON: {error}") from None
-
-
 def parse_tuning_recipe(
     training: str, values: Mapping[str, Any], where: str = "settings"
 ) -> TuningRecipe:
-    """The paper's recipe of a training with `values` over it. Raises as
-    `read_tuning_recipe`, naming `where` they are given.
+    """The paper's recipe of a training with `values` over it.
+
+    Raises UsageError, naming the key and `where` they are given, for a training that is
+    none, and for settings that cannot be used.
     """
     if training not in TRAININGS:
         raise UsageError(f"no training {training!r}; there are {', '.join(TRAININGS)}")
@@ -410,7 +400,7 @@ def _untrainable(
     learnt = DataSet(first_task(training), "train", ENGLISH)
     if learnt not in found:
         return f"no file {learnt.name} in {supply.xtreme}; bring it"
-    names = {each.name for each in [*found, DataSet(learnt.task, tasks.HELD_OUT, ENGLISH)]}
+    names = {each.name for each in [*found, DataSet(learnt.task, HELD_OUT, ENGLISH)]}
     choosing = tasks.choosing_sets(training, settings.selection, names)
     if not choosing:
         return (
@@ -421,7 +411,7 @@ def _untrainable(
         if each.split != "test" or each not in found:
             continue
         with suppress(VocapError):  # of an unreadable file, which the job of its inputs reports
-            if not all(map(tasks.is_labelled, each.read(supply.xtreme))):
+            if not all(map(is_labelled, each.read(supply.xtreme))):
                 return (
                     f"{each.name}, on which the paper's rule selects, lacks its labels in "
                     f"{supply.xtreme}; bring "

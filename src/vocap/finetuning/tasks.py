@@ -1,8 +1,8 @@
 """Fine-tuning tasks, one entry each: files, labels, measures, settings, known rows;
 their data sets and examples.
 
-The seven tasks of Table 1 are registered here; everything else (reading, training,
-scoring, plan, report) asks the entry. Kinds of tasks are pairs of texts, tagged words,
+The seven tasks of Table 1 are the entries of `tasks.yaml`; everything else (reading,
+training, scoring, plan, report) asks the entry. Kinds of tasks are pairs of texts, tagged words,
 and questions with answers in a context; a task of one of these kinds is written in one
 place:
 
@@ -12,48 +12,34 @@ place:
 >>> del TASKS["mine"], TRAININGS["mine"]
 """
 
-import hashlib
-import lzma
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby, islice
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+import yaml
 
 from vocap.errors import UsageError, VocapError
+from vocap.files.io import read_tsv
+from vocap.finetuning.examples import (
+    HELD_OUT,
+    Examples,
+    held_out,
+    read_pairs,
+    read_questions,
+    read_tagged_sentences,
+)
 from vocap.finetuning.metrics import Words, mlqa_words, squad_words
 
 ENGLISH = "en"  # the language of every training file that is read
 SPLITS = ("train", "dev", "test")
-ENTITIES = ("B-LOC", "B-ORG", "B-PER", "I-LOC", "I-ORG", "I-PER", "O")
-UPOS = (
-    "ADJ",
-    "ADP",
-    "ADV",
-    "AUX",
-    "CCONJ",
-    "DET",
-    "INTJ",
-    "NOUN",
-    "NUM",
-    "PART",
-    "PRON",
-    "PROPN",
-    "PUNCT",
-    "SCONJ",
-    "SYM",
-    "VERB",
-    "X",
-)
 TABLE = ("{task}/{split}-{language}.tsv",)
+# by the name of the official script, language to the function that cuts an answer
+WORDS: dict[str, Callable[[str], Words]] = {
+    "squad": lambda language: squad_words,
+    "mlqa": mlqa_words,
+}
 METRICS = {"pairs": ("acc",), "tags": ("f1",), "spans": ("f1", "exact_match")}  # by kind
-AGAIN = "download the file again"
-ALIASES = {"contradictory": "contradiction"}  # MultiNLI's training file of XNLI
-# before each word of PAN-X, until XTREME's script takes it away
-RAW = re.compile(r"[a-z-]{2,12}:.")
 
 
 @dataclass(frozen=True)
@@ -94,12 +80,10 @@ class Task:
     training: str = ""
     recipe: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
     label: str = ""
-    files: Mapping[str, tuple[str, ...]] = field(
+    files: Mapping[str, Sequence[str]] = field(
         default_factory=lambda: dict.fromkeys(SPLITS, TABLE), repr=False, compare=False
     )
-    words: Callable[[str], Words] = field(
-        default=lambda language: squad_words, repr=False, compare=False
-    )
+    words: Callable[[str], Words] = field(default=WORDS["squad"], repr=False, compare=False)
     rows: Mapping[str, Mapping[str, int]] = field(default_factory=dict, repr=False, compare=False)
     parallel: bool = False
     chooses: bool = True
@@ -139,159 +123,30 @@ def first_task(training: str) -> Task:
     return TASKS[TRAININGS[training][0]]
 
 
-def _known_rows() -> dict[str, dict[str, dict[str, int]]]:
-    """The rows of the published files by task, split and language: pairs, sentences or
-    questions.
-    """
+def _register_published() -> None:
+    """Register the tasks of Table 1, each in the languages of its published files."""
     rows: dict[str, dict[str, dict[str, int]]] = {}
-    for line in Path(__file__).with_name("rows.tsv").read_text("utf-8").splitlines()[1:]:
-        task, split, language, count = line.split("\t")
-        rows.setdefault(task, {}).setdefault(split, {})[language] = int(count)
-    return rows
+    for row in read_tsv(Path(__file__).with_name("rows.tsv")):
+        splits = rows.setdefault(row["task"], {})
+        splits.setdefault(row["split"], {})[row["language"]] = int(row["rows"])
+    for name, entry in yaml.safe_load(Path(__file__).with_name("tasks.yaml").read_bytes()).items():
+        task = Task(
+            name,
+            languages=tuple(rows[name]["test"]),
+            dev_languages=tuple(rows[name].get("dev", ())),
+            labels=tuple(entry.pop("labels", ())),
+            words=WORDS[entry.pop("words", "squad")],
+            rows=rows[name],
+            **entry,
+        )
+        register_task(task)
 
 
-_ROWS = _known_rows()
-
-
-def _published(name: str, kind: Literal["pairs", "tags", "spans"], **more: Any) -> None:
-    """Register a task of Table 1, in the languages of its published files."""
-    rows = _ROWS[name]
-    register_task(
-        Task(name, kind, tuple(rows["test"]), tuple(rows.get("dev", ())), rows=rows, **more)
-    )
-
-
-# The recipes are the paper's grid; settings that it does not name are from the scripts
-# of xTune, its code base.
-_PAIRS = {"learning_rates": [7e-6, 1e-5], "epochs": [10], "max_length": 256}
-_TAGS = {"learning_rates": [1e-5, 2e-5], "epochs": [10], "max_length": 128, "warmup": 0.1}
-_SPANS = {"learning_rates": [2e-5, 3e-5], "max_length": 384, "warmup": 0.1}
-
-_published(
-    "xnli",
-    "pairs",
-    labels=("contradiction", "entailment", "neutral"),
-    recipe={**_PAIRS, "evaluate_every": 5000},
-    label="XNLI",
-    parallel=True,
-    bytes_per_row=190,
-)
-_published(
-    "pawsx",
-    "pairs",
-    labels=("0", "1"),
-    recipe={**_PAIRS, "evaluate_every": 1000},
-    label="PAWS-X",
-    parallel=True,
-    bytes_per_row=240,
-)
-_published(
-    "udpos",
-    "tags",
-    labels=UPOS,
-    recipe={**_TAGS, "evaluate_every": 500, "pooling": "mean"},
-    label="POS",
-    bytes_per_row=180,
-)
-_published(
-    "panx",
-    "tags",
-    labels=ENTITIES,
-    recipe={**_TAGS, "evaluate_every": 1000},
-    label="NER",
-    bytes_per_row=75,
-)
-
-_SQUAD = ("squad/{split}-v1.1.json",)
-_MLQA = ("mlqa/MLQA_V1/{split}/{split}-context-{language}-question-{language}.json",)
-_TYDIQA = "tydiqa/tydiqa-goldp-v1.1-{0}/tydiqa.goldp.{{language}}.{0}.json"
-
-_published(
-    "xquad",
-    "spans",
-    training="squad",
-    recipe={**_SPANS, "epochs": [4]},
-    label="XQuAD",
-    files={"train": _SQUAD, "dev": _SQUAD, "test": ("xquad/xquad.{language}.json",)},
-    parallel=True,
-    chooses=False,  # the development file of SQuAD holds the paragraphs that XQuAD tests on
-    bytes_per_row=346,
-)
-_published(
-    "mlqa",
-    "spans",
-    training="squad",
-    label="MLQA",
-    files={"train": _SQUAD, "dev": _MLQA, "test": _MLQA},
-    words=mlqa_words,
-    bytes_per_row=346,
-)
-_published(
-    "tydiqa",
-    "spans",
-    recipe={**_SPANS, "epochs": [6, 8]},
-    label="TyDiQA",
-    files={  # xTune drops `goldp.`; the release's development set is the test set
-        split: (path, path.replace(".goldp.", "."))
-        for split, path in (("train", _TYDIQA.format("train")), ("test", _TYDIQA.format("dev")))
-    },
-    bytes_per_row=812,
-)
-
-
-class Pair(NamedTuple):
-    """Two sentences; `label` is None where the file withholds it."""
-
-    first: str
-    second: str
-    label: str | None
-
-
-class TaggedSentence(NamedTuple):
-    """Words and their tags, one for each; `tags` is None where the file withholds
-    them.
-    """
-
-    words: tuple[str, ...]
-    tags: tuple[str, ...] | None
-
-
-class Answer(NamedTuple):
-    """A part of a context; `start` counts code points."""
-
-    text: str
-    start: int
-
-
-class Question(NamedTuple):
-    """A question on a context; no `answers` where the file withholds them.
-
-    Questions of one paragraph share the `context` object. Ids are unique in a dev or
-    test file, not in train.
-    """
-
-    id: str
-    question: str
-    context: str
-    answers: tuple[Answer, ...]
-
-
-Example = Pair | TaggedSentence | Question
-# of one file: all of one class, which the kind of its task tells and a type cannot
-Examples = Sequence[Any]
-
-
-def is_labelled(example: Example) -> bool:
-    """Whether the example has its labels; only such examples may be scored or trained
-    on.
-    """
-    return bool(example.answers) if isinstance(example, Question) else example[-1] is not None
+_register_published()
 
 
 Selection = Literal["paper", "english-dev"]
 SELECTIONS: tuple[Selection, ...] = ("paper", "english-dev")
-HELD_OUT = "heldout"  # split of the questions that `held_out` keeps from training
-HELD_OUT_SHARE = 0.1  # of the contexts
 KEPT = "kept"  # split: a training file without its held-out part
 
 
@@ -365,216 +220,6 @@ class DataSet:
         )
 
 
-def read_task_lines(path: Path) -> list[str]:
-    r"""The lines of a file, without their `\n` or `\r\n`; U+2028 and the like are
-    text.
-    """
-    return [line.removesuffix("\r") for line in read_text(path).removesuffix("\n").split("\n")]
-
-
-def read_text(path: Path) -> str:
-    """The text of a file, plain or packed by xz, without a byte order mark.
-
-    Raises VocapError for a file that is empty, damaged or not UTF-8.
-    """
-    content = b""
-    try:
-        content = lzma.decompress(path.read_bytes()) if path.suffix == ".xz" else path.read_bytes()
-        text = content.decode("utf-8-sig")
-    except lzma.LZMAError as error:
-        raise VocapError(f"{path}: damaged ({error}); {AGAIN}") from None
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise VocapError(f"{path}, line {line}: not UTF-8 ({error.reason}); {AGAIN}") from None
-    if not text.strip():
-        raise VocapError(f"{path}: the file is empty; {AGAIN}")
-    return text
-
-
-def read_pairs(path: Path, labels: Sequence[str], blank: bool = False) -> list[Pair]:
-    """The rows `first, second, label` of a file, or `first, second` where labels are withheld.
-
-    `labels`: those that may occur; `blank`: whether the whole file may lack them.
-    Quoted fields (XTREME writes them) give the same text as raw ones (xTune). Raises
-    VocapError, naming the line, for another number of columns, an unknown label, or
-    labels of some rows only.
-    """
-    rows = [line.split("\t") for line in read_task_lines(path)]
-    columns = 2 if blank and len(rows[0]) == 2 else 3
-    for number, row in enumerate(rows, 1):
-        if len(row) != columns:
-            wanted = "sentence, sentence, label" if columns == 3 else "two sentences, as in line 1"
-            raise VocapError(
-                f"{path}, line {number}: {len(row)} columns, not {wanted}, parted by tabs, no "
-                f"header; {AGAIN}"
-            )
-    if is_quoted(rows):  # fields without a quote stay
-        rows = [list(map(_unquoted, row)) for row in rows]
-    tags = _labels(
-        path, [(number, "".join(row[2:])) for number, row in enumerate(rows, 1)], labels, blank
-    )
-    return [Pair(row[0], row[1], tag) for row, tag in zip(rows, tags, strict=True)]
-
-
-def _unquoted(field: str) -> str:
-    """The text of a field that Python's csv module wrote."""
-    return field[1:-1].replace('""', '"') if field.startswith('"') else field
-
-
-def is_quoted(rows: Sequence[Sequence[str]]) -> bool:
-    r"""Whether the fields of a file were written by Python's csv module with its
-    default quoting.
-
-    That is so if every field with a `"` begins and ends with one, those inside come in
-    pairs, and there is such a pair at least: no file of raw text happened to look like
-    this.
-
-    >>> is_quoted([['"He said ""no""."', "b"]]), is_quoted([['"No."', "b"]])
-    (True, False)
-    """
-    fields = [field for row in rows for field in row if '"' in field]
-    whole = all(re.fullmatch(r'"(?:[^"]|"")*"', field) for field in fields)
-    return whole and any('""' in field[1:-1] for field in fields)
-
-
-def read_tagged_sentences(
-    path: Path, labels: Sequence[str], blank: bool = False
-) -> list[TaggedSentence]:
-    """The lines `word, tag` of a file, or `word` where tags are withheld; blank lines
-    separate the sentences.
-
-    `labels`: the tags that may occur; `blank`: whether the whole file may lack them.
-    Raises VocapError, naming the line, as `read_pairs` does, and for a file as PAN-X
-    has it, where each word has its language before it.
-    """
-    lines = read_task_lines(path)
-    rows = [(number, line.split("\t")) for number, line in enumerate(lines, 1) if line]
-    for number, cells in rows:
-        if len(cells) > 2 or len(cells) < 2 - blank:
-            raise VocapError(
-                f"{path}, line {number}: {len(cells)} columns, not word and tag with a tab "
-                f"between; {AGAIN}"
-            )
-    if all(RAW.match(cells[0]) for _, cells in rows):
-        number, cells = rows[0]
-        raise VocapError(
-            f"{path}, line {number}: {cells[0]!r} has its language before it, as all words "
-            "here; "
-            "run XTREME's script on this raw file"
-        )
-    cells_of_tags = [(number, "".join(cells[1:])) for number, cells in rows]
-    tags = iter(_labels(path, cells_of_tags, labels, blank))
-    sentences = []
-    for is_sentence, group in groupby(lines, bool):
-        if is_sentence:
-            words = tuple(line.partition("\t")[0] for line in group)
-            own = tuple(tag for tag in islice(tags, len(words)) if tag is not None)
-            sentences.append(TaggedSentence(words, own or None))
-    return sentences
-
-
-def _labels(
-    path: Path, cells: Sequence[tuple[int, str]], known: Sequence[str], blank: bool
-) -> list[str | None]:
-    """The labels in cells of a file, of which each has the number of its line; None for
-    empty ones.
-    """
-    found = [ALIASES.get(text, text) or None for _, text in cells]
-    for (number, _), label in zip(cells, found, strict=True):
-        if label not in (None, *known):
-            known_ones = ", ".join(known)
-            raise VocapError(
-                f"{path}, line {number}: {label!r} is none of {known_ones}; correct it, or {AGAIN}"
-            )
-    _check_blanks(
-        [label is None for label in found], blank, lambda row: f"{path}, line {cells[row][0]}"
-    )
-    return found
-
-
-def _check_blanks(
-    blanks: Sequence[bool], allowed: bool, place: Callable[[int], str], noun: str = "label"
-) -> None:
-    """Raise VocapError unless none of the labels is missing, or all are and that is
-    `allowed`.
-    """
-    if any(blanks) and not (allowed and all(blanks)):
-        why = (
-            "others have one" if not all(blanks) else f"only test files may withhold their {noun}s"
-        )
-        raise VocapError(f"{place(blanks.index(True))}: no {noun}, but {why}; {AGAIN}")
-
-
-# the objects of SQuAD's JSON, with the keys that are read
-class _Strict(BaseModel):
-    model_config = ConfigDict(strict=True)
-
-
-class _Answer(_Strict):
-    text: str
-    answer_start: int
-
-
-class _Question(_Strict):
-    id: str
-    question: str
-    answers: list[_Answer]
-
-
-class _Paragraph(_Strict):
-    context: str
-    qas: list[_Question]
-
-
-class _Article(_Strict):
-    paragraphs: list[_Paragraph]
-
-
-class _Squad(_Strict):
-    data: list[_Article]
-
-
-def read_questions(path: Path, blank: bool = False, unique: bool = True) -> list[Question]:
-    """The questions of a file in its order.
-
-    `blank`: whether the whole file may lack answers (none, or an empty text); `unique`:
-    whether ids must be. Raises VocapError, naming the place in the file, for anything
-    else than such JSON, for an answer that does not stand where the file says, and for
-    answers of some questions only.
-    """
-    try:
-        content = _Squad.model_validate_json(read_text(path))
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        place = ".".join(map(str, first["loc"])) or "the file"
-        raise VocapError(f"{path}: {place}: {first['msg']}, not as in SQuAD 1.1; {AGAIN}") from None
-    found: dict[str, Question] = {}  # by place
-    places: dict[str, str] = {}  # by id
-    paragraphs = [paragraph for article in content.data for paragraph in article.paragraphs]
-    for paragraph in paragraphs:
-        for entry in paragraph.qas:
-            place = f"{path}: question {len(found) + 1} (id {entry.id})"
-            answers = tuple(Answer(one.text, one.answer_start) for one in entry.answers if one.text)
-            for text, start in answers:
-                there = paragraph.context[start : start + len(text)] if start >= 0 else ""
-                if there != text:
-                    raise VocapError(
-                        f"{place}: the answer {text[:40]!r} is not at answer_start {start} of the "
-                        "context, which "
-                        f"has {there[:40]!r} there; offsets count Unicode code points: correct "
-                        f"them, or {AGAIN}"
-                    )
-            if unique and entry.id in places:
-                raise VocapError(f"{place}: the id is that of {places[entry.id]} too; {AGAIN}")
-            places[entry.id] = place
-            found[place] = Question(entry.id, entry.question, paragraph.context, answers)
-    if not found:
-        raise VocapError(f"{path}: holds no question; {AGAIN}")
-    blanks = [not question.answers for question in found.values()]
-    _check_blanks(blanks, blank, list(found).__getitem__, "answer")
-    return list(found.values())
-
-
 @dataclass(frozen=True)
 class Development:
     """The selecting files: one split of one task in some languages, and the measure
@@ -624,34 +269,6 @@ def development(training: str, rule: Selection) -> Development:
         metric=task.metrics[0],
         label=f"chosen on {files}",
     )
-
-
-def held_out(questions: Sequence[Question]) -> tuple[list[Question], list[Question]]:
-    """Split questions into training and held-out ones (a tenth of the contexts), both
-    in their order.
-
-    A context's questions stay together; the contexts with the lowest hashes are held
-    out, independent of order. Held-out questions get new ids, as those of XTREME's
-    training files repeat. Raises VocapError for fewer than two contexts.
-    """
-    contexts = sorted(
-        {question.context for question in questions},
-        key=lambda text: hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest(),
-    )
-    if len(contexts) < 2:
-        raise VocapError(
-            f"{len(contexts)} contexts are too few to hold one out of training; give more, or "
-            "choose by the "
-            "paper's rule (finetuning: selection: paper)"
-        )
-    chosen = set(contexts[: max(1, round(HELD_OUT_SHARE * len(contexts)))])
-    kept = [question for question in questions if question.context not in chosen]
-    held = [
-        question._replace(id=f"{HELD_OUT}-{number}")
-        for number, question in enumerate(questions)
-        if question.context in chosen
-    ]
-    return kept, held
 
 
 def training_set(training: str, rule: Selection = "paper") -> DataSet:

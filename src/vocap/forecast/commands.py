@@ -9,6 +9,7 @@ import click
 
 from vocap.forecast.run import compare_costs, forecast_run
 from vocap.forecast.wording import comparison_text, forecast_text
+from vocap.options import PATH
 
 
 @click.command()
@@ -16,7 +17,7 @@ from vocap.forecast.wording import comparison_text, forecast_text
     "--configfile",
     "configfiles",
     multiple=True,
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="Configuration; of several, the later over the earlier.  [default: config/config.yaml]",
 )
 @click.option(
@@ -29,7 +30,7 @@ from vocap.forecast.wording import comparison_text, forecast_text
 )
 @click.option(
     "--costs",
-    type=click.Path(path_type=Path),
+    type=PATH,
     help="Coefficients other than the package's.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")

@@ -33,20 +33,11 @@ from vocap.finetuning.tasks import (
 )
 from vocap.forecast.texts import MB, LanguageText
 from vocap.pretraining.settings import Recipe, count_parameters, encoder_operations, estimate_memory
+from vocap.stages import STAGES
 from vocap.tokenizers.parity import lines_of_each
 from vocap.tokenizers.settings import BytePair, File, Joint
 from vocap.workflow.tuned import studied_model, tuned_model
 
-STAGES = (
-    "corpora",
-    "vocabularies",
-    "allocation",
-    "tokenizers",
-    "pretraining",
-    "finetuning",
-    "correlation",
-    "report",
-)
 VARIABLE = "VOCAP_JOBS"  # names the file that the dry run writes, one line of JSON for each job
 CORES = 1_000_000  # Snakemake limits a job's threads to the cores that it is given
 SHOWN_LINES = 20  # of Snakemake's output, where the dry run fails

@@ -36,7 +36,7 @@ SEEN_S = 1.0  # a shorter job ends before its memory has been seen
 MISSING = ("NA", "-", "")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RunForecast:
     """The forecast of one run.
 
@@ -247,11 +247,12 @@ def compare_costs(forecast: RunForecast) -> dict[str, Any]:
     names = {
         path.relative_to(folder).as_posix().removesuffix(".tsv") for path in folder.rglob("*.tsv")
     }
+    groups = {
+        group: {name: _beside(ours[group][name], row) for name, row in theirs[group].items()}
+        for group in ("stages", "rules")
+    }
     return {
-        "stages": {
-            name: _beside(ours["stages"][name], row) for name, row in theirs["stages"].items()
-        },
-        "rules": {name: _beside(ours["rules"][name], row) for name, row in theirs["rules"].items()},
+        **groups,
         "total": _beside(ours["total"], theirs["total"]),
         "missing": sorted(known.difference(measured.index)),
         "foreign": sorted(names - known),

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from vocap import options
 from vocap.errors import UsageError
 from vocap.init.configuration import configure
 from vocap.init.language_files import find_folder_texts
@@ -14,7 +15,7 @@ TOKENIZER_KINDS = ("vocap", "joint", "pieces", "bpe", "parity-bpe")
 
 
 @click.command()
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("folder", metavar="DIR", type=options.PATH)
 @click.option(
     "--total", type=click.IntRange(2), help="T, every id counted.  [default: by the amount of text]"
 )
@@ -31,11 +32,7 @@ TOKENIZER_KINDS = ("vocap", "joint", "pieces", "bpe", "parity-bpe")
     help="Tokenizer to make; may be repeated.  [default: pieces and joint; of lossless text "
     "pieces and bpe]",
 )
-@click.option(
-    "--languages-table",
-    type=click.Path(path_type=Path),
-    help="Table of languages  [default: the one that ships with vocap]",
-)
+@options.languages_table
 def init(
     folder: Path,
     total: int | None,

@@ -19,7 +19,7 @@ import transformers
 
 from vocap.errors import VocapError
 from vocap.files.io import file_sha256, write_tsv
-from vocap.model_folder import REMEDY, WEIGHTS, is_causal, longest_input, read_config
+from vocap.model_folder import REMEDY, WEIGHTS, foreign_model, is_causal, longest_input, read_config
 from vocap.pretraining.data import SpecialIds
 from vocap.pretraining.tokenizing import load_block_tokenizer
 from vocap.progress import Steps
@@ -62,7 +62,7 @@ def load_causal(folder: Path, device: torch.device) -> CausalModel:
         raise VocapError(f"{folder}: no {EXPORTED[0]} or no {WEIGHTS[0]}; {REMEDY}")
     encoder, special = load_block_tokenizer(definition, file_sha256(definition))
     transformers.utils.logging.disable_progress_bar()  # of the weights, in the middle of ours
-    try:
+    with foreign_model(folder, "no usable model", REMEDY):
         model = transformers.AutoModelForCausalLM.from_pretrained(
             folder,
             dtype=torch.float32,
@@ -70,11 +70,6 @@ def load_causal(folder: Path, device: torch.device) -> CausalModel:
             trust_remote_code=False,
             use_safetensors=True,
         )
-    except (MemoryError, torch.OutOfMemoryError):
-        raise
-    except Exception as error:  # the library raises exceptions of any class for a foreign folder
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise VocapError(f"{folder}: no usable model ({reason:.300}); {REMEDY}") from None
     # torch types what a module holds as a tensor or a module
     rows = model.get_input_embeddings().weight.shape[0]  # type: ignore[index]
     if rows < encoder.size:
@@ -142,10 +137,7 @@ def code_lines(found: CausalModel, lines: Sequence[str]) -> tuple[np.ndarray, in
     """
     ids = found.encoder.encode_batch(list(lines))
     special = found.special
-    unknown = np.array(
-        [unknown_bytes(found.encoder, line, row) for line, row in zip(lines, ids, strict=True)],
-        np.int64,
-    )
+    unknown = np.array(unknown_bytes(found.encoder, lines, ids), np.int64)
     bits = token_bits(found, [[special.start, *row, special.eos] for row in ids])
     bits = with_unknown_bytes(bits, unknown)
     size = np.array([len(line.encode()) for line in lines], float)

@@ -4,7 +4,6 @@ model, its bits per byte.
 Imports in functions keep torch away until its environment is set.
 """
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -13,12 +12,12 @@ import click
 
 from vocap import options
 from vocap.errors import UsageError, log
-from vocap.pretraining.settings import read_recipe
+from vocap.options import PATH
+from vocap.pretraining.settings import parse_recipe
 from vocap.pretraining.tokenizing import tokenize_language
 from vocap.text_files import Layout
 from vocap.text_files.named_texts import find_aligned, find_texts, parse_languages
-
-PATH = click.Path(path_type=Path)
+from vocap.training import prepare_torch
 
 
 @click.command
@@ -117,24 +116,15 @@ def pretrain(
     leave a checkpoint and end with status 75. Start it with torchrun for several
     processes.
     """
-    recipe = read_recipe(file, settings_json)
-    _prepare_torch(threads)
+    if file is None and settings_json is None:
+        raise UsageError("give either --settings or --settings-json")
+    values = options.read_settings(file, settings_json)
+    recipe = parse_recipe(values, str(file or "--settings-json"))
+    prepare_torch(threads)
     from vocap.pretraining.training import pretrain_model
 
     codes = languages.split(",") if languages else None
     pretrain_model(settings=recipe, languages=codes, threads=threads, **named)
-
-
-def _prepare_torch(threads: int) -> None:
-    """Set threads and memory, before torch starts."""
-    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ[name] = str(threads)
-    # waiting threads that spin take the cores of other jobs: with ten times as many
-    # threads as cores a step took 14 s, with this 3 s
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    # the first touch of fresh memory is a tenth of a k-NN head's time on a CPU; of huge
-    # pages there are fewer
-    os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
 
 
 @click.command("code-length")
@@ -171,7 +161,7 @@ def code_length(model: Path, lines: int, threads: int, output: Path, **texts: An
     raw line.
     """
     found = _find_texts(**texts)
-    _prepare_torch(threads)
+    prepare_torch(threads)
     from vocap.pretraining.code_length import measure_code_length
 
     name, parts = measure_code_length(model, found, lines, threads, output)

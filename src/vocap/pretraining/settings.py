@@ -2,15 +2,12 @@
 models.
 """
 
-import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from vocap.errors import UsageError
-from vocap.files.io import read_yaml
 from vocap.pretraining.data import SHARE, SHORTEST
 from vocap.pretraining.loss_kinds import AnyLoss, Full, Knn
 from vocap.training import Betas, Precision, Seed, first_mistake
@@ -252,22 +249,6 @@ class Pretraining(BaseModel):
                     f"{self.block}"
                 )
         return self
-
-
-def read_recipe(path: Path | None, text: str | None) -> Recipe:
-    """The keys of an entry of `pretraining: models` as YAML or JSON; a tokenizer among
-    them is skipped.
-
-    Raises UsageError, naming the key, for settings that cannot be used.
-    """
-    if (path is None) == (text is None):
-        raise UsageError("give either --settings or --settings-json")
-    where = "--settings-json" if path is None else str(path)
-    try:
-        values = json.loads(text or "") if path is None else read_yaml(path)
-        return parse_recipe(values, where)
-    except (ValueError, AttributeError) as error:
-        raise UsageError(f"{where}: no keys and values: {' '.join(str(error).split())}") from None
 
 
 def parse_recipe(values: Mapping[str, Any], where: str = "settings") -> Recipe:

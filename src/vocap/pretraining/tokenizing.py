@@ -147,7 +147,7 @@ class _Part:
     def __init__(
         self, folder: Path, part: str, encoder: Encoder, special: SpecialIds, length: int
     ) -> None:
-        self.encoder, self.unk = encoder, -1 if special.unk is None else special.unk
+        self.encoder, self.special = encoder, special
         self.packer = Packer(length, special.start, special.eos)
         self.files = {
             suffix: open(folder / f"{part}{suffix}.npy", "wb")  # noqa: SIM115
@@ -189,15 +189,13 @@ class _Part:
     def add(self, texts: list[str]) -> None:
         sentences = self.encoder.encode_batch(texts)
         sizes = [len(text.encode()) for text in texts]
-        unknown = [
-            unknown_bytes(self.encoder, text, ids)
-            for text, ids in zip(texts, sentences, strict=True)
-        ]
+        unknown = unknown_bytes(self.encoder, texts, sentences)
         self._write(self.packer.add(sentences, sizes, unknown))
         self.counts["lines"] += len(texts)
         self.counts["bytes"] += sum(sizes)
         self.counts["text_tokens"] += sum(map(len, sentences))
-        self.counts["unknown"] += sum(sentence.count(self.unk) for sentence in sentences)
+        unk = -1 if self.special.unk is None else self.special.unk
+        self.counts["unknown"] += sum(sentence.count(unk) for sentence in sentences)
 
     def close(self) -> dict[str, int]:
         """Finish the arrays; counts of the part."""

@@ -2,14 +2,13 @@
 validation and metrics.
 """
 
-import json
 import math
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -17,7 +16,7 @@ from torch.nn.utils import clip_grad_norm_
 from transformers.utils.logging import disable_progress_bar
 
 from vocap.errors import UsageError, listed, log
-from vocap.files.io import locked, write_text
+from vocap.files.io import locked, write_json
 from vocap.pretraining import data as text
 from vocap.pretraining.losses import build_loss, exact_loss
 from vocap.pretraining.model import LanguageModel, build_language_model, export_model
@@ -338,7 +337,8 @@ def scores(languages: np.ndarray) -> dict[str, float | None]:
     }
 
 
-class PretrainedModel(NamedTuple):
+@dataclass(frozen=True, repr=False)
+class PretrainedModel:
     """A model that has been trained: its Hugging Face folder, the lines of
     metrics.jsonl, and the content of description.json.
     """
@@ -424,8 +424,7 @@ def pretrain_model(  # noqa: PLR0913 - the options of the command
             export_model(training.model, exported, output / "model")
             lines = metrics.publish(output / FILE)
             description = describe_training(training, tokenizer)
-            facts = json.dumps(description, indent=2, ensure_ascii=False)
-            write_text(output / text.DESCRIPTION, facts + "\n")
+            write_json(output / text.DESCRIPTION, description)
             if not keep_checkpoints:
                 checkpoints.remove_all(folder)
                 metrics.path.unlink()

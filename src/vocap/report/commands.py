@@ -6,18 +6,14 @@ from pathlib import Path
 
 import click
 
-from vocap.errors import UsageError, log
-
-PATH = click.Path(path_type=Path)
+from vocap import options
+from vocap.errors import log
+from vocap.options import PATH
 
 
 @click.command()
 @click.option("--results", required=True, type=PATH, help="Folder that the stages wrote to.")
-@click.option(
-    "--languages-table",
-    type=PATH,
-    help="Table of languages [default: the one that ships with vocap]",
-)
+@options.languages_table
 @click.option(
     "--title",
     help="Heading of the page [default: the configuration's, or one made of languages and T]",
@@ -50,9 +46,7 @@ def report(
     without results is named at the end, with the command that runs it. Same results,
     same bytes.
     """
-    if settings_file is not None and settings_json is not None:
-        raise UsageError("give --settings or --settings-json, not both")
-    from vocap.report.data.loading import load_settings
+    settings = options.read_settings(settings_file, settings_json)
     from vocap.report.stage import report_results
 
     size = report_results(
@@ -60,7 +54,7 @@ def report(
         out,
         languages_table=languages_table,
         title=title,
-        settings=load_settings(settings_file, settings_json),
+        settings=settings,
         parallel_text=parallel_text or "",
     )
     log.info("%s: %.1f MB", out / "index.html", size / 1e6)

@@ -8,16 +8,9 @@ from vocap.errors import UsageError
 from vocap.report.data.loading import load_results
 from vocap.report.page.rendering import write_report
 from vocap.report.sections import build_sections
+from vocap.stages import STAGES
 
-STAGES = (
-    "corpora",
-    "vocabularies",
-    "allocation",
-    "tokenizers",
-    "pretraining",
-    "finetuning",
-    "correlation",
-)
+REPORTED = STAGES[:-1]  # all but the report itself
 
 
 def report_results(
@@ -60,7 +53,7 @@ def report_results(
         For a malformed file of the results, a page over the limit, two parts of one
         name.
     """
-    if not any((results / stage).is_dir() for stage in STAGES):
+    if not any((results / stage).is_dir() for stage in REPORTED):
         raise UsageError(
             f"{results}: no results of a stage; --results names the folder that the stages wrote to"
         )

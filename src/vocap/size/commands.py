@@ -9,15 +9,15 @@ import click
 from vocap import options
 from vocap.errors import UsageError
 from vocap.files.io import aligned, write_tsv
+from vocap.options import FILE
 from vocap.size.comparison import forecast_table, model_costs
 from vocap.size.forecast import COLUMNS, STAGES, Forecast, reference, verdict
 
-PATH = click.Path(path_type=Path, dir_okay=False)
 COUNT = click.IntRange(1)
 
 
 @click.command()
-@click.argument("tables", nargs=-1, required=True, type=PATH)
+@click.argument("tables", nargs=-1, required=True, type=FILE)
 @click.option("--layers", default=12, type=COUNT, help="L: transformer layers.")
 @click.option("--hidden", default=768, type=COUNT, help="H: width of layers and embeddings.")
 @click.option(
@@ -44,13 +44,13 @@ COUNT = click.IntRange(1)
     "--candidates", type=COUNT, metavar="K", help="Words in a sampled loss.  [default: all T]"
 )
 @click.option(
-    "--weights", type=PATH, help="Table with the columns language, n: the mix of the training text."
+    "--weights", type=FILE, help="Table with the columns language, n: the mix of the training text."
 )
 @click.option("--alpha", default=0.7, type=options.Real(0, 10), help="With --weights (Equation 3).")
 @click.option(
     "--bytes", "size", type=COUNT, help="UTF-8 bytes of the training text: adds the whole training."
 )
-@click.option("-o", "--output", "out", type=PATH, help="Table to write (one TABLE only).")
+@click.option("-o", "--output", "out", type=FILE, help="Table to write (one TABLE only).")
 def size(
     tables: tuple[Path, ...],
     weights: Path | None,

@@ -14,7 +14,7 @@ from vocap.errors import VocapError, listed
 from vocap.pretraining.data import SHARE
 from vocap.pretraining.settings import Shape, count_parameters, encoder_operations, layer_parameters
 from vocap.tables.curve import Sizes
-from vocap.tables.sampling_probabilities import sampling_probabilities
+from vocap.tables.sampling_probabilities import language_shares
 
 TRAINED_BYTES = 16  # of a parameter: weight, gradient and both moments of Adam in float32
 SERVED_BYTES = 2  # of a parameter, and of a number of the cache of keys and values: 16 bits
@@ -219,8 +219,7 @@ def shares_of(
             "weights of the "
             "same languages"
         )
-    q = sampling_probabilities([weights[language] for language in languages], alpha)
-    return dict(zip(languages, q.tolist(), strict=True))
+    return language_shares({language: weights[language] for language in languages}, alpha)
 
 
 def forecast(

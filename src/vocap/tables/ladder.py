@@ -61,6 +61,7 @@ class Ladder:
         return self.models[size] if self.folder is None else self.folder / f"models/{size}.model"
 
 
+CHARACTERS = "characters.tsv"
 # the ladders of languages, or a folder with one for each
 Vocabularies = str | Path | Mapping[str, Ladder]
 
@@ -80,8 +81,12 @@ def read_ladder(folder: Path) -> Ladder:
     points = read_points(folder / "curve.tsv")
     sizes = [point.size for point in points if point.ok]
     index = load_or_build(folder / NAME, folder / "models", sizes)
-    table = folder / "characters.tsv"
-    characters = read_characters(table) or None if table.exists() else None
-    return Ladder(
-        points, index, characters, read_line_count(table) if characters else 0, folder=folder
-    )
+    characters = known_characters(folder)
+    lines = read_line_count(folder / CHARACTERS) if characters else 0
+    return Ladder(points, index, characters, lines, folder=folder)
+
+
+def known_characters(folder: Path) -> dict[str, float] | None:
+    """`Ladder.characters` of a folder; None without its table."""
+    table = folder / CHARACTERS
+    return read_characters(table) or None if table.exists() else None

@@ -48,7 +48,7 @@ def read_lengths(path: str | Path, part: str) -> dict[str, np.ndarray]:
 
 
 def paired_differences(
-    lengths: Mapping[str, Mapping[str, np.ndarray]], resamples: int = RESAMPLES, seed: int = 0
+    lengths: Mapping[str, Mapping[str, np.ndarray]],
 ) -> dict[str, tuple[float, float, float]]:
     """Bits per byte of each tokenizer, and the interval of its difference from the
     tokenizer with the fewest.
@@ -58,13 +58,12 @@ def paired_differences(
     drawn anew in each language, the same for all.
     """
     names = list(lengths)
-    shared = list(next(iter(lengths.values()), ()))
-    for own in lengths.values():
-        shared = [code for code in shared if code in own]
+    languages = next(iter(lengths.values()), {})
+    shared = [code for code in languages if all(code in own for own in lengths.values())]
     if not shared:
         return {}
-    random = np.random.default_rng(seed)
-    means, drawn = np.zeros(len(names)), np.zeros((resamples, len(names)))
+    random = np.random.default_rng(0)
+    means, drawn = np.zeros(len(names)), np.zeros((RESAMPLES, len(names)))
     for code in shared:
         table = np.stack(
             [*(lengths[name][code][0] for name in names), lengths[names[0]][code][1]],
@@ -74,8 +73,8 @@ def paired_differences(
         sums, count = table.sum(0), len(table)
         means += sums[:-1] / sums[-1] / len(shared)
         step = max(1, PART // count)
-        for start in range(0, resamples, step):
-            rows = min(step, resamples - start)
+        for start in range(0, RESAMPLES, step):
+            rows = min(step, RESAMPLES - start)
             lines = random.integers(count, size=(rows, count)) + count * np.arange(rows)[:, None]
             often = np.bincount(lines.ravel(), minlength=rows * count).reshape(rows, count)
             sums = often @ table

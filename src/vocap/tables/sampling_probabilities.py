@@ -38,6 +38,12 @@ def sampling_probabilities(n: Sequence[float] | np.ndarray, alpha: float) -> np.
     return powers / powers.sum()
 
 
+def language_shares(n: Mapping[str, float], alpha: float) -> dict[str, float]:
+    """q by language of n by language, as `sampling_probabilities`."""
+    q = sampling_probabilities(list(n.values()), alpha)
+    return dict(zip(n, q.tolist(), strict=True))
+
+
 def quotas(sentences: int, q: Sequence[float] | np.ndarray) -> np.ndarray:
     """Whole numbers near `sentences * q` that add up to `sentences`, by largest
     remainder (earlier ones first).

@@ -274,9 +274,14 @@ def unknown_characters(encoder: Encoder, line: str) -> str:
     )
 
 
-def unknown_bytes(encoder: Encoder, line: str, ids: Sequence[int]) -> int:
-    """The bytes of UTF-8 of the unknown characters of a line with these ids."""
-    return len(unknown_characters(encoder, line).encode()) if encoder.unk_id in ids else 0
+def unknown_bytes(
+    encoder: Encoder, lines: Sequence[str], ids: Sequence[Sequence[int]]
+) -> list[int]:
+    """The bytes of UTF-8 of the unknown characters of each line, with its ids."""
+    return [
+        len(unknown_characters(encoder, line).encode()) if encoder.unk_id in own else 0
+        for line, own in zip(lines, ids, strict=True)
+    ]
 
 
 def is_lossless(encoder: Encoder) -> bool:

@@ -5,7 +5,7 @@ every T of one training.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,6 +97,43 @@ class MergeOrder:
         if self.fairness:
             found |= {"fairness": self.fairness, "rounds": self.rounds}
         return found
+
+
+@overload
+def train_bpe(
+    corpora: Texts | Text,
+    weights: Weights | None,
+    total: int,
+    output: str | Path | None = ...,
+    *,
+    alpha: float = ...,
+    per: str = ...,
+    unit: str = ...,
+    split: str = ...,
+    regex: str | None = ...,
+    digits: str | None = ...,
+    contractions: bool | None = ...,
+    coverage: float = ...,
+    development: str | Mapping[str, Sequence[str]] | None = ...,
+    fairness: float = ...,
+    rounds: int = ...,
+    parity: bool = ...,
+    first: int = ...,
+    window: int = ...,
+    settings: TextSettings = ...,
+    layout: IdLayout = ...,
+    curve: str | Path | None = ...,
+) -> TrainedBpe: ...
+
+
+@overload
+def train_bpe(
+    corpora: Texts | Text,
+    weights: Weights | None,
+    total: Sequence[int],
+    *args: Any,
+    **options: Any,
+) -> dict[int, TrainedBpe]: ...
 
 
 def train_bpe(  # noqa: PLR0913  # options of the command

@@ -124,7 +124,6 @@ def joint(totals: tuple[int, ...], out: Path, **given: Any) -> None:
 
     folders = options.folders(out, totals)
     made = train_joint(totals, out, **given)
-    assert isinstance(made, dict)  # of several totals
     for total, one in made.items():
         _report(folders[total], one)
 
@@ -233,7 +232,6 @@ def bpe(corpora: Path, weights: Path, totals: tuple[int, ...], out: Path, **give
 
     folders = options.folders(out, totals)
     made = train_bpe(corpora, weights, totals, out, **given)
-    assert isinstance(made, dict)  # of several totals
     for total, one in made.items():
         click.echo(f"{folders[total]}: T = {one.total}", err=True)
 

@@ -117,7 +117,7 @@ def _table(names: Sequence[str], rows: Iterable[Row], texts: MeasuredTexts) -> T
     return texts.columns(names), list(map(itemgetter(*names), rows))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Evaluation:
     """Tokenizers on one text.
 

@@ -16,7 +16,7 @@ from vocap.files.io import read_object, read_tsv, whole_number
 from vocap.tables.allocated import Allocated
 from vocap.tables.curve import read_line_count, read_points
 from vocap.tables.ladder import Vocabularies, model_of
-from vocap.tables.sampling_probabilities import Weights, load_weights, sampling_probabilities
+from vocap.tables.sampling_probabilities import Weights, language_shares, load_weights
 from vocap.tokenizer_files import SPECIALS
 from vocap.tokenizer_files import layout as layouts
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT, IdLayout
@@ -190,8 +190,7 @@ def sentence_shares(weights: Weights, languages: Collection[str], alpha: float) 
                 f"{path}: n of language {language!r}, which the allocation chose, is "
                 f"{numbers.get(language, 'missing')}; it must be a positive number"
             )
-    shares = sampling_probabilities([numbers[language] for language in languages], alpha)
-    return dict(zip(languages, shares.tolist(), strict=True))
+    return language_shares({language: numbers[language] for language in languages}, alpha)
 
 
 def token_shares(

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 from sentencepiece import sentencepiece_model_pb2
 
@@ -41,6 +41,34 @@ from vocap.unigram.training_text import Sentences, count_shared_characters, trai
 
 # special tokens of the trained model, by id
 STOCK = tuple(entry.token for entry in XLM_R_LAYOUT.special)
+
+
+@overload
+def train_joint(
+    total: int,
+    output: str | Path | None = ...,
+    *,
+    mix: Text | None = ...,
+    corpora: Texts | Text | None = ...,
+    weights: Weights | None = ...,
+    alpha: float = ...,
+    per: str = ...,
+    characters: str | Path | None = ...,
+    coverage: float = ...,
+    threads: int = ...,
+    settings: TextSettings = ...,
+    layout: IdLayout = ...,
+    curve: str | Path | None = ...,
+    heldout: Texts | None = ...,
+) -> TrainedUnigram: ...
+
+
+@overload
+def train_joint(
+    total: Sequence[int],
+    *args: Any,
+    **options: Any,
+) -> dict[int, TrainedUnigram]: ...
 
 
 def train_joint(  # noqa: PLR0913  # options of the command

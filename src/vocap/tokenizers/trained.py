@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 PieceRow = tuple[str, int | None, float, str, str, str]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TrainedTokenizer(ABC):
     """A tokenizer that was trained.
 
@@ -74,7 +74,7 @@ class TrainedTokenizer(ABC):
         """
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TrainedUnigram(TrainedTokenizer):
     """A unigram model; `proto`: its `ModelProto`."""
 
@@ -94,7 +94,7 @@ class TrainedUnigram(TrainedTokenizer):
         write_tokenizer(folder, self.proto, self.rows, self.description)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TrainedBpe(TrainedTokenizer):
     """Byte-pair encoding; `built`: its tokenizer, `layout`: that of its ids."""
 

@@ -5,6 +5,7 @@ Here are the types of settings that pre-training and fine-tuning share; reading 
 imports no torch.
 """
 
+import os
 from typing import Annotated, Literal, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
@@ -27,6 +28,18 @@ Betas = Annotated[
     tuple[Beta, Beta],
     BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value),
 ]
+
+
+def prepare_torch(threads: int) -> None:
+    """Set threads and memory, before torch starts."""
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[name] = str(threads)
+    # waiting threads that spin take the cores of other jobs: with ten times as many
+    # threads as cores a step took 14 s, with this 3 s
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    # the first touch of fresh memory is a tenth of a k-NN head's time on a CPU; of huge
+    # pages there are fewer
+    os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
 
 
 def first_mistake(error: ValidationError) -> str:

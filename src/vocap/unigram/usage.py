@@ -52,7 +52,7 @@ class Usage:
         self.counts += np.bincount(ids, minlength=len(self.counts))
         self.lines += len(rows)
         unknown = self.encoder.unk_id
-        sizes = [unknown_bytes(self.encoder, *pair) for pair in zip(lines, rows, strict=True)]
+        sizes = unknown_bytes(self.encoder, lines, rows)
         self.unknown_bytes += sum(sizes)
         return [
             with_bytes(len(row), row.count(unknown), size)

@@ -14,13 +14,11 @@ from vocap.report.data.results import (
     Records,
     Results,
     Tokenizer,
-    as_number,
-    look_up,
     order_groups,
 )
-from vocap.report.page.tables import Column
+from vocap.report.page.tables import Column, specification
 from vocap.tables.line_bits import PARTS, paired_differences
-from vocap.tables.sampling_probabilities import sampling_probabilities
+from vocap.tables.sampling_probabilities import language_shares
 from vocap.tokenizers.evaluation import COLUMNS, PARALLEL_COLUMNS, gini
 from vocap.unigram.usage import with_bytes
 
@@ -49,41 +47,10 @@ class Measure(Column):
     by_regime: bool = False
 
 
-MEASURES = (
-    Measure(
-        "alp",
-        "ALP",
-        digits=2,
-        first=6,
-        axis="mean held-out ALP (nats per line)",
-        more_is_better=True,
-        by_regime=True,
-    ),
-    Measure("alp_q", "ALP by q", digits=2),
-    Measure("tokens_per_sentence", "Tokens per line", digits=2, axis="tokens per held-out line"),
-    Measure(
-        "parallel_tokens",
-        "Tokens per sentence, parallel",
-        digits=2,
-        first=2,
-        axis="tokens per sentence of parallel text",
-    ),
-    Measure("gini", "Gini", digits=4, first=3, axis="Gini coefficient of these tokens"),
-    Measure("gini_bytes", "Gini per byte", digits=4),
-    Measure("worst_ratio", "Worst ratio to English", digits=2, first=4),
-    Measure(
-        "bigram_bits_per_byte", "Bits per byte", digits=3, first=5, axis="held-out bits per byte"
-    ),
-    Measure(
-        "parallel_bits",
-        "Bits per byte, parallel",
-        digits=3,
-        first=1,
-        axis="bits per byte of parallel text",
-    ),
-    Measure("round_trip", "Lines that come back", digits=2, share=True),
-)
-MEASURE = {measure.key: measure for measure in MEASURES}
+MEASURE = {
+    key: Measure(key, **form)
+    for key, form in specification()["comparison-measures"]["columns"].items()
+}
 
 
 @dataclass(frozen=True)
@@ -94,7 +61,7 @@ class Size:
     `rows`: the rows of `frame`, with `counted` (whether means have the language), its
     share `q` of the text, and the difference of ALP from the reference, in `nats` and
     in `percent`. `summary`: by tokenizer the means of `grouped` and the numbers of
-    `MEASURES`, `worst` (the language), `kind`, `regime`, `own` (not from elsewhere),
+    `MEASURE`, `worst` (the language), `kind`, `regime`, `own` (not from elsewhere),
     `follows_text` (its training followed parallel text), `bytes` (it has a token for
     every byte), `frontier` (no other of its regime is as good), `heldout` and
     `parallel` (intervals of the bits per byte above the fewest).
@@ -344,7 +311,7 @@ def sizes(results: Results) -> list[Size]:
         if not tokenizer.kind_class.made:
             foreign.append(tokenizer)
             continue
-        total = asked(results, tokenizer)
+        total = results.asked(tokenizer)
         if tokenizer.kind_class.merged and total is not None:
             groups.setdefault(total, []).append(tokenizer)
     every = frame(results)
@@ -480,7 +447,7 @@ def _facts(results: Results, tokenizers: list[Tokenizer]) -> pandas.DataFrame:
     for one in tokenizers:
         kind, settings = one.kind_class, one.settings
         row = {
-            "kind": kind_label(results, one),
+            "kind": results.kind_label(one),
             "own": kind.made,
             "total": one.total,
             "regime": kind.regime(settings),
@@ -525,13 +492,12 @@ def _shares(results: Results, tokenizers: Sequence[Tokenizer]) -> tuple[str, dic
         allocation = results.allocation_of(tokenizer)
         if allocation and (q := results.probabilities(tokenizer)):
             return f"results/allocation/{allocation.name}/allocation.tsv", q
-    alphas = (text_facts(tokenizer).get("alpha") for tokenizer in tokenizers)
+    alphas = (tokenizer.text.get("alpha") for tokenizer in tokenizers)
     alpha = next((alpha for alpha in alphas if alpha is not None), None)
     n = results.line_counts
     if alpha is None or not n:
         return "", {}
-    shares = sampling_probabilities(list(n.values()), alpha).tolist()
-    return f"results/corpora/weights.tsv with alpha {alpha:g}", dict(zip(n, shares, strict=True))
+    return f"results/corpora/weights.tsv with alpha {alpha:g}", language_shares(n, alpha)
 
 
 def by_sizes(results: Results, found: Sequence[Size]) -> list[tuple[Size, str]]:
@@ -570,24 +536,6 @@ def in_thousands(total: int) -> str:
     return f"{total // 1000}K" if total % 1000 == 0 else f"{total:,}"
 
 
-def asked(results: Results, tokenizer: Tokenizer) -> int | None:
-    """T as configured; a tokenizer of little text has fewer ids."""
-    allocation = results.allocation_of(tokenizer)
-    said = allocation.summary if allocation else tokenizer.description
-    total = look_up(said, "settings", "total")
-    return total if isinstance(total, int) else tokenizer.total
-
-
-def kind_label(results: Results, tokenizer: Tokenizer) -> str:
-    """The kind as a noun phrase; of an allocation by a rule that reads the text, the
-    name of the rule.
-    """
-    rule = results.text_rule(tokenizer)
-    if rule:
-        return rule.name.upper()
-    return tokenizer.kind_class.label or tokenizer.kind
-
-
 def apart_by_text(regimes: dict[str, list[str]]) -> str:
     """The limit of comparing ALP between tokenizers, by regime, in words; empty for one
     regime.
@@ -600,36 +548,6 @@ def apart_by_text(regimes: dict[str, list[str]]) -> str:
         "these groups a "
         f"difference in ALP is one of the cuts too: {listed}."
     )
-
-
-def method(results: Results, tokenizer: Tokenizer) -> str:
-    """The method that chose a tokenizer's pieces: a rule of allocation, or one
-    training.
-    """
-    if rule := results.rule_of(tokenizer):
-        return f"allocation, {rule.label} rule"
-    said = tokenizer.kind_class.selection(tokenizer.settings, weights(tokenizer))
-    return ", ".join(filter(None, said)) or tokenizer.kind
-
-
-def text_facts(tokenizer: Tokenizer) -> dict[str, Any]:
-    """The numbers among `lines`, `word_types`, `alpha` and `beta` that
-    `description.json` has under `text`.
-
-    `sample` is True where the lines were drawn from more.
-    """
-    names = ("lines", "word_types", "alpha", "beta", "sentences")
-    known = {name: as_number(look_up(tokenizer.description, "text", name)) for name in names}
-    sample = {"sample": True} if known.pop("sentences") is not None else {}
-    return {name: value for name, value in known.items() if value is not None} | sample
-
-
-def weights(tokenizer: Tokenizer) -> str:
-    """The exponents that weigh languages, in words; empty where the description has
-    none.
-    """
-    facts = text_facts(tokenizer)
-    return ", ".join(f"{name} {facts[name]:g}" for name in ("alpha", "beta") if name in facts)
 
 
 def records(rows: pandas.DataFrame) -> list[dict[str, Any]]:

@@ -4,37 +4,34 @@ is an error.
 
 import contextlib
 import json
-import unicodedata
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from importlib import metadata
-from itertools import islice, pairwise
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import orjson
 
 from vocap import __version__
 from vocap.allocation.inputs import Inputs, LanguageInput
 from vocap.correlation.study import Correlation, StudyPoint, unreached
-from vocap.errors import UsageError, VocapError
-from vocap.files.io import read_object, read_tsv, read_yaml
+from vocap.errors import VocapError
+from vocap.files.io import read_object, read_tsv
 from vocap.finetuning.scores import SELECTION, SUMMARY, read_selection
 from vocap.finetuning.tasks import TASKS
 from vocap.languages import Language, natural, read_languages
 from vocap.report.data import results as plain
-from vocap.report.data.comparison import front_page, in_thousands
+from vocap.report.data.comparison import in_thousands
 from vocap.report.data.results import Results, look_up
+from vocap.report.data.sentences import find_sentences
 from vocap.report.page.blocks import counted
-from vocap.tables.curve import Point, Sizes, read_characters, read_points, read_sizes
+from vocap.tables.curve import Point, Sizes, read_points, read_sizes
+from vocap.tables.ladder import Ladder, known_characters
 from vocap.tables.line_bits import BITS_FILE, PARTS, read_lengths
 from vocap.tables.piece_index import NAME, read_index
 from vocap.tables.sampling_probabilities import read_weights
-from vocap.text_files.records import read_lines
-from vocap.tokenizer_files.encoders import HuggingFaceEncoder, SentencePieceEncoder, load_encoder
 from vocap.tokenizers.evaluation import COLUMNS, PARALLEL_COLUMNS
 from vocap.tokenizers.settings import KINDS, File, Kind, kind_name
 
@@ -206,7 +203,7 @@ def choose_languages(
     codes: Iterable[str] | None = selection.named["languages"]
     if codes is None:
         codes = read.union(*(entry.sizes for entry in allocations))
-    found = [known.get(code) or Language(code, code, "", "unknown", {}) for code in codes]
+    found = [known.get(code) or plain.unknown_language(code) for code in codes]
     found.sort(key=lambda one: (one.name.casefold(), one.code))
     return {one.code: one for one in found}
 
@@ -459,27 +456,6 @@ def _diff_rows(path: Path, key: str, languages: Collection[str]) -> list[dict[st
     return [row for row in rows if row["language"] in languages]
 
 
-def load_settings(path: Path | None, text: str | None) -> dict[str, Any]:
-    """The merged configuration from a JSON or YAML file, or from JSON text; empty where
-    neither is given.
-    """
-    if path is not None:
-        settings, where = read_yaml(path), str(path)
-    else:
-        where = "--settings-json"
-        try:
-            settings = json.loads(text or "{}")
-        except ValueError as error:
-            raise UsageError(
-                f"{where}: not JSON ({error}); give the merged configuration as one object"
-            ) from None
-    if not isinstance(settings, dict):
-        raise UsageError(
-            f"{where}: a {type(settings).__name__}, not a configuration; give keys and values"
-        )
-    return settings
-
-
 def load_inputs(
     folder: Path, curves: Mapping[str, Sequence[Point]], shown: Collection[str]
 ) -> tuple[Inputs, str]:
@@ -506,114 +482,6 @@ def load_inputs(
         index = read_index(path)
         if index.sizes.tolist() != [point.size for point in points]:
             return Inputs([]), f"{code}/{NAME} has other sizes than the curve beside it."
-        table = path.with_name("characters.tsv")
-        characters = read_characters(table) or None if table.exists() else None
-        alp = np.array([point.alp for point in points], np.float64)
-        languages.append(LanguageInput(code, n, index, alp, characters))
+        ladder = Ladder(points, index, known_characters(path.parent))
+        languages.append(LanguageInput(code, n, index, ladder.alp, ladder.characters))
     return Inputs(languages), "" if languages else "No language has a weight and a curve."
-
-
-SENTENCES = 6
-SCRIPTS = ("Latn", "Cyrl", "Arab", "Deva", "Jpan", "Thai")  # taken first: the most different ones
-READ = 300  # held-out lines of a language that a line is chosen from
-SHORT, LONG = 30, 90  # characters of a line that reads as a sentence and fits the page
-MARKUP = frozenset("{}<>[]|$%&#=_*/\\@~^`+\u2581")
-# a line's stretches, and the number of its tokens
-Cutter = Callable[[str], tuple[list[plain.Stretch], int]]
-
-
-def find_sentences(folder: Path, results: Results) -> list[plain.CutSentence]:
-    """One held-out line of each of six scripts, cut by the tokenizers of `front_page`.
-
-    None where models or held-out lines are not there. `folder` holds the results of the
-    stages.
-    """
-    names = front_page(results)
-    if not names or not all(results.tokenizers[name].forms for name in names):
-        return []
-    cutters = [cutter(folder / "tokenizers" / name) for name in names]
-    texts = {code: folder / "corpora" / code / "heldout.txt" for code in rank_languages(results)}
-    found: list[plain.CutSentence] = []
-    for code, path in texts.items():
-        if path.exists() and len(found) < SENTENCES:
-            lines = list(islice(read_lines(path), READ))
-            chosen = choose_line(code, results.languages[code].script, lines, cutters)
-            found += [chosen] if chosen else []
-    return found
-
-
-def rank_languages(results: Results) -> list[str]:
-    """Languages, the first of each script at the head: it has the most lines. Then all
-    others, by their lines.
-    """
-    ordered = sorted(
-        results.languages, key=lambda code: (-(results.lines(code) or 0), results.rank(code))
-    )
-    first: dict[str, str] = {}
-    for code in ordered:
-        if script := results.languages[code].script:
-            first.setdefault(script, code)
-    scripts = [script for script in SCRIPTS if script in first]
-    head = [first[script] for script in [*scripts, *sorted(set(first) - set(scripts))]]
-    return head + [code for code in ordered if code not in head]
-
-
-def choose_line(
-    language: str, script: str, lines: Sequence[str], cutters: Sequence[Cutter]
-) -> plain.CutSentence | None:
-    """A typical line: of those that read as sentences the first whose ratio of tokens
-    is nearest that of all.
-
-    Lines that all tokenizers cut alike are taken only where there is no other. None
-    where no line has a fitting length, or the text of the tokens is not the line.
-    """
-    fitting = [line for line in lines if SHORT <= len(line) <= LONG and "\ufffd" not in line]
-    typical = [line for line in fitting if reads(line, script)] or fitting
-    found = []
-    for line in typical:
-        one = plain.CutSentence(language, line, [cutter(line) for cutter in cutters])
-        if one.whole:
-            found.append(one)
-    found = [one for one in found if one.cuts.count(one.cuts[0]) < len(one.cuts)] or found
-    if not found:
-        return None
-    whole = sum(one.tokens[-1] for one in found) / sum(one.tokens[0] for one in found)
-    return min(found, key=lambda one: abs(one.tokens[-1] / one.tokens[0] - whole))
-
-
-def reads(line: str, script: str) -> bool:
-    """Whether a line is words in its script, without markup and placeholders."""
-    if MARKUP & set(line) or "  " in line:
-        return False
-    # vowel signs too
-    letters = [character for character in line if unicodedata.category(character)[0] in "LM"]
-    latin = sum(unicodedata.name(character, "").startswith("LATIN") for character in letters)
-    mostly = latin > 0.9 * len(letters) if script in ("Latn", "") else latin < 0.1 * len(letters)
-    return len(letters) > len(line) / 2 and (mostly or not script)
-
-
-def cutter(folder: Path) -> Cutter:
-    """The cut of the tokenizer in a folder. Raises VocapError, naming the file, for one
-    that is damaged.
-    """
-    encoder = load_encoder(folder)
-    if isinstance(encoder, SentencePieceEncoder):
-        return partial(_pieces, encoder)
-    return partial(_spans, encoder)
-
-
-def _pieces(encoder: SentencePieceEncoder, line: str) -> tuple[list[plain.Stretch], int]:
-    found = encoder.processor.encode(line, out_type="immutable_proto").pieces
-    shown = [piece for piece in found if piece.surface]
-    return [(piece.surface, piece.id == encoder.unk_id) for piece in shown], len(found)
-
-
-def _spans(encoder: HuggingFaceEncoder, line: str) -> tuple[list[plain.Stretch], int]:
-    offsets = encoder.tokenizer.encode(line, add_special_tokens=False).offsets
-    # of tokens that share a character, bytes of it, the first has it; a space before a
-    # word is the word's
-    ends = [0]
-    for _, end in offsets:
-        ends.append(max(end, ends[-1]))
-    texts = [line[start:end] for start, end in pairwise(ends)]
-    return [(text, False) for text in texts if text], len(offsets)

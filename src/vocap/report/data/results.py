@@ -116,6 +116,26 @@ class Tokenizer:
         """The class that answers for its kind; of an unknown one the general answers."""
         return KINDS.get(self.kind, Kind)
 
+    @property
+    def text(self) -> dict[str, Any]:
+        """The numbers among `lines`, `word_types`, `alpha` and `beta` that
+        `description.json` has under `text`.
+
+        `sample` is True where the lines were drawn from more.
+        """
+        names = ("lines", "word_types", "alpha", "beta", "sentences")
+        known = {name: as_number(look_up(self.description, "text", name)) for name in names}
+        sample = {"sample": True} if known.pop("sentences") is not None else {}
+        return {name: value for name, value in known.items() if value is not None} | sample
+
+    @property
+    def weights(self) -> str:
+        """The exponents that weigh languages, in words; empty where the description has
+        none.
+        """
+        facts = self.text
+        return ", ".join(f"{name} {facts[name]:g}" for name in ("alpha", "beta") if name in facts)
+
 
 @dataclass(frozen=True)
 class Diff:
@@ -251,6 +271,11 @@ class Finetuned:
         return " to ".join(map(str, counts[:1] + counts[1:][-1:]))
 
 
+def unknown_language(code: str) -> Language:
+    """A language that no table has."""
+    return Language(code, code, "", "unknown", {})
+
+
 @dataclass(frozen=True, eq=False)
 class Results:
     """All data of the page; an object is itself alone, so that what is computed from it
@@ -321,6 +346,31 @@ class Results:
         rule = self.rule_of(tokenizer)
         return rule if rule and rule.needs_text else None
 
+    def asked(self, tokenizer: Tokenizer) -> int | None:
+        """T as configured; a tokenizer of little text has fewer ids."""
+        allocation = self.allocation_of(tokenizer)
+        said = allocation.summary if allocation else tokenizer.description
+        total = look_up(said, "settings", "total")
+        return total if isinstance(total, int) else tokenizer.total
+
+    def kind_label(self, tokenizer: Tokenizer) -> str:
+        """The kind as a noun phrase; of an allocation by a rule that reads the text, the
+        name of the rule.
+        """
+        rule = self.text_rule(tokenizer)
+        if rule:
+            return rule.name.upper()
+        return tokenizer.kind_class.label or tokenizer.kind
+
+    def method(self, tokenizer: Tokenizer) -> str:
+        """The method that chose a tokenizer's pieces: a rule of allocation, or one
+        training.
+        """
+        if rule := self.rule_of(tokenizer):
+            return f"allocation, {rule.label} rule"
+        said = tokenizer.kind_class.selection(tokenizer.settings, tokenizer.weights)
+        return ", ".join(filter(None, said)) or tokenizer.kind
+
     def configured(self, section: str, names: Iterable[str]) -> list[str]:
         """The names in the order of a configuration section, then those that it does
         not have, as they come.
@@ -353,18 +403,16 @@ class Results:
         """The name of a language of the run, else of the paper; the code of any
         other.
         """
-        language = self._language(code)
-        return language.name if language else code
+        return self._language(code).name
 
     def resource(self, code: str) -> str:
         """The group of a language of the run, else of the paper; unknown for any
         other.
         """
-        language = self._language(code)
-        return language.resource if language else "unknown"
+        return self._language(code).resource
 
-    def _language(self, code: str) -> Language | None:
-        return self.languages.get(code) or paper_languages().get(code)
+    def _language(self, code: str) -> Language:
+        return self.languages.get(code) or paper_languages().get(code) or unknown_language(code)
 
     def about(self, code: str) -> dict[str, str]:
         """Code, name and group of a language, for a row of a table."""

@@ -103,6 +103,12 @@ def leaves(blocks: Iterable[PageBlock]) -> Iterator[PageBlock]:
             yield block
 
 
+def first_open(parts: Sequence[tuple[str, Sequence[PageBlock]]]) -> list[PageBlock]:
+    """The blocks of the first part, then those of each other one under its title."""
+    opened = [block for _, blocks in parts[:1] for block in blocks]
+    return [*opened, *(Fold(title, blocks) for title, blocks in parts[1:])]
+
+
 def not_run(stage: str, text: str) -> Note:
     """The note on a stage without results."""
     said = "<strong>Not run.</strong> {} To make it: <code>snakemake --cores all {}</code>"

@@ -10,7 +10,7 @@ order).
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
 from itertools import product
@@ -20,28 +20,9 @@ import jinja2
 import vl_convert
 
 from vocap.languages import RESOURCES
+from vocap.report.page.tables import specification
 from vocap.tokenizers.settings import Joint, Kind, Vocap, kind_name
 
-# Okabe and Ito's colours for the groups (distinct under every common colour blindness),
-# darker for white paper
-PALETTE = {  # light, dark
-    "ink": ("#1b1f24", "#e8eaed"),
-    "muted": ("#5b6470", "#a3abb5"),
-    "line": ("#d9dde2", "#3a4048"),
-    "grid": ("#eceff2", "#2a2f36"),
-    "surface": ("#ffffff", "#181b20"),
-    "low": ("#c4510a", "#f2945a"),
-    "mid": ("#00805e", "#45c9a0"),
-    "high": ("#1f5fa8", "#6fb1f2"),
-    "unknown": ("#6b7280", "#9aa3ad"),
-    "low-faint": ("#f0d0bd", "#54382a"),
-    "mid-faint": ("#bfe0d6", "#22493f"),
-    "high-faint": ("#c9d9ec", "#2b4058"),
-    "unknown-faint": ("#dadde2", "#3a3f46"),
-    "accent": ("#1f5fa8", "#6fb1f2"),
-}
-LIGHT = {name: light for name, (light, _) in PALETTE.items()}
-DARK = {name: dark for name, (_, dark) in PALETTE.items()}
 PAGE_FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", Arial, sans-serif'
 # groups differ without colour too
 SHAPES = {
@@ -73,6 +54,13 @@ def read_template(name: str) -> str:
     return (
         resources.files("vocap.report.page").joinpath("template", name).read_text(encoding="utf-8")
     )
+
+
+# name to its colours on light and on dark paper: Okabe and Ito's for the groups (distinct
+# under every common colour blindness), darker for white paper
+PALETTE: dict[str, list[str]] = json.loads(read_template("palette.json"))  # light, dark
+LIGHT = {name: light for name, (light, _) in PALETTE.items()}
+DARK = {name: dark for name, (_, dark) in PALETTE.items()}
 
 
 def token(name: str) -> str:
@@ -260,20 +248,41 @@ class Figure:
     title: str
     caption: str
     alternative: str  # text for readers who cannot see the chart
+    table: str  # name of the table with its numbers
     still: Callable[[], Chart]
-    live: Callable[[], Chart] | None = None
-    controls: dict[str, Any] = field(default_factory=dict)  # data for page.js
-    table: str = ""  # name of the table with its numbers
+    live: Callable[[], Chart] | None
+    controls: Mapping[str, Any]  # data for page.js
 
     @cached_property
     def drawn(self) -> dict[str, Any]:
         """The specification of `still`, made when the page is assembled: page and files
         share it.
         """
-        return specification(self.still())
+        return styled(self.still())
 
 
-def specification(chart: Chart) -> Chart:
+def drawn_as(
+    name: str,
+    still: Callable[[], Chart],
+    of: str = "",
+    *,
+    live: Callable[[], Chart] | None = None,
+    controls: Mapping[str, Any] | None = None,
+    **values: Any,
+) -> Figure:
+    """A figure of the specification, as `tables.specified` makes a table.
+
+    `of`: the subject of a figure of which there are several; `values` fill its title,
+    caption, alternative text, and the name of its table.
+    """
+    spec = specification()[name]
+    parts = ("title", "caption", "alternative", "table")
+    said = {part: spec[part].format(of=of, **values) for part in parts}
+    full_name = spec.get("name", f"{name}-{{of}}" if of else name).format(of=of, **values)
+    return Figure(full_name, still=still, live=live, controls=controls or {}, **said)
+
+
+def styled(chart: Chart) -> Chart:
     """The chart with the common style."""
     spec = dict(chart)
     spec["config"] = json.loads(read_template("chart.json"))
@@ -282,23 +291,9 @@ def specification(chart: Chart) -> Chart:
 
 def page_specification(figure: Figure) -> dict[str, Any]:
     """The live chart's specification: as wide as its container, the page's own font."""
-    spec = specification(figure.live()) if figure.live else figure.drawn
+    spec = styled(figure.live()) if figure.live else figure.drawn
     fitted = {"width": "container", "autosize": {"type": "fit-x", "contains": "padding"}}
     return {**spec, **fitted, "config": {**spec["config"], "font": PAGE_FONT}}
-
-
-def json_for_page(value: Any) -> str:
-    r"""JSON that is safe inside a `<script>` element, whatever its strings hold.
-
-    >>> json_for_page({"piece": "</script>"})
-    '{"piece":"\\u003c/script\\u003e"}'
-    """
-    text = json.dumps(
-        value, ensure_ascii=False, separators=(",", ":"), sort_keys=True, allow_nan=False
-    )
-    for character in "<>&\u2028\u2029":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return text
 
 
 def page_svg(spec: dict[str, Any], name: str) -> str:

@@ -60,8 +60,13 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    environment.policies["json.dumps_kwargs"] = {
+        "ensure_ascii": False,
+        "separators": (",", ":"),
+        "sort_keys": True,
+        "allow_nan": False,
+    }
     environment.filters |= {
-        "json_for_page": lambda value: Markup(figures.json_for_page(value)),
         "svg": lambda figure: Markup(figures.page_svg(figure.drawn, figure.name)),
         "specification": figures.page_specification,
         "latex": for_latex,

@@ -2,14 +2,14 @@
 
 import statistics
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from vocap.allocation.rules import RULES
 from vocap.finetuning.tasks import TASKS
 from vocap.pretraining.loss_kinds import LOSSES
 from vocap.report.data.results import Finetuned, ModelResults, Results
-from vocap.report.page.tables import Table, caption, specification, specified
+from vocap.report.page.tables import Table, specification, specified
 from vocap.report.paper import TASK_NAMES, printed
 from vocap.tokenizers.settings import KINDS, Kind
 
@@ -248,16 +248,8 @@ def results_table(name: str, runs: Sequence[Run]) -> Table:
             lines.append({**row.printed, **fixed})
         line = {"method": row.method, "origin": "this run", "model": NOT_RUN}
         lines.append({**line, **_cells(row, row.run, baseline, tasks)} if row.run else line)
-    table = specified(TABLES[name], lines)
-    if "speed" not in spec["columns"]:
-        return table
     beside = f"to {baseline.name}" if baseline else "to a full softmax"
-    speed = (
-        " Speed: training tokens per second, in the paper relative to its rows of 1.00, in this "
-        "run relative "
-        f"{beside}, on the same device only."
-    )
-    return replace(table, caption=caption(TABLES[name]) + speed)
+    return specified(TABLES[name], lines, beside=beside)
 
 
 def _cells(row: MethodRow, run: Run, baseline: Run | None, tasks: Sequence[str]) -> dict[str, Any]:

@@ -17,13 +17,14 @@ from vocap.finetuning.metrics import task_score
 from vocap.finetuning.tasks import TASKS
 from vocap.languages import RESOURCES
 from vocap.report.data.results import Results
-from vocap.report.page.blocks import Fold, Note, PageBlock, Paragraph, Section, counted, text_of
+from vocap.report.page.blocks import Fold, Note, PageBlock, Paragraph, counted, text_of
 from vocap.report.page.figures import (
     COLOURS,
     PAIR,
     PAIR_KEYS,
     Chart,
     Figure,
+    drawn_as,
     joined_pairs,
     line_chart,
     scatter,
@@ -50,7 +51,7 @@ ITEMS = [f"Table {number}" for number in range(1, 10)]
 ITEMS[4:4] = [f"Figure {number}" for number in (2, 3, 5, 6)]
 
 
-def section(results: Results) -> Section:
+def section(results: Results) -> list[PageBlock]:
     """The tables and figures that this run has numbers for, folded, and the names of
     the others.
     """
@@ -73,7 +74,7 @@ def section(results: Results) -> Section:
     if absent := [item for item in ITEMS if not re.search(rf"{item}\b", titles)]:
         blocks.append(Note(f"Not in this run: {', '.join(absent)}. {caption('paper-absent')}"))
     blocks += [Fold(title, part) for title, part in parts.items() if part]
-    return Section("paper", "The paper’s tables and figures, and this run’s", "The paper", blocks)
+    return blocks
 
 
 def _names_a_model(table: Table) -> bool:
@@ -114,7 +115,6 @@ def _figure(
     results: Results, task: str, points: list[StudyPoint], found: list[Coefficients]
 ) -> Figure:
     """Figure 2 or 3."""
-    name, number = TASK_NAMES[task], FIGURES[task]
     said = "; ".join(
         f"{results.name(one.language)}: "
         + (f"ρ = {one.rho_alp:.3f}" if one.rho_alp is not None else "no ρ")
@@ -127,13 +127,14 @@ def _figure(
         if code in results.unreached
     )
     holes = f" Sizes that the text does not reach have no point: {holes}." if holes else ""
-    return Figure(
-        f"paper-figure-{number}",
-        f"Figure {number}: {name} F1 against ALP",
-        caption("paper-figure-2-and-3", task=name, said=said, holes=holes),
-        f"Scatter chart of {counted(len(points), 'vocabulary', 'vocabularies')}; {said}.",
+    return drawn_as(
+        "paper-figure-2-and-3",
         lambda: _points(results, points),
-        table="paper-correlation",
+        number=FIGURES[task],
+        task=TASK_NAMES[task],
+        said=said,
+        holes=holes,
+        vocabularies=counted(len(points), "vocabulary", "vocabularies"),
     )
 
 
@@ -350,16 +351,14 @@ def _group_figure(task: str, rows: list[dict[str, Any]]) -> Figure:
         if pairs[row["total"]] > 1:
             row["row"] += f", {row[vocap]} and {row[joint]}"
     gains = "; ".join(f"{row['row']}: {signed(row['gain'])}" for row in rows)
-    name, measure = TASK_NAMES[task], METRIC_NAMES[GROUP_MEASURES[task]]
-    return Figure(
-        f"paper-figure-6-{task}",
-        f"Figure 6: {name} by resource group",
-        caption("paper-figure-6", task=name, measure=measure, key=task, gains=gains),
-        f"Chart of the mean {measure} of {counted(len(rows), 'group')} under VOCAP and JOINT. "
-        "Differences: "
-        f"{gains}.",
+    return drawn_as(
+        "paper-figure-6",
         lambda: group_chart(rows),
-        table="paper-groups",
+        task,
+        task=TASK_NAMES[task],
+        measure=METRIC_NAMES[GROUP_MEASURES[task]],
+        gains=gains,
+        groups=counted(len(rows), "group"),
     )
 
 
@@ -435,12 +434,11 @@ def _cost_figure(task: str, rows: list[dict[str, Any]]) -> Figure:
         ("score", f"{name}, {measure} (percent)"),
     )
     shown = tooltips(model="", step=",d", hours=",.3f", score=".2f")
-    return Figure(
-        f"paper-figure-5-{task}",
-        f"Figure 5: {name} against the cost of pre-training",
-        caption("paper-figure-5", task=name, measure=measure),
-        f"Line chart of {counted(len({row['model'] for row in rows}), 'model')} over hours of "
-        "training.",
+    return drawn_as(
+        "paper-figure-5",
         lambda: line_chart(rows, *places, shown),
-        table="paper-costs",
+        task,
+        task=name,
+        measure=measure,
+        models=counted(len({row["model"] for row in rows}), "model"),
     )

@@ -1,5 +1,5 @@
-"""The parts of the page, in their order: functions that make a section of the
-results.
+"""The parts of the page, in their order: functions that make the blocks of a
+section of the results.
 """
 
 from vocap.report.data.results import Results
@@ -7,20 +7,21 @@ from vocap.report.page.blocks import Note, PageBlock, Section
 from vocap.report.paper import section as paper
 from vocap.report.sections import allocation, comparison, corpora, models, overview, tokenizers
 
-ORDER = (
-    overview.section,
-    comparison.section,
-    corpora.curves,
-    allocation.section,
-    allocation.explorer,
-    models.vocabulary_size,
-    tokenizers.section,
-    tokenizers.segmentation,
-    corpora.section,
-    models.pretraining,
-    models.finetuning,
-    paper.section,
-    overview.settings,
+# id, heading and name in the navigation of each part of the page, and its function
+PARTS = (
+    ("overview", "Your tokenizers", "Start", overview.section),
+    ("comparison", "The tokenizers compared", "Comparison", comparison.section),
+    ("curves", "ALP of every language at every size", "ALP curves", corpora.curves),
+    ("allocation", "Vocabulary size of each language", "Allocation", allocation.section),
+    ("explorer", "Allocation explorer", "Explorer", allocation.explorer),
+    ("size", "Size of the vocabulary", "Size", models.vocabulary_size),
+    ("tokenizers", "The tokenizers", "Tokenizers", tokenizers.section),
+    ("segmentation", "Differences in segmentation", "Segmentation", tokenizers.segmentation),
+    ("corpora", "Text of each language, and what is missing", "Corpora", corpora.section),
+    ("models", "Pre-training", "Models", models.pretraining),
+    ("finetuning", "Fine-tuning", "Fine-tuning", models.finetuning),
+    ("paper", "The paper’s tables and figures, and this run’s", "The paper", paper.section),
+    ("settings", "Settings and versions", "Settings", overview.settings),
 )
 
 
@@ -30,12 +31,12 @@ def build_sections(results: Results) -> list[Section]:
     """
     made: list[Section] = []
     notes: dict[PageBlock, None] = {}  # in their order, each once
-    for section in ORDER:
-        one = section(results)
-        if all(isinstance(block, Note) for block in one.blocks):
-            notes |= dict.fromkeys(one.blocks)
+    for name, title, short, make_blocks in PARTS:
+        blocks = make_blocks(results)
+        if all(isinstance(block, Note) for block in blocks):
+            notes |= dict.fromkeys(blocks)
         else:
-            made.append(one)
+            made.append(Section(name, title, short, blocks))
     if notes:
         made.append(Section("absent", "Not in this run", "", list(notes)))
     return made

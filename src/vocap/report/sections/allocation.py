@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from vocap.allocation.settings import Allocation as Settings
 from vocap.report.data.results import AllocationResults, Results
 from vocap.report.page import blocks as page
-from vocap.report.page.blocks import Explorer, Fold, Note, PageBlock, Paragraph, Section, not_run
+from vocap.report.page.blocks import Explorer, Fold, Note, PageBlock, Paragraph, not_run
 from vocap.report.page.tables import Column, Table, specified
 from vocap.report.paper import on_paper_languages, paper_size
 from vocap.tables.piece_index import PieceIndex, hash_pieces
@@ -27,36 +27,31 @@ PAPER_SIZES = "paper_allocated_thousands"
 BUDGET = 4_000_000  # characters of the packed overlap; ten times those of 86 languages
 
 
-def section(results: Results) -> Section:
+def section(results: Results) -> list[PageBlock]:
     """The allocations side by side, in total and by language; details of each
     folded.
     """
-    blocks: list[PageBlock] = []
     if not results.allocations:
-        blocks.append(not_run("allocation", "No vocabulary has been allocated yet."))
-    else:
-        blocks.append(
-            Paragraph(
-                "Algorithm 1 raises the language whose next step gains the most weighted ALP "
-                "until the union of "
-                "all chosen vocabularies is full. The optimality gap is the distance of an "
-                "allocation’s objective "
-                "from an upper bound for any choice of sizes, in percent of the distance from "
-                "every language at "
-                "its smallest size (100 %) to the bound (0 %). A rule that chooses pieces "
-                "instead of sizes can "
-                "pass the bound: its gap is negative."
-            )
-        )
-        for entry in results.allocations.values():
-            blocks += _warnings(entry)
-        blocks.append(_overview(results))
-        if any(entry.shares for entry in results.allocations.values()):
-            blocks.append(_sizes(results))
-        each = [Fold(entry.name, _one(results, entry)) for entry in results.allocations.values()]
-        blocks.append(Fold("Each allocation: summary, and sizes by language", each))
-        blocks += page.without_results(results.absent("allocation", results.allocations), "warning")
-    return Section("allocation", "Vocabulary size of each language", "Allocation", blocks)
+        return [not_run("allocation", "No vocabulary has been allocated yet.")]
+    entries = results.allocations.values()
+    return [
+        Paragraph(
+            "Algorithm 1 raises the language whose next step gains the most weighted ALP "
+            "until the union of all chosen vocabularies is full. The optimality gap is the "
+            "distance of an allocation’s objective from an upper bound for any choice of sizes, "
+            "in percent of the distance from every language at its smallest size (100 %) to the "
+            "bound (0 %). A rule that chooses pieces instead of sizes can pass the bound: its "
+            "gap is negative."
+        ),
+        *(note for entry in entries for note in _warnings(entry)),
+        _overview(results),
+        *([_sizes(results)] if any(entry.shares for entry in entries) else []),
+        Fold(
+            "Each allocation: summary, and sizes by language",
+            [Fold(entry.name, _one(results, entry)) for entry in entries],
+        ),
+        *page.without_results(results.absent("allocation", results.allocations), "warning"),
+    ]
 
 
 def _overview(results: Results) -> Table:
@@ -134,13 +129,8 @@ def _table(results: Results, entry: AllocationResults) -> Table:
     return specified("allocation", rows, of=entry.name, gained=gained)
 
 
-def explorer(results: Results) -> Section:
+def explorer(results: Results) -> list[PageBlock]:
     """The explorer, or the reason that there is none."""
-    return Section("explorer", "Allocation explorer", "Explorer", _blocks(results))
-
-
-def _blocks(results: Results) -> list[PageBlock]:
-    # reasons for none
     if not results.allocations:
         return [not_run("allocation", "There is no allocation to start from.")]
     data = make_explorer(results)

@@ -8,11 +8,11 @@ from typing import Any
 
 from vocap.errors import listed
 from vocap.report.data import comparison
-from vocap.report.data.comparison import MEASURE, MEASURES, UNKNOWN_LIMIT, Size, records
+from vocap.report.data.comparison import MEASURE, UNKNOWN_LIMIT, Size, records
 from vocap.report.data.results import Results
 from vocap.report.page import figures
-from vocap.report.page.blocks import Fold, Note, PageBlock, Paragraph, Section, counted, not_run
-from vocap.report.page.figures import Chart, Figure, scatter, tooltips
+from vocap.report.page.blocks import Fold, Note, PageBlock, Paragraph, counted, first_open, not_run
+from vocap.report.page.figures import Chart, Figure, drawn_as, scatter, tooltips
 from vocap.report.page.tables import Column, Table, caption, columns_of, signed, specified
 from vocap.tables.line_bits import PARTS
 from vocap.tokenizers.settings import kind_name
@@ -26,32 +26,24 @@ AXES = (
 WITHOUT_PARALLEL = (("tokens_per_sentence", "alp"),)
 
 
-def section(results: Results) -> Section:
+def section(results: Results) -> list[PageBlock]:
     """The table of all tokenizers, charts for each T, and tables by group and
     language.
     """
     found = comparison.sizes(results)
-    blocks: list[PageBlock] = []
     if not results.tokenizers:
-        blocks.append(not_run("tokenizers", "There is no tokenizer to compare yet."))
-    elif not found:
-        blocks.append(
-            Note(
-                "Nothing to compare: no tokenizer of several languages was measured on held-out "
-                "text."
-            )
-        )
-    else:
-        blocks += [
-            Paragraph(_introduction(results, found)),
-            _table(results, found),
-            *_one(results, found[0]),
-        ]
-        blocks += [
-            Fold(f"Charts and languages at {one.label}", _one(results, one)) for one in found[1:]
-        ]
-        blocks += [_groups(found), *_figure_4(results, found)]
-    return Section("comparison", "The tokenizers compared", "Comparison", blocks)
+        return [not_run("tokenizers", "There is no tokenizer to compare yet.")]
+    if not found:
+        said = "no tokenizer of several languages was measured on held-out text"
+        return [Note(f"Nothing to compare: {said}.")]
+    parts = [(f"Charts and languages at {one.label}", _one(results, one)) for one in found]
+    return [
+        Paragraph(_introduction(results, found)),
+        _table(results, found),
+        *first_open(parts),
+        _groups(found),
+        *_figure_4(results, found),
+    ]
 
 
 def looks(results: Results) -> dict[str, tuple[str, str]]:
@@ -61,7 +53,7 @@ def looks(results: Results) -> dict[str, tuple[str, str]]:
     found: dict[str, tuple[str, str]] = {}
     places: Counter[tuple[str, int | None]] = Counter()
     for one in results.configured_tokenizers():
-        kind = comparison.kind_label(results, one), comparison.asked(results, one)
+        kind = results.kind_label(one), results.asked(one)
         colour, shape = one.kind_class.colour, one.kind_class.shape
         if results.text_rule(one):
             colour, shape = figures.BY_TEXT
@@ -115,7 +107,9 @@ def _table(results: Results, found: Sequence[Size]) -> Table:
             row[part] = f"{low:.4f} to {high:.4f}" if high else ""
     by_q = ", ".join(dict.fromkeys(one.q_from for one in found if one.q_from))
     by_q = f"; by q: weighted by the language’s share of the text, from {by_q}" if by_q else ""
-    return specified("comparison", rows, [*MEASURES, *columns_of("comparison-more")], by_q=by_q)
+    return specified(
+        "comparison", rows, [*MEASURE.values(), *columns_of("comparison-more")], by_q=by_q
+    )
 
 
 def _one(results: Results, one: Size) -> list[PageBlock]:
@@ -153,14 +147,18 @@ def _plane(results: Results, one: Size, across: str, up: str) -> Figure:
         if y.by_regime and len(one.regimes) > 1
         else ""
     )
-    return Figure(
-        f"comparison-{one.total or 'elsewhere'}-{across.replace('_', '-')}",
-        f"{one.label}: {y.axis.split(' (')[0]} against {x.axis}",
-        f"Better is {better}.{caution}",
-        f"Chart of {counted(len(summary), 'tokenizer')}: {y.axis} against {x.axis}. The numbers "
-        "are in the table.",
+    return drawn_as(
+        "comparison-plane",
         lambda: scatter(rows, (x.axis, y.axis), looks(results), tooltip),
-        table="comparison",
+        across.replace("_", "-"),
+        size=one.total or "elsewhere",
+        label=one.label,
+        short=y.axis.split(" (")[0],
+        up=y.axis,
+        across=x.axis,
+        better=better,
+        caution=caution,
+        tokenizers=counted(len(summary), "tokenizer"),
     )
 
 
@@ -174,13 +172,15 @@ def _strip(results: Results, one: Size, name: str) -> Figure:
         f"({results.name(rows.language.iloc[place])})".replace("-", "−")
         for end, place in (("smallest", 0), ("largest", -1))
     )
-    return Figure(
-        f"comparison-{one.total or 'elsewhere'}-{name}",
-        f"Every language at {one.label}: {name} minus {one.reference}",
-        caption("comparison-strip", name=name, reference=one.reference),
-        f"Strip chart of {counted(len(rows), 'language')}. The {ends}.",
+    return drawn_as(
+        "comparison-strip",
         lambda: strip(results, one, name),
-        table=f"comparison-languages-{one.total or 'elsewhere'}",
+        name,
+        size=one.total or "elsewhere",
+        label=one.label,
+        reference=one.reference,
+        languages=counted(len(rows), "language"),
+        ends=ends,
     )
 
 
@@ -314,15 +314,7 @@ def _figure_4(results: Results, found: Sequence[Size]) -> list[PageBlock]:
     if not rows:
         return []
     words = "; ".join(f"{row['row']}: {row['label']}" for row in rows)
-    figure = Figure(
-        "vocap-joint-groups",
-        "Mean ALP by resource group",
-        caption("vocap-joint-groups"),
-        "Dot chart with one row for each group and tokenizer; VOCAP minus JOINT, in nats per "
-        f"line: {words}.",
-        lambda: group_means(rows),
-        table="comparison-groups",
-    )
+    figure = drawn_as("vocap-joint-groups", lambda: group_means(rows), words=words)
     return [Fold("The paper’s Figure 4: VOCAP and JOINT by resource group", [figure])]
 
 

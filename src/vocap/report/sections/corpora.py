@@ -9,9 +9,9 @@ from itertools import groupby
 from typing import Any
 
 from vocap.report.data.results import Records, Results, look_up
-from vocap.report.page.blocks import PageBlock, Paragraph, Section, not_run, text_of
-from vocap.report.page.figures import WIDTH, Figure, palette, read_template
-from vocap.report.page.tables import caption, specified
+from vocap.report.page.blocks import PageBlock, Paragraph, not_run, text_of
+from vocap.report.page.figures import Chart, Figure, drawn_as, fill, palette
+from vocap.report.page.tables import specified
 from vocap.tables.curve import outline
 
 PAPER_FIGURE = ("hi", "fa", "it", "ru")  # the four languages of the paper's Figure 1
@@ -26,20 +26,17 @@ TOOLTIP = [
 ]
 
 
-def section(results: Results) -> Section:
+def section(results: Results) -> list[PageBlock]:
     """One row a language, as the corpora stage counted it, and a table of each kind of
     gap that there is.
     """
-    blocks: list[PageBlock] = [not_run("corpora", "No text has been sampled yet.")]
+    about: PageBlock = not_run("corpora", "No text has been sampled yet.")
     if results.corpora:
-        blocks = [
-            Paragraph(
-                "Lines are sampled in one pass; none is in both the training and the held-out "
-                "part. Where reading "
-                "stopped at the scan limit the number of lines n is extrapolated by bytes, and "
-                "the row is marked."
-            )
-        ]
+        about = Paragraph(
+            "Lines are sampled in one pass; none is in both the training and the held-out part. "
+            "Where reading stopped at the scan limit the number of lines n is extrapolated by "
+            "bytes, and the row is marked."
+        )
     tables = {
         "corpora": _lines(results),
         "packages": results.packages,
@@ -51,8 +48,7 @@ def section(results: Results) -> Section:
             row | {"tokenizer": one.name} for one in results.tokenizers.values() for row in one.dead
         ],
     }
-    blocks += [specified(name, rows) for name, rows in tables.items() if rows]
-    return Section("corpora", "Text of each language, and what is missing", "Corpora", blocks)
+    return [about, *(specified(name, rows) for name, rows in tables.items() if rows)]
 
 
 def _lines(results: Results) -> Records:
@@ -149,33 +145,27 @@ def _clipped(results: Results) -> Records:
     ]
 
 
-def curves(results: Results) -> Section:
+def curves(results: Results) -> list[PageBlock]:
     """The curves, a summary by language, and every point as a file."""
-    blocks: list[PageBlock] = [
-        not_run("vocabularies", "No monolingual vocabulary has been trained yet.")
+    if not any(results.trained(code) for code in results.curves):
+        return [not_run("vocabularies", "No monolingual vocabulary has been trained yet.")]
+    said = (
+        "One unigram vocabulary for each language and size. A larger vocabulary segments a "
+        "language into fewer pieces and its ALP rises, steeply at first: where the curve "
+        "flattens, further pieces are better spent on another language. The knee is the point "
+        "farthest above the straight line between the curve’s ends."
+    )
+    points = (
+        {"language": code, **vars(point)}
+        for code in results.languages
+        for point in results.curves.get(code, ())
+    )
+    return [
+        Paragraph(said),
+        _figure(results),
+        specified("curve-summary", _summary(results)),
+        specified("curves", points),
     ]
-    if any(results.trained(code) for code in results.curves):
-        said = (
-            "One unigram vocabulary for each language and size. A larger vocabulary segments a "
-            "language into "
-            "fewer pieces and its ALP rises, steeply at first: where the curve flattens, further "
-            "pieces are "
-            "better spent on another language. The knee is the point farthest above the straight "
-            "line between "
-            "the curve’s ends."
-        )
-        points = (
-            {"language": code, **vars(p)}
-            for code in results.languages
-            for p in results.curves.get(code, ())
-        )
-        blocks = [
-            Paragraph(said),
-            _figure(results),
-            specified("curve-summary", _summary(results)),
-            specified("curves", points),
-        ]
-    return Section("curves", "ALP of every language at every size", "ALP curves", blocks)
 
 
 def _figure(results: Results) -> Figure:
@@ -185,17 +175,13 @@ def _figure(results: Results) -> Figure:
         for code, language in results.languages.items()
         if results.trained(code)
     ]
-    return Figure(
+    controls = {"languages": languages, "chosen": chosen, "groups": results.groups()}
+    return drawn_as(
         "alp-curves",
-        "ALP against vocabulary size",
-        caption("alp-curves"),
-        f"Line chart of {len(results.curves)} languages: ALP rises with vocabulary size for all "
-        "and flattens. The "
-        "numbers are in the table that follows.",
         lambda: draw_curves(results, chosen),
-        lambda: draw_curves(results, chosen, live=True),
-        {"languages": languages, "chosen": chosen, "groups": results.groups(), "tooltip": TOOLTIP},
-        table="curves",
+        live=lambda: draw_curves(results, chosen, live=True),
+        controls=controls | {"tooltip": TOOLTIP},
+        count=len(results.curves),
     )
 
 
@@ -270,28 +256,20 @@ def curve_rows(results: Results) -> Records:
     return rows
 
 
-def draw_curves(results: Results, chosen: Sequence[str], live: bool = False) -> dict[str, Any]:
+def draw_curves(results: Results, chosen: Sequence[str], live: bool = False) -> Chart:
     """Figure 1: all languages faint, the chosen ones in full, held-out dashed, knees as
     diamonds.
 
     The page's script sets the parameters of the live one: `chosen` (codes), `shown`
     (groups), `gain`, `pointed`.
     """
-    spec = json.loads(read_template("alp-curves.json"))
     groups = results.groups()
-    values = {"chosen": list(chosen), "shown": groups}
-    spec["data"] = {"values": curve_rows(results)}
-    spec["params"] = [
-        {**param, "value": values.get(param["name"], False)} for param in spec["params"]
-    ]
-    if not live:  # points are invisible until one is pointed at
-        spec["width"] = WIDTH
-        spec["layer"] = [
-            layer for layer in spec["layer"] if layer["name"] not in ("hovered", "points")
-        ]
-    for layer in spec["layer"]:
-        scale = palette(groups, "-faint" if layer["name"] == "faint" else "")
-        legend = {"title": "resource group"} if layer["name"] == "bold" else None
-        color = {"field": "group", "type": "nominal", "scale": scale, "legend": legend}
-        layer.setdefault("encoding", {})["color"] = color
-    return spec
+    return fill(
+        "alp-curves.json",
+        rows=curve_rows(results),
+        chosen=chosen,
+        groups=groups,
+        live=live,
+        bright=palette(groups),
+        faint=palette(groups, "-faint"),
+    )

@@ -18,19 +18,19 @@ from vocap.report.page.blocks import (
     Note,
     PageBlock,
     Paragraph,
-    Section,
     counted,
+    first_open,
     not_run,
     without_results,
 )
-from vocap.report.page.figures import Chart, Figure, line_chart, tooltips
+from vocap.report.page.figures import Chart, Figure, drawn_as, line_chart, tooltips
 from vocap.report.page.tables import Column, Table, caption, specified
 from vocap.report.paper import METRIC_NAMES, TASK_NAMES
 from vocap.size.forecast import STAGES, STEP, Forecast, ModelCosts, cheapest, forecast, limit
 from vocap.tables.bits_per_byte import bits_per_byte
 from vocap.tables.curve import Sizes
 from vocap.tables.line_bits import PARTS, paired_differences
-from vocap.tables.sampling_probabilities import sampling_probabilities
+from vocap.tables.sampling_probabilities import language_shares
 
 NOT_RUN = "not run"
 MINUTES = "minutes of training, validation and checkpoints left out"
@@ -59,7 +59,7 @@ class SizeCurve:
     forecasts: dict[str, list[Forecast]]
 
 
-def vocabulary_size(results: Results) -> Section:
+def vocabulary_size(results: Results) -> list[PageBlock]:
     """Tables and a figure for each curve over T."""
     curves = size_curves(results)
     missing = (
@@ -74,12 +74,9 @@ def vocabulary_size(results: Results) -> Section:
         "(docs/size.md)."
     )
     if not curves:
-        return Section("size", "Size of the vocabulary", "Size", [Note(missing)])
-    blocks: list[PageBlock] = [Paragraph(about), *_size(results, curves[0])]
-    blocks += [
-        Fold(f"The same for {', '.join(one.tokenizers)}", _size(results, one)) for one in curves[1:]
-    ]
-    return Section("size", "Size of the vocabulary", "Size", blocks)
+        return [Note(missing)]
+    parts = [(f"The same for {', '.join(one.tokenizers)}", _size(results, one)) for one in curves]
+    return [Paragraph(about), *first_open(parts)]
 
 
 def _size(results: Results, curve: SizeCurve) -> list[PageBlock]:
@@ -89,14 +86,9 @@ def _size(results: Results, curve: SizeCurve) -> list[PageBlock]:
         f"Held-out text: {text}. The descent of {', '.join(curve.tokenizers)}, "
         f"{len(curve.sizes)} values of T."
     )
-    figure = Figure(
-        f"size-{name}",
-        "Training operations per byte of text by T",
-        f"Over the fewest of each model (1). {about}",
-        f"Chart of {counted(len(curve.forecasts), 'model')} at {len(curve.sizes)} values of T; "
-        "see the table.",
-        lambda: _chart(curve),
-        table=f"size-costs-{name}",
+    models = counted(len(curve.forecasts), "model")
+    figure = drawn_as(
+        "size", lambda: _chart(curve), name, about=about, models=models, count=len(curve.sizes)
     )
     # the T of least cost for each model, and that from which more ids save nothing
     least = []
@@ -189,20 +181,14 @@ def _shares(results: Results, tokenizer: str, languages: Sequence[str]) -> dict[
     alpha = look_up(results.tokenizers[tokenizer].description, "text", "alpha")
     if alpha is None or not n.keys() >= set(languages):
         return None
-    shares = sampling_probabilities([n[code] for code in languages], alpha).tolist()
-    return dict(zip(languages, shares, strict=True))
+    return language_shares({code: n[code] for code in languages}, alpha)
 
 
-def pretraining(results: Results) -> Section:
+def pretraining(results: Results) -> list[PageBlock]:
     """A table of the models, one of their languages, and curves over steps and over
     time.
     """
-    return Section(
-        "models", "Pre-training", "Models", _pretraining(results, list(results.models.values()))
-    )
-
-
-def _pretraining(results: Results, models: list[ModelResults]) -> list[PageBlock]:
+    models = list(results.models.values())
     if not models:
         return [not_run("pretraining", "No model has been pre-trained with these tokenizers.")]
     blocks: list[PageBlock] = [
@@ -256,9 +242,7 @@ def code_length_table(models: Sequence[ModelResults]) -> list[PageBlock]:
     for part in PARTS:
         # languages that all have
         found = [model.bits.get(part, {}) for group in own.values() for model in group]
-        shared = list(found[0]) if found else []
-        for one in found:
-            shared = [code for code in shared if code in one]
+        shared = [code for code in found[0] if all(code in one for one in found)] if found else []
         lines = {name: _mean_lengths(group, part, shared) for name, group in own.items()}
         for name, (bits, low, high) in paired_differences(lines).items():
             each = [_mean_bits(model.bits[part], shared) for model in own[name]]
@@ -321,15 +305,13 @@ def _figure(rows: list[dict[str, Any]], against: str, name: str, title: str) -> 
         exact=",.3f|nats per token, exact",
         sampled=",.3f|nats per token, in training",
     )
-    return Figure(
-        f"exact-loss-{name}",
-        f"Exact loss over {name}",
-        caption("exact-loss"),
-        f"Line chart of {counted(len(ends), 'model')}; bits per byte at the end: {said}.",
-        lambda: line_chart(
-            rows, (against, title), ("bits", "exact loss (bits per byte)"), shown, height=280
-        ),
-        table="models",
+    axes = ((against, title), ("bits", "exact loss (bits per byte)"))
+    return drawn_as(
+        "exact-loss",
+        lambda: line_chart(rows, *axes, shown, height=280),
+        name,
+        models=counted(len(ends), "model"),
+        said=said,
     )
 
 
@@ -362,17 +344,9 @@ def _bits_by_language(results: Results, models: list[ModelResults]) -> Table:
     return specified("models-languages", results.rows(bits), more)
 
 
-def finetuning(results: Results) -> Section:
+def finetuning(results: Results) -> list[PageBlock]:
     """The table like the paper's, the chosen settings, and the languages."""
-    return Section(
-        "finetuning",
-        "Fine-tuning",
-        "Fine-tuning",
-        _finetuning(results, list(results.finetuned.values())),
-    )
-
-
-def _finetuning(results: Results, models: list[Finetuned]) -> list[PageBlock]:
+    models = list(results.finetuned.values())
     if not models:
         reason = (
             "No model has been fine-tuned; the tasks need the user’s own XTREME folder "

@@ -2,7 +2,7 @@
 to load; the settings.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
 
 from markupsafe import Markup
@@ -11,12 +11,9 @@ from vocap.allocation.inputs import UNEVEN
 from vocap.errors import listed
 from vocap.report.data.comparison import (
     MEASURE,
-    MEASURES,
     Size,
     front_page,
-    method,
     sizes,
-    text_facts,
 )
 from vocap.report.data.results import CutSentence, Results, Stretch
 from vocap.report.page.blocks import (
@@ -27,8 +24,8 @@ from vocap.report.page.blocks import (
     Note,
     PageBlock,
     Paragraph,
-    Section,
     counted,
+    first_open,
     not_run,
     text_of,
 )
@@ -56,21 +53,19 @@ RANKED = (
 )
 
 
-def section(results: Results) -> Section:
+def section(results: Results) -> list[PageBlock]:
     """Warnings, then the tokenizer to take, sentences, gains and losses, how to load
     each, the run in numbers.
     """
     blocks: list[PageBlock] = [*_warnings(results)]
     if not results.tokenizers:
         blocks.append(not_run("tokenizers", "No tokenizer has been made yet."))
-    loads = _loads(results)
-    for place, one in enumerate(sizes(results)):
-        part = _taken(results, one)
-        blocks += part if place == 0 else [Fold(f"At {one.label}: {one.best}", part)]
-    if loads:
+    blocks += first_open(
+        [(f"At {one.label}: {one.best}", _taken(results, one)) for one in sizes(results)]
+    )
+    if loads := _loads(results):
         blocks.append(Fold(f"Python that loads each of {counted(len(loads), 'tokenizer')}", loads))
-    blocks += [*_cuts(results), Fold("The run in numbers", [Facts(_counts(results))])]
-    return Section("overview", "Your tokenizers", "Start", blocks)
+    return [*blocks, *_cuts(results), Fold("The run in numbers", [Facts(_counts(results))])]
 
 
 def _taken(results: Results, one: Size) -> list[PageBlock]:
@@ -89,7 +84,7 @@ def _taken(results: Results, one: Size) -> list[PageBlock]:
     if not one.compared:
         return blocks
     best = []
-    for measure in sorted(MEASURES, key=lambda measure: measure.first):
+    for measure in sorted(MEASURE.values(), key=lambda measure: measure.first):
         groups = one.regimes if measure.by_regime else {"": list(one.summary.index)}
         for regime, names in groups.items():
             values = one.summary[measure.key][names].dropna()
@@ -208,10 +203,10 @@ def _loads(results: Results) -> list[CodeBlock]:
     for tokenizer in results.configured_tokenizers():
         place = f"{results.folder}/tokenizers/{tokenizer.name}"
         lines = [LOADS[form].format(f"{place}/{form}") for form in tokenizer.forms]
-        read = text_facts(tokenizer).get("lines")
+        read = tokenizer.text.get("lines")
         said = [
             f"{tokenizer.total:,} ids" if tokenizer.total is not None else "",
-            method(results, tokenizer),
+            results.method(tokenizer),
             f"{read:,} lines" if read is not None else "",
         ]
         if lines:
@@ -278,19 +273,18 @@ def _counts(results: Results) -> list[tuple[str, str]]:
     return [(name, said if there else "not run") for name, there, said in counts]
 
 
-def _warnings(results: Results) -> list[Note]:
+def _warnings(results: Results) -> Iterator[Note]:
     """Notes above all numbers: languages without text, missing packages, T not
     reached.
     """
-    notes = []
     if missing := [row["name"] for row in little_text(results) if not row["kept"]]:
         takes = "takes" if len(missing) == 1 else "take"
         said = f"{counted(len(missing), 'language')} without text {takes} no part: "
-        notes.append(_warning("Text is missing.", f"{said}{listed(missing)}.", "corpora"))
+        yield _warning("Text is missing.", f"{said}{listed(missing)}.", "corpora")
     packages = [entry for entry in results.packages if entry.get("missing")]
     if reasons := [f"{entry.get('package')} ({entry['missing']})" for entry in packages]:
         said = f"The starter corpus was made without {listed(reasons, 6)}."
-        notes.append(_warning("Packages are missing.", said, "corpora"))
+        yield _warning("Packages are missing.", said, "corpora")
     uneven: dict[str, list[str]] = {}
     for entry in results.allocations.values():
         for text in entry.summary.get("warnings") or ():
@@ -298,17 +292,14 @@ def _warnings(results: Results) -> list[Note]:
                 uneven.setdefault(str(text).removeprefix(f"{UNEVEN}, and "), []).append(entry.name)
     for text, names in uneven.items():
         said = f"{text[:1].upper()}{text[1:]} ({listed(names)})."
-        notes.append(_warning(f"{UNEVEN.capitalize()}.", said, "allocation"))
+        yield _warning(f"{UNEVEN.capitalize()}.", said, "allocation")
     if short := short_of_total(results):
         said = "; ".join(
             f"{row['kind']} {row['name']} is {counted(row['short'], 'id')} short"
             + (f" of {row['total']:,}" if row["total"] else "")
             for row in short
         )
-        notes.append(
-            _warning("T was not reached.", f"There were too few pieces: {said}.", "corpora")
-        )
-    return notes
+        yield _warning("T was not reached.", f"There were too few pieces: {said}.", "corpora")
 
 
 def _warning(title: str, text: str, section: str) -> Note:
@@ -316,7 +307,7 @@ def _warning(title: str, text: str, section: str) -> Note:
     return Note(link, "warning")
 
 
-def settings(results: Results) -> Section:
+def settings(results: Results) -> list[PageBlock]:
     """The merged configuration, the versions, and results of other configurations."""
     blocks: list[PageBlock] = [Paragraph(f"Made with {text_of(results.versions)}.")]
     if results.folder != "results" and not results.folder.startswith("/"):
@@ -334,4 +325,4 @@ def settings(results: Results) -> Section:
         blocks.append(CodeBlock.of_file(results.settings, "the configuration of this run"))
     else:
         blocks.append(Note("The configuration was not given: --settings FILE shows it here."))
-    return Section("settings", "Settings and versions", "Settings", blocks)
+    return blocks

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas
 
-from vocap.report.data.comparison import frame, method, records, text_facts, weights
+from vocap.report.data.comparison import frame, records
 from vocap.report.data.results import Diff, Results, Tokenizer, as_number, look_up
 from vocap.report.page.blocks import (
     CodeBlock,
@@ -15,8 +15,8 @@ from vocap.report.page.blocks import (
     Note,
     PageBlock,
     Paragraph,
-    Section,
     counted,
+    first_open,
     not_run,
     without_results,
 )
@@ -32,15 +32,12 @@ STEADY = 0.005  # percent: below it as many tokens as before
 WORST = 5  # languages of a tokenizer whose forms differ most
 
 
-def section(results: Results) -> Section:
+def section(results: Results) -> list[PageBlock]:
     """All tokenizers, checks of their files, then one part each."""
     if not results.tokenizers:
-        absent = not_run("tokenizers", "No tokenizer has been made yet.")
-        return Section("tokenizers", "The tokenizers", "Tokenizers", [absent])
+        return [not_run("tokenizers", "No tokenizer has been made yet.")]
     rows = frame(results)
-    blocks: list[PageBlock] = [_made(results)]
-    blocks += _checks(results)
-    blocks += [
+    incomplete = [
         Note(
             f"Missing in results/tokenizers/{one.name}: {', '.join(one.missing)}. Run the "
             "tokenizers stage again.",
@@ -53,29 +50,33 @@ def section(results: Results) -> Section:
         Fold(f"{one.name} ({one.kind})", _one(results, one, rows))
         for one in results.configured_tokenizers()
     ]
-    blocks.append(Fold("Each tokenizer: description, pieces, languages", folds))
-    blocks += without_results(results.absent("tokenizers", results.tokenizers), "warning")
-    return Section("tokenizers", "The tokenizers", "Tokenizers", blocks)
+    return [
+        _made(results),
+        *_checks(results),
+        *incomplete,
+        Fold("Each tokenizer: description, pieces, languages", folds),
+        *without_results(results.absent("tokenizers", results.tokenizers), "warning"),
+    ]
 
 
 def _made(results: Results) -> Table:
     rows = []
     for tokenizer in results.configured_tokenizers():
-        description, text = tokenizer.description, text_facts(tokenizer)
+        description, text = tokenizer.description, tokenizer.text
         counts = ("pieces", "dead", "dead_share", "raised", "dropped", "word_types")
+        rule = look_up(description, "settings", "scores")  # its name; "scores" explains it
         row = {key: as_number(description.get(key)) for key in counts} | text
         row |= {
             "tokenizer": tokenizer.name,
             "kind": tokenizer.kind,
-            "method": method(results, tokenizer),
+            "method": results.method(tokenizer),
+            "total": tokenizer.total,
+            "weights": tokenizer.weights,
+            "remark": "" if text else "text not stated",
+            "scores": str(rule or description.get("scores") or ""),
         }
-        row["total"] = tokenizer.total
-        row["weights"] = weights(tokenizer)
-        row["remark"] = "" if text else "text not stated"
         if text.get("sample"):
             row["remark"] = "a sample of the lines"
-        rule = look_up(description, "settings", "scores")  # its name; "scores" explains it
-        row["scores"] = str(rule or description.get("scores") or "")
         rows.append(row)
     return specified("tokenizers", rows)
 
@@ -191,11 +192,10 @@ def _unknown(results: Results, tokenizer: Tokenizer) -> Table:
     return specified("unknown", cells, of=tokenizer.name)
 
 
-def segmentation(results: Results) -> Section:
+def segmentation(results: Results) -> list[PageBlock]:
     """One part for each pair that was compared."""
-    blocks: list[PageBlock] = []
     if not results.diffs:
-        blocks.append(
+        return [
             Note(
                 "No two tokenizers were compared. The workflow compares the first JOINT "
                 "tokenizer of each T with "
@@ -203,11 +203,13 @@ def segmentation(results: Results) -> Section:
                 "compared with "
                 "vocap diff."
             )
-        )
-    for place, diff in enumerate(results.diffs):
-        part: list[PageBlock] = [_sentence(diff), *_diff_tables(results, diff)]
-        blocks += part if place == 0 else [Fold(f"{diff.b} against {diff.a}", part)]
-    return Section("segmentation", "Differences in segmentation", "Segmentation", blocks)
+        ]
+    return first_open(
+        [
+            (f"{diff.b} against {diff.a}", [_sentence(diff), *_diff_tables(results, diff)])
+            for diff in results.diffs
+        ]
+    )
 
 
 def _sentence(diff: Diff) -> Paragraph:
