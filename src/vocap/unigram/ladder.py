@@ -1,15 +1,14 @@
 """The ladder: the model and the ALP of every size of a corpus, from one descent.
 
 Of each size that leaves the descent, `finalise` makes the pieces
-(`Trainer::FinalizeSentencePieces`) and `model_bytes` the file, byte for byte as
-SentencePiece writes it.
+(`Trainer::FinalizeSentencePieces`).
 """
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,8 +20,9 @@ from vocap.unigram import descent
 from vocap.unigram.alp import average_log_probability
 from vocap.unigram.em import UNKNOWN_PENALTY, expected_counts
 from vocap.unigram.kernels import Workers
+from vocap.unigram.model_files import model_bytes
 from vocap.unigram.segmentation import encoder_counts
-from vocap.unigram.text_settings import COVERAGE, META_PIECES, XLM_R, TextSettings
+from vocap.unigram.text_settings import COVERAGE, META_PIECES
 from vocap.unigram.word_types import WordTypes
 
 META_COUNT = len(META_PIECES)
@@ -45,9 +45,27 @@ class FinalPieces:
 
 
 @dataclass(frozen=True)
+class TextPieces:
+    """Pieces of a ladder: piece `ids[i]` (int32) is the string of `length[ids[i]]`
+    characters at `place[ids[i]]` (both int32, of all pieces) in `text` (int32).
+    """
+
+    ids: np.ndarray
+    text: np.ndarray
+    place: np.ndarray
+    length: np.ndarray
+
+    def strings(self, ids: np.ndarray) -> list[str]:
+        """The pieces of these ids."""
+        whole = self.text.tobytes().decode("utf-32-le")
+        places = zip(self.place[ids].tolist(), self.length[ids].tolist(), strict=True)
+        return [whole[place : place + length] for place, length in places]
+
+
+@dataclass(frozen=True)
 class Rung:
-    """One size: the curve's row and the bytes of the model, None where the size cannot
-    be reached.
+    """One size: the curve's row, the bytes of the model and the pieces in it after the
+    meta pieces, None where the size cannot be reached.
 
     `least` or `most`: the smallest or largest size that the text reaches, where this
     one is below or above it.
@@ -55,6 +73,7 @@ class Rung:
 
     point: Point
     model: bytes | None
+    pieces: TextPieces | None = None
     least: int | None = None
     most: int | None = None
 
@@ -181,7 +200,8 @@ def _finish_size(
     point = Point(
         size, pieces.size + others - reserved, alps.get("train"), alps.get("heldout"), per_line
     )
-    return Rung(point, model)
+    text_pieces = TextPieces(pieces.ids, corpus.text, corpus.piece_place, corpus.piece_length)
+    return Rung(point, model, text_pieces)
 
 
 def _with_whole_lines(
@@ -259,81 +279,3 @@ def finalise(
     is_other = all_ids[ranked] >= required
     chosen = ranked[~is_other | (np.cumsum(is_other) <= size - META_COUNT - required)]
     return FinalPieces(all_ids[chosen], all_scores[chosen])
-
-
-@cache
-def model_parts(coverage: float, settings: TextSettings = XLM_R) -> tuple[bytes, bytes]:
-    """The parts of every model besides its pieces: the meta pieces before them, the
-    specifications after them.
-
-    Specifications are those of a model that the installed SentencePiece trains on one
-    letter with the rules of normalisation, and the other keys that differ from their
-    defaults.
-    """
-    from sentencepiece import sentencepiece_model_pb2
-
-    from vocap.unigram.sentencepiece_trainer import train
-    from vocap.unigram.training_text import trainer_normalizer
-
-    rules = TextSettings(normalization=settings.normalization)
-    normalize = trainer_normalizer(rules).normalize
-    letter = next(letter for letter in map(chr, range(0x61, 0x3000)) if len(normalize(letter)) == 2)
-    model = sentencepiece_model_pb2.ModelProto.FromString(
-        train([letter], 5, coverage, settings=rules)
-    )
-    head = sentencepiece_model_pb2.ModelProto()
-    for name, kind in settings.metas:
-        head.pieces.add(piece=name, score=0, type=kind)
-    specs = sentencepiece_model_pb2.ModelProto(
-        trainer_spec=model.trainer_spec, normalizer_spec=model.normalizer_spec
-    )
-    for name, value in settings.changed().items():
-        if name != "normalization":
-            of_text = name in specs.normalizer_spec.DESCRIPTOR.fields_by_name
-            spec = specs.normalizer_spec if of_text else specs.trainer_spec
-            if isinstance(value, tuple):
-                getattr(spec, name).extend(value)
-            else:
-                setattr(spec, name, value)
-    return head.SerializeToString(), specs.SerializeToString()
-
-
-def specifications(coverage: float, size: int, settings: TextSettings = XLM_R) -> bytes:
-    """`trainer_spec` with this vocabulary size, and `normalizer_spec`."""
-    from sentencepiece import sentencepiece_model_pb2
-
-    specs = sentencepiece_model_pb2.ModelProto.FromString(model_parts(coverage, settings)[1])
-    specs.trainer_spec.vocab_size = size
-    return specs.SerializeToString()
-
-
-def model_bytes(
-    text: np.ndarray,
-    place: np.ndarray,
-    length: np.ndarray,
-    scores: np.ndarray,
-    coverage: float,
-    settings: TextSettings = XLM_R,
-) -> bytes:
-    """The file of a model whose piece i is `text[place[i]:place[i] + length[i]]` with
-    `scores[i]` (float32).
-    """
-    from sentencepiece.sentencepiece_model_pb2 import ModelProto
-
-    whole, numbers = text.tobytes().decode("utf-32-le"), scores.astype("<f4").tobytes()
-    names = [
-        whole[at : at + size].encode()
-        for at, size in zip(place.tolist(), length.tolist(), strict=True)
-    ]
-    # `pieces {piece: name score: number}`, sizes of one byte; an object for each takes
-    # a fifth of a ladder's time
-    entries = [
-        b"\n%c\n%c%b\x15%b" % (len(name) + 7, len(name), name, numbers[4 * rank : 4 * rank + 4])
-        if len(name) <= 120
-        else ModelProto(
-            pieces=[{"piece": name.decode(), "score": scores[rank]}]
-        ).SerializeToString()
-        for rank, name in enumerate(names)
-    ]
-    head, size = model_parts(coverage, settings)[0], len(scores) + len(settings.metas)
-    return b"".join([head, *entries, specifications(coverage, size, settings)])
