@@ -9,6 +9,7 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -16,13 +17,13 @@ from numpy.typing import NDArray
 
 from vocap.progress import Steps
 from vocap.tables.curve import Point
-from vocap.unigram import descent
+from vocap.unigram import descent, lanes
 from vocap.unigram.alp import average_log_probability
 from vocap.unigram.em import UNKNOWN_PENALTY, expected_counts
 from vocap.unigram.kernels import Workers
 from vocap.unigram.model_files import model_bytes
 from vocap.unigram.segmentation import encoder_counts
-from vocap.unigram.text_settings import COVERAGE, META_PIECES
+from vocap.unigram.text_settings import COVERAGE, META_PIECES, TextSettings
 from vocap.unigram.word_types import WordTypes
 
 META_COUNT = len(META_PIECES)
@@ -118,6 +119,7 @@ def train_sizes(
         workers = Workers(threads, pool)
         corpus, state = descent.seed(words, workers)
         count = partial(expected_counts, workers=workers, arithmetic=arithmetic)
+        count_together = partial(lanes.expected_counts, workers=workers)
         steps = stack.enter_context(
             Steps("training", descent.expectations(len(state.ids), reachable))
         )
@@ -127,13 +129,23 @@ def train_sizes(
             steps.advance()
             return expected
 
-        def finish(departure: descent.Departure) -> Rung:
-            last = descent.finish_branch(corpus, departure, expect)
-            return _finish_size(words, corpus, last, departure.size, coverage, reserved)
+        def expect_together(*arguments: Any) -> NDArray[np.float32]:
+            expected = count_together(*arguments)
+            for _ in range(lanes.LANES):
+                steps.advance()
+            return expected
+
+        def finish(departure: descent.Departure) -> list[Rung]:
+            together = expect_together if arithmetic == "exact" else None
+            sizes, rungs = iter(departure.sizes), []
+            for states in descent.finish_sizes(corpus, departure, expect, together):
+                own = [next(sizes) for _ in states]
+                rungs += _finish_sizes(words, corpus, states, own, coverage, reserved)
+            return rungs
 
         departures = descent.descend(corpus, state, reachable, expect, workers)
         del state
-        yield from (
+        yield from chain.from_iterable(
             map(finish, departures)
             if threads == 1
             else _in_threads(finish, departures, pool, threads)
@@ -141,11 +153,11 @@ def train_sizes(
 
 
 def _in_threads(
-    finish: Callable[[descent.Departure], Rung],
+    finish: Callable[[descent.Departure], list[Rung]],
     departures: Iterator[descent.Departure],
     pool: Executor,
     threads: int,
-) -> Iterator[Rung]:
+) -> Iterator[list[Rung]]:
     """The descent in this thread, the sizes that have left it in the others; idle
     threads join the E steps.
 
@@ -153,9 +165,9 @@ def _in_threads(
     while as many sizes wait as there are threads, since each holds the lattices of its
     rung: this thread then takes one that none has begun.
     """
-    waiting: list[tuple[descent.Departure, Future[Rung]]] = []
+    waiting: list[tuple[descent.Departure, Future[list[Rung]]]] = []
 
-    def take_last() -> Rung:
+    def take_last() -> list[Rung]:
         departure, task = waiting.pop()
         return finish(departure) if task.cancel() else task.result()
 
@@ -169,39 +181,68 @@ def _in_threads(
         yield take_last()
 
 
-def _finish_size(
+def _finish_sizes(
     words: WordTypes,
     corpus: descent.DescentText,
-    state: descent.PieceState,
-    size: int,
+    states: Sequence[descent.PieceState],
+    sizes: Sequence[int],
     coverage: float,
     reserved: int,
-) -> Rung:
-    """The model and the ALP of a size's last state."""
-    settings = words.settings
-    others = reserved + len(settings.metas) - META_COUNT
-    pieces = finalise(size - others, state.ids, state.scores, corpus.required, corpus.alphabetical)
-    if pieces.size < size - others:
-        most = pieces.size + others
-        return Rung(Point(size, status=f"too little text: at most {most} pieces"), None, most=most)
-    place, length = corpus.piece_place[pieces.ids], corpus.piece_length[pieces.ids]
-    model = model_bytes(corpus.text, place, length, pieces.scores, coverage, settings)
+) -> list[Rung]:
+    """The models and the ALPs of the last states of some sizes, which share lattices."""
+    others = reserved + len(words.settings.metas) - META_COUNT
+    rungs, finals = [], {}
+    for state, size in zip(states, sizes, strict=True):
+        of_state = state.ids, state.scores, corpus.required, corpus.alphabetical
+        pieces = finalise(size - others, *of_state)
+        if pieces.size < size - others:
+            most = pieces.size + others
+            status = f"too little text: at most {most} pieces"
+            rungs.append(Rung(Point(size, status=status), None, most=most))
+        else:
+            finals[size] = pieces
+    if not finals:
+        return rungs
     names = [name for name in ("train", "heldout") if words.sentences.get(name)]
-    counts = token_counts(corpus, state, pieces, np.stack([words.counts[name] for name in names]))
-    if settings.byte_fallback:  # in place of <unk>
+    frequency = np.stack([words.counts[name] for name in names])
+    counts = token_counts_together(corpus, states[0], list(finals.values()), frequency)
+    for (size, pieces), counted in zip(finals.items(), counts, strict=True):
+        model = _model_of(corpus, pieces, coverage, words.settings)
+        by_id = _count_ids(words, names, states[0], pieces, counted, model)
+        alps = {
+            name: average_log_probability(by_id[row], words.sentences[name])
+            for row, name in enumerate(names)
+        }
+        per_line = int(by_id[0].sum()) / words.sentences["train"]
+        ids = pieces.size + others - reserved
+        point = Point(size, ids, alps.get("train"), alps.get("heldout"), per_line)
+        text_pieces = TextPieces(pieces.ids, corpus.text, corpus.piece_place, corpus.piece_length)
+        rungs.append(Rung(point, model, text_pieces))
+    return rungs
+
+
+def _model_of(
+    corpus: descent.DescentText, pieces: FinalPieces, coverage: float, settings: TextSettings
+) -> bytes:
+    """The file of a model of these pieces."""
+    place, length = corpus.piece_place[pieces.ids], corpus.piece_length[pieces.ids]
+    return model_bytes(corpus.text, place, length, pieces.scores, coverage, settings)
+
+
+def _count_ids(
+    words: WordTypes,
+    names: Sequence[str],
+    state: descent.PieceState,
+    pieces: FinalPieces,
+    counts: np.ndarray,
+    model: bytes,
+) -> np.ndarray:
+    """Counts of the ids of a model, in any order, from those of `token_counts`."""
+    if words.settings.byte_fallback:  # in place of <unk>
         counts = np.hstack([counts[:, :-1], np.stack([words.byte_counts[name] for name in names])])
-    if settings.user_defined_symbols:
+    if words.settings.user_defined_symbols:
         counts = _with_whole_lines(words, names, state, pieces, counts, model)
-    alps = {
-        name: average_log_probability(counts[row], words.sentences[name])
-        for row, name in enumerate(names)
-    }
-    per_line = int(counts[0].sum()) / words.sentences["train"]
-    point = Point(
-        size, pieces.size + others - reserved, alps.get("train"), alps.get("heldout"), per_line
-    )
-    text_pieces = TextPieces(pieces.ids, corpus.text, corpus.piece_place, corpus.piece_length)
-    return Rung(point, model, text_pieces)
+    return counts
 
 
 def _with_whole_lines(
@@ -225,7 +266,8 @@ def _with_whole_lines(
     place[pieces.ids] = metas + np.arange(len(pieces.ids))
     unknown = slice(metas - 256, metas) if words.settings.byte_fallback else slice(0, 1)
     by_id[:, unknown] = counts[:, nodes:]
-    by_id[:, place[state.nodes]] += counts[:, :nodes]  # a node that is no piece counts 0
+    # a node that is no piece counts 0; a character can have two nodes
+    np.add.at(by_id.T, place[state.nodes], counts[:, :nodes].T)
     processor = sentencepiece.SentencePieceProcessor(model_proto=model)
     for row, name in enumerate(names):
         lines = words.whole[name]
@@ -245,12 +287,40 @@ def token_counts(
 
     `frequency` int64 [texts, types].
     """
-    by_id = np.full(len(corpus.piece_place), -np.inf, np.float32)
-    by_id[pieces.ids] = pieces.scores
-    scores = np.append(by_id[state.nodes], pieces.scores.min() - UNKNOWN_PENALTY)
+    scores = _encoder_scores(corpus, state, pieces)
     counts = np.zeros((len(frequency), len(scores)), np.int64)
     encoder_counts(state.lattice, frequency, scores, len(scores) - 1, counts)
     return counts
+
+
+def token_counts_together(
+    corpus: descent.DescentText,
+    state: descent.PieceState,
+    finals: Sequence[FinalPieces],
+    frequency: np.ndarray,
+) -> np.ndarray:
+    """`token_counts` of at most eight models that have the lattices of one state, int64
+    [models, texts, nodes + 1].
+    """
+    if len(finals) == 1:
+        return token_counts(corpus, state, finals[0], frequency)[np.newaxis]
+    rows = np.empty((len(state.nodes) + 1, lanes.LANES), np.float32)
+    for lane in range(lanes.LANES):
+        rows[:, lane] = _encoder_scores(corpus, state, finals[min(lane, len(finals) - 1)])
+    counts = np.zeros((len(finals), len(frequency), len(rows)), np.int64)
+    lanes.encoder_counts(state.lattice, frequency, rows, len(rows) - 1, counts)
+    return counts
+
+
+def _encoder_scores(
+    corpus: descent.DescentText, state: descent.PieceState, pieces: FinalPieces
+) -> np.ndarray:
+    """Scores of the nodes of `state`, minus infinity for those that are no pieces, and
+    that of <unk>, float32.
+    """
+    by_id = np.full(len(corpus.piece_place), -np.inf, np.float32)
+    by_id[pieces.ids] = pieces.scores
+    return np.append(by_id[state.nodes], pieces.scores.min() - UNKNOWN_PENALTY)
 
 
 def finalise(
