@@ -22,7 +22,6 @@ from vocap.unigram.alp import average_log_probability
 from vocap.unigram.em import UNKNOWN_PENALTY, expected_counts
 from vocap.unigram.kernels import Workers
 from vocap.unigram.model_files import model_bytes
-from vocap.unigram.segmentation import encoder_counts
 from vocap.unigram.text_settings import COVERAGE, META_PIECES, TextSettings
 from vocap.unigram.word_types import WordTypes
 
@@ -205,7 +204,7 @@ def _finish_sizes(
         return rungs
     names = [name for name in ("train", "heldout") if words.sentences.get(name)]
     frequency = np.stack([words.counts[name] for name in names])
-    counts = token_counts_together(corpus, states[0], list(finals.values()), frequency)
+    counts = token_counts(corpus, states[0], list(finals.values()), frequency)
     for (size, pieces), counted in zip(finals.items(), counts, strict=True):
         model = _model_of(corpus, pieces, coverage, words.settings)
         by_id = _count_ids(words, names, states[0], pieces, counted, model)
@@ -279,48 +278,23 @@ def _with_whole_lines(
 def token_counts(
     corpus: descent.DescentText,
     state: descent.PieceState,
-    pieces: FinalPieces,
-    frequency: np.ndarray,
-) -> np.ndarray:
-    """Counts of each node of `state` and, last, <unk> in the segmentations of `encode`,
-    int64 [texts, nodes + 1].
-
-    `frequency` int64 [texts, types].
-    """
-    scores = _encoder_scores(corpus, state, pieces)
-    counts = np.zeros((len(frequency), len(scores)), np.int64)
-    encoder_counts(state.lattice, frequency, scores, len(scores) - 1, counts)
-    return counts
-
-
-def token_counts_together(
-    corpus: descent.DescentText,
-    state: descent.PieceState,
     finals: Sequence[FinalPieces],
     frequency: np.ndarray,
 ) -> np.ndarray:
-    """`token_counts` of at most eight models that have the lattices of one state, int64
-    [models, texts, nodes + 1].
+    """Counts of each node of `state` and, last, <unk> in the segmentations of `encode`, by
+    at most eight models, int64 [models, texts, nodes + 1].
+
+    `frequency` int64 [texts, types].
     """
-    if len(finals) == 1:
-        return token_counts(corpus, state, finals[0], frequency)[np.newaxis]
-    rows = np.empty((len(state.nodes) + 1, lanes.LANES), np.float32)
-    for lane in range(lanes.LANES):
-        rows[:, lane] = _encoder_scores(corpus, state, finals[min(lane, len(finals) - 1)])
-    counts = np.zeros((len(finals), len(frequency), len(rows)), np.int64)
-    lanes.encoder_counts(state.lattice, frequency, rows, len(rows) - 1, counts)
+    scores = np.full((len(state.nodes) + 1, lanes.LANES), -np.inf, np.float32)
+    for lane, pieces in enumerate(finals):
+        by_id = np.full(len(corpus.piece_place), -np.inf, np.float32)
+        by_id[pieces.ids] = pieces.scores
+        scores[:-1, lane] = by_id[state.nodes]
+        scores[-1, lane] = pieces.scores.min() - UNKNOWN_PENALTY
+    counts = np.zeros((len(finals), len(frequency), len(scores)), np.int64)
+    lanes.encoder_counts(state.lattice, frequency, scores, len(scores) - 1, counts)
     return counts
-
-
-def _encoder_scores(
-    corpus: descent.DescentText, state: descent.PieceState, pieces: FinalPieces
-) -> np.ndarray:
-    """Scores of the nodes of `state`, minus infinity for those that are no pieces, and
-    that of <unk>, float32.
-    """
-    by_id = np.full(len(corpus.piece_place), -np.inf, np.float32)
-    by_id[pieces.ids] = pieces.scores
-    return np.append(by_id[state.nodes], pieces.scores.min() - UNKNOWN_PENALTY)
 
 
 def finalise(
