@@ -76,18 +76,14 @@ class PieceState:
 
 @dataclass(frozen=True)
 class Departure:
-    """Vocabulary sizes leave the descent: from `state`, each after a pruning to the first
-    of the `ranking` if they are branches.
+    """Vocabulary sizes leave the descent: `states` has the last one of each or, if they
+    are branches, the only one from which each of them is a pruning to the first of the
+    `ranking`.
     """
 
     sizes: list[int]
-    state: PieceState
-    ranking: np.ndarray | None
-
-    def chosen(self, size: int) -> np.ndarray:
-        """The pieces of the state with which the branch of a size begins."""
-        assert self.ranking is not None
-        return self.ranking[: desired_size(size)]
+    states: list[PieceState]
+    ranking: np.ndarray | None = None
 
 
 def seed(words: WordTypes, workers: Workers = ONE_THREAD) -> tuple[DescentText, PieceState]:
@@ -159,31 +155,43 @@ def descend(
     sizes: Sequence[int],
     expect: Callable[..., NDArray[np.float32]] = expected_counts,
     workers: Workers = ONE_THREAD,
+    expect_together: Callable[..., NDArray[np.float32]] | None = None,
 ) -> Iterator[Departure]:
     """`Trainer::Train` for all `sizes` at once; yields where they leave, the
     largest first.
 
-    `state` is used up. `expect`: `expected_counts` with its options.
+    `state` is used up. `expect`: `expected_counts` with its options; `expect_together`:
+    `lanes.expected_counts`, if branches may be computed together with the next rung.
     """
     waiting = sorted(sizes)
+    rounds = SUB_ITERATIONS
     while waiting:
-        for _ in range(SUB_ITERATIONS):
+        for _ in range(rounds):
             state = run_em(corpus, state, expect)
         straight = _take_above(waiting, len(state.ids) - 1)
         for first in range(0, len(straight), LANES):
-            yield Departure(straight[first : first + LANES], state, None)
+            together = straight[first : first + LANES]
+            yield Departure(together, [state] * len(together))
         if not waiting:
             return
         ranking = prune_order(corpus, state, workers)
-        shrunk = pruned_size(len(state.ids))
-        branches = _take_above(waiting, shrunk)
+        kept = ranking[: pruned_size(len(state.ids))]
+        scores, rounds = state.scores[kept], SUB_ITERATIONS
+        branches = _take_above(waiting, pruned_size(len(state.ids)))
+        if expect_together and waiting and len(branches) + 1 >= FEWEST_TOGETHER:
+            # the next rung is a branch too
+            together, branches = branches[: LANES - 1], branches[LANES - 1 :]
+            counts = [len(kept), *map(desired_size, together)]
+            following, *states = _branch_together(corpus, state, ranking, counts, expect_together)
+            yield Departure(together, states)
+            number = np.empty(len(corpus.piece_place), np.int32)
+            number[state.ids] = np.arange(len(state.ids), dtype=np.int32)
+            kept, scores, rounds = number[following.ids], following.scores, 0
+            del following, states
         for first in range(0, len(branches), LANES):
-            yield Departure(branches[first : first + LANES], state, ranking)
+            yield Departure(branches[first : first + LANES], [state], ranking)
         unused = not straight and not branches  # no size that has left needs this state
-        kept = ranking[:shrunk]
-        state = prune_pieces(
-            corpus, state, kept, state.scores[kept], state.lattice if unused else None
-        )
+        state = prune_pieces(corpus, state, kept, scores, state.lattice if unused else None)
 
 
 def _take_above(waiting: list[int], pieces: int) -> list[int]:
@@ -206,33 +214,37 @@ def finish_sizes(
     `expect_together`: `lanes.expected_counts`, if they may be computed at once.
     """
     if departure.ranking is None:
-        yield [departure.state] * len(departure.sizes)
-    elif expect_together is None or len(departure.sizes) < FEWEST_TOGETHER:
-        for size in departure.sizes:
-            yield [_finish_branch(corpus, departure.state, departure.chosen(size), expect)]
+        yield departure.states
+        return
+    (state,), ranking = departure.states, departure.ranking
+    counts = [desired_size(size) for size in departure.sizes]
+    if expect_together is None or len(counts) < FEWEST_TOGETHER:
+        for count in counts:
+            yield [_finish_branch(corpus, state, ranking[:count], expect)]
     else:
-        yield _finish_together(corpus, departure, expect_together)
+        yield _branch_together(corpus, state, ranking, counts, expect_together)
 
 
-def _finish_together(
-    corpus: DescentText, departure: Departure, expect: Callable[..., NDArray[np.float32]]
+def _branch_together(
+    corpus: DescentText,
+    state: PieceState,
+    ranking: np.ndarray,
+    counts: Sequence[int],
+    expect: Callable[..., NDArray[np.float32]],
 ) -> list[PieceState]:
-    """`_finish_branch` of several sizes, at most one a lane, over lattices that they
-    share.
+    """`_finish_branch` with the first of a ranking, at most one of the `counts` a lane,
+    over lattices that they share.
 
-    Numbers in these lattices are ranks among the longest list of pieces, of n; n + i is
-    the required character i as an unknown node, and the last one U+2585.
+    Numbers in these lattices are ranks, of n; n + i is the required character i as an
+    unknown node, and the last one U+2585.
     """
-    state = departure.state
-    chosen = [departure.chosen(size) for size in departure.sizes]
-    longest = max(chosen, key=len)
+    longest = ranking[: max(counts)]
     ids, count = state.ids[longest], len(longest)
     nodes = np.concatenate([ids, np.arange(corpus.required, dtype=np.int32)])
-    # lanes without a size repeat the last one
-    sizes = np.array([len(pieces) for pieces in chosen] + [len(chosen[-1])] * LANES)[:LANES]
-    scores = np.where(
-        np.arange(count)[:, np.newaxis] < sizes, state.scores[longest][:, np.newaxis], DEAD
-    )
+    # lanes without a branch repeat the last one
+    sizes = np.array([*counts, *[counts[-1]] * LANES][:LANES])
+    ranks = np.arange(count)[:, np.newaxis]
+    scores = np.where(ranks < sizes, state.scores[longest][:, np.newaxis], DEAD)
     for _ in range(SUB_ITERATIONS):
         alive = scores > DEAD
         lattice = _share_lattices(corpus, state, longest, alive)
@@ -243,7 +255,7 @@ def _finish_together(
             kept, own = run_m_step(np.ascontiguousarray(expected[:, lane]))
             _check_pieces(kept)
             scores[kept, lane] = own
-    kept_by_lane = [np.flatnonzero(scores[:, lane] > DEAD) for lane in range(len(chosen))]
+    kept_by_lane = [np.flatnonzero(scores[:, lane] > DEAD) for lane in range(len(counts))]
     return [
         PieceState(ids[kept], scores[kept, lane], nodes, lattice)
         for lane, kept in enumerate(kept_by_lane)
@@ -273,7 +285,7 @@ def _share_lattices(
 def _rows_of_scores(
     corpus: DescentText, ids: np.ndarray, scores: np.ndarray, alive: np.ndarray
 ) -> NDArray[np.float32]:
-    """`_node_scores` of each lane, for the numbers of `_finish_together`."""
+    """`_node_scores` of each lane, for the numbers of `_branch_together`."""
     count, price = len(ids), np.float32(corpus.token_price)
     rows = np.empty((count + corpus.required + 1, LANES), np.float32)
     rows[:count] = scores - price

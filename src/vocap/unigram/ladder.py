@@ -134,15 +134,16 @@ def train_sizes(
                 steps.advance()
             return expected
 
+        together = expect_together if arithmetic == "exact" else None
+
         def finish(departure: descent.Departure) -> list[Rung]:
-            together = expect_together if arithmetic == "exact" else None
             sizes, rungs = iter(departure.sizes), []
             for states in descent.finish_sizes(corpus, departure, expect, together):
                 own = [next(sizes) for _ in states]
                 rungs += _finish_sizes(words, corpus, states, own, coverage, reserved)
             return rungs
 
-        departures = descent.descend(corpus, state, reachable, expect, workers)
+        departures = descent.descend(corpus, state, reachable, expect, workers, together)
         del state
         yield from chain.from_iterable(
             map(finish, departures)

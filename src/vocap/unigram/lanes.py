@@ -127,8 +127,8 @@ class _Rows:
     def address(self, array: int, row: int, vector: Any) -> Any:
         kind, builder = self.signature.args[array], self.builder
         data = self.context.make_array(kind)(self.context, builder, self.arguments[array]).data
-        row = self.arguments[row]
-        first = builder.gep(data, [builder.mul(row, ir.Constant(row.type, LANES))])
+        number = self.arguments[row]
+        first = builder.gep(data, [builder.mul(number, ir.Constant(number.type, LANES))])
         return builder.bitcast(first, vector.as_pointer())
 
     def load(self, array: int, row: int, vector: Any = _SINGLE) -> Any:
