@@ -12,8 +12,9 @@ from tests.vocabularies.factories import make_text
 from vocap.errors import VocapError
 from vocap.tables.frames import read_table
 from vocap.tables.ladder import read_ladder
-from vocap.tables.piece_index import read_index, save_index
+from vocap.tables.piece_index import build, read_index, save_index, text_pieces
 from vocap.unigram import sentencepiece_trainer
+from vocap.unigram.text_settings import TextSettings
 from vocap.vocabularies.ladder import train_ladder
 from vocap.vocabularies.measurement import alp, measure_text
 
@@ -46,6 +47,25 @@ def test_a_ladder_in_memory_is_that_of_the_files(lines, tmp_path):
     assert written.points == ladder.points == found.points and not written.models
     assert ladder.read_pieces(150).pieces == found.read_pieces(150).pieces
     assert read_index(tmp_path / "out" / "pieces.npz").sizes.tolist() == [150, 200]
+
+
+@pytest.mark.parametrize("symbols", [(), ("zz", "<mask>")])
+def test_the_index_is_that_of_the_written_models(symbols, tmp_path):
+    """Names of two bytes a character, and some of more than 127 bytes."""
+    lines = [*make_text("latin", 100), *["".join(map(chr, range(0x10400, 0x10440)))] * 9]
+    lines += [*["щ" * 90], "zz <mask>", *[chr(0x4E00 + at) for at in range(99)]]
+    lines = [*lines, *[line[:50] + "." for line in lines[100:110]]]
+    settings = TextSettings(max_sentencepiece_length=100, user_defined_symbols=symbols)
+    ladder = train_ladder(lines, tmp_path, sizes=[5, 300, 400], settings=settings)
+    sizes = [point.size for point in ladder.points if point.ok]
+    assert sizes == [300, 400]
+    pieces = [ladder.read_pieces(size) for size in sizes]
+    assert max(len(piece.encode()) for piece in pieces[0].pieces) > 127
+    save_index(build(sizes, map(text_pieces, pieces)), tmp_path / "again.npz")
+    assert (tmp_path / "again.npz").read_bytes() == (tmp_path / "pieces.npz").read_bytes()
+    for size in sizes:
+        model = (tmp_path / "models" / f"{size}.model").read_bytes()
+        assert model == sentencepiece_trainer.train(lines, size, settings=settings)
 
 
 def test_sentences_keep_models_of_the_same_sentences(lines, tmp_path):

@@ -241,7 +241,7 @@ def make_model(
     scores = np.concatenate([state.scores, np.full(len(extra), state.scores.min(), np.float32)])
     most = len(corpus.piece_place) + META_COUNT
     final = finalise(most, ids, scores, corpus.required, corpus.alphabetical)
-    counts = token_counts(corpus, state, final, language.counts)
+    (counts,) = token_counts(corpus, state, [final], language.counts)
     lines = language.lines.tolist()
     place, length = corpus.piece_place[final.ids], corpus.piece_length[final.ids]
     return LanguageUnigram(

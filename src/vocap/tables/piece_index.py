@@ -15,7 +15,7 @@ uncompressed zip of plain arrays, equal bytes for equal models:
 """
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -75,19 +75,44 @@ def build(sizes: list[int], vocabularies: Iterable[Iterable[str]]) -> PieceIndex
         return np.array([number.setdefault(piece, len(number)) for piece in pieces], np.int32)
 
     members = list(map(numbered, vocabularies))
-    present = np.zeros((len(number), len(sizes) + 2), np.int8)
+    return _index(sizes, members, list(number))
+
+
+def build_numbered(
+    sizes: list[int], members: list[np.ndarray], strings: Callable[[np.ndarray], list[str]]
+) -> PieceIndex:
+    """`build` of at least one vocabulary, with pieces given by number: those of a
+    vocabulary are `members[rank]`, distinct integers; `strings` gives the text of
+    several.
+    """
+    number = np.full(max(int(ids.max()) for ids in members) + 1, -1, np.int32)
+    found = []
+    count = 0
+    for ids in members:
+        new = ids[number[ids] < 0]
+        number[new] = np.arange(count, count + len(new))
+        count += len(new)
+        found.append(new)
+    return _index(sizes, [number[ids] for ids in members], strings(np.concatenate(found)))
+
+
+def _index(sizes: list[int], members: list[np.ndarray], pieces: list[str]) -> PieceIndex:
+    """The index of `pieces`, of which a vocabulary has those with the numbers
+    `members[rank]`.
+    """
+    present = np.zeros((len(pieces), len(sizes) + 2), np.int8)
     for rank, ids in enumerate(members, start=1):
         present[ids, rank] = 1
     edges = np.diff(present, axis=1)
     # row by row, so the k-th start and the k-th stop belong together
     piece, start = np.nonzero(edges == 1)
     stop = np.nonzero(edges == -1)[1]
-    encoded = [text.encode() for text in number]
+    encoded = [text.encode() for text in pieces]
     arrays = {
         "sizes": sizes,
         "text": np.frombuffer(b"".join(encoded), np.uint8),
         "offsets": np.concatenate([[0], np.cumsum([len(text) for text in encoded])]),
-        "hashes": hash_pieces(number),
+        "hashes": hash_pieces(pieces),
         "piece": piece,
         "start": start,
         "stop": stop,

@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from vocap.errors import VocapError
 from vocap.progress import Steps
 from vocap.unigram import seeds
-from vocap.unigram.em import expected_counts, run_m_step, with_unknown
+from vocap.unigram.em import UNKNOWN_PENALTY, expected_counts, run_m_step, with_unknown
 from vocap.unigram.kernels import ONE_THREAD, Workers
-from vocap.unigram.lattice import Lattice, build_lattice, select_pieces
+from vocap.unigram.lanes import DEAD, LANES
+from vocap.unigram.lattice import BOTH, Lattice, build_lattice, select_pieces
 from vocap.unigram.segmentation import (
     Pruning,
     desired_size,
@@ -32,6 +33,7 @@ from vocap.unigram.segmentation import (
 from vocap.unigram.word_types import WordTypes
 
 SUB_ITERATIONS = 2  # num_sub_iterations: rounds of EM before each pruning
+FEWEST_TOGETHER = 3  # branches: eight together take as long as two or three alone
 
 
 @dataclass(frozen=True)
@@ -74,13 +76,14 @@ class PieceState:
 
 @dataclass(frozen=True)
 class Departure:
-    """A vocabulary size leaves the descent: from `state`, after a pruning to `chosen`
-    if it is a branch.
+    """Vocabulary sizes leave the descent: `states` has the last one of each or, if they
+    are branches, the only one from which each of them is a pruning to the first of the
+    `ranking`.
     """
 
-    size: int
-    state: PieceState
-    chosen: np.ndarray | None
+    sizes: list[int]
+    states: list[PieceState]
+    ranking: np.ndarray | None = None
 
 
 def seed(words: WordTypes, workers: Workers = ONE_THREAD) -> tuple[DescentText, PieceState]:
@@ -137,7 +140,7 @@ def log_probabilities(weights: np.ndarray) -> np.ndarray:
 
 
 def expectations(seeds: int, sizes: Sequence[int]) -> int:
-    """The approximate number of E steps of `descend` and `finish_branch` from so many
+    """The approximate number of E steps of `descend` and `finish_sizes` from so many
     seeds.
     """
     rungs, size = 1, seeds
@@ -152,44 +155,154 @@ def descend(
     sizes: Sequence[int],
     expect: Callable[..., NDArray[np.float32]] = expected_counts,
     workers: Workers = ONE_THREAD,
+    expect_together: Callable[..., NDArray[np.float32]] | None = None,
 ) -> Iterator[Departure]:
-    """`Trainer::Train` for all `sizes` at once; yields where each of them leaves, the
+    """`Trainer::Train` for all `sizes` at once; yields where they leave, the
     largest first.
 
-    `state` is used up. `expect`: `expected_counts` with its options.
+    `state` is used up. `expect`: `expected_counts` with its options; `expect_together`:
+    `lanes.expected_counts`, if branches may be computed together with the next rung.
     """
     waiting = sorted(sizes)
+    rounds = SUB_ITERATIONS
     while waiting:
-        for _ in range(SUB_ITERATIONS):
+        for _ in range(rounds):
             state = run_em(corpus, state, expect)
-        before = len(waiting)
-        while waiting and len(state.ids) <= desired_size(waiting[-1]):
-            yield Departure(waiting.pop(), state, None)
+        straight = _take_above(waiting, len(state.ids) - 1)
+        for first in range(0, len(straight), LANES):
+            together = straight[first : first + LANES]
+            yield Departure(together, [state] * len(together))
         if not waiting:
             return
         ranking = prune_order(corpus, state, workers)
-        shrunk = pruned_size(len(state.ids))
-        while waiting and desired_size(waiting[-1]) > shrunk:
-            size = waiting.pop()
-            yield Departure(size, state, ranking[: desired_size(size)])
-        unused = len(waiting) == before  # no size that has left needs this state
-        kept = ranking[:shrunk]
-        state = prune_pieces(
-            corpus, state, kept, state.scores[kept], state.lattice if unused else None
-        )
+        kept = ranking[: pruned_size(len(state.ids))]
+        scores, rounds = state.scores[kept], SUB_ITERATIONS
+        branches = _take_above(waiting, pruned_size(len(state.ids)))
+        if expect_together and waiting and len(branches) + 1 >= FEWEST_TOGETHER:
+            # the next rung is a branch too
+            together, branches = branches[: LANES - 1], branches[LANES - 1 :]
+            counts = [len(kept), *map(desired_size, together)]
+            following, *states = _branch_together(corpus, state, ranking, counts, expect_together)
+            yield Departure(together, states)
+            number = np.empty(len(corpus.piece_place), np.int32)
+            number[state.ids] = np.arange(len(state.ids), dtype=np.int32)
+            kept, scores, rounds = number[following.ids], following.scores, 0
+            del following, states
+        for first in range(0, len(branches), LANES):
+            yield Departure(branches[first : first + LANES], [state], ranking)
+        unused = not straight and not branches  # no size that has left needs this state
+        state = prune_pieces(corpus, state, kept, scores, state.lattice if unused else None)
 
 
-def finish_branch(
+def _take_above(waiting: list[int], pieces: int) -> list[int]:
+    """Take from the end of rising sizes those that desire more than so many pieces."""
+    taken = []
+    while waiting and desired_size(waiting[-1]) > pieces:
+        taken.append(waiting.pop())
+    return taken
+
+
+def finish_sizes(
     corpus: DescentText,
     departure: Departure,
     expect: Callable[..., NDArray[np.float32]] = expected_counts,
-) -> PieceState:
-    """The last state of a size: a branch is pruned to its own size and gets its own
-    EM.
+    expect_together: Callable[..., NDArray[np.float32]] | None = None,
+) -> Iterator[list[PieceState]]:
+    """The last states of the sizes that leave together, in lists of those that share
+    lattices: branches are pruned to their own sizes and get EM of their own.
+
+    `expect_together`: `lanes.expected_counts`, if they may be computed at once.
     """
-    state, chosen = departure.state, departure.chosen
-    if chosen is None:
-        return state
+    if departure.ranking is None:
+        yield departure.states
+        return
+    (state,), ranking = departure.states, departure.ranking
+    counts = [desired_size(size) for size in departure.sizes]
+    if expect_together is None or len(counts) < FEWEST_TOGETHER:
+        for count in counts:
+            yield [_finish_branch(corpus, state, ranking[:count], expect)]
+    else:
+        yield _branch_together(corpus, state, ranking, counts, expect_together)
+
+
+def _branch_together(
+    corpus: DescentText,
+    state: PieceState,
+    ranking: np.ndarray,
+    counts: Sequence[int],
+    expect: Callable[..., NDArray[np.float32]],
+) -> list[PieceState]:
+    """`_finish_branch` with the first of a ranking, at most one of the `counts` a lane,
+    over lattices that they share.
+
+    Numbers in these lattices are ranks, of n; n + i is the required character i as an
+    unknown node, and the last one U+2585.
+    """
+    longest = ranking[: max(counts)]
+    ids, count = state.ids[longest], len(longest)
+    nodes = np.concatenate([ids, np.arange(corpus.required, dtype=np.int32)])
+    # lanes without a branch repeat the last one
+    sizes = np.array([*counts, *[counts[-1]] * LANES][:LANES])
+    ranks = np.arange(count)[:, np.newaxis]
+    scores = np.where(ranks < sizes, state.scores[longest][:, np.newaxis], DEAD)
+    for _ in range(SUB_ITERATIONS):
+        alive = scores > DEAD
+        lattice = _share_lattices(corpus, state, longest, alive)
+        rows = _rows_of_scores(corpus, ids, scores, alive)
+        expected = expect(lattice, corpus.frequency, rows, alive.argmax(axis=0), count)
+        scores = np.full_like(scores, DEAD)
+        for lane in range(LANES):
+            kept, own = run_m_step(np.ascontiguousarray(expected[:, lane]))
+            _check_pieces(kept)
+            scores[kept, lane] = own
+    kept_by_lane = [np.flatnonzero(scores[:, lane] > DEAD) for lane in range(len(counts))]
+    return [
+        PieceState(ids[kept], scores[kept, lane], nodes, lattice)
+        for lane, kept in enumerate(kept_by_lane)
+    ]
+
+
+def _share_lattices(
+    corpus: DescentText, state: PieceState, longest: np.ndarray, alive: np.ndarray
+) -> Lattice:
+    """The lattices of the pieces `longest` of a state that are `alive` in a lane, bool
+    [n, lanes], in new memory. Characters that are pieces in some lanes alone get an
+    edge of both kinds.
+    """
+    count, ids = len(longest), state.ids[longest]
+    renumber = np.full(len(state.nodes) + 1, -1, np.int32)
+    characters = np.flatnonzero(state.nodes < corpus.required)
+    renumber[characters] = count + state.nodes[characters]
+    renumber[-1] = count + corpus.required
+    present = np.flatnonzero(alive.any(axis=1))
+    renumber[longest[present]] = present
+    partly = np.flatnonzero(alive.any(axis=1) & ~alive.all(axis=1) & (ids < corpus.required))
+    renumber[longest[partly]] = BOTH + partly
+    unknown = count + ids if len(partly) else ids[:0]
+    return select_pieces(state.lattice, renumber, count, unknown=unknown)
+
+
+def _rows_of_scores(
+    corpus: DescentText, ids: np.ndarray, scores: np.ndarray, alive: np.ndarray
+) -> NDArray[np.float32]:
+    """`_node_scores` of each lane, for the numbers of `_branch_together`."""
+    count, price = len(ids), np.float32(corpus.token_price)
+    rows = np.empty((count + corpus.required + 1, LANES), np.float32)
+    rows[:count] = scores - price
+    rows[count:] = np.where(alive, rows[:count], np.inf).min(axis=0) - UNKNOWN_PENALTY
+    characters = np.flatnonzero(ids < corpus.required)
+    of_unknown = count + ids[characters]
+    rows[of_unknown] = np.where(alive[characters], DEAD, rows[of_unknown])
+    return rows
+
+
+def _finish_branch(
+    corpus: DescentText,
+    state: PieceState,
+    chosen: np.ndarray,
+    expect: Callable[..., NDArray[np.float32]],
+) -> PieceState:
+    """The last state of a branch that begins with the pieces `chosen` of a state."""
     state = prune_pieces(corpus, state, chosen, state.scores[chosen])
     for _ in range(SUB_ITERATIONS - 1):
         state = run_em(corpus, state, expect)
@@ -208,11 +321,16 @@ def run_em(
     The lattices of `state` become those of the result.
     """
     kept, scores = run_m_step(run_e_step(corpus, state, expect))
-    if not len(kept):  # SentencePiece ends the whole process here (a CHECK of SetSentencePieces)
-        raise VocapError("every piece is expected less than 0.5 times; train on more lines")
+    _check_pieces(kept)
     if last:
         return PieceState(state.ids[kept], scores, state.nodes, state.lattice)
     return prune_pieces(corpus, state, kept, scores, state.lattice)
+
+
+def _check_pieces(kept: np.ndarray) -> None:
+    """Raise VocapError where EM keeps no piece."""
+    if not len(kept):  # SentencePiece ends the whole process here (a CHECK of SetSentencePieces)
+        raise VocapError("every piece is expected less than 0.5 times; train on more lines")
 
 
 def run_e_step(

@@ -549,6 +549,20 @@ def walk_side_by_side(lattice, score, margin, begin, stop, work):
             total[t - begin] = walk_with_care(lattice, t, score, work, base, sums_a)
 
 
+@kernel(FLOAT32S(LATTICE, int64, FLOAT32S))
+def walk_alone(lattice, t, score):
+    """Log probabilities of the edges of type t, each rounded as the library does it."""
+    low, high = edges_of(lattice, t)
+    marginal, after = np.empty(high - low, np.float32), np.empty(high - low, np.float32)
+    work = Work(marginal, after, after, np.empty(0))
+    n = lattice.size[t]
+    sums = Sums(np.empty(n + 1, np.float32), np.empty(n + 1, np.float32))
+    z = walk_with_care(lattice, t, score, work, low, sums)
+    for edge in range(marginal.size):
+        marginal[edge] = np.float32(np.float32(marginal[edge] + after[edge]) - z)
+    return marginal
+
+
 @kernel("float64(float32, float32)")
 def occurrences(times, marginal):
     """About `times x exp(marginal)` for a log probability between -127 and 0: off by

@@ -1,15 +1,15 @@
 """The ladder: the model and the ALP of every size of a corpus, from one descent.
 
 Of each size that leaves the descent, `finalise` makes the pieces
-(`Trainer::FinalizeSentencePieces`) and `model_bytes` the file, byte for byte as
-SentencePiece writes it.
+(`Trainer::FinalizeSentencePieces`).
 """
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 from vocap.progress import Steps
 from vocap.tables.curve import Point
-from vocap.unigram import descent
+from vocap.unigram import descent, lanes
 from vocap.unigram.alp import average_log_probability
 from vocap.unigram.em import UNKNOWN_PENALTY, expected_counts
 from vocap.unigram.kernels import Workers
-from vocap.unigram.segmentation import encoder_counts
-from vocap.unigram.text_settings import COVERAGE, META_PIECES, XLM_R, TextSettings
+from vocap.unigram.model_files import model_bytes
+from vocap.unigram.text_settings import COVERAGE, META_PIECES, TextSettings
 from vocap.unigram.word_types import WordTypes
 
 META_COUNT = len(META_PIECES)
@@ -45,9 +45,27 @@ class FinalPieces:
 
 
 @dataclass(frozen=True)
+class TextPieces:
+    """Pieces of a ladder: piece `ids[i]` (int32) is the string of `length[ids[i]]`
+    characters at `place[ids[i]]` (both int32, of all pieces) in `text` (int32).
+    """
+
+    ids: np.ndarray
+    text: np.ndarray
+    place: np.ndarray
+    length: np.ndarray
+
+    def strings(self, ids: np.ndarray) -> list[str]:
+        """The pieces of these ids."""
+        whole = self.text.tobytes().decode("utf-32-le")
+        places = zip(self.place[ids].tolist(), self.length[ids].tolist(), strict=True)
+        return [whole[place : place + length] for place, length in places]
+
+
+@dataclass(frozen=True)
 class Rung:
-    """One size: the curve's row and the bytes of the model, None where the size cannot
-    be reached.
+    """One size: the curve's row, the bytes of the model and the pieces in it after the
+    meta pieces, None where the size cannot be reached.
 
     `least` or `most`: the smallest or largest size that the text reaches, where this
     one is below or above it.
@@ -55,6 +73,7 @@ class Rung:
 
     point: Point
     model: bytes | None
+    pieces: TextPieces | None = None
     least: int | None = None
     most: int | None = None
 
@@ -99,6 +118,7 @@ def train_sizes(
         workers = Workers(threads, pool)
         corpus, state = descent.seed(words, workers)
         count = partial(expected_counts, workers=workers, arithmetic=arithmetic)
+        count_together = partial(lanes.expected_counts, workers=workers)
         steps = stack.enter_context(
             Steps("training", descent.expectations(len(state.ids), reachable))
         )
@@ -108,13 +128,24 @@ def train_sizes(
             steps.advance()
             return expected
 
-        def finish(departure: descent.Departure) -> Rung:
-            last = descent.finish_branch(corpus, departure, expect)
-            return _finish_size(words, corpus, last, departure.size, coverage, reserved)
+        def expect_together(*arguments: Any) -> NDArray[np.float32]:
+            expected = count_together(*arguments)
+            for _ in range(lanes.LANES):
+                steps.advance()
+            return expected
 
-        departures = descent.descend(corpus, state, reachable, expect, workers)
+        together = expect_together if arithmetic == "exact" else None
+
+        def finish(departure: descent.Departure) -> list[Rung]:
+            sizes, rungs = iter(departure.sizes), []
+            for states in descent.finish_sizes(corpus, departure, expect, together):
+                own = [next(sizes) for _ in states]
+                rungs += _finish_sizes(words, corpus, states, own, coverage, reserved)
+            return rungs
+
+        departures = descent.descend(corpus, state, reachable, expect, workers, together)
         del state
-        yield from (
+        yield from chain.from_iterable(
             map(finish, departures)
             if threads == 1
             else _in_threads(finish, departures, pool, threads)
@@ -122,11 +153,11 @@ def train_sizes(
 
 
 def _in_threads(
-    finish: Callable[[descent.Departure], Rung],
+    finish: Callable[[descent.Departure], list[Rung]],
     departures: Iterator[descent.Departure],
     pool: Executor,
     threads: int,
-) -> Iterator[Rung]:
+) -> Iterator[list[Rung]]:
     """The descent in this thread, the sizes that have left it in the others; idle
     threads join the E steps.
 
@@ -134,9 +165,9 @@ def _in_threads(
     while as many sizes wait as there are threads, since each holds the lattices of its
     rung: this thread then takes one that none has begun.
     """
-    waiting: list[tuple[descent.Departure, Future[Rung]]] = []
+    waiting: list[tuple[descent.Departure, Future[list[Rung]]]] = []
 
-    def take_last() -> Rung:
+    def take_last() -> list[Rung]:
         departure, task = waiting.pop()
         return finish(departure) if task.cancel() else task.result()
 
@@ -150,38 +181,68 @@ def _in_threads(
         yield take_last()
 
 
-def _finish_size(
+def _finish_sizes(
     words: WordTypes,
     corpus: descent.DescentText,
-    state: descent.PieceState,
-    size: int,
+    states: Sequence[descent.PieceState],
+    sizes: Sequence[int],
     coverage: float,
     reserved: int,
-) -> Rung:
-    """The model and the ALP of a size's last state."""
-    settings = words.settings
-    others = reserved + len(settings.metas) - META_COUNT
-    pieces = finalise(size - others, state.ids, state.scores, corpus.required, corpus.alphabetical)
-    if pieces.size < size - others:
-        most = pieces.size + others
-        return Rung(Point(size, status=f"too little text: at most {most} pieces"), None, most=most)
-    place, length = corpus.piece_place[pieces.ids], corpus.piece_length[pieces.ids]
-    model = model_bytes(corpus.text, place, length, pieces.scores, coverage, settings)
+) -> list[Rung]:
+    """The models and the ALPs of the last states of some sizes, which share lattices."""
+    others = reserved + len(words.settings.metas) - META_COUNT
+    rungs, finals = [], {}
+    for state, size in zip(states, sizes, strict=True):
+        of_state = state.ids, state.scores, corpus.required, corpus.alphabetical
+        pieces = finalise(size - others, *of_state)
+        if pieces.size < size - others:
+            most = pieces.size + others
+            status = f"too little text: at most {most} pieces"
+            rungs.append(Rung(Point(size, status=status), None, most=most))
+        else:
+            finals[size] = pieces
+    if not finals:
+        return rungs
     names = [name for name in ("train", "heldout") if words.sentences.get(name)]
-    counts = token_counts(corpus, state, pieces, np.stack([words.counts[name] for name in names]))
-    if settings.byte_fallback:  # in place of <unk>
+    frequency = np.stack([words.counts[name] for name in names])
+    counts = token_counts(corpus, states[0], list(finals.values()), frequency)
+    for (size, pieces), counted in zip(finals.items(), counts, strict=True):
+        model = _model_of(corpus, pieces, coverage, words.settings)
+        by_id = _count_ids(words, names, states[0], pieces, counted, model)
+        alps = {
+            name: average_log_probability(by_id[row], words.sentences[name])
+            for row, name in enumerate(names)
+        }
+        per_line = int(by_id[0].sum()) / words.sentences["train"]
+        ids = pieces.size + others - reserved
+        point = Point(size, ids, alps.get("train"), alps.get("heldout"), per_line)
+        text_pieces = TextPieces(pieces.ids, corpus.text, corpus.piece_place, corpus.piece_length)
+        rungs.append(Rung(point, model, text_pieces))
+    return rungs
+
+
+def _model_of(
+    corpus: descent.DescentText, pieces: FinalPieces, coverage: float, settings: TextSettings
+) -> bytes:
+    """The file of a model of these pieces."""
+    place, length = corpus.piece_place[pieces.ids], corpus.piece_length[pieces.ids]
+    return model_bytes(corpus.text, place, length, pieces.scores, coverage, settings)
+
+
+def _count_ids(
+    words: WordTypes,
+    names: Sequence[str],
+    state: descent.PieceState,
+    pieces: FinalPieces,
+    counts: np.ndarray,
+    model: bytes,
+) -> np.ndarray:
+    """Counts of the ids of a model, in any order, from those of `token_counts`."""
+    if words.settings.byte_fallback:  # in place of <unk>
         counts = np.hstack([counts[:, :-1], np.stack([words.byte_counts[name] for name in names])])
-    if settings.user_defined_symbols:
+    if words.settings.user_defined_symbols:
         counts = _with_whole_lines(words, names, state, pieces, counts, model)
-    alps = {
-        name: average_log_probability(counts[row], words.sentences[name])
-        for row, name in enumerate(names)
-    }
-    per_line = int(counts[0].sum()) / words.sentences["train"]
-    point = Point(
-        size, pieces.size + others - reserved, alps.get("train"), alps.get("heldout"), per_line
-    )
-    return Rung(point, model)
+    return counts
 
 
 def _with_whole_lines(
@@ -205,7 +266,8 @@ def _with_whole_lines(
     place[pieces.ids] = metas + np.arange(len(pieces.ids))
     unknown = slice(metas - 256, metas) if words.settings.byte_fallback else slice(0, 1)
     by_id[:, unknown] = counts[:, nodes:]
-    by_id[:, place[state.nodes]] += counts[:, :nodes]  # a node that is no piece counts 0
+    # a node that is no piece counts 0; a character can have two nodes
+    np.add.at(by_id.T, place[state.nodes], counts[:, :nodes].T)
     processor = sentencepiece.SentencePieceProcessor(model_proto=model)
     for row, name in enumerate(names):
         lines = words.whole[name]
@@ -217,19 +279,22 @@ def _with_whole_lines(
 def token_counts(
     corpus: descent.DescentText,
     state: descent.PieceState,
-    pieces: FinalPieces,
+    finals: Sequence[FinalPieces],
     frequency: np.ndarray,
 ) -> np.ndarray:
-    """Counts of each node of `state` and, last, <unk> in the segmentations of `encode`,
-    int64 [texts, nodes + 1].
+    """Counts of each node of `state` and, last, <unk> in the segmentations of `encode`, by
+    at most eight models, int64 [models, texts, nodes + 1].
 
     `frequency` int64 [texts, types].
     """
-    by_id = np.full(len(corpus.piece_place), -np.inf, np.float32)
-    by_id[pieces.ids] = pieces.scores
-    scores = np.append(by_id[state.nodes], pieces.scores.min() - UNKNOWN_PENALTY)
-    counts = np.zeros((len(frequency), len(scores)), np.int64)
-    encoder_counts(state.lattice, frequency, scores, len(scores) - 1, counts)
+    scores = np.full((len(state.nodes) + 1, lanes.LANES), -np.inf, np.float32)
+    for lane, pieces in enumerate(finals):
+        by_id = np.full(len(corpus.piece_place), -np.inf, np.float32)
+        by_id[pieces.ids] = pieces.scores
+        scores[:-1, lane] = by_id[state.nodes]
+        scores[-1, lane] = pieces.scores.min() - UNKNOWN_PENALTY
+    counts = np.zeros((len(finals), len(frequency), len(scores)), np.int64)
+    lanes.encoder_counts(state.lattice, frequency, scores, len(scores) - 1, counts)
     return counts
 
 
@@ -259,81 +324,3 @@ def finalise(
     is_other = all_ids[ranked] >= required
     chosen = ranked[~is_other | (np.cumsum(is_other) <= size - META_COUNT - required)]
     return FinalPieces(all_ids[chosen], all_scores[chosen])
-
-
-@cache
-def model_parts(coverage: float, settings: TextSettings = XLM_R) -> tuple[bytes, bytes]:
-    """The parts of every model besides its pieces: the meta pieces before them, the
-    specifications after them.
-
-    Specifications are those of a model that the installed SentencePiece trains on one
-    letter with the rules of normalisation, and the other keys that differ from their
-    defaults.
-    """
-    from sentencepiece import sentencepiece_model_pb2
-
-    from vocap.unigram.sentencepiece_trainer import train
-    from vocap.unigram.training_text import trainer_normalizer
-
-    rules = TextSettings(normalization=settings.normalization)
-    normalize = trainer_normalizer(rules).normalize
-    letter = next(letter for letter in map(chr, range(0x61, 0x3000)) if len(normalize(letter)) == 2)
-    model = sentencepiece_model_pb2.ModelProto.FromString(
-        train([letter], 5, coverage, settings=rules)
-    )
-    head = sentencepiece_model_pb2.ModelProto()
-    for name, kind in settings.metas:
-        head.pieces.add(piece=name, score=0, type=kind)
-    specs = sentencepiece_model_pb2.ModelProto(
-        trainer_spec=model.trainer_spec, normalizer_spec=model.normalizer_spec
-    )
-    for name, value in settings.changed().items():
-        if name != "normalization":
-            of_text = name in specs.normalizer_spec.DESCRIPTOR.fields_by_name
-            spec = specs.normalizer_spec if of_text else specs.trainer_spec
-            if isinstance(value, tuple):
-                getattr(spec, name).extend(value)
-            else:
-                setattr(spec, name, value)
-    return head.SerializeToString(), specs.SerializeToString()
-
-
-def specifications(coverage: float, size: int, settings: TextSettings = XLM_R) -> bytes:
-    """`trainer_spec` with this vocabulary size, and `normalizer_spec`."""
-    from sentencepiece import sentencepiece_model_pb2
-
-    specs = sentencepiece_model_pb2.ModelProto.FromString(model_parts(coverage, settings)[1])
-    specs.trainer_spec.vocab_size = size
-    return specs.SerializeToString()
-
-
-def model_bytes(
-    text: np.ndarray,
-    place: np.ndarray,
-    length: np.ndarray,
-    scores: np.ndarray,
-    coverage: float,
-    settings: TextSettings = XLM_R,
-) -> bytes:
-    """The file of a model whose piece i is `text[place[i]:place[i] + length[i]]` with
-    `scores[i]` (float32).
-    """
-    from sentencepiece.sentencepiece_model_pb2 import ModelProto
-
-    whole, numbers = text.tobytes().decode("utf-32-le"), scores.astype("<f4").tobytes()
-    names = [
-        whole[at : at + size].encode()
-        for at, size in zip(place.tolist(), length.tolist(), strict=True)
-    ]
-    # `pieces {piece: name score: number}`, sizes of one byte; an object for each takes
-    # a fifth of a ladder's time
-    entries = [
-        b"\n%c\n%c%b\x15%b" % (len(name) + 7, len(name), name, numbers[4 * rank : 4 * rank + 4])
-        if len(name) <= 120
-        else ModelProto(
-            pieces=[{"piece": name.decode(), "score": scores[rank]}]
-        ).SerializeToString()
-        for rank, name in enumerate(names)
-    ]
-    head, size = model_parts(coverage, settings)[0], len(scores) + len(settings.metas)
-    return b"".join([head, *entries, specifications(coverage, size, settings)])

@@ -23,6 +23,8 @@ from vocap.unigram.word_types import WordTypes
 _MAX_EDGES = 2**31 - 1  # 32-bit offsets
 _DEEPEST = 256  # intervals open at a time, one of each depth at most
 
+BOTH = 1 << 30  # added to the number of a character that is a piece and an unknown node
+_NONE = np.empty(0, np.int32)
 FIRST = 128  # marks the first edge of a position in `Lattice.length`
 
 
@@ -111,19 +113,26 @@ def build_lattice(
 
 
 def select_pieces(
-    lattice: Lattice, renumber: NDArray[np.int32], alive: int, buffer: Lattice | None = None
+    lattice: Lattice,
+    renumber: NDArray[np.int32],
+    alive: int,
+    buffer: Lattice | None = None,
+    unknown: NDArray[np.int32] = _NONE,
 ) -> Lattice:
     """Keep the edges of pieces whose new number is not negative; numbers from `alive`
     on become unknown nodes.
 
-    In the arrays of `buffer`, which may be those of `lattice`, or in new ones.
+    In the arrays of `buffer`, which may be those of `lattice`, or in new ones. A
+    character that gets the number BOTH + n keeps its edge, as piece n, and gets an
+    unknown node `unknown[n]` too (int32; not in the arrays of `lattice`).
     """
+    most = len(lattice.piece) + (len(lattice.first) if len(unknown) else 0)
     new = buffer or lattice._replace(
         first=np.empty_like(lattice.first),
-        piece=np.empty_like(lattice.piece),
-        length=np.empty_like(lattice.length),
+        piece=np.empty(most, np.int32),
+        length=np.empty(most, np.uint8),
     )
-    kept = select_edges(lattice, renumber, alive, new)
+    kept = select_edges(lattice, renumber, alive, unknown, new)
     return new._replace(piece=_shortened(new.piece, kept), length=_shortened(new.length, kept))
 
 
@@ -212,8 +221,8 @@ def fill_seeds(lattice, place, intervals, characters, begin, stop, following):
                 place[characters + seed] = position
 
 
-@kernel(int64(LATTICE, INT32S, int32, LATTICE))
-def select_edges(lattice, renumber, alive, new):
+@kernel(int64(LATTICE, INT32S, int32, INT32S, LATTICE))
+def select_edges(lattice, renumber, alive, unknown_of, new):
     """Fill the edges of `new`, which may be those of `lattice`; returns how many are kept.
 
     Each edge is read before its place is written to.
@@ -230,7 +239,12 @@ def select_edges(lattice, renumber, alive, new):
             number = renumber[index(piece[edge])]
             bits = length[edge] & (FIRST - 1)
             edge += index(1)
-            if number >= alive:
+            if number >= BOTH:
+                new_piece[kept] = number - BOTH
+                new_length[kept] = bits
+                kept += index(1)
+                unknown = unknown_of[number - BOTH]
+            elif number >= alive:
                 unknown = number
             elif number >= 0:
                 new_piece[kept] = number

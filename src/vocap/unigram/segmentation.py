@@ -20,7 +20,6 @@ from vocap.unigram.kernels import (
     ONE_THREAD,
     WorkBuffer,
     Workers,
-    index,
     kernel,
 )
 from vocap.unigram.lattice import LATTICE, Lattice
@@ -132,59 +131,6 @@ def count_paths(frequency, begin, stop, path, path_end, counts):
             number = path[at] if path[at] < counts.size else 0
             counts[number] = np.float32(counts[number] + np.float32(frequency[t]))
             at += 1
-
-
-@kernel(types.void(LATTICE, int64[:, ::1], FLOAT32S, int64, int64[:, ::1]))
-def encoder_counts(lattice, frequency, score, unknown, counts):
-    """Add to `counts` int64 [texts, pieces] how often `encode` gives each piece
-    (`Model::EncodeOptimized`).
-
-    One best sum a position, kept in float32 and compared in float64 (there, a
-    conditional expression makes scores double, but for <unk>); where sums are equal,
-    the piece that begins first wins. `score` holds minus infinity for pieces that the
-    model lacks; from `unknown` on, pieces are characters without one, and a run of them
-    is a single <unk>. `frequency` int64 [texts, types].
-    """
-    first, piece, length, start, size = lattice
-    texts = frequency.shape[0]
-    end = first.size - 1
-    longest = 0
-    for t in range(size.size):
-        longest = max(longest, size[t])
-    best = np.empty(longest + 1, np.float32)
-    chosen = np.empty(longest + 1, np.int32)
-    for t in range(size.size):
-        n = size[t]
-        # Forward: the best sum at each position
-        best[0] = 0
-        best[1 : n + 1] = -np.inf
-        i = index(0)
-        edge = index(first[end - start[t]])
-        begin = index(first[end - start[t] - n])
-        while edge > begin:
-            edge -= index(1)
-            number = index(piece[edge])
-            sum_ = np.float64(best[i]) + np.float64(score[number])
-            if number >= index(unknown):
-                sum_ = np.float64(np.float32(sum_))
-            bits = index(length[edge])
-            j = i + (bits & index(127))
-            if sum_ > best[j]:
-                best[j] = sum_
-                chosen[j] = edge
-            i += bits >> index(7)
-        # Back from the end
-        j = index(n)
-        in_run = False
-        while j > index(0):
-            edge = index(chosen[j])
-            number = index(min(piece[edge], unknown))
-            is_unknown = number == index(unknown)
-            if not (is_unknown and in_run):
-                for text in range(texts):
-                    counts[text, number] += frequency[text, t]
-            in_run = is_unknown
-            j -= index(length[edge]) & index(127)
 
 
 # Pruning

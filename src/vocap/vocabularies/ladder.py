@@ -6,9 +6,11 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Literal
+
+import numpy as np
 
 from vocap.errors import UsageError, VocapError, log
 from vocap.files.io import file_sha256, write_json
@@ -16,9 +18,9 @@ from vocap.options import text_words
 from vocap.tables.curve import Point, mean_counts, parse_sizes, write_characters, write_points
 from vocap.tables.ladder import Ladder
 from vocap.tables.piece_index import NAME as INDEX
-from vocap.tables.piece_index import build, save_index, text_pieces
+from vocap.tables.piece_index import PieceIndex, build, build_numbered, save_index
 from vocap.text_files.text import SENTENCES, Text, text_blocks
-from vocap.tokenizer_files.model_file import read_pieces
+from vocap.tokenizer_files.model_file import USER_DEFINED
 from vocap.unigram.ladder import Rung, train_sizes
 from vocap.unigram.text_settings import COVERAGE, XLM_R, TextSettings
 from vocap.unigram.word_types import WordTypes, load_word_types
@@ -104,9 +106,10 @@ def train_ladder(
     hashes = [_hash_text(text, blocks[name]) for name, text in texts.items()]
     hashes += [file_sha256(settings.rules_path)] if settings.rules_path else []
     made_of = [REVISION, *hashes, coverage, arithmetic, *text_words(settings)]
-    points = _train_missing(words, numbers, how, models, made_of)
+    kept, trained = _train_missing(words, numbers, how, models, made_of)
+    points = sorted([*kept, *(rung.point for rung in trained)], key=lambda point: point.size)
     # tables, the curve last: without it there is no whole result
-    index = index_models(points, models)
+    index = index_models(points, models) if kept else _index_rungs(trained, settings)
     save_index(index, output / INDEX)
     write_characters(output / "characters.tsv", words.characters, lines)
     write_points(output / "curve.tsv", points)
@@ -135,10 +138,29 @@ def _hash_text(text: Text, blocks: Blocks) -> str:
 def _in_memory(words: WordTypes, sizes: Sequence[int], how: tuple[float, int, str]) -> Ladder:
     rungs = sorted(train_sizes(words, sizes, *how), key=lambda rung: rung.point.size)
     models = {rung.point.size: rung.model for rung in rungs if rung.model is not None}
-    index = build(list(models), (text_pieces(read_pieces(model)) for model in models.values()))
+    index = _index_rungs(rungs, words.settings)
     lines = words.sentences["train"]
     points = [rung.point for rung in rungs]
     return Ladder(points, index, mean_counts(words.characters, lines), lines, models)
+
+
+def _index_rungs(rungs: Iterable[Rung], settings: TextSettings) -> PieceIndex:
+    """The index of all pieces of models of one ladder that represent text."""
+    trained = {rung.point.size: rung.pieces for rung in rungs if rung.pieces is not None}
+    if not trained:
+        return build([], [])
+    # pieces of every model too
+    symbols = [name for name, kind in settings.metas if kind == USER_DEFINED]
+    members = [
+        np.concatenate([np.arange(len(symbols)), len(symbols) + pieces.ids])
+        for _, pieces in sorted(trained.items())
+    ]
+
+    def strings(numbers: np.ndarray) -> list[str]:
+        ids = numbers[numbers >= len(symbols)] - len(symbols)
+        return symbols + next(iter(trained.values())).strings(ids)
+
+    return build_numbered(sorted(trained), members, strings)
 
 
 def _train_missing(
@@ -147,18 +169,23 @@ def _train_missing(
     how: tuple[float, int, str],
     models: Path,
     made_of: list[Any],
-) -> list[Point]:
-    """Train the sizes that are not recorded beside the `models`; the points of all."""
+) -> tuple[list[Point], list[Rung]]:
+    """Train the sizes that are not recorded beside the `models`; the points of those
+    that are, and the others without the bytes of their models.
+    """
     points = _kept_points(models, made_of)
+    kept = [points[size] for size in sizes if size in points]
+    trained: list[Rung] = []
     if missing := [size for size in sizes if size not in points]:
         # they are of other models, should this end before its last size
         (models / RECORD).unlink(missing_ok=True)
         (models.parent / "curve.tsv").unlink(missing_ok=True)
         with closing(train_sizes(words, missing, *how)) as rungs:
-            points |= {point.size: point for point in _write_models(rungs, models)}
+            trained = _write_models(rungs, models)
+        points |= {rung.point.size: rung.point for rung in trained}
         record = {"made_of": made_of, "points": [asdict(points[size]) for size in sorted(points)]}
         write_json(models / RECORD, record)
-    return [points[size] for size in sizes]
+    return kept, trained
 
 
 def _kept_points(models: Path, made_of: list[Any]) -> dict[int, Point]:
@@ -175,11 +202,11 @@ def _kept_points(models: Path, made_of: list[Any]) -> dict[int, Point]:
     }
 
 
-def _write_models(rungs: Iterable[Rung], models: Path) -> list[Point]:
-    """Write each model as it comes; returns the points. A full disk ends it at once,
-    not after the last size.
+def _write_models(rungs: Iterable[Rung], models: Path) -> list[Rung]:
+    """Write each model as it comes; returns the rungs without models. A full disk ends
+    it at once, not after the last size.
     """
-    points: list[Point] = []
+    written: list[Rung] = []
     writes: deque[Future[None]] = deque()
     with ThreadPoolExecutor(WRITERS) as writers:
         for rung in rungs:
@@ -187,7 +214,7 @@ def _write_models(rungs: Iterable[Rung], models: Path) -> list[Point]:
                 writes.popleft().result()
             path = models / f"{rung.point.size}.model"
             writes.append(writers.submit(write_model, path, rung.model))
-            points.append(rung.point)
+            written.append(replace(rung, model=None))
     for write in writes:
         write.result()
-    return points
+    return written
