@@ -12,8 +12,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from vocap.bpe import kernels
-from vocap.bpe.kernels import (
+from vocap.bpe import kernels, places
+from vocap.bpe.places import (
     MAX_GROUPS,
     MAX_SYMBOLS,
     NONE,
@@ -92,7 +92,7 @@ def apply(
     state = begin(alphabet, symbols, counts, wanted + len(given), reserved, groups, bound)
     del symbols
     state = _advance(state, given, wanted, progress)
-    return state.applied[: state.number[kernels.APPLIED], :3].copy()
+    return state.applied[: state.number[places.APPLIED], :3].copy()
 
 
 def _advance(
@@ -103,8 +103,8 @@ def _advance(
         if result == kernels.FULL:
             state = grown(state)
         if result == kernels.LOWERED:
-            state = tracked(state, int(state.number[kernels.BOUND]) // kernels.LOWER)
-        progress(int(state.number[kernels.TOKENS]))
+            state = tracked(state, int(state.number[places.BOUND]) // kernels.LOWER)
+        progress(int(state.number[places.TOKENS]))
     return state
 
 
@@ -165,8 +165,8 @@ def begin(
     text, starts = symbols
     words, base = len(starts) - 1, len(alphabet.names)
     groups = groups or Groups(np.zeros(words, np.int32), np.ones(1, np.int64))
-    places = len(text) + words + 1
-    if base + tokens >= MAX_SYMBOLS or len(groups.divisor) > MAX_GROUPS or places >= MAX_PLACES:
+    count = len(text) + words + 1
+    if base + tokens >= MAX_SYMBOLS or len(groups.divisor) > MAX_GROUPS or count >= MAX_PLACES:
         raise VocapError(
             f"{len(text)} symbols of words, {tokens} tokens and {len(groups.divisor)} languages "
             "are too many"
@@ -180,7 +180,7 @@ def begin(
     texts = base + tokens + len(kept) + 2
     state = State(
         symbols=Symbols(
-            rows=np.full((places, 3), NONE, np.int32),
+            rows=np.full((count, 3), NONE, np.int32),
             size=np.zeros(texts, np.int32),
             counts=np.ascontiguousarray(counts, np.int64),
             group=np.ascontiguousarray(groups.group, np.int32),
@@ -191,14 +191,14 @@ def begin(
         applied=np.zeros((tokens + 16, 4), np.int32),
         maker=np.full(texts, NONE, np.int32),
         waiting=np.empty(PAIRS_AT_FIRST, np.int64),
-        number=np.zeros(kernels.BOUND + 1, np.int64),
+        number=np.zeros(places.BOUND + 1, np.int64),
     )
-    state.number[[kernels.FREE_NODE, kernels.CHOSEN]] = NONE
-    state.number[[kernels.SINGLE, kernels.BY_TEXT]] = alphabet.single, groups.by_text
+    state.number[[places.FREE_NODE, places.CHOSEN]] = NONE
+    state.number[[places.SINGLE, places.BY_TEXT]] = alphabet.single, groups.by_text
     # Words, names that no merge may give, pairs
-    kernels.link_words(state, text.astype(np.int32, copy=False), starts, base)
+    places.link_words(state, text.astype(np.int32, copy=False), starts, base)
     bounds = np.cumsum([0, *map(len, kept)])
-    kernels.reserve_texts(state, np.array([*chain(*kept)], np.int32), bounds)
+    places.reserve_texts(state, np.array([*chain(*kept)], np.int32), bounds)
     state = tracked(state, bound)
     kernels.set_floors(state)
     return state
@@ -209,17 +209,17 @@ def tracked(state: State, bound: int) -> State:
     others.
     """
     number, rows = state.number, state.symbols.rows
-    number[kernels.BOUND] = max(1, bound)
+    number[places.BOUND] = max(1, bound)
     sums = np.zeros(0, np.int64)
-    if bound > 1:
+    if number[places.PAIRS]:  # those of two symbols before any merge are few
         sums = np.zeros(min(SUMS, 1 << len(rows).bit_length()), np.int64)
-        kernels.add_sums(state, sums)
-    number[kernels.NEEDED] = place = 0
-    while (place := kernels.track_pairs(state, sums, place)) < len(rows):
+        places.add_sums(state, sums)
+    number[places.NEEDED] = place = 0
+    while (place := places.track_pairs(state, sums, place)) < len(rows):
         state = state._replace(pairs=more_pairs(state.pairs, number, PAIRS_AT_FIRST))
-    held = int(number[kernels.NEEDED] + 2 * number[kernels.PAIRS])
+    held = int(number[places.NEEDED] + 2 * number[places.PAIRS])
     state = state._replace(pairs=state.pairs._replace(pool=more_places(state, held)))
-    kernels.fill_places(state)
+    places.fill_places(state)
     return state
 
 
@@ -267,36 +267,36 @@ def no_texts(texts: int, reserved: int) -> WordStore:
 
 
 def grown(state: State) -> State:
-    """The state with longer arrays where one is short; `number[kernels.NEEDED]` places
+    """The state with longer arrays where one is short; `number[places.NEEDED]` places
     change next.
     """
     number, groups = state.number, len(state.heaps.floor)
-    texts = int(number[kernels.RESERVED] + number[kernels.TOKENS])
-    needed = int(number[kernels.NEEDED])
+    texts = int(number[places.RESERVED] + number[places.TOKENS])
+    needed = int(number[places.NEEDED])
     further = min(2 * needed, 2 * groups * (texts + 1)) + groups + 2
-    nodes = number[kernels.NODES] + number[kernels.PAIRS] + further + 1
+    nodes = number[places.NODES] + number[places.PAIRS] + further + 1
     longest = int(np.diff(state.texts.bounds[: texts + 1]).max(initial=0))
     points = state.texts.bounds[texts] + 2 * longest + 1
     pairs = more_pairs(state.pairs, number, further + 1)
-    if number[kernels.POOL] + 2 * (needed + further) >= len(pairs.pool):
+    if number[places.POOL] + 2 * (needed + further) >= len(pairs.pool):
         pairs = pairs._replace(pool=more_places(state, 2 * (needed + further)))
     return state._replace(
         pairs=pairs,
         heaps=with_space(state.heaps, weight=nodes, node=nodes, left=nodes, right=nodes),
         texts=with_space(state.texts, points=points, bounds=texts + 4, hashes=texts + 4),
-        applied=longer(state.applied, number[kernels.APPLIED] + 2),
-        waiting=longer(state.waiting, number[kernels.WAITING] + further + 1),
+        applied=longer(state.applied, number[places.APPLIED] + 2),
+        waiting=longer(state.waiting, number[places.WAITING] + further + 1),
     )
 
 
 def more_pairs(pairs: Pairs, number: NDArray[np.int64], further: int) -> Pairs:
     """The pairs with space for so many `further` ones."""
-    size = int(number[kernels.PAIRS]) + further
+    size = int(number[places.PAIRS]) + further
     pairs = with_space(pairs, keys=size, total=size, head=size, sibling=size)
     if 2 * len(pairs.keys) > len(pairs.slots):
         slots = np.zeros(1 << (2 * len(pairs.keys) - 1).bit_length(), np.int32)
         pairs = pairs._replace(slots=slots)
-        kernels.fill_pair_slots(pairs, number[kernels.PAIRS])
+        places.fill_pair_slots(pairs, number[places.PAIRS])
     return pairs
 
 
@@ -305,9 +305,9 @@ def more_places(state: State, further: int) -> NDArray[np.int32]:
 
     Raises VocapError where 32 bits do not number them.
     """
-    longest = int(state.number[kernels.POOL]) + 2 * int(state.number[kernels.PAIRS])
+    longest = int(state.number[places.POOL]) + 2 * int(state.number[places.PAIRS])
     pool = np.empty(longest + further, np.int32)
-    used = state.number[kernels.POOL] = kernels.copy_places(state, pool)
+    used = state.number[places.POOL] = places.copy_places(state, pool)
     size = max(int(used) * 3 // 2, int(used) + further + 1)
     if size >= MAX_PLACES:
         raise VocapError(f"{size} places of pairs of symbols are too many; train on fewer lines")
