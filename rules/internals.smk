@@ -24,7 +24,7 @@ SHOWN_JOBS = 100  # of a dry run; with -p all
 
 # output_settings.dryrun: a dry run plans with files that a user may bring later, and
 # names them last.
-DRY_RUN = workflow.output_settings.dryrun
+DRY_RUN = workflow.output_settings.dryrun or JOBS_FILE in os.environ
 
 # is_main_process: every job reads the rules again, and has nothing to announce or to
 # check.
