@@ -21,10 +21,10 @@ from typing import Any
 
 from vocap.errors import UsageError, VocapError, log
 from vocap.files.io import (
+    escape,
     read_object,
     read_tsv,
     replacing_directory,
-    table_lines,
     unescape,
     write_text,
 )
@@ -53,8 +53,10 @@ def write_messages(
     """
     with replacing_directory(output, [MISSING, *(f"{code}.tsv" for code in languages)]) as folder:
         for language, found in groupby(rows, key=itemgetter(0)):
-            lines = table_lines(COLUMNS, (row[1:] for row in found))
-            (folder / f"{language}.tsv").write_bytes("".join(lines).encode())
+            # keys need no escape, which `table_lines` looks for in every cell
+            lines = [f"{key}\t{message}\t{escape(text)}\n" for _, key, message, text in found]
+            content = "".join(["\t".join(COLUMNS), "\n", *lines])
+            (folder / f"{language}.tsv").write_bytes(content.encode())
         if missing:
             write_text(folder / MISSING, missing)
 
