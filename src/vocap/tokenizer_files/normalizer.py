@@ -250,10 +250,13 @@ def _changed_without_rule(rules: dict[str, str]) -> list[str]:
     NFC.
     """
     values = {character: rules.get(character, character) for character in _characters()}
-    composed = _NFC.normalize_str(SEPARATOR.join(values.values())).split(SEPARATOR)
+    written = SEPARATOR.join(values.values())
+    composed = _NFC.normalize_str(written)
+    if composed == written:  # as of nmt_nfkc
+        return []
     return [
         character
-        for (character, value), other in zip(values.items(), composed, strict=True)
+        for (character, value), other in zip(values.items(), composed.split(SEPARATOR), strict=True)
         if value != other
     ]
 
