@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from vocap.languages import read_languages
 from vocap.starter.cleaning import (
-    duplicate_key,
-    is_prose,
+    are_prose,
+    duplicate_keys,
     letters_and_marks,
     lines_of,
     sentences_of,
@@ -76,8 +76,12 @@ def test_markup_placeholders_and_code_go(message, lines):
 
 def test_a_message_becomes_the_sentences_of_its_own_script():
     message = "Страница удалена. Her English sentence stays out here. Восстановить её?<br>12 : 34 и"
-    assert sentences_of(message, "Cyrl") == ["Страница удалена.", "Восстановить её?"]
-    assert sentences_of("保存しました。続けますか。", "Jpan") == ["保存しました。", "続けますか。"]
+    found = ["Страница удалена.", "Восстановить её?", "Удалить"], [1, 1, 3]
+    assert sentences_of(["12", message, "", "Удалить"], "Cyrl") == found
+    assert sentences_of(["保存しました。続けますか。"], "Jpan")[0] == [
+        "保存しました。",
+        "続けますか。",
+    ]
 
 
 def by_definition(sentence: str, scripts: tuple[str, ...]) -> bool:
@@ -103,9 +107,10 @@ ALPHABET = st.text(
      ("Jpan", ("Hani", "Hira", "Kana")), ("Kore", ("Hang", "Hani"))],
 )  # fmt: skip
 def test_the_language_test_is_its_definition(script, scripts):
-    @given(ALPHABET)
-    def same(sentence):
-        assert is_prose(sentence, script) == by_definition(sentence, scripts)
+    @given(st.lists(ALPHABET, max_size=4))
+    def same(sentences):
+        expected = [by_definition(sentence, scripts) for sentence in sentences]
+        assert are_prose(sentences, script).tolist() == expected
 
     same()
 
@@ -115,8 +120,9 @@ def test_duplicates_share_casefolded_letters_and_marks(a, b):
     def definition(text):
         return [c for c in text.casefold() if unicodedata.category(c)[0] in ("L", "M")]
 
-    assert list(letters_and_marks(a)) == definition(a)
-    assert (duplicate_key(a) == duplicate_key(b)) == (definition(a) == definition(b))
+    assert list(map(list, letters_and_marks([a, b]))) == [definition(a), definition(b)]
+    key_a, key_b = duplicate_keys([a, b])
+    assert (key_a == key_b) == (definition(a) == definition(b))
 
 
 @pytest.mark.parametrize(

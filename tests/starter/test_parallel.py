@@ -10,7 +10,7 @@ import pytest
 
 from tests.commands import vocap
 from tests.starter.test_packages import po, wheel
-from vocap.starter.cleaning import duplicate_key, sentences_of
+from vocap.starter import cleaning
 from vocap.starter.merging import LEAST_PART
 
 SCRIPTS = {"de": "Latn", "la": "Latn", "ru": "Cyrl", "am": "Ethi", "en": "Latn"}
@@ -110,6 +110,16 @@ def all_messages(packages, language):
                         number if name == "django" and language == "en" else text
                     )
     return {key: text for key, text in found.items() if text}
+
+
+def sentences_of(message, script):
+    """The sentences of one message."""
+    return cleaning.sentences_of([message], script)[0]
+
+
+def duplicate_key(sentence):
+    """The key of one sentence."""
+    return cleaning.duplicate_keys([sentence])[0]
 
 
 def translations(packages, language):

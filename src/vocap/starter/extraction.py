@@ -8,6 +8,7 @@ import tarfile
 import zipfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import orjson
 import polib
 
 from vocap.errors import VocapError
-from vocap.starter.cleaning import duplicate_key, line_key, sentences_of
+from vocap.starter.cleaning import duplicate_keys, line_key, sentences_of
 from vocap.starter.packages import Package, paper_code
 
 ENGLISH = "en"
@@ -77,7 +78,9 @@ def messages(kind: str, content: bytes, path: str) -> list[Message]:
     """
     try:
         if kind == "json":
-            return list(_strings(orjson.loads(content).items()))
+            found: list[Message] = []
+            _add_strings(orjson.loads(content).items(), "", found)
+            return found
         if kind == "mo":
             entries = polib.mofile(content, encoding="utf-8")
         else:
@@ -89,15 +92,15 @@ def messages(kind: str, content: bytes, path: str) -> list[Message]:
         raise VocapError(f"{path}: a corrupt .{kind} catalogue: {error}") from None
 
 
-def _strings(entries: Iterable[tuple[str, object]], prefix: str = "") -> Iterator[Message]:
-    """Every string of nested JSON objects, its keys joined by dots; the metadata of
+def _add_strings(entries: Iterable[tuple[str, object]], prefix: str, found: list[Message]) -> None:
+    """Add every string of nested JSON objects, its keys joined by dots; the metadata of
     MediaWiki's files left out.
     """
     for name, value in entries:
         if isinstance(value, str):
-            yield prefix + name, value
+            found.append((prefix + name, value))
         elif isinstance(value, dict) and name != "@metadata":
-            yield from _strings(value.items(), f"{prefix}{name}.")
+            _add_strings(value.items(), f"{prefix}{name}.", found)
 
 
 def _forms(entry: polib.POEntry | polib.MOEntry) -> Iterator[Message]:
@@ -147,6 +150,10 @@ class Extraction:
         self._read: dict[
             str, list[Message]
         ] = {}  # by path, of gettext's catalogues, which are needed twice
+        # 16 hexadecimal digits, equal for the translations of one message
+        self._message_key = cache(
+            lambda domain, identifier: line_key(f"{package.name}\0{domain}\0{identifier}")
+        )
 
     def rows(self) -> Iterator[Row]:
         """Yield (language, duplicate key, message key, sentence) of every sentence:
@@ -202,12 +209,6 @@ class Extraction:
             self._read[path] = found
         return found
 
-    def _message_key(self, domain: str, identifier: str) -> str:
-        """16 hexadecimal digits, equal for the translations of one message: package,
-        catalogue and id.
-        """
-        return line_key(f"{self.package.name}\0{domain}\0{identifier}")
-
     def _english(
         self, catalogues: Mapping[str, list[tuple[str, str]]]
     ) -> tuple[list[Keyed], dict[str, dict[str, str]]]:
@@ -242,21 +243,26 @@ class Extraction:
         self, code: str, texts: list[Keyed], english_keys: set[str]
     ) -> Generator[Row, None, set[str]]:
         """Clean the texts of one language; returns its keys."""
-        seen_texts, keys = set(), set()
+        self.messages += len(texts)
         forms = Counter(message for message, text in dict.fromkeys(texts) if text)
+        # of equal texts the first message
+        chosen: dict[str, str] = {}
         for message, text in texts:
-            self.messages += 1
-            if not text or text in seen_texts:
-                continue
-            seen_texts.add(text)
-            sentences = sentences_of(text, self.scripts[code], self.package.wikitext)
-            only = message if len(sentences) == 1 and forms[message] == 1 else ""
-            for sentence in sentences:
-                key = duplicate_key(sentence)
-                if key not in keys and key not in english_keys:
-                    keys.add(key)
-                    self.sentences += 1
-                    yield code, key, only, sentence
+            if text:
+                chosen.setdefault(text, message)
+        named = list(chosen.values())
+        sentences, numbers = sentences_of(chosen, self.scripts[code], self.package.wikitext)
+        found = Counter(numbers)
+        keys: set[str] = set()
+        for key, number, sentence in zip(
+            duplicate_keys(sentences), numbers, sentences, strict=True
+        ):
+            if key not in keys and key not in english_keys:
+                keys.add(key)
+                self.sentences += 1
+                message = named[number]
+                only = found[number] == 1 and forms[message] == 1
+                yield code, key, message if only else "", sentence
         return keys
 
     def _source_lines(self, code: str) -> Iterator[Row]:

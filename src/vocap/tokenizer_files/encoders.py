@@ -162,12 +162,12 @@ def check_charsmaps(definition: Mapping[str, Any]) -> None:
     """Raise an error for a broken character map of a tokenizer.json: the library prints
     a panic besides.
     """
-    from vocap.tokenizer_files.normalizer import read_charsmap
+    from vocap.tokenizer_files.normalizer import holds_rules
 
     steps = [definition.get("normalizer") or {}]
     for step in steps:
         steps += step.get("normalizers", ())
-        if step.get("type") == "Precompiled" and not read_charsmap(
+        if step.get("type") == "Precompiled" and not holds_rules(
             b64decode(step["precompiled_charsmap"])
         ):
             raise ValueError("a precompiled_charsmap without rules")

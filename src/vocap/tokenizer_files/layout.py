@@ -199,13 +199,15 @@ def relayout(proto: Any, name: str, layout: IdLayout = XLM_R_LAYOUT) -> Any:
     )
 
 
-def best_split(piece: str, scores: Mapping[str, float], unknown: float) -> tuple[float, list[str]]:
+def best_split(
+    piece: str, scores: Mapping[str, float], unknown: float, least: float = -np.inf
+) -> tuple[float, list[str]]:
     """Score and pieces of the best segmentation of `piece` (n code points) without
     `piece` itself.
 
-    `scores` holds natural logarithms; a character that is no piece costs `unknown`. The
-    longest last piece wins ties, as in SentencePiece's `EncodeOptimized`. A single
-    character has no split: -inf.
+    `scores` holds natural logarithms; a character that is no piece costs `unknown`.
+    Beginnings that score less than `least` are left out. The longest last piece wins
+    ties, as in SentencePiece's `EncodeOptimized`. A single character has no split: -inf.
 
     >>> best_split("abc", {"a": -1.0, "b": -1.0, "bc": -1.5, "abc": -9.0, "c": -1.0}, -20.0)
     (-2.5, ['a', 'bc'])
@@ -215,6 +217,8 @@ def best_split(piece: str, scores: Mapping[str, float], unknown: float) -> tuple
     start = [0] * (length + 1)
     for begin in range(length):
         here = best[begin]
+        if here < least:
+            continue
         for end in range(begin + 1, length + 1 if begin else length):
             score = scores.get(piece[begin:end])
             if score is None:
@@ -247,11 +251,15 @@ def raise_shadowed(contents: Contents) -> tuple[np.ndarray, dict[str, list[str]]
     )
     table = scores | symbol_scores(contents)
     unknown = min(scores.values()) - UNKNOWN_PENALTY
+    # a beginning that scores less than the piece, whatever follows, shadows nothing: no
+    # score is above the highest one, and no raised one unless that is nearly 0
+    highest = max(table.values())
     raised = {}
     for piece in sorted(contents.pieces, key=lambda piece: (len(piece), piece)):
         if len(piece) < 2:
             continue
-        split, parts = best_split(piece, table, unknown)
+        least = table[piece] - highest if highest <= -STEP else -np.inf
+        split, parts = best_split(piece, table, unknown, least)
         if split >= table[piece] and not any(symbol in piece for symbol in contents.symbols):
             table[piece] = split + STEP
             raised[piece] = parts

@@ -60,7 +60,7 @@ def read_model(model: str | Path | bytes) -> Any:
     """The `ModelProto` of a file that SentencePiece loads, or of its bytes. Raises
     VocapError, naming the file.
     """
-    proto = _parse(model)
+    proto = parse_model(model)
     build_processor(proto, "the model" if isinstance(model, bytes) else model)
     return proto
 
@@ -69,7 +69,7 @@ def read_pieces(model: str | Path | bytes) -> Pieces:
     """The pieces of a model, by id: of a file, or of its bytes. Raises VocapError,
     naming a file that is no model.
     """
-    entries = _parse(model).pieces
+    entries = parse_model(model).pieces
     return Pieces(
         [entry.piece for entry in entries],
         np.array([entry.score for entry in entries], np.float32),
@@ -79,7 +79,7 @@ def read_pieces(model: str | Path | bytes) -> Pieces:
 
 def load_processor(path: str | Path) -> Any:
     """A `SentencePieceProcessor` of a model file, of any of the four model types."""
-    return build_processor(_parse(path), path)
+    return build_processor(parse_model(path), path)
 
 
 def build_processor(proto: Any, path: str | Path) -> Any:
@@ -98,7 +98,10 @@ def build_processor(proto: Any, path: str | Path) -> Any:
         ) from None
 
 
-def _parse(model: str | Path | bytes) -> Any:
+def parse_model(model: str | Path | bytes) -> Any:
+    """The `ModelProto` of a file, or of its bytes, which SentencePiece may still refuse.
+    Raises VocapError, naming the file.
+    """
     from google.protobuf.message import DecodeError
     from sentencepiece import sentencepiece_model_pb2
 

@@ -64,23 +64,41 @@ def read_charsmap(blob: bytes) -> dict[str, str]:
     A map is
     `<bytes of the trie: uint32><trie: a Darts double array of uint32 units>` and
     `<replacements, each ended by NUL>`
-    (`Normalizer::DecodePrecompiledCharsMap`). The trie is walked by level, with the key
-    of each node.
+    (`Normalizer::DecodePrecompiledCharsMap`).
     """
-    trie_bytes = int.from_bytes(blob[:4], "little")
-    units, replacements = np.frombuffer(blob[4 : 4 + trie_bytes], "<u4"), blob[4 + trie_bytes :]
+    replacements = blob[4 + int.from_bytes(blob[:4], "little") :]
     rules: dict[str, str] = {}
-    nodes: np.ndarray = np.zeros(min(1, len(units)), np.uint32)
     keys = [b""]
-    while len(nodes):
-        found = units[nodes]
-        bases = nodes ^ ((found >> 10) << ((found & (1 << 9)) >> 6))  # DoubleArrayUnit::offset
-        # the replacements of keys that end here
-        ends = np.flatnonzero(found & _LEAF)
-        for place, start in zip(ends.tolist(), (units[bases[ends]] & _VALUE).tolist(), strict=True):
+    for leaves, starts, parent, label in _levels(blob):
+        # the replacements of keys that end here, then the keys of the next level
+        for place, start in zip(leaves.tolist(), starts.tolist(), strict=True):
             rules[keys[place].decode("utf-8")] = replacements[
                 start : replacements.index(0, start)
             ].decode("utf-8")
+        keys = [
+            keys[key] + bytes((byte,))
+            for key, byte in zip(parent.tolist(), label.tolist(), strict=True)
+        ]
+    return rules
+
+
+def holds_rules(blob: bytes) -> bool:
+    """Whether a character map has any rule. Raises IndexError for a broken one."""
+    return any(len(leaves) for leaves, *_ in _levels(blob))
+
+
+def _levels(
+    blob: bytes,
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
+    """The trie by level: places of the nodes at which keys end, where their replacements
+    start, and of each node of the next level the place of its parent, and its byte.
+    """
+    units = np.frombuffer(blob[4 : 4 + int.from_bytes(blob[:4], "little")], "<u4")
+    nodes: np.ndarray = np.zeros(min(1, len(units)), np.uint32)
+    while len(nodes):
+        found = units[nodes]
+        bases = nodes ^ ((found >> 10) << ((found & (1 << 9)) >> 6))  # DoubleArrayUnit::offset
+        leaves = np.flatnonzero(found & _LEAF)
         # the children of every node: each byte whose unit has it as its label
         parents, labels = [], []
         for start in range(0, len(bases), 4096):  # 4096 x 256 units at a time: 4 MB
@@ -89,12 +107,8 @@ def read_charsmap(blob: bytes) -> dict[str, str]:
             parents.append(rows + start)
             labels.append(_BYTES[columns])
         parent, label = np.concatenate(parents), np.concatenate(labels)
+        yield leaves, units[bases[leaves]] & _VALUE, parent, label
         nodes = bases[parent] ^ label
-        keys = [
-            keys[key] + bytes((byte,))
-            for key, byte in zip(parent.tolist(), label.tolist(), strict=True)
-        ]
-    return rules
 
 
 class Codes:
@@ -236,10 +250,13 @@ def _changed_without_rule(rules: dict[str, str]) -> list[str]:
     NFC.
     """
     values = {character: rules.get(character, character) for character in _characters()}
-    composed = _NFC.normalize_str(SEPARATOR.join(values.values())).split(SEPARATOR)
+    written = SEPARATOR.join(values.values())
+    composed = _NFC.normalize_str(written)
+    if composed == written:  # as of nmt_nfkc
+        return []
     return [
         character
-        for (character, value), other in zip(values.items(), composed, strict=True)
+        for (character, value), other in zip(values.items(), composed.split(SEPARATOR), strict=True)
         if value != other
     ]
 

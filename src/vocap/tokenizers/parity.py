@@ -13,7 +13,7 @@ from vocap.errors import VocapError, log
 from vocap.progress import Steps
 from vocap.text_files.records import read_blocks
 from vocap.tokenizer_files.encoders import HuggingFaceEncoder, parse_encoder
-from vocap.tokenizer_files.model_file import CONTROL, build_processor, read_model
+from vocap.tokenizer_files.model_file import CONTROL, build_processor, parse_model
 from vocap.tokenizers.evaluation import Differences, shared_prefix
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class TokenizerForms:
         if not path.exists():
             raise VocapError(f"{path}: no such file; run vocap export first")
         model = Path(folder) / "sentencepiece.model"
-        return cls(read_model(model), parse_encoder(path.read_bytes(), path), model)
+        return cls(parse_model(model), parse_encoder(path.read_bytes(), path), model)
 
     def compare(self, blocks: Iterable[list[str]]) -> Differences:
         """Ids of every line from both, without special tokens; one block of lines is

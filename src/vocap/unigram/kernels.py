@@ -42,9 +42,13 @@ def kernel(signature: Any, inner: bool = False) -> Callable[[Callable[..., Any]]
     version whose records had other names (AttributeError): a NamedTuple that kernels
     take keeps its name.
     """
-    settings: dict[str, Any] = {"nogil": True, "fastmath": False, "error_model": "numpy"}
-    if inner:
-        settings |= {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    settings: dict[str, Any] = {
+        "nogil": True,
+        "fastmath": False,
+        "error_model": "numpy",
+        "no_cfunc_wrapper": True,  # for C, which calls none of them
+        "no_cpython_wrapper": inner,
+    }
 
     def compile_function(function: Callable[..., Any]) -> Any:
         try:

@@ -99,7 +99,8 @@ def exact_loss(
             scores[:, out] = -torch.inf
             own = scores.gather(1, targets[part, None])
             nats[part] = torch.logsumexp(scores, 1) - own[:, 0]
-            ranks[part] = (~(scores < own)).sum(1)
+            # in int32, which a CPU adds up in a third of the time of int64
+            ranks[part] = scores.shape[1] - (scores < own).sum(1, dtype=torch.int32)
     return nats, ranks
 
 
