@@ -350,7 +350,7 @@ def _read_words(source: UnigramTokenizer, text: Text, coverage: float) -> "WordT
     """The word types of a text, as `source` normalises it. Raises VocapError for no
     text.
     """
-    from vocap.unigram.ladder import specifications  # numba: seconds, which trim need not take
+    from vocap.unigram.model_files import specifications  # numba: seconds, which trim need not take
     from vocap.unigram.word_types import load_word_types
 
     def alike(settings: TextSettings) -> bool:
