@@ -6,6 +6,8 @@ OUTPUTS
     results/report/index.html, tables, figures
 """
 
+import os
+
 # The settings that the report shows: of the sources those that this run reads, and not
 # where it writes.
 UNUSED_SOURCES = SETTINGS.corpora.sources.keys() - {source.name for source in PLAN.sources.values()}
@@ -18,6 +20,9 @@ SHOWN_SETTINGS = SETTINGS.model_dump(
         "corpora": {"sources": {name: True for name in UNUSED_SOURCES}},
     },
 )
+
+# By a variable: Snakemake prints the command of a job that fails, twice.
+os.environ["VOCAP_REPORT_SETTINGS"] = json.dumps(SHOWN_SETTINGS, ensure_ascii=False)
 
 
 rule report:
@@ -44,7 +49,7 @@ rule report:
         **needs(1600, 30),
     params:
         **run_params("report"),
-        settings=verbatim(json.dumps(SHOWN_SETTINGS, ensure_ascii=False)),
+        settings=verbatim(os.environ["VOCAP_REPORT_SETTINGS"]),  # watched
         parallel=verbatim(options(parallel_text=PARALLEL_TEXT.name) if PARALLEL_TEXT else ""),
     message:
         "Writing the report"
@@ -52,6 +57,5 @@ rule report:
         "vocap report"
         " --results {params.results:q}"
         " --languages-table {input.table:q}"
-        " --settings-json {params.settings:q}"
         " {params.parallel}"
         " -o {params.results:q}/report 2> {log:q}"

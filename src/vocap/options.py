@@ -79,6 +79,18 @@ def languages_table(command: Command) -> Command:
     return click.option("--languages-table", type=PATH, help=help)(command)
 
 
+def without(command: Command) -> Command:
+    """The option --without: codes of languages, of which the command gets a list."""
+    return click.option(
+        "--without",
+        default="",
+        metavar="LANG,LANG",
+        show_default=False,
+        callback=lambda _, __, listed: [code.strip() for code in listed.split(",") if code.strip()],
+        help="Languages to leave out.",
+    )(command)
+
+
 def split(command: Command) -> Command:
     """The option --split, which may be repeated, of commands that load tokenizers; the
     command gets `splits`.

@@ -14,7 +14,7 @@ from vocap.bpe import model_file
 from vocap.config import load
 from vocap.errors import UsageError
 from vocap.tokenizer_files.export import export_unigram
-from vocap.tokenizer_files.id_layout import PRESETS, parse_layout
+from vocap.tokenizer_files.id_layout import PRESETS, IdLayout, parse_layout
 
 SPECIAL = ["<pad>", {"token": "<|im_end|>", "role": "eos"}, "<unk>"]
 LAYOUT = {
@@ -44,7 +44,7 @@ def unigram(folder: Path, **changes) -> Path:
 def byte_pairs(folder: Path, **changes) -> Path:
     tokenizer = byte_tokenizer(make_lines("de", 200), size=400, special_tokens=NAMES)
     model_file.write_definition(
-        folder, tokenizer, {"pad": "<pad>", "eos": "<|im_end|>", "unk": "<unk>"}, 512
+        folder, tokenizer, {"pad": "<pad>", "eos": "<|im_end|>", "unk": "<unk>"}, IdLayout().use
     )
     layout = parse_layout(json.dumps(LAYOUT | changes))
     model_file.export_bpe(folder / "tokenizer.json", folder / "huggingface", layout)

@@ -54,6 +54,16 @@ def test_byte_pairs_of_sentences(stages, texts, tmp_path):
         assert one.tokenizer.encode(line).ids == saved.encode(line).ids
 
 
+def test_byte_pairs_without_a_language_are_those_of_the_others(stages, texts, tmp_path):
+    given = ["--corpora", stages.root / "corpora", "--weights", stages.root / "weights.tsv"]
+    left_out, *others = NUMBERS
+    commands.run(bpe, *given, "--total", 400, "--without", left_out, "-o", tmp_path / "400")
+    made = train_bpe(texts, {code: NUMBERS[code] for code in others}, 400)
+    assert made.model == (tmp_path / "400" / "tokenizer.json").read_bytes()
+    with pytest.raises(UsageError, match="--without names 'xx'"):
+        train_bpe(texts, NUMBERS, 400, without=["xx"])
+
+
 def test_one_text_needs_no_weights(texts, tmp_path):
     write_lines(tmp_path / "corpora" / "en" / "train.txt", texts["en"])
     (tmp_path / "weights.tsv").write_text("language\tn\nen\t1\n")

@@ -25,6 +25,7 @@ LAYOUT = {
     "multiple_of": 16,
     "bos_eos": "bos",
     "model_max_length": 4096,
+    "padding_side": "left",
 }
 CONTROLS = ["<|user|>", "<|bot|>"]
 TOTAL = 208
@@ -131,7 +132,7 @@ def test_ids_are_those_of_the_layout_in_three_libraries(root, name):
         2,
         3,
     )
-    assert loaded.model_max_length == 4096
+    assert (loaded.model_max_length, loaded.padding_side) == (4096, "left")
     library.encode_special_tokens = True
     literals = [f"a {token} b" for token in first]
     for line in [*make_lines("en", 40, seed=9), *literals, "日本"]:

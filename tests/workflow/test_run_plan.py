@@ -153,3 +153,15 @@ def test_a_plan_by_hand_needs_no_checks(configure):
     settings = configure()
     plan = RunPlan(settings, {})
     assert plan.languages == [] and plan.models == {} and plan.notices == []
+
+
+def test_parity_without_parallel_text_of_a_language_stops_before_any_job(configure, tmp_path):
+    (tmp_path / "dev").mkdir()
+    for lang in ("de", "ru"):
+        (tmp_path / f"dev/{lang}.txt").write_text("a\n")
+    corpora = {"development": "dev/{lang}.txt"}
+    parity = {"kind": "parity-bpe", "total": 1000}
+    with pytest.raises(UsageError, match=r"tokenizers\.p: parity .* has none of ja; bring it, or"):
+        plan_run(configure(corpora=corpora, tokenizers={"p": parity}))
+    plan = plan_run(configure(corpora=corpora, tokenizers={"p": {**parity, "without": ["ja"]}}))
+    assert plan.followers == ["p"]

@@ -207,7 +207,7 @@ class BpeTokenizer(Adaptable):
             folder,
             Tokenizer.from_str(json.dumps(self.definition)),
             self.read.roles,
-            IdLayout().model_max_length,
+            IdLayout().use,
             self.config,
         )
         read = model_file.read_bpe(folder / "tokenizer.json")

@@ -284,8 +284,7 @@ class UnigramTokenizer(Adaptable):
             write_export(self.proto, name, target, self.layout, self.chat, given)
         else:
             tokenizer = Tokenizer.from_str(json.dumps(self.definition))
-            length = self.layout.model_max_length
-            write_folder(target, tokenizer, self.roles, length, self.chat, given)
+            write_folder(target, tokenizer, self.roles, self.layout.use, self.chat, given)
         return About.of(self.proto), description
 
 

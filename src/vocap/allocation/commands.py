@@ -63,13 +63,7 @@ SHARED: tuple[Callable[[Command], Command], ...] = (
     options.coverage(
         COVERAGE, "Share of the multilingual sample's characters that must be pieces."
     ),
-    click.option(
-        "--without",
-        default="",
-        metavar="LANG,LANG",
-        show_default=False,
-        help="Languages to leave out.",
-    ),
+    options.without,
     options.threads("Languages at a time, of rule pieces; the results do not depend on it."),
     options.text_options,
 )
@@ -127,7 +121,7 @@ def _shared(command: Command) -> Command:
 def allocate(
     vocabularies: Path,
     weights: Path,
-    without: str,
+    without: list[str],
     totals: tuple[int, ...],
     output: Path,
     **options_of_function: Any,
@@ -144,7 +138,7 @@ def allocate(
         weights,
         totals,
         output,
-        without=_codes(without),
+        without=without,
         **options_of_function,
     )
     for result in found.values():
@@ -171,7 +165,7 @@ def trunk(
     vocabularies: Path,
     weights: Path,
     corpora: Path | None,
-    without: str,
+    without: list[str],
     output: Path,
     **options_of_function: Any,
 ) -> None:
@@ -183,9 +177,5 @@ def trunk(
     if corpora is None:
         raise UsageError("a trunk is made from the languages' text; add --corpora DIR")
     stage.make_trunk_file(
-        vocabularies, weights, corpora, output, without=_codes(without), **options_of_function
+        vocabularies, weights, corpora, output, without=without, **options_of_function
     )
-
-
-def _codes(listed: str) -> list[str]:
-    return [code.strip() for code in listed.split(",") if code.strip()]

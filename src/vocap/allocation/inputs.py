@@ -14,6 +14,7 @@ from vocap.allocation.settings import Allocation
 from vocap.errors import UsageError, VocapError, listed
 from vocap.tables.ladder import Ladder, Vocabularies, read_ladder
 from vocap.tables.piece_index import PieceIndex
+from vocap.tables.sampling_probabilities import weights_without
 
 # a line this much longer or shorter than the median is reported; measured in
 # docs/allocation.md
@@ -59,16 +60,11 @@ def gather(
     unknown language, or where none is left. VocapError names a file that is missing or
     damaged.
     """
-    if unknown := [language for language in without if language not in weights]:
-        raise UsageError(
-            f"--without names {', '.join(map(repr, unknown))}, which the weights do not have; "
-            f"they have: {', '.join(sorted(weights))}"
-        )
     # every language with text and sizes
     left_out = dict.fromkeys(sorted(set(without)), "left out by --without")
     warnings: list[str] = []
     ladders: dict[str, Ladder] = {}
-    for language in sorted(weights.keys() - left_out):
+    for language in sorted(weights_without(weights, without)):
         reason = "n is 0: no text of it"
         if weights[language]:
             ladder = _ladder_of(vocabularies, language)

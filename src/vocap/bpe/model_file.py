@@ -146,13 +146,13 @@ def write_definition(
     folder: Path,
     tokenizer: Tokenizer,
     roles: Mapping[str, str],
-    length: int,
+    use: Mapping[str, Any],
     given: Mapping[str, Any] = NOTHING,
 ) -> None:
     """Write `tokenizer.json` and `tokenizer_config.json`: `roles` to their special
-    tokens, the longest input; `given` as in `configuration`.
+    tokens; `use` and `given` as in `configuration`.
     """
-    config = configuration(tokenizer, roles, length, given)
+    config = configuration(tokenizer, roles, use, given)
     write_text(folder / "tokenizer.json", tokenizer.to_str(pretty=False))
     write_json(folder / "tokenizer_config.json", config)
 
@@ -189,8 +189,8 @@ def write_bpe_export(
         if template := layout.read_template(ids):
             chat = {**chat, CHAT_TEMPLATE: template}
     given = NOTHING if layout else find_settings(read.path)
-    length = (layout or IdLayout()).model_max_length
-    write_folder(output, tokenizer, roles, length, chat, given)
+    use = (layout or IdLayout()).use
+    write_folder(output, tokenizer, roles, use, chat, given)
 
 
 def about(read: BpeFile) -> About:

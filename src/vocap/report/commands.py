@@ -24,7 +24,13 @@ from vocap.options import PATH
     type=PATH,
     help="The merged configuration, JSON or YAML, to be shown.",
 )
-@click.option("--settings-json", metavar="TEXT", help="The same as JSON text.")
+@click.option(
+    "--settings-json",
+    metavar="TEXT",
+    envvar="VOCAP_REPORT_SETTINGS",
+    show_envvar=True,
+    help="The same as JSON text.",
+)
 @click.option(
     "--parallel-text",
     metavar="TEXT",

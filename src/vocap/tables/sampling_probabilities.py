@@ -3,7 +3,7 @@ that follow parallel text.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from decimal import Context, Decimal
 from pathlib import Path
 from typing import Any
@@ -177,6 +177,21 @@ def read_weights(path: str | Path) -> dict[str, float]:
 
 
 Weights = str | Path | Mapping[str, float]  # n by language, or a table with both
+
+
+def weights_without(weights: Mapping[str, float], without: Collection[str]) -> dict[str, float]:
+    """The weights of the other languages. Raises UsageError for one to leave out that
+    has none.
+
+    >>> weights_without({"de": 2, "ru": 1}, ["ru"])
+    {'de': 2}
+    """
+    if unknown := [language for language in without if language not in weights]:
+        raise UsageError(
+            f"--without names {', '.join(map(repr, unknown))}, which the weights do not have; "
+            f"they have: {', '.join(sorted(weights))}"
+        )
+    return {language: n for language, n in weights.items() if language not in without}
 
 
 def load_weights(weights: Weights) -> dict[str, float]:

@@ -336,7 +336,7 @@ def write_export(
     symbols = [entry.piece for entry in proto.pieces if entry.type in (CONTROL, USER_DEFINED)]
     if template := layout.read_template(symbols):
         chat = {**chat, CHAT_TEMPLATE: template}
-    write_folder(output, tokenizer, tokens, layout.model_max_length, chat, given)
+    write_folder(output, tokenizer, tokens, layout.use, chat, given)
     return len(proto.pieces)
 
 
@@ -383,18 +383,18 @@ def write_folder(
     output: str | Path,
     tokenizer: Tokenizer,
     tokens: Mapping[str, str],
-    max_length: int,
+    use: Mapping[str, Any],
     chat: Mapping[str, str] = NOTHING,
     given: Mapping[str, Any] = NOTHING,
 ) -> None:
     """Write the files `EXPORTED` as the folder `output`, in the place of an older one
     and its card.
 
-    `chat`: as in `find_templates`; `tokens`, `max_length` and `given` as in `configuration`.
+    `chat`: as in `find_templates`; `tokens`, `use` and `given` as in `configuration`.
     Raises UsageError where `output` holds anything else.
     """
     definition, config, special_tokens = EXPORTED
-    settings = configuration(tokenizer, tokens, max_length, given)
+    settings = configuration(tokenizer, tokens, use, given)
     flags = {
         token["content"]: {key: token[key] for key in ("content", *FLAGS)}
         for token in settings["added_tokens_decoder"].values()
@@ -419,11 +419,11 @@ def write_folder(
 def configuration(
     tokenizer: Tokenizer,
     tokens: Mapping[str, str],
-    max_length: int,
+    use: Mapping[str, Any],
     given: Mapping[str, Any] = NOTHING,
 ) -> dict[str, Any]:
     """The content of tokenizer_config.json; `tokens`: the special token of each role
-    that there is.
+    that there is; `use`: `IdLayout.use`.
 
     `given`: the content of that file for the tokenizer that this one is made from. What
     it says stays, the special token of each use and the longest input among it, except
@@ -448,10 +448,9 @@ def configuration(
     settings = {
         "clean_up_tokenization_spaces": False,
         "model_input_names": ["input_ids", "attention_mask"],
-        "model_max_length": max_length,
+        # of an older file its own: a length that it does not say is unlimited
+        **(NOTHING if given else use),
     }
-    if given:  # a length that it does not say is unlimited
-        del settings["model_max_length"]
     if str(given.get("tokenizer_class")).startswith(WITH_TYPES):
         del settings["model_input_names"]
     return {

@@ -111,6 +111,11 @@ class IdLayout(BaseModel):
     model_max_length: int = Field(
         512, ge=1, description="longest input in ids, which the export names"
     )
+    padding_side: Literal["left", "right"] | None = Field(
+        None,
+        description="side of a batch's shorter texts that the export's users fill; a model that "
+        "writes on wants left; without it transformers takes right",
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -249,6 +254,12 @@ class IdLayout(BaseModel):
         return IdLayout.model_construct(
             special=self.special, mask=self.mask, reserved=self.reserved
         )
+
+    @property
+    def use(self) -> dict[str, Any]:
+        """What tokenizer_config.json says of the use of the tokenizer."""
+        side = {} if self.padding_side is None else {"padding_side": self.padding_side}
+        return {"model_max_length": self.model_max_length, **side}
 
     def text(self) -> str | None:
         """The value of the option that gives this layout to a command; None for the

@@ -27,7 +27,7 @@ from vocap.errors import UsageError
 from vocap.options import folders
 from vocap.progress import Steps
 from vocap.tables.curve import Measured, write_sizes
-from vocap.tables.sampling_probabilities import Weights
+from vocap.tables.sampling_probabilities import Weights, load_weights, weights_without
 from vocap.text_files.named_texts import read_development
 from vocap.text_files.text import Text, Texts
 from vocap.tokenizer_files import REGEX, SPLITS, UNITS
@@ -120,6 +120,7 @@ def train_bpe(
     parity: bool = ...,
     first: int = ...,
     window: int = ...,
+    without: Sequence[str] = ...,
     settings: TextSettings = ...,
     layout: IdLayout = ...,
     curve: str | Path | None = ...,
@@ -156,6 +157,7 @@ def train_bpe(  # noqa: PLR0913  # options of the command
     parity: bool = False,
     first: int = 0,
     window: int = 0,
+    without: Sequence[str] = (),
     settings: TextSettings = XLM_R,
     layout: IdLayout = XLM_R_LAYOUT,
     curve: str | Path | None = None,
@@ -199,6 +201,8 @@ def train_bpe(  # noqa: PLR0913  # options of the command
     parity, first, window
         Each merge is for the language with the longest parallel text, after `first`
         weighted ones; no language has more than twice its share of the last `window`.
+    without
+        Codes of languages whose text is left out.
     settings, layout
         How text is read, and the special tokens.
     curve
@@ -225,6 +229,8 @@ def train_bpe(  # noqa: PLR0913  # options of the command
     own = {name: value for name, value in own.items() if value is not None}
     how = Pretokenization(unit, split if regex is None else REGEX, settings, **own)
     rows = Rows(how, layout)
+    if without and weights is not None:
+        weights = weights_without(load_weights(weights), without)
     text = whole_text(corpora, weights, alpha, per)
     codes = [part.language for part in text.parts]
     parallel: Mapping[str, Sequence[str]] = {}

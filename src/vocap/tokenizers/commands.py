@@ -216,6 +216,7 @@ def _report(out: Path, made: "TrainedTokenizer") -> None:
     metavar="N",
     help="Of --parity: no language has more than twice its share of the last N merges.",
 )
+@options.without
 @options.text_options
 @options.id_layout
 @CURVE

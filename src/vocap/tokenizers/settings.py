@@ -328,6 +328,9 @@ class BytePair(Merged):
         description="English contractions ('s, 'll) are words of their own; without it as the "
         "split has it",
     )
+    without: list[str] | None = Field(
+        None, min_length=1, description="codes of languages whose text is left out"
+    )
 
     @classmethod
     def cuts(cls, settings: Mapping[str, Any]) -> str:
@@ -364,6 +367,7 @@ class BytePair(Merged):
             "digits": self.digits,
             "contractions": self.contractions,
             "no_contractions": self.contractions is False,
+            "without": ",".join(self.without or ()),
         }
         return {"alpha": self.alpha, "unit": self.unit, **split} | {
             key: value for key, value in own.items() if value

@@ -114,7 +114,7 @@ class TrainedBpe(TrainedTokenizer):
 
         folder, layout = Path(folder), self.layout
         (folder / "description.json").unlink(missing_ok=True)  # it says that all is there
-        write_definition(folder, self.built, layout.roles, layout.model_max_length)
+        write_definition(folder, self.built, layout.roles, layout.use)
         write_tsv(folder / "pieces.tsv", PIECE_COLUMNS, self.rows)
         write_json(folder / "description.json", self.description)
 

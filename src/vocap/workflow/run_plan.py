@@ -26,7 +26,7 @@ from vocap.finetuning.published import ARCHIVES, collection_of
 from vocap.finetuning.settings import Grid, Supply, make_grid
 from vocap.pretraining.settings import ModelSettings
 from vocap.text_files.named_texts import find_aligned, read_aligned
-from vocap.tokenizers.settings import BytePair, File, Kind
+from vocap.tokenizers.settings import BytePair, File, Kind, ParityBpe
 from vocap.workflow.names import tokenizer_folder
 
 WORKERS = 8  # processes of a job that serves several languages
@@ -289,6 +289,24 @@ def _plan_parallel_text(plan: RunPlan, first: bool) -> None:
         raise UsageError(
             f"{followers[0]}: follows parallel text, and this run has none; name some under "
             "corpora.development"
+        )
+    for name in plan.followers:
+        _check_parity_text(plan, name)
+
+
+def _check_parity_text(plan: RunPlan, name: str) -> None:
+    """Raise UsageError for a tokenizer of kind parity-bpe, and a language that it reads
+    whose parallel text is not there.
+    """
+    entry, text = plan.tokenizers[name], plan.development
+    if not isinstance(entry, ParityBpe) or text is None or text.folder:
+        return
+    _, lacking = find_aligned(text.pattern, plan.languages)
+    if lacking := [language for language in lacking if language not in (entry.without or ())]:
+        raise UsageError(
+            f"tokenizers.{name}: parity needs parallel text of every language, and "
+            f"corpora.development has none of {', '.join(lacking)}; bring it, or leave these "
+            f"languages out of this tokenizer: without: [{', '.join(lacking)}]"
         )
 
 
