@@ -44,6 +44,7 @@ STAGES = {
     "words": ("word_types.load_word_types",),
     "seeds, lattices": ("descent.seed",),
     "E steps": ("sizes.expected_counts",),
+    "E steps in lanes": ("lanes.expected_counts",),
     "M steps": ("descent.run_m_step",),
     "order of pruning": ("descent.prune_order",),
     "lattices of fewer pieces": ("descent.select_pieces",),
@@ -158,10 +159,15 @@ def stages(text: Path, sizes: list[int], arithmetic: str) -> list[tuple[str, flo
     """Processor seconds of each stage of a ladder in this process, with one thread."""
     begin = time.process_time()
     from vocap.text_files.records import read_blocks
-    from vocap.unigram import descent, word_types
+    from vocap.unigram import descent, lanes, word_types
     from vocap.unigram import ladder as all_sizes
 
-    modules = {"descent": descent, "sizes": all_sizes, "word_types": word_types}
+    modules = {
+        "descent": descent,
+        "lanes": lanes,
+        "sizes": all_sizes,
+        "word_types": word_types,
+    }
     spent = Counter({"imports": time.process_time() - begin})
 
     def timed(stage: str, function):

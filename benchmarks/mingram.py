@@ -28,10 +28,10 @@ from vocap.tables.sampling_probabilities import read_weights
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT
 from vocap.tokenizer_files.layout import Contents, build_model, serialize
 from vocap.tokenizers.weighted_text import whole_text
+from vocap.unigram import lanes
 from vocap.unigram.given_pieces import build_trie, fill_lattice
 from vocap.unigram.ladder import model_parts
 from vocap.unigram.lattice import Lattice
-from vocap.unigram.segmentation import encoder_counts
 from vocap.unigram.text_settings import COVERAGE
 from vocap.unigram.training_text import count_shared_characters, trained_on
 from vocap.unigram.word_types import WordTypes, count_word_types
@@ -77,9 +77,11 @@ def hard_em(
     for _ in range(ROUNDS):
         lowest = scores[np.isfinite(scores)].min() - 10 - PRICE
         own = np.concatenate([[lowest], scores - PRICE, [lowest]]).astype(np.float32)
-        counts = np.zeros((1, unknown + 1), np.int64)
-        encoder_counts(lattice, frequency, own, unknown, counts)
-        counts = counts[0, 1:unknown]
+        counts = np.zeros((1, 1, unknown + 1), np.int64)
+        lanes.encoder_counts(
+            lattice, frequency, np.tile(own[:, np.newaxis], lanes.LANES), unknown, counts
+        )
+        counts = counts[0, 0, 1:unknown]
         with np.errstate(divide="ignore"):
             scores = np.log(np.where(single, np.maximum(counts, 0.5), counts) / counts.sum())
     return counts, scores

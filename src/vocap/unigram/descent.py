@@ -65,7 +65,7 @@ class PieceState:
     `ids` int32 [n]: their numbers in `DescentText`; `scores` float32 [n]; `nodes` int32: the
     piece of each number in `lattice`: the n pieces, then required characters that are
     no piece now. One more number means U+2585. In the last state of a size, `lattice`
-    and `nodes` may hold other pieces too.
+    and `nodes` may hold other pieces too, and -1 for the second node of a character.
     """
 
     ids: np.ndarray
@@ -255,6 +255,8 @@ def _branch_together(
             kept, own = run_m_step(np.ascontiguousarray(expected[:, lane]))
             _check_pieces(kept)
             scores[kept, lane] = own
+    # a character that is a piece in a lane has no other node of its own
+    nodes[count + ids[alive.any(axis=1) & (ids < corpus.required)]] = -1
     kept_by_lane = [np.flatnonzero(scores[:, lane] > DEAD) for lane in range(len(counts))]
     return [
         PieceState(ids[kept], scores[kept, lane], nodes, lattice)

@@ -266,7 +266,7 @@ def _with_whole_lines(
     place[pieces.ids] = metas + np.arange(len(pieces.ids))
     unknown = slice(metas - 256, metas) if words.settings.byte_fallback else slice(0, 1)
     by_id[:, unknown] = counts[:, nodes:]
-    # a node that is no piece counts 0; a character can have two nodes
+    # a node that is no piece counts 0
     np.add.at(by_id.T, place[state.nodes], counts[:, :nodes].T)
     processor = sentencepiece.SentencePieceProcessor(model_proto=model)
     for row, name in enumerate(names):
@@ -289,7 +289,7 @@ def token_counts(
     """
     scores = np.full((len(state.nodes) + 1, lanes.LANES), -np.inf, np.float32)
     for lane, pieces in enumerate(finals):
-        by_id = np.full(len(corpus.piece_place), -np.inf, np.float32)
+        by_id = np.full(len(corpus.piece_place) + 1, -np.inf, np.float32)  # the last one for -1
         by_id[pieces.ids] = pieces.scores
         scores[:-1, lane] = by_id[state.nodes]
         scores[-1, lane] = pieces.scores.min() - UNKNOWN_PENALTY
