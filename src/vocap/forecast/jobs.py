@@ -85,8 +85,18 @@ def read_jobs(configfiles: Sequence[Path]) -> list[PlannedJob]:
     """
     if find_spec("snakemake") is None:
         raise ModuleNotFoundError("No module named 'snakemake'", name="snakemake")
-    command = [sys.executable, "-m", "snakemake", "--dry-run", "--forceall", "--cores", str(CORES)]
-    command += ["--quiet", "all", "--profile", "none", "--workflow-profile", "none"]
+    # the graph of rules takes all jobs, as a dry run does, and prints none
+    command = [sys.executable, "-m", "snakemake", "--rulegraph", "--forceall"]
+    command += [
+        "--cores",
+        str(CORES),
+        "--quiet",
+        "all",
+        "--profile",
+        "none",
+        "--workflow-profile",
+        "none",
+    ]
     if configfiles:
         command += ["--configfile", *map(str, configfiles)]
     with tempfile.TemporaryDirectory() as folder:

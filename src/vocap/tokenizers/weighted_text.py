@@ -8,7 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from vocap.errors import UsageError, VocapError
+from vocap.errors import UsageError, VocapError, log
 from vocap.tables.sampling_probabilities import (
     STEP,
     Weights,
@@ -19,6 +19,9 @@ from vocap.tables.sampling_probabilities import (
 )
 from vocap.text_files.text import Text, Texts, language_text, text_blocks, text_name
 
+# bytes of memory for a byte of training text, of several languages: dev/measurements.md
+MEMORY = 10
+LARGE = 16e9  # bytes of memory from which a training says what it takes
 ONLY = "text"  # the code of a text that is of no language
 
 
@@ -81,6 +84,15 @@ def whole_text(
         texts = {language: language_text(corpora, language) for language in n}
     if not texts:
         raise VocapError(f"{_name(corpora)}: no language with text; every n of the weights is 0")
+    paths = [Path(text) for text in texts.values() if isinstance(text, str | Path)]
+    memory = MEMORY * sum(path.stat().st_size for path in paths if path.is_file())
+    if memory > LARGE:
+        log.warning(
+            "%s: so much text takes about %.0f GB of memory; where there is less, sample fewer "
+            "lines of each language",
+            _name(corpora),
+            memory / 1e9,
+        )
     blocks = {language: text_blocks(text) for language, text in texts.items()}
     lines = {language: sum(map(len, read())) for language, read in blocks.items()}
     for language, count in lines.items():
