@@ -13,7 +13,7 @@ the split makes the piece reachable again.
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -299,15 +299,18 @@ def symbol_scores(contents: Contents) -> dict[str, float]:
     return {symbol: len(symbol.encode()) * highest + SYMBOL_SCORE for symbol in contents.symbols}
 
 
-def dead_pieces(proto: Any) -> dict[str, list[str]]:
+def dead_pieces(proto: Any, among: Collection[str] | None = None) -> dict[str, list[str]]:
     """Every dead piece of a `ModelProto`, with the pieces that its string becomes, by
     SentencePiece itself.
 
-    All pieces of type NORMAL are tried; in the order of their ids.
+    All pieces of type NORMAL are tried, or those `among` some; in the order of their
+    ids.
     """
     processor = bare_processor(proto)
     pieces = [
-        (index, entry.piece) for index, entry in enumerate(proto.pieces) if entry.type == NORMAL
+        (index, entry.piece)
+        for index, entry in enumerate(proto.pieces)
+        if entry.type == NORMAL and (among is None or entry.piece in among)
     ]
     answers = processor.encode([piece for _, piece in pieces], out_type=int, num_threads=1)
     return {

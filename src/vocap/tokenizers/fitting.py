@@ -25,7 +25,7 @@ from vocap.tokenizers.trained import TrainedUnigram, check_unigram_text
 from vocap.unigram.text_settings import XLM_R, TextSettings
 
 if TYPE_CHECKING:
-    from sentencepiece.sentencepiece_model_pb2 import NormalizerSpec, TrainerSpec
+    from sentencepiece.sentencepiece_model_pb2 import ModelProto, NormalizerSpec, TrainerSpec
 
 # a piece that no model scores lies this far (nats) below the lowest one that is scored
 UNLISTED = 10.0
@@ -281,11 +281,12 @@ def fit_pieces(
         list(settings.control_symbols),
     )
     raised_scores, raised = layouts.raise_shadowed(contents)
-    before = layouts.build_model(contents, normalizer, layout, trained)
     proto = layouts.build_model(
         replace(contents, scores=raised_scores), normalizer, layout, trained
     )
     dead = layouts.dead_pieces(proto)
+    # without raising no pieces but these are dead
+    before = _with_scores(proto, dict(zip(contents.pieces, contents.scores, strict=True)))
     added = [piece for piece, holders in owners.items() if not holders and piece not in symbols]
     status = (
         dict.fromkeys(added, "character")
@@ -302,12 +303,21 @@ def fit_pieces(
         status,
         raised | dead,
         [(pieces[index], float(fitted[index])) for index in dropped],
-        dead_before_raising=len(layouts.dead_pieces(before)),
+        dead_before_raising=len(layouts.dead_pieces(before, raised | dead)),
         raised=len(raised),
         dropped=len(dropped),
         characters_added=len(added),
     )
     return TrainedUnigram(description, rows, proto)
+
+
+def _with_scores(proto: "ModelProto", scores: Mapping[str, float]) -> "ModelProto":
+    """A copy of a model in which some pieces have these scores."""
+    copy = type(proto)()
+    copy.CopyFrom(proto)
+    for entry in copy.pieces:
+        entry.score = scores.get(entry.piece, entry.score)
+    return copy
 
 
 def _excess(pieces: Sequence[str], settings: TextSettings, free: int) -> int:
