@@ -85,7 +85,7 @@ class Packer:
 
 def tokenize_language(
     language: str,
-    files: Sequence[str] | Listing,
+    files: Sequence[str | Path] | Listing,
     layout: Layout,
     heldout: str | Path,
     model: str | Path,
@@ -102,7 +102,9 @@ def tokenize_language(
     unusable input, and UsageError for a `folder` that holds other files.
     """
     shards = (
-        files.shards if isinstance(files, Listing) else list(map(local_shard, expand_all(files)))
+        files.shards
+        if isinstance(files, Listing)
+        else list(map(local_shard, expand_all(map(str, files))))
     )
     # an empty file stands for a language that its source lacks
     shards = [shard for shard in shards if shard.size or not Path(shard.path).is_file()]
