@@ -61,8 +61,8 @@ SECTIONS = (
         for kind in SOURCE_KINDS.values()
     ),
     (
-        "`corpora: sources: NAME`, by `url` or `path`",
-        "The settings of both; `config/sources.yaml` has examples.",
+        "`corpora: sources: NAME`, by `path` or `url`",
+        "Further settings; `config/sources.yaml` has examples.",
         Source,
     ),
     (

@@ -230,9 +230,7 @@ def register_source(kind: type[Source]) -> type[Source]:
 
 @register_source
 class PathSource(Source):
-    """Files on this machine or elsewhere: `hf://`, `s3://`, `gs://`, `https://`, and what
-    else fsspec knows.
-    """
+    """Files, on this machine or elsewhere: `hf://`, `s3://`, `gs://`, `https://`."""
 
     path: Annotated[
         list[TextPattern],
