@@ -149,7 +149,14 @@ class HubHandler(RangeHandler):
         if token and token != TOKEN:
             self.refuse(401, {"X-Error-Message": "Invalid credentials in Authorization header"})
         elif (dataset is None or dataset.private) and not token:
-            self.refuse(401, {"X-Error-Message": "Invalid username or password."})
+            # over https the client itself takes this for a missing repository
+            self.refuse(
+                401,
+                {
+                    "X-Error-Code": "RepoNotFound",
+                    "X-Error-Message": "Invalid username or password.",
+                },
+            )
         elif dataset is None:
             self.refuse(404, {"X-Error-Code": "RepoNotFound"})
         elif dataset.gated and "/resolve/" in self.path:

@@ -6,6 +6,7 @@ import hashlib
 import json
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 FOREVER = 10**9
-COUNTS = "/.counts"  # the amounts as JSON, for a server in a process of its own
+COUNTS = "/.counts"  # path, range and bytes of each request since the last question, as JSON
 
 
 class Request(NamedTuple):
@@ -33,7 +34,7 @@ class Fault:
     the first `after` of them.
 
     `status`: of an answer without content; 0: the content, of which the connection ends
-    behind `cut` bytes. `whole`: the Range is ignored.
+    behind `cut` bytes. `whole`: the Range is ignored. `delay_s`: before the answer.
     """
 
     match: str
@@ -41,6 +42,7 @@ class Fault:
     retry_after: str | None = None
     cut: int | None = None
     whole: bool = False
+    delay_s: float = 0.0
     times: int = FOREVER
     after: int = 0
     method: str = ""
@@ -145,6 +147,8 @@ class RangeHandler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self.fault = self.server.fault_of(self.command, self.path)
+        if self.fault:
+            time.sleep(self.fault.delay_s)
         if self.fault and self.fault.status:
             headers = (
                 {} if self.fault.retry_after is None else {"Retry-After": self.fault.retry_after}
@@ -158,7 +162,9 @@ class RangeHandler(BaseHTTPRequestHandler):
     def answer(self) -> None:
         """Answer a request that is not to fail."""
         if self.path == COUNTS:
-            self.send_object({"requests": len(self.server.seen), "bytes": self.server.sent()})
+            seen = [(request.path, request.range, request.sent) for request in self.server.seen]
+            self.server.seen.clear()
+            self.send_object(seen)
             self.server.seen.clear()
             return
         content = self.server.find(self.path.partition("?")[0].lstrip("/"))
