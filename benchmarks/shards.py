@@ -150,7 +150,7 @@ def print_amounts(folder: Path, languages: int, shards: int) -> None:
                     f"{code}: {len(requests)} requests, {fetched:,} bytes, column {column:,} of "
                     f"{groups} row groups, {stats['shards_read']} shards, "
                     f"{stats['valid']:,} lines, n {stats['n']:,} {stats['n_interval']}; "
-                    f"{seconds:.2f} s, locally {local_s:.2f} s; {memory:.0f} MB, locally {local_mb:.0f} MB"
+                    f"{seconds:.2f} s and {memory:.0f} MB, locally {local_s:.2f} and {local_mb:.0f}"
                 )
     columns = ("bytes/column", "MB", "CPU s", "local CPU s", "ratio", "local MB")
     for name, values in zip(columns, zip(*rows, strict=True), strict=True):
