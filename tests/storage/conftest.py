@@ -16,7 +16,7 @@ from tests.storage.shards import LETTERS, Words, as_json_lines, as_parquet
 
 SHARDS, ROWS, GROUP = 6, 240, 60  # of a language; rows of a shard, of a row group
 COLLECTION = "own/web-2"  # the data set, the bucket's folder
-PRIVATE = "own/private"
+PRIVATE, GATED = "own/private", "own/gated"
 
 
 def made_files() -> dict[str, bytes]:
@@ -65,6 +65,7 @@ def started(tmp_path_factory) -> Iterator[Places]:
         hub.page = 5  # several pages of every listing
         hub.add(COLLECTION, files)
         hub.add(PRIVATE, files, private=True)
+        hub.add(GATED, files, gated=True)
         objects.put("bucket", files)
         yield Places(hub, objects, web, folder, files)
 

@@ -32,11 +32,13 @@ class Dataset:
     gated: bool = False
     revisions: dict[str, dict[str, bytes]] = field(default_factory=dict)
     names: dict[str, str] = field(default_factory=dict)
+    commits: int = 0
 
     def commit(self, files: Mapping[str, bytes], name: str = "main") -> str:
         """A revision with these files besides those of the last; returns its SHA."""
         held = {**self.revisions.get(self.names.get(name, ""), {}), **files}
-        sha = sha1(repr([len(self.revisions), sorted(held)]).encode())
+        self.commits += 1
+        sha = sha1(f"commit {self.commits}".encode())
         self.revisions[sha], self.names[name] = held, sha
         return sha
 
