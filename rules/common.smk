@@ -6,6 +6,7 @@ REQUIRED INPUTS
 
 import importlib
 import json
+import os
 import re
 import shlex
 import sys
@@ -69,6 +70,10 @@ try:
     PLAN = plan_run(SETTINGS, dry_run=DRY_RUN, first=IS_MAIN)
 except VocapError as error:
     stop(error)
+
+# Clients of remote text read these when they are imported, here and in every job, which
+# parses the rules too: no command line and no log shows them.
+os.environ.update(PLAN.client_variables)
 
 # A dry run prints them at its end.
 NOTICES += PLAN.notices

@@ -333,6 +333,7 @@ rule studied_text:
         "<logs>/benchmarks/correlation/studied_text/{lang}/{size}.tsv"
     wildcard_constraints:
         lang=one_of(STUDY.languages),
+    localrule: SETTINGS.corpora.fetch
     conda:
         "../envs/tokenizers.yaml"
     resources:

@@ -134,7 +134,7 @@ def test_what_is_fetched_is_announced_once(configure, tmp_path):
         pretraining={"models": {"m": MODEL}},
         finetuning={"xtreme": "xtreme", "download": True, "tasks": ["xquad", "panx"]},
     )
-    done = tmp_path / "results/corpora/downloads/web/de"
+    done = tmp_path / "results/corpora/de/files.json"
     done.parent.mkdir(parents=True)
     done.touch()
     plan = plan_run(settings, dry_run=True)

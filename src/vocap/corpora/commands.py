@@ -1,6 +1,5 @@
 """`vocap fetch`, `vocap list-files`, `vocap sample`, `vocap weigh`, `vocap mix`."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +7,9 @@ import click
 
 from vocap import options
 from vocap.corpora import MIN_CHARACTERS, stage
-from vocap.errors import UsageError, log
-from vocap.files.io import write_tsv
-from vocap.storage.listing import Listing, list_shards
-from vocap.storage.remote import is_remote
+from vocap.errors import log
+from vocap.files.io import file_sha256, write_text, write_tsv
+from vocap.storage.listing import list_shards, named_text
 
 FILE, FOLDER = click.Path(dir_okay=False), click.Path(file_okay=False)
 
@@ -42,8 +40,11 @@ def fetch(url: str, output: str, sha256: str | None, limit_bytes: int | None) ->
 @click.argument("patterns", nargs=-1, required=True, metavar="PATTERN...")
 @click.option("--language", required=True, type=options.Code(), help="Its code, for messages.")
 @click.option("--source", default="own", help="Name of the text, for messages.")
+@click.option("--sha256", type=FILE, help="Also write the SHA-256 of that JSON.")
 @click.option("-o", "--output", required=True, type=FILE, help="JSON to write.")
-def list_files(patterns: tuple[str, ...], language: str, source: str, output: str) -> None:
+def list_files(
+    patterns: tuple[str, ...], language: str, source: str, sha256: str | None, output: str
+) -> None:
     """List the files of one language's text, with their sizes and versions, for
     `vocap sample --listing`.
 
@@ -53,6 +54,8 @@ def list_files(patterns: tuple[str, ...], language: str, source: str, output: st
     """
     listing = list_shards(patterns)
     listing.write(output, language, source)
+    if sha256:
+        write_text(sha256, file_sha256(output) + "\n")
     log.info(
         "%s: %s files of %s, %s bytes",
         output,
@@ -120,15 +123,6 @@ def sample(
         format=layout,
         **settings,
     )
-
-
-def named_text(files: Sequence[str], listing: str | None) -> Listing | list[Path]:
-    """The text of the FILEs or of the listing; raises UsageError unless one is given."""
-    if bool(files) == bool(listing):
-        raise UsageError("give FILEs, or --listing")
-    if listing:
-        return Listing.read(listing)
-    return list_shards(files) if any(map(is_remote, files)) else list(map(Path, files))
 
 
 @click.command("weigh")

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from vocap.errors import VocapError
+from vocap.errors import UsageError, VocapError
 from vocap.files.io import read_object, replacing
 from vocap.files.paths import expand
 from vocap.storage.remote import (
@@ -53,6 +53,15 @@ class Listing:
         return cls(
             tuple(Shard(entry["path"], entry["size"], entry.get("version")) for entry in entries)
         )
+
+
+def named_text(files: Sequence[str], listing: str | Path | None) -> Listing | list[Path]:
+    """The text of the FILEs or of the listing; raises UsageError unless one is given."""
+    if bool(files) == bool(listing):
+        raise UsageError("give FILEs, or --listing")
+    if listing:
+        return Listing.read(listing)
+    return list_shards(files) if any(map(is_remote, files)) else list(map(Path, files))
 
 
 def _is_shard(entry: Any) -> bool:
