@@ -6,10 +6,11 @@ import os
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 
-from tests.storage.hub import TOKEN, local_hub
+from tests.storage.hub import SIGNATURE, TOKEN, local_hub
 from tests.storage.ranges import Fault
 from tests.storage.shards import LETTERS, Words, as_parquet
 from tests.workflow.conftest import BIN, copy_workflow, parse_counts
@@ -34,85 +35,20 @@ def hub():
         yield server
 
 
-@pytest.fixture
-def remote(hub, tmp_path):
-    """A copy of the workflow whose text is the Hub's, and a function that runs it."""
-    workflow = copy_workflow(tmp_path / "clone")
-    source = {
-        "path": f"hf://datasets/{NAME}/data/{{lang}}/train/*.parquet",
-        "format": "parquet:text",
-        "codes": CODES,
-    }
-    corpora = {"source": "web", "sources": {"web": source}, "scan_bytes": 40_000}
-    workflow.write_config(languages=list(CODES), corpora=corpora, tokenizers={}, allocation={})
-
-    def run(*arguments):
-        result = workflow.snakemake(*arguments, environment=hub.environment(TOKEN))
-        assert result.returncode == 0, result.stdout
-        return result.stdout
-
-    return workflow, run
-
-
-def secrets_in(folder):
-    """Files of a run that hold the token."""
+def holding(folder: Path, secret: str) -> list[str]:
+    """The files below a folder that hold a secret."""
     return [
-        os.path.join(place, name)
-        for place, _, names in os.walk(folder)
-        for name in names
-        if TOKEN.encode() in open(os.path.join(place, name), "rb").read()
+        str(file)
+        for file in folder.rglob("*")
+        if file.is_file() and secret.encode() in file.read_bytes()
     ]
 
 
-def test_a_listing_stands_for_the_files(hub, remote):
-    workflow, run = remote
-    first = run("corpora")
-    assert TOKEN not in first and secrets_in(workflow.folder) == []
-    counts = parse_counts(first)
-    assert counts["list_files"] == 2
-    assert parse_counts(run("-n", "corpora")) == {}
-
-    trains = {code: workflow.folder / f"results/corpora/{code}/train.txt" for code in CODES}
-    before = {code: (file.read_bytes(), file.stat().st_mtime_ns) for code, file in trains.items()}
-    new = as_parquet(Words(LETTERS["rus_Cyrl"], 9, 3000).lines(200, 12), 50)
-    hub.datasets[NAME].commit({shard("rus_Cyrl", 1): new})
-    run("corpora", "--forcerun", "list_files")
-    after = {code: (file.read_bytes(), file.stat().st_mtime_ns) for code, file in trains.items()}
-    assert after["de"] == before["de"]
-    assert after["ru"][0] != before["ru"][0]
-    assert parse_counts(run("-n", "corpora")) == {}
-
-
-def test_text_is_fetched_by_local_jobs_and_kept_over_an_interruption(hub, remote):
-    """With `fetch: true` the jobs that read from elsewhere are local; after Ctrl-C the
-    run goes on, and gives what an uninterrupted one gives.
-    """
-    workflow, run = remote
-    run("corpora")
-    expected = (workflow.folder / "results/corpora/ru/train.txt").read_bytes()
-    workflow.write_config(
-        languages=list(CODES),
-        corpora={
-            "source": "web",
-            "sources": {
-                "web": {
-                    "path": f"hf://datasets/{NAME}/data/{{lang}}/train/*.parquet",
-                    "format": "parquet:text",
-                    "codes": CODES,
-                }
-            },
-            "scan_bytes": 40_000,
-            "fetch": True,
-        },
-        tokenizers={},
-        allocation={},
-        results="fetched",
-    )
-    hub.seen.clear()
-    fault = Fault("/rus_Cyrl/train/002", delay_s=30, times=1, method="GET")
-    hub.faults.append(fault)
+def interrupted(workflow, environment, fault) -> str:
+    """What a run says that gets Ctrl-C as the fault keeps a job waiting."""
+    command = [BIN / "snakemake", "--configfile", "test.yaml", "--cores", "1", "corpora"]
     process = subprocess.Popen(
-        [BIN / "snakemake", "--configfile", "test.yaml", "--cores", "1", "corpora"],
+        command,
         cwd=workflow.folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -122,15 +58,52 @@ def test_text_is_fetched_by_local_jobs_and_kept_over_an_interruption(hub, remote
             "PATH": f"{BIN}:/usr/bin:/bin",
             "HOME": str(workflow.folder),
             "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
-            **hub.environment(TOKEN),
+            **environment,
         },
     )
     while fault.times and process.poll() is None:
         time.sleep(0.05)
+    assert process.poll() is None, process.communicate()[0]
     os.killpg(process.pid, signal.SIGINT)
-    said = process.communicate(timeout=60)[0]
-    assert process.returncode != 0, said
-    assert not (workflow.folder / "fetched/corpora/ru/train.txt").exists()
-    hub.faults.clear()
-    run("corpora")
-    assert (workflow.folder / "fetched/corpora/ru/train.txt").read_bytes() == expected
+    return process.communicate(timeout=60)[0]
+
+
+def test_a_run_on_text_of_the_hub(hub, tmp_path):
+    """With `fetch: true`, so that the jobs that read from elsewhere are local: Ctrl-C and
+    again; nothing left to do; a new revision of the files of one language.
+    """
+    workflow, environment = copy_workflow(tmp_path / "clone"), hub.environment(TOKEN)
+    source = {
+        "path": f"hf://datasets/{NAME}/data/{{lang}}/train/*.parquet",
+        "format": "parquet:text",
+        "codes": CODES,
+    }
+    corpora = {"source": "web", "sources": {"web": source}, "scan_bytes": 20_000, "fetch": True}
+    workflow.write_config(languages=list(CODES), corpora=corpora)
+    folder = workflow.folder / "results/corpora"
+    trains = {code: folder / code / "train.txt" for code in CODES}
+
+    hub.faults.append(Fault("/rus_Cyrl/train/00", delay_s=30, times=1, method="GET"))
+    said = interrupted(workflow, environment, hub.faults[0])
+    assert not trains["ru"].exists(), said
+    run = workflow.snakemake("corpora", environment=environment)
+    assert run.returncode == 0, run.stdout
+    assert parse_counts(run.stdout)["sample"] >= 1
+    for secret in (TOKEN, SIGNATURE):
+        assert secret not in said + run.stdout and holding(workflow.folder, secret) == []
+
+    before = {code: (file.read_bytes(), file.stat().st_mtime_ns) for code, file in trains.items()}
+    run = workflow.snakemake("-n", "corpora", environment=environment)
+    assert run.returncode == 0 and parse_counts(run.stdout) == {}, run.stdout
+    new = {
+        shard("rus_Cyrl", number): as_parquet(
+            Words(LETTERS["rus_Cyrl"], 9, 3000).lines(200, 12), 50
+        )
+        for number in range(3)
+    }
+    hub.datasets[NAME].commit(new)
+    run = workflow.snakemake("corpora", "--forcerun", "list_files", environment=environment)
+    assert run.returncode == 0, run.stdout
+    after = {code: (file.read_bytes(), file.stat().st_mtime_ns) for code, file in trains.items()}
+    assert after["de"] == before["de"], run.stdout
+    assert after["ru"][0] != before["ru"][0], run.stdout
