@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from vocap.errors import UsageError, VocapError, missing_extra
@@ -265,21 +266,17 @@ class RemoteFile(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         view = memoryview(buffer).cast("B")
-        end = min(self._place + len(view), self.size, self._place + MOST_FETCHED)
-        count = end - self._place
-        if count <= 0:
-            return 0
-        with reading(self.path):
-            found = retried(self.path, lambda: self._fetch(count))
-        if not found:
-            raise VocapError(
-                f"{address_of(self.path)}: ends at byte {self._place}, before the length that its "
-                "server tells; list the files again"
-            )
-        view[: len(found)] = found
-        self._place += len(found)
-        self.consumed += len(found)
-        return len(found)
+        view = view[: max(0, self.size - self._place)]
+        for start in range(0, len(view), MOST_FETCHED):
+            part = view[start : start + MOST_FETCHED]
+            with reading(self.path):
+                found = retried(self.path, partial(self._fetch, len(part)))
+            if len(found) < len(part):
+                raise VocapError(f"{address_of(self.path)}: {_REPLACED}")
+            part[:] = found
+            self._place += len(found)
+        self.consumed += len(view)
+        return len(view)
 
     def _fetch(self, count: int) -> bytes:
         self._file.seek(self._place)
