@@ -138,10 +138,8 @@ def run(words: Sequence[str] | None = None) -> int:
     becomes one line.
     """
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(message)s")
-    for handler in logging.getLogger().handlers:  # torch reports its caches when the process ends
-        handler.addFilter(
-            lambda record: record.levelno >= logging.WARNING or not record.name.startswith("torch")
-        )
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(_is_told)
     try:
         status = vocap.main(words, prog_name="vocap", standalone_mode=False)
     except click.Abort:
@@ -149,6 +147,18 @@ def run(words: Sequence[str] | None = None) -> int:
     except Exception as error:
         return _explained(error)
     return status if isinstance(status, int) else 0
+
+
+def _is_told(record: logging.LogRecord) -> bool:
+    """Whether a message is one of ours, or a library's warning.
+
+    Clients log every request, with addresses whose queries are keys; huggingface_hub
+    prints its warnings itself.
+    """
+    library = record.name.partition(".")[0]
+    return library == "vocap" or (
+        record.levelno >= logging.WARNING and library != "huggingface_hub"
+    )
 
 
 def _explained(error: Exception) -> int:

@@ -8,7 +8,7 @@ import click
 from vocap import options
 from vocap.corpora import MIN_CHARACTERS, stage
 from vocap.errors import log
-from vocap.files.io import file_sha256, write_text, write_tsv
+from vocap.files.io import write_text, write_tsv
 from vocap.storage.listing import list_shards, named_text
 
 FILE, FOLDER = click.Path(dir_okay=False), click.Path(file_okay=False)
@@ -40,7 +40,7 @@ def fetch(url: str, output: str, sha256: str | None, limit_bytes: int | None) ->
 @click.argument("patterns", nargs=-1, required=True, metavar="PATTERN...")
 @click.option("--language", required=True, type=options.Code(), help="Its code, for messages.")
 @click.option("--source", default="own", help="Name of the text, for messages.")
-@click.option("--sha256", type=FILE, help="Also write the SHA-256 of that JSON.")
+@click.option("--sha256", type=FILE, help="Also write a hash of what is listed.")
 @click.option("-o", "--output", required=True, type=FILE, help="JSON to write.")
 def list_files(
     patterns: tuple[str, ...], language: str, source: str, sha256: str | None, output: str
@@ -55,7 +55,7 @@ def list_files(
     listing = list_shards(patterns)
     listing.write(output, language, source)
     if sha256:
-        write_text(sha256, file_sha256(output) + "\n")
+        write_text(sha256, listing.sha256() + "\n")
     log.info(
         "%s: %s files of %s, %s bytes",
         output,

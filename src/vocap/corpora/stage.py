@@ -15,6 +15,7 @@ from vocap.corpora.sampling import (
     overlong_languages,
     write_mix,
 )
+from vocap.corpora.shard_sample import ShardSample
 from vocap.errors import UsageError, VocapError, log
 from vocap.files.io import read_object, replacing
 from vocap.files.paths import expand_all
@@ -28,7 +29,7 @@ from vocap.tables.sampling_probabilities import (
 )
 from vocap.text_files import Layout
 from vocap.text_files.lines import FLAG, LineFile, holds_documents
-from vocap.text_files.records import Corpus, check_present
+from vocap.text_files.records import check_present
 from vocap.text_files.text import SENTENCES, Text, sentence_file
 
 # the counts of stats.json; docs/corpora.md explains each
@@ -129,20 +130,21 @@ def sample_corpus(  # noqa: PLR0913  # settings of the stage, each by its name
     layout = Layout.parse(format, split_sentences, escaped_newlines, documents)
     shards, texts = _texts_of(files)
     names = [shard.path for shard in shards]
-    corpus, missing = Corpus(shards, layout, scan_bytes), None
+    corpus, missing = ShardSample(shards, layout, scan_bytes, max_sentences, seed), None
     try:
         check_present(language, names)
         drawn = draw_sample(texts or corpus, max_sentences, seed, max_characters)
         warnings = check_dropped([*names, SENTENCES][0], layout, drawn.counts)
     except VocapError as error:
         # text that cannot be used is no absence of text
-        if not allow_empty or any(map(_holds_bytes, names)):
+        if not allow_empty or any(shard.size for shard in shards):
             raise
         missing, warnings = f"source {source} has no text in {language}", []
         log.warning(
             "%s; give it another source under corpora, or leave it out (%s)", missing, error
         )
-        corpus, drawn = Corpus((), layout), draw_sample((), max_sentences, seed)
+        corpus = ShardSample((), layout, None, max_sentences, seed)
+        drawn = draw_sample(corpus, max_sentences, seed)
     counts = _summary_of(corpus, drawn, missing) | ({FLAG: True} if documents else {})
     found = CorpusSample(drawn, {"language": language, "source": source, **counts})
     if train and heldout and stats:
@@ -153,14 +155,20 @@ def sample_corpus(  # noqa: PLR0913  # settings of the stage, each by its name
     return found
 
 
-def _summary_of(corpus: Corpus, drawn: Sample, missing: str | None) -> dict[str, Any]:
+def _summary_of(corpus: ShardSample, drawn: Sample, missing: str | None) -> dict[str, Any]:
     """The counts of stats.json; `missing`: why there is no text."""
     counts = {name: drawn.counts[name] for name in COUNTS}
+    n, n_interval = corpus.estimate("valid", counts["valid"])
+    n_bytes, n_bytes_interval = corpus.estimate("bytes", counts["bytes"])
     return {
         **counts,
         "complete": corpus.complete,
-        "n": corpus.extrapolated(counts["valid"]),
-        "n_bytes": corpus.extrapolated(counts["bytes"]),
+        "n": n,
+        "n_interval": n_interval,
+        "n_bytes": n_bytes,
+        "n_bytes_interval": n_bytes_interval,
+        "shards_read": len({part.shard for part in corpus.parts}),
+        "shards": len(corpus.shards),
         "scanned_bytes": corpus.consumed,
         "total_bytes": corpus.total,
         "missing": missing,
@@ -176,11 +184,6 @@ def _log_counts(stats: Mapping[str, Any]) -> None:
         "" if stats["complete"] else f", about {stats['n']:,} in the whole",
         *(f"{stats[name]:,}" for name in ("kept", "train", "heldout")),
     )
-
-
-def _holds_bytes(name: str) -> bool:
-    path = Path(name)
-    return path.is_file() and path.stat().st_size > 0
 
 
 def _texts_of(files: Text | Listing) -> tuple[Sequence[Shard], list[LineFile]]:

@@ -1,5 +1,6 @@
 """The files of a text with their sizes and versions, as one listing found them."""
 
+import hashlib
 import json
 import os
 import re
@@ -35,6 +36,17 @@ class Listing:
     def total(self) -> int:
         """Bytes of all files, as stored."""
         return sum(shard.size for shard in self.shards)
+
+    def sha256(self) -> str:
+        """A hash of the files, in hexadecimal.
+
+        It stays where a data set of the Hub has a new revision with the same files.
+        """
+        files = [
+            (re.sub(r"@[0-9a-f]{40}(?=/)", "", shard.path), shard.size, shard.version)
+            for shard in self.shards
+        ]
+        return hashlib.sha256(json.dumps(files).encode()).hexdigest()
 
     def write(self, path: str | Path, language: str = "", source: str = "") -> None:
         """Write the listing as JSON, for `read`."""

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from vocap.errors import UsageError, VocapError, missing_extra
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 MOST_FETCHED = 1 << 24  # bytes of one request: a cut connection costs no more
 ATTEMPTS = 6  # of a request, where the client makes one attempt
+# where the client repeats most requests, but not the first ones for a data set
+HUB_ATTEMPTS = 3
 LONGEST_WAIT_S = 300  # that a server may ask for
 _WEB = ("http", "https")
 _PASSING = (408, 429, 500, 502, 503, 504)  # states of HTTP that may pass
@@ -95,7 +98,7 @@ def file_system(path: str) -> tuple["AbstractFileSystem", str]:
 
 
 @contextmanager
-def reading(path: str | os.PathLike[str]) -> Iterator[None]:
+def reading(path: str | os.PathLike[str], absent: str = "check the path") -> Iterator[None]:
     """Turn every error of a client in the block into one line: the address, what
     happened and the remedy, without anything secret.
     """
@@ -104,12 +107,14 @@ def reading(path: str | os.PathLike[str]) -> Iterator[None]:
     except (VocapError, ImportError):
         raise
     except Exception as error:
-        raise VocapError(f"{address_of(path)}: {_explained(os.fspath(path), error)}") from None
+        raise VocapError(
+            f"{address_of(path)}: {_explained(os.fspath(path), error, absent)}"
+        ) from None
 
 
-def _explained(path: str, error: Exception) -> str:
+def _explained(path: str, error: Exception, absent: str) -> str:
     """What happened and the remedy, in words of ours: those of a client may hold
-    addresses with keys.
+    addresses with keys. `absent`: the remedy for a file that is not there.
     """
     status, kinds = _status(error), _kinds(error)
     protocol = _protocol(path)
@@ -121,22 +126,25 @@ def _explained(path: str, error: Exception) -> str:
     credentials = _CLIENTS.get(protocol, ("", "give the client its credentials"))[1]
     if "FileExpired" in kinds or status == 412:
         return _REPLACED
+    connection = (
+        f"the connection fails ({type(error).__name__}); check the network and the address, and "
+        "run again"
+    )
+    if kinds & set(_CUT):  # before the status, which the client makes up
+        return connection
     if status in _REFUSED or kinds & {"PermissionError", "NoCredentialsError"}:
         # the Hub answers so for what it does not have, too
-        absent = "no such data set, or " if protocol == "hf" else ""
-        return f"{absent}no permission to read it; {credentials}"
+        unknown = "no such data set, or " if protocol == "hf" else ""
+        return f"{unknown}no permission to read it; {credentials}"
     if status in _PASSING:
         return f"the server keeps answering {status}; run again later"
     if status == 404 or "FileNotFoundError" in kinds:
-        return "no such file; check the path"
+        return f"no such file; {absent}"
     if "range requests" in str(error):
         return "the server sends whole files only, no ranges; download the file first"
     if status is not None:
         return f"the server answers {status}; check the address"
-    return (
-        f"the connection fails ({type(error).__name__}); check the network and the address, and "
-        "run again"
-    )
+    return connection
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
@@ -177,7 +185,8 @@ def _wait_s(error: BaseException, failures: int) -> float | None:
     if _status(error) not in _PASSING and not _kinds(error) & set(_CUT):
         return None
     for link in _chain(error):
-        asked = (getattr(link, "headers", None) or {}).get("Retry-After", "")
+        answer = getattr(link, "response", None) or link
+        asked = (getattr(answer, "headers", None) or {}).get("Retry-After", "")
         if asked.isdecimal():
             return min(float(asked), LONGEST_WAIT_S)
     return 2.0**failures
@@ -186,10 +195,10 @@ def _wait_s(error: BaseException, failures: int) -> float | None:
 def retried(path: str, request: Any) -> Any:
     """The result of a request to the server of `path`.
 
-    The clients of the Hub, S3 and Google's store repeat what failed themselves; that of
-    http and https does not. Raises the client's error.
+    The clients of S3 and Google's store repeat what failed themselves, that of the Hub
+    most of it; that of http and https does not. Raises the client's error.
     """
-    attempts = ATTEMPTS if _protocol(path) == "https" else 1
+    attempts = {"https": ATTEMPTS, "hf": HUB_ATTEMPTS}.get(_protocol(path), 1)
     for failures in range(attempts):
         try:
             return request()
@@ -236,7 +245,8 @@ class RemoteFile(io.RawIOBase):
         path = file.path if isinstance(file, Shard) else file
         self.path, self.consumed, self._place = path, 0, 0
         client, inner = file_system(path)
-        with reading(path):
+        absent = "list the files again" if isinstance(file, Shard) else "check the path"
+        with reading(path, absent):
             self._file, info = retried(path, lambda: _open(client, inner))
         self.size = known_size(path, info)
         found = Shard(path, self.size, version_of(info))
@@ -256,21 +266,17 @@ class RemoteFile(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         view = memoryview(buffer).cast("B")
-        end = min(self._place + len(view), self.size, self._place + MOST_FETCHED)
-        count = end - self._place
-        if count <= 0:
-            return 0
-        with reading(self.path):
-            found = retried(self.path, lambda: self._fetch(count))
-        if not found:
-            raise VocapError(
-                f"{address_of(self.path)}: ends at byte {self._place}, before the length that its "
-                "server tells; list the files again"
-            )
-        view[: len(found)] = found
-        self._place += len(found)
-        self.consumed += len(found)
-        return len(found)
+        view = view[: max(0, self.size - self._place)]
+        for start in range(0, len(view), MOST_FETCHED):
+            part = view[start : start + MOST_FETCHED]
+            with reading(self.path):
+                found = retried(self.path, partial(self._fetch, len(part)))
+            if len(found) < len(part):
+                raise VocapError(f"{address_of(self.path)}: {_REPLACED}")
+            part[:] = found
+            self._place += len(found)
+        self.consumed += len(view)
+        return len(view)
 
     def _fetch(self, count: int) -> bytes:
         self._file.seek(self._place)

@@ -17,11 +17,12 @@ import lzma
 import os
 import re
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from backports import zstd
@@ -35,12 +36,13 @@ from vocap.text_files import MAX_LINE_BYTES
 Place = str | Path | Shard  # a file, of this machine or of another
 BLOCK = 1 << 20  # bytes of text handed on at a time, about
 REQUEST = 1 << 22  # bytes of a remote file fetched at a time
+_FED = 1 << 12  # bytes of compressed data decompressed at a time
 LONGEST_LINE = 1 << 26  # bytes; a longer one, as of an array in JSON, is an error
 MOST_INVALID = 0.1  # of a file's lines; with more it is no text in UTF-8
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 # First bytes of a file: downloads have no ending that would tell.
-_OPENERS: dict[bytes, tuple[str, Callable[[IO[bytes]], Any]]] = {
+_OPENERS: dict[bytes, tuple[str, Callable[[Any], Any]]] = {
     b"\x1f\x8b": ("gzip", gzip.open),
     b"\xfd7zXZ\0": ("xz", lzma.open),
     b"BZh": ("bzip2", bz2.open),
@@ -111,6 +113,18 @@ def open_remote(place: Place) -> RemoteFile:
     return RemoteFile(place if isinstance(place, Shard) else str(place))
 
 
+class _Fed:
+    """Compressed data as a decompressor takes it, in small parts; `count`: its bytes."""
+
+    def __init__(self, file: Any) -> None:
+        self.file, self.count = file, 0
+
+    def read(self, size: int) -> bytes:
+        part: bytes = self.file.read(min(size, _FED))
+        self.count += len(part)
+        return part
+
+
 class LineFile:
     r"""The lines of one file, as blocks of whole lines (bytes, each line ended by
     `\n`), without a byte order mark; iterate once.
@@ -124,6 +138,9 @@ class LineFile:
     Attributes
     ----------
     consumed, size : bytes of the file read so far, and its length, as it is stored.
+    spanned : at the end, the bytes as stored that the lines are of: without those of a
+        last line, or a block of compressed data, that was cut.
+    counts : what its reader found in the lines, for whoever gave it the file.
     ended : whether the end of the whole text was reached.
     lines, before : lines so far, and those before the block at hand.
     undecoded : stored lines that are not UTF-8; None where they are those of the text.
@@ -135,6 +152,8 @@ class LineFile:
         self.place, self.limit_bytes, self.cut = place, limit_bytes, cut
         self.path = address_of(path_of(place))
         self.consumed, self.size, self.ended = 0, 0, False
+        self.spanned = 0.0
+        self.counts: Counter[str] = Counter()
         self.lines = self.before = 0
         self.undecoded: int | None = None
 
@@ -149,12 +168,15 @@ class LineFile:
             name, opener = next(
                 (entry for magic, entry in _OPENERS.items() if head.startswith(magic)), ("", None)
             )
-            file = opener(buffered) if opener else buffered
+            fed = _Fed(buffered)
+            file = opener(fed) if opener else buffered
             parts, length, ended = [], 0, False
             while not ended:
                 part = self._read(file, BLOCK - length, name, stored)
                 parts.append(part)
                 length += len(part)
+                if part:
+                    self.spanned = fed.count if opener else self.spanned + len(part)
                 self.consumed = stored.consumed
                 ended = not part
                 if length and (length == BLOCK or ended):
@@ -188,7 +210,9 @@ class LineFile:
     def __iter__(self) -> Iterator[bytes]:
         progress = Progress(self.path)
         rest = b""  # the beginning of a line whose end is to come
+        given = 0  # bytes of text
         for block in self.blocks():
+            given += len(block)
             progress.tell(self.lines, self.consumed, self.size)
             if end := block.rfind(b"\n") + 1:
                 yield self._count(rest + block[:end])
@@ -202,6 +226,8 @@ class LineFile:
                 )
         if self.ended and rest:
             yield self._count(rest + b"\n")
+        elif rest:
+            self.spanned *= 1 - len(rest) / given
 
     def _count(self, block: bytes) -> bytes:
         if not self.lines:

@@ -7,15 +7,15 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from vocap.errors import VocapError, listed, missing_extra
-from vocap.storage.remote import MOST_FETCHED, Shard, address_of, is_remote
+from vocap.errors import VocapError, listed
+from vocap.storage.remote import Shard, address_of, is_remote
 from vocap.text_files import RECORDS, Layout, kind_of
 from vocap.text_files.lines import (
     LineFile,
@@ -26,12 +26,12 @@ from vocap.text_files.lines import (
     document_lines,
     escape_line,
     holds_documents,
-    open_remote,
     path_of,
     split_sentences,
     survey,
     unescape_line,
 )
+from vocap.text_files.parquet import Footer, open_parquet, text_columns
 
 PATIENCE = 10_000  # records without the field, from the first on, before the format is refused
 PARQUET_ROWS = 256  # read at a time
@@ -59,7 +59,8 @@ class TextFile(LineFile):
     into `document_lines`, and these are the lines. What is no Unicode, half a surrogate pair
     too, becomes a line that is not UTF-8. `no_field` counts records without the field
     (the index lines of Wikipedia's search dumps). `aligned`: each record is one line,
-    with `escape_line`, empty where it has no text. Raises VocapError, naming file and line,
+    with `escape_line`, empty where it has no text. `row_groups`: the footer of a Parquet
+    file, and the numbers of those that are read. Raises VocapError, naming file and line,
     for a malformed record, a field or column that no record has, a damaged file, and
     one whose name tells another format.
     """
@@ -71,8 +72,10 @@ class TextFile(LineFile):
         limit_bytes: int | None = None,
         cut: bool = False,
         aligned: bool = False,
+        row_groups: tuple[Footer, Sequence[int]] | None = None,
     ) -> None:
         super().__init__(place, limit_bytes, cut)
+        self.row_groups = row_groups
         self.layout, self.aligned, self.no_field = layout, aligned, 0
         self.undecoded = 0 if layout.kind == "jsonl" else None
         self._column = int(layout.field) if layout.kind == "tsv" and layout.field.isdecimal() else 0
@@ -199,11 +202,12 @@ class TextFile(LineFile):
 
     def _parquet(self) -> Iterator[bytes]:
         """The column's texts; `consumed` in proportion to the rows read."""
-        with _parquet_file(self.place) as (file, self.size):
+        footer, groups = self.row_groups or (None, None)
+        with open_parquet(self.place, footer) as (file, self.size):
             import pyarrow  # of the extra [workflow]
             from pyarrow import compute
 
-            columns = _columns(file)
+            columns = text_columns(file)
             if self.layout.field not in columns:
                 known = listed([name for name, is_text in columns.items() if is_text]) or "none"
                 raise VocapError(
@@ -213,7 +217,7 @@ class TextFile(LineFile):
             self.undecoded = 0 if columns[self.layout.field] else None  # text is UTF-8 there
             rows = 0
             for batch in file.iter_batches(
-                PARQUET_ROWS, columns=[self.layout.field], use_threads=False
+                PARQUET_ROWS, groups, columns=[self.layout.field], use_threads=False
             ):
                 values = batch.column(0)
                 while pyarrow.types.is_struct(values.type):  # with the one field that was asked for
@@ -229,53 +233,7 @@ class TextFile(LineFile):
                     yield converted
                 if self.limit_bytes is not None and self.limit_bytes <= self.consumed < self.size:
                     return
-            self.consumed, self.ended = self.size, True
-
-
-@contextmanager
-def _parquet_file(place: Place) -> Iterator[tuple[Any, int]]:
-    """Open a Parquet file, and tell its bytes; an error of Arrow's in the block becomes
-    one line.
-    """
-    path = path_of(place)
-    try:
-        from pyarrow.parquet import ParquetFile  # of the extra [workflow]
-    except ModuleNotFoundError:
-        raise VocapError(
-            f"{address_of(path)}: a Parquet file, which takes pyarrow; {missing_extra('pyarrow')}"
-        ) from None
-    try:
-        with ExitStack() as opened:
-            source: Any = opened.enter_context(open_remote(place)) if is_remote(path) else path
-            # a column's pages are read one after the other: else whole row groups are
-            # held, and several at once
-            buffer = MOST_FETCHED if is_remote(path) else 1 << 20
-            file = opened.enter_context(
-                ParquetFile(source, memory_map=False, pre_buffer=False, buffer_size=buffer)
-            )
-            yield file, source.size if is_remote(path) else os.path.getsize(path)
-    except VocapError:
-        raise
-    except Exception as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise
-        said = " ".join(str(error).split())[:300]
-        raise VocapError(
-            f"{address_of(path)}: a Parquet file that cannot be read ({said}); copy or download it "
-            "again, or write it anew"
-        ) from None
-
-
-def _columns(file: Any) -> dict[str, bool]:
-    """The columns of a Parquet file that hold bytes and are no lists, by dotted name:
-    whether they are text.
-    """
-    leaves = (file.schema.column(number) for number in range(len(file.schema)))
-    return {
-        leaf.path: leaf.logical_type.type == "STRING"
-        for leaf in leaves
-        if leaf.physical_type == "BYTE_ARRAY" and not leaf.max_repetition_level
-    }
+            self.consumed, self.ended = self.size, groups is None
 
 
 def detect_file(place: Place) -> Layout:
@@ -287,9 +245,9 @@ def detect_file(place: Place) -> Layout:
     path = address_of(path_of(place))
     kind, fields = kind_of(path), [""]
     if kind == "parquet":
-        with _parquet_file(place) as (file, _):
+        with open_parquet(place) as (file, _):
             fields = _likeliest_first(
-                {name: 0 for name, is_text in _columns(file).items() if is_text}
+                {name: 0 for name, is_text in text_columns(file).items() if is_text}
             )
     elif kind != "text":
         block = next(iter(LineFile(place, _PROBE_BYTES)), b"")
@@ -412,33 +370,23 @@ def count_lines(path: Place) -> int:
 class Corpus:
     """The files of one language, in order; iterate once, then read the attributes.
 
-    `scan_bytes` bounds the bytes read of all files together, as they are stored.
-    `consumed`: bytes read; `total`: bytes of the whole files, those not fetched or not
-    opened too, None if unknown; `complete`: whether everything was read.
+    `consumed`: bytes read; `total`: bytes of the whole files, those not fetched too, None
+    if unknown; `complete`: whether everything was read.
     """
 
-    def __init__(
-        self, paths: Sequence[str | Shard], layout: Layout, scan_bytes: int | None = None
-    ) -> None:
-        self.paths, self.layout, self.scan_bytes = paths, layout, scan_bytes
+    def __init__(self, places: Sequence[str | Shard], layout: Layout) -> None:
+        self.places, self.layout = places, layout
         self.consumed, self.complete = 0, True
         self.total: int | None = 0
 
     def __iter__(self) -> Iterator[TextFile]:
-        for path in self.paths:
-            prefix = _prefix_note(path_of(path))
-            left = None if self.scan_bytes is None else self.scan_bytes - self.consumed
-            size: int | None = path.size if isinstance(path, Shard) else os.stat(path).st_size
-            if left is None or left > 0:
-                file = TextFile(path, self.layout, left, cut=prefix is not None)
-                yield file
-                self.consumed += file.consumed
-                size = file.size
-                self.complete &= file.ended
-            else:
-                self.complete = False
-            if prefix is not None:
-                size = prefix.get("total_bytes")
+        for place in self.places:
+            prefix = _prefix_note(path_of(place))
+            file = TextFile(place, self.layout, cut=prefix is not None)
+            yield file
+            self.consumed += file.consumed
+            self.complete &= file.ended
+            size = file.size if prefix is None else prefix.get("total_bytes")
             self.total = None if size is None or self.total is None else self.total + size
 
     def extrapolated(self, count: int) -> int:
