@@ -189,10 +189,10 @@ rule fetch_file:
         "vocap fetch {params.url:q} {params.sha256} -o {output.file:q} 2> {log:q}"
 
 
-# of the library that reads Parquet
-PARQUET_MB = 160 * any(
+# of the library that reads Parquet, and of the clients of text elsewhere
+READERS_MB = 160 * any(
     source.source.format.startswith("parquet:") for source in PLAN.sources.values()
-)
+) + 150 * bool(LISTED["corpora"])
 SAMPLE_LIMITS = options(
     max_sentences=SETTINGS.corpora.max_sentences,
     max_characters=SETTINGS.corpora.max_characters,
@@ -225,8 +225,8 @@ for batch in PLAN.batches:
         threads: batch.threads
         resources:
             **needs(
-                350 + PARQUET_MB + 350 * SETTINGS.corpora.max_sentences / 1_000_000,
-                30,
+                350 + READERS_MB + 350 * SETTINGS.corpora.max_sentences / 1_000_000,
+                240 if LISTED["corpora"] else 30,  # a network is slower than a disk
                 minutes_per_mb=0.02,
             ),
         params:

@@ -60,7 +60,12 @@ for batch in MODEL_BATCHES:
         conda:
             "../envs/tokenizers.yaml"
         resources:
-            **needs(1000 if batch.together else 700, 60, minutes_per_mb=0.05),
+            # of text elsewhere the size is not known; a retry goes on behind the last whole file
+            **needs(
+                1000 if batch.together or LISTED[MODEL_TEXT_STAGE] else 700,
+                1440 if LISTED[MODEL_TEXT_STAGE] and not batch.together else 60,
+                minutes_per_mb=0.05,
+            ),
         params:
             **run_params("pretraining"),
             each=each_of(batch),

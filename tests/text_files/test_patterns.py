@@ -128,7 +128,7 @@ def test_a_file_that_a_workflow_cannot_take(folder):
     ("place", "message"),
     [
         ({"sources": {"mine": {"url": "data/{lang}.txt"}}}, "an address starts with http:// or"),
-        ({"parallel": "hf://datasets/x/{lang}"}, "hf:// paths are not read: download the files"),
+        ({"parallel": "hf://datasets/x/{lang}"}, "hf:// paths are not read here"),
     ],
 )
 def test_places_that_take_no_address(place, message):
