@@ -68,12 +68,11 @@ try:
                 raise
             NOTICES.append(f"a real run stops here: {error}")
     PLAN = plan_run(SETTINGS, dry_run=DRY_RUN, first=IS_MAIN)
+    # Clients of remote text read these when they are imported. Every job parses the rules,
+    # so that no command line and no log shows them.
+    os.environ.update(PLAN.client_variables)
 except VocapError as error:
     stop(error)
-
-# Clients of remote text read these when they are imported, here and in every job, which
-# parses the rules too: no command line and no log shows them.
-os.environ.update(PLAN.client_variables)
 
 # A dry run prints them at its end.
 NOTICES += PLAN.notices

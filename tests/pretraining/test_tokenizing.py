@@ -13,16 +13,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.made_text import write_lines
 from tests.pretraining.factories import make_lines, make_tokenizer, processor
+from tests.server import serving
 from tests.tokenizer_files.factories import train_model
 from vocap.errors import UsageError, VocapError
 from vocap.pretraining import tokenizing
+from vocap.pretraining.commands import tokenize
 from vocap.pretraining.data import open_language
 from vocap.pretraining.tokenizing import Packer, file_sha256, tokenize_language
+from vocap.storage.listing import list_shards
 from vocap.text_files import Layout
 
 VOCAP = Path(sys.executable).parent / "vocap"
@@ -143,6 +147,24 @@ def test_another_text_replaces_the_blocks(tokenizer, tmp_path):
     fresh = tokenize_language("de", [str(train)], Layout(), heldout, model, tmp_path / "fresh", 64)
     assert told == fresh
     assert contents(tmp_path / "de") == contents(tmp_path / "fresh")
+
+
+def test_text_of_another_machine_gives_the_blocks_of_the_same_files_here(tokenizer, tmp_path):
+    lines = make_lines("de", 300)
+    heldout = write_lines(tmp_path / "heldout.txt", lines[:20])
+    model = tokenizer / "sentencepiece.model"
+    with serving(other=None) as server:
+        paths = []
+        for number in range(3):
+            path = write_lines(tmp_path / f"{number}.txt", lines[20 + number :: 3])
+            server.bodies[path.name] = path.read_bytes()
+            paths.append(path)
+        list_shards([server.url(path.name) for path in paths]).write(tmp_path / "files.json")
+        words = ["--tokenizer", model, "--language", "de", "--heldout", heldout, "--length", "64"]
+        words += ["--listing", tmp_path / "files.json", "-o", tmp_path / "there"]
+        assert CliRunner().invoke(tokenize, list(map(str, words))).exit_code == 0
+    tokenize_language("de", paths, Layout(), heldout, model, tmp_path / "here", 64)
+    assert contents(tmp_path / "there") == contents(tmp_path / "here")
 
 
 def test_an_interrupted_call_goes_on_behind_the_last_whole_file(tokenizer, tmp_path, monkeypatch):

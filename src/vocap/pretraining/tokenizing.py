@@ -20,6 +20,7 @@ from vocap.files.io import file_sha256, replacing_directory, write_json
 from vocap.files.paths import expand_all
 from vocap.pretraining.data import COLUMNS, DESCRIPTION, FORMAT, PARTS, SHORTEST, SpecialIds
 from vocap.storage.listing import Listing, local_shard
+from vocap.storage.remote import is_remote
 from vocap.text_files import Layout
 from vocap.text_files.lines import LineFile, survey, unescape_line
 from vocap.text_files.records import Corpus, check_present, read_lines
@@ -123,7 +124,12 @@ def tokenize_language(
         "heldout_sha256": file_sha256(heldout),
     }
     versions = [
-        (shard.path, shard.size, shard.version or os.path.getmtime(shard.path)) for shard in shards
+        (
+            shard.path,
+            shard.size,
+            shard.version if is_remote(shard.path) else os.path.getmtime(shard.path),
+        )
+        for shard in shards
     ]
     text = {**description, "layout": asdict(layout), "files": versions}
     with (
