@@ -88,7 +88,7 @@ def list_files(
 @click.option(
     "--scan-bytes",
     type=click.IntRange(min=1),
-    help="Read no more than this of the files as stored.",
+    help="Read no more than this of the files as stored, spread evenly over them.",
 )
 @click.option(
     "--allow-empty", is_flag=True, help="No text: write empty files and say so in stats.json."

@@ -37,6 +37,7 @@ COUNTS = (
     "read", "kept", "train", "heldout", "empty", "overlong", "invalid_utf8", "duplicates",
     "left_out", "no_field", "valid", "bytes",
 )  # fmt: skip
+WIDE = 0.2  # of n: its interval, from which weighing warns
 # entries of a stats.json that weighing needs
 WEIGHED = {"kept", "n", "n_bytes", "complete", "total_bytes"}
 
@@ -90,8 +91,9 @@ def sample_corpus(  # noqa: PLR0913  # settings of the stage, each by its name
 ) -> CorpusSample:
     """Sample the lines of one language's text into train and held-out text.
 
-    Invalid, empty, overlong and duplicate lines are dropped and counted. Files are read
-    once, in bounded memory: `max_sentences` times (line length + 200 bytes).
+    Invalid, empty, overlong and duplicate lines are dropped and counted. Where not all
+    is read, the counts have an estimate of the whole and its interval of 95 %. Files are
+    read once, in bounded memory: `max_sentences` times (line length + 200 bytes).
 
     Parameters
     ----------
@@ -113,7 +115,9 @@ def sample_corpus(  # noqa: PLR0913  # settings of the stage, each by its name
     seed
         Of the random choice of lines.
     scan_bytes
-        Bytes of the files, as stored, that are read at most.
+        Bytes of the files, as stored, that are read at most, spread evenly over them; of
+        Parquet those of the column of text, and one row group at least. None: of remote
+        files what `max_sentences` needs, of local ones everything.
     allow_empty
         Without any text the sample is empty and says so in its counts.
 
@@ -150,6 +154,8 @@ def sample_corpus(  # noqa: PLR0913  # settings of the stage, each by its name
     if train and heldout and stats:
         found.write(train, heldout, stats)
     _log_counts(found.stats)
+    if found.stats["n_interval"] is None:
+        warnings.append("n is estimated from one place of the text; how well cannot be told")
     for warning in warnings:
         log.warning("%s: %s", language, warning)
     return found
@@ -233,6 +239,12 @@ def weigh_corpora(
         log.warning(warning)
     if absent := [language for language, n, _ in rows if not n]:
         log.warning("no text, left out from here on: %s", " ".join(absent))
+    if uncertain := [entry["language"] for entry in entries if _is_uncertain(entry)]:
+        log.warning(
+            "n is uncertain, its interval wider than a fifth of it: %s; raise scan_bytes, or "
+            "weigh by a column of the table",
+            " ".join(uncertain),
+        )
     if parts := [language for language, _, source in rows if source == "incomplete"]:
         log.warning(
             "n is of the part that was read, since the size of the whole is unknown: %s; weigh "
@@ -240,6 +252,12 @@ def weigh_corpora(
             " ".join(parts),
         )
     return rows
+
+
+def _is_uncertain(entry: Mapping[str, Any]) -> bool:
+    """Whether the interval of n is wider than a fifth of it."""
+    low, high = entry.get("n_interval") or (0, 0)
+    return bool(high - low > WIDE * entry["n"])
 
 
 def _read_stats(path: str | Path) -> dict[str, Any]:

@@ -185,10 +185,10 @@ def code_length(model: Path, lines: int, threads: int, output: Path, **texts: An
 
 def _find_texts(
     corpora: Path | None, texts: Sequence[str], parallel: str | None, languages: str | None
-) -> dict[tuple[str, str], Path]:
+) -> dict[tuple[str, str], Path | str]:
     """The files to measure, by part ("heldout", "parallel") and language."""
     codes = parse_languages(languages)
-    found: dict[tuple[str, str], Path] = {}
+    found: dict[tuple[str, str], Path | str] = {}
     if corpora or texts or not parallel:
         named = find_texts(texts, corpora, codes, ["heldout"])
         found = {("heldout", code): next(iter(files.values())) for code, files in named.items()}

@@ -202,7 +202,7 @@ class TextFile(LineFile):
 
     def _parquet(self) -> Iterator[bytes]:
         """The column's texts; `consumed` in proportion to the rows read."""
-        footer, groups = self.row_groups or (None, None)
+        footer, numbers = self.row_groups or (None, None)
         with open_parquet(self.place, footer) as (file, self.size):
             import pyarrow  # of the extra [workflow]
             from pyarrow import compute
@@ -215,16 +215,19 @@ class TextFile(LineFile):
                     f"{known}"
                 )
             self.undecoded = 0 if columns[self.layout.field] else None  # text is UTF-8 there
-            rows = 0
+            rows, length = 0, file.metadata.num_rows
+            if footer is not None and numbers is not None:
+                self.size = int(footer.column[numbers].sum())
+                length = sum(file.metadata.row_group(number).num_rows for number in numbers)
             for batch in file.iter_batches(
-                PARQUET_ROWS, groups, columns=[self.layout.field], use_threads=False
+                PARQUET_ROWS, numbers, columns=[self.layout.field], use_threads=False
             ):
                 values = batch.column(0)
                 while pyarrow.types.is_struct(values.type):  # with the one field that was asked for
                     values = compute.struct_field(values, 0)
                 self.no_field += values.null_count
                 rows += len(values)
-                self.consumed = self.size * rows // file.metadata.num_rows
+                self.consumed = self.size * rows // length
                 # bytes, since they may not be UTF-8
                 values = values.cast(pyarrow.large_binary())
                 values = values.fill_null(b"") if self.aligned else values.drop_null()
@@ -233,7 +236,7 @@ class TextFile(LineFile):
                     yield converted
                 if self.limit_bytes is not None and self.limit_bytes <= self.consumed < self.size:
                     return
-            self.consumed, self.ended = self.size, groups is None
+            self.consumed, self.ended = self.size, numbers is None
 
 
 def detect_file(place: Place) -> Layout:
