@@ -10,7 +10,7 @@ disk. Prints bytes fetched over those of the sampled row groups' column of text,
 memory, and CPU seconds of both (the server is a process of its own).
 
 estimates: corpora whose lines grow longer or shorter from the first shard to the last,
-a fifth of each read. Prints the error of n and how many of the 95 % intervals hold
+a tenth of each read. Prints the error of n and how many of the 95 % intervals hold
 the true n; and the error where rows are even.
 
 vocabularies: real text in the order of its files, whose domain drifts, as 40 shards.
@@ -34,17 +34,18 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from pyarrow import parquet
 
 from tests.storage.ranges import COUNTS
 from tests.storage.shards import (
     LETTERS,
+    MadeCorpus,
+    ShardPool,
     Words,
     as_json_lines,
     as_parquet,
-    drifting_corpora,
-    write_even,
 )
 from vocap import sample_corpus, train_ladder
 from vocap.languages import read_languages
@@ -158,42 +159,40 @@ def print_amounts(folder: Path, languages: int, shards: int) -> None:
     print(f"start of the command alone: {base:.2f} CPU s")
 
 
+def sampled_stats(made: MadeCorpus, seed: int) -> dict[str, Any]:
+    """The counts of a sample of a tenth of a corpus's bytes."""
+    return sample_corpus(
+        [made.folder],
+        language="de",
+        format=made.format,
+        scan_bytes=made.stored_bytes // SHARE,
+        seed=seed,
+    ).stats
+
+
 def print_estimates(folder: Path, corpora: int) -> None:
-    for kind in ("parquet", "jsonl", "text"):
-        errors, held, widths, widest = [], 0, [], 0.0
-        for number, made in enumerate(drifting_corpora(folder / kind, kind, corpora, seed=1)):
-            stats = sample_corpus(
-                [made.folder],
-                language="de",
-                format=made.format,
-                scan_bytes=made.stored_bytes // 5,
-                seed=number,
-            ).stats
-            errors.append(abs(stats["n"] / made.lines - 1))
+    for kind, size in (("parquet", 200_000), ("jsonl", 700_000), ("text", 700_000)):
+        pool = ShardPool(folder / kind, kind, seed=1, size=size)
+        errors, widths, shares, held = [], [], [], 0
+        for number in range(corpora):
+            made = pool.drifting(f"drifting-{number}")
+            stats = sampled_stats(made, number)
             low, high = stats["n_interval"]
             held += low <= made.lines <= high
+            errors.append(abs(stats["n"] / made.lines - 1))
             widths.append((high - low) / made.lines / 2)
-            widest = max(widest, stats["scanned_bytes"] / made.stored_bytes)
+            shares.append(stats["scanned_bytes"] / made.stored_bytes)
         print(
             f"{kind}, drifting: {held} of {corpora} intervals hold n; error median "
             f"{statistics.median(errors):.2%}, largest {max(errors):.2%}; half width median "
-            f"{statistics.median(widths):.2%}; read at most {widest:.1%}"
+            f"{statistics.median(widths):.2%}; read median {statistics.median(shares):.1%}"
         )
         errors = []
-        for number in range(10):
-            made = write_even(folder / f"even-{kind}-{number}", kind, 40, number)
-            stats = sample_corpus(
-                [made.folder],
-                language="de",
-                format=made.format,
-                scan_bytes=made.stored_bytes // 5,
-                seed=number,
-            ).stats
-            errors.append(abs(stats["n"] / made.lines - 1))
-        print(
-            f"{kind}, even rows: error median {statistics.median(errors):.2%}, "
-            f"largest {max(errors):.2%}"
-        )
+        for number in range(20):
+            made = pool.even(f"even-{number}", 40)
+            errors.append(abs(sampled_stats(made, number)["n"] / made.lines - 1))
+        median = statistics.median(errors)
+        print(f"{kind}, even rows: error median {median:.2%}, largest {max(errors):.2%}")
 
 
 def measure_vocabulary(lines: list[str], heldout: list[str]) -> tuple[float, set[str]]:

@@ -5,7 +5,8 @@ drifts from the first shard to the last.
 import gzip
 import io
 import json
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -80,49 +81,6 @@ def as_plain(texts: Sequence[str]) -> bytes:
     return gzip.compress("".join(f"{text}\n" for text in texts).encode(), 3, mtime=0)
 
 
-@dataclass(frozen=True)
-class MadeCorpus:
-    """A folder of shards and what is true of them."""
-
-    folder: Path
-    format: str
-    lines: int
-    text_bytes: int
-    stored_bytes: int
-
-
-def write_drifting(
-    folder: Path,
-    kind: str,
-    words: Words,
-    *,
-    shards: int,
-    first: float,
-    last: float,
-    lines: int = 300,
-    within: bool = False,
-) -> MadeCorpus:
-    """Shards of `kind` (parquet, jsonl or text) whose lines have `first` words on average
-    in the first shard and `last` in the last, on a geometric path; the sizes of the
-    shards differ by up to three times. `within`: the drift goes on inside each shard.
-    """
-    folder.mkdir(parents=True)
-    total = text = stored = 0
-    for number in range(shards):
-        count = round(lines * words.generator.uniform(0.5, 1.5))
-        steps = np.linspace(number, number + 1, 8)[:-1] if within else [number + 0.5]
-        texts = []
-        for step in steps:
-            length = first * (last / first) ** (float(step) / shards)
-            texts += words.lines(max(1, count // len(steps)), length)
-        body = encode(kind, texts, rows=max(1, len(texts) // 4))
-        (folder / f"{number:05}{ENDINGS[kind]}").write_bytes(body)
-        total += len(texts)
-        text += sum(len(line.encode()) + 1 for line in texts)
-        stored += len(body)
-    return MadeCorpus(folder, FORMATS[kind], total, text, stored)
-
-
 ENDINGS = {"parquet": ".parquet", "jsonl": ".jsonl.zst", "text": ".txt.gz"}
 FORMATS = {"parquet": "parquet:text", "jsonl": "jsonl:text", "text": "text"}
 
@@ -134,25 +92,63 @@ def encode(kind: str, texts: Sequence[str], rows: int) -> bytes:
     return as_json_lines(texts) if kind == "jsonl" else as_plain(texts)
 
 
-def drifting_corpora(folder: Path, kind: str, count: int, seed: int) -> Iterator[MadeCorpus]:
-    """Corpora of 12 to 40 shards, whose lines become up to five times as long or as
-    short from the first shard to the last.
+@dataclass(frozen=True)
+class MadeCorpus:
+    """A folder of shards and what is true of them."""
+
+    folder: Path
+    format: str
+    lines: int
+    stored_bytes: int
+
+
+class ShardPool:
+    """Shards of one kind, of lines of 4 to 20 words on average, of which corpora are
+    made by links.
+
+    `size`: bytes of text of a shard; they differ by up to three times.
     """
-    words = Words(LETTERS["deu_Latn"], seed)
-    for number in range(count):
-        lengths = words.generator.uniform(4, 20, 2)
-        yield write_drifting(
-            folder / f"{number}",
-            kind,
-            words,
-            shards=int(words.generator.integers(12, 41)),
-            first=float(lengths[0]),
-            last=float(lengths[1]),
+
+    def __init__(self, folder: Path, kind: str, seed: int, size: int, steps: int = 48) -> None:
+        self.folder, self.kind = folder, kind
+        self.words = Words(LETTERS["deu_Latn"], seed)
+        self.generator = self.words.generator
+        self.lengths = np.geomspace(4, 20, steps)
+        self.lines: list[int] = []
+        (folder / "pool").mkdir(parents=True)
+        for number, length in enumerate(self.lengths.tolist()):
+            count = round(size / (length * 7) * self.generator.uniform(0.5, 1.5))
+            body = encode(kind, self.words.lines(count, length), rows=-(-count // 5))
+            self._file(number).write_bytes(body)
+            self.lines.append(count)
+
+    def _file(self, number: int) -> Path:
+        return self.folder / "pool" / f"{number:03}"
+
+    def _corpus(self, name: str, numbers: Sequence[int]) -> MadeCorpus:
+        """A corpus of these shards, in this order."""
+        folder = self.folder / name
+        folder.mkdir()
+        for place, number in enumerate(numbers):
+            os.link(self._file(number), folder / f"{place:05}{ENDINGS[self.kind]}")
+        return MadeCorpus(
+            folder,
+            FORMATS[self.kind],
+            sum(self.lines[number] for number in numbers),
+            sum(self._file(number).stat().st_size for number in numbers),
         )
 
+    def drifting(self, name: str) -> MadeCorpus:
+        """A corpus of 12 to 80 shards, whose lines become longer or shorter from the
+        first to the last, with exceptions.
+        """
+        last = len(self.lengths) - 1
+        count = int(self.generator.integers(12, 81))
+        path = np.linspace(*self.generator.uniform(0, last, 2), count)
+        path += self.generator.normal(0, 2, count)
+        return self._corpus(name, np.clip(np.rint(path), 0, last).astype(int).tolist())
 
-def write_even(folder: Path, kind: str, shards: int, seed: int) -> MadeCorpus:
-    """A corpus whose rows are alike from the first shard to the last."""
-    return write_drifting(
-        folder, kind, Words(LETTERS["deu_Latn"], seed), shards=shards, first=12, last=12
-    )
+    def even(self, name: str, shards: int) -> MadeCorpus:
+        """A corpus whose lines are alike in all shards."""
+        near = self.generator.integers(24, 26, shards)
+        return self._corpus(name, near.tolist())
