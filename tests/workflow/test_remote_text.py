@@ -2,6 +2,8 @@
 corpus makes nothing again, and a new revision the language whose files it changes.
 """
 
+import gzip
+import json
 import os
 import signal
 import subprocess
@@ -11,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.storage.hub import SIGNATURE, TOKEN, local_hub
+from tests.storage.objects import KEY, SECRET, local_objects
 from tests.storage.ranges import Fault
 from tests.storage.shards import LETTERS, Words, as_parquet
 from tests.workflow.conftest import BIN, copy_workflow, parse_counts
@@ -109,3 +112,24 @@ def test_a_run_on_text_of_the_hub(hub, tmp_path):
     after = {code: (file.read_bytes(), file.stat().st_mtime_ns) for code, file in trains.items()}
     assert after["de"] == before["de"], run.stdout
     assert after["ru"][0] != before["ru"][0], run.stdout
+
+
+def test_options_of_a_client_are_in_no_log_and_no_result(tmp_path):
+    """Keys and the endpoint of an object store, under `storage_options` alone."""
+    workflow = copy_workflow(tmp_path / "clone")
+    with local_objects() as store:
+        text = (workflow.folder / "text/de.txt").read_bytes()
+        store.put(
+            "bucket", {"de/news/1.txt": text[:20_000], "de/news/2.txt.gz": gzip.compress(text)}
+        )
+        options = {"key": KEY, "secret": SECRET, "endpoint_url": store.address}
+        source = {"path": "s3://bucket/{lang}/**/*.txt*", "storage_options": options}
+        corpora = {"source": "store", "sources": {"store": source}}
+        workflow.write_config(languages=["de"], corpora=corpora, tokenizers={"mono": None})
+        run = workflow.snakemake("-p", "corpora", "results/report/index.html", "-n")
+        assert run.returncode == 0 and SECRET not in run.stdout, run.stdout
+        run = workflow.snakemake("-p", "corpora")
+        assert run.returncode == 0 and SECRET not in run.stdout, run.stdout
+    stats = json.loads((workflow.folder / "results/corpora/de/stats.json").read_text("utf-8"))
+    assert stats["shards_read"] == 2 and stats["complete"]
+    assert holding(workflow.folder, SECRET) == [str(workflow.folder / "test.yaml")]
