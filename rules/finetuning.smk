@@ -337,7 +337,7 @@ rule studied_text:
     conda:
         "../envs/tokenizers.yaml"
     resources:
-        **needs(700, 60, minutes_per_mb=0.05),
+        **needs(700, 1440 if LISTED[MODEL_TEXT_STAGE] else 60, minutes_per_mb=0.05),
     params:
         **run_params("pretraining"),
         each="",
