@@ -82,7 +82,7 @@ class ShardSample:
         self.consumed, self.complete = 0, not shards
         self.parts: list[_Part] = []
         self._footers: dict[int, Footer] = {}
-        self._progress = Progress("sample")
+        self._progress = Progress(f"sample of {len(shards):,} files", "what is to be read")
 
     def __iter__(self) -> Iterator[TextFile]:
         if self.limit is None:
@@ -110,7 +110,13 @@ class ShardSample:
         self.parts.append(part)
         self.consumed += file.consumed
         self.valid += part.valid
-        self._progress.tell(self.valid, self.consumed, self.limit or self.stored)
+        needed = self.consumed * self.wanted / max(1, self.valid)
+        self._progress.tell(
+            self.valid,
+            self.consumed,
+            min(self.stored, self.limit or round(needed)),
+            f", {len(self.parts):,} parts, {self.consumed:,} bytes",
+        )
 
     def _beginnings(self) -> Iterator[TextFile]:
         """The beginning of each file that positions fall into, in order; where lines
