@@ -7,7 +7,9 @@ from pathlib import Path
 import fsspec
 import pytest
 
+from tests.made_text import write_lines
 from tests.server import BODY, serving
+from tests.tokenizers.factories import byte_tokenizer, make_lines
 from vocap.cli import run
 from vocap.errors import VocapError
 from vocap.storage import remote
@@ -82,7 +84,7 @@ def test_ranges_are_exact_and_what_fails_is_asked_again(monkeypatch):
 @pytest.mark.parametrize(
     ("path", "said"),
     [
-        ("gone", "no such file; check the path"),
+        ("gone", "no such file; check the path, or list the files again"),
         ("broken", "the server keeps answering 500; run again later"),
         ("range-ignored", "the server sends whole files only, no ranges; download the file first"),
     ],
@@ -113,8 +115,6 @@ def test_addresses_are_shown_without_user_and_query():
 
 
 def test_a_listing_is_sampled_as_the_local_files(memory, tmp_path):
-    from tests.made_text import write_lines
-
     write_lines(tmp_path / "local.txt", [f"line {number}" for number in range(500)])
     put(memory, a=(tmp_path / "local.txt").read_bytes())
     outputs = [str(tmp_path / name) for name in ("train", "heldout", "stats")]
@@ -128,3 +128,18 @@ def test_a_listing_is_sampled_as_the_local_files(memory, tmp_path):
         assert run([*words, *files]) == 0
         drawn.append([Path(path).read_text() for path in outputs])
     assert drawn[0] == drawn[1] == drawn[2]
+
+
+def test_commands_read_text_of_other_machines(memory, tmp_path, capsys):
+    lines = make_lines("en", 60)
+    local = write_lines(tmp_path / "de.txt", lines)
+    put(memory, a="\n".join(lines[:30]).encode(), b="\n".join(lines[30:]).encode())
+    model = tmp_path / "tokenizer.json"
+    byte_tokenizer(lines).save(str(model))
+    printed = []
+    for text in (local, "memory://text/*.txt"):
+        assert run(["alp", str(model), str(text)]) == 0
+        assert run(["evaluate", "--tokenizer", str(model), "--text", f"de={text}"]) == 0
+        assert run(["diff", str(model), str(model), "--text", f"de={text}"]) == 0
+        printed.append(capsys.readouterr().out)
+    assert printed[0] == printed[1]
