@@ -51,6 +51,11 @@ from vocap import sample_corpus, train_ladder
 from vocap.languages import read_languages
 
 VOCAP = (sys.executable, "-c", "from vocap.command import main; main()")
+PARENT = """import resource, subprocess, sys
+status = subprocess.call(sys.argv[1:])
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(used.ru_utime + used.ru_stime, used.ru_maxrss)
+sys.exit(status)"""
 SENTENCES = 10_000
 MADE = 4  # languages with text of their own, in the amounts
 DOCUMENT = 15  # lines of a record
@@ -86,13 +91,18 @@ def range_server(folder: Path) -> Iterator[str]:
 
 
 def measure(words: Sequence[object]) -> tuple[float, float]:
-    """A command's CPU seconds and its peak memory in MB."""
-    process = subprocess.Popen([*VOCAP, *map(str, words)], stderr=subprocess.PIPE, text=True)
-    assert process.stderr is not None
-    said = process.stderr.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    assert status == 0, said
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+    """A command's CPU seconds and its peak memory in MB, told by a small parent: a
+    child of this process begins with the memory of this one.
+    """
+    run = subprocess.run(
+        [sys.executable, "-c", PARENT, *VOCAP, *map(str, words)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    seconds, memory = run.stdout.split()[-2:]
+    return float(seconds), float(memory) / 1024
 
 
 def sampled_bytes(folder: Path, requests: Sequence[tuple[str, str, int]]) -> tuple[int, int]:

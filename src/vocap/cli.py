@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from vocap.errors import VocapError, explain, missing_extra, system_error
+from vocap.errors import VocapError, explain, log, missing_extra, system_error
 
 # group of --help: verb: "module:function", a click command; the first line of its
 # docstring is the summary there
@@ -138,8 +138,12 @@ def run(words: Sequence[str] | None = None) -> int:
     becomes one line.
     """
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(message)s")
+    # others report what no user asked for: torch its caches, clients of the Hub addresses
+    # with signatures
     for handler in logging.getLogger().handlers:
-        handler.addFilter(_is_told)
+        handler.addFilter(
+            lambda record: record.levelno >= logging.WARNING or record.name == log.name
+        )
     try:
         status = vocap.main(words, prog_name="vocap", standalone_mode=False)
     except click.Abort:
@@ -147,18 +151,6 @@ def run(words: Sequence[str] | None = None) -> int:
     except Exception as error:
         return _explained(error)
     return status if isinstance(status, int) else 0
-
-
-def _is_told(record: logging.LogRecord) -> bool:
-    """Whether a message is one of ours, or a library's warning.
-
-    Clients log every request, with addresses whose queries are keys; huggingface_hub
-    prints its warnings itself.
-    """
-    library = record.name.partition(".")[0]
-    return library == "vocap" or (
-        record.levelno >= logging.WARNING and library != "huggingface_hub"
-    )
 
 
 def _explained(error: Exception) -> int:

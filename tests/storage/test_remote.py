@@ -84,7 +84,7 @@ def test_ranges_are_exact_and_what_fails_is_asked_again(monkeypatch):
 @pytest.mark.parametrize(
     ("path", "said"),
     [
-        ("gone", "no such file; check the path"),
+        ("gone", "no such file; check the path, or list the files again"),
         ("broken", "the server keeps answering 500; run again later"),
         ("range-ignored", "the server sends whole files only, no ranges; download the file first"),
     ],

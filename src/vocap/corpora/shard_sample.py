@@ -23,7 +23,7 @@ from vocap.progress import Progress
 from vocap.storage.remote import Shard, is_remote
 from vocap.text_files import Layout
 from vocap.text_files.lines import survey
-from vocap.text_files.parquet import Footer
+from vocap.text_files.parquet import FOOTER, Footer
 from vocap.text_files.records import Corpus, TextFile
 
 _MARGIN = 1.5  # lines read for each that is wanted, where no limit is given
@@ -82,7 +82,7 @@ class ShardSample:
         self.consumed, self.complete = 0, not shards
         self.parts: list[_Part] = []
         self._footers: dict[int, Footer] = {}
-        self._progress = Progress("sample")
+        self._progress = Progress(f"sample of {len(shards):,} files", "what is to be read")
 
     def __iter__(self) -> Iterator[TextFile]:
         if self.limit is None:
@@ -110,7 +110,13 @@ class ShardSample:
         self.parts.append(part)
         self.consumed += file.consumed
         self.valid += part.valid
-        self._progress.tell(self.valid, self.consumed, self.limit or self.stored)
+        needed = self.consumed * self.wanted / max(1, self.valid)
+        self._progress.tell(
+            self.valid,
+            self.consumed,
+            min(self.stored, self.limit or round(needed)),
+            f", {len(self.parts):,} parts, {self.consumed:,} bytes",
+        )
 
     def _beginnings(self) -> Iterator[TextFile]:
         """The beginning of each file that positions fall into, in order; where lines
@@ -177,7 +183,7 @@ class ShardSample:
                     number for number in range(len(footer.sizes)) if (index, number) not in read
                 ]
                 yield from self._groups(_Part(index, 1), footer, others, 0.0)
-            self.complete = True
+            self.consumed, self.complete = self.stored, True
 
     def _groups(
         self, part: _Part, footer: Footer, numbers: list[int], span: float
@@ -190,8 +196,11 @@ class ShardSample:
         """The footer of a file, read once where memory allows."""
         if index in self._footers:
             return self._footers[index]
-        footer = Footer.read(self.shards[index], self.layout.field)
-        if sum(len(known.stored) for known in self._footers.values()) < _KEPT_FOOTERS:
+        lengths = [len(known.stored) for known in self._footers.values()]
+        # those of one text are about as long as each other
+        expected = max(lengths) * 9 // 8 if lengths else FOOTER
+        footer = Footer.read(self.shards[index], self.layout.field, expected)
+        if sum(lengths) < _KEPT_FOOTERS:
             self._footers[index] = footer
         return footer
 

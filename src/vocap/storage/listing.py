@@ -13,6 +13,7 @@ from vocap.errors import UsageError, VocapError
 from vocap.files.io import read_object, replacing
 from vocap.files.paths import expand
 from vocap.storage.remote import (
+    ATTEMPTS,
     Shard,
     address_of,
     file_system,
@@ -112,7 +113,7 @@ def local_shard(path: str) -> Shard:
 def _remote_shards(pattern: str) -> list[Shard]:
     client, inner = file_system(pattern)
     with reading(pattern):
-        infos = retried(pattern, lambda: _infos(client, inner))
+        infos = retried(lambda: _infos(client, inner), ATTEMPTS)
     paths = [client.unstrip_protocol(info["name"]) for info in infos]
     shards = [
         Shard(path, known_size(path, info), version_of(info))

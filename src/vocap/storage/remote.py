@@ -6,11 +6,11 @@ import io
 import os
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from vocap.errors import UsageError, VocapError, missing_extra
 from vocap.files.paths import REMOTE
@@ -18,14 +18,14 @@ from vocap.files.paths import REMOTE
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
 
+Result = TypeVar("Result")
 MOST_FETCHED = 1 << 24  # bytes of one request: a cut connection costs no more
-ATTEMPTS = 6  # of a request, where the client makes one attempt
-# where the client repeats most requests, but not the first ones for a data set
-HUB_ATTEMPTS = 3
+ATTEMPTS = 6  # of a request
 LONGEST_WAIT_S = 300  # that a server may ask for
 _WEB = ("http", "https")
 _PASSING = (408, 429, 500, 502, 503, 504)  # states of HTTP that may pass
-_CUT = ("ClientPayloadError", "ServerDisconnectedError", "ClientOSError", "FSTimeoutError")
+# classes of errors of connections: of aiohttp and fsspec
+_FAILED = {"ClientPayloadError", "ClientConnectionError", "FSTimeoutError"}
 _REFUSED = (401, 403)
 # by protocol: the package of the client, and where it finds credentials
 _CLIENTS = {
@@ -98,7 +98,7 @@ def file_system(path: str) -> tuple["AbstractFileSystem", str]:
 
 
 @contextmanager
-def reading(path: str | os.PathLike[str], absent: str = "check the path") -> Iterator[None]:
+def reading(path: str | os.PathLike[str]) -> Iterator[None]:
     """Turn every error of a client in the block into one line: the address, what
     happened and the remedy, without anything secret.
     """
@@ -107,14 +107,12 @@ def reading(path: str | os.PathLike[str], absent: str = "check the path") -> Ite
     except (VocapError, ImportError):
         raise
     except Exception as error:
-        raise VocapError(
-            f"{address_of(path)}: {_explained(os.fspath(path), error, absent)}"
-        ) from None
+        raise VocapError(f"{address_of(path)}: {_explained(os.fspath(path), error)}") from None
 
 
-def _explained(path: str, error: Exception, absent: str) -> str:
+def _explained(path: str, error: Exception) -> str:
     """What happened and the remedy, in words of ours: those of a client may hold
-    addresses with keys. `absent`: the remedy for a file that is not there.
+    addresses with keys.
     """
     status, kinds = _status(error), _kinds(error)
     protocol = _protocol(path)
@@ -126,25 +124,22 @@ def _explained(path: str, error: Exception, absent: str) -> str:
     credentials = _CLIENTS.get(protocol, ("", "give the client its credentials"))[1]
     if "FileExpired" in kinds or status == 412:
         return _REPLACED
-    connection = (
-        f"the connection fails ({type(error).__name__}); check the network and the address, and "
-        "run again"
-    )
-    if kinds & set(_CUT):  # before the status, which the client makes up
-        return connection
     if status in _REFUSED or kinds & {"PermissionError", "NoCredentialsError"}:
         # the Hub answers so for what it does not have, too
-        unknown = "no such data set, or " if protocol == "hf" else ""
-        return f"{unknown}no permission to read it; {credentials}"
+        absent = "no such data set, or " if protocol == "hf" else ""
+        return f"{absent}no permission to read it; {credentials}"
     if status in _PASSING:
         return f"the server keeps answering {status}; run again later"
-    if status == 404 or "FileNotFoundError" in kinds:
-        return f"no such file; {absent}"
+    if status == 404 or ("FileNotFoundError" in kinds and not kinds & _FAILED):
+        return "no such file; check the path, or list the files again"
     if "range requests" in str(error):
         return "the server sends whole files only, no ranges; download the file first"
     if status is not None:
         return f"the server answers {status}; check the address"
-    return connection
+    return (
+        f"the connection fails ({type(error).__name__}); check the network and the address, and "
+        "run again"
+    )
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
@@ -169,9 +164,8 @@ def _status(error: BaseException) -> int | None:
             found = metadata.get("HTTPStatusCode")
         else:
             found = getattr(response, "status_code", None)  # of huggingface_hub
-        if found is None:
-            # of aiohttp, whose `code` warns; of gcsfs
-            found = link.status if hasattr(link, "status") else getattr(link, "code", None)
+        if found is None:  # of aiohttp; of gcsfs
+            found = getattr(link, "code" if type(link).__name__ == "HttpError" else "status", None)
         if isinstance(found, int | str) and str(found).isdecimal():
             return int(found)
     return None
@@ -182,32 +176,30 @@ def _wait_s(error: BaseException, failures: int) -> float | None:
 
     Retry-After of the answer, else 1, 2, 4, ... seconds.
     """
-    if _status(error) not in _PASSING and not _kinds(error) & set(_CUT):
+    if _status(error) not in _PASSING and not _kinds(error) & _FAILED:
         return None
     for link in _chain(error):
-        answer = getattr(link, "response", None) or link
+        answer = getattr(link, "response", link)  # of huggingface_hub; of aiohttp
         asked = (getattr(answer, "headers", None) or {}).get("Retry-After", "")
         if asked.isdecimal():
             return min(float(asked), LONGEST_WAIT_S)
-    return 2.0**failures
+    return 2.0 ** (failures - 1)
 
 
-def retried(path: str, request: Any) -> Any:
-    """The result of a request to the server of `path`.
-
-    The clients of S3 and Google's store repeat what failed themselves, that of the Hub
-    most of it; that of http and https does not. Raises the client's error.
+def retried(request: Callable[[], Result], attempts: int) -> Result:
+    """The result of a request that is repeated where an error may pass; raises the
+    client's error.
     """
-    attempts = {"https": ATTEMPTS, "hf": HUB_ATTEMPTS}.get(_protocol(path), 1)
-    for failures in range(attempts):
+    failures = 0
+    while True:
         try:
             return request()
         except Exception as error:
+            failures += 1
             wait = _wait_s(error, failures)
-            if wait is None or failures == attempts - 1:
+            if wait is None or failures >= attempts:
                 raise
             time.sleep(wait)
-    return None
 
 
 def version_of(info: Mapping[str, Any]) -> str | None:
@@ -245,9 +237,10 @@ class RemoteFile(io.RawIOBase):
         path = file.path if isinstance(file, Shard) else file
         self.path, self.consumed, self._place = path, 0, 0
         client, inner = file_system(path)
-        absent = "list the files again" if isinstance(file, Shard) else "check the path"
-        with reading(path, absent):
-            self._file, info = retried(path, lambda: _open(client, inner))
+        with reading(path):
+            self._file, info = retried(lambda: _open(client, inner), ATTEMPTS)
+        # clients of the Hub, S3 and Google's store repeat a range themselves
+        self._attempts = ATTEMPTS if _protocol(path) == "https" else 1
         self.size = known_size(path, info)
         found = Shard(path, self.size, version_of(info))
         if isinstance(file, Shard) and found not in (file, replace(file, version=None)):
@@ -270,7 +263,7 @@ class RemoteFile(io.RawIOBase):
         for start in range(0, len(view), MOST_FETCHED):
             part = view[start : start + MOST_FETCHED]
             with reading(self.path):
-                found = retried(self.path, partial(self._fetch, len(part)))
+                found = retried(partial(self._fetch, len(part)), self._attempts)
             if len(found) < len(part):
                 raise VocapError(f"{address_of(self.path)}: {_REPLACED}")
             part[:] = found

@@ -15,7 +15,7 @@ from vocap.errors import VocapError, missing_extra
 from vocap.storage.remote import MOST_FETCHED, address_of, is_remote
 from vocap.text_files.lines import Place, open_remote, path_of
 
-_TAIL = 1 << 14  # bytes read of a file's end: most footers are shorter
+FOOTER = 1 << 13  # bytes that the first footer is expected to have
 
 
 @dataclass(frozen=True)
@@ -29,17 +29,18 @@ class Footer:
     column: np.ndarray
 
     @classmethod
-    def read(cls, place: Place, field: str) -> "Footer":
-        """Read the end of a file, twice where its footer is longer than most; `field`:
-        the column of the text. Raises VocapError for a damaged one.
+    def read(cls, place: Place, field: str, expected: int = FOOTER) -> "Footer":
+        """Read the `expected` bytes of a file's end, and what its footer has before them.
+
+        `field`: the column of the text. Raises VocapError for a damaged footer.
         """
         path = path_of(place)
         with open_remote(place) if is_remote(path) else io.FileIO(path) as file:
             size = file.seek(0, io.SEEK_END)
-            length, stored = _TAIL, b""
-            while len(stored) < min(length, size):
+            length, stored = expected, b""
+            while len(stored) < min(length, size) and stored[-4:] in (b"", b"PAR1"):
                 file.seek(max(0, size - length))
-                stored = file.read(size)
+                stored = (file.read(size - len(stored) - file.tell()) or b"") + stored
                 length = int.from_bytes(stored[-8:-4], "little") + 8
         with _explaining(path):
             metadata = parse_footer(stored[-length:])
