@@ -24,7 +24,7 @@ from vocap.storage.remote import Shard, is_remote
 from vocap.text_files import Layout
 from vocap.text_files.lines import survey
 from vocap.text_files.parquet import FOOTER, Footer
-from vocap.text_files.records import Corpus, TextFile
+from vocap.text_files.records import Corpus, TextFile, prefix_note
 
 _MARGIN = 1.5  # lines read for each that is wanted, where no limit is given
 _KEPT_FOOTERS = 1 << 26  # bytes, of those that are kept
@@ -89,7 +89,9 @@ class ShardSample:
             in_part = any(is_remote(shard.path) for shard in self.shards)
         else:
             in_part = self.limit < self.stored
-        if not in_part or not self.stored:
+        # what was fetched in part is no more than was asked for
+        fetched_in_part = any(prefix_note(shard.path) for shard in self.shards)
+        if not in_part or not self.stored or fetched_in_part:
             yield from self._whole()
         elif self.layout.kind == "parquet":
             yield from self._row_groups()

@@ -384,7 +384,7 @@ class Corpus:
 
     def __iter__(self) -> Iterator[TextFile]:
         for place in self.places:
-            prefix = _prefix_note(path_of(place))
+            prefix = prefix_note(path_of(place))
             file = TextFile(place, self.layout, cut=prefix is not None)
             yield file
             self.consumed += file.consumed
@@ -392,16 +392,8 @@ class Corpus:
             size = file.size if prefix is None else prefix.get("total_bytes")
             self.total = None if size is None or self.total is None else self.total + size
 
-    def extrapolated(self, count: int) -> int:
-        """`count`, of the part that was read, for the whole: in proportion to the bytes
-        of the files.
-        """
-        if self.complete or not self.consumed or self.total is None:
-            return count
-        return round(count * max(1.0, self.total / self.consumed))
 
-
-def _prefix_note(path: str | Path) -> dict[str, Any] | None:
+def prefix_note(path: str | Path) -> dict[str, Any] | None:
     """The note of `vocap fetch` beside a file that it fetched in part; None for a whole
     file.
     """
