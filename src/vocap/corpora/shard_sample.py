@@ -19,8 +19,9 @@ from vocap.corpora.shard_plan import (
     quota_of,
     spread_quotas,
 )
+from vocap.errors import VocapError
 from vocap.progress import Progress
-from vocap.storage.remote import Shard, is_remote
+from vocap.storage.remote import Shard, address_of, is_remote
 from vocap.text_files import Layout
 from vocap.text_files.lines import survey
 from vocap.text_files.parquet import FOOTER, Footer
@@ -134,6 +135,11 @@ class ShardSample:
         left = (drawn == 0) & (self.sizes > 0)
         for index in np.flatnonzero(drawn).tolist():
             yield from self._beginning(index, int(drawn[index]), quota)
+        if not self.parts:
+            raise VocapError(
+                f"{address_of(self.shards[0].path)}: {quota:,} bytes of a file hold no whole line, "
+                "or no whole block of compressed data; raise scan_bytes"
+            )
         further = islice(places, MISSES) if self.limit is None else ()
         for place in further:
             index, _ = part_at(self.sizes, place)
