@@ -38,6 +38,7 @@ GROUPS = {
         "starter-fetch": "vocap.starter.commands:starter_fetch",
         "starter-extract": "vocap.starter.commands:starter_extract",
         "starter-merge": "vocap.starter.commands:starter_merge",
+        "list-files": "vocap.corpora.commands:list_files",
         "sample": "vocap.corpora.commands:sample",
         "weigh": "vocap.corpora.commands:weigh_samples",
         "mix": "vocap.corpora.commands:mix",

@@ -1,5 +1,6 @@
-"""`vocap fetch`, `vocap sample`, `vocap weigh`, `vocap mix`."""
+"""`vocap fetch`, `vocap list-files`, `vocap sample`, `vocap weigh`, `vocap mix`."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -7,8 +8,10 @@ import click
 
 from vocap import options
 from vocap.corpora import MIN_CHARACTERS, stage
-from vocap.errors import log
+from vocap.errors import UsageError, log
 from vocap.files.io import write_tsv
+from vocap.storage.listing import Listing, list_shards
+from vocap.storage.remote import is_remote
 
 FILE, FOLDER = click.Path(dir_okay=False), click.Path(file_okay=False)
 
@@ -36,7 +39,32 @@ def fetch(url: str, output: str, sha256: str | None, limit_bytes: int | None) ->
 
 
 @click.command
-@click.argument("files", nargs=-1, required=True, type=click.Path(), metavar="FILE...")
+@click.argument("patterns", nargs=-1, required=True, metavar="PATTERN...")
+@click.option("--language", required=True, type=options.Code(), help="Its code, for messages.")
+@click.option("--source", default="own", help="Name of the text, for messages.")
+@click.option("-o", "--output", required=True, type=FILE, help="JSON to write.")
+def list_files(patterns: tuple[str, ...], language: str, source: str, output: str) -> None:
+    """List the files of one language's text, with their sizes and versions, for
+    `vocap sample --listing`.
+
+    A PATTERN is a file, a folder (all files in it) or a quoted pattern, on this machine
+    or another: hf://, s3://, gs://, https://. A data set of the Hub is listed at the
+    revision that it has now.
+    """
+    listing = list_shards(patterns)
+    listing.write(output, language, source)
+    log.info(
+        "%s: %s files of %s, %s bytes",
+        output,
+        f"{len(listing.shards):,}",
+        language,
+        f"{listing.total:,}",
+    )
+
+
+@click.command
+@click.argument("files", nargs=-1, metavar="FILE...")
+@click.option("--listing", type=FILE, help="In place of FILEs: those of vocap list-files.")
 @click.option(
     "--language", required=True, type=options.Code(), help="Its code, for stats.json and messages."
 )
@@ -67,6 +95,7 @@ def fetch(url: str, output: str, sha256: str | None, limit_bytes: int | None) ->
 @click.option("--stats", required=True, type=FILE, help="JSON to write: the counts.")
 def sample(
     files: tuple[str, ...],
+    listing: str | None,
     train: str,
     heldout: str,
     stats: str,
@@ -76,13 +105,14 @@ def sample(
 ) -> None:
     """Sample the lines of one language's files into train and held-out text.
 
-    FILEs are files, folders (all files in them) or quoted patterns; plain, gzip, xz,
-    zstd or bzip2, read once, in bounded memory. Invalid, empty, overlong and duplicate
+    FILEs are files, folders (all files in them) or quoted patterns, on this machine or
+    another (hf://, s3://, gs://, https://); plain, gzip, xz, zstd or bzip2, read once, in
+    bounded memory. Invalid, empty, overlong and duplicate
     lines are dropped and counted in stats.json. With --documents a record is cut into
     parts of up to 4,192 bytes behind line ends, and these are the lines.
     """
     stage.sample_corpus(
-        list(map(Path, files)),
+        named_text(files, listing),
         train,
         heldout,
         stats,
@@ -90,6 +120,15 @@ def sample(
         format=layout,
         **settings,
     )
+
+
+def named_text(files: Sequence[str], listing: str | None) -> Listing | list[Path]:
+    """The text of the FILEs or of the listing; raises UsageError unless one is given."""
+    if bool(files) == bool(listing):
+        raise UsageError("give FILEs, or --listing")
+    if listing:
+        return Listing.read(listing)
+    return list_shards(files) if any(map(is_remote, files)) else list(map(Path, files))
 
 
 @click.command("weigh")

@@ -19,6 +19,8 @@ from vocap.errors import UsageError, VocapError, log
 from vocap.files.io import read_object, replacing
 from vocap.files.paths import expand_all
 from vocap.languages import read_languages
+from vocap.storage.listing import Listing, list_shards, local_shard
+from vocap.storage.remote import Shard, is_remote
 from vocap.tables.sampling_probabilities import (
     read_weights,
     sampling_probabilities,
@@ -68,7 +70,7 @@ class CorpusSample:
 
 
 def sample_corpus(  # noqa: PLR0913  # settings of the stage, each by its name
-    files: Text,
+    files: Text | Listing,
     train: str | Path | None = None,
     heldout: str | Path | None = None,
     stats: str | Path | None = None,
@@ -93,8 +95,9 @@ def sample_corpus(  # noqa: PLR0913  # settings of the stage, each by its name
     Parameters
     ----------
     files
-        A path or a list of `Path`: files, folders (all files in them) or patterns,
-        compressed or not; or sentences.
+        A path, a list of `Path` or a `Listing`: files, folders (all files in them) or
+        patterns, compressed or not; or sentences. Several remote paths (`hf://`,
+        `s3://`) are given as `list_shards([...])`, since a str in a list is a sentence.
     train, heldout, stats
         Files to write: the lines, and the counts as JSON; all three, or none.
     language, source
@@ -124,8 +127,9 @@ def sample_corpus(  # noqa: PLR0913  # settings of the stage, each by its name
     if any(paths) and not all(paths):
         raise UsageError("sample_corpus: give train, heldout and stats, or none of them")
     layout = Layout.parse(format, split_sentences, escaped_newlines, documents)
-    names, texts = _texts_of(files)
-    corpus, missing = Corpus(names, layout, scan_bytes), None
+    shards, texts = _texts_of(files)
+    names = [shard.path for shard in shards]
+    corpus, missing = Corpus(shards, layout, scan_bytes), None
     try:
         check_present(language, names)
         drawn = draw_sample(texts or corpus, max_sentences, seed, max_characters)
@@ -179,13 +183,19 @@ def _holds_bytes(name: str) -> bool:
     return path.is_file() and path.stat().st_size > 0
 
 
-def _texts_of(files: Text) -> tuple[list[str], list[LineFile]]:
-    """The names of the files, or the file of sentences."""
+def _texts_of(files: Text | Listing) -> tuple[Sequence[Shard], list[LineFile]]:
+    """The files, or the file of sentences. A local path that is not there stays, for
+    `check_present`.
+    """
+    if isinstance(files, Listing):
+        return files.shards, []
+    if isinstance(files, str) and is_remote(files):
+        return list_shards([files]).shards, []
     if isinstance(files, str | Path):
         files = [Path(files)]
     entries: list[Any] = list(files)
     if entries and isinstance(entries[0], Path):
-        return expand_all(map(str, entries)), []
+        return [local_shard(path) for path in expand_all(map(str, entries))], []
     return [], [sentence_file(entries)]
 
 

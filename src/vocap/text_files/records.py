@@ -7,7 +7,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,15 +15,19 @@ from typing import Any
 import orjson
 
 from vocap.errors import VocapError, listed, missing_extra
+from vocap.storage.remote import MOST_FETCHED, Shard, address_of, is_remote
 from vocap.text_files import RECORDS, Layout, kind_of
 from vocap.text_files.lines import (
     LineFile,
+    Place,
     check_encoding,
     decode_line,
     decoded,
     document_lines,
     escape_line,
     holds_documents,
+    open_remote,
+    path_of,
     split_sentences,
     survey,
     unescape_line,
@@ -62,13 +66,13 @@ class TextFile(LineFile):
 
     def __init__(
         self,
-        path: str | Path,
+        place: Place,
         layout: Layout,
         limit_bytes: int | None = None,
         cut: bool = False,
         aligned: bool = False,
     ) -> None:
-        super().__init__(path, limit_bytes, cut)
+        super().__init__(place, limit_bytes, cut)
         self.layout, self.aligned, self.no_field = layout, aligned, 0
         self.undecoded = 0 if layout.kind == "jsonl" else None
         self._column = int(layout.field) if layout.kind == "tsv" and layout.field.isdecimal() else 0
@@ -83,7 +87,7 @@ class TextFile(LineFile):
         if self.layout.kind == "text" and named in RECORDS:
             format = f"{named}:FIELD"
             with suppress(VocapError):
-                format = detect_file(self.path).format
+                format = detect_file(self.place).format
             raise VocapError(f'{self.path}: {named} by its name; write format: "{format}"')
         convert = {"jsonl": self._jsonl, "tsv": self._tsv}.get(self.layout.kind, self._plain)
         for block in super().__iter__():
@@ -195,7 +199,7 @@ class TextFile(LineFile):
 
     def _parquet(self) -> Iterator[bytes]:
         """The column's texts; `consumed` in proportion to the rows read."""
-        with _parquet_file(self.path) as file:
+        with _parquet_file(self.place) as (file, self.size):
             import pyarrow  # of the extra [workflow]
             from pyarrow import compute
 
@@ -207,7 +211,7 @@ class TextFile(LineFile):
                     f"{known}"
                 )
             self.undecoded = 0 if columns[self.layout.field] else None  # text is UTF-8 there
-            self.size, rows = os.path.getsize(self.path), 0
+            rows = 0
             for batch in file.iter_batches(
                 PARQUET_ROWS, columns=[self.layout.field], use_threads=False
             ):
@@ -229,19 +233,27 @@ class TextFile(LineFile):
 
 
 @contextmanager
-def _parquet_file(path: str | Path) -> Iterator[Any]:
-    """Open a Parquet file; an error of Arrow's in the block becomes one line."""
+def _parquet_file(place: Place) -> Iterator[tuple[Any, int]]:
+    """Open a Parquet file, and tell its bytes; an error of Arrow's in the block becomes
+    one line.
+    """
+    path = path_of(place)
     try:
         from pyarrow.parquet import ParquetFile  # of the extra [workflow]
     except ModuleNotFoundError:
         raise VocapError(
-            f"{path}: a Parquet file, which takes pyarrow; {missing_extra('pyarrow')}"
+            f"{address_of(path)}: a Parquet file, which takes pyarrow; {missing_extra('pyarrow')}"
         ) from None
     try:
-        # a column's pages are read one after the other: else whole row groups are held,
-        # and several at once
-        with ParquetFile(path, memory_map=False, pre_buffer=False, buffer_size=1 << 20) as file:
-            yield file
+        with ExitStack() as opened:
+            source: Any = opened.enter_context(open_remote(place)) if is_remote(path) else path
+            # a column's pages are read one after the other: else whole row groups are
+            # held, and several at once
+            buffer = MOST_FETCHED if is_remote(path) else 1 << 20
+            file = opened.enter_context(
+                ParquetFile(source, memory_map=False, pre_buffer=False, buffer_size=buffer)
+            )
+            yield file, source.size if is_remote(path) else os.path.getsize(path)
     except VocapError:
         raise
     except Exception as error:
@@ -249,8 +261,8 @@ def _parquet_file(path: str | Path) -> Iterator[Any]:
             raise
         said = " ".join(str(error).split())[:300]
         raise VocapError(
-            f"{path}: a Parquet file that cannot be read ({said}); copy or download it again, or "
-            "write it anew"
+            f"{address_of(path)}: a Parquet file that cannot be read ({said}); copy or download it "
+            "again, or write it anew"
         ) from None
 
 
@@ -266,20 +278,21 @@ def _columns(file: Any) -> dict[str, bool]:
     }
 
 
-def detect_file(path: str | Path) -> Layout:
+def detect_file(place: Place) -> Layout:
     """The format of a file by the ending of its name; its field of text and length of
     lines by its beginning.
 
     Raises VocapError for a file without text, and as `TextFile`.
     """
+    path = address_of(path_of(place))
     kind, fields = kind_of(path), [""]
     if kind == "parquet":
-        with _parquet_file(path) as file:
+        with _parquet_file(place) as (file, _):
             fields = _likeliest_first(
                 {name: 0 for name, is_text in _columns(file).items() if is_text}
             )
     elif kind != "text":
-        block = next(iter(LineFile(path, _PROBE_BYTES)), b"")
+        block = next(iter(LineFile(place, _PROBE_BYTES)), b"")
         lines = block[:-1].split(b"\n")[:_HEAD]
         fields = text_fields(lines) if kind == "jsonl" else _text_cells(lines)
     if not fields:
@@ -289,7 +302,7 @@ def detect_file(path: str | Path) -> Layout:
             remedy = "; of an array: jq -c '.[]' FILE > FILE.jsonl"
         raise VocapError(f"{path}: its {held} hold no text{remedy}")
     layout = Layout(kind, fields[0])
-    file = TextFile(path, layout, _PROBE_BYTES)
+    file = TextFile(place, layout, _PROBE_BYTES)
     block = next(iter(file), b"")
     if not block:
         return replace(layout, split_sentences=file.size > 0)
@@ -365,7 +378,7 @@ def _remedy(fields: Sequence[str]) -> str:
     return f'write format: "jsonl:{fields[0]}"; fields of text: {listed(fields)}'
 
 
-def read_blocks(path: str | Path, aligned: bool = False) -> Iterator[list[str]]:
+def read_blocks(path: Place, aligned: bool = False) -> Iterator[list[str]]:
     r"""Yield the lines of a file without their `\n`, in lists of about 1 MiB; of JSON
     Lines, a table or Parquet, by its name, those of the likeliest field.
 
@@ -376,8 +389,8 @@ def read_blocks(path: str | Path, aligned: bool = False) -> Iterator[list[str]]:
     more than 5 s is reported on. Raises VocapError as `LineFile`, `detect_file` and
     `check_encoding`.
     """
-    file, escaped = LineFile(path), holds_documents(path)
-    if kind_of(path) != "text":
+    file, escaped = LineFile(path), holds_documents(path_of(path))
+    if kind_of(file.path) != "text":
         layout = detect_file(path)
         layout = replace(layout, split_sentences=layout.split_sentences and not aligned)
         file, escaped = TextFile(path, layout, aligned=aligned), aligned
@@ -385,13 +398,13 @@ def read_blocks(path: str | Path, aligned: bool = False) -> Iterator[list[str]]:
     return (list(map(unescape_line, lines)) for lines in blocks) if escaped else blocks
 
 
-def read_lines(path: str | Path) -> Iterator[str]:
+def read_lines(path: Place) -> Iterator[str]:
     """The lines of `read_blocks` one by one."""
     for block in read_blocks(path):
         yield from block
 
 
-def count_lines(path: str | Path) -> int:
+def count_lines(path: Place) -> int:
     """The number of lines of `read_blocks`."""
     return sum(map(len, read_blocks(path)))
 
@@ -404,16 +417,18 @@ class Corpus:
     opened too, None if unknown; `complete`: whether everything was read.
     """
 
-    def __init__(self, paths: Sequence[str], layout: Layout, scan_bytes: int | None = None) -> None:
+    def __init__(
+        self, paths: Sequence[str | Shard], layout: Layout, scan_bytes: int | None = None
+    ) -> None:
         self.paths, self.layout, self.scan_bytes = paths, layout, scan_bytes
         self.consumed, self.complete = 0, True
         self.total: int | None = 0
 
     def __iter__(self) -> Iterator[TextFile]:
         for path in self.paths:
-            prefix = _prefix_note(path)
+            prefix = _prefix_note(path_of(path))
             left = None if self.scan_bytes is None else self.scan_bytes - self.consumed
-            size: int | None = os.stat(path).st_size
+            size: int | None = path.size if isinstance(path, Shard) else os.stat(path).st_size
             if left is None or left > 0:
                 file = TextFile(path, self.layout, left, cut=prefix is not None)
                 yield file
@@ -460,6 +475,8 @@ def check_present(language: str, paths: Sequence[str]) -> None:
         "leave it out"
     )
     for path in paths:
+        if is_remote(path):
+            continue  # listed
         if not os.path.exists(path):
             problem = "no file matches this pattern" if glob.has_magic(path) else "no such file"
         elif os.path.isdir(path):
