@@ -1,11 +1,17 @@
 """Filters of records, against their definitions."""
 
+import json
 import random
 import unicodedata
 
+import pyarrow
 import pytest
+from pyarrow import parquet
 
-from vocap.errors import VocapError
+from tests.commands import vocap
+from tests.made_text import write_lines
+from vocap.corpora.stage import sample_corpus
+from vocap.errors import UsageError, VocapError
 from vocap.text_files import filters
 from vocap.text_files.filters import Distinct, RecordFilter, parse_filters
 from vocap.text_files.scripts import count_letters
@@ -82,6 +88,49 @@ def test_conditions():
     ],
 )
 def test_a_wrong_filter_is_one_line(given, said):
-    with pytest.raises(VocapError, match=said) as error:
+    with pytest.raises(UsageError, match=said) as error:
         parse_filters(given)
     assert "\n" not in str(error.value)
+
+
+RECORDS = [
+    {"text": f"{'да' if number % 3 else 'no'} {number}", "meta": {"score": number / 100}}
+    for number in range(100)
+]
+KEPT = [record["text"] for record in RECORDS if record["meta"]["score"] >= 0.4]
+
+
+@pytest.fixture
+def record_files(tmp_path):
+    (tmp_path / "text.jsonl").write_text("".join(json.dumps(one) + "\n" for one in RECORDS))
+    parquet.write_table(pyarrow.Table.from_pylist(RECORDS), tmp_path / "text.parquet")
+    return tmp_path
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+def test_a_sample_of_chosen_records(record_files, kind):
+    path = record_files / f"text.{kind}"
+    given = '{"where": [["meta.score", ">=", 0.4]], "min_script": 0.5, "script": "Cyrl"}'
+    found = sample_corpus(path, language="ru", format=f"{kind}:text", filters=parse_filters(given))
+    expected = [text for text in KEPT if "да" in text]
+    assert sorted(found.train + found.heldout) == sorted(expected)
+    assert found.stats["filtered"] == {"min_script": len(KEPT) - len(expected), "where": 40}
+    assert found.stats["n"] == len(expected)
+    wrong = parse_filters('{"where": [["score", ">=", 0.4]]}')
+    with pytest.raises(VocapError, match=r"no (record has the field|column) 'score'"):
+        sample_corpus(path, language="ru", format=f"{kind}:text", filters=wrong)
+
+
+def test_the_command_takes_the_script_of_the_table(tmp_path):
+    write_lines(tmp_path / "text.txt", [record["text"] for record in RECORDS])
+    outputs = {name: tmp_path / name for name in ("train", "heldout", "stats")}
+    words = [word for name, path in outputs.items() for word in (f"--{name}", path)]
+    call = ("sample", tmp_path / "text.txt", *words, "--filters", '{"min_script": 0.5}')
+    assert vocap(*call, "--language", "ru").returncode == 0
+    assert json.loads(outputs["stats"].read_text())["filtered"] == {"min_script": 34}
+    unknown = vocap(*call, "--language", "xx")
+    assert unknown.returncode == 2
+    assert "min_script: the table of languages has no 'xx'" in unknown.stderr
+    conditions = '{"where": [["score", ">", 1]]}'
+    refused = vocap(*call[:-1], conditions, "--language", "ru")
+    assert "where: text of format 'text' has no other fields" in refused.stderr

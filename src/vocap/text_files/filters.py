@@ -13,7 +13,8 @@ import numpy as np
 import pydantic
 from pydantic import BaseModel, ConfigDict, Field
 
-from vocap.errors import VocapError, log, missing_extra
+from vocap.errors import UsageError, VocapError, log, missing_extra
+from vocap.text_files import RECORDS, Layout
 from vocap.text_files.scripts import count_letters
 
 RECENT = 1 << 16  # hashes of records in a set, before they are sorted into the others
@@ -81,19 +82,34 @@ class Filters(BaseModel):
         """The fields that `where` asks for, each once."""
         return list(dict.fromkeys(condition[0] for condition in self.conditions))
 
+    def of_script(self, script: str) -> "Filters":
+        """With this script, where `min_script` asks for one that is not given."""
+        asked = self.min_script is not None and self.script is None
+        return self.model_copy(update={"script": script}) if asked else self
+
     def words(self) -> str:
-        """The filters as JSON, for a command line."""
-        return self.model_dump_json(exclude_defaults=True)
+        """The filters as JSON, for a command line; empty without any."""
+        given = self.model_dump_json(exclude_defaults=True)
+        return "" if given == "{}" else given
+
+
+def check_filters(filters: Filters, layout: Layout) -> None:
+    """Raises UsageError for conditions on the fields of records without fields."""
+    if filters.where and layout.kind not in RECORDS:
+        raise UsageError(
+            f"where: text of format {layout.format!r} has no other fields; {' and '.join(RECORDS)} "
+            "have"
+        )
 
 
 def parse_filters(text: str) -> Filters:
-    """Filters of JSON; raises VocapError for a mistake."""
+    """Filters of JSON; raises UsageError for a mistake."""
     try:
         return Filters.model_validate_json(text)
     except pydantic.ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = "".join(f"{part}: " for part in first["loc"])
-        raise VocapError(f"--filters {text}: {place}{first['msg']}; correct it") from None
+        raise UsageError(f"--filters {text}: {place}{first['msg']}; correct it") from None
 
 
 class Distinct:
