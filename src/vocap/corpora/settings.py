@@ -35,6 +35,7 @@ from vocap.files.io import file_sha256, number, read_tsv
 from vocap.files.paths import COMPRESSED, PlainPath, check_local, check_path, expand
 from vocap.languages import Language, default_table
 from vocap.text_files import Layout
+from vocap.text_files.filters import Filters, check_filters
 
 PACKAGES = ("mediawiki", "homeassistant", "gramps", "weblate", "plone.app.locales", "django")
 # of the environment: a folder with NTREX-128 (Federmann et al. 2022), among other data
@@ -157,6 +158,10 @@ class Source(BaseModel):
         "to 4,192 bytes take the place of lines",
     )
 
+    filters: Filters = Field(
+        Filters(), description="what a record must have to be read; every one is, by default"
+    )
+
     @property
     def layout(self) -> Layout:
         """How the text is stored in its files."""
@@ -167,7 +172,7 @@ class Source(BaseModel):
     @pydantic.model_validator(mode="after")
     def _readable(self) -> "Source":
         try:
-            self.layout  # noqa: B018
+            check_filters(self.filters, self.layout)
         except UsageError as error:
             raise ValueError(str(error)) from None
         return self
@@ -364,6 +369,7 @@ class Resolved:
     source: Source
     url: str | None  # to download it from, if any
     paths: list[str]  # files, folders and patterns on this machine, as written in the configuration
+    script: str = ""  # of the language, ISO 15924
 
     @property
     def absent(self) -> list[str]:
@@ -408,6 +414,8 @@ class Resolved:
         words += ["--format", self.source.format] if self.source.format != "text" else []
         flags = ("split_sentences", "escaped_newlines", "documents")
         words += [f"--{flag.replace('_', '-')}" for flag in flags if getattr(self.source, flag)]
+        if filters := self.source.filters.of_script(self.script).words():
+            words += ["--filters", filters]
         return [*words, *self.source.options]
 
 
@@ -439,7 +447,15 @@ def resolve(name: str, source: Source, language: Language) -> Resolved:
         raise UsageError(
             f"{key}.codes.{language.code}: {code!r} cannot be a code; it becomes part of a path"
         )
-    return Resolved(name, language.code, code, source, source.url_of(code), source.paths_of(code))
+    return Resolved(
+        name,
+        language.code,
+        code,
+        source,
+        source.url_of(code),
+        source.paths_of(code),
+        language.script,
+    )
 
 
 class Download(BaseModel):
