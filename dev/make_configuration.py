@@ -18,6 +18,7 @@ from vocap.finetuning.tasks import TASKS
 from vocap.pretraining.loss_kinds import LOSSES
 from vocap.pretraining.settings import ModelSettings, Pretraining, Shape
 from vocap.report import Report
+from vocap.text_files.filters import Filters
 from vocap.tokenizer_files.id_layout import IdLayout, Special
 from vocap.tokenizers.settings import KINDS
 from vocap.unigram.text_settings import PRESETS
@@ -66,6 +67,11 @@ SECTIONS = (
         Source,
     ),
     (
+        "`corpora: sources: NAME: filters`",
+        "Records that are left out (`docs/corpora.md`).",
+        Filters,
+    ),
+    (
         "`downloads: NAME`",
         "Files besides text that can be fetched; `config/sources.yaml` has XTREME's.",
         Download,
@@ -109,6 +115,7 @@ OWN_TABLES = {
     (Corpora, "sources"),
     (Corpora, "mix"),
     (Corpora, "starter"),
+    (Source, "filters"),
     (Pretraining, "models"),
     (ModelSettings, "shape"),
     (Correlation, "model"),

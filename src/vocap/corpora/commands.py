@@ -10,6 +10,7 @@ from vocap.corpora import MIN_CHARACTERS, stage
 from vocap.errors import log
 from vocap.files.io import write_text, write_tsv
 from vocap.storage.listing import list_shards, named_text
+from vocap.text_files.filters import parse_filters
 
 FILE, FOLDER = click.Path(dir_okay=False), click.Path(file_okay=False)
 
@@ -91,6 +92,11 @@ def list_files(
     help="Read no more than this of the files as stored, spread evenly over them.",
 )
 @click.option(
+    "--filters",
+    metavar="JSON",
+    help="What a record must have to be read: keys of `filters` in docs/corpora.md.",
+)
+@click.option(
     "--allow-empty", is_flag=True, help="No text: write empty files and say so in stats.json."
 )
 @click.option("--train", required=True, type=FILE, help="Text to write: train lines.")
@@ -104,6 +110,7 @@ def sample(
     stats: str,
     source_name: str,
     layout: str,
+    filters: str | None,
     **settings: Any,
 ) -> None:
     """Sample the lines of one language's files into train and held-out text.
@@ -121,6 +128,7 @@ def sample(
         stats,
         source=source_name,
         format=layout,
+        filters=parse_filters(filters) if filters else None,
         **settings,
     )
 

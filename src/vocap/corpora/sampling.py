@@ -156,9 +156,9 @@ def check_dropped(path: str, layout: Layout, counts: Mapping[str, int]) -> list[
     from and nothing cut them into sentences yet.
     """
     if not counts["kept"]:
-        found = ", ".join(
-            f"{counts[name]:,} {name}" for name in ("read", "empty", "overlong", "no_field")
-        )
+        reasons = ["read", "empty", "overlong", "no_field"]
+        reasons += ["filtered"] if counts.get("filtered") else []
+        found = ", ".join(f"{counts[name]:,} {name}" for name in reasons)
         raise VocapError(f"{path}: no usable line ({found}); check the file and its format")
     overlong = counts["overlong"]
     lines = counts["read"] - counts["empty"]

@@ -37,6 +37,7 @@ from vocap.files.paths import COMPRESSED, PlainPath, check_local, check_path, ex
 from vocap.languages import Language, default_table
 from vocap.storage.remote import is_remote
 from vocap.text_files import Layout
+from vocap.text_files.filters import Filters, check_filters
 
 PACKAGES = ("mediawiki", "homeassistant", "gramps", "weblate", "plone.app.locales", "django")
 # of the environment: a folder with NTREX-128 (Federmann et al. 2022), among other data
@@ -172,6 +173,10 @@ class Source(BaseModel):
         "to 4,192 bytes take the place of lines",
     )
 
+    filters: Filters = Field(
+        Filters(), description="what a record must have to be read; every one is, by default"
+    )
+
     @property
     def layout(self) -> Layout:
         """How the text is stored in its files."""
@@ -182,7 +187,7 @@ class Source(BaseModel):
     @pydantic.model_validator(mode="after")
     def _readable(self) -> "Source":
         try:
-            self.layout  # noqa: B018
+            check_filters(self.filters, self.layout)
         except UsageError as error:
             raise ValueError(str(error)) from None
         return self
@@ -371,6 +376,7 @@ class Resolved:
     code: str  # the source's own code
     source: Source
     paths: list[str]  # files, folders and patterns, as written in the configuration
+    script: str = ""  # of the language, ISO 15924
 
     @property
     def remote(self) -> bool:
@@ -422,6 +428,8 @@ class Resolved:
         words += ["--format", self.source.format] if self.source.format != "text" else []
         flags = ("split_sentences", "escaped_newlines", "documents")
         words += [f"--{flag.replace('_', '-')}" for flag in flags if getattr(self.source, flag)]
+        if filters := self.source.filters.of_script(self.script).words():
+            words += ["--filters", filters]
         return [*words, *self.source.options]
 
 
@@ -453,7 +461,8 @@ def resolve(name: str, source: Source, language: Language) -> Resolved:
         raise UsageError(
             f"{key}.codes.{language.code}: {code!r} cannot be a code; it becomes part of a path"
         )
-    return Resolved(name, language.code, code, source, source.paths_of(code))
+    paths = source.paths_of(code)
+    return Resolved(name, language.code, code, source, paths, language.script)
 
 
 class Download(BaseModel):

@@ -19,12 +19,14 @@ from vocap.corpora.shard_plan import (
     quota_of,
     spread_quotas,
 )
+from vocap.errors import VocapError
 from vocap.progress import Progress
-from vocap.storage.remote import Shard, is_remote
+from vocap.storage.remote import Shard, address_of, is_remote
 from vocap.text_files import Layout
+from vocap.text_files.filters import RecordFilter
 from vocap.text_files.lines import survey
 from vocap.text_files.parquet import FOOTER, Footer
-from vocap.text_files.records import Corpus, TextFile
+from vocap.text_files.records import Corpus, TextFile, prefix_note
 
 _MARGIN = 1.5  # lines read for each that is wanted, where no limit is given
 _KEPT_FOOTERS = 1 << 26  # bytes, of those that are kept
@@ -59,6 +61,8 @@ class ShardSample:
         are read whole, of remote ones what `lines` lines need, half as many again.
     lines, seed
         Of the sample.
+    chosen
+        Filters that leave out records.
 
     Attributes
     ----------
@@ -73,7 +77,9 @@ class ShardSample:
         scan_bytes: int | None,
         lines: int,
         seed: int,
+        chosen: RecordFilter | None = None,
     ) -> None:
+        self.chosen = chosen
         self.shards, self.layout, self.limit, self.seed = shards, layout, scan_bytes, seed
         self.sizes = np.array([shard.size for shard in shards], np.int64)
         self.stored = int(self.sizes.sum())
@@ -89,7 +95,9 @@ class ShardSample:
             in_part = any(is_remote(shard.path) for shard in self.shards)
         else:
             in_part = self.limit < self.stored
-        if not in_part or not self.stored:
+        # what was fetched in part is no more than was asked for
+        fetched_in_part = any(prefix_note(shard.path) for shard in self.shards)
+        if not in_part or not self.stored or fetched_in_part:
             yield from self._whole()
         elif self.layout.kind == "parquet":
             yield from self._row_groups()
@@ -98,7 +106,7 @@ class ShardSample:
 
     def _whole(self) -> Iterator[TextFile]:
         """All files, in order."""
-        corpus = Corpus(self.shards, self.layout)
+        corpus = Corpus(self.shards, self.layout, self.chosen)
         for index, file in enumerate(corpus):
             yield file
             self._note(_Part(index, 1), file, file.size)
@@ -132,6 +140,11 @@ class ShardSample:
         left = (drawn == 0) & (self.sizes > 0)
         for index in np.flatnonzero(drawn).tolist():
             yield from self._beginning(index, int(drawn[index]), quota)
+        if not self.parts:
+            raise VocapError(
+                f"{address_of(self.shards[0].path)}: {quota:,} bytes of a file hold no whole line, "
+                "or no whole block of compressed data; raise scan_bytes"
+            )
         further = islice(places, MISSES) if self.limit is None else ()
         for place in further:
             index, _ = part_at(self.sizes, place)
@@ -143,7 +156,7 @@ class ShardSample:
     def _beginning(self, index: int, drawn: int, quota: int) -> Iterator[TextFile]:
         most = drawn * quota
         limit = most if most < self.sizes[index] else None
-        file = TextFile(self.shards[index], self.layout, limit)
+        file = TextFile(self.shards[index], self.layout, limit, chosen=self.chosen)
         yield file
         if file.spanned:
             self._note(_Part(index, drawn), file, file.spanned)
@@ -151,7 +164,9 @@ class ShardSample:
     def _needed(self) -> int:
         """Bytes that the lines wanted need, by the beginning of one file."""
         index, _ = part_at(self.sizes, next(positions(self.seed)))
-        file = TextFile(self.shards[index], self.layout, QUOTA)
+        # of its own, since a filter counts, and keeps what it has seen
+        chosen = RecordFilter(self.chosen.filters) if self.chosen else None
+        file = TextFile(self.shards[index], self.layout, QUOTA, chosen=chosen)
         lines = sum(len(survey(block).starts) for block in file)
         return math.ceil(self.wanted * file.spanned / lines) if lines else self.stored
 
@@ -188,7 +203,12 @@ class ShardSample:
     def _groups(
         self, part: _Part, footer: Footer, numbers: list[int], span: float
     ) -> Iterator[TextFile]:
-        file = TextFile(self.shards[part.shard], self.layout, row_groups=(footer, numbers))
+        file = TextFile(
+            self.shards[part.shard],
+            self.layout,
+            row_groups=(footer, numbers),
+            chosen=self.chosen,
+        )
         yield file
         self._note(part, file, span)
 

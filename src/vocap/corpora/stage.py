@@ -28,6 +28,7 @@ from vocap.tables.sampling_probabilities import (
     weigh_languages,
 )
 from vocap.text_files import Layout
+from vocap.text_files.filters import Filters, RecordFilter, check_filters
 from vocap.text_files.lines import FLAG, LineFile, holds_documents
 from vocap.text_files.records import check_present
 from vocap.text_files.text import SENTENCES, Text, sentence_file
@@ -87,6 +88,7 @@ def sample_corpus(  # noqa: PLR0913  # settings of the stage, each by its name
     max_characters: int | None = None,
     seed: int = 1,
     scan_bytes: int | None = None,
+    filters: Filters | None = None,
     allow_empty: bool = False,
 ) -> CorpusSample:
     """Sample the lines of one language's text into train and held-out text.
@@ -118,6 +120,8 @@ def sample_corpus(  # noqa: PLR0913  # settings of the stage, each by its name
         Bytes of the files, as stored, that are read at most, spread evenly over them; of
         Parquet those of the column of text, and one row group at least. None: of remote
         files what `max_sentences` needs, of local ones everything.
+    filters
+        What a record must have to be read.
     allow_empty
         Without any text the sample is empty and says so in its counts.
 
@@ -132,12 +136,15 @@ def sample_corpus(  # noqa: PLR0913  # settings of the stage, each by its name
     if any(paths) and not all(paths):
         raise UsageError("sample_corpus: give train, heldout and stats, or none of them")
     layout = Layout.parse(format, split_sentences, escaped_newlines, documents)
-    shards, texts = _texts_of(files)
+    chosen = _record_filter(filters, language, layout) if filters else None
+    shards, texts = _texts_of(files, chosen)
     names = [shard.path for shard in shards]
-    corpus, missing = ShardSample(shards, layout, scan_bytes, max_sentences, seed), None
+    corpus, missing = ShardSample(shards, layout, scan_bytes, max_sentences, seed, chosen), None
     try:
         check_present(language, names)
         drawn = draw_sample(texts or corpus, max_sentences, seed, max_characters)
+        if chosen:
+            drawn.counts["filtered"] = chosen.dropped.total()
         warnings = check_dropped([*names, SENTENCES][0], layout, drawn.counts)
     except VocapError as error:
         # text that cannot be used is no absence of text
@@ -150,6 +157,8 @@ def sample_corpus(  # noqa: PLR0913  # settings of the stage, each by its name
         corpus = ShardSample((), layout, None, max_sentences, seed)
         drawn = draw_sample(corpus, max_sentences, seed)
     counts = _summary_of(corpus, drawn, missing) | ({FLAG: True} if documents else {})
+    if chosen:
+        counts["filtered"] = dict(sorted(chosen.dropped.items()))
     found = CorpusSample(drawn, {"language": language, "source": source, **counts})
     if train and heldout and stats:
         found.write(train, heldout, stats)
@@ -192,9 +201,26 @@ def _log_counts(stats: Mapping[str, Any]) -> None:
     )
 
 
-def _texts_of(files: Text | Listing) -> tuple[Sequence[Shard], list[LineFile]]:
-    """The files, or the file of sentences. A local path that is not there stays, for
-    `check_present`.
+def _record_filter(filters: Filters, language: str, layout: Layout) -> RecordFilter:
+    """Filters at work; the script that `min_script` asks for is that of the language in
+    the table, unless given.
+    """
+    check_filters(filters, layout)
+    if filters.min_script is not None and filters.script is None:
+        known = read_languages().get(language)
+        if known is None:
+            raise UsageError(
+                f"min_script: the table of languages has no {language!r}; give script, such as Latn"
+            )
+        filters = filters.of_script(known.script)
+    return RecordFilter(filters)
+
+
+def _texts_of(
+    files: Text | Listing, chosen: RecordFilter | None = None
+) -> tuple[Sequence[Shard], list[LineFile]]:
+    """The files, or the file of those sentences that are chosen. A local path that is
+    not there stays, for `check_present`.
     """
     if isinstance(files, Listing):
         return files.shards, []
@@ -205,7 +231,7 @@ def _texts_of(files: Text | Listing) -> tuple[Sequence[Shard], list[LineFile]]:
     entries: list[Any] = list(files)
     if entries and isinstance(entries[0], Path):
         return [local_shard(path) for path in expand_all(map(str, entries))], []
-    return [], [sentence_file(entries)]
+    return [], [sentence_file(chosen.keep_texts(entries) if chosen else entries)]
 
 
 def weigh_corpora(

@@ -36,7 +36,9 @@ from vocap.text_files import MAX_LINE_BYTES
 Place = str | Path | Shard  # a file, of this machine or of another
 BLOCK = 1 << 20  # bytes of text handed on at a time, about
 REQUEST = 1 << 22  # bytes of a remote file fetched at a time
-_FED = 1 << 12  # bytes of compressed data decompressed at a time
+# bytes of compressed data decompressed at a time: of a part little, since its count is
+# of the data that gave the last text
+_FED, _FED_PART = 1 << 17, 1 << 8
 LONGEST_LINE = 1 << 26  # bytes; a longer one, as of an array in JSON, is an error
 MOST_INVALID = 0.1  # of a file's lines; with more it is no text in UTF-8
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -114,13 +116,15 @@ def open_remote(place: Place) -> RemoteFile:
 
 
 class _Fed:
-    """Compressed data as a decompressor takes it, in small parts; `count`: its bytes."""
+    """Compressed data as a decompressor takes it, `most` bytes at a time; `count`: its
+    bytes.
+    """
 
-    def __init__(self, file: Any) -> None:
-        self.file, self.count = file, 0
+    def __init__(self, file: Any, most: int) -> None:
+        self.file, self.most, self.count = file, most, 0
 
     def read(self, size: int) -> bytes:
-        part: bytes = self.file.read(min(size, _FED))
+        part: bytes = self.file.read(min(size, self.most))
         self.count += len(part)
         return part
 
@@ -168,7 +172,7 @@ class LineFile:
             name, opener = next(
                 (entry for magic, entry in _OPENERS.items() if head.startswith(magic)), ("", None)
             )
-            fed = _Fed(buffered)
+            fed = _Fed(buffered, _FED if self.limit_bytes is None else _FED_PART)
             file = opener(fed) if opener else buffered
             parts, length, ended = [], 0, False
             while not ended:

@@ -17,6 +17,7 @@ import orjson
 from vocap.errors import VocapError, listed
 from vocap.storage.remote import Shard, address_of, is_remote
 from vocap.text_files import RECORDS, Layout, kind_of
+from vocap.text_files.filters import RecordFilter
 from vocap.text_files.lines import (
     LineFile,
     Place,
@@ -60,9 +61,9 @@ class TextFile(LineFile):
     too, becomes a line that is not UTF-8. `no_field` counts records without the field
     (the index lines of Wikipedia's search dumps). `aligned`: each record is one line,
     with `escape_line`, empty where it has no text. `row_groups`: the footer of a Parquet
-    file, and the numbers of those that are read. Raises VocapError, naming file and line,
-    for a malformed record, a field or column that no record has, a damaged file, and
-    one whose name tells another format.
+    file, and the numbers of those that are read. `chosen`: filters that leave out
+    records. Raises VocapError, naming file and line, for a malformed record, a field or
+    column that no record has, a damaged file, and one whose name tells another format.
     """
 
     def __init__(
@@ -73,10 +74,15 @@ class TextFile(LineFile):
         cut: bool = False,
         aligned: bool = False,
         row_groups: tuple[Footer, Sequence[int]] | None = None,
+        chosen: RecordFilter | None = None,
     ) -> None:
         super().__init__(place, limit_bytes, cut)
         self.row_groups = row_groups
         self.layout, self.aligned, self.no_field = layout, aligned, 0
+        self.chosen = chosen
+        # the fields of conditions, and those that a record had
+        self._asked = chosen.filters.fields if chosen else []
+        self._answered: set[str] = set()
         self.undecoded = 0 if layout.kind == "jsonl" else None
         self._column = int(layout.field) if layout.kind == "tsv" and layout.field.isdecimal() else 0
         self._found = 0  # records with the field
@@ -101,6 +107,8 @@ class TextFile(LineFile):
 
     def _joined(self, texts: list[str]) -> bytes:
         """The texts as lines; one line end that a text has itself is not doubled."""
+        if self.chosen:
+            texts = self.chosen.keep_texts(texts)
         if self.aligned:
             texts = list(map(escape_line, texts))
         elif self.layout.documents:
@@ -114,22 +122,27 @@ class TextFile(LineFile):
         return "\n".join([*texts, ""]).encode("utf-8", "surrogatepass") if texts else b""
 
     def _plain(self, block: bytes) -> bytes:
-        if not (self.layout.split_sentences or self.layout.escaped_newlines):
+        if not (self.chosen or self.layout.split_sentences or self.layout.escaped_newlines):
             return block
-        return self._joined([block.decode("utf-8", "surrogateescape")])
+        text = block.decode("utf-8", "surrogateescape")
+        return self._joined(text[:-1].split("\n") if self.chosen else [text])
 
     def _jsonl(self, block: bytes) -> bytes:
-        field, texts = self.layout.field, []
+        field, texts, records = self.layout.field, [], []
         for number, line in enumerate(block[:-1].split(b"\n"), start=self.before + 1):
             try:
-                text = field_of(orjson.loads(line), field)
+                record = orjson.loads(line)
+                text = field_of(record, field)
             except (orjson.JSONDecodeError, AttributeError):
                 if not line.strip():
                     continue
-                text = field_of(self._odd_record(line, number), field)
+                record = self._odd_record(line, number)
+                text = field_of(record, field)
             if text.__class__ is str:
                 texts.append(text)
                 self._found += 1
+                if self._asked:
+                    records.append(record)
             elif text is None:
                 self.no_field += 1
                 if self.aligned:
@@ -147,6 +160,12 @@ class TextFile(LineFile):
                 )
         if self.no_field >= PATIENCE:
             self._check_found()
+        if self.chosen and records:
+            columns = {name: [field_of(one, name) for one in records] for name in self._asked}
+            self._answered |= {
+                name for name in columns if any(v is not None for v in columns[name])
+            }
+            texts = [texts[number] for number in self.chosen.matching(columns, self.path)]
         return self._joined(texts)
 
     def _odd_record(self, line: bytes, number: int) -> dict[str, Any]:
@@ -167,7 +186,14 @@ class TextFile(LineFile):
         return record
 
     def _check_found(self) -> None:
-        """Raise VocapError where records lack the field and none has had it."""
+        """Raise VocapError where records lack the field, or one of a condition, and none
+        has had it.
+        """
+        if absent := [name for name in self._asked if self._found and name not in self._answered]:
+            raise VocapError(
+                f"{self.path}: no record has the field {absent[0]!r}, which `where` asks for; "
+                "correct its name"
+            )
         if self.no_field and not self._found:
             fields = text_fields(self._head.split(b"\n", _HEAD)[:_HEAD])
             raise VocapError(
@@ -205,7 +231,6 @@ class TextFile(LineFile):
         footer, numbers = self.row_groups or (None, None)
         with open_parquet(self.place, footer) as (file, self.size):
             import pyarrow  # of the extra [workflow]
-            from pyarrow import compute
 
             columns = text_columns(file)
             if self.layout.field not in columns:
@@ -214,19 +239,29 @@ class TextFile(LineFile):
                     f"{self.path}: no column of text {self.layout.field!r}; columns of text: "
                     f"{known}"
                 )
+            leaves = {file.schema.column(number).path for number in range(len(file.schema))}
+            if absent := [name for name in self._asked if name not in leaves]:
+                raise VocapError(
+                    f"{self.path}: no column {absent[0]!r}, which `where` asks for; columns: "
+                    f"{listed(sorted(leaves))}"
+                )
             self.undecoded = 0 if columns[self.layout.field] else None  # text is UTF-8 there
             rows, length = 0, file.metadata.num_rows
             if footer is not None and numbers is not None:
                 self.size = int(footer.column[numbers].sum())
                 length = sum(file.metadata.row_group(number).num_rows for number in numbers)
             for batch in file.iter_batches(
-                PARQUET_ROWS, numbers, columns=[self.layout.field], use_threads=False
+                PARQUET_ROWS,
+                numbers,
+                columns=[self.layout.field, *self._asked],
+                use_threads=False,
             ):
-                values = batch.column(0)
-                while pyarrow.types.is_struct(values.type):  # with the one field that was asked for
-                    values = compute.struct_field(values, 0)
+                rows += batch.num_rows
+                if self.chosen and self._asked:
+                    asked = {name: _column(batch, name) for name in self._asked}
+                    batch = batch.take(pyarrow.array(self.chosen.matching(asked, self.path)))
+                values = _column(batch, self.layout.field)
                 self.no_field += values.null_count
-                rows += len(values)
                 self.consumed = self.size * rows // length
                 # bytes, since they may not be UTF-8
                 values = values.cast(pyarrow.large_binary())
@@ -237,6 +272,19 @@ class TextFile(LineFile):
                 if self.limit_bytes is not None and self.limit_bytes <= self.consumed < self.size:
                     return
             self.consumed, self.ended = self.size, numbers is None
+
+
+def _column(batch: Any, name: str) -> Any:
+    """The values of one column of a batch of Arrow's, by its dotted name."""
+    from pyarrow import compute
+
+    if name in batch.schema.names:
+        return batch.column(name)
+    first, *inner = name.split(".")
+    values = batch.column(first)
+    for part in inner:
+        values = compute.struct_field(values, part)
+    return values
 
 
 def detect_file(place: Place) -> Layout:
@@ -377,31 +425,28 @@ class Corpus:
     if unknown; `complete`: whether everything was read.
     """
 
-    def __init__(self, places: Sequence[str | Shard], layout: Layout) -> None:
-        self.places, self.layout = places, layout
+    def __init__(
+        self,
+        places: Sequence[str | Shard],
+        layout: Layout,
+        chosen: RecordFilter | None = None,
+    ) -> None:
+        self.places, self.layout, self.chosen = places, layout, chosen
         self.consumed, self.complete = 0, True
         self.total: int | None = 0
 
     def __iter__(self) -> Iterator[TextFile]:
         for place in self.places:
-            prefix = _prefix_note(path_of(place))
-            file = TextFile(place, self.layout, cut=prefix is not None)
+            prefix = prefix_note(path_of(place))
+            file = TextFile(place, self.layout, cut=prefix is not None, chosen=self.chosen)
             yield file
             self.consumed += file.consumed
             self.complete &= file.ended
             size = file.size if prefix is None else prefix.get("total_bytes")
             self.total = None if size is None or self.total is None else self.total + size
 
-    def extrapolated(self, count: int) -> int:
-        """`count`, of the part that was read, for the whole: in proportion to the bytes
-        of the files.
-        """
-        if self.complete or not self.consumed or self.total is None:
-            return count
-        return round(count * max(1.0, self.total / self.consumed))
 
-
-def _prefix_note(path: str | Path) -> dict[str, Any] | None:
+def prefix_note(path: str | Path) -> dict[str, Any] | None:
     """The note of `vocap fetch` beside a file that it fetched in part; None for a whole
     file.
     """
