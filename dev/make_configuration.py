@@ -18,6 +18,7 @@ from vocap.finetuning.tasks import TASKS
 from vocap.pretraining.loss_kinds import LOSSES
 from vocap.pretraining.settings import ModelSettings, Pretraining, Shape
 from vocap.report import Report
+from vocap.text_files.filters import Filters
 from vocap.tokenizer_files.id_layout import IdLayout, Special
 from vocap.tokenizers.settings import KINDS
 from vocap.unigram.text_settings import PRESETS
@@ -61,9 +62,14 @@ SECTIONS = (
         for kind in SOURCE_KINDS.values()
     ),
     (
-        "`corpora: sources: NAME`, by `url` or `path`",
-        "The settings of both; `config/sources.yaml` has examples.",
+        "`corpora: sources: NAME`, by `path` or `url`",
+        "Further settings; `config/sources.yaml` has examples.",
         Source,
+    ),
+    (
+        "`corpora: sources: NAME: filters`",
+        "Records that are left out (`docs/corpora.md`).",
+        Filters,
     ),
     (
         "`downloads: NAME`",
@@ -109,6 +115,7 @@ OWN_TABLES = {
     (Corpora, "sources"),
     (Corpora, "mix"),
     (Corpora, "starter"),
+    (Source, "filters"),
     (Pretraining, "models"),
     (ModelSettings, "shape"),
     (Correlation, "model"),

@@ -6,6 +6,7 @@ REQUIRED INPUTS
 
 import importlib
 import json
+import os
 import re
 import shlex
 import sys
@@ -68,6 +69,9 @@ try:
                 raise
             NOTICES.append(f"a real run stops here: {error}")
     PLAN = plan_run(SETTINGS, dry_run=DRY_RUN, first=IS_MAIN)
+    # Clients of remote text read these when they are imported. Every job parses the rules,
+    # so that no command line and no log shows them.
+    os.environ.update(PLAN.client_variables)
 except VocapError as error:
     stop(error)
 

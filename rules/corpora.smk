@@ -2,18 +2,18 @@
 
 REQUIRED INPUTS
     the files of corpora.sources, config/languages.tsv (corpora.table)
-    from the web: the packages of corpora.starter, the addresses of corpora.sources and downloads
+    from elsewhere: the packages of corpora.starter, paths of corpora.sources, downloads
 OUTPUTS
     results/corpora/{lang}/train.txt, heldout.txt, stats.json
     results/corpora/weights.tsv
     results/corpora/mix/{alpha}.txt
-    results/corpora/starter/text, downloads/{source}/{lang}, files/{download}/{file}
-    results/pretraining/downloads/{source}/{lang}
+    results/corpora/starter/text, files/{download}/{file}
+    of text that is elsewhere: results/corpora/{lang}/files.json, files.sha256
+    results/pretraining/listings/{lang}/files.json, files.sha256
 """
 
 STARTER = SETTINGS.corpora.starter.packages
-# Of each language's text; Parquet is downloaded whole, as it is read from its end.
-SCANNED = SETTINGS.corpora.scan_bytes
+LISTED = PLAN.listed  # by stage, the languages whose text is elsewhere
 
 
 rule corpora:
@@ -105,46 +105,62 @@ rule merge_starter:
         " -o {output:q} {input:q} 2>&1 | tee {log:q} >&2"
 
 
-rule download:
+rule listings:
+    """The listings of all text that is elsewhere: with --forcerun list_files made again"""
+    input:
+        expand("<results>/corpora/{lang}/files.sha256", lang=LISTED["corpora"]),
+        expand("<results>/pretraining/listings/{lang}/files.sha256", lang=LISTED["pretraining"]),
+    message:
+        "The listings are made"
+
+
+# Only the hash of a listing is watched: Snakemake compares the content of small files, and
+# a listing may name thousands of shards. Made again, an equal one makes nothing again.
+rule list_files:
     output:
-        text="<results>/corpora/downloads/{source}/{lang}",
-        origin="<results>/corpora/downloads/{source}/{lang}.json",
+        listing="<results>/corpora/{lang}/files.json",
+        sha256="<results>/corpora/{lang}/files.sha256",
     log:
-        "<logs>/corpora/download/{source}/{lang}.log",
+        "<logs>/corpora/list_files/{lang}.log",
     benchmark:
-        "<logs>/benchmarks/corpora/download/{source}/{lang}.tsv"
+        "<logs>/benchmarks/corpora/list_files/{lang}.tsv"
+    wildcard_constraints:
+        lang=one_of(LISTED["corpora"]),
     localrule: True
     conda:
         "../envs/corpora.yaml"
     resources:
-        **needs(200, 600),
+        **needs(200, 30),
     params:
         **run_params("corpora"),
-        url=lambda wildcards: SOURCES[wildcards.lang].url,
-        limit=lambda wildcards: options(
-            limit_bytes=(
-                None if SOURCES[wildcards.lang].source.format.startswith("parquet:") else SCANNED
-            )
-        ),
+        paths=lambda wildcards: SOURCES[wildcards.lang].paths,
+        source=lambda wildcards: SOURCES[wildcards.lang].name,
     message:
-        "Downloading {wildcards.lang} from {wildcards.source}"
+        "Listing the files of {wildcards.lang}"
     shell:
-        "vocap fetch {params.url:q} -o {output.text:q} {params.limit} 2> {log:q}"
+        "vocap list-files {params.paths:q}"
+        " --language {wildcards.lang}"
+        " --source {params.source:q}"
+        " --sha256 {output.sha256:q}"
+        " -o {output.listing:q} 2> {log:q}"
 
 
-use rule download as download_pretraining with:
+use rule list_files as list_files_pretraining with:
     output:
-        text="<results>/pretraining/downloads/{source}/{lang}",
-        origin="<results>/pretraining/downloads/{source}/{lang}.json",
+        listing="<results>/pretraining/listings/{lang}/files.json",
+        sha256="<results>/pretraining/listings/{lang}/files.sha256",
     log:
-        "<logs>/pretraining/download_pretraining/{source}/{lang}.log",
+        "<logs>/pretraining/list_files_pretraining/{lang}.log",
     benchmark:
-        "<logs>/benchmarks/pretraining/download_pretraining/{source}/{lang}.tsv"
+        "<logs>/benchmarks/pretraining/list_files_pretraining/{lang}.tsv"
+    wildcard_constraints:
+        lang=one_of(LISTED["pretraining"]),
     params:
-        url=lambda wildcards: PLAN.pretraining_sources[wildcards.lang].url,
-        limit="",
+        **run_params("pretraining"),
+        paths=lambda wildcards: PLAN.pretraining_sources[wildcards.lang].paths,
+        source=lambda wildcards: PLAN.pretraining_sources[wildcards.lang].name,
     message:
-        "Downloading {wildcards.lang} from {wildcards.source}, for pre-training"
+        "Listing the files of {wildcards.lang}, for pre-training"
 
 
 rule fetch_file:
@@ -173,14 +189,14 @@ rule fetch_file:
         "vocap fetch {params.url:q} {params.sha256} -o {output.file:q} 2> {log:q}"
 
 
-# of the library that reads Parquet
-PARQUET_MB = 160 * any(
+# of the library that reads Parquet, and of the clients of text elsewhere
+READERS_MB = 160 * any(
     source.source.format.startswith("parquet:") for source in PLAN.sources.values()
-)
+) + 150 * bool(LISTED["corpora"])
 SAMPLE_LIMITS = options(
     max_sentences=SETTINGS.corpora.max_sentences,
     max_characters=SETTINGS.corpora.max_characters,
-    scan_bytes=SCANNED,
+    scan_bytes=SETTINGS.corpora.scan_bytes,
     seed=SETTINGS.seed,
 )
 # Snakemake watches the text of a command with its spaces: those of this one stay as they
@@ -203,13 +219,14 @@ for batch in PLAN.batches:
             f"<logs>/benchmarks/corpora/sample{batch.suffix}{batch.branch}.tsv"
         wildcard_constraints:
             lang=one_of(batch.languages),
+        localrule: SETTINGS.corpora.fetch and not batch.together
         conda:
             "../envs/corpora.yaml"
         threads: batch.threads
         resources:
             **needs(
-                350 + PARQUET_MB + 350 * SETTINGS.corpora.max_sentences / 1_000_000,
-                30,
+                350 + READERS_MB + 350 * SETTINGS.corpora.max_sentences / 1_000_000,
+                240 if LISTED["corpora"] else 30,  # a network is slower than a disk
                 minutes_per_mb=0.02,
             ),
         params:

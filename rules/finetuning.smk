@@ -333,10 +333,11 @@ rule studied_text:
         "<logs>/benchmarks/correlation/studied_text/{lang}/{size}.tsv"
     wildcard_constraints:
         lang=one_of(STUDY.languages),
+    localrule: SETTINGS.corpora.fetch
     conda:
         "../envs/tokenizers.yaml"
     resources:
-        **needs(700, 60, minutes_per_mb=0.05),
+        **needs(700, 1440 if LISTED[MODEL_TEXT_STAGE] else 60, minutes_per_mb=0.05),
     params:
         **run_params("pretraining"),
         each="",

@@ -26,7 +26,7 @@ rule pretraining:
 # The whole text of a language, of which vocabularies are learnt on a sample: from a
 # source of its own, or from theirs.
 MODEL_SOURCES = PLAN.pretraining_sources or SOURCES
-MODEL_TEXT_STAGE = "pretraining" if PLAN.pretraining_sources else "corpora"  # of its downloads
+MODEL_TEXT_STAGE = "pretraining" if PLAN.pretraining_sources else "corpora"  # of its listing
 MODEL_BATCHES = [LanguageBatch(LANGUAGES)] if PLAN.pretraining_sources else PLAN.batches
 # The spaces of the command stay as they are, as in rule sample.
 # fmt: off
@@ -54,12 +54,18 @@ for batch in MODEL_BATCHES:
         wildcard_constraints:
             tokenizer=one_of(MODEL_TOKENIZERS),
             lang=one_of(batch.languages),
+        localrule: SETTINGS.corpora.fetch and not batch.together
         # the model waits for that of all languages, and the report for the model
         priority: 2 if batch.together else 0
         conda:
             "../envs/tokenizers.yaml"
         resources:
-            **needs(1000 if batch.together else 700, 60, minutes_per_mb=0.05),
+            # of text elsewhere the size is not known; a retry goes on behind the last whole file
+            **needs(
+                1000 if batch.together or LISTED[MODEL_TEXT_STAGE] else 700,
+                1440 if LISTED[MODEL_TEXT_STAGE] and not batch.together else 60,
+                minutes_per_mb=0.05,
+            ),
         params:
             **run_params("pretraining"),
             each=each_of(batch),

@@ -9,7 +9,7 @@ OUTPUTS
 import os
 
 # The settings that the report shows: of the sources those that this run reads, and not
-# where it writes.
+# where it writes and reads.
 UNUSED_SOURCES = SETTINGS.corpora.sources.keys() - {source.name for source in PLAN.sources.values()}
 SHOWN_SETTINGS = SETTINGS.model_dump(
     mode="json",
@@ -17,7 +17,7 @@ SHOWN_SETTINGS = SETTINGS.model_dump(
     exclude={
         "results": True,
         "downloads": True,
-        "corpora": {"sources": {name: True for name in UNUSED_SOURCES}},
+        "corpora": {"fetch": True, "sources": {name: True for name in UNUSED_SOURCES}},
     },
 )
 

@@ -13,7 +13,16 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "vocap"
 
 STAGES = ("corpora", "vocabularies", "allocation", "tokenizers", "pretraining", "finetuning")
-FOUNDATIONS = ("files", "tables", "text_files", "unigram", "bpe", "tokenizer_files", "training")
+FOUNDATIONS = (
+    "files",
+    "storage",
+    "tables",
+    "text_files",
+    "unigram",
+    "bpe",
+    "tokenizer_files",
+    "training",
+)
 ABOVE = (
     *STAGES,
     "adapt",

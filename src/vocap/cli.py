@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from vocap.errors import VocapError, explain, missing_extra, system_error
+from vocap.errors import VocapError, explain, log, missing_extra, system_error
 
 # group of --help: verb: "module:function", a click command; the first line of its
 # docstring is the summary there
@@ -38,6 +38,7 @@ GROUPS = {
         "starter-fetch": "vocap.starter.commands:starter_fetch",
         "starter-extract": "vocap.starter.commands:starter_extract",
         "starter-merge": "vocap.starter.commands:starter_merge",
+        "list-files": "vocap.corpora.commands:list_files",
         "sample": "vocap.corpora.commands:sample",
         "weigh": "vocap.corpora.commands:weigh_samples",
         "mix": "vocap.corpora.commands:mix",
@@ -137,9 +138,11 @@ def run(words: Sequence[str] | None = None) -> int:
     becomes one line.
     """
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(message)s")
-    for handler in logging.getLogger().handlers:  # torch reports its caches when the process ends
+    # others report what no user asked for: torch its caches, clients of the Hub addresses
+    # with signatures
+    for handler in logging.getLogger().handlers:
         handler.addFilter(
-            lambda record: record.levelno >= logging.WARNING or not record.name.startswith("torch")
+            lambda record: record.levelno >= logging.WARNING or record.name == log.name
         )
     try:
         status = vocap.main(words, prog_name="vocap", standalone_mode=False)

@@ -366,16 +366,12 @@ def _names(settings: Settings, chosen: list[str]) -> Iterator[str]:
         if not CODE.fullmatch(code):
             where = f"corpora.table: {settings.corpora.table}"
             yield f"{where}: {code!r} is not a language code; use letters, digits, - and _"
-    fetched = [
-        name for name, source in settings.corpora.sources.items() if source and source.url_of("en")
-    ]
     sections = {
         "allocation": (settings.allocation, ()),
         "tokenizers": (settings.tokenizers, (DIFFS,)),
-        "pretraining.models": (settings.pretraining.models, ("tokens", "tokenizers", "downloads")),
+        "pretraining.models": (settings.pretraining.models, ("tokens", "tokenizers", "listings")),
         "finetuning.models": (settings.finetuning.tuned([]), ("inputs",)),
         "downloads": (settings.downloads, ()),
-        "corpora.sources": (fetched, ()),
     }
     for section, (entries, reserved) in sections.items():
         for name in entries:

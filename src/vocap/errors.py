@@ -36,6 +36,10 @@ REMEDIES: dict[int | None, str] = {  # by the number of an error, which need not
 EXTRAS = {
     "workflow": ("jinja2", "markupsafe", "pyarrow", "snakemake", "vl_convert"),
     "train": ("safetensors", "torch", "transformers"),
+    "hub": ("huggingface_hub",),
+    "s3": ("s3fs",),
+    "gcs": ("gcsfs",),
+    "http": ("aiohttp",),
 }
 log = logging.getLogger("vocap")  # of every module
 LONGEST = 1000  # characters of a line of a message

@@ -32,15 +32,15 @@ class _Clock:
 
 
 class Progress:
-    """Progress within a file, in lines."""
+    """Progress within a file, or what else `whole` names, in lines."""
 
-    def __init__(self, name: str | Path):
-        self.name = name
+    def __init__(self, name: str | Path, whole: str = "the file"):
+        self.name, self.whole = name, whole
         self._clock = _Clock()
 
-    def tell(self, lines: int, consumed: int, size: int) -> None:
-        """Note that `lines` were taken from `consumed` of `size` bytes (0: unknown) of
-        the file.
+    def tell(self, lines: int, consumed: int, size: int, more: str = "") -> None:
+        """Note that `lines`, and `more`, were taken from `consumed` of `size` bytes (0:
+        unknown) of the whole.
         """
         elapsed = self._clock.due()
         if elapsed is None:
@@ -48,8 +48,8 @@ class Progress:
         share = ""
         if 0 < consumed <= size:
             left = elapsed * (size - consumed) / consumed
-            share = f", {consumed / size:.0%} of the file, about {left:.0f} s left"
-        log.info("%s: %s lines in %.0f s%s", self.name, f"{lines:,}", elapsed, share)
+            share = f", {consumed / size:.0%} of {self.whole}, about {left:.0f} s left"
+        log.info("%s: %s lines%s in %.0f s%s", self.name, f"{lines:,}", more, elapsed, share)
 
 
 class Steps:

@@ -23,7 +23,8 @@ def test_a_sample_of_sentences_is_that_of_their_file(tmp_path):
         for lines, path in ((found.train, paths[0]), (found.heldout, paths[1])):
             assert "".join(f"{line}\n" for line in lines) == path.read_text("utf-8")
         stats = json.loads(paths[2].read_text("utf-8"))
-        stored = {} if text is not LINES else {"scanned_bytes": 0, "total_bytes": 0}
+        of_files = ("scanned_bytes", "total_bytes", "shards_read", "shards")
+        stored = {} if text is not LINES else dict.fromkeys(of_files, 0)
         assert found.stats == stats | stored
 
 

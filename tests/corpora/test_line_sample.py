@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from vocap.corpora.sampling import Reservoir, draw_sample, heldout_count
+from vocap.corpora.shard_sample import ShardSample
 from vocap.errors import VocapError
+from vocap.storage.listing import local_shard
 from vocap.text_files import MAX_LINE_BYTES, Layout
 from vocap.text_files import lines as text_lines
 from vocap.text_files.lines import survey
@@ -17,7 +19,8 @@ from vocap.text_files.records import Corpus
 
 
 def sample_of(paths, size=10**6, seed=1, layout="text", scan_bytes=None):
-    corpus = Corpus(list(map(str, paths)), Layout.parse(layout), scan_bytes)
+    shards = [local_shard(str(path)) for path in paths]
+    corpus = ShardSample(shards, Layout.parse(layout), scan_bytes, size, seed)
     return draw_sample(corpus, size, seed), corpus
 
 
@@ -97,7 +100,7 @@ def test_everything_is_kept_once_in_order_where_there_is_room(tmp_path):
     for part in (sample.train, sample.heldout):
         assert [place[line] for line in part] == sorted(place[line] for line in part)
     assert sorted(sample.train + sample.heldout) == sorted(set(lines))
-    assert corpus.complete and corpus.extrapolated(counts["valid"]) == 1000
+    assert corpus.complete and corpus.estimate("valid", 1000) == (1000, [1000, 1000])
     assert corpus.consumed == corpus.total == sum((tmp_path / name).stat().st_size for name in "ab")
 
 
@@ -111,7 +114,7 @@ def test_a_limit_in_characters_takes_as_many_lines_as_fit(tmp_path):
     pick = random.Random(5)
     lines = ["ж" * pick.randint(1, 99) + str(number) for number in range(3000)]
     (tmp_path / "a").write_text("\n".join(lines + lines[:50]) + "\n", "utf-8")
-    corpus = Corpus([str(tmp_path / "a")], Layout.parse("text"), None)
+    corpus = Corpus([str(tmp_path / "a")], Layout.parse("text"))
     everything = sum(map(len, lines))
     for limit in (None, everything, everything // 2, everything // 7, 50):
         sample = draw_sample(corpus, 10**6, 1, max_characters=limit)
@@ -194,17 +197,19 @@ def test_heldout_lines_come_from_everywhere(tmp_path):
 
 
 def test_scan_limit_over_several_files(tmp_path):
-    """The limit counts bytes of all files together; n is extrapolated by bytes, and
-    flagged.
+    """The limit counts bytes of all files together, of which each gives its share; n is
+    estimated, and flagged.
     """
     for name in "abc":
         (tmp_path / name).write_bytes(
             b"".join(b"%s %07d\n" % (name.encode(), number) for number in range(10_000))
         )
     sample, corpus = sample_of([tmp_path / name for name in "abc"], scan_bytes=150_003)
-    assert sample.counts["read"] == 15_000 and not corpus.complete
-    assert corpus.consumed == 150_003 and corpus.total == 300_000
-    assert corpus.extrapolated(15_000) == round(15_000 * 300_000 / 150_003)
-    assert {line[:1] for line in sample.train} == {b"a", b"b"}
+    assert not corpus.complete and corpus.total == 300_000
+    assert 130_000 < corpus.consumed <= 150_003
+    assert sample.counts["read"] == sum(int(part.span) // 10 for part in corpus.parts)
+    found, (low, high) = corpus.estimate("valid", sample.counts["valid"])
+    assert low <= found <= high and found == pytest.approx(30_000, rel=1e-3)
+    assert {line[:1] for line in sample.train} == {b"a", b"b", b"c"}
     exact, corpus = sample_of([tmp_path / "a"], scan_bytes=100_000)
     assert corpus.complete and exact.counts["read"] == 10_000

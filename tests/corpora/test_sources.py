@@ -2,6 +2,7 @@
 language.
 """
 
+import json
 import re
 from pathlib import Path
 
@@ -9,7 +10,15 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
-from vocap.corpora.settings import Corpora, StarterSource, UrlSource, resolve, resolve_all
+from vocap.corpora.settings import (
+    Corpora,
+    PathSource,
+    StarterSource,
+    client_variables,
+    parse_source,
+    resolve,
+    resolve_all,
+)
 from vocap.errors import UsageError
 from vocap.languages import natural, read_languages
 
@@ -32,12 +41,11 @@ def test_named_source_has_an_address_for_every_language_it_has(name):
     has = [language for language in TABLE.values() if language.code not in source.missing]
     found = resolve_all(NAMED.model_copy(update={"source": name}), has)
     places = [
-        entry.url or " ".join(entry.paths) or isinstance(entry.source, StarterSource)
-        for entry in found.values()
+        " ".join(entry.paths) or isinstance(entry.source, StarterSource) for entry in found.values()
     ]
     assert (
         all(places)
-        and "{lang}" not in str(places)
+        and not re.search(r"\{\w+\}", str(places))
         and (name == "starter" or len(set(places)) == len(has))
     )
 
@@ -68,17 +76,20 @@ def test_codes_of_language_and_script(name, others):
     [
         ("cc100", "zh", "/zh-Hans.txt.xz"),
         ("cc100", "no", "/no.txt.xz"),
-        ("madlad400", "he", "data/iw/iw_clean_0000"),
-        ("mc4", "tl", "c4-fil.tfrecord-00000-of-00064.json.gz"),
+        ("madlad400", "he", "data/iw/iw_clean_*"),
+        ("mc4", "tl", "c4-fil.tfrecord-*.json.gz"),
         ("tatoeba", "fa", "/pes/pes_sentences"),
         ("tatoeba", "no", "/nob/nob_sentences"),
-        ("wikipedia", "tt", "/ttwiki-"),
-        ("fineweb-2", "no", "/data/nob_Latn/train/000_00000.parquet"),
-        ("hplt", "sq", "/two/cleaned/als_Latn/1.jsonl.zst"),
+        ("wikipedia", "tt", "/20231101.tt/"),
+        ("wikipedia-dump", "tt", "/20251117/ttwiki-20251117-"),
+        ("fineweb-2", "no", "/data/nob_Latn/train/*.parquet"),
+        ("fineweb", "en", "/fineweb/data/*/*.parquet"),
+        ("hplt", "sq", "/HPLT2.0_cleaned/als_Latn/*.parquet"),
     ],
 )
 def test_codes(name, language, part):
-    assert part in resolve(name, NAMED.sources[name], TABLE[language]).url
+    (path,) = resolve(name, NAMED.sources[name], TABLE[language]).paths
+    assert part in path
 
 
 def test_every_language_without_text_is_named_at_once():
@@ -92,7 +103,7 @@ def test_every_language_without_text_is_named_at_once():
     assert (
         list(found) == ["ka", "ba", "tt", "de"]
         and isinstance(found["tt"].source, StarterSource)
-        and "bawiki" in found["ba"].url
+        and "20231101.ba/" in found["ba"].paths[0]
     )
 
 
@@ -108,7 +119,7 @@ def test_files_of_the_user_s():
         },
     )
     (found,) = resolve_all(settings, [TABLE["no"]]).values()
-    assert found.paths == ["/d/nob.1.gz", "/d/nob.2.gz"] and found.url is None
+    assert found.paths == ["/d/nob.1.gz", "/d/nob.2.gz"] and not found.remote
     assert found.sample_options() == ["--language", "no", "--source", "mine", "--format", "tsv:2"]
 
 
@@ -119,15 +130,13 @@ def test_removed_and_unknown_sources():
 
 
 def test_code_column_of_a_user_s_table():
-    source = UrlSource(url="https://a.example/{lang}", code_column="theirs")
+    source = PathSource(path=["https://a.example/{lang}"], code_column="theirs")
     with pytest.raises(
         UsageError, match=r"mine\.code_column: the table of languages has no 'theirs' for ka"
     ):
         resolve("mine", source, TABLE["ka"])
     with pytest.raises(UsageError, match=r"codes\.ka: '\.\./x' cannot be a code"):
-        resolve(
-            "mine", UrlSource(url="https://a.example/{lang}", codes={"ka": "../x"}), TABLE["ka"]
-        )
+        resolve("mine", PathSource(path=["s3://a/{lang}"], codes={"ka": "../x"}), TABLE["ka"])
 
 
 @pytest.mark.parametrize(
@@ -138,6 +147,11 @@ def test_code_column_of_a_user_s_table():
         ({"starter": True, "format": "tsv:1"}, "stands alone"),
         ({"starter": False}, "starter"),
         ({"url": "file:///x"}, "http:// or https://"),
+        ({"url": "hf://datasets/x/y"}, "http:// or https://"),
+        ({"url": "https://a.example/{date}"}, r"date stands for \{date\} in path; give both"),
+        ({"path": "s3://b/{lang}", "date": "2026"}, r"date stands for \{date\} in path"),
+        ({"path": "https://me:geheim@a.example/x"}, "a password in an address would be in"),
+        ({"path": "s3://b/x", "storage_options": "geheim"}, "valid dictionary"),
         ({"path": "x/{l}"}, r"\{l\} has no meaning here"),
         ({"path": "x", "format": "csv"}, "write text, jsonl:FIELD"),
     ],
@@ -145,3 +159,41 @@ def test_code_column_of_a_user_s_table():
 def test_wrong_settings(source, message):
     with pytest.raises(ValidationError, match=message):
         corpora(sources={"mine": source})
+
+
+def test_an_address_is_a_path_and_its_listing_stands_for_the_files():
+    source = parse_source({"url": "https://a.example/{date}/{lang}.gz", "date": "2026"})
+    assert source == parse_source({"path": ["https://a.example/{date}/{lang}.gz"], "date": "2026"})
+    found = resolve("web", source, TABLE["ka"])
+    assert found.remote and found.paths == ["https://a.example/2026/ka.gz"] and not found.absent
+    (watched,) = found.inputs("results")
+    assert watched == "results/corpora/ka/files.sha256"
+    assert found.texts([watched]) == ["--listing=results/corpora/ka/files.json"]
+    (watched,) = found.inputs("results", "pretraining")
+    assert found.texts([watched]) == [f"--listing={found.listing('results', 'pretraining')}"]
+
+
+def test_two_languages_of_one_remote_pattern():
+    settings = corpora(source="web", sources={"web": {"path": "s3://b/*.jsonl"}})
+    with pytest.raises(UsageError, match=r"ka and de would both read s3://b/\*\.jsonl; write"):
+        resolve_all(settings, [TABLE["ka"], TABLE["de"]])
+
+
+def test_options_of_clients_go_by_the_environment_and_are_never_shown():
+    mine = {"path": "s3://b/{lang}/*", "storage_options": {"secret": "geheim", "anon": False}}
+    settings = corpora(
+        source="mine",
+        languages={"de": "web"},
+        sources={"mine": mine, "web": {"url": "https://a.example/{lang}"}},
+    )
+    sources = resolve_all(settings, [TABLE["ka"], TABLE["de"]])
+    variables = client_variables(sources.values())
+    assert {key: json.loads(value) for key, value in variables.items()} == {
+        "FSSPEC_S3": mine["storage_options"]
+    }
+    assert "geheim" not in f"{settings!r} {settings.model_dump_json()} {sources}"
+    other = {"path": "s3://c/{lang}/*", "storage_options": {"secret": "anders"}}
+    settings.sources["web"] = parse_source(other)
+    with pytest.raises(UsageError, match="s3:// has one set of options in a run") as refused:
+        client_variables(resolve_all(settings, [TABLE["ka"], TABLE["de"]]).values())
+    assert "geheim" not in str(refused.value) and "anders" not in str(refused.value)

@@ -12,6 +12,7 @@ from vocap.corpora.settings import PACKAGES, starter_table
 from vocap.errors import VocapError
 from vocap.forecast.texts import check_files, check_totals, estimate_texts, warn_of_lines
 from vocap.languages import default_table
+from vocap.storage.listing import Listing, Shard
 from vocap.tokenizers.settings import Joint
 
 LINES = [
@@ -127,16 +128,25 @@ def _warned(config, folder, lines):
     return warn_of_lines(config, estimate_texts(config))
 
 
-def test_a_download_is_guessed_from_the_table_and_bounded():
-    whole = estimate_texts(settings({"url": "https://example.org/{lang}.txt.xz"}))["de"]
-    bounded = estimate_texts(
-        settings({"url": "https://example.org/{lang}.txt.xz"}, scan_bytes=10**9)
-    )["de"]
-    assert whole.basis == bounded.basis == "guess"
-    assert bounded.stored_mb == 1000 < whole.stored_mb
+def test_text_elsewhere_is_guessed_from_the_table_and_bounded(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    web = {"path": "s3://bucket/{lang}/*.txt.xz"}
+    needed = estimate_texts(settings(web))["de"]
+    bounded = estimate_texts(settings(web, scan_bytes=10**9))["de"]
+    assert needed.basis == bounded.basis == "guess" and needed.remote
+    assert bounded.stored_mb == 1000 < bounded.whole_mb == needed.whole_mb
+    # 1.5 times the bytes of a million lines
+    assert needed.read_mb == pytest.approx(1.5 * needed.line_bytes)
     # the default of max_characters
     assert bounded.kept * bounded.line_characters == pytest.approx(75e6)
-    assert bounded.lines == whole.lines
+    assert bounded.lines == needed.lines
+    # the listing knows the bytes of the whole
+    shards = (Shard("s3://bucket/de/1.txt.xz", 30_000), Shard("s3://bucket/de/2.txt.xz", 20_000))
+    (tmp_path / "results/corpora/de").mkdir(parents=True)
+    Listing(shards).write(tmp_path / "results/corpora/de/files.json")
+    listed = estimate_texts(settings(web))["de"]
+    assert (listed.basis, listed.whole_mb, listed.stored_mb) == ("listing", 0.05, 0.05)
+    assert listed.lines * listed.line_bytes == pytest.approx(listed.read_mb * 1e6)
 
 
 def test_the_starter_table_and_a_part_of_its_packages():

@@ -11,7 +11,9 @@ import pytest
 
 from tests.corpora.test_commands import sample_words, vocap
 from vocap.corpora.sampling import draw_sample
+from vocap.corpora.shard_sample import ShardSample
 from vocap.errors import VocapError
+from vocap.storage.listing import local_shard
 from vocap.text_files import Layout
 from vocap.text_files.records import Corpus, TextFile, detect_file
 
@@ -102,18 +104,17 @@ def test_no_rows_and_no_text(write):
     )
 
 
-def test_scan_limit_in_proportion_to_the_rows(write):
-    path = write({"text": LINES}, row_group_size=5000)
+def test_a_scan_limit_takes_row_groups(write):
+    path = write({"text": LINES}, row_group_size=len(LINES) // 50)
     size = path.stat().st_size
-    sample = draw_sample(
-        corpus := Corpus([path], Layout.parse("parquet:text"), size // 3), 10**6, seed=1
-    )
-    assert not corpus.complete and size // 3 <= corpus.consumed < size // 2
-    assert abs(corpus.extrapolated(sample.counts["read"]) - len(LINES)) < 0.01 * len(LINES)
-    whole = draw_sample(
-        corpus := Corpus([path], Layout.parse("parquet:text"), 10 * size), 10**6, seed=1
-    )
-    assert corpus.complete and whole.counts["read"] == len(LINES)
+    layout = Layout.parse("parquet:text")
+    corpus = ShardSample([local_shard(path)], layout, size // 3, 10**6, seed=1)
+    draw_sample(corpus, 10**6, seed=1)
+    assert not corpus.complete and size // 4 < corpus.consumed <= size // 3
+    found, (low, high) = corpus.estimate("valid", 0)
+    assert low <= len(LINES) <= high and found == pytest.approx(len(LINES), rel=0.02)
+    corpus = ShardSample([local_shard(path)], layout, 10 * size, 10**6, seed=1)
+    assert draw_sample(corpus, 10**6, seed=1).counts["read"] == len(LINES) and corpus.complete
 
 
 # Wrong guesses

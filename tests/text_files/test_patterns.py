@@ -127,11 +127,10 @@ def test_a_file_that_a_workflow_cannot_take(folder):
 @pytest.mark.parametrize(
     ("place", "message"),
     [
-        ({"path": "hf://datasets/x/y"}, "hf:// paths are not read: download the files first"),
-        ({"url": "hf://datasets/x/y"}, "an address starts with http:// or https://"),
-        ({"path": "https://a.example/{lang}.txt"}, "https address as url"),
+        ({"sources": {"mine": {"url": "data/{lang}.txt"}}}, "an address starts with http:// or"),
+        ({"parallel": "hf://datasets/x/{lang}"}, "hf:// paths are not read here"),
     ],
 )
-def test_addresses_are_no_paths(place, message):
+def test_places_that_take_no_address(place, message):
     with pytest.raises(ValueError, match=message):
-        Corpora.model_validate({"sources": {"mine": place}})
+        Corpora.model_validate(place)

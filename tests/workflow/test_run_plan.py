@@ -2,6 +2,8 @@
 without Snakemake.
 """
 
+import json
+
 import pytest
 
 from tests.tokenizers import scripts
@@ -123,6 +125,24 @@ def test_a_language_that_came_after_the_starter_corpus_was_made_stops(configure,
         plan_run(configure(corpora={"source": "starter"}))
 
 
+def test_text_of_other_machines_is_not_looked_for(configure):
+    options = {"anon": True}
+    web = {"path": "s3://bucket/{lang}/*.gz", "storage_options": options}
+    settings = configure(
+        corpora={"sources": {"web": web, "made": {"path": "text/{lang}.txt"}}, "source": "web"},
+        pretraining={"models": {"m": MODEL}, "corpus": "made", "languages": {"ja": "web"}},
+    )
+    plan = plan_run(settings)
+    assert "fetched: text: web (3 languages)" in plan.notices
+    assert "fetched: text for pre-training: web (1 languages)" in plan.notices
+    assert plan.listed == {
+        "corpora": {code: [f"s3://bucket/{code}/*.gz"] for code in ("de", "ja", "ru")},
+        "pretraining": {"ja": ["s3://bucket/ja/*.gz"]},
+    }
+    assert plan.client_variables == {"FSSPEC_S3": json.dumps(options)}
+    assert plan.batches == [LanguageBatch(["de", "ja", "ru"])]
+
+
 def test_what_is_fetched_is_announced_once(configure, tmp_path):
     settings = configure(
         corpora={"sources": {"web": {"url": "https://example.org/{lang}"}}, "source": "web"},
@@ -134,7 +154,7 @@ def test_what_is_fetched_is_announced_once(configure, tmp_path):
         pretraining={"models": {"m": MODEL}},
         finetuning={"xtreme": "xtreme", "download": True, "tasks": ["xquad", "panx"]},
     )
-    done = tmp_path / "results/corpora/downloads/web/de"
+    done = tmp_path / "results/corpora/de/files.json"
     done.parent.mkdir(parents=True)
     done.touch()
     plan = plan_run(settings, dry_run=True)

@@ -171,7 +171,7 @@ def test_the_papers_grid_is_planned_whole_on_a_fresh_clone(paper_dry_run):
     counts = parse_counts(paper_dry_run)
     assert counts["ladder"] == 86
     assert counts["allocate"] == 5
-    assert counts["download"] == counts["download_pretraining"] == 86
+    assert counts["list_files"] == counts["list_files_pretraining"] == 86
     assert counts["fetch_file"] == 21
     assert counts["pick_joint"] == 2
     assert counts["pretrain"] == 20 and counts["adopt"] == 1

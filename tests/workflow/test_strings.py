@@ -81,11 +81,3 @@ def test_a_path_that_snakemake_reads_otherwise_is_refused(key, path):
     )
     with pytest.raises(UsageError, match=key.replace("/", r"\.")):
         load(config)
-
-
-def test_codes_and_sources_that_become_paths_are_refused(tmp_path):
-    config = read_files([ROOT / "config" / "sources.yaml", ROOT / "config" / "config.yaml"])
-    config["corpora"]["table"] = str(ROOT / "config" / "languages.tsv")
-    config["corpora"]["sources"] |= {"{lang}": {"url": "https://example.org/{lang}"}}
-    with pytest.raises(UsageError, match=r"corpora\.sources\.\{lang\}: names become folders"):
-        load(config)

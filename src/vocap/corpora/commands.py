@@ -1,4 +1,4 @@
-"""`vocap fetch`, `vocap sample`, `vocap weigh`, `vocap mix`."""
+"""`vocap fetch`, `vocap list-files`, `vocap sample`, `vocap weigh`, `vocap mix`."""
 
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,9 @@ import click
 from vocap import options
 from vocap.corpora import MIN_CHARACTERS, stage
 from vocap.errors import log
-from vocap.files.io import write_tsv
+from vocap.files.io import write_text, write_tsv
+from vocap.storage.listing import list_shards, named_text
+from vocap.text_files.filters import parse_filters
 
 FILE, FOLDER = click.Path(dir_okay=False), click.Path(file_okay=False)
 
@@ -36,7 +38,37 @@ def fetch(url: str, output: str, sha256: str | None, limit_bytes: int | None) ->
 
 
 @click.command
-@click.argument("files", nargs=-1, required=True, type=click.Path(), metavar="FILE...")
+@click.argument("patterns", nargs=-1, required=True, metavar="PATTERN...")
+@click.option("--language", required=True, type=options.Code(), help="Its code, for messages.")
+@click.option("--source", default="own", help="Name of the text, for messages.")
+@click.option("--sha256", type=FILE, help="Also write a hash of what is listed.")
+@click.option("-o", "--output", required=True, type=FILE, help="JSON to write.")
+def list_files(
+    patterns: tuple[str, ...], language: str, source: str, sha256: str | None, output: str
+) -> None:
+    """List the files of one language's text, with their sizes and versions, for
+    `vocap sample --listing`.
+
+    A PATTERN is a file, a folder (all files in it) or a quoted pattern, on this machine
+    or another: hf://, s3://, gs://, https://. A data set of the Hub is listed at the
+    revision that it has now.
+    """
+    listing = list_shards(patterns)
+    listing.write(output, language, source)
+    if sha256:
+        write_text(sha256, listing.sha256() + "\n")
+    log.info(
+        "%s: %s files of %s, %s bytes",
+        output,
+        f"{len(listing.shards):,}",
+        language,
+        f"{listing.total:,}",
+    )
+
+
+@click.command
+@click.argument("files", nargs=-1, metavar="FILE...")
+@click.option("--listing", type=FILE, help="In place of FILEs: those of vocap list-files.")
 @click.option(
     "--language", required=True, type=options.Code(), help="Its code, for stats.json and messages."
 )
@@ -57,7 +89,12 @@ def fetch(url: str, output: str, sha256: str | None, limit_bytes: int | None) ->
 @click.option(
     "--scan-bytes",
     type=click.IntRange(min=1),
-    help="Read no more than this of the files as stored.",
+    help="Read no more than this of the files as stored, spread evenly over them.",
+)
+@click.option(
+    "--filters",
+    metavar="JSON",
+    help="What a record must have to be read: keys of `filters` in docs/corpora.md.",
 )
 @click.option(
     "--allow-empty", is_flag=True, help="No text: write empty files and say so in stats.json."
@@ -67,27 +104,31 @@ def fetch(url: str, output: str, sha256: str | None, limit_bytes: int | None) ->
 @click.option("--stats", required=True, type=FILE, help="JSON to write: the counts.")
 def sample(
     files: tuple[str, ...],
+    listing: str | None,
     train: str,
     heldout: str,
     stats: str,
     source_name: str,
     layout: str,
+    filters: str | None,
     **settings: Any,
 ) -> None:
     """Sample the lines of one language's files into train and held-out text.
 
-    FILEs are files, folders (all files in them) or quoted patterns; plain, gzip, xz,
-    zstd or bzip2, read once, in bounded memory. Invalid, empty, overlong and duplicate
+    FILEs are files, folders (all files in them) or quoted patterns, on this machine or
+    another (hf://, s3://, gs://, https://); plain, gzip, xz, zstd or bzip2, read once, in
+    bounded memory. Invalid, empty, overlong and duplicate
     lines are dropped and counted in stats.json. With --documents a record is cut into
     parts of up to 4,192 bytes behind line ends, and these are the lines.
     """
     stage.sample_corpus(
-        list(map(Path, files)),
+        named_text(files, listing),
         train,
         heldout,
         stats,
         source=source_name,
         format=layout,
+        filters=parse_filters(filters) if filters else None,
         **settings,
     )
 

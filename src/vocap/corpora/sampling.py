@@ -129,6 +129,7 @@ def _read(files: Iterable[LineFile], reservoir: Reservoir) -> tuple[list[bytes],
             own["bytes"] += len(block)
             for name in ("read", "empty", "overlong", "invalid_utf8", "with_nul"):
                 own[name] += getattr(found, name)
+            own["valid"] += len(found.starts)
             seen = reservoir.seen
             for index, slot in zip(*reservoir.offer(len(found.starts)), strict=True):
                 line = block[found.starts[index] : found.ends[index]]
@@ -140,6 +141,7 @@ def _read(files: Iterable[LineFile], reservoir: Reservoir) -> tuple[list[bytes],
                     lines[slot], order[slot] = line, place
         own["no_field"] += file.no_field
         check_encoding(file, own["read"], own["invalid_utf8"], own["with_nul"])
+        file.counts = own
         counts += own  # those above 0
     if reservoir.seen > reservoir.size:  # bring them into the order of the text
         lines = [lines[slot] for slot in np.argsort(np.array(order, np.int64)).tolist()]
@@ -154,9 +156,9 @@ def check_dropped(path: str, layout: Layout, counts: Mapping[str, int]) -> list[
     from and nothing cut them into sentences yet.
     """
     if not counts["kept"]:
-        found = ", ".join(
-            f"{counts[name]:,} {name}" for name in ("read", "empty", "overlong", "no_field")
-        )
+        reasons = ["read", "empty", "overlong", "no_field"]
+        reasons += ["filtered"] if counts.get("filtered") else []
+        found = ", ".join(f"{counts[name]:,} {name}" for name in reasons)
         raise VocapError(f"{path}: no usable line ({found}); check the file and its format")
     overlong = counts["overlong"]
     lines = counts["read"] - counts["empty"]

@@ -1,9 +1,9 @@
 """The section `corpora` of the configuration: kinds of sources, a class for each, and
 the text of each language.
 
-An entry of `corpora: sources` is of the kind whose own key it has (`url`, `path`,
-`starter`). Configuration, rules, plan and model cards use the class alone, so that a
-new kind is written in one place:
+An entry of `corpora: sources` is of the kind whose own key it has (`path`, or `url` in
+its place; `starter`). Configuration, rules, plan and model cards use the class alone,
+so that a new kind is written in one place:
 
 >>> @register_source
 ... class Nothing(Source):
@@ -15,6 +15,7 @@ Nothing(nothing='at all')
 """
 
 import hashlib
+import json
 import math
 import os
 import re
@@ -34,7 +35,9 @@ from vocap.errors import UsageError
 from vocap.files.io import file_sha256, number, read_tsv
 from vocap.files.paths import COMPRESSED, PlainPath, check_local, check_path, expand
 from vocap.languages import Language, default_table
+from vocap.storage.remote import is_remote
 from vocap.text_files import Layout
+from vocap.text_files.filters import Filters, check_filters
 
 PACKAGES = ("mediawiki", "homeassistant", "gramps", "weblate", "plone.app.locales", "django")
 # of the environment: a folder with NTREX-128 (Federmann et al. 2022), among other data
@@ -51,7 +54,7 @@ UNKNOWN_LINES = {"lines": 1, "bytes": 60, "characters": 40}
 UNLICENSED = "licence not recorded; say it here before you publish the tokenizer"
 DATE = "{date}"
 
-Basis = Literal["earlier run", "files", "starter table", "guess"]
+Basis = Literal["earlier run", "files", "listing", "starter table", "guess"]
 
 
 @dataclass(frozen=True)
@@ -85,19 +88,31 @@ def check_pattern(value: str, known: Collection[str] = ("{lang}",)) -> str:
 
 
 def check_url(value: str) -> str:
-    """An address of the web, with `{lang}` and `{date}` alone; raises ValueError for
-    anything else.
-    """
+    """An address of the web; raises ValueError for anything else."""
     if not re.match(r"https?://[^/]", value):
         raise ValueError(
-            "an address starts with http:// or https://; for a file on this machine use path"
+            "an address starts with http:// or https://; for another file or folder use path"
         )
-    return check_pattern(value, ("{lang}", DATE))
+    return value
 
 
 def check_path_pattern(value: str) -> str:
     """A pattern of paths on this machine: as `check_path`, but for `{lang}`."""
     check_path(check_local(check_pattern(value)).replace("{lang}", "lang"))
+    return value
+
+
+def check_text_pattern(value: str) -> str:
+    """A pattern of paths on this machine or another one, with `{lang}` and `{date}`;
+    raises ValueError for one with a password, which listings and logs would show.
+    """
+    if re.match(r"[^/]*://[^/@]*:[^/@]*@", value):
+        raise ValueError(
+            "a password in an address would be in the results; give it to the client by its "
+            "variables of the environment, or as storage_options"
+        )
+    pattern = check_pattern(value, ("{lang}", DATE))
+    check_path(pattern.replace("{lang}", "lang").replace(DATE, "date"))
     return value
 
 
@@ -110,7 +125,8 @@ def check_varies(value: str) -> str:
     return value
 
 
-Address = Annotated[str, pydantic.AfterValidator(check_url)]
+Address = Annotated[str, pydantic.AfterValidator(check_pattern), pydantic.AfterValidator(check_url)]
+TextPattern = Annotated[str, Field(min_length=1), pydantic.AfterValidator(check_text_pattern)]
 PathPattern = Annotated[str, Field(min_length=1), pydantic.AfterValidator(check_path_pattern)]
 AlignedPattern = Annotated[PathPattern, pydantic.AfterValidator(check_varies)]
 
@@ -157,6 +173,10 @@ class Source(BaseModel):
         "to 4,192 bytes take the place of lines",
     )
 
+    filters: Filters = Field(
+        Filters(), description="what a record must have to be read; every one is, by default"
+    )
+
     @property
     def layout(self) -> Layout:
         """How the text is stored in its files."""
@@ -167,19 +187,13 @@ class Source(BaseModel):
     @pydantic.model_validator(mode="after")
     def _readable(self) -> "Source":
         try:
-            self.layout  # noqa: B018
+            check_filters(self.filters, self.layout)
         except UsageError as error:
             raise ValueError(str(error)) from None
         return self
 
-    def url_of(self, code: str) -> str | None:
-        """The address of a language's text, by the source's own code; None for text
-        that is not downloaded.
-        """
-        return None
-
     def paths_of(self, code: str) -> list[str]:
-        """The files, folders and patterns of a language on this machine."""
+        """The files, folders and patterns of a language, by the source's own code."""
         return []
 
     def terms(self, packages: str) -> str:
@@ -220,56 +234,52 @@ def register_source(kind: type[Source]) -> type[Source]:
 
 
 @register_source
-class UrlSource(Source):
-    """One file of each language, downloaded over http or https."""
+class PathSource(Source):
+    """Files, on this machine or elsewhere: `hf://`, `s3://`, `gs://`, `https://`."""
 
-    url: Address = Field(description="address of one file, with {lang} for the source's own code")
-    date: str | None = Field(
-        None, pattern=r"^[0-9A-Za-z.-]+$", description="replaces {date} in url"
+    path: Annotated[
+        list[TextPattern],
+        pydantic.BeforeValidator(lambda value: [value] if isinstance(value, str) else value),
+        Field(min_length=1),
+    ] = Field(
+        description="files, folders (all files in them) or patterns (`/data/{lang}/*.gz`), one or "
+        "a list, with {lang} for the source's own code; `url: ADDRESS` is short for the path of "
+        "one file of the web"
     )
-    key: ClassVar[str] = "url"
+    date: str | None = Field(
+        None, pattern=r"^[0-9A-Za-z.-]+$", description="replaces {date} in path"
+    )
+    storage_options: dict[str, Any] = Field(
+        {},
+        exclude=True,  # the report shows the settings
+        repr=False,
+        description="of the client that reads from elsewhere, such as {anon: true} of s3",
+    )
+    key: ClassVar[str] = "path"
 
     @pydantic.model_validator(mode="after")
-    def _dated(self) -> "UrlSource":
-        if (DATE in self.url) != (self.date is not None):
-            raise ValueError("date stands for {date} in url; give both, or neither")
+    def _dated(self) -> "PathSource":
+        if any(DATE in path for path in self.path) != (self.date is not None):
+            raise ValueError("date stands for {date} in path; give both, or neither")
         return self
 
-    def url_of(self, code: str) -> str:
-        return self.url.replace("{lang}", code).replace(DATE, self.date or "")
+    def paths_of(self, code: str) -> list[str]:
+        return [path.replace("{lang}", code).replace(DATE, self.date or "") for path in self.path]
 
     def volume(self, found: "Resolved", language: Language, packages: Sequence[str]) -> Volume:
-        """From the sizes of the paper's corpora in the table of languages, without a
-        request to a server.
+        """Of text that is elsewhere from the sizes of the paper's corpora in the table of
+        languages, without a request to a server.
         """
-        facts = language.facts
-        gigabytes = number(
-            facts.get("paper_wikipedia_gb" if "wiki" in self.url else "paper_cc_gb", "")
-        )
+        if not found.remote:
+            return super().volume(found, language, packages)
+        facts, path = language.facts, self.path[0]
+        gigabytes = number(facts.get("paper_wikipedia_gb" if "wiki" in path else "paper_cc_gb", ""))
         plain = (UNKNOWN_GB if math.isnan(gigabytes) else gigabytes) * 1000
-        share = STORED_SHARE if self.url.endswith(COMPRESSED) else 1.0
+        share = STORED_SHARE if path.endswith((*COMPRESSED, ".parquet")) else 1.0
         row = starter_table().get(language.code)
         row = row if row and row["lines"] else UNKNOWN_LINES
         size, length = (PARAGRAPH * row[unit] / row["lines"] for unit in ("bytes", "characters"))
         return Volume("guess", plain * share, 1 / share, plain * MB / max(size, 1), size, length)
-
-
-@register_source
-class PathSource(Source):
-    """Files of the user's."""
-
-    path: Annotated[
-        list[PathPattern],
-        pydantic.BeforeValidator(lambda value: [value] if isinstance(value, str) else value),
-        Field(min_length=1),
-    ] = Field(
-        description="files, folders (all files in them) or patterns (`/data/{lang}/*.gz`), with "
-        "{lang}"
-    )
-    key: ClassVar[str] = "path"
-
-    def paths_of(self, code: str) -> list[str]:
-        return [path.replace("{lang}", code) for path in self.path]
 
 
 @register_source
@@ -333,12 +343,15 @@ def parse_source(value: Any) -> Source:
         return value
     if not isinstance(value, Mapping):
         raise ValueError("write keys and values, such as {path: /data/{lang}.txt}")
-    given = [key for key in SOURCE_KINDS if value.get(key) is not None]
+    given = [key for key in ("url", *SOURCE_KINDS) if value.get(key) is not None]
     if len(given) != 1:
-        *others, last = SOURCE_KINDS
+        *others, last = ("url", *SOURCE_KINDS)
         kinds = f"{', '.join(others)} and {last}"
         raise ValueError(f"a source has exactly one of {kinds}; this one has {len(given)}")
-    return SOURCE_KINDS[given[0]].model_validate(value)
+    if given == ["url"]:
+        value = {**value, "path": check_url(str(value["url"]))}
+        del value["url"]
+    return SOURCE_KINDS["path" if given == ["url"] else given[0]].model_validate(value)
 
 
 # a field of any registered kind: a union of pydantic holds those that are registered
@@ -362,17 +375,24 @@ class Resolved:
     language: str  # our code
     code: str  # the source's own code
     source: Source
-    url: str | None  # to download it from, if any
-    paths: list[str]  # files, folders and patterns on this machine, as written in the configuration
+    paths: list[str]  # files, folders and patterns, as written in the configuration
+    script: str = ""  # of the language, ISO 15924
+
+    @property
+    def remote(self) -> bool:
+        """Whether any text is elsewhere than on this machine: a listing then stands for
+        the files.
+        """
+        return any(map(is_remote, self.paths))
 
     @property
     def absent(self) -> list[str]:
-        """The paths without a file."""
-        return [path for path in self.paths if not expand(path)]
+        """The paths on this machine without a file."""
+        return [path for path in self.paths if not is_remote(path) and not expand(path)]
 
     def files(self) -> list[str]:
-        """The files of the paths; raises UsageError for one whose name a workflow
-        cannot take.
+        """The files of the paths, none of which is remote; raises UsageError for one
+        whose name a workflow cannot take.
         """
         files = [file for path in self.paths for file in expand(path)]
         for file in files:
@@ -382,25 +402,25 @@ class Resolved:
                 raise UsageError(f"corpora.sources.{self.name}: {file}: {error}") from None
         return files
 
+    def listing(self, results: str, stage: str = "corpora") -> str:
+        """The listing of remote text that jobs of `stage` read."""
+        folder = "corpora" if stage == "corpora" else f"{stage}/listings"
+        return f"{results}/{folder}/{self.language}/files.json"
+
     def inputs(self, results: str, stage: str = "corpora") -> list[str]:
         """The files and folders below `results` or of the user's that a job of `stage`
-        reads.
+        reads: for remote text the hash of its listing.
         """
         if self.source.folder:
             return [f"{results}/{self.source.folder}"]
-        return (
-            [f"{results}/{stage}/downloads/{self.name}/{self.language}"]
-            if self.url
-            else self.files()
-        )
+        listing = Path(self.listing(results, stage))
+        return [str(listing.with_suffix(".sha256"))] if self.remote else self.files()
 
     def texts(self, inputs: list[str]) -> list[str]:
         """These inputs as arguments of a command; patterns as they are written."""
-        return (
-            [f"{inputs[0]}/{self.language}.txt"]
-            if self.source.folder
-            else self.paths or list(inputs)
-        )
+        if self.source.folder:
+            return [f"{inputs[0]}/{self.language}.txt"]
+        return [f"--listing={Path(inputs[0]).with_suffix('.json')}"] if self.remote else self.paths
 
     def sample_options(self) -> list[str]:
         """The options of `vocap sample` for this source, as words of a command line."""
@@ -408,6 +428,8 @@ class Resolved:
         words += ["--format", self.source.format] if self.source.format != "text" else []
         flags = ("split_sentences", "escaped_newlines", "documents")
         words += [f"--{flag.replace('_', '-')}" for flag in flags if getattr(self.source, flag)]
+        if filters := self.source.filters.of_script(self.script).words():
+            words += ["--filters", filters]
         return [*words, *self.source.options]
 
 
@@ -439,7 +461,8 @@ def resolve(name: str, source: Source, language: Language) -> Resolved:
         raise UsageError(
             f"{key}.codes.{language.code}: {code!r} cannot be a code; it becomes part of a path"
         )
-    return Resolved(name, language.code, code, source, source.url_of(code), source.paths_of(code))
+    paths = source.paths_of(code)
+    return Resolved(name, language.code, code, source, paths, language.script)
 
 
 class Download(BaseModel):
@@ -517,8 +540,14 @@ class Corpora(BaseModel):
     scan_bytes: int | None = Field(
         None,
         ge=1,
-        description="bytes of a language's files, as stored, to read; counts are extrapolated to "
-        "the whole",
+        description="bytes of a language's files, as stored, to read, spread evenly over all of "
+        "them; counts are extrapolated to the whole. null: all of files on this machine; of "
+        "others what max_sentences needs",
+    )
+    fetch: bool = Field(
+        False,
+        description="read text that is elsewhere in jobs of the machine that Snakemake runs on, "
+        "for clusters whose nodes have no network",
     )
     weights: str = Field(
         "lines",
@@ -570,7 +599,7 @@ def resolve_all(corpora: Corpora, languages: Iterable[Language]) -> dict[str, Re
             continue
         try:
             found = resolve(name, source, language)
-            places = [found.url] if found.url else found.files() or found.paths
+            places = found.paths if found.remote else found.files() or found.paths
         except UsageError as error:
             mistakes.append(str(error))
             continue
@@ -586,6 +615,26 @@ def resolve_all(corpora: Corpora, languages: Iterable[Language]) -> dict[str, Re
     if mistakes:
         raise UsageError("\n".join(mistakes))
     return resolved
+
+
+def client_variables(sources: Iterable[Resolved]) -> dict[str, str]:
+    """The variables of the environment that give each `storage_options` to its client,
+    as JSON: fsspec reads `FSSPEC_S3` and the like when it is imported.
+
+    Raises UsageError, without any value, where sources of one protocol differ.
+    """
+    first: dict[str, tuple[str, dict[str, Any]]] = {}  # of each protocol: a source, its options
+    for found in sources:
+        options = getattr(found.source, "storage_options", {})
+        for path in filter(is_remote, found.paths):
+            protocol = path.partition("://")[0].upper()
+            name, known = first.setdefault(protocol, (found.name, options))
+            if known != options:
+                raise UsageError(
+                    f"corpora.sources.{found.name}.storage_options: {protocol.lower()}:// has one "
+                    f"set of options in a run, and those of {name} differ; write the same"
+                )
+    return {f"FSSPEC_{one}": json.dumps(options) for one, (_, options) in first.items() if options}
 
 
 @dataclass(frozen=True)

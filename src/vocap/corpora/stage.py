@@ -15,18 +15,22 @@ from vocap.corpora.sampling import (
     overlong_languages,
     write_mix,
 )
+from vocap.corpora.shard_sample import ShardSample
 from vocap.errors import UsageError, VocapError, log
 from vocap.files.io import read_object, replacing
 from vocap.files.paths import expand_all
 from vocap.languages import read_languages
+from vocap.storage.listing import Listing, list_shards, local_shard
+from vocap.storage.remote import Shard, is_remote
 from vocap.tables.sampling_probabilities import (
     read_weights,
     sampling_probabilities,
     weigh_languages,
 )
 from vocap.text_files import Layout
+from vocap.text_files.filters import Filters, RecordFilter, check_filters
 from vocap.text_files.lines import FLAG, LineFile, holds_documents
-from vocap.text_files.records import Corpus, check_present
+from vocap.text_files.records import check_present
 from vocap.text_files.text import SENTENCES, Text, sentence_file
 
 # the counts of stats.json; docs/corpora.md explains each
@@ -34,6 +38,7 @@ COUNTS = (
     "read", "kept", "train", "heldout", "empty", "overlong", "invalid_utf8", "duplicates",
     "left_out", "no_field", "valid", "bytes",
 )  # fmt: skip
+WIDE = 0.2  # of n: its interval, from which weighing warns
 # entries of a stats.json that weighing needs
 WEIGHED = {"kept", "n", "n_bytes", "complete", "total_bytes"}
 
@@ -68,7 +73,7 @@ class CorpusSample:
 
 
 def sample_corpus(  # noqa: PLR0913  # settings of the stage, each by its name
-    files: Text,
+    files: Text | Listing,
     train: str | Path | None = None,
     heldout: str | Path | None = None,
     stats: str | Path | None = None,
@@ -83,18 +88,21 @@ def sample_corpus(  # noqa: PLR0913  # settings of the stage, each by its name
     max_characters: int | None = None,
     seed: int = 1,
     scan_bytes: int | None = None,
+    filters: Filters | None = None,
     allow_empty: bool = False,
 ) -> CorpusSample:
     """Sample the lines of one language's text into train and held-out text.
 
-    Invalid, empty, overlong and duplicate lines are dropped and counted. Files are read
-    once, in bounded memory: `max_sentences` times (line length + 200 bytes).
+    Invalid, empty, overlong and duplicate lines are dropped and counted. Where not all
+    is read, the counts have an estimate of the whole and its interval of 95 %. Files are
+    read once, in bounded memory: `max_sentences` times (line length + 200 bytes).
 
     Parameters
     ----------
     files
-        A path or a list of `Path`: files, folders (all files in them) or patterns,
-        compressed or not; or sentences.
+        A path, a list of `Path` or a `Listing`: files, folders (all files in them) or
+        patterns, compressed or not; or sentences. Several remote paths (`hf://`,
+        `s3://`) are given as `list_shards([...])`, since a str in a list is a sentence.
     train, heldout, stats
         Files to write: the lines, and the counts as JSON; all three, or none.
     language, source
@@ -109,7 +117,11 @@ def sample_corpus(  # noqa: PLR0913  # settings of the stage, each by its name
     seed
         Of the random choice of lines.
     scan_bytes
-        Bytes of the files, as stored, that are read at most.
+        Bytes of the files, as stored, that are read at most, spread evenly over them; of
+        Parquet those of the column of text, and one row group at least. None: of remote
+        files what `max_sentences` needs, of local ones everything.
+    filters
+        What a record must have to be read.
     allow_empty
         Without any text the sample is empty and says so in its counts.
 
@@ -124,39 +136,54 @@ def sample_corpus(  # noqa: PLR0913  # settings of the stage, each by its name
     if any(paths) and not all(paths):
         raise UsageError("sample_corpus: give train, heldout and stats, or none of them")
     layout = Layout.parse(format, split_sentences, escaped_newlines, documents)
-    names, texts = _texts_of(files)
-    corpus, missing = Corpus(names, layout, scan_bytes), None
+    chosen = _record_filter(filters, language, layout) if filters else None
+    shards, texts = _texts_of(files, chosen)
+    names = [shard.path for shard in shards]
+    corpus, missing = ShardSample(shards, layout, scan_bytes, max_sentences, seed, chosen), None
     try:
         check_present(language, names)
         drawn = draw_sample(texts or corpus, max_sentences, seed, max_characters)
+        if chosen:
+            drawn.counts["filtered"] = chosen.dropped.total()
         warnings = check_dropped([*names, SENTENCES][0], layout, drawn.counts)
     except VocapError as error:
         # text that cannot be used is no absence of text
-        if not allow_empty or any(map(_holds_bytes, names)):
+        if not allow_empty or any(shard.size for shard in shards):
             raise
         missing, warnings = f"source {source} has no text in {language}", []
         log.warning(
             "%s; give it another source under corpora, or leave it out (%s)", missing, error
         )
-        corpus, drawn = Corpus((), layout), draw_sample((), max_sentences, seed)
+        corpus = ShardSample((), layout, None, max_sentences, seed)
+        drawn = draw_sample(corpus, max_sentences, seed)
     counts = _summary_of(corpus, drawn, missing) | ({FLAG: True} if documents else {})
+    if chosen:
+        counts["filtered"] = dict(sorted(chosen.dropped.items()))
     found = CorpusSample(drawn, {"language": language, "source": source, **counts})
     if train and heldout and stats:
         found.write(train, heldout, stats)
     _log_counts(found.stats)
+    if found.stats["n_interval"] is None:
+        warnings.append("n is estimated from one place of the text; how well cannot be told")
     for warning in warnings:
         log.warning("%s: %s", language, warning)
     return found
 
 
-def _summary_of(corpus: Corpus, drawn: Sample, missing: str | None) -> dict[str, Any]:
+def _summary_of(corpus: ShardSample, drawn: Sample, missing: str | None) -> dict[str, Any]:
     """The counts of stats.json; `missing`: why there is no text."""
     counts = {name: drawn.counts[name] for name in COUNTS}
+    n, n_interval = corpus.estimate("valid", counts["valid"])
+    n_bytes, n_bytes_interval = corpus.estimate("bytes", counts["bytes"])
     return {
         **counts,
         "complete": corpus.complete,
-        "n": corpus.extrapolated(counts["valid"]),
-        "n_bytes": corpus.extrapolated(counts["bytes"]),
+        "n": n,
+        "n_interval": n_interval,
+        "n_bytes": n_bytes,
+        "n_bytes_interval": n_bytes_interval,
+        "shards_read": len({part.shard for part in corpus.parts}),
+        "shards": len(corpus.shards),
         "scanned_bytes": corpus.consumed,
         "total_bytes": corpus.total,
         "missing": missing,
@@ -174,19 +201,37 @@ def _log_counts(stats: Mapping[str, Any]) -> None:
     )
 
 
-def _holds_bytes(name: str) -> bool:
-    path = Path(name)
-    return path.is_file() and path.stat().st_size > 0
+def _record_filter(filters: Filters, language: str, layout: Layout) -> RecordFilter:
+    """Filters at work; the script that `min_script` asks for is that of the language in
+    the table, unless given.
+    """
+    check_filters(filters, layout)
+    if filters.min_script is not None and filters.script is None:
+        known = read_languages().get(language)
+        if known is None:
+            raise UsageError(
+                f"min_script: the table of languages has no {language!r}; give script, such as Latn"
+            )
+        filters = filters.of_script(known.script)
+    return RecordFilter(filters)
 
 
-def _texts_of(files: Text) -> tuple[list[str], list[LineFile]]:
-    """The names of the files, or the file of sentences."""
+def _texts_of(
+    files: Text | Listing, chosen: RecordFilter | None = None
+) -> tuple[Sequence[Shard], list[LineFile]]:
+    """The files, or the file of those sentences that are chosen. A local path that is
+    not there stays, for `check_present`.
+    """
+    if isinstance(files, Listing):
+        return files.shards, []
+    if isinstance(files, str) and is_remote(files):
+        return list_shards([files]).shards, []
     if isinstance(files, str | Path):
         files = [Path(files)]
     entries: list[Any] = list(files)
     if entries and isinstance(entries[0], Path):
-        return expand_all(map(str, entries)), []
-    return [], [sentence_file(entries)]
+        return [local_shard(path) for path in expand_all(map(str, entries))], []
+    return [], [sentence_file(chosen.keep_texts(entries) if chosen else entries)]
 
 
 def weigh_corpora(
@@ -220,6 +265,12 @@ def weigh_corpora(
         log.warning(warning)
     if absent := [language for language, n, _ in rows if not n]:
         log.warning("no text, left out from here on: %s", " ".join(absent))
+    if uncertain := [entry["language"] for entry in entries if _is_uncertain(entry)]:
+        log.warning(
+            "n is uncertain, its interval wider than a fifth of it: %s; raise scan_bytes, or "
+            "weigh by a column of the table",
+            " ".join(uncertain),
+        )
     if parts := [language for language, _, source in rows if source == "incomplete"]:
         log.warning(
             "n is of the part that was read, since the size of the whole is unknown: %s; weigh "
@@ -227,6 +278,12 @@ def weigh_corpora(
             " ".join(parts),
         )
     return rows
+
+
+def _is_uncertain(entry: Mapping[str, Any]) -> bool:
+    """Whether the interval of n is wider than a fifth of it."""
+    low, high = entry.get("n_interval") or (0, 0)
+    return bool(high - low > WIDE * entry["n"])
 
 
 def _read_stats(path: str | Path) -> dict[str, Any]:

@@ -63,9 +63,8 @@ def check_local(path: str) -> str:
     """
     if scheme := REMOTE.match(path):
         raise ValueError(
-            f"{scheme[0]} paths are not read: download the files first and give their folder as "
-            "path, or give one "
-            "file's http or https address as url"
+            f"{scheme[0]} paths are not read here, only in corpora.sources; download the files "
+            "and give their path"
         )
     return path
 

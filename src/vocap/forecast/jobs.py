@@ -205,12 +205,17 @@ def _packages(job: PlannedJob, inputs: FeatureInputs) -> dict[str, float]:
     return {f"package {name}": 1.0 for name in names}
 
 
-@features("fetch_file", like="download")
+@features("list_files", "list_files_pretraining", like="list_files")
+def _list_files(job: PlannedJob, inputs: FeatureInputs) -> dict[str, float]:
+    return {}
+
+
+@features("fetch_file")
 def _fetch_file(job: PlannedJob, inputs: FeatureInputs) -> dict[str, float]:
     return {"stored_mb": (inputs.settings.downloads[job.wildcards["download"]].bytes or 0) / MB}
 
 
-@features("download", "sample", "ladder", "curve", "train")
+@features("sample", "ladder", "curve", "train")
 def _language(job: PlannedJob, inputs: FeatureInputs) -> dict[str, float]:
     """One language's text, the sizes asked for, and the pieces of those that its text
     gives.
@@ -292,11 +297,6 @@ def _tokenizer(job: PlannedJob, inputs: FeatureInputs) -> dict[str, float]:
         "train_mb": inputs.train_mb,
         "merged_mb": inputs.train_mb if isinstance(entry, BytePair) else 0.0,
     }
-
-
-@features("download_pretraining")
-def _download(job: PlannedJob, inputs: FeatureInputs) -> dict[str, float]:
-    return {"stored_mb": inputs.read[job.wildcards["lang"]].stored_mb}
 
 
 def _rows(job: PlannedJob, inputs: FeatureInputs) -> int:

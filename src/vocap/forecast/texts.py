@@ -15,30 +15,37 @@ from vocap.allocation.inputs import uneven_lengths
 from vocap.allocation.settings import Allocation
 from vocap.config import Settings
 from vocap.corpora.sampling import heldout_count
-from vocap.corpora.settings import MB, PROBE_BYTES, Basis, PathSource, Resolved, resolve_all
+from vocap.corpora.settings import MB, PROBE_BYTES, Basis, Resolved, Volume, resolve_all
 from vocap.errors import VocapError, listed
 from vocap.languages import Language
+from vocap.storage.listing import Listing
 from vocap.tables.sampling_probabilities import sampling_probabilities
 from vocap.text_files.records import TextFile
 from vocap.tokenizers.settings import Joint
 from vocap.unigram.training_text import required_in_sample
 
 SHOWN = 10  # missing files in a message
+NEEDED_SHARE = (
+    1.5  # of the bytes of max_sentences lines: what is read of remote text without a limit
+)
 
 
 @dataclass(frozen=True)
 class LanguageText:
     """The text of one language; megabytes are millions of bytes.
 
-    `stored_mb` and `read_mb`: the part of its files that is read, as stored and as
-    plain text; `lines`: number of lines of the whole text, read or not; `kept`: number
-    of sampled lines; `line_bytes`, `line_characters`: their mean length, line end
-    included; `reach`: the largest vocabulary that the text can give, None if unknown.
+    `whole_mb`: its files, as stored; `stored_mb` and `read_mb`: the part of them that is
+    read, as stored and as plain text; `remote`: on other machines; `lines`: number of
+    lines of the whole text, read or not; `kept`: number of sampled lines; `line_bytes`,
+    `line_characters`: their mean length, line end included; `reach`: the largest
+    vocabulary that the text can give, None if unknown.
     """
 
     language: str
     source: str
     basis: Basis
+    remote: bool
+    whole_mb: float
     stored_mb: float
     read_mb: float
     lines: float
@@ -90,7 +97,7 @@ def check_totals(settings: Settings, texts: Mapping[str, LanguageText]) -> None:
     run may find some more.
     """
     sources = resolve_all(settings.corpora, settings.selected())
-    if not all(isinstance(found.source, PathSource) for found in sources.values()):
+    if any(found.remote or found.source.folder for found in sources.values()):
         return
     # characters per line
     per_line = {}
@@ -159,7 +166,7 @@ def estimate_texts(settings: Settings, results: Path | None = None) -> dict[str,
     languages = {language.code: language for language in settings.selected()}
     texts = {}
     for code, source in resolve_all(settings.corpora, languages.values()).items():
-        text = _estimate(settings, languages[code], source)
+        text = _estimate(settings, languages[code], source, "corpora")
         texts[code] = (_counted(settings, text, results) if results else None) or text
     return texts
 
@@ -171,16 +178,26 @@ def estimate_pretraining_texts(
     unlimited = {"max_sentences": sys.maxsize, "max_characters": None, "scan_bytes": None}
     whole = settings.model_copy(update={"corpora": settings.corpora.model_copy(update=unlimited)})
     table = {language.code: language for language in settings.selected()}
-    sources = settings.pretraining_sources() or resolve_all(settings.corpora, table.values())
+    own = settings.pretraining_sources()
+    sources = own or resolve_all(settings.corpora, table.values())
+    stage = "pretraining" if own else "corpora"
     return {
-        lang: _estimate(whole, table[lang], sources[lang]) for lang in languages if lang in sources
+        lang: _estimate(whole, table[lang], sources[lang], stage)
+        for lang in languages
+        if lang in sources
     }
 
 
-def _estimate(settings: Settings, language: Language, found: Resolved) -> LanguageText:
+def _estimate(settings: Settings, language: Language, found: Resolved, stage: str) -> LanguageText:
     """From the amount of text, by the limits of the sample."""
     volume = found.source.volume(found, language, settings.corpora.starter.packages)
+    listing = Path(found.listing(settings.results, stage))
+    if found.remote and listing.exists():
+        volume = _listed(volume, Listing.read(listing).total / MB)
     limit = settings.corpora.scan_bytes
+    if limit is None and found.remote:
+        needed = settings.corpora.max_sentences * volume.line_bytes / volume.growth
+        limit = round(NEEDED_SHARE * needed)
     scanned = volume.stored_mb if limit is None else min(volume.stored_mb, limit / MB)
     valid = volume.lines * (scanned / volume.stored_mb) if volume.stored_mb else 0
     kept = _kept(settings, valid, volume.line_characters)
@@ -188,6 +205,8 @@ def _estimate(settings: Settings, language: Language, found: Resolved) -> Langua
         language=language.code,
         source=found.name,
         basis=volume.basis,
+        remote=found.remote,
+        whole_mb=volume.stored_mb,
         stored_mb=scanned,
         read_mb=scanned * volume.growth,
         lines=volume.lines,
@@ -196,6 +215,12 @@ def _estimate(settings: Settings, language: Language, found: Resolved) -> Langua
         line_characters=volume.line_characters,
         reach=volume.reach if kept == volume.lines else None,
     )
+
+
+def _listed(guess: Volume, stored_mb: float) -> Volume:
+    """A guess for files of so many megabytes."""
+    lines = guess.lines * stored_mb / guess.stored_mb
+    return replace(guess, basis="listing", stored_mb=stored_mb, lines=lines)
 
 
 def _kept(settings: Settings, lines: float, line_characters: float) -> float:
@@ -215,7 +240,8 @@ def _counted(settings: Settings, guess: LanguageText, results: Path) -> Language
         line_bytes = stats["bytes"] / stats["read"]
         line_characters = line_bytes * guess.line_characters / max(guess.line_bytes, 1)
         kept = _kept(settings, stats["n"], line_characters)
-        if stats["source"] != guess.source or (not stats["complete"] and stats["kept"] < kept):
+        sampled = stats["kept"] + stats.get("duplicates", 0) + stats.get("left_out", 0)
+        if stats["source"] != guess.source or (not stats["complete"] and sampled < kept):
             return None  # it read another text, or less than this configuration reads
         return replace(
             guess,

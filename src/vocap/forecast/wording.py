@@ -1,22 +1,27 @@
 """Forecasts and comparisons as text for a terminal."""
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 from vocap.errors import duration, listed
 from vocap.files.io import aligned
 from vocap.forecast.run import RunForecast
+from vocap.forecast.texts import LanguageText
 
 BASES = {
     "earlier run": "counted by an earlier run (results/corpora)",
     "files": "from the sizes of your files, and the lines at the beginning of each",
     "starter table": "from the table of the starter corpus that ships with vocap",
-    "guess": "guessed from the paper's sizes: nothing was downloaded",
+    "listing": "from the listing of their files (results/corpora/LANG/files.json)",
+    "guess": "guessed from the paper's sizes: no server was asked",
 }
 
 
 def forecast_text(forecast: RunForecast) -> str:
-    """A table of stages, the largest training, and what the forecast rests on."""
+    """A table of stages, the largest training, the text to read from other machines, and
+    what the forecast rests on.
+    """
     plain, spread = forecast.as_plain(), forecast.spread
     times = {"CPU": "cpu_s"}
     if plain["total"]["gpu_s"]:
@@ -33,6 +38,7 @@ def forecast_text(forecast: RunForecast) -> str:
     memory_mb, name = forecast.largest_training
     if memory_mb:
         lines += [f"On a GPU at most {format_size(memory_mb)}, of {name}.", ""]
+    lines += _remote_text(forecast.texts.values())
     counted = Counter(text.basis for text in forecast.texts.values())
     bases = [f"{count} languages {BASES[basis]}" for basis, count in counted.items()]
     lines.append(f"Text: {'; '.join(bases)}.")
@@ -40,6 +46,20 @@ def forecast_text(forecast: RunForecast) -> str:
         f"Cost model: fitted on {len(forecast.fitted_on)} runs; its errors: docs/cluster.md."
     )
     return "\n".join(lines)
+
+
+def _remote_text(texts: Iterable[LanguageText]) -> list[str]:
+    """What samples read from other machines, a row a language."""
+    remote = [text for text in texts if text.remote]
+    if not remote:
+        return []
+    rows = [["text elsewhere", "source", "to read", "of", "from"]]
+    for text in remote:
+        sizes = [format_size(text.stored_mb), format_size(text.whole_mb)]
+        rows.append([text.language, text.source, *sizes, text.basis])
+    total = format_size(sum(text.stored_mb for text in remote))
+    rows.append(["total", "", total, format_size(sum(text.whole_mb for text in remote)), ""])
+    return [*aligned(rows, left=[0, 1, 4]), ""]
 
 
 def comparison_text(comparison: dict[str, Any]) -> str:

@@ -25,7 +25,7 @@ from vocap.pretraining.tokenizing import load_block_tokenizer
 from vocap.progress import Steps
 from vocap.tables.bits_per_byte import CODE_LENGTH, causal_bits, with_unknown_bytes
 from vocap.tables.line_bits import write_lengths
-from vocap.text_files.records import read_blocks
+from vocap.text_files.text import text_blocks
 from vocap.tokenizer_files import EXPORTED
 from vocap.tokenizer_files.encoders import Encoder, is_lossless, unknown_bytes
 from vocap.training.distributed import own_device
@@ -144,21 +144,21 @@ def code_lines(found: CausalModel, lines: Sequence[str]) -> tuple[np.ndarray, in
     return np.stack([bits, size]), sum(map(len, ids)) + len(ids), int(unknown.sum())
 
 
-def spread_lines(path: Path, most: int, aligned: bool = False) -> list[str]:
+def spread_lines(path: str | Path, most: int, aligned: bool = False) -> list[str]:
     """Lines spread evenly over a file, at most `most`, without empty ones: the same for
     every model.
 
     Of parallel files (`aligned`) they have the same numbers. Documents have their line
     ends.
     """
-    lines = [line for block in read_blocks(path, aligned) for line in block]
+    lines = [line for block in text_blocks(path, aligned)() for line in block]
     count = min(most, len(lines))
     chosen = [lines[number * len(lines) // count] for number in range(count)]
     return [line for line in chosen if line.strip()]
 
 
 def measure_code_length(
-    folder: Path, texts: Mapping[tuple[str, str], Path], most: int, threads: int, output: Path
+    folder: Path, texts: Mapping[tuple[str, str], str | Path], most: int, threads: int, output: Path
 ) -> tuple[str, Mapping[str, float]]:
     """Write the table `output`, and beside it the bits and bytes of each line (`.npz`).
 

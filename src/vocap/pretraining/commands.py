@@ -15,13 +15,15 @@ from vocap.errors import UsageError, log
 from vocap.options import PATH
 from vocap.pretraining.settings import parse_recipe
 from vocap.pretraining.tokenizing import tokenize_language
+from vocap.storage.listing import named_text
 from vocap.text_files import Layout
 from vocap.text_files.named_texts import find_aligned, find_texts, parse_languages
 from vocap.training import prepare_torch
 
 
 @click.command
-@click.argument("files", nargs=-1, required=True, type=click.Path(), metavar="FILE...")
+@click.argument("files", nargs=-1, metavar="FILE...")
+@click.option("--listing", type=PATH, help="In place of FILEs: those of vocap list-files.")
 @click.option(
     "--tokenizer",
     required=True,
@@ -37,6 +39,7 @@ from vocap.training import prepare_torch
 @click.option("-o", "--output", required=True, type=PATH, help="Folder for the blocks.")
 def tokenize(
     files: tuple[str, ...],
+    listing: Path | None,
     tokenizer: Path,
     language: str,
     heldout: Path,
@@ -47,14 +50,15 @@ def tokenize(
 ) -> None:
     """Turn one language's text into blocks of token ids, for pre-training.
 
-    FILEs are files, folders (all files in them) or quoted patterns; plain, gzip, xz,
-    zstd or bzip2, one sentence a line, read once, in bounded memory, without a limit. A
-    block is whole sentences, each ended by the tokenizer's end token (</s>), behind its
-    start token (<s>).
+    FILEs are files, folders (all files in them) or quoted patterns, on this machine or
+    another (hf://, s3://, gs://, https://); plain, gzip, xz, zstd or bzip2, one sentence a
+    line, read once, in bounded memory, without a limit. A block is whole sentences, each
+    ended by the tokenizer's end token (</s>), behind its start token (<s>). The same
+    command continues an interrupted one behind the last whole file.
     """
     made = tokenize_language(
         language=language,
-        files=files,
+        files=named_text(files, listing),
         layout=Layout.parse(layout, **cutting),
         heldout=heldout,
         model=tokenizer,
@@ -171,10 +175,10 @@ def code_length(model: Path, lines: int, threads: int, output: Path, **texts: An
 
 def _find_texts(
     corpora: Path | None, texts: Sequence[str], parallel: str | None, languages: str | None
-) -> dict[tuple[str, str], Path]:
+) -> dict[tuple[str, str], Path | str]:
     """The files to measure, by part ("heldout", "parallel") and language."""
     codes = parse_languages(languages)
-    found: dict[tuple[str, str], Path] = {}
+    found: dict[tuple[str, str], Path | str] = {}
     if corpora or texts or not parallel:
         named = find_texts(texts, corpora, codes, ["heldout"])
         found = {("heldout", code): next(iter(files.values())) for code, files in named.items()}

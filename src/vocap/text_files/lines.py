@@ -17,11 +17,12 @@ import lzma
 import os
 import re
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from backports import zstd
@@ -29,15 +30,21 @@ from backports import zstd
 from vocap.errors import VocapError, log
 from vocap.files.io import naming
 from vocap.progress import Progress
+from vocap.storage.remote import RemoteFile, Shard, address_of, is_remote
 from vocap.text_files import MAX_LINE_BYTES
 
+Place = str | Path | Shard  # a file, of this machine or of another
 BLOCK = 1 << 20  # bytes of text handed on at a time, about
+REQUEST = 1 << 22  # bytes of a remote file fetched at a time
+# bytes of compressed data decompressed at a time: of a part little, since its count is
+# of the data that gave the last text
+_FED, _FED_PART = 1 << 17, 1 << 8
 LONGEST_LINE = 1 << 26  # bytes; a longer one, as of an array in JSON, is an error
 MOST_INVALID = 0.1  # of a file's lines; with more it is no text in UTF-8
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 # First bytes of a file: downloads have no ending that would tell.
-_OPENERS: dict[bytes, tuple[str, Callable[[IO[bytes]], Any]]] = {
+_OPENERS: dict[bytes, tuple[str, Callable[[Any], Any]]] = {
     b"\x1f\x8b": ("gzip", gzip.open),
     b"\xfd7zXZ\0": ("xz", lzma.open),
     b"BZh": ("bzip2", bz2.open),
@@ -62,27 +69,67 @@ _BREAK = re.compile(
 _INNER_STOP = re.compile(rf"[{_STOPS}.!?…؟](?!\Z)")
 
 
-class _Stored(io.FileIO):
-    """A file as it is stored, up to a limit; `consumed`: bytes read so far."""
+class _Stored(io.RawIOBase):
+    """A file as it is stored, up to a limit; `size`: its bytes, 0 of a pipe;
+    `consumed`: those read so far.
+    """
 
-    def __init__(self, path: str | Path, limit: int | None) -> None:
-        super().__init__(path)
-        self.limit, self.consumed = limit, 0
+    def __init__(self, raw: io.RawIOBase, size: int, limit: int | None) -> None:
+        super().__init__()
+        self.raw, self.size, self.limit, self.consumed = raw, size, limit, 0
+
+    def readable(self) -> bool:
+        return True
 
     def readinto(self, buffer: Any) -> int:
         left = None if self.limit is None else self.limit - self.consumed
-        count = super().readinto(memoryview(buffer)[:left])
+        count = self.raw.readinto(memoryview(buffer)[:left]) or 0
         self.consumed += count
         return count
 
+    def close(self) -> None:
+        self.raw.close()
+        super().close()
 
-def _open(path: str | Path, limit: int | None) -> _Stored:
-    """Open a file, or a pipe; raises VocapError for none, and for a folder."""
+
+def _open(place: Place, limit: int | None) -> _Stored:
+    """Open a file of this machine or of another, or a pipe; raises VocapError for none,
+    and for a folder.
+    """
+    path = path_of(place)
+    if is_remote(path):
+        remote = open_remote(place)
+        return _Stored(remote, remote.size, limit)
     if not os.path.exists(path):
         raise VocapError(f"{path}: no such file; check the path")
     if os.path.isdir(path):
         raise VocapError(f"{path}: a folder, not a text file; name a file with a sentence a line")
-    return _Stored(path, limit)
+    file = io.FileIO(path)
+    return _Stored(file, os.fstat(file.fileno()).st_size, limit)
+
+
+def path_of(place: Place) -> str | Path:
+    """The path of a file."""
+    return place.path if isinstance(place, Shard) else place
+
+
+def open_remote(place: Place) -> RemoteFile:
+    """Open a file of another machine, of the version that its listing names."""
+    return RemoteFile(place if isinstance(place, Shard) else str(place))
+
+
+class _Fed:
+    """Compressed data as a decompressor takes it, `most` bytes at a time; `count`: its
+    bytes.
+    """
+
+    def __init__(self, file: Any, most: int) -> None:
+        self.file, self.most, self.count = file, most, 0
+
+    def read(self, size: int) -> bytes:
+        part: bytes = self.file.read(min(size, self.most))
+        self.count += len(part)
+        return part
 
 
 class LineFile:
@@ -98,6 +145,9 @@ class LineFile:
     Attributes
     ----------
     consumed, size : bytes of the file read so far, and its length, as it is stored.
+    spanned : at the end, the bytes as stored that the lines are of: without those of a
+        last line, or a block of compressed data, that was cut.
+    counts : what its reader found in the lines, for whoever gave it the file.
     ended : whether the end of the whole text was reached.
     lines, before : lines so far, and those before the block at hand.
     undecoded : stored lines that are not UTF-8; None where they are those of the text.
@@ -105,9 +155,12 @@ class LineFile:
 
     no_field = 0  # of a file of records: those without the field that is read
 
-    def __init__(self, path: str | Path, limit_bytes: int | None = None, cut: bool = False) -> None:
-        self.path, self.limit_bytes, self.cut = path, limit_bytes, cut
+    def __init__(self, place: Place, limit_bytes: int | None = None, cut: bool = False) -> None:
+        self.place, self.limit_bytes, self.cut = place, limit_bytes, cut
+        self.path = address_of(path_of(place))
         self.consumed, self.size, self.ended = 0, 0, False
+        self.spanned = 0.0
+        self.counts: Counter[str] = Counter()
         self.lines = self.before = 0
         self.undecoded: int | None = None
 
@@ -115,19 +168,22 @@ class LineFile:
         """The text, decompressed, in blocks of 1 MiB, the last one shorter; what
         precedes an error is given.
         """
-        with naming(self.path), _open(self.path, self.limit_bytes) as stored:
-            self.size = os.fstat(stored.fileno()).st_size
-            buffered = io.BufferedReader(stored, 1 << 18)
+        with naming(self.path), _open(self.place, self.limit_bytes) as stored:
+            self.size = stored.size
+            buffered = io.BufferedReader(stored, REQUEST if is_remote(self.path) else 1 << 18)
             head = buffered.peek(6)
             name, opener = next(
                 (entry for magic, entry in _OPENERS.items() if head.startswith(magic)), ("", None)
             )
-            file = opener(buffered) if opener else buffered
+            fed = _Fed(buffered, _FED if self.limit_bytes is None else _FED_PART)
+            file = opener(fed) if opener else buffered
             parts, length, ended = [], 0, False
             while not ended:
                 part = self._read(file, BLOCK - length, name, stored)
                 parts.append(part)
                 length += len(part)
+                if part:
+                    self.spanned = fed.count if opener else self.spanned + len(part)
                 self.consumed = stored.consumed
                 ended = not part
                 if length and (length == BLOCK or ended):
@@ -161,7 +217,9 @@ class LineFile:
     def __iter__(self) -> Iterator[bytes]:
         progress = Progress(self.path)
         rest = b""  # the beginning of a line whose end is to come
+        given = 0  # bytes of text
         for block in self.blocks():
+            given += len(block)
             progress.tell(self.lines, self.consumed, self.size)
             if end := block.rfind(b"\n") + 1:
                 yield self._count(rest + block[:end])
@@ -175,6 +233,8 @@ class LineFile:
                 )
         if self.ended and rest:
             yield self._count(rest + b"\n")
+        elif rest:
+            self.spanned *= 1 - len(rest) / given
 
     def _count(self, block: bytes) -> bytes:
         if not self.lines:
@@ -227,7 +287,7 @@ def holds_documents(path: str | Path) -> bool:
     """Whether the lines of a train.txt or heldout.txt are documents."""
     try:
         stats = json.loads((Path(path).parent / "stats.json").read_bytes())
-    except (OSError, ValueError):
+    except (OSError, ValueError):  # of a remote path too: no such file
         return False
     return isinstance(stats, dict) and stats.get(FLAG) is True
 

@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import overload
 
 from vocap.errors import UsageError, VocapError, log
+from vocap.storage.remote import is_remote
 from vocap.text_files.records import read_blocks
 from vocap.text_files.text import Text, repeatable, text_blocks, text_name
 
 ENGLISH = "en"  # the reference of parallel text, where it has English
-Texts = dict[str, dict[str, Path]]  # language to part ("train", "heldout", "text") to its file
+Texts = dict[
+    str, dict[str, Path | str]
+]  # language to part ("train", "heldout", "text") to its file
 Parts = dict[str, dict[str, Text]]  # the same of texts that need not be files
 
 
@@ -37,14 +40,14 @@ def parse_languages(codes: str | None) -> list[str] | None:
     return chosen
 
 
-def parse_files(named: Sequence[str], option: str = "--text") -> dict[str, Path]:
-    """Language to file of options written LANG=FILE. Raises UsageError for another
-    form, VocapError for no file.
+def parse_files(named: Sequence[str], option: str = "--text") -> dict[str, Path | str]:
+    """Language to file of options written LANG=FILE, a remote path as it is. Raises
+    UsageError for another form, VocapError for no file.
 
     >>> parse_files([])
     {}
     """
-    files: dict[str, Path] = {}
+    files: dict[str, Path | str] = {}
     for entry in named:
         code, equals, path = entry.partition("=")
         if not (equals and code.strip() and path):
@@ -53,8 +56,9 @@ def parse_files(named: Sequence[str], option: str = "--text") -> dict[str, Path]
             raise UsageError(
                 f"{option} {entry}: {code} has {files[code]} already; join the files, or name one"
             )
-        files[code] = Path(path)
-        check_file(files[code])
+        files[code] = path if is_remote(path) else Path(path)
+        if not is_remote(path):
+            check_file(Path(path))
     return files
 
 

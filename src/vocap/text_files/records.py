@@ -7,27 +7,32 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from vocap.errors import VocapError, listed, missing_extra
+from vocap.errors import VocapError, listed
+from vocap.storage.remote import Shard, address_of, is_remote
 from vocap.text_files import RECORDS, Layout, kind_of
+from vocap.text_files.filters import RecordFilter
 from vocap.text_files.lines import (
     LineFile,
+    Place,
     check_encoding,
     decode_line,
     decoded,
     document_lines,
     escape_line,
     holds_documents,
+    path_of,
     split_sentences,
     survey,
     unescape_line,
 )
+from vocap.text_files.parquet import Footer, open_parquet, text_columns
 
 PATIENCE = 10_000  # records without the field, from the first on, before the format is refused
 PARQUET_ROWS = 256  # read at a time
@@ -55,21 +60,29 @@ class TextFile(LineFile):
     into `document_lines`, and these are the lines. What is no Unicode, half a surrogate pair
     too, becomes a line that is not UTF-8. `no_field` counts records without the field
     (the index lines of Wikipedia's search dumps). `aligned`: each record is one line,
-    with `escape_line`, empty where it has no text. Raises VocapError, naming file and line,
-    for a malformed record, a field or column that no record has, a damaged file, and
-    one whose name tells another format.
+    with `escape_line`, empty where it has no text. `row_groups`: the footer of a Parquet
+    file, and the numbers of those that are read. `chosen`: filters that leave out
+    records. Raises VocapError, naming file and line, for a malformed record, a field or
+    column that no record has, a damaged file, and one whose name tells another format.
     """
 
     def __init__(
         self,
-        path: str | Path,
+        place: Place,
         layout: Layout,
         limit_bytes: int | None = None,
         cut: bool = False,
         aligned: bool = False,
+        row_groups: tuple[Footer, Sequence[int]] | None = None,
+        chosen: RecordFilter | None = None,
     ) -> None:
-        super().__init__(path, limit_bytes, cut)
+        super().__init__(place, limit_bytes, cut)
+        self.row_groups = row_groups
         self.layout, self.aligned, self.no_field = layout, aligned, 0
+        self.chosen = chosen
+        # the fields of conditions, and those that a record had
+        self._asked = chosen.filters.fields if chosen else []
+        self._answered: set[str] = set()
         self.undecoded = 0 if layout.kind == "jsonl" else None
         self._column = int(layout.field) if layout.kind == "tsv" and layout.field.isdecimal() else 0
         self._found = 0  # records with the field
@@ -83,7 +96,7 @@ class TextFile(LineFile):
         if self.layout.kind == "text" and named in RECORDS:
             format = f"{named}:FIELD"
             with suppress(VocapError):
-                format = detect_file(self.path).format
+                format = detect_file(self.place).format
             raise VocapError(f'{self.path}: {named} by its name; write format: "{format}"')
         convert = {"jsonl": self._jsonl, "tsv": self._tsv}.get(self.layout.kind, self._plain)
         for block in super().__iter__():
@@ -94,6 +107,8 @@ class TextFile(LineFile):
 
     def _joined(self, texts: list[str]) -> bytes:
         """The texts as lines; one line end that a text has itself is not doubled."""
+        if self.chosen:
+            texts = self.chosen.keep_texts(texts)
         if self.aligned:
             texts = list(map(escape_line, texts))
         elif self.layout.documents:
@@ -107,22 +122,27 @@ class TextFile(LineFile):
         return "\n".join([*texts, ""]).encode("utf-8", "surrogatepass") if texts else b""
 
     def _plain(self, block: bytes) -> bytes:
-        if not (self.layout.split_sentences or self.layout.escaped_newlines):
+        if not (self.chosen or self.layout.split_sentences or self.layout.escaped_newlines):
             return block
-        return self._joined([block.decode("utf-8", "surrogateescape")])
+        text = block.decode("utf-8", "surrogateescape")
+        return self._joined(text[:-1].split("\n") if self.chosen else [text])
 
     def _jsonl(self, block: bytes) -> bytes:
-        field, texts = self.layout.field, []
+        field, texts, records = self.layout.field, [], []
         for number, line in enumerate(block[:-1].split(b"\n"), start=self.before + 1):
             try:
-                text = field_of(orjson.loads(line), field)
+                record = orjson.loads(line)
+                text = field_of(record, field)
             except (orjson.JSONDecodeError, AttributeError):
                 if not line.strip():
                     continue
-                text = field_of(self._odd_record(line, number), field)
+                record = self._odd_record(line, number)
+                text = field_of(record, field)
             if text.__class__ is str:
                 texts.append(text)
                 self._found += 1
+                if self._asked:
+                    records.append(record)
             elif text is None:
                 self.no_field += 1
                 if self.aligned:
@@ -140,6 +160,12 @@ class TextFile(LineFile):
                 )
         if self.no_field >= PATIENCE:
             self._check_found()
+        if self.chosen and records:
+            columns = {name: [field_of(one, name) for one in records] for name in self._asked}
+            self._answered |= {
+                name for name in columns if any(v is not None for v in columns[name])
+            }
+            texts = [texts[number] for number in self.chosen.matching(columns, self.path)]
         return self._joined(texts)
 
     def _odd_record(self, line: bytes, number: int) -> dict[str, Any]:
@@ -160,7 +186,14 @@ class TextFile(LineFile):
         return record
 
     def _check_found(self) -> None:
-        """Raise VocapError where records lack the field and none has had it."""
+        """Raise VocapError where records lack the field, or one of a condition, and none
+        has had it.
+        """
+        if absent := [name for name in self._asked if self._found and name not in self._answered]:
+            raise VocapError(
+                f"{self.path}: no record has the field {absent[0]!r}, which `where` asks for; "
+                "correct its name"
+            )
         if self.no_field and not self._found:
             fields = text_fields(self._head.split(b"\n", _HEAD)[:_HEAD])
             raise VocapError(
@@ -195,28 +228,41 @@ class TextFile(LineFile):
 
     def _parquet(self) -> Iterator[bytes]:
         """The column's texts; `consumed` in proportion to the rows read."""
-        with _parquet_file(self.path) as file:
+        footer, numbers = self.row_groups or (None, None)
+        with open_parquet(self.place, footer) as (file, self.size):
             import pyarrow  # of the extra [workflow]
-            from pyarrow import compute
 
-            columns = _columns(file)
+            columns = text_columns(file)
             if self.layout.field not in columns:
                 known = listed([name for name, is_text in columns.items() if is_text]) or "none"
                 raise VocapError(
                     f"{self.path}: no column of text {self.layout.field!r}; columns of text: "
                     f"{known}"
                 )
+            leaves = {file.schema.column(number).path for number in range(len(file.schema))}
+            if absent := [name for name in self._asked if name not in leaves]:
+                raise VocapError(
+                    f"{self.path}: no column {absent[0]!r}, which `where` asks for; columns: "
+                    f"{listed(sorted(leaves))}"
+                )
             self.undecoded = 0 if columns[self.layout.field] else None  # text is UTF-8 there
-            self.size, rows = os.path.getsize(self.path), 0
+            rows, length = 0, file.metadata.num_rows
+            if footer is not None and numbers is not None:
+                self.size = int(footer.column[numbers].sum())
+                length = sum(file.metadata.row_group(number).num_rows for number in numbers)
             for batch in file.iter_batches(
-                PARQUET_ROWS, columns=[self.layout.field], use_threads=False
+                PARQUET_ROWS,
+                numbers,
+                columns=[self.layout.field, *self._asked],
+                use_threads=False,
             ):
-                values = batch.column(0)
-                while pyarrow.types.is_struct(values.type):  # with the one field that was asked for
-                    values = compute.struct_field(values, 0)
+                rows += batch.num_rows
+                if self.chosen and self._asked:
+                    asked = {name: _column(batch, name) for name in self._asked}
+                    batch = batch.take(pyarrow.array(self.chosen.matching(asked, self.path)))
+                values = _column(batch, self.layout.field)
                 self.no_field += values.null_count
-                rows += len(values)
-                self.consumed = self.size * rows // file.metadata.num_rows
+                self.consumed = self.size * rows // length
                 # bytes, since they may not be UTF-8
                 values = values.cast(pyarrow.large_binary())
                 values = values.fill_null(b"") if self.aligned else values.drop_null()
@@ -225,61 +271,37 @@ class TextFile(LineFile):
                     yield converted
                 if self.limit_bytes is not None and self.limit_bytes <= self.consumed < self.size:
                     return
-            self.consumed, self.ended = self.size, True
+            self.consumed, self.ended = self.size, numbers is None
 
 
-@contextmanager
-def _parquet_file(path: str | Path) -> Iterator[Any]:
-    """Open a Parquet file; an error of Arrow's in the block becomes one line."""
-    try:
-        from pyarrow.parquet import ParquetFile  # of the extra [workflow]
-    except ModuleNotFoundError:
-        raise VocapError(
-            f"{path}: a Parquet file, which takes pyarrow; {missing_extra('pyarrow')}"
-        ) from None
-    try:
-        # a column's pages are read one after the other: else whole row groups are held,
-        # and several at once
-        with ParquetFile(path, memory_map=False, pre_buffer=False, buffer_size=1 << 20) as file:
-            yield file
-    except VocapError:
-        raise
-    except Exception as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise
-        said = " ".join(str(error).split())[:300]
-        raise VocapError(
-            f"{path}: a Parquet file that cannot be read ({said}); copy or download it again, or "
-            "write it anew"
-        ) from None
+def _column(batch: Any, name: str) -> Any:
+    """The values of one column of a batch of Arrow's, by its dotted name."""
+    from pyarrow import compute
+
+    if name in batch.schema.names:
+        return batch.column(name)
+    first, *inner = name.split(".")
+    values = batch.column(first)
+    for part in inner:
+        values = compute.struct_field(values, part)
+    return values
 
 
-def _columns(file: Any) -> dict[str, bool]:
-    """The columns of a Parquet file that hold bytes and are no lists, by dotted name:
-    whether they are text.
-    """
-    leaves = (file.schema.column(number) for number in range(len(file.schema)))
-    return {
-        leaf.path: leaf.logical_type.type == "STRING"
-        for leaf in leaves
-        if leaf.physical_type == "BYTE_ARRAY" and not leaf.max_repetition_level
-    }
-
-
-def detect_file(path: str | Path) -> Layout:
+def detect_file(place: Place) -> Layout:
     """The format of a file by the ending of its name; its field of text and length of
     lines by its beginning.
 
     Raises VocapError for a file without text, and as `TextFile`.
     """
+    path = address_of(path_of(place))
     kind, fields = kind_of(path), [""]
     if kind == "parquet":
-        with _parquet_file(path) as file:
+        with open_parquet(place) as (file, _):
             fields = _likeliest_first(
-                {name: 0 for name, is_text in _columns(file).items() if is_text}
+                {name: 0 for name, is_text in text_columns(file).items() if is_text}
             )
     elif kind != "text":
-        block = next(iter(LineFile(path, _PROBE_BYTES)), b"")
+        block = next(iter(LineFile(place, _PROBE_BYTES)), b"")
         lines = block[:-1].split(b"\n")[:_HEAD]
         fields = text_fields(lines) if kind == "jsonl" else _text_cells(lines)
     if not fields:
@@ -289,7 +311,7 @@ def detect_file(path: str | Path) -> Layout:
             remedy = "; of an array: jq -c '.[]' FILE > FILE.jsonl"
         raise VocapError(f"{path}: its {held} hold no text{remedy}")
     layout = Layout(kind, fields[0])
-    file = TextFile(path, layout, _PROBE_BYTES)
+    file = TextFile(place, layout, _PROBE_BYTES)
     block = next(iter(file), b"")
     if not block:
         return replace(layout, split_sentences=file.size > 0)
@@ -365,7 +387,7 @@ def _remedy(fields: Sequence[str]) -> str:
     return f'write format: "jsonl:{fields[0]}"; fields of text: {listed(fields)}'
 
 
-def read_blocks(path: str | Path, aligned: bool = False) -> Iterator[list[str]]:
+def read_blocks(path: Place, aligned: bool = False) -> Iterator[list[str]]:
     r"""Yield the lines of a file without their `\n`, in lists of about 1 MiB; of JSON
     Lines, a table or Parquet, by its name, those of the likeliest field.
 
@@ -376,8 +398,8 @@ def read_blocks(path: str | Path, aligned: bool = False) -> Iterator[list[str]]:
     more than 5 s is reported on. Raises VocapError as `LineFile`, `detect_file` and
     `check_encoding`.
     """
-    file, escaped = LineFile(path), holds_documents(path)
-    if kind_of(path) != "text":
+    file, escaped = LineFile(path), holds_documents(path_of(path))
+    if kind_of(file.path) != "text":
         layout = detect_file(path)
         layout = replace(layout, split_sentences=layout.split_sentences and not aligned)
         file, escaped = TextFile(path, layout, aligned=aligned), aligned
@@ -385,13 +407,13 @@ def read_blocks(path: str | Path, aligned: bool = False) -> Iterator[list[str]]:
     return (list(map(unescape_line, lines)) for lines in blocks) if escaped else blocks
 
 
-def read_lines(path: str | Path) -> Iterator[str]:
+def read_lines(path: Place) -> Iterator[str]:
     """The lines of `read_blocks` one by one."""
     for block in read_blocks(path):
         yield from block
 
 
-def count_lines(path: str | Path) -> int:
+def count_lines(path: Place) -> int:
     """The number of lines of `read_blocks`."""
     return sum(map(len, read_blocks(path)))
 
@@ -399,43 +421,32 @@ def count_lines(path: str | Path) -> int:
 class Corpus:
     """The files of one language, in order; iterate once, then read the attributes.
 
-    `scan_bytes` bounds the bytes read of all files together, as they are stored.
-    `consumed`: bytes read; `total`: bytes of the whole files, those not fetched or not
-    opened too, None if unknown; `complete`: whether everything was read.
+    `consumed`: bytes read; `total`: bytes of the whole files, those not fetched too, None
+    if unknown; `complete`: whether everything was read.
     """
 
-    def __init__(self, paths: Sequence[str], layout: Layout, scan_bytes: int | None = None) -> None:
-        self.paths, self.layout, self.scan_bytes = paths, layout, scan_bytes
+    def __init__(
+        self,
+        places: Sequence[str | Shard],
+        layout: Layout,
+        chosen: RecordFilter | None = None,
+    ) -> None:
+        self.places, self.layout, self.chosen = places, layout, chosen
         self.consumed, self.complete = 0, True
         self.total: int | None = 0
 
     def __iter__(self) -> Iterator[TextFile]:
-        for path in self.paths:
-            prefix = _prefix_note(path)
-            left = None if self.scan_bytes is None else self.scan_bytes - self.consumed
-            size: int | None = os.stat(path).st_size
-            if left is None or left > 0:
-                file = TextFile(path, self.layout, left, cut=prefix is not None)
-                yield file
-                self.consumed += file.consumed
-                size = file.size
-                self.complete &= file.ended
-            else:
-                self.complete = False
-            if prefix is not None:
-                size = prefix.get("total_bytes")
+        for place in self.places:
+            prefix = prefix_note(path_of(place))
+            file = TextFile(place, self.layout, cut=prefix is not None, chosen=self.chosen)
+            yield file
+            self.consumed += file.consumed
+            self.complete &= file.ended
+            size = file.size if prefix is None else prefix.get("total_bytes")
             self.total = None if size is None or self.total is None else self.total + size
 
-    def extrapolated(self, count: int) -> int:
-        """`count`, of the part that was read, for the whole: in proportion to the bytes
-        of the files.
-        """
-        if self.complete or not self.consumed or self.total is None:
-            return count
-        return round(count * max(1.0, self.total / self.consumed))
 
-
-def _prefix_note(path: str | Path) -> dict[str, Any] | None:
+def prefix_note(path: str | Path) -> dict[str, Any] | None:
     """The note of `vocap fetch` beside a file that it fetched in part; None for a whole
     file.
     """
@@ -460,6 +471,8 @@ def check_present(language: str, paths: Sequence[str]) -> None:
         "leave it out"
     )
     for path in paths:
+        if is_remote(path):
+            continue  # listed
         if not os.path.exists(path):
             problem = "no file matches this pattern" if glob.has_magic(path) else "no such file"
         elif os.path.isdir(path):

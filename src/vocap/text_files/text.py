@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from vocap.errors import UsageError
+from vocap.storage.listing import list_shards
+from vocap.storage.remote import Shard, address_of, is_remote
 from vocap.text_files.lines import LineFile, decoded
 from vocap.text_files.records import read_blocks
 
-# A str is a path, as a Path is; entries of a list are paths where they are of the type
-# Path, and sentences where they are of the type str, a line each.
+# A str is a path, as a Path is, or a remote one (hf://, s3://, https://); entries of a
+# list are paths where they are of the type Path, and sentences where they are of the
+# type str, a line each.
 Text = str | Path | Sequence[Path] | Iterable[str]
 # A folder that holds {language}/train.txt and {language}/heldout.txt, or the text of
 # each language.
@@ -48,9 +51,10 @@ def text_blocks(text: Text, aligned: bool = False) -> Callable[[], Iterator[list
     Parameters
     ----------
     text : Text
-        The path of a file, a sequence of `Path` (their lines follow each other), or an
-        iterable of sentences, each a line as in a file: without an invalid one, cut at
-        `\n`. Sentences that can be iterated once are kept in memory.
+        The path of a file, a sequence of `Path` (their lines follow each other), a
+        remote path, folder or pattern (listed now), or an iterable of sentences, each a
+        line as in a file: without an invalid one, cut at `\n`. Sentences that can be
+        iterated once are kept in memory.
     aligned : bool
         Of aligned text, where each line counts: "" for what is dropped.
 
@@ -64,7 +68,7 @@ def text_blocks(text: Text, aligned: bool = False) -> Callable[[], Iterator[list
     UsageError
         While it is read, for an entry that is neither.
     VocapError
-        While it is read, as `read_blocks`.
+        While it is read, as `read_blocks`; for a remote path as `list_shards`.
 
     Examples
     --------
@@ -72,9 +76,11 @@ def text_blocks(text: Text, aligned: bool = False) -> Callable[[], Iterator[list
     [['Hello world.', 'A line.', 'Another.']]
     """
     kept: Any = repeatable(text)
-    if isinstance(kept, str | Path):
+    if isinstance(kept, str) and is_remote(kept):
+        kept = list_shards([kept]).shards
+    elif isinstance(kept, str | Path):
         return lambda: read_blocks(kept, aligned)
-    if isinstance(next(iter(kept), None), Path):
+    if isinstance(next(iter(kept), None), Path | Shard):
         return lambda: chain.from_iterable(read_blocks(path, aligned) for path in kept)
     return lambda: decoded(_SentenceFile(kept), aligned)
 
@@ -92,7 +98,7 @@ def text_name(text: Text) -> str:
     >>> text_name("de.txt"), text_name(["Guten Tag."])
     ('de.txt', 'sentences')
     """
-    return str(text) if isinstance(text, str | Path) else SENTENCES
+    return address_of(text) if isinstance(text, str | Path) else SENTENCES
 
 
 def language_text(texts: Texts, language: str, part: str = "train") -> Text:

@@ -115,7 +115,7 @@ def curve(
 
 @click.command()
 @click.argument("model", type=click.Path(path_type=Path))
-@click.argument("text", type=FILE)
+@click.argument("text")
 @options.split
 @click.option(
     "--json",
@@ -123,13 +123,13 @@ def curve(
     is_flag=True,
     help="Also tokens, an unknown character counted as its bytes, as one JSON object.",
 )
-def alp(model: Path, text: Path, splits: tuple[str, ...], as_json: bool) -> None:
+def alp(model: Path, text: str, splits: tuple[str, ...], as_json: bool) -> None:
     """Average log probability of a TEXT under any SentencePiece or Hugging Face
     tokenizer (Equation 1).
 
     MODEL is a .model, a tokenizer.json, tiktoken's ranks, a tekken.json or a folder that
-    holds one. Every line of TEXT
-    counts; natural logarithm.
+    holds one. TEXT is a file, or a remote path or pattern (hf://, s3://, https://). Every
+    line of it counts; natural logarithm.
     """
     from vocap.vocabularies.measurement import measure_text
 

@@ -16,6 +16,7 @@ from vocap.corpora.settings import (
     ParallelText,
     Resolved,
     StarterSource,
+    client_variables,
     development_text,
     evaluation_text,
     resolve_all,
@@ -88,6 +89,24 @@ class RunPlan:
     def languages(self) -> list[str]:
         """The languages that have text."""
         return list(self.sources)
+
+    @property
+    def listed(self) -> dict[str, dict[str, list[str]]]:
+        """By stage: the paths of the languages whose text is on other machines."""
+        stages = {"corpora": self.sources, "pretraining": self.pretraining_sources}
+        return {
+            stage: {
+                lang: sources[lang].paths
+                for lang in self.sources
+                if lang in sources and sources[lang].remote
+            }
+            for stage, sources in stages.items()
+        }
+
+    @property
+    def client_variables(self) -> dict[str, str]:
+        """Variables of the environment that remote text is read with."""
+        return client_variables([*self.sources.values(), *self.pretraining_sources.values()])
 
     @property
     def starter_text(self) -> str:
@@ -361,11 +380,13 @@ def _supplies(plan: RunPlan) -> Iterator[str]:
 
 
 def _sources_to_fetch(plan: RunPlan, stage: str, sources: Mapping[str, Resolved]) -> list[str]:
-    """How many languages have text to fetch from each source, in words."""
-    folder = Path(plan.settings.results, stage, "downloads")
+    """How many languages have text elsewhere in each source, none of it read, in words."""
+    results = plan.settings.results
     names = Counter(
         source.name
         for lang, source in sources.items()
-        if lang in plan.sources and source.url and not (folder / source.name / lang).exists()
+        if lang in plan.sources
+        and source.remote
+        and not Path(source.listing(results, stage)).exists()
     )
     return [f"{name} ({count} languages)" for name, count in names.items()]

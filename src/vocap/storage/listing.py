@@ -1,0 +1,155 @@
+"""The files of a text with their sizes and versions, as one listing found them."""
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from vocap.errors import UsageError, VocapError
+from vocap.files.io import read_object, replacing
+from vocap.files.paths import expand
+from vocap.storage.remote import (
+    ATTEMPTS,
+    Shard,
+    address_of,
+    file_system,
+    is_remote,
+    known_size,
+    reading,
+    retried,
+    version_of,
+)
+
+_REMEDY = "list the files again with: vocap list-files"
+
+
+@dataclass(frozen=True)
+class Listing:
+    """The files of a text, in the order in which they are read."""
+
+    shards: tuple[Shard, ...]
+
+    @property
+    def total(self) -> int:
+        """Bytes of all files, as stored."""
+        return sum(shard.size for shard in self.shards)
+
+    def sha256(self) -> str:
+        """A hash of the files, in hexadecimal.
+
+        It stays where a data set of the Hub has a new revision with the same files.
+        """
+        files = [
+            (re.sub(r"@[0-9a-f]{40}(?=/)", "", shard.path), shard.size, shard.version)
+            for shard in self.shards
+        ]
+        return hashlib.sha256(json.dumps(files).encode()).hexdigest()
+
+    def write(self, path: str | Path, language: str = "", source: str = "") -> None:
+        """Write the listing as JSON, for `read`."""
+        files = [asdict(shard) for shard in self.shards]
+        content = {"language": language, "source": source, "files": files}
+        with replacing(path) as out:
+            out.write(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+
+    @classmethod
+    def read(cls, path: str | Path) -> "Listing":
+        """The listing in a file; raises VocapError for one that is damaged or none."""
+        content = read_object(path, _REMEDY, f"make it: {_REMEDY}")
+        entries = content.get("files")
+        if not isinstance(entries, list) or not all(map(_is_shard, entries)):
+            raise VocapError(f"{path}: not a listing of files; {_REMEDY}")
+        return cls(
+            tuple(Shard(entry["path"], entry["size"], entry.get("version")) for entry in entries)
+        )
+
+
+def named_text(files: Sequence[str], listing: str | Path | None) -> Listing | list[Path]:
+    """The text of the FILEs or of the listing; raises UsageError unless one is given."""
+    if bool(files) == bool(listing):
+        raise UsageError("give FILEs, or --listing")
+    if listing:
+        return Listing.read(listing)
+    return list_shards(files) if any(map(is_remote, files)) else list(map(Path, files))
+
+
+def _is_shard(entry: Any) -> bool:
+    return (
+        isinstance(entry, Mapping)
+        and isinstance(entry.get("path"), str)
+        and isinstance(entry.get("size"), int)
+        and isinstance(entry.get("version", None), str | None)
+    )
+
+
+def list_shards(patterns: Sequence[str]) -> Listing:
+    """The files of paths, folders and patterns, on this machine or others; those of
+    each in sorted order, one named by several once.
+
+    A data set of the Hub is listed at the revision that it has now, which becomes part
+    of the paths. Raises VocapError where nothing matches, or a client reports an error.
+    """
+    found: dict[str, Shard] = {}
+    for pattern in patterns:
+        if is_remote(pattern):
+            shards = _remote_shards(pattern)
+        else:
+            shards = list(map(local_shard, expand(pattern)))
+        if not shards:
+            raise VocapError(f"{address_of(pattern)}: no file matches it; check the path")
+        found |= {shard.path: shard for shard in shards if shard.path not in found}
+    return Listing(tuple(found.values()))
+
+
+def local_shard(path: str) -> Shard:
+    """A file of this machine, of 0 bytes where it is none."""
+    return Shard(path, os.path.getsize(path) if os.path.isfile(path) else 0)
+
+
+def _remote_shards(pattern: str) -> list[Shard]:
+    client, inner = file_system(pattern)
+    with reading(pattern):
+        infos = retried(lambda: _infos(client, inner), ATTEMPTS)
+    paths = [client.unstrip_protocol(info["name"]) for info in infos]
+    shards = [
+        Shard(path, known_size(path, info), version_of(info))
+        for path, info in zip(paths, infos, strict=True)
+    ]
+    return sorted(shards, key=lambda shard: shard.path)
+
+
+def _infos(client: Any, inner: str) -> list[Mapping[str, Any]]:
+    """What a client says of the files of a path, a folder or a pattern."""
+    if hasattr(client, "resolve_path"):
+        inner = _pinned(client, inner)
+    # in an address of the web ? begins a query
+    fixed = re.split(r"[*\[]" if is_remote(inner) else r"[*?\[]", inner, maxsplit=1)[0]
+    if fixed != inner:
+        infos = client.glob(inner, detail=True).values()
+    else:
+        info = client.info(inner)
+        folder = info["type"] == "directory"
+        infos = client.find(inner, detail=True).values() if folder else [info]
+    # hidden files, and those in hidden folders below the fixed part, are left out
+    return [
+        info
+        for info in infos
+        if info["type"] == "file" and "/." not in info["name"].removeprefix(fixed.rstrip("/"))
+    ]
+
+
+def _pinned(client: Any, inner: str) -> str:
+    """A path on the Hub at the commit that its revision, or the main branch, names."""
+    from huggingface_hub import HfApi
+
+    place = client.resolve_path(inner)
+    if not hasattr(place, "repo_id") or re.fullmatch(r"[0-9a-f]{40}", place.revision):
+        return inner
+    api = HfApi(endpoint=client.endpoint, token=client.token)
+    commit = api.repo_info(place.repo_id, revision=place.revision, repo_type=place.repo_type).sha
+    before, _, _ = place.root.partition("@")
+    return f"{before}@{commit}/{place.path_in_repo}"

@@ -1,0 +1,234 @@
+"""Filters of records: those with too little or too much text, of other scripts, with
+unwanted values in other fields, and those that were read before.
+
+A record is a line of text or of a table, an object of JSON Lines, or a row of Parquet.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import pydantic
+from pydantic import BaseModel, ConfigDict, Field
+
+from vocap.errors import UsageError, VocapError, log, missing_extra
+from vocap.text_files import RECORDS, Layout
+from vocap.text_files.scripts import count_letters
+
+RECENT = 1 << 16  # hashes of records in a set, before they are sorted into the others
+
+Operator = Literal["==", "!=", "<", ">", "<=", ">=", "in", "not in"]
+Scalar = str | int | float | bool
+Condition = Annotated[tuple[str, Operator, Scalar | list[Scalar]], Field(strict=False)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Count = Annotated[int, Field(ge=1)]
+
+
+class Filters(BaseModel):
+    """What a record must have to be read; by default every record is."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    where: list[Condition] | list[list[Condition]] = Field(
+        [],
+        description="conditions on other fields, [field, operator, value], all of which hold: "
+        '[[language_score, ">=", 0.8]]; or lists of such conditions, of which one holds. '
+        "Operators: == != < > <= >= in, not in",
+    )
+    min_characters: Count | None = Field(None, description="characters of a record at least")
+    max_characters: Count | None = Field(None, description="characters of a record at most")
+    min_letters: Share | None = Field(
+        None, description="least share of letters and marks among the characters but white space"
+    )
+    min_script: Share | None = Field(
+        None,
+        description="least share of the language's script among the letters that have a script",
+    )
+    script: str | None = Field(
+        None,
+        pattern=r"^[A-Z][a-z]{3}$",
+        description="of min_script, an ISO 15924 code; that of the table of languages unless given",
+    )
+    distinct: Count | None = Field(
+        None,
+        description="leave out records whose text was read before; so many are remembered, with "
+        "8 bytes each",
+    )
+
+    @pydantic.model_validator(mode="after")
+    def _consistent(self) -> "Filters":
+        if (self.min_characters or 0) > (self.max_characters or self.min_characters or 0):
+            raise ValueError("min_characters is more than max_characters; no record has both")
+        for condition in self.conditions:
+            if isinstance(condition[2], list) != condition[1].endswith("in"):
+                raise ValueError(
+                    f"where: {list(condition)}: in and not in take a list of values, the other "
+                    "operators one value"
+                )
+        return self
+
+    @property
+    def conditions(self) -> list[Condition]:
+        """The conditions of `where`, in one list."""
+        found: list[Condition] = []
+        for entry in self.where:
+            found += entry if isinstance(entry, list) else [entry]
+        return found
+
+    @property
+    def fields(self) -> list[str]:
+        """The fields that `where` asks for, each once."""
+        return list(dict.fromkeys(condition[0] for condition in self.conditions))
+
+    def of_script(self, script: str) -> "Filters":
+        """With this script, where `min_script` asks for one that is not given."""
+        asked = self.min_script is not None and self.script is None
+        return self.model_copy(update={"script": script}) if asked else self
+
+    def words(self) -> str:
+        """The filters as JSON, for a command line; empty without any."""
+        given = self.model_dump_json(exclude_defaults=True)
+        return "" if given == "{}" else given
+
+
+def check_filters(filters: Filters, layout: Layout) -> None:
+    """Raises UsageError for conditions on the fields of records without fields."""
+    if filters.where and layout.kind not in RECORDS:
+        raise UsageError(
+            f"where: text of format {layout.format!r} has no other fields; {' and '.join(RECORDS)} "
+            "have"
+        )
+
+
+def parse_filters(text: str) -> Filters:
+    """Filters of JSON; raises UsageError for a mistake."""
+    try:
+        return Filters.model_validate_json(text)
+    except pydantic.ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = "".join(f"{part}: " for part in first["loc"])
+        raise UsageError(f"--filters {text}: {place}{first['msg']}; correct it") from None
+
+
+class Distinct:
+    """Tells texts that were seen before, by 64-bit hashes (BLAKE2b) of the first
+    `limit` distinct ones.
+
+    Memory: 8 bytes a text, twice that while they are sorted. Of a million texts two
+    different ones have one hash in one of 37 million runs.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.limit, self.full = limit, False
+        self._sorted = np.empty(0, np.uint64)
+        self._recent: set[int] = set()
+
+    def is_new(self, texts: Sequence[str]) -> list[bool]:
+        """Whether each text is seen for the first time."""
+        digests = b"".join(
+            blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest() for text in texts
+        )
+        hashes = np.frombuffer(digests, "<u8")
+        places = np.searchsorted(self._sorted, hashes)
+        known = np.zeros(len(hashes), bool)
+        inside = places < len(self._sorted)
+        known[inside] = self._sorted[places[inside]] == hashes[inside]
+        new = []
+        for value, seen in zip(hashes.tolist(), known.tolist(), strict=True):
+            first = not seen and value not in self._recent
+            new.append(first)
+            if first and not self.full:
+                self._recent.add(value)
+                self.full = len(self._sorted) + len(self._recent) >= self.limit
+        if len(self._recent) >= RECENT:
+            recent = np.fromiter(self._recent, np.uint64, len(self._recent))
+            self._sorted = np.sort(np.concatenate([self._sorted, recent]))
+            self._recent.clear()
+        return new
+
+
+class RecordFilter:
+    """Filters at work on the files of one language; `dropped` counts the records that
+    each filter left out, by its name. A record counts once, for the first that did.
+    """
+
+    def __init__(self, filters: Filters) -> None:
+        self.filters = filters
+        self.dropped: Counter[str] = Counter()
+        self._distinct = Distinct(filters.distinct) if filters.distinct else None
+
+    def keep_texts(self, texts: list[str]) -> list[str]:
+        """The texts that pass the filters of text, in their order."""
+        if self._shape():
+            texts = [text for text in texts if self._passes(text)]
+        if not self._distinct:
+            return texts
+        was_full = self._distinct.full
+        new = self._distinct.is_new(texts)
+        kept = [text for text, first in zip(texts, new, strict=True) if first]
+        self.dropped["distinct"] += len(texts) - len(kept)
+        if self._distinct.full and not was_full:
+            log.warning(
+                "distinct: %s different records are remembered; later ones are compared with "
+                "these alone",
+                f"{self._distinct.limit:,}",
+            )
+        return kept
+
+    def _shape(self) -> bool:
+        """Whether any filter looks at a text alone."""
+        given = self.filters
+        bounds = (
+            given.min_characters,
+            given.max_characters,
+            given.min_letters,
+            given.min_script,
+        )
+        return any(bound is not None for bound in bounds)
+
+    def _passes(self, text: str) -> bool:
+        given = self.filters
+        reason = None
+        if given.min_characters and len(text) < given.min_characters:
+            reason = "min_characters"
+        elif given.max_characters and len(text) > given.max_characters:
+            reason = "max_characters"
+        elif given.min_letters is not None or given.min_script is not None:
+            found = count_letters(text, given.script or "Zyyy")
+            if found.total < (given.min_letters or 0) * found.visible:
+                reason = "min_letters"
+            elif found.own < (given.min_script or 0) * (found.own + found.foreign):
+                reason = "min_script"
+        if reason:
+            self.dropped[reason] += 1
+        return reason is None
+
+    def matching(self, columns: Mapping[str, Any], path: object) -> list[int]:
+        """The numbers of the records that `where` holds for; a condition on a missing
+        value does not hold.
+
+        `columns`: of each field in `Filters.fields` a list, or an array of Arrow's.
+        Raises VocapError, naming `path`, where values cannot be compared.
+        """
+        try:
+            import pyarrow
+            from pyarrow.parquet import filters_to_expression
+        except ModuleNotFoundError:
+            raise VocapError(f"where takes pyarrow; {missing_extra('pyarrow')}") from None
+        try:
+            table = pyarrow.table(dict(columns))
+            numbers = pyarrow.array(np.arange(len(table)))
+            # a name that no condition has
+            kept = table.append_column("\0", numbers).filter(
+                filters_to_expression(self.filters.where)
+            )
+        except pyarrow.ArrowException as error:
+            said = " ".join(str(error).split())[:300]
+            raise VocapError(
+                f"{path}: where {self.filters.where}: the values cannot be compared ({said}); "
+                "compare text with text, and numbers with numbers"
+            ) from None
+        self.dropped["where"] += len(table) - len(kept)
+        return kept.column("\0").to_pylist()

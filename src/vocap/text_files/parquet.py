@@ -1,0 +1,126 @@
+"""Parquet files: opened, their columns of text, and their footers, by which single row
+groups are read.
+"""
+
+import io
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from vocap.errors import VocapError, missing_extra
+from vocap.storage.remote import MOST_FETCHED, address_of, is_remote
+from vocap.text_files.lines import Place, open_remote, path_of
+
+FOOTER = 1 << 13  # bytes that the first footer is expected to have
+
+
+@dataclass(frozen=True)
+class Footer:
+    """The footer of a file: its bytes, and the stored bytes of each row group, of all
+    columns and of that of the text (int64).
+    """
+
+    stored: bytes
+    sizes: np.ndarray
+    column: np.ndarray
+
+    @classmethod
+    def read(cls, place: Place, field: str, expected: int = FOOTER) -> "Footer":
+        """Read the `expected` bytes of a file's end, and what its footer has before them.
+
+        `field`: the column of the text. Raises VocapError for a damaged footer.
+        """
+        path = path_of(place)
+        with open_remote(place) if is_remote(path) else io.FileIO(path) as file:
+            size = file.seek(0, io.SEEK_END)
+            length, stored = expected, b""
+            while len(stored) < min(length, size) and stored[-4:] in (b"", b"PAR1"):
+                file.seek(max(0, size - length))
+                stored = (file.read(size - len(stored) - file.tell()) or b"") + stored
+                length = int.from_bytes(stored[-8:-4], "little") + 8
+        with _explaining(path):
+            metadata = parse_footer(stored[-length:])
+            groups = list(map(metadata.row_group, range(metadata.num_row_groups)))
+            names = [leaf.path for leaf in _leaves(metadata.schema)]
+            chunks = [
+                [group.column(index).total_compressed_size for index in range(len(names))]
+                for group in groups
+            ]
+        table = np.array(chunks, np.int64).reshape(len(groups), len(names))
+        chosen = [name == field for name in names]
+        return cls(stored[-length:], table.sum(1), table[:, chosen].sum(1))
+
+
+def parse_footer(stored: bytes) -> Any:
+    """A footer as Arrow reads it: that of a file with nothing before it."""
+    from pyarrow.parquet import read_metadata  # of the extra [workflow]
+
+    return read_metadata(io.BytesIO(b"PAR1" + stored))
+
+
+@contextmanager
+def _explaining(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Turn an error of Arrow's in the block into one line."""
+    try:
+        yield
+    except VocapError:
+        raise
+    except ModuleNotFoundError:
+        raise VocapError(
+            f"{address_of(path)}: a Parquet file, which takes pyarrow; {missing_extra('pyarrow')}"
+        ) from None
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise
+        said = " ".join(str(error).split())[:300]
+        raise VocapError(
+            f"{address_of(path)}: a Parquet file that cannot be read ({said}); copy or download "
+            "it again, or write it anew"
+        ) from None
+
+
+@contextmanager
+def open_parquet(place: Place, footer: Footer | None = None) -> Iterator[tuple[Any, int]]:
+    """Open a Parquet file, with a footer that was read before, and tell its bytes; an
+    error of Arrow's in the block becomes one line.
+    """
+    path = path_of(place)
+    with _explaining(path):
+        from pyarrow.parquet import ParquetFile  # of the extra [workflow]
+
+        metadata = footer and parse_footer(footer.stored)
+        # a column's pages are read one after the other: else whole row groups are held,
+        # and several at once. Of a remote file a column's part of a row group is fetched
+        # by one request.
+        if is_remote(path):
+            with (
+                open_remote(place) as remote,
+                ParquetFile(
+                    remote, metadata=metadata, pre_buffer=False, buffer_size=MOST_FETCHED
+                ) as file,
+            ):
+                yield file, remote.size
+        else:
+            with ParquetFile(
+                path, metadata=metadata, memory_map=False, pre_buffer=False, buffer_size=1 << 20
+            ) as file:
+                yield file, os.path.getsize(path)
+
+
+def text_columns(file: Any) -> dict[str, bool]:
+    """The columns of a Parquet file that hold bytes and are no lists, by dotted name:
+    whether they are text.
+    """
+    return {
+        leaf.path: leaf.logical_type.type == "STRING"
+        for leaf in _leaves(file.schema)
+        if leaf.physical_type == "BYTE_ARRAY" and not leaf.max_repetition_level
+    }
+
+
+def _leaves(schema: Any) -> list[Any]:
+    return [schema.column(number) for number in range(len(schema))]

@@ -1,0 +1,113 @@
+"""Samples of the parts of many files: what is read of them, and n."""
+
+import bz2
+import gzip
+import lzma
+import random
+from functools import partial
+
+import pyarrow
+import pytest
+from backports import zstd
+from pyarrow import parquet
+
+from tests.server import serving
+from vocap.corpora.stage import sample_corpus
+from vocap.errors import VocapError
+from vocap.storage.listing import Listing, list_shards
+from vocap.text_files.parquet import FOOTER, Footer
+
+SHARDS, ROWS = 24, 3000
+
+
+def made_lines(shard: int, rows: int = ROWS, drift: float = 0.0) -> list[str]:
+    """Lines of made words, longer in later shards by `drift`."""
+    generator = random.Random(shard)
+    longest = 8 + round(16 * drift * shard / SHARDS)
+    return [
+        f"{number} " + " ".join(
+            f"{generator.getrandbits(20):x}" for _ in range(generator.randint(1, longest))
+        )
+        for number in range(rows)
+    ]  # fmt: skip
+
+
+def sampled(listing, format="text", **settings):
+    settings = {"max_sentences": 500, **settings}
+    return sample_corpus(listing, language="de", format=format, **settings)
+
+
+@pytest.mark.parametrize(
+    "compress",
+    [
+        bytes,
+        gzip.compress,
+        partial(lzma.compress, preset=0),
+        partial(bz2.compress, compresslevel=1),
+        zstd.compress,
+    ],
+    ids=["plain", "gzip", "xz", "bzip2", "zstd"],
+)
+def test_n_of_even_text_is_within_two_percent(tmp_path, compress):
+    """The last block of compressed data, which is cut, is not counted as read."""
+    rows = 10_000
+    for shard in range(SHARDS):
+        text = "".join(f"{line}\n" for line in made_lines(shard, rows))
+        (tmp_path / f"{shard:02}.txt").write_bytes(compress(text.encode()))
+    listing = list_shards([str(tmp_path)])
+    stats = sampled(listing, scan_bytes=listing.total // 3).stats
+    assert not stats["complete"] and stats["scanned_bytes"] <= listing.total // 3
+    assert stats["shards"] == SHARDS and stats["shards_read"] >= 5
+    assert stats["n"] == pytest.approx(SHARDS * rows, rel=0.02)
+    low, high = stats["n_interval"]
+    assert low <= stats["n"] <= high < low * 1.2
+
+
+@pytest.mark.parametrize("drift", [0.0, 1.0])
+def test_row_groups_are_fetched_by_exact_ranges(tmp_path, drift):
+    for shard in range(SHARDS):
+        lines = made_lines(shard, drift=drift)
+        table = pyarrow.table({"text": lines, "url": [line[::-1] for line in lines]})
+        parquet.write_table(table, tmp_path / f"{shard:02}.parquet", row_group_size=300)
+    files = sorted(tmp_path.iterdir())
+    with serving(None) as server:
+        server.bodies = {file.name: file.read_bytes() for file in files}
+        server.faults = dict.fromkeys(server.bodies, "fine")
+        listing = list_shards([server.url(file.name) for file in files])
+        for settings in ({"scan_bytes": 200_000}, {"scan_bytes": None}):
+            server.seen.clear()
+            found = sampled(listing, "parquet:text", **settings)
+            fetched = 0
+            for name, place, _ in server.seen:
+                if place and place != "HEAD":
+                    first, last = map(int, place.removeprefix("bytes=").split("-"))
+                    footer = Footer.read(tmp_path / name, "text")
+                    longest = max(FOOTER, len(footer.stored) * 5 // 4)
+                    of_footer = first >= len(server.bodies[name]) - longest
+                    assert of_footer or last - first + 1 in footer.column
+                    fetched += (last - first + 1) * (not of_footer)
+            stats = found.stats
+            assert fetched == stats["scanned_bytes"]
+            assert len([place for _, place, _ in server.seen if place and place != "HEAD"]) < 90
+            low, high = stats["n_interval"]
+            assert low <= SHARDS * ROWS <= high
+            if settings["scan_bytes"]:
+                local = sampled(list_shards([str(tmp_path)]), "parquet:text", **settings)
+                assert (local.train, local.stats["n"]) == (found.train, stats["n"])
+
+
+def test_a_remote_text_that_is_small_is_read_whole(tmp_path):
+    body = gzip.compress("".join(f"{line}\n" for line in made_lines(1)).encode())
+    with serving(body) as server:
+        listing = list_shards([server.url(f"fine/{number}") for number in range(3)])
+        stats = sampled(listing, max_sentences=10**6).stats
+    assert stats["complete"] and stats["n"] == stats["read"] == 3 * ROWS
+    assert stats["n_interval"] == [stats["n"], stats["n"]]
+    assert isinstance(listing, Listing)
+
+
+def test_a_limit_below_a_block_of_compressed_data(tmp_path):
+    text = "".join(f"{line}\n" for line in made_lines(1, 40_000)).encode()
+    (tmp_path / "a.bz2").write_bytes(bz2.compress(text))
+    with pytest.raises(VocapError, match=r"a\.bz2: 10,000 bytes of a file hold no .*raise scan_b"):
+        sampled(list_shards([str(tmp_path)]), scan_bytes=80_000)

@@ -1,0 +1,94 @@
+"""`vocap list-files` and `vocap sample` with the real clients of the Hub, of S3 and of
+the web: what they give is what the same files on this machine give.
+"""
+
+import json
+
+import pytest
+
+from tests.commands import vocap
+from tests.storage.conftest import COLLECTION, SHARDS, outputs, sample_options
+
+TRAIN = "data/deu_Latn/train/*.parquet"
+
+
+def addresses(places, kind, pattern=TRAIN):
+    """The arguments that name the collection's German shards."""
+    if kind == "hf":
+        return [f"hf://datasets/{COLLECTION}/{pattern}"]
+    if kind == "s3":
+        return [f"s3://bucket/{pattern}"]
+    if kind == "http":
+        files = sorted(places.folder.glob(pattern))
+        return [f"{places.web.address}/{file.relative_to(places.folder)}" for file in files]
+    return [places.folder / pattern]
+
+
+def run_sample(places, out, words, **options):
+    out.mkdir()
+    result = vocap("sample", *words, *sample_options(out, **options), **places.environment())
+    assert result.returncode == 0, result.stderr
+    return outputs(out)
+
+
+@pytest.fixture(scope="module")
+def local(started, tmp_path_factory):
+    """The sample of the files on this machine, whole and in part."""
+    folder = tmp_path_factory.mktemp("local")
+    return {
+        limit: run_sample(started, folder / str(limit), addresses(started, "path"), **limits(limit))
+        for limit in (None, 60_000)
+    }
+
+
+def limits(scan_bytes):
+    return {} if scan_bytes is None else {"scan_bytes": scan_bytes}
+
+
+@pytest.mark.parametrize("kind", ["hf", "s3", "http"])
+@pytest.mark.parametrize("scan_bytes", [None, 60_000])
+def test_the_sample_is_that_of_the_same_files_here(places, local, tmp_path, kind, scan_bytes):
+    """Without a limit the few lines are all read: the default limit is a million."""
+    found = run_sample(places, tmp_path / "out", addresses(places, kind), **limits(scan_bytes))
+    assert found == local[scan_bytes]
+    stats = json.loads(found["stats"])
+    assert stats["complete"] is (scan_bytes is None)
+    assert stats["shards"] == SHARDS
+
+
+def test_a_pattern_of_all_depths_in_a_listing_of_several_pages(places, tmp_path):
+    """`{lang}` is filled in by the configuration; `**` is left to the client."""
+    words = addresses(places, "hf", "data/deu_Latn/**/*.jsonl.zst")
+    listing = tmp_path / "files.json"
+    result = vocap(
+        "list-files", *words, "--language", "de", "--source", "web", "-o", listing,
+        **places.environment(),
+    )  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    found = json.loads(listing.read_text())
+    sha = places.hub.datasets[COLLECTION].names["main"]
+    assert found["language"] == "de" and found["source"] == "web"
+    names = [f"data/deu_Latn/extra/{n:02}/part.jsonl.zst" for n in range(3)]
+    assert [(file["path"], file["size"]) for file in found["files"]] == [
+        (f"hf://datasets/{COLLECTION}@{sha}/{name}", len(places.files[name])) for name in names
+    ]
+    local = run_sample(
+        places, tmp_path / "here", addresses(places, "path", "data/deu_Latn/extra/*/*.zst"),
+        format="jsonl:text",
+    )  # fmt: skip
+    found = run_sample(places, tmp_path / "hub", ["--listing", listing], format="jsonl:text")
+    assert found == local
+
+
+def test_bytes_of_a_part(places, tmp_path):
+    """Ranges are exact: the text columns of the row groups that are read, and footers."""
+    words = addresses(places, "http")
+    stats = json.loads(run_sample(places, tmp_path / "out", words, scan_bytes=40_000)["stats"])
+    content = [request for request in places.web.seen if request.method == "GET"]
+    footers = sum(
+        int.from_bytes(places.files[path.removeprefix("/")][-8:-4], "little")
+        for path in {request.path for request in content}
+    )
+    assert all(request.range for request in content)
+    assert places.web.sent() < 1.1 * stats["scanned_bytes"] + 2 * footers
+    assert not stats["complete"] and stats["shards_read"] > 1

@@ -1,0 +1,145 @@
+"""Paths of other machines: listings, exact ranges, attempts, and one line for errors."""
+
+import gzip
+import io
+from pathlib import Path
+
+import fsspec
+import pytest
+
+from tests.made_text import write_lines
+from tests.server import BODY, serving
+from tests.tokenizers.factories import byte_tokenizer, make_lines
+from vocap.cli import run
+from vocap.errors import VocapError
+from vocap.storage import remote
+from vocap.storage.listing import Listing, Shard, list_shards
+from vocap.storage.remote import RemoteFile, address_of
+from vocap.text_files.records import read_lines
+
+
+@pytest.fixture
+def memory():
+    """fsspec's file system in memory, empty."""
+    client = fsspec.filesystem("memory")
+    yield client
+    client.rm("/", recursive=True)
+
+
+def put(client, **files):
+    for name, content in files.items():
+        client.pipe(f"/text/{name.replace('_', '/')}.txt", content)
+
+
+def test_folders_patterns_and_files_are_listed_in_sorted_order(memory, tmp_path):
+    put(memory, b=b"22", a=b"1", deep_c=b"333")
+    memory.pipe("/text/.hidden/d.txt", b"4")
+    listing = list_shards(["memory://text"])
+    assert [(shard.path, shard.size) for shard in listing.shards] == [
+        ("memory:///text/a.txt", 1),
+        ("memory:///text/b.txt", 2),
+        ("memory:///text/deep/c.txt", 3),
+    ]
+    assert list_shards(["memory://text/**/*.txt", "memory://text/a.txt"]) == listing
+    assert listing.total == 6
+    assert len(list_shards(["memory://text/?.txt"]).shards) == 2
+    listing.write(tmp_path / "files.json", "de", "own")
+    assert Listing.read(tmp_path / "files.json") == listing
+    (tmp_path / "files.json").write_text('{"files": [{"path": 1}]}')
+    with pytest.raises(VocapError, match=r"files\.json: not a listing of files; list the files"):
+        Listing.read(tmp_path / "files.json")
+    with pytest.raises(VocapError, match="memory://text/x: no such file; check the path"):
+        list_shards(["memory://text/x"])
+    with pytest.raises(VocapError, match=r"no file matches it; check the path"):
+        list_shards(["memory://text/*.gz"])
+
+
+def test_text_is_read_as_that_of_local_files(memory):
+    put(memory, a=gzip.compress(b"one\r\ntwo"))
+    assert list(read_lines("memory://text/a.txt")) == ["one", "two"]
+
+
+def test_a_replaced_file_is_refused(memory):
+    put(memory, a=b"1")
+    (shard,) = list_shards(["memory://text/a.txt"]).shards
+    put(memory, a=b"22")
+    with pytest.raises(VocapError, match="another file is in its place since it was listed"):
+        list(read_lines(shard))
+
+
+def test_ranges_are_exact_and_what_fails_is_asked_again(monkeypatch):
+    monkeypatch.setattr(remote.time, "sleep", lambda seconds: None)
+    with serving() as server:
+        for path in ("fine", "busy", "cut-without-etag"):
+            with RemoteFile(server.url(path)) as file:
+                asked = len(server.seen)
+                file.seek(100)
+                assert file.read(50) == BODY[100:150]
+                file.seek(-20, io.SEEK_END)
+                assert file.read() == BODY[-20:]
+            ranges = [place for _, place, _ in server.seen[asked:]]
+            assert set(ranges) == {"bytes=100-149", f"bytes={len(BODY) - 20}-{len(BODY) - 1}"}
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("gone", "no such file; check the path, or list the files again"),
+        ("broken", "the server keeps answering 500; run again later"),
+        ("range-ignored", "the server sends whole files only, no ranges; download the file first"),
+    ],
+)
+def test_errors_name_the_address_without_secrets(path, said, monkeypatch):
+    monkeypatch.setattr(remote.time, "sleep", lambda seconds: None)
+    with serving() as server:
+        server.faults[f"{path}?key=secret"] = path
+        secret = server.url(f"{path}?key=secret").replace("://", "://me:word@")
+        with pytest.raises(VocapError) as raised:
+            file = RemoteFile(secret)
+            file.seek(10)
+            file.read(10)
+        assert str(raised.value) == f"{server.url(path)}: {said}"
+
+
+def test_a_missing_client_and_a_scheme_of_none(monkeypatch):
+    with pytest.raises(VocapError, match="no client reads gopher:// paths"):
+        list_shards(["gopher://example/x"])
+    monkeypatch.setitem(__import__("sys").modules, "s3fs", None)
+    with pytest.raises(VocapError, match=r"s3://b/x: takes s3fs, not installed; .*\[s3\]"):
+        list_shards(["s3://b/x"])
+
+
+def test_addresses_are_shown_without_user_and_query():
+    assert address_of("hf://datasets/a/b@main/c?.txt") == "hf://datasets/a/b@main/c?.txt"
+    assert Shard("a", 1).version is None
+
+
+def test_a_listing_is_sampled_as_the_local_files(memory, tmp_path):
+    write_lines(tmp_path / "local.txt", [f"line {number}" for number in range(500)])
+    put(memory, a=(tmp_path / "local.txt").read_bytes())
+    outputs = [str(tmp_path / name) for name in ("train", "heldout", "stats")]
+    words = ["sample", "--language", "de"]
+    words += [word for pair in zip(("--train", "--heldout", "--stats"), outputs, strict=True)
+              for word in pair]  # fmt: skip
+    listed = str(tmp_path / "files.json")
+    assert run(["list-files", "memory://text/*.txt", "--language", "de", "-o", listed]) == 0
+    drawn = []
+    for files in (["memory://text"], ["--listing", listed], [str(tmp_path / "local.txt")]):
+        assert run([*words, *files]) == 0
+        drawn.append([Path(path).read_text() for path in outputs])
+    assert drawn[0] == drawn[1] == drawn[2]
+
+
+def test_commands_read_text_of_other_machines(memory, tmp_path, capsys):
+    lines = make_lines("en", 60)
+    local = write_lines(tmp_path / "de.txt", lines)
+    put(memory, a="\n".join(lines[:30]).encode(), b="\n".join(lines[30:]).encode())
+    model = tmp_path / "tokenizer.json"
+    byte_tokenizer(lines).save(str(model))
+    printed = []
+    for text in (local, "memory://text/*.txt"):
+        assert run(["alp", str(model), str(text)]) == 0
+        assert run(["evaluate", "--tokenizer", str(model), "--text", f"de={text}"]) == 0
+        assert run(["diff", str(model), str(model), "--text", f"de={text}"]) == 0
+        printed.append(capsys.readouterr().out)
+    assert printed[0] == printed[1]

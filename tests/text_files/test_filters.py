@@ -1,0 +1,136 @@
+"""Filters of records, against their definitions."""
+
+import json
+import random
+import unicodedata
+
+import pyarrow
+import pytest
+from pyarrow import parquet
+
+from tests.commands import vocap
+from tests.made_text import write_lines
+from vocap.corpora.stage import sample_corpus
+from vocap.errors import UsageError, VocapError
+from vocap.text_files import filters
+from vocap.text_files.filters import Distinct, RecordFilter, parse_filters
+from vocap.text_files.scripts import count_letters
+
+
+def test_letters_are_those_of_unicode():
+    text = "Straße 12, привет! カー हिन्दी \u0301 _x"
+    found = count_letters(text, "Jpan")
+    categories = [unicodedata.category(character)[0] for character in text]
+    assert found.own == 1  # カ; ー is of no one script
+    assert found.common == 1
+    assert found.foreign + found.own + found.common == categories.count("L")
+    assert found.marks == categories.count("M")
+    assert found.visible == len("".join(text.split()))
+    assert count_letters("漢字かなカナ", "Jpan").own == 6
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ('{"min_characters": 6}', ["привет", "hello мир", "12345 a", "12345 b"]),
+        ('{"max_characters": 6}', ["да", "привет"]),
+        ('{"min_letters": 0.5}', ["да", "привет", "hello мир"]),
+        ('{"min_script": 0.3, "script": "Cyrl"}', ["да", "привет", "hello мир"]),
+        ('{"min_script": 0.5, "script": "Cyrl"}', ["да", "привет"]),
+    ],
+)
+def test_each_filter_of_text(given, kept):
+    texts = ["да", "привет", "hello мир", "12345 a", "12345 b"]
+    chosen = RecordFilter(parse_filters(given))
+    assert chosen.keep_texts(texts) == kept
+    assert chosen.dropped.total() == len(texts) - len(kept)
+
+
+def test_distinct_texts_are_those_of_a_set(monkeypatch):
+    monkeypatch.setattr(filters, "RECENT", 50)  # several sorted parts
+    generator = random.Random(1)
+    texts = [str(generator.randrange(700)) for _ in range(3000)]
+    distinct, found = Distinct(10_000), []
+    for first in range(0, 3000, 100):
+        batch = texts[first : first + 100]
+        found += [text for text, new in zip(batch, distinct.is_new(batch), strict=True) if new]
+    assert found == list(dict.fromkeys(texts))
+
+
+def test_beyond_the_limit_later_texts_are_compared_with_the_first_alone(caplog):
+    chosen = RecordFilter(parse_filters('{"distinct": 2}'))
+    assert chosen.keep_texts(["a", "b", "c", "c", "a"]) == ["a", "b", "c", "c"]
+    assert "2 different records are remembered" in caplog.text
+
+
+def test_conditions():
+    chosen = RecordFilter(parse_filters('{"where": [["score", ">=", 0.8], ["site", "in", ["a"]]]}'))
+    columns = {"score": [0.9, 0.8, 0.1, None, 1], "site": ["a", "b", "a", "a", "a"]}
+    assert chosen.matching(columns, "x.jsonl") == [0, 4]
+    either = RecordFilter(
+        parse_filters('{"where": [[["score", "<", 0.5]], [["site", "==", "b"]]]}')
+    )
+    assert either.matching(columns, "x.jsonl") == [1, 2]
+    assert either.dropped["where"] == 3
+    with pytest.raises(VocapError, match=r"x\.jsonl: where .*cannot be compared"):
+        chosen.matching({"score": ["high"], "site": ["a"]}, "x.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ('{"min_letter": 1}', "min_letter: Extra"),
+        ('{"min_letters": 2}', "less than or equal to 1"),
+        ('{"where": [["score", "~", 1]]}', "Input should be '=='"),
+        ('{"where": [["score", "in", 1]]}', "in and not in take a list"),
+        ('{"min_characters": 9, "max_characters": 3}', "no record has both"),
+        ("[]", "should be an object"),
+    ],
+)
+def test_a_wrong_filter_is_one_line(given, said):
+    with pytest.raises(UsageError, match=said) as error:
+        parse_filters(given)
+    assert "\n" not in str(error.value)
+
+
+RECORDS = [
+    {"text": f"{'да' if number % 3 else 'no'} {number}", "meta": {"score": number / 100}}
+    for number in range(100)
+]
+KEPT = [record["text"] for record in RECORDS if record["meta"]["score"] >= 0.4]
+
+
+@pytest.fixture
+def record_files(tmp_path):
+    (tmp_path / "text.jsonl").write_text("".join(json.dumps(one) + "\n" for one in RECORDS))
+    parquet.write_table(pyarrow.Table.from_pylist(RECORDS), tmp_path / "text.parquet")
+    return tmp_path
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "parquet"])
+def test_a_sample_of_chosen_records(record_files, kind):
+    path = record_files / f"text.{kind}"
+    given = '{"where": [["meta.score", ">=", 0.4]], "min_script": 0.5, "script": "Cyrl"}'
+    found = sample_corpus(path, language="ru", format=f"{kind}:text", filters=parse_filters(given))
+    expected = [text for text in KEPT if "да" in text]
+    assert sorted(found.train + found.heldout) == sorted(expected)
+    assert found.stats["filtered"] == {"min_script": len(KEPT) - len(expected), "where": 40}
+    assert found.stats["n"] == len(expected)
+    wrong = parse_filters('{"where": [["score", ">=", 0.4]]}')
+    with pytest.raises(VocapError, match=r"no (record has the field|column) 'score'"):
+        sample_corpus(path, language="ru", format=f"{kind}:text", filters=wrong)
+
+
+def test_the_command_takes_the_script_of_the_table(tmp_path):
+    write_lines(tmp_path / "text.txt", [record["text"] for record in RECORDS])
+    outputs = {name: tmp_path / name for name in ("train", "heldout", "stats")}
+    words = [word for name, path in outputs.items() for word in (f"--{name}", path)]
+    call = ("sample", tmp_path / "text.txt", *words, "--filters", '{"min_script": 0.5}')
+    assert vocap(*call, "--language", "ru").returncode == 0
+    assert json.loads(outputs["stats"].read_text())["filtered"] == {"min_script": 34}
+    unknown = vocap(*call, "--language", "xx")
+    assert unknown.returncode == 2
+    assert "min_script: the table of languages has no 'xx'" in unknown.stderr
+    conditions = '{"where": [["score", ">", 1]]}'
+    refused = vocap(*call[:-1], conditions, "--language", "ru")
+    assert "where: text of format 'text' has no other fields" in refused.stderr
