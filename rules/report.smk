@@ -22,7 +22,8 @@ SHOWN_SETTINGS = SETTINGS.model_dump(
 )
 
 # By a variable: Snakemake prints the command of a job that fails, twice.
-os.environ["VOCAP_REPORT_SETTINGS"] = json.dumps(SHOWN_SETTINGS, ensure_ascii=False)
+REPORT_SETTINGS = json.dumps(SHOWN_SETTINGS, ensure_ascii=False)
+os.environ.update(VOCAP_REPORT_SETTINGS=REPORT_SETTINGS)
 
 
 rule report:
@@ -49,7 +50,7 @@ rule report:
         **needs(1600, 30),
     params:
         **run_params("report"),
-        settings=verbatim(os.environ["VOCAP_REPORT_SETTINGS"]),  # watched
+        settings=verbatim(REPORT_SETTINGS),  # watched
         parallel=verbatim(options(parallel_text=PARALLEL_TEXT.name) if PARALLEL_TEXT else ""),
     message:
         "Writing the report"
