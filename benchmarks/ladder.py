@@ -122,7 +122,10 @@ def measure(options: argparse.Namespace, text: Path, folder: Path):
         assert same == (folder / "ladder" / "models" / f"{size}.model").read_bytes(), size
     trainings = np.array([np.interp(reached, chosen, column).sum() for column in singles.T])
     exact, fast = (
-        {n: best(run_ladder, text, folder / arithmetic, sizes, n, arithmetic) for n in (1, threads)}
+        {
+            n: best(run_ladder, text, folder / f"{arithmetic}-{n}", sizes, n, arithmetic)
+            for n in (1, threads)
+        }
         for arithmetic in ("exact", "fast")
     )
     bare = {n: best(run, "-c", TRAIN.format(n), text, str(reached[0])) for n in (1, threads)}

@@ -5,7 +5,8 @@ import lzma
 
 import pytest
 
-from vocap.corpora.settings import VARIABLE, Corpora, development_text, evaluation_text
+from vocap.corpora.parallel_text import VARIABLE, development_text, evaluation_text
+from vocap.corpora.settings import Corpora
 from vocap.errors import UsageError, VocapError
 from vocap.text_files.named_texts import find_aligned, is_gap, read_aligned
 

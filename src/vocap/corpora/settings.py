@@ -14,7 +14,6 @@ Nothing(nothing='at all')
 >>> del SOURCE_KINDS["nothing"]
 """
 
-import hashlib
 import json
 import math
 import os
@@ -32,7 +31,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from vocap.corpora import MIN_CHARACTERS
 from vocap.errors import UsageError
-from vocap.files.io import file_sha256, number, read_tsv
+from vocap.files.io import number, read_tsv
 from vocap.files.paths import COMPRESSED, PlainPath, check_local, check_path, expand
 from vocap.languages import Language, default_table
 from vocap.storage.remote import is_remote
@@ -40,9 +39,6 @@ from vocap.text_files import Layout
 from vocap.text_files.filters import Filters, check_filters
 
 PACKAGES = ("mediawiki", "homeassistant", "gramps", "weblate", "plone.app.locales", "django")
-# of the environment: a folder with NTREX-128 (Federmann et al. 2022), among other data
-VARIABLE = "VOCAP_DATA"
-NTREX = "text/ntrex/{lang}.txt.xz"
 
 MB = 1_000_000
 # of a language's first file as stored: enough lines for a mean length, in milliseconds
@@ -635,68 +631,3 @@ def client_variables(sources: Iterable[Resolved]) -> dict[str, str]:
                     f"set of options in a run, and those of {name} differ; write the same"
                 )
     return {f"FSSPEC_{one}": json.dumps(options) for one, (_, options) in first.items() if options}
-
-
-@dataclass(frozen=True)
-class ParallelText:
-    """Line-aligned files, one a language: their `pattern`, which holds {lang}, and
-    their `name` in messages.
-
-    `folder`: the starter corpus's, where they are its own; Snakemake makes them with
-    it.
-    """
-
-    pattern: str
-    name: str
-    folder: str | None = None
-
-    def fingerprint(self, languages: Collection[str]) -> str:
-        """The hash of the files' contents; empty where Snakemake makes them."""
-        if self.folder:
-            return ""
-        contents = "".join(file_sha256(path) for path in self.inputs(languages))
-        return hashlib.sha256(contents.encode()).hexdigest()
-
-    def inputs(self, languages: Collection[str]) -> list[str]:
-        """The files that are there, or the folder that is to be made."""
-        paths = [self.pattern.replace("{lang}", language) for language in languages]
-        return [self.folder] if self.folder else [path for path in paths if Path(path).exists()]
-
-
-def evaluation_text(
-    corpora: Corpora,
-    languages: Collection[str],
-    starter: str | None,
-    environment: Mapping[str, str],
-) -> ParallelText | None:
-    """The text that tokenizers are evaluated on; None for none.
-
-    Without `corpora.parallel` NTREX-128 in the folder of `VARIABLE`, if that has any of
-    the languages, else the starter corpus's test text; both only where `starter` names
-    its folder, as all text of the run comes from it.
-    """
-    if starter and not corpora.parallel and (folder := environment.get(VARIABLE)):
-        pattern = f"{folder}/{NTREX}"
-        if any(Path(pattern.replace("{lang}", language)).exists() for language in languages):
-            return ParallelText(pattern, f"${VARIABLE}/{NTREX}")
-    return _parallel_text(corpora.parallel, starter, "test")
-
-
-def development_text(corpora: Corpora, starter: str | None) -> ParallelText | None:
-    """The text that trainers may look at: `corpora.development`, else the starter
-    corpus's own as above.
-
-    It depends on no environment variable, so neither do tokenizers.
-    """
-    return _parallel_text(corpora.development, starter, "development")
-
-
-def _parallel_text(own: str | None, starter: str | None, name: str) -> ParallelText | None:
-    """The user's `own`, else the set `name` that the starter corpus holds out, else
-    none.
-    """
-    if own or not starter:
-        return ParallelText(own, own) if own else None
-    return ParallelText(
-        f"{starter}/parallel/{name}/{{lang}}.txt", f"the starter corpus, parallel/{name}", starter
-    )

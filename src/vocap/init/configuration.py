@@ -28,6 +28,7 @@ from vocap.init.language_files import (
 from vocap.languages import Language, default_table
 from vocap.text_files import RECORDS
 
+KINDS = ("vocap", "pieces", "joint")  # without --kind
 LARGEST_SIZE = 50_000  # the largest vocabulary of a language, as in the paper
 REACHED_SHARE = 0.5  # of the vocabulary that a language's text can reach, which T counts at most
 EACH = 16_000  # ids that T counts at most for a language
@@ -107,7 +108,7 @@ def configure(
         comments=line_comments(megabytes, before, after),
         sizes=choose_sizes(max(reaches.values())),
         stages=tokenizer_sections(
-            kinds or ("vocap", "pieces", "joint"), total, is_uneven(after.values())
+            kinds or KINDS, total, is_uneven(after.values()), texts.without_development()
         ),
         lossless=reason,
     )
@@ -209,9 +210,13 @@ def line_comments(megabytes: float, before: Mapping[str, Lines], after: Mapping[
     )
 
 
-def tokenizer_sections(kinds: Collection[str], total: int, per_character: bool) -> str:
+def tokenizer_sections(
+    kinds: Collection[str], total: int, per_character: bool, lacking: Collection[str] = ()
+) -> str:
     """The sections `allocation`, where it is needed, and `tokenizers`: one of each kind,
     of `total` ids.
+
+    `lacking`: languages without development text, which parity needs.
     """
     short = f"{total // 1000}k" if total % 1000 == 0 else str(total)
     per = ", per: character" if per_character else ""
@@ -224,6 +229,7 @@ def tokenizer_sections(kinds: Collection[str], total: int, per_character: bool) 
             keys = f"kind: vocap, allocation: {name}"
         if kind == "parity-bpe":
             keys += f", from: {total // 2}, window: 100"
+            keys += f", without: [{', '.join(map(quoted, lacking))}]" if lacking else ""
         tokenizers += f"  {name}: {{{keys}}}\n"
     if allocations:
         allocations = (

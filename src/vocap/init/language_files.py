@@ -114,6 +114,13 @@ class FolderTexts:
     parallel: dict[str, str]
     left_out: dict[str, str]
 
+    def without_development(self) -> list[str]:
+        """The languages that have no development text, where others have it."""
+        pattern = self.parallel.get("development")
+        if pattern is None:
+            return []
+        return [code for code in self.files if not Path(pattern.replace("{lang}", code)).exists()]
+
     def notes(self) -> list[str]:
         """What was left out, `LEFT_OUT_SHOWN` files of it, a line each."""
         files = list(self.left_out.items())

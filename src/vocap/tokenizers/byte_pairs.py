@@ -27,7 +27,7 @@ from vocap.errors import UsageError
 from vocap.options import folders
 from vocap.progress import Steps
 from vocap.tables.curve import Measured, write_sizes
-from vocap.tables.sampling_probabilities import Weights, load_weights, weights_without
+from vocap.tables.sampling_probabilities import Weights
 from vocap.text_files.named_texts import read_development
 from vocap.text_files.text import Text, Texts
 from vocap.tokenizer_files import REGEX, SPLITS, UNITS
@@ -229,9 +229,7 @@ def train_bpe(  # noqa: PLR0913  # options of the command
     own = {name: value for name, value in own.items() if value is not None}
     how = Pretokenization(unit, split if regex is None else REGEX, settings, **own)
     rows = Rows(how, layout)
-    if without and weights is not None:
-        weights = weights_without(load_weights(weights), without)
-    text = whole_text(corpora, weights, alpha, per)
+    text = whole_text(corpora, weights, alpha, per, without=without)
     codes = [part.language for part in text.parts]
     parallel: Mapping[str, Sequence[str]] = {}
     if isinstance(development, Mapping):

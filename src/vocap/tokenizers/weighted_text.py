@@ -2,7 +2,7 @@
 share, or a sample in one text.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -16,6 +16,7 @@ from vocap.tables.sampling_probabilities import (
     load_weights,
     sampling_probabilities,
     share_error,
+    weights_without,
 )
 from vocap.text_files.text import Text, Texts, language_text, text_blocks, text_name
 
@@ -64,14 +65,15 @@ def whole_text(
     alpha: float,
     per: str = "line",
     step: int = STEP,
+    without: Collection[str] = (),
 ) -> MultilingualText:
     """All lines of all languages with n above 0, weighted to their shares q (Equation 3).
 
     `corpora`: a folder with {language}/train.txt, or the text of each language, or one
-    text. `weights`: n by language; without them the number of lines. The shares are of
-    the lines, or of the characters (`per`: line or character). Raises UsageError for a
-    folder without weights, VocapError for a text that is missing or has no line, and
-    where no n is above 0.
+    text. `weights`: n by language, of which those `without` are left out; without
+    weights the number of lines. The shares are of the lines, or of the characters
+    (`per`: line or character). Raises UsageError for a folder without weights,
+    VocapError for a text that is missing or has no line, and where no n is above 0.
     """
     if weights is None:
         if isinstance(corpora, str | Path) and Path(corpora).is_dir():
@@ -80,7 +82,8 @@ def whole_text(
     elif not isinstance(corpora, str | Path | Mapping):
         raise UsageError("weights are of several languages; give the text of each by its code")
     else:
-        n = {language: number for language, number in load_weights(weights).items() if number}
+        given = weights_without(load_weights(weights), without)
+        n = {language: number for language, number in given.items() if number}
         texts = {language: language_text(corpora, language) for language in n}
     if not texts:
         raise VocapError(f"{_name(corpora)}: no language with text; every n of the weights is 0")

@@ -12,15 +12,8 @@ from functools import cached_property
 from pathlib import Path
 
 from vocap.config import Settings
-from vocap.corpora.settings import (
-    ParallelText,
-    Resolved,
-    StarterSource,
-    client_variables,
-    development_text,
-    evaluation_text,
-    resolve_all,
-)
+from vocap.corpora.parallel_text import ParallelText, development_text, evaluation_text
+from vocap.corpora.settings import Resolved, StarterSource, client_variables, resolve_all
 from vocap.correlation.study import Study, plan_study
 from vocap.errors import UsageError, VocapError
 from vocap.finetuning.published import ARCHIVES, collection_of
