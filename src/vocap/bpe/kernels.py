@@ -302,7 +302,7 @@ _BESIDE = types.NamedUniTuple(INT64S, 5, Beside)
 
 @kernel(int64(SYMBOLS, INT32S, int64, INT32S, int64, _BESIDE), inner=True)
 def count_neighbours(symbols, seen, single, places, token, beside):
-    """Count the pairs of a token at `places` that are not held; returns how many.
+    """Count the pairs of a token at `places` that are new there; returns how many.
 
     A place keeps -2 less the number of its pair in `beside`.
     """
@@ -334,7 +334,7 @@ def join_neighbours(state, token, is_new, places, group):
     """Hold the pairs of a token that stands at `places`, and put them into the heap of
     their group; those merged before wait to be merged again.
 
-    No pair of a token that `is_new` is held already.
+    A token that `is_new` has no pairs yet.
     """
     pairs, number, rows = state.pairs, state.number, state.symbols.rows
     keys, total, head, _, slots, pool, _, seen = pairs

@@ -187,8 +187,9 @@ def begin(
     place = 0
     while (place := places.hold_pairs(state, place)) < count:
         state = state._replace(pairs=more_pairs(state.pairs, state.number, PAIRS_AT_FIRST))
-    held = state.number[places.NEEDED] + 2 * state.number[places.PAIRS]
-    state = state._replace(pairs=state.pairs._replace(pool=np.empty(held + 16, np.int32)))
+    listed = int(state.number[places.NEEDED] + 2 * state.number[places.PAIRS]) + 16
+    check_places(listed)
+    state = state._replace(pairs=state.pairs._replace(pool=np.empty(listed, np.int32)))
     places.fill_places(state)
     kernels.set_floors(state)
     return state
@@ -280,9 +281,14 @@ def more_places(state: State, further: int) -> NDArray[np.int32]:
     pool = np.empty(longest + further, np.int32)
     used = state.number[places.POOL] = places.copy_places(state, pool)
     size = max(int(used) * 3 // 2, int(used) + further + 1)
+    check_places(size)
+    return longer(pool, size)[:size]
+
+
+def check_places(size: int) -> None:
+    """Raise VocapError for more places than 32 bits number."""
     if size >= MAX_PLACES:
         raise VocapError(f"{size} places of pairs of symbols are too many; train on fewer lines")
-    return longer(pool, size)[:size]
 
 
 def with_space(record: Record, **sizes: int) -> Record:
