@@ -32,7 +32,7 @@ STAGES = {  # functions, by module; a stage is the time in them, less that in ot
     ],
     "seeds": [("descent", "find_seeds")],
     "lattice": [("descent", "build_lattice")],
-    "branches": [("descent", "depart")],
+    "branches": [("descent", "finish_sizes")],
     "finalise": [("ladder", "finalise")],
     "ALP": [("ladder", "token_counts")],
     "model files": [("ladder", "model_bytes")],

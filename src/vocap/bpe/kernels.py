@@ -14,7 +14,6 @@ from vocap.bpe.places import (
     APPLIED,
     BASE,
     BITS,
-    BOUND,
     BY_TEXT,
     CHOICES,
     CHOSEN,
@@ -47,9 +46,9 @@ from vocap.bpe.places import (
 from vocap.unigram.kernels import INT32S, INT64S, kernel
 from vocap.unigram.word_types import find_word
 
-ENDED, PAUSED, FULL, LOWERED = 0, 1, 2, 3  # results of `advance`
+ENDED, PAUSED, FULL = 0, 1, 2  # results of `advance`
 SHARES = 2  # of the recent choices, that a group may have
-LOWER = 4  # the factor between two floors of a heap, and between two bounds
+LOWER = 4  # the factor between two floors of a heap
 
 
 @kernel(types.void(STATE))
@@ -140,8 +139,8 @@ def push(state, group, pair):
 
 @kernel(int64(STATE, int64), inner=True)
 def heaviest(state, group):
-    """The heaviest pair of a group, taken from its heap; NONE where none that is held
-    occurs as often as the bound.
+    """The heaviest pair of a group, taken from its heap; NONE where none occurs in the
+    training text.
     """
     heaps, pairs, texts, number = state.heaps, state.pairs, state.texts, state.number
     root, floors, _, _, _, _, weight, node, left, right = heaps
@@ -149,10 +148,10 @@ def heaviest(state, group):
     while True:
         top = np.int64(root[group])
         if top < 0:
-            if floors[group] <= number[BOUND]:
+            if floors[group] <= 1:
                 return np.int64(NONE)
             ceiling = floors[group]
-            floor = floors[group] = max(number[BOUND], ceiling // LOWER)
+            floor = floors[group] = max(np.int64(1), ceiling // LOWER)
             sibling, pair = pairs.sibling, np.int64(pairs.first[group])
             while pair >= 0:
                 if floor <= count[pair] < ceiling:
@@ -209,7 +208,9 @@ def longest_group(heaps):
 
 @kernel(INT32S(int64, INT32S, INT32S), inner=True)
 def list_places(pair, head, pool):
-    """All places in the lists of a pair, those that have changed too."""
+    """All places in the lists of a pair, those that have changed too; the lists are
+    empty afterwards.
+    """
     size, at = 0, np.int64(head[pair])
     while at >= 0:
         size, at = size + pool[at + 1], np.int64(pool[at])
@@ -219,6 +220,7 @@ def list_places(pair, head, pool):
             places[size] = place
             size += 1
         at = np.int64(pool[at])
+    head[pair] = NONE
     return places
 
 
@@ -281,27 +283,6 @@ def merge_in_group(state, pair, row):
     return places[:found]
 
 
-@kernel(INT32S(STATE, int64), inner=True)
-def places_of_token(state, token):
-    """All places where a token stands that merges of the only group gave."""
-    rows, applied, pairs = state.symbols.rows, state.applied, state.pairs
-    parts, count = [np.empty(0, np.int32)], 0
-    row = np.int64(state.maker[token])
-    while row >= 0:
-        key = key_of(np.int64(applied[row, 0]), np.int64(applied[row, 1]), np.int64(0))
-        pair = find_pair(key, pairs.keys, pairs.slots)
-        parts.append(list_places(pair, pairs.head, pairs.pool))
-        count += parts[-1].size
-        row = np.int64(applied[row, 3])
-    places, count = np.empty(count, np.int32), 0
-    for part in parts:
-        for place in part:
-            if rows[place, SYMBOL] == token:
-                places[count] = place
-                count += 1
-    return places[:count]
-
-
 class Beside(NamedTuple):
     """The pairs of a new token with its neighbours, in the order of their first place:
     `code` is twice the other symbol, and one more where that comes second; the `weight`
@@ -321,7 +302,7 @@ _BESIDE = types.NamedUniTuple(INT64S, 5, Beside)
 
 @kernel(int64(SYMBOLS, INT32S, int64, INT32S, int64, _BESIDE), inner=True)
 def count_neighbours(symbols, seen, single, places, token, beside):
-    """Count the pairs of a token at `places` that are not held; returns how many.
+    """Count the pairs of a token at `places` that are new there; returns how many.
 
     A place keeps -2 less the number of its pair in `beside`.
     """
@@ -353,8 +334,7 @@ def join_neighbours(state, token, is_new, places, group):
     """Hold the pairs of a token that stands at `places`, and put them into the heap of
     their group; those merged before wait to be merged again.
 
-    A pair of a token that `is_new` is held from the bound on; one of an old token also
-    where it is held already.
+    A token that `is_new` has no pairs yet.
     """
     pairs, number, rows = state.pairs, state.number, state.symbols.rows
     keys, total, head, _, slots, pool, _, seen = pairs
@@ -370,29 +350,27 @@ def join_neighbours(state, token, is_new, places, group):
         if code[slot] & 1:
             a, b = token, a
         pair = np.int64(NONE) if is_new else find_pair(key_of(a, b, group), keys, slots)
-        if pair < 0 and weight[slot] >= number[BOUND]:
+        if pair < 0:
             pair = add_pair(a, b, group, is_new, pairs, number)
-        if pair >= 0:
-            if total[pair] >= 0:
-                total[pair] += weight[slot]
-            begin = number[POOL]
-            pool[begin], pool[begin + 1], head[pair] = head[pair], listed[slot], begin
-            cursor[slot] = begin + 2
-            number[POOL] += 2 + listed[slot]
+        if total[pair] >= 0:
+            total[pair] += weight[slot]
+        begin = number[POOL]
+        pool[begin], pool[begin + 1], head[pair] = head[pair], listed[slot], begin
+        cursor[slot] = begin + 2
+        number[POOL] += 2 + listed[slot]
         seen[code[slot]], found[slot] = NONE, pair
     for stand in places:
         for at in (place_before(rows, np.int64(stand)), np.int64(stand)):
             if at >= 0 and rows[at, PAIR] < NONE:
                 own = -2 - np.int64(rows[at, PAIR])
                 rows[at, PAIR] = found[own]
-                if found[own] >= 0:
-                    pool[cursor[own]] = at
-                    cursor[own] += 1
+                pool[cursor[own]] = at
+                cursor[own] += 1
     floor = state.heaps.floor[group]
     for pair in found[:count]:
-        if pair >= 0 and total[pair] >= floor:
+        if total[pair] >= floor:
             push(state, group, pair)
-        elif pair >= 0 and total[pair] < NEVER:
+        elif total[pair] < NEVER:
             state.waiting[number[WAITING]] = -2 - total[pair]
             number[WAITING] += 1
 
@@ -464,7 +442,7 @@ def register(state, a, b, row):
     """
     number, new = state.number, token_of(state, a, b)
     count = np.int64(NEVER) if new < 0 else -2 - row
-    pairs, maker = state.pairs, state.maker
+    pairs = state.pairs
     pairs.total[add_pair(a, b, np.int64(REGISTER), False, pairs, number)] = count
     for group in range(state.heaps.floor.size):
         pair = find_pair(key_of(a, b, group), pairs.keys, pairs.slots)
@@ -472,9 +450,7 @@ def register(state, a, b, row):
             pairs.total[pair] = count
     if new < 0:
         return False
-    applied = state.applied
-    applied[row, 0], applied[row, 1], applied[row, 2], applied[row, 3] = a, b, new, maker[new]
-    maker[new] = row
+    state.applied[row, 0], state.applied[row, 1], state.applied[row, 2] = a, b, new
     number[APPLIED] += 1
     return True
 
@@ -484,8 +460,7 @@ def advance(state, given, wanted, merges):
     """Apply up to `merges` merges: those that wait, the `given` ones, then chosen ones
     up to `wanted` tokens.
 
-    Returns ENDED, PAUSED, FULL where the arrays must grow before the next merge, or
-    LOWERED where only pairs below the bound are left.
+    Returns ENDED, PAUSED, or FULL where the arrays must grow before the next merge.
     """
     number, heaps, pairs = state.number, state.heaps, state.pairs
     for _ in range(merges):
@@ -508,8 +483,6 @@ def advance(state, given, wanted, merges):
                 if group < 0:
                     return ENDED
                 number[CHOSEN] = heaviest(state, group)
-                if number[CHOSEN] < 0 and number[BOUND] > 1:
-                    return LOWERED
                 if number[CHOSEN] < 0:
                     heaps.spent[group] = True
                     continue
@@ -536,19 +509,9 @@ def advance(state, given, wanted, merges):
                 continue
         # It is merged in every group
         token, is_new = np.int64(state.applied[row, 2]), number[TOKENS] > tokens
-        if number[BOUND] > 1 and not is_new:  # all places of the token are looked at
-            number[NEEDED] += places_of_token(state, token).size
-            if not has_space(state, number[NEEDED], a, b):
-                state.waiting[number[WAITING]] = row
-                number[WAITING] += 1
-                return FULL
         for group in range(heaps.floor.size):
             pair = find_pair(key_of(a, b, group), pairs.keys, pairs.slots)
             if pair >= 0 and pairs.head[pair] >= 0:
                 places = merge_in_group(state, pair, row)
-                if number[BOUND] == 1:
-                    pairs.head[pair] = NONE
-                elif not is_new:
-                    places = places_of_token(state, token)
                 join_neighbours(state, token, is_new, places, group)
     return PAUSED

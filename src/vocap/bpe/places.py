@@ -1,4 +1,4 @@
-"""The words, pairs and heaps of a training, and which pairs are held.
+"""The words, pairs and heaps of a training.
 
 The arrays of a training in progress are one value that kernels take (`State`).
 Functions that run for every neighbour take the part of it that they need and unpack it
@@ -6,10 +6,7 @@ once, or take arrays: each field that is read costs two operations on the counte
 references.
 
 A merge costs what it reads from memory. So a place has its symbol, pair and word side by
-side, and a pair below the `BOUND` is not held at all. When no pair above the bound is
-left, `track_pairs` looks for those above a lower one. This is exact: all places of a
-pair arise with its younger token, so the count of a pair that is not held only falls,
-unless a merge gives an old token; then all places of that token are looked at again.
+side.
 """
 
 from typing import NamedTuple
@@ -28,17 +25,18 @@ NEVER = -1
 # Entries of `number`: tokens of all kinds, symbols, texts that no merge may give, the
 # first symbol that merges, pairs, nodes and the first unused of these, used elements of
 # the pool, merges applied, the next of the given ones, pairs that wait to be merged
-# again, the pair chosen last, the tie rule, the places that the next merge needs, the
-# choices of a group, and the least count of a pair that is held.
+# again, the pair chosen last, the tie rule, the places that the next merge needs, and the
+# choices of a group.
 TOKENS, BASE, RESERVED, SINGLE, PAIRS, NODES, FREE_NODE, POOL = range(8)
-APPLIED, GIVEN, WAITING, CHOSEN, BY_TEXT, NEEDED, CHOICES, BOUND = range(8, 16)
+APPLIED, GIVEN, WAITING, CHOSEN, BY_TEXT, NEEDED, CHOICES = range(8, 15)
+LAST = CHOICES
 MAX_SYMBOLS, MAX_GROUPS = 1 << 28, 255  # that a key holds; the last group is for merges of any
 SYMBOL, PAIR, WORD = range(3)  # columns of `Symbols.rows`
 
 
 class Symbols(NamedTuple):
     """The symbols of W words at P places: `rows` int32 [P, 3] has for each place its
-    symbol, the pair with the next symbol (NONE where it is not held) and its word.
+    symbol, the pair with the next symbol (NONE where there is none) and its word.
 
     A place follows another for each symbol before any merge; NONE stands before, between
     and behind words. A symbol of n places stands at its first; at its last one stands
@@ -99,9 +97,8 @@ class State(NamedTuple):
     """A training in progress: words, pairs, heaps, the texts of tokens as symbols, and
     the merges so far.
 
-    `applied` int32 [M, 4]: both symbols, the new one, and the merge before that gave
-    the same; `maker` int32: the last merge that gave each token, NONE for none;
-    `waiting` int64: merges to be applied again; `number` int64 [BOUND + 1].
+    `applied` int32 [M, 3]: both symbols, the new one; `waiting` int64: merges to be
+    applied again; `number` int64 [LAST + 1].
     """
 
     symbols: Symbols
@@ -109,7 +106,6 @@ class State(NamedTuple):
     heaps: Heaps
     texts: WordStore
     applied: NDArray[np.int32]
-    maker: NDArray[np.int32]
     waiting: NDArray[np.int64]
     number: NDArray[np.int64]
 
@@ -118,7 +114,7 @@ ROWS = int32[:, ::1]
 SYMBOLS = types.NamedTuple([ROWS, INT32S, int64[:, ::1], INT32S], Symbols)
 PAIR_ARRAYS = types.NamedTuple([UINT64S, INT64S, *[INT32S] * 6], Pairs)
 HEAPS = types.NamedTuple([INT32S, *[INT64S] * 3, BOOLEANS, INT32S, INT64S, *[INT32S] * 3], Heaps)
-STATE = types.NamedTuple([SYMBOLS, PAIR_ARRAYS, HEAPS, STORE, ROWS, INT32S, INT64S, INT64S], State)
+STATE = types.NamedTuple([SYMBOLS, PAIR_ARRAYS, HEAPS, STORE, ROWS, INT64S, INT64S], State)
 
 
 # of a key: both symbols' places, their mask
@@ -213,57 +209,25 @@ def reserve_texts(state, texts, bounds):
         number[RESERVED] += found == known
 
 
-@kernel(int64(uint64, INT64S), inner=True)
-def sum_slot(key, sums):
-    """The place of a key in a table that several keys share."""
-    code = (key ^ (key >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
-    return np.int64((code ^ (code >> np.uint64(32))) & np.uint64(sums.size - 1))
+@kernel(int64(STATE, int64))
+def hold_pairs(state, first):
+    """Count the pairs from place `first` on; the place where it stopped, as the arrays
+    were full.
 
-
-@kernel(uint64(ROWS, INT32S, INT32S, int64, int64), inner=True)
-def loose_key(rows, size, group, single, at):
-    """The key of the pair at a place that is not held; 0 in the group `REGISTER` where
-    there is none.
+    `head` of a pair is NONE less the number of its places.
     """
-    one = np.int64(rows[at, SYMBOL])
-    if one >= single and rows[at, PAIR] == NONE:
-        two = np.int64(rows[at + size[one], SYMBOL])
-        if two >= single:
-            return key_of(one, two, np.int64(group[rows[at, WORD]]))
-    return np.uint64(REGISTER)
-
-
-@kernel(types.void(STATE, INT64S))
-def add_sums(state, sums):
-    """Add the weight of each pair that is not held to the `sums` that it shares with
-    others.
-    """
-    rows, size, counts, group = state.symbols
-    for at in range(rows.shape[0]):
-        key = loose_key(rows, size, group, state.number[SINGLE], at)
-        if key != REGISTER:
-            sums[sum_slot(key, sums)] += counts[rows[at, WORD], 0]
-
-
-@kernel(int64(STATE, INT64S, int64))
-def track_pairs(state, sums, first):
-    """Hold the pairs from place `first` on whose `sums`, if there are any, reach the
-    bound; the place where it stopped, as the arrays were full.
-
-    `head` of a new pair is NONE less the number of its places.
-    """
-    rows, size, counts, group = state.symbols
-    pairs, number = state.pairs, state.number
-    for at in range(first, rows.shape[0]):
-        key = loose_key(rows, size, group, number[SINGLE], at)
-        if key == REGISTER or (sums.size and sums[sum_slot(key, sums)] < number[BOUND]):
+    rows, _, counts, groups = state.symbols
+    pairs, number, single = state.pairs, state.number, state.number[SINGLE]
+    for at in range(first, rows.shape[0] - 1):
+        a, b = np.int64(rows[at, SYMBOL]), np.int64(rows[at + 1, SYMBOL])
+        if a < single or b < single:
             continue
         if number[PAIRS] + 1 >= pairs.keys.size:
             return at
-        a, b = np.int64(key >> FIRST), np.int64(key >> SECOND) & BITS
-        pair = add_pair(a, b, np.int64(key & np.uint64(255)), True, pairs, number)
+        word = rows[at, WORD]
+        pair = add_pair(a, b, np.int64(groups[word]), True, pairs, number)
         rows[at, PAIR] = pair
-        pairs.total[pair] += counts[rows[at, WORD], 0]
+        pairs.total[pair] += counts[word, 0]
         pairs.head[pair] -= 1
         number[NEEDED] += 1
     return rows.shape[0]
@@ -271,18 +235,15 @@ def track_pairs(state, sums, first):
 
 @kernel(types.void(STATE))
 def fill_places(state):
-    """List the places of the pairs that `track_pairs` has added."""
+    """List the places of the pairs that `hold_pairs` has counted."""
     rows, head, pool = state.symbols.rows, state.pairs.head, state.pairs.pool
-    added = state.number[PAIRS]
     for number in range(state.number[PAIRS]):
-        if head[number] < NONE:
-            added = min(added, np.int64(number))
-            places, head[number] = NONE - head[number], state.number[POOL]
-            pool[head[number]], pool[head[number] + 1] = NONE, 0
-            state.number[POOL] += 2 + places
+        places, head[number] = NONE - head[number], state.number[POOL]
+        pool[head[number]], pool[head[number] + 1] = NONE, 0
+        state.number[POOL] += 2 + places
     for at in range(rows.shape[0]):
         pair = np.int64(rows[at, PAIR])
-        if pair >= added:
+        if pair >= 0:
             begin = np.int64(head[pair])
             pool[begin + 2 + pool[begin + 1]] = at
             pool[begin + 1] += 1
@@ -290,28 +251,17 @@ def fill_places(state):
 
 @kernel(int64(STATE, INT32S))
 def copy_places(state, pool):
-    """Copy the places that have not changed to `pool`; returns how much of it they take.
-
-    Of a merged pair those where its token stands, as long as they may be looked at.
+    """Copy the places that have not changed to `pool`; returns how much of it they
+    take.
     """
-    rows, old, head, total = (
-        state.symbols.rows,
-        state.pairs.pool,
-        state.pairs.head,
-        state.pairs.total,
-    )
+    rows, head, old = state.symbols.rows, state.pairs.head, state.pairs.pool
     used = np.int64(0)
     for pair in range(state.number[PAIRS]):
-        if head[pair] < 0:
-            continue
-        token = np.int64(NONE)
-        if total[pair] < NEVER and state.number[BOUND] > 1:
-            token = np.int64(state.applied[-2 - total[pair], 2])
         begin, at = used, np.int64(head[pair])
         used += 2
         while at >= 0:
             for place in old[at + 2 : at + 2 + old[at + 1]]:
-                if rows[place, PAIR] == pair or (token >= 0 and rows[place, SYMBOL] == token):
+                if rows[place, PAIR] == pair:
                     pool[used] = place
                     used += 1
             at = np.int64(old[at])

@@ -34,11 +34,6 @@ MERGES = 2000  # between two looks at interruptions and progress
 MAX_WEIGHT = 1 << 62
 MAX_PLACES = 1 << 31
 PAIRS_AT_FIRST = 1 << 12  # that there is space for: the arrays grow
-# The share of all symbols that a pair must have to be held at first, times the merges
-# wanted: a bound that is too high costs another look at the words, one that is too low
-# costs memory.
-SHARE = 1 / 64
-SUMS = 1 << 22  # of pairs that share them: 32 MB; fewer where there are fewer symbols
 
 Record = TypeVar("Record", Pairs, Heaps, WordStore)
 
@@ -79,20 +74,16 @@ def apply(
     names that no merge may give. `progress` gets the number of tokens, now and then.
     Raises VocapError for weights whose sums 64 bits do not hold.
     """
-    occurrences = float(np.dot(counts[:, 0].astype(np.float64), np.diff(symbols[1])))
-    check_weight(occurrences)
+    check_weight(float(np.dot(counts[:, 0].astype(np.float64), np.diff(symbols[1]))))
     given = (
         np.empty((0, 2), np.int32)
         if given is None
         else np.ascontiguousarray(given[:, :2], np.int32)
     )
-    bound = 1  # every pair may have to be merged
-    if groups is None and not len(given):
-        bound = max(1, int(occurrences * SHARE / max(wanted, 1)))
-    state = begin(alphabet, symbols, counts, wanted + len(given), reserved, groups, bound)
+    state = begin(alphabet, symbols, counts, wanted + len(given), reserved, groups)
     del symbols
     state = _advance(state, given, wanted, progress)
-    return state.applied[: state.number[places.APPLIED], :3].copy()
+    return state.applied[: state.number[places.APPLIED]].copy()
 
 
 def _advance(
@@ -102,8 +93,6 @@ def _advance(
     while (result := kernels.advance(state, given, wanted, MERGES)) != kernels.ENDED:
         if result == kernels.FULL:
             state = grown(state)
-        if result == kernels.LOWERED:
-            state = tracked(state, int(state.number[places.BOUND]) // kernels.LOWER)
         progress(int(state.number[places.TOKENS]))
     return state
 
@@ -157,11 +146,8 @@ def begin(
     tokens: int,
     reserved: Sequence[str] = (),
     groups: Groups | None = None,
-    bound: int = 1,
 ) -> State:
-    """The state before the first merge of a training with `tokens` more tokens, in which
-    pairs that occur `bound` times are held.
-    """
+    """The state before the first merge of a training with `tokens` more tokens."""
     text, starts = symbols
     words, base = len(starts) - 1, len(alphabet.names)
     groups = groups or Groups(np.zeros(words, np.int32), np.ones(1, np.int64))
@@ -188,10 +174,9 @@ def begin(
         pairs=no_pairs(texts),
         heaps=empty_heaps(groups),
         texts=no_texts(texts, sum(map(len, kept))),
-        applied=np.zeros((tokens + 16, 4), np.int32),
-        maker=np.full(texts, NONE, np.int32),
+        applied=np.zeros((tokens + 16, 3), np.int32),
         waiting=np.empty(PAIRS_AT_FIRST, np.int64),
-        number=np.zeros(places.BOUND + 1, np.int64),
+        number=np.zeros(places.LAST + 1, np.int64),
     )
     state.number[[places.FREE_NODE, places.CHOSEN]] = NONE
     state.number[[places.SINGLE, places.BY_TEXT]] = alphabet.single, groups.by_text
@@ -199,27 +184,14 @@ def begin(
     places.link_words(state, text.astype(np.int32, copy=False), starts, base)
     bounds = np.cumsum([0, *map(len, kept)])
     places.reserve_texts(state, np.array([*chain(*kept)], np.int32), bounds)
-    state = tracked(state, bound)
-    kernels.set_floors(state)
-    return state
-
-
-def tracked(state: State, bound: int) -> State:
-    """The state in which all pairs that occur `bound` times or more are held, and some
-    others.
-    """
-    number, rows = state.number, state.symbols.rows
-    number[places.BOUND] = max(1, bound)
-    sums = np.zeros(0, np.int64)
-    if number[places.PAIRS]:  # those of two symbols before any merge are few
-        sums = np.zeros(min(SUMS, 1 << len(rows).bit_length()), np.int64)
-        places.add_sums(state, sums)
-    number[places.NEEDED] = place = 0
-    while (place := places.track_pairs(state, sums, place)) < len(rows):
-        state = state._replace(pairs=more_pairs(state.pairs, number, PAIRS_AT_FIRST))
-    held = int(number[places.NEEDED] + 2 * number[places.PAIRS])
-    state = state._replace(pairs=state.pairs._replace(pool=more_places(state, held)))
+    place = 0
+    while (place := places.hold_pairs(state, place)) < count:
+        state = state._replace(pairs=more_pairs(state.pairs, state.number, PAIRS_AT_FIRST))
+    listed = int(state.number[places.NEEDED] + 2 * state.number[places.PAIRS]) + 16
+    check_places(listed)
+    state = state._replace(pairs=state.pairs._replace(pool=np.empty(listed, np.int32)))
     places.fill_places(state)
+    kernels.set_floors(state)
     return state
 
 
@@ -309,9 +281,14 @@ def more_places(state: State, further: int) -> NDArray[np.int32]:
     pool = np.empty(longest + further, np.int32)
     used = state.number[places.POOL] = places.copy_places(state, pool)
     size = max(int(used) * 3 // 2, int(used) + further + 1)
+    check_places(size)
+    return longer(pool, size)[:size]
+
+
+def check_places(size: int) -> None:
+    """Raise VocapError for more places than 32 bits number."""
     if size >= MAX_PLACES:
         raise VocapError(f"{size} places of pairs of symbols are too many; train on fewer lines")
-    return longer(pool, size)[:size]
 
 
 def with_space(record: Record, **sizes: int) -> Record:
