@@ -1,6 +1,6 @@
 """Is a sample of a corpus of many shards fair, and what does it cost?
 
-    PYTHONPATH=. python benchmarks/shards.py amounts [--languages 86] [--shards 40]
+    PYTHONPATH=. python benchmarks/shards.py amounts [--languages 86] [--measured 86]
     PYTHONPATH=. python benchmarks/shards.py estimates [--corpora 100]
     VOCAP_DATA=DATA PYTHONPATH=. python benchmarks/shards.py vocabularies [LANG...]
 
@@ -133,7 +133,7 @@ def sample_words(language: str, out: Path, files: Sequence[object]) -> list[obje
     ]  # fmt: skip
 
 
-def print_amounts(folder: Path, languages: int, shards: int) -> None:
+def print_amounts(folder: Path, languages: int, shards: int, measured: int) -> None:
     codes = list(read_languages())[:languages]
     text, out = folder / "text", folder / "out"
     out.mkdir()
@@ -143,7 +143,7 @@ def print_amounts(folder: Path, languages: int, shards: int) -> None:
     rows = []
     base = statistics.median(measure(["--help"])[0] for _ in range(3))
     with range_server(text) as address:
-        for code in codes:
+        for code in codes[:measured]:
             names = sorted(file.name for file in (text / code).iterdir())
             remote = [f"{address}/{code}/{name}" for name in names]
             urllib.request.urlopen(address + COUNTS).read()
@@ -282,6 +282,7 @@ def main() -> None:
     amounts = commands.add_parser("amounts")
     amounts.add_argument("--languages", type=int, default=86)
     amounts.add_argument("--shards", type=int, default=40)
+    amounts.add_argument("--measured", type=int, default=86, help="languages that are sampled")
     estimates = commands.add_parser("estimates")
     estimates.add_argument("--corpora", type=int, default=100)
     vocabularies = commands.add_parser("vocabularies")
@@ -290,7 +291,7 @@ def main() -> None:
     start = time.monotonic()
     with tempfile.TemporaryDirectory() as name:
         if chosen.command == "amounts":
-            print_amounts(Path(name), chosen.languages, chosen.shards)
+            print_amounts(Path(name), chosen.languages, chosen.shards, chosen.measured)
         elif chosen.command == "estimates":
             print_estimates(Path(name), chosen.corpora)
         else:
