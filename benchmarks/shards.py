@@ -44,7 +44,6 @@ from tests.storage.shards import (
     MadeCorpus,
     ShardPool,
     Words,
-    as_json_lines,
     as_parquet,
 )
 from vocap import sample_corpus, train_ladder
@@ -240,10 +239,10 @@ def split_heldout(lines: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def write_shards(folder: Path, lines: Sequence[str]) -> int:
-    """The lines as 40 shards in their order; returns the bytes as stored."""
+    """The lines as 40 shards of Parquet in their order; returns the bytes as stored."""
     folder.mkdir()
     for number, part in enumerate(parts(lines, -(-len(lines) // 40))):
-        (folder / f"{number:03}.jsonl.zst").write_bytes(as_json_lines(part))
+        (folder / f"{number:03}.parquet").write_bytes(as_parquet(part, -(-len(part) // 8)))
     return sum(file.stat().st_size for file in folder.iterdir())
 
 
@@ -256,7 +255,7 @@ def print_vocabularies(folder: Path, languages: Sequence[str]) -> None:
         found = sample_corpus(
             [folder / language],
             language=language,
-            format="jsonl:text",
+            format="parquet:text",
             scan_bytes=stored // SHARE,
         )
         sampled = [*found.train, *found.heldout]
