@@ -1,6 +1,6 @@
 """Is a sample of a corpus of many shards fair, and what does it cost?
 
-    PYTHONPATH=. python benchmarks/shards.py amounts [--languages 86] [--shards 40]
+    PYTHONPATH=. python benchmarks/shards.py amounts [--languages 86] [--measured 86]
     PYTHONPATH=. python benchmarks/shards.py estimates [--corpora 100]
     VOCAP_DATA=DATA PYTHONPATH=. python benchmarks/shards.py vocabularies [LANG...]
 
@@ -44,7 +44,6 @@ from tests.storage.shards import (
     MadeCorpus,
     ShardPool,
     Words,
-    as_json_lines,
     as_parquet,
 )
 from vocap import sample_corpus, train_ladder
@@ -133,7 +132,7 @@ def sample_words(language: str, out: Path, files: Sequence[object]) -> list[obje
     ]  # fmt: skip
 
 
-def print_amounts(folder: Path, languages: int, shards: int) -> None:
+def print_amounts(folder: Path, languages: int, shards: int, measured: int) -> None:
     codes = list(read_languages())[:languages]
     text, out = folder / "text", folder / "out"
     out.mkdir()
@@ -143,7 +142,7 @@ def print_amounts(folder: Path, languages: int, shards: int) -> None:
     rows = []
     base = statistics.median(measure(["--help"])[0] for _ in range(3))
     with range_server(text) as address:
-        for code in codes:
+        for code in codes[:measured]:
             names = sorted(file.name for file in (text / code).iterdir())
             remote = [f"{address}/{code}/{name}" for name in names]
             urllib.request.urlopen(address + COUNTS).read()
@@ -240,10 +239,10 @@ def split_heldout(lines: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def write_shards(folder: Path, lines: Sequence[str]) -> int:
-    """The lines as 40 shards in their order; returns the bytes as stored."""
+    """The lines as 40 shards of Parquet in their order; returns the bytes as stored."""
     folder.mkdir()
     for number, part in enumerate(parts(lines, -(-len(lines) // 40))):
-        (folder / f"{number:03}.jsonl.zst").write_bytes(as_json_lines(part))
+        (folder / f"{number:03}.parquet").write_bytes(as_parquet(part, -(-len(part) // 8)))
     return sum(file.stat().st_size for file in folder.iterdir())
 
 
@@ -256,7 +255,7 @@ def print_vocabularies(folder: Path, languages: Sequence[str]) -> None:
         found = sample_corpus(
             [folder / language],
             language=language,
-            format="jsonl:text",
+            format="parquet:text",
             scan_bytes=stored // SHARE,
         )
         sampled = [*found.train, *found.heldout]
@@ -282,6 +281,7 @@ def main() -> None:
     amounts = commands.add_parser("amounts")
     amounts.add_argument("--languages", type=int, default=86)
     amounts.add_argument("--shards", type=int, default=40)
+    amounts.add_argument("--measured", type=int, default=86, help="languages that are sampled")
     estimates = commands.add_parser("estimates")
     estimates.add_argument("--corpora", type=int, default=100)
     vocabularies = commands.add_parser("vocabularies")
@@ -290,7 +290,7 @@ def main() -> None:
     start = time.monotonic()
     with tempfile.TemporaryDirectory() as name:
         if chosen.command == "amounts":
-            print_amounts(Path(name), chosen.languages, chosen.shards)
+            print_amounts(Path(name), chosen.languages, chosen.shards, chosen.measured)
         elif chosen.command == "estimates":
             print_estimates(Path(name), chosen.corpora)
         else:

@@ -14,6 +14,7 @@ import gzip
 import io
 import json
 import lzma
+import math
 import os
 import re
 import zlib
@@ -39,6 +40,8 @@ REQUEST = 1 << 22  # bytes of a remote file fetched at a time
 # bytes of compressed data decompressed at a time: of a part little, since its count is
 # of the data that gave the last text
 _FED, _FED_PART = 1 << 17, 1 << 8
+_HEADER = 18  # bytes of the longest header of zstd
+_FAR = 0.3  # between what a file tells of its text and what its beginning does
 LONGEST_LINE = 1 << 26  # bytes; a longer one, as of an array in JSON, is an error
 MOST_INVALID = 0.1  # of a file's lines; with more it is no text in UTF-8
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -132,6 +135,37 @@ class _Fed:
         return part
 
 
+def frame_text(head: bytes) -> int | None:
+    """The bytes of text of a file of zstd that begins with `head`, where it tells them."""
+    try:
+        return zstd.get_frame_info(head).decompressed_size
+    except zstd.ZstdError:
+        return None
+
+
+def even_span(size: int, read: tuple[int, int], half: tuple[int, int], told: int | None) -> float:
+    """The stored bytes that would hold the text of a beginning if the compression were
+    even in all of a file of `size` stored bytes.
+
+    A compressor has nothing to refer to at first: of zstd's level 19 or xz the first MiB
+    holds 5 % less text than others. The rest is taken to be as the second half of
+    the beginning, or as the file tells.
+
+    Parameters
+    ----------
+    read, half
+        Stored bytes and bytes of text: of the beginning, and at the middle of it.
+    told
+        Bytes of text of the file, if it tells them; of several frames it tells those of
+        the first.
+    """
+    (stored, text), (stored_half, text_half) = read, half
+    whole = text + (text - text_half) / (stored - stored_half) * (size - stored)
+    if told is not None and abs(told / whole - 1) < _FAR:
+        whole = told
+    return size * text / whole
+
+
 class LineFile:
     r"""The lines of one file, as blocks of whole lines (bytes, each line ended by
     `\n`), without a byte order mark; iterate once.
@@ -171,19 +205,24 @@ class LineFile:
         with naming(self.path), _open(self.place, self.limit_bytes) as stored:
             self.size = stored.size
             buffered = io.BufferedReader(stored, REQUEST if is_remote(self.path) else 1 << 18)
-            head = buffered.peek(6)
+            head = buffered.peek(_HEADER)
             name, opener = next(
                 (entry for magic, entry in _OPENERS.items() if head.startswith(magic)), ("", None)
             )
             fed = _Fed(buffered, _FED if self.limit_bytes is None else _FED_PART)
             file = opener(fed) if opener else buffered
-            parts, length, ended = [], 0, False
+            parts, length, ended, given = [], 0, False, 0
+            half: tuple[int, int] | None = None
             while not ended:
+                before = fed.count, given
                 part = self._read(file, BLOCK - length, name, stored)
                 parts.append(part)
                 length += len(part)
+                given += len(part)
                 if part:
                     self.spanned = fed.count if opener else self.spanned + len(part)
+                if half is None and fed.count > before[0] >= (self.limit_bytes or math.inf) / 2:
+                    half = before  # a block of compressed data ends there
                 self.consumed = stored.consumed
                 ended = not part
                 if length and (length == BLOCK or ended):
@@ -192,6 +231,9 @@ class LineFile:
             self.size = max(self.size, self.consumed)  # a pipe has no size
             at_limit = self.consumed == self.limit_bytes and self.consumed < self.size
             self.ended = not (self.cut or at_limit)
+            if half is not None and at_limit and self.spanned > half[0]:
+                read = int(self.spanned), given
+                self.spanned = even_span(self.size, read, half, frame_text(head))
 
     def _read(self, file: io.BufferedIOBase, most: int, name: str, stored: _Stored) -> bytes:
         """The next bytes, none at the end; raises VocapError for damaged data of the
