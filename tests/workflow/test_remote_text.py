@@ -102,8 +102,10 @@ def test_a_run_on_text_of_the_hub(hub, tmp_path):
         for number in range(3)
     }
     hub.datasets[NAME].commit(new)
-    run = workflow.snakemake("corpora", "--forcerun", "list_files", environment=environment)
+    run = workflow.snakemake("listings", "--forcerun", "list_files", environment=environment)
     assert run.returncode == 0, run.stdout
+    run = workflow.snakemake("corpora", environment=environment)
+    assert run.returncode == 0 and parse_counts(run.stdout)["sample"] == 1, run.stdout
     after = {code: (file.read_bytes(), file.stat().st_mtime_ns) for code, file in trains.items()}
     assert after["de"] == before["de"], run.stdout
     assert after["ru"][0] != before["ru"][0], run.stdout
