@@ -45,6 +45,8 @@ SLOW = {
     "starter/test_fetching.py",
     "starter/test_packages.py",
     "starter/test_parallel.py",
+    "storage/test_clients.py",
+    "storage/test_faults.py",
     "test_added_rule_and_kind.py",
     "test_command_line.py",
     "test_extensions.py",

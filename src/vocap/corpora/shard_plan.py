@@ -14,6 +14,9 @@ import numpy as np
 
 QUOTA = 1 << 20  # bytes read of a file for each position in it
 LEAST_POSITIONS = 8  # so many, where the limit allows fewer of that size
+# of a compressed file less is a block or two, whose text is not that of as many bytes:
+# then fewer positions, but this number
+LEAST_QUOTA, FEWEST = 1 << 18, 4
 MISSES = 1000  # positions in a row that bring nothing new: nearly all is read
 _GOLDEN = (math.sqrt(5) - 1) / 2
 _COVERED = 0.975  # Student's t below the upper end of the interval of 95 %
@@ -40,7 +43,7 @@ def part_at(sizes: np.ndarray, place: float) -> tuple[int, float]:
 
 def quota_of(limit: int) -> int:
     """Bytes read for each position, by the limit for all."""
-    return max(1, min(QUOTA, limit // LEAST_POSITIONS))
+    return max(1, min(LEAST_QUOTA, limit // FEWEST), min(QUOTA, limit // LEAST_POSITIONS))
 
 
 def spread_quotas(sizes: np.ndarray, limit: int, quota: int, places: Iterable[float]) -> np.ndarray:
