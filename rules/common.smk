@@ -269,10 +269,11 @@ def recipe_json(recipe):
     return json.dumps({**settings, "loss": loss})
 
 
-def layout_options(source):
-    """How a source's text is stored, as options."""
+def layout_options(found):
+    """How the text of a language is stored, and which records are read, as options."""
     names = ("format", "split_sentences", "escaped_newlines", "documents")
-    return options(**{name: getattr(source, name) for name in names})
+    stored = {name: getattr(found.source, name) for name in names}
+    return options(**stored, filters=found.filters.words() or None)
 
 
 # finetuning

@@ -344,7 +344,7 @@ rule studied_text:
         lang=language_of,
         blocks=lambda wildcards, output: Path(output[0]).parents[1],
         length=SETTINGS.pretraining.block,
-        layout=lambda wildcards: layout_options(MODEL_SOURCES[wildcards.lang].source),
+        layout=lambda wildcards: layout_options(MODEL_SOURCES[wildcards.lang]),
         # they depend on the input, so are not watched
         files=lambda wildcards, input: MODEL_SOURCES[wildcards.lang].texts(input.get("text")),
     message:

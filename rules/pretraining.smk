@@ -72,7 +72,7 @@ for batch in MODEL_BATCHES:
             lang=language_of,
             blocks=lambda wildcards, output: Path(output[0]).parents[1],
             length=SETTINGS.pretraining.block,
-            layout=lambda wildcards: layout_options(MODEL_SOURCES[language_of(wildcards)].source),
+            layout=lambda wildcards: layout_options(MODEL_SOURCES[language_of(wildcards)]),
             # of one language they depend on the input, so are not watched
             files=(
                 verbatim(MODEL_SOURCES["{lang}"].texts([STARTER_TEXT]))

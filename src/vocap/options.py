@@ -19,6 +19,7 @@ from vocap.languages import CODE
 from vocap.unigram.text_settings import PRESETS, TextSettings, text_settings
 
 if TYPE_CHECKING:
+    from vocap.text_files.filters import Filters
     from vocap.tokenizer_files.id_layout import IdLayout
 
 
@@ -88,6 +89,22 @@ def without(command: Command) -> Command:
         show_default=False,
         callback=lambda _, __, listed: [code.strip() for code in listed.split(",") if code.strip()],
         help="Languages to leave out.",
+    )(command)
+
+
+def filters(command: Command) -> Command:
+    """The option --filters, of which the command gets `Filters`, or None."""
+
+    def parsed(_: Any, __: Any, text: str | None) -> "Filters | None":
+        from vocap.text_files.filters import parse_filters  # pydantic
+
+        return parse_filters(text) if text else None
+
+    return click.option(
+        "--filters",
+        metavar="JSON",
+        callback=parsed,
+        help="What a record must have to be read: keys of `filters` in docs/corpora.md.",
     )(command)
 
 

@@ -167,6 +167,23 @@ def test_text_of_another_machine_gives_the_blocks_of_the_same_files_here(tokeniz
     assert contents(tmp_path / "there") == contents(tmp_path / "here")
 
 
+def test_filters_leave_out_the_records_that_a_sample_leaves_out(tokenizer, tmp_path):
+    lines = make_lines("de", 300)
+    heldout = write_lines(tmp_path / "heldout.txt", lines[:20])
+    model, kept = tokenizer / "sentencepiece.model", [one for one in lines[20:] if len(one) >= 30]
+    assert 0 < len(kept) < 280
+    paths = [
+        write_lines(tmp_path / f"{name}.txt", part)
+        for name, part in {"all": lines[20:] * 2, "kept": dict.fromkeys(kept)}.items()
+    ]
+    words = ["--tokenizer", model, "--language", "de", "--heldout", heldout, "--length", "64"]
+    words += ["--filters", '{"min_characters": 30, "distinct": 1000}', "-o", tmp_path / "here"]
+    found = CliRunner().invoke(tokenize, list(map(str, [paths[0], *words])))
+    assert found.exit_code == 0, found.output
+    tokenize_language("de", paths[1:], Layout(), heldout, model, tmp_path / "there", 64)
+    assert contents(tmp_path / "here") == contents(tmp_path / "there")
+
+
 def test_an_interrupted_call_goes_on_behind_the_last_whole_file(tokenizer, tmp_path, monkeypatch):
     lines = make_lines("de", 600)
     heldout = write_lines(tmp_path / "heldout.txt", lines[:20])

@@ -1,7 +1,7 @@
 """`vocap fetch`, `vocap list-files`, `vocap sample`, `vocap weigh`, `vocap mix`."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,7 +10,9 @@ from vocap.corpora import MIN_CHARACTERS, stage
 from vocap.errors import log
 from vocap.files.io import write_text, write_tsv
 from vocap.storage.listing import list_shards, named_text
-from vocap.text_files.filters import parse_filters
+
+if TYPE_CHECKING:
+    from vocap.text_files.filters import Filters
 
 FILE, FOLDER = click.Path(dir_okay=False), click.Path(file_okay=False)
 
@@ -91,11 +93,7 @@ def list_files(
     type=click.IntRange(min=1),
     help="Read no more than this of the files as stored, spread evenly over them.",
 )
-@click.option(
-    "--filters",
-    metavar="JSON",
-    help="What a record must have to be read: keys of `filters` in docs/corpora.md.",
-)
+@options.filters
 @click.option(
     "--allow-empty", is_flag=True, help="No text: write empty files and say so in stats.json."
 )
@@ -110,7 +108,7 @@ def sample(
     stats: str,
     source_name: str,
     layout: str,
-    filters: str | None,
+    filters: "Filters | None",
     **settings: Any,
 ) -> None:
     """Sample the lines of one language's files into train and held-out text.
@@ -128,7 +126,7 @@ def sample(
         stats,
         source=source_name,
         format=layout,
-        filters=parse_filters(filters) if filters else None,
+        filters=filters,
         **settings,
     )
 

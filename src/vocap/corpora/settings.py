@@ -418,13 +418,18 @@ class Resolved:
             return [f"{inputs[0]}/{self.language}.txt"]
         return [f"--listing={Path(inputs[0]).with_suffix('.json')}"] if self.remote else self.paths
 
+    @property
+    def filters(self) -> Filters:
+        """Those of the source, with the script of the language."""
+        return self.source.filters.of_script(self.script)
+
     def sample_options(self) -> list[str]:
         """The options of `vocap sample` for this source, as words of a command line."""
         words = ["--language", self.language, "--source", self.name]
         words += ["--format", self.source.format] if self.source.format != "text" else []
         flags = ("split_sentences", "escaped_newlines", "documents")
         words += [f"--{flag.replace('_', '-')}" for flag in flags if getattr(self.source, flag)]
-        if filters := self.source.filters.of_script(self.script).words():
+        if filters := self.filters.words():
             words += ["--filters", filters]
         return [*words, *self.source.options]
 

@@ -28,7 +28,7 @@ from vocap.tables.sampling_probabilities import (
     weigh_languages,
 )
 from vocap.text_files import Layout
-from vocap.text_files.filters import Filters, RecordFilter, check_filters
+from vocap.text_files.filters import Filters, RecordFilter, record_filter
 from vocap.text_files.lines import FLAG, LineFile, holds_documents
 from vocap.text_files.records import check_present
 from vocap.text_files.text import SENTENCES, Text, sentence_file
@@ -136,7 +136,7 @@ def sample_corpus(  # noqa: PLR0913  # settings of the stage, each by its name
     if any(paths) and not all(paths):
         raise UsageError("sample_corpus: give train, heldout and stats, or none of them")
     layout = Layout.parse(format, split_sentences, escaped_newlines, documents)
-    chosen = _record_filter(filters, language, layout) if filters else None
+    chosen = record_filter(filters, language, layout) if filters else None
     shards, texts = _texts_of(files, chosen)
     names = [shard.path for shard in shards]
     corpus, missing = ShardSample(shards, layout, scan_bytes, max_sentences, seed, chosen), None
@@ -199,21 +199,6 @@ def _log_counts(stats: Mapping[str, Any]) -> None:
         "" if stats["complete"] else f", about {stats['n']:,} in the whole",
         *(f"{stats[name]:,}" for name in ("kept", "train", "heldout")),
     )
-
-
-def _record_filter(filters: Filters, language: str, layout: Layout) -> RecordFilter:
-    """Filters at work; the script that `min_script` asks for is that of the language in
-    the table, unless given.
-    """
-    check_filters(filters, layout)
-    if filters.min_script is not None and filters.script is None:
-        known = read_languages().get(language)
-        if known is None:
-            raise UsageError(
-                f"min_script: the table of languages has no {language!r}; give script, such as Latn"
-            )
-        filters = filters.of_script(known.script)
-    return RecordFilter(filters)
 
 
 def _texts_of(

@@ -6,7 +6,7 @@ Imports in functions keep torch away until its environment is set.
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,6 +19,9 @@ from vocap.storage.listing import named_text
 from vocap.text_files import Layout
 from vocap.text_files.named_texts import find_aligned, find_texts, parse_languages
 from vocap.training import prepare_torch
+
+if TYPE_CHECKING:
+    from vocap.text_files.filters import Filters
 
 
 @click.command
@@ -35,9 +38,10 @@ from vocap.training import prepare_torch
     "--heldout", required=True, type=PATH, help="Lines to measure on; they are left out of FILEs."
 )
 @options.layout
+@options.filters
 @click.option("--length", type=click.IntRange(8, 1 << 16), default=512, help="Ids of a block.")
 @click.option("-o", "--output", required=True, type=PATH, help="Folder for the blocks.")
-def tokenize(
+def tokenize(  # noqa: PLR0913  # options of the command
     files: tuple[str, ...],
     listing: Path | None,
     tokenizer: Path,
@@ -46,6 +50,7 @@ def tokenize(
     length: int,
     output: Path,
     layout: str,
+    filters: "Filters | None",
     **cutting: bool,
 ) -> None:
     """Turn one language's text into blocks of token ids, for pre-training.
@@ -64,6 +69,7 @@ def tokenize(
         model=tokenizer,
         folder=output,
         length=length,
+        filters=filters,
     )
     train = made["train"]
     if not train["blocks"]:

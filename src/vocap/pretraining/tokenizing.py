@@ -22,6 +22,7 @@ from vocap.pretraining.data import COLUMNS, DESCRIPTION, FORMAT, PARTS, SHORTEST
 from vocap.storage.listing import Listing, local_shard
 from vocap.storage.remote import is_remote
 from vocap.text_files import Layout
+from vocap.text_files.filters import Filters, record_filter
 from vocap.text_files.lines import LineFile, survey, unescape_line
 from vocap.text_files.records import Corpus, check_present, read_lines
 from vocap.tokenizer_files.encoders import Encoder, load_encoder, special_ids, unknown_bytes
@@ -92,6 +93,7 @@ def tokenize_language(
     model: str | Path,
     folder: str | Path,
     length: int = 512,
+    filters: Filters | None = None,
 ) -> dict[str, Any]:
     """Write the blocks of `files` (files, folders or patterns of this machine, or a
     listing) and of `heldout` to `folder`, whole or not at all; returns the description.
@@ -99,7 +101,8 @@ def tokenize_language(
     `model` is a SentencePiece model, or a tokenizer.json, with an end token. Lines of
     `files` equal to a held-out line are dropped and counted. Of several files, a call
     that was interrupted is continued by the same call behind the last file that it
-    finished. Memory: one MiB of text and the held-out lines. Raises VocapError for
+    finished; with `filters` that tell distinct records it starts anew. Memory: one MiB of
+    text and the held-out lines. Raises VocapError for
     unusable input, and UsageError for a `folder` that holds other files.
     """
     shards = (
@@ -132,6 +135,9 @@ def tokenize_language(
         for shard in shards
     ]
     text = {**description, "layout": asdict(layout), "files": versions}
+    chosen = record_filter(filters, language, layout) if filters else None
+    if chosen:
+        text["filters"] = chosen.filters.words()
     with (
         replacing_directory(folder, OWNED) as made,
         _Unfinished(Path(folder), text, len(shards)) as unfinished,
@@ -139,9 +145,10 @@ def tokenize_language(
         train = _Part(unfinished.folder, "train", encoder, special, length, unfinished.state)
         measured = _Part(unfinished.folder, "heldout", encoder, special, length)
         done, left_out = unfinished.done, unfinished.left_out
-        for number, file in enumerate(Corpus(shards[done:], layout), done + 1):
+        for number, file in enumerate(Corpus(shards[done:], layout, chosen), done + 1):
             _add_file(train, file, frozenset(held), layout.documents, left_out)
-            unfinished.save(number, train)
+            if not (filters and filters.distinct):
+                unfinished.save(number, train)
         measured.add(held)
         description["train"] = {**left_out, **train.close()}
         description["heldout"] = measured.close()

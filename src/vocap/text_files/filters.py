@@ -14,6 +14,7 @@ import pydantic
 from pydantic import BaseModel, ConfigDict, Field
 
 from vocap.errors import UsageError, VocapError, log, missing_extra
+from vocap.languages import read_languages
 from vocap.text_files import RECORDS, Layout
 from vocap.text_files.scripts import count_letters
 
@@ -232,3 +233,19 @@ class RecordFilter:
             ) from None
         self.dropped["where"] += len(table) - len(kept)
         return kept.column("\0").to_pylist()
+
+
+def record_filter(filters: Filters, language: str, layout: Layout) -> RecordFilter:
+    """Filters at work; the script that `min_script` asks for is that of the language in
+    the table, unless given. Raises UsageError for a language that is not there, and as
+    `check_filters`.
+    """
+    check_filters(filters, layout)
+    if filters.min_script is not None and filters.script is None:
+        known = read_languages().get(language)
+        if known is None:
+            raise UsageError(
+                f"min_script: the table of languages has no {language!r}; give script, such as Latn"
+            )
+        filters = filters.of_script(known.script)
+    return RecordFilter(filters)
