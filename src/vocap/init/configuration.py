@@ -28,7 +28,7 @@ from vocap.init.language_files import (
 from vocap.languages import Language, default_table
 from vocap.text_files import RECORDS
 
-KINDS = ("vocap", "pieces", "joint")  # without --kind
+KINDS, LOSSLESS_KINDS = ("vocap", "pieces", "joint"), ("pieces", "bpe")  # without --kind
 LARGEST_SIZE = 50_000  # the largest vocabulary of a language, as in the paper
 REACHED_SHARE = 0.5  # of the vocabulary that a language's text can reach, which T counts at most
 EACH = 16_000  # ids that T counts at most for a language
@@ -99,7 +99,7 @@ def configure(
     reason = ", ".join(code) or ("--lossless" if lossless else "")
     if reason:
         characters += 256
-        kinds = kinds or ("pieces", "bpe")
+    kinds = kinds or (LOSSLESS_KINDS if reason else KINDS)
     total = total or choose_total(list(reaches.values()), characters)
     written = configuration_text(
         path.parent,
@@ -108,19 +108,17 @@ def configure(
         comments=line_comments(megabytes, before, after),
         sizes=choose_sizes(max(reaches.values())),
         stages=tokenizer_sections(
-            kinds or KINDS, total, is_uneven(after.values()), texts.without_development()
+            kinds, total, is_uneven(after.values()), texts.without_development()
         ),
         lossless=reason,
     )
     check_totals(load({**yaml.safe_load(written), "corpora": usable}), amounts)
     write_text(path, written)
-    # notes
-    notes = []
-    for language, name in names.items():
-        pieces, length = min(reaches[language], LARGEST_SIZE), after[language].characters
-        notes.append(
-            f"{language}  {name}: text for {pieces:,.0f} pieces, {length:,.0f} characters a line"
-        )
+    notes = [
+        f"{language}  {name}: text for {min(reaches[language], LARGEST_SIZE):,.0f} pieces, "
+        f"{after[language].characters:,.0f} characters a line"
+        for language, name in names.items()
+    ]
     notes += [
         f"{language}: line ends are learnt from records alone (JSON Lines, Parquet: documents: "
         "true)"
