@@ -17,12 +17,19 @@ from vocap.errors import VocapError
 from vocap.files.io import replacing
 from vocap.tables.sampling_probabilities import quotas
 from vocap.text_files import MAX_LINE_BYTES, Layout, kind_of
-from vocap.text_files.lines import BYTE_ORDER_MARK, LineFile, check_encoding, survey
+from vocap.text_files.lines import (
+    BYTE_ORDER_MARK,
+    LineFile,
+    check_encoding,
+    find_lines,
+    survey,
+    warn_of_invalid,
+)
 from vocap.text_files.records import detect_file
 
 WARNED = 0.01  # of a text's lines dropped as overlong
 REFUSED = 0.5
-_SEARCH = 1 << 24  # bytes searched for line ends at a time
+_SEARCH = 1 << 20  # bytes searched for line ends at a time
 _BATCH = 1 << 16  # lines written at a time
 _LIMIT = f"longer than {MAX_LINE_BYTES:,} bytes, SentencePiece's limit"
 
@@ -216,18 +223,28 @@ def chosen_lines(lines: int, quota: int, generator: np.random.Generator) -> np.n
     return np.sort(np.concatenate([np.repeat(np.arange(lines), passes), extra]))
 
 
-def line_bounds(data: mmap.mmap | bytes) -> np.ndarray:
-    r"""The starts of the lines and, last, the length, int64: line i is
-    `data[bounds[i]:bounds[i + 1]]`.
+def find_text_lines(path: str | Path, data: mmap.mmap | bytes) -> tuple[np.ndarray, np.ndarray]:
+    r"""The lines of the file `path`, which holds `data`: the first byte of each and the
+    byte after its last (int64), by the rules of `vocap.text_files.lines`.
+
+    One warning counts those that are no text. Raises VocapError as `check_encoding`.
     """
-    size = len(BYTE_ORDER_MARK)
-    stops = [np.array([size if data[:size] == BYTE_ORDER_MARK and len(data) > size else 0])]
-    for start in range(0, len(data), _SEARCH):
-        block = np.frombuffer(data[start : start + _SEARCH], np.uint8)
-        stops.append(np.flatnonzero(block == 10) + (start + 1))
-    bounds = np.concatenate(stops)
-    # a last line without its line end
-    return bounds if bounds[-1] == len(data) else np.append(bounds, len(data))
+    stop = len(BYTE_ORDER_MARK) if data[: len(BYTE_ORDER_MARK)] == BYTE_ORDER_MARK else 0
+    found: list[tuple[np.ndarray, ...]] = []
+    while stop < len(data) or not found:  # a byte order mark alone is an empty line
+        start = stop
+        stop = data.find(b"\n", start + _SEARCH) + 1 or len(data)
+        block = data[start:stop]
+        starts, ends, invalid, with_nul = find_lines(
+            block if block.endswith(b"\n") else block + b"\n"
+        )
+        found.append((starts + start, ends + start, invalid, with_nul))
+    starts, ends, invalid, with_nul = map(np.concatenate, zip(*found, strict=True))
+    if dropped := int(invalid.sum()):
+        check_encoding(LineFile(path), len(starts), dropped, int(with_nul.sum()))
+        warn_of_invalid(path, len(starts), dropped, int(invalid.argmax()) + 1)
+        starts, ends = starts[~invalid], ends[~invalid]
+    return starts, ends
 
 
 def write_mix(
@@ -243,8 +260,9 @@ def write_mix(
     Where a share is larger than the file, lines are taken several times. Each line gets
     a random 63-bit key, and lines are written in the order of their keys; the lines and
     keys of a language depend on its own share alone. Memory: 50 bytes for each line of
-    the mix, 8 for each line of a file, and the pages of the files that the system
-    keeps. Raises VocapError for a file without lines whose share is not 0.
+    the mix, 40 for each line of a file, and the pages of the files that the system
+    keeps. Raises VocapError for a file without lines whose share is not 0, and as
+    `check_encoding`.
     """
     counts = quotas(sentences, q)
     texts: list[mmap.mmap] = []
@@ -264,10 +282,10 @@ def write_mix(
             )
             text = opened.enter_context(open(file, "rb"))
             texts.append(opened.enter_context(mmap.mmap(text.fileno(), 0, access=mmap.ACCESS_READ)))
-            bounds = line_bounds(texts[-1])
-            lines = chosen_lines(len(bounds) - 1, quota, generator)
+            starts, ends = find_text_lines(file, texts[-1])
+            lines = chosen_lines(len(starts), quota, generator)
             keys = generator.integers(1 << 63, size=quota, dtype=np.int64)
-            taken.append((np.full(quota, len(texts) - 1), bounds[lines], bounds[lines + 1], keys))
+            taken.append((np.full(quota, len(texts) - 1), starts[lines], ends[lines], keys))
         # write them in the order of their keys
         sources, starts, ends, keys = map(np.concatenate, zip(*taken, strict=True))
         order = np.argsort(keys, kind="stable")
@@ -276,7 +294,5 @@ def write_mix(
             rows = zip(
                 sources[batch].tolist(), starts[batch].tolist(), ends[batch].tolist(), strict=True
             )
-            output.writelines(
-                texts[source][start:end].rstrip(b"\r\n") + b"\n" for source, start, end in rows
-            )
+            output.writelines(texts[source][start:end] + b"\n" for source, start, end in rows)
     return counts
