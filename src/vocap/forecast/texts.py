@@ -33,7 +33,8 @@ class LanguageText:
     `stored_mb` and `read_mb`: the part of its files that is read, as stored and as
     plain text; `lines`: number of lines of the whole text, read or not; `kept`: number
     of sampled lines; `line_bytes`, `line_characters`: their mean length, line end
-    included; `reach`: the largest vocabulary that the text can give, None if unknown.
+    included; `reach`: the largest vocabulary that the text can give, `words`: its
+    `word_growth`, both None if unknown.
     """
 
     language: str
@@ -46,6 +47,7 @@ class LanguageText:
     line_bytes: float
     line_characters: float
     reach: int | None
+    words: tuple[float, float] | None
 
     @property
     def heldout(self) -> float:
@@ -195,6 +197,7 @@ def _estimate(settings: Settings, language: Language, found: Resolved) -> Langua
         line_bytes=volume.line_bytes,
         line_characters=volume.line_characters,
         reach=volume.reach if kept == volume.lines else None,
+        words=volume.words,
     )
 
 
