@@ -4,6 +4,7 @@ in their shares.
 
 import math
 import mmap
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
@@ -31,6 +32,16 @@ WARNED = 0.01  # of a text's lines dropped as overlong
 REFUSED = 0.5
 _SEARCH = 1 << 20  # bytes searched for line ends at a time
 _BATCH = 1 << 16  # lines written at a time
+MARKED_UP = 0.1  # of a text's lines with mark-up, from which a warning says so
+_LOOKED_AT = 10_000  # lines of a sample, about
+# A tag of HTML that is closed or has an attribute, so that neither <unk> nor a <b is one.
+_TAG = re.compile(
+    rb"</?(?:a|abbr|article|aside|b|blockquote|body|br|center|cite|code|dd|div|dl|dt|em|figure|font"
+    rb"|footer|form|h[1-6]|head|header|hr|html|i|iframe|img|input|label|li|link|main|meta|nav|ol"
+    rb"|option|p|pre|script|section|small|span|strong|style|sub|sup|table|tbody|td|th|thead|title"
+    rb"|tr|u|ul)(?:\s+[a-z:-]+\s*=|\s*/?>)",
+    re.IGNORECASE,
+)
 _LIMIT = f"longer than {MAX_LINE_BYTES:,} bytes, SentencePiece's limit"
 
 
@@ -214,6 +225,25 @@ def overlong_languages(stats: Iterable[Mapping[str, Any]]) -> str:
     )
 
 
+def markup_warnings(lines: Sequence[bytes]) -> list[str]:
+    """A warning where a tenth of the lines or more hold tags of HTML, by every k-th line
+    of many.
+
+    >>> markup_warnings([b"plain", b"<p>It rains.</p>"])[0][:37]
+    'about 50% of the lines hold mark-up ('
+    >>> markup_warnings([b"a <b and 3 > 2, <unk>"] * 9)
+    []
+    """
+    looked_at = lines[:: len(lines) // _LOOKED_AT or 1]
+    tags = [found[0].decode() for line in looked_at if (found := _TAG.search(line))]
+    if not tags or len(tags) < MARKED_UP * len(looked_at):
+        return []
+    return [
+        f"about {len(tags) / len(looked_at):.0%} of the lines hold mark-up ({tags[0]}), which the "
+        "vocabulary would learn; take it out first, as with trafilatura or BeautifulSoup's get_text"
+    ]
+
+
 def chosen_lines(lines: int, quota: int, generator: np.random.Generator) -> np.ndarray:
     """Indices, rising, of `quota` out of `lines` lines: each floor(quota / lines) times
     or once more.
@@ -234,10 +264,8 @@ def find_text_lines(path: str | Path, data: mmap.mmap | bytes) -> tuple[np.ndarr
     while stop < len(data) or not found:  # a byte order mark alone is an empty line
         start = stop
         stop = data.find(b"\n", start + _SEARCH) + 1 or len(data)
-        block = data[start:stop]
-        starts, ends, invalid, with_nul = find_lines(
-            block if block.endswith(b"\n") else block + b"\n"
-        )
+        block = data[start:stop].removesuffix(b"\n") + b"\n"
+        starts, ends, invalid, with_nul = find_lines(block)
         found.append((starts + start, ends + start, invalid, with_nul))
     starts, ends, invalid, with_nul = map(np.concatenate, zip(*found, strict=True))
     if dropped := int(invalid.sum()):

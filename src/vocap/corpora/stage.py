@@ -12,6 +12,7 @@ from vocap.corpora.sampling import (
     Sample,
     check_dropped,
     draw_sample,
+    markup_warnings,
     overlong_languages,
     write_mix,
 )
@@ -130,6 +131,8 @@ def sample_corpus(  # noqa: PLR0913  # settings of the stage, each by its name
         check_present(language, names)
         drawn = draw_sample(texts or corpus, max_sentences, seed, max_characters)
         warnings = check_dropped([*names, SENTENCES][0], layout, drawn.counts)
+        if not documents:  # which hold code
+            warnings += markup_warnings(drawn.train)
     except VocapError as error:
         # text that cannot be used is no absence of text
         if not allow_empty or any(map(_holds_bytes, names)):
