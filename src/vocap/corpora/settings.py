@@ -205,25 +205,25 @@ class Source(BaseModel):
         stored = sum(os.path.getsize(path) for path in files)
         probe = TextFile(files[0], self.layout, PROBE_BYTES)
         lines = plain = characters = head_bytes = 0
-        head = []
+        head = ""
         for block in probe:
             text = block.decode(errors="replace")
             lines += block.count(b"\n")
             plain += len(block)
             characters += len(text)
             if head_bytes < PROBE_BYTES:
-                head.append(text)
+                head += text
                 head_bytes += len(block)
         growth = plain / max(probe.consumed, 1)
         means = plain / max(lines, 1), characters / max(lines, 1)
-        known = head_bytes >= GROWTH_BYTES or (head_bytes and len(files) == 1)
+        known = head_bytes >= GROWTH_BYTES or len(files) == 1
         return Volume(
             "files",
             stored / MB,
             growth,
             stored * growth / max(means[0], 1),
             *means,
-            words=word_growth("".join(head), head_bytes / MB) if known else None,
+            words=word_growth(head, head_bytes / MB) if known else None,
         )
 
 
