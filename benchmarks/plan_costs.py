@@ -5,8 +5,8 @@ change of speed.
 
 FOLDER: the root of a project in which the configuration has run, alone on its machine;
 this one unless named. Least squares of relative errors, with coefficients of at least
-0; what the runs leave open stays as it was. `disk_mb`, `spread` and `reach` are
-written by hand.
+0; what the runs leave open stays as it was. `disk_mb`, `spread`, `reach`
+and `word_reach` are written by hand.
 """
 
 import argparse

@@ -35,3 +35,27 @@ def test_wrong_calls(tmp_path):
         sample_corpus(["", " "], language="ka")
     with pytest.raises(VocapError, match="no such file; put text in ka there"):
         sample_corpus(tmp_path / "absent.txt", language="ka")
+
+
+@pytest.mark.parametrize(
+    ("line", "marked"),
+    [
+        ('<div class="a">text', True),
+        ("text</P>", True),
+        ("see <a href='x'>y", True),
+        ("one<br/>two<br />", True),
+        ("<H2\tid = x", True),
+        ("1 < 2, a <b and c> d", False),
+        ("<unk> <mask>", False),
+        ("List<String> <user> <3 <div", False),
+    ],
+)
+def test_lines_with_tags_of_html_are_warned_of_from_a_tenth(caplog, line, marked):
+    plain = [f"line {number}" for number in range(900)]
+    sample_corpus([*plain, *(f"{line} {number}" for number in range(90))], language="ka")
+    assert "mark-up" not in caplog.text
+    lines = [*plain, *(f"{line} {number}" for number in range(300))]
+    sample_corpus(lines, language="ka")
+    warned = [message for message in caplog.messages if "mark-up" in message]
+    assert len(warned) == marked
+    assert all(message.startswith("ka: about 2") and "trafilatura" in message for message in warned)

@@ -2,14 +2,13 @@
 
 import collections
 import fractions
-import io
-import itertools
 import math
 
 import numpy as np
 import pytest
 
-from vocap.corpora.sampling import chosen_lines, line_bounds, write_mix
+from vocap.corpora import sampling
+from vocap.corpora.sampling import chosen_lines, find_text_lines, write_mix
 from vocap.errors import UsageError, VocapError
 from vocap.languages import read_languages
 from vocap.tables.sampling_probabilities import (
@@ -20,6 +19,7 @@ from vocap.tables.sampling_probabilities import (
     share_error,
     weigh_languages,
 )
+from vocap.text_files.lines import BYTE_ORDER_MARK, LineFile, decoded
 
 
 @pytest.mark.parametrize("alpha", [0, 0.3, 0.7, 1, 2])
@@ -173,12 +173,38 @@ def test_every_line_floor_or_ceil_times(lines, quota):
     assert times.sum() == quota and set(times.tolist()) <= {quota // lines, -(-quota // lines)}
 
 
-@pytest.mark.parametrize("text", [b"", b"\n", b"a", b"a\n", b"a\n\nbc", "ა\u2028\r\nბ\n".encode()])
-def test_line_bounds(text):
-    bounds = line_bounds(text).tolist()
-    lines = [text[start:end] for start, end in itertools.pairwise(bounds)]
-    assert b"".join(lines) == text
-    assert lines == io.BytesIO(text).readlines()
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"\n",
+        b"a",
+        b"a\n\nbc",
+        "ა\u2028\r\nბ\rc\r\r\n".encode(),
+        BYTE_ORDER_MARK,
+        BYTE_ORDER_MARK + b"a\nb",
+        b"first\n" + b"x" * 50 + b"\xe9 Latin-1\n" + b"good\n" * 30 + b"a\0b\nlast",
+    ],
+)
+@pytest.mark.parametrize("searched", [7, 1 << 20])
+def test_lines_of_a_mix_are_those_that_every_command_reads(tmp_path, monkeypatch, text, searched):
+    monkeypatch.setattr(sampling, "_SEARCH", searched)
+    path = tmp_path / "train.txt"
+    path.write_bytes(text)
+    starts, ends = find_text_lines(path, text)
+    found = [text[start:end].decode() for start, end in zip(starts, ends, strict=True)]
+    assert found == [line for block in decoded(LineFile(path)) for line in block]
+
+
+def test_mix_without_lines_that_are_no_text(tmp_path, caplog):
+    path = tmp_path / "ka.txt"
+    path.write_bytes(BYTE_ORDER_MARK + b"good\r\n" * 30 + b"a\0b\n\xe9\nlast")
+    out = tmp_path / "mix.txt"
+    write_mix(out, [("ka", path)], np.ones(1), 31, seed=1)
+    assert sorted(out.read_bytes().splitlines()) == [b"good"] * 30 + [b"last"]
+    assert "2 of 33 lines" in caplog.text and "the first is line 31" in caplog.text
+    path.write_bytes("გამარჯობა\n".encode("utf-16") * 20)
+    with pytest.raises(VocapError, match=r"ka\.txt: not UTF-8"):
+        write_mix(out, [("ka", path)], np.ones(1), 31, seed=1)
 
 
 @pytest.fixture

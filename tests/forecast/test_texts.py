@@ -1,18 +1,25 @@
 """Estimated amounts of text against the counts of `vocap sample` on the same files."""
 
+import bz2
 import gzip
 import json
 import lzma
+import math
+import os
+import re
 
 import pytest
 
+import vocap
 from vocap.allocation.settings import Allocation
 from vocap.config import Settings
 from vocap.corpora.settings import PACKAGES, starter_table
 from vocap.errors import VocapError
+from vocap.forecast.costs import reach_of, read_costs
 from vocap.forecast.texts import check_files, check_totals, estimate_texts, warn_of_lines
 from vocap.languages import default_table
 from vocap.storage.listing import Listing, Shard
+from vocap.text_files.word_growth import word_growth
 from vocap.tokenizers.settings import Joint
 
 LINES = [
@@ -126,6 +133,38 @@ def _warned(config, folder, lines):
     for code, line in lines.items():
         (folder / f"{code}.txt").write_text(f"{line}\n" * 20 if line else "", "utf-8")
     return warn_of_lines(config, estimate_texts(config))
+
+
+def test_growth_of_words_by_its_definition():
+    scale, power = word_growth("one two\u200bone three " + "four five two one", 0.25)
+    half = len(bz2.compress(b"one\ntwo\nthree"))
+    whole = len(bz2.compress(b"one\ntwo\nthree\nfour\nfive"))
+    assert power == pytest.approx(math.log(whole / half) / math.log(2))
+    assert scale * 0.25**power == pytest.approx(whole)
+    assert word_growth("", 0.0)[1] == 0
+
+
+def test_growth_is_not_taken_from_the_short_first_of_several_files(tmp_path):
+    (tmp_path / "1.txt").write_bytes(TEXT)
+    config = settings({"path": str(tmp_path)})
+    assert estimate_texts(config)["de"].words is not None
+    (tmp_path / "2.txt").write_bytes(TEXT)
+    text = estimate_texts(config)["de"]
+    costs = read_costs()
+    law = costs["reach"]
+    assert text.words is None
+    assert reach_of({"de": text}, costs)["de"] == law["scale"] * text.train_mb ** law["power"]
+
+
+@pytest.mark.skipif("VOCAP_DATA" not in os.environ, reason="needs real text: set VOCAP_DATA")
+@pytest.mark.parametrize("language", ["hi", "ja", "ka"])  # of 7,893 to 76,005 pieces
+def test_largest_vocabulary_within_a_quarter_of_the_trainers(tmp_path, language):
+    path = tmp_path / "de.txt"
+    with lzma.open(f"{os.environ['VOCAP_DATA']}/text/mono/{language}.txt.xz") as text:
+        path.write_bytes(text.read())
+    status = vocap.train_ladder(path, sizes=[1_000_000]).points[0].status
+    found = reach_of(estimate_texts(settings({"path": str(path)})), read_costs())["de"]
+    assert found == pytest.approx(int(re.search(r"at most (\d+)", status)[1]), rel=0.25)
 
 
 def test_text_elsewhere_is_guessed_from_the_table_and_bounded(tmp_path, monkeypatch):

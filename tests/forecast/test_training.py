@@ -149,6 +149,7 @@ MODEL = {
     "features": {"mb": "megabytes"},
     "spread": {"low": 0.5, "high": 2},
     "reach": {"scale": 100, "power": 0.5},
+    "word_reach": {"scale": 2, "power": 0.5},
     "rules": {
         "read": {
             "cpu_s": {"job": 1, "mb": 2},

@@ -115,6 +115,15 @@ def test_a_folder_without_text_is_named(tmp_path):
     assert not (tmp_path / "config.yaml").exists()
 
 
+def test_mark_up_is_named(tmp_path):
+    lines = sentences("de", 300)
+    (tmp_path / "en.txt").write_text("\n".join(lines), "utf-8")
+    lines[200:] = [f"<p>{line}</p>" for line in lines[200:]]
+    (tmp_path / "de.txt").write_text("\n".join(lines), "utf-8")
+    (warning,) = [line for line in init(tmp_path).stderr.splitlines() if "mark-up" in line]
+    assert warning.startswith("de: about 33% of the lines hold mark-up (<p>)")
+
+
 def test_a_folder_of_one_language_is_one_path(tmp_path):
     for name in ("hi/1.txt", "hi/2.txt", "german/a.txt", "german/b.txt", "german/notes.csv"):
         (tmp_path / name).parent.mkdir(exist_ok=True)

@@ -112,7 +112,7 @@ def results(folder, words, monkeypatch):
     lines and the text's own checksum.
     """
     monkeypatch.chdir(folder)
-    text_lines._warn.cache_clear()
+    text_lines.warn_of_invalid.cache_clear()
     shutil.rmtree("out", ignore_errors=True)
     (folder / "out").mkdir()
     if "-o out" in words or "--tables" in words:
@@ -160,7 +160,7 @@ def test_a_sample_keeps_the_same_lines(folders, tmp_path):
 @pytest.mark.parametrize("size", [1 << 20, 50])
 def test_dropped_lines_are_counted_once_for_a_file(folders, monkeypatch, caplog, size):
     monkeypatch.setattr(text_lines, "BLOCK", size)
-    text_lines._warn.cache_clear()
+    text_lines.warn_of_invalid.cache_clear()
     path = folders[0] / "text.txt"
     for _ in range(2):
         assert list(read_lines(path)) == KEPT

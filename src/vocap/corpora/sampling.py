@@ -4,6 +4,7 @@ in their shares.
 
 import math
 import mmap
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
@@ -17,13 +18,30 @@ from vocap.errors import VocapError
 from vocap.files.io import replacing
 from vocap.tables.sampling_probabilities import quotas
 from vocap.text_files import MAX_LINE_BYTES, Layout, kind_of
-from vocap.text_files.lines import BYTE_ORDER_MARK, LineFile, check_encoding, survey
+from vocap.text_files.lines import (
+    BYTE_ORDER_MARK,
+    LineFile,
+    check_encoding,
+    find_lines,
+    survey,
+    warn_of_invalid,
+)
 from vocap.text_files.records import detect_file
 
 WARNED = 0.01  # of a text's lines dropped as overlong
 REFUSED = 0.5
-_SEARCH = 1 << 24  # bytes searched for line ends at a time
+_SEARCH = 1 << 20  # bytes searched for line ends at a time
 _BATCH = 1 << 16  # lines written at a time
+MARKED_UP = 0.1  # of a text's lines with mark-up, from which a warning says so
+_LOOKED_AT = 10_000  # lines of a sample, about
+# A tag of HTML that is closed or has an attribute, so that neither <unk> nor a <b is one.
+_TAG = re.compile(
+    rb"</?(?:a|abbr|article|aside|b|blockquote|body|br|center|cite|code|dd|div|dl|dt|em|figure|font"
+    rb"|footer|form|h[1-6]|head|header|hr|html|i|iframe|img|input|label|li|link|main|meta|nav|ol"
+    rb"|option|p|pre|script|section|small|span|strong|style|sub|sup|table|tbody|td|th|thead|title"
+    rb"|tr|u|ul)(?:\s+[a-z:-]+\s*=|\s*/?>)",
+    re.IGNORECASE,
+)
 _LIMIT = f"longer than {MAX_LINE_BYTES:,} bytes, SentencePiece's limit"
 
 
@@ -209,6 +227,25 @@ def overlong_languages(stats: Iterable[Mapping[str, Any]]) -> str:
     )
 
 
+def markup_warnings(lines: Sequence[bytes]) -> list[str]:
+    """A warning where a tenth of the lines or more hold tags of HTML, by every k-th line
+    of many.
+
+    >>> markup_warnings([b"plain", b"<p>It rains.</p>"])[0][:37]
+    'about 50% of the lines hold mark-up ('
+    >>> markup_warnings([b"a <b and 3 > 2, <unk>"] * 9)
+    []
+    """
+    looked_at = lines[:: len(lines) // _LOOKED_AT or 1]
+    tags = [found[0].decode() for line in looked_at if (found := _TAG.search(line))]
+    if not tags or len(tags) < MARKED_UP * len(looked_at):
+        return []
+    return [
+        f"about {len(tags) / len(looked_at):.0%} of the lines hold mark-up ({tags[0]}), which the "
+        "vocabulary would learn; take it out first, as with trafilatura or BeautifulSoup's get_text"
+    ]
+
+
 def chosen_lines(lines: int, quota: int, generator: np.random.Generator) -> np.ndarray:
     """Indices, rising, of `quota` out of `lines` lines: each floor(quota / lines) times
     or once more.
@@ -218,18 +255,26 @@ def chosen_lines(lines: int, quota: int, generator: np.random.Generator) -> np.n
     return np.sort(np.concatenate([np.repeat(np.arange(lines), passes), extra]))
 
 
-def line_bounds(data: mmap.mmap | bytes) -> np.ndarray:
-    r"""The starts of the lines and, last, the length, int64: line i is
-    `data[bounds[i]:bounds[i + 1]]`.
+def find_text_lines(path: str | Path, data: mmap.mmap | bytes) -> tuple[np.ndarray, np.ndarray]:
+    r"""The lines of the file `path`, which holds `data`: the first byte of each and the
+    byte after its last (int64), by the rules of `vocap.text_files.lines`.
+
+    One warning counts those that are no text. Raises VocapError as `check_encoding`.
     """
-    size = len(BYTE_ORDER_MARK)
-    stops = [np.array([size if data[:size] == BYTE_ORDER_MARK and len(data) > size else 0])]
-    for start in range(0, len(data), _SEARCH):
-        block = np.frombuffer(data[start : start + _SEARCH], np.uint8)
-        stops.append(np.flatnonzero(block == 10) + (start + 1))
-    bounds = np.concatenate(stops)
-    # a last line without its line end
-    return bounds if bounds[-1] == len(data) else np.append(bounds, len(data))
+    stop = len(BYTE_ORDER_MARK) if data[: len(BYTE_ORDER_MARK)] == BYTE_ORDER_MARK else 0
+    found: list[tuple[np.ndarray, ...]] = []
+    while stop < len(data) or not found:  # a byte order mark alone is an empty line
+        start = stop
+        stop = data.find(b"\n", start + _SEARCH) + 1 or len(data)
+        block = data[start:stop].removesuffix(b"\n") + b"\n"
+        starts, ends, invalid, with_nul = find_lines(block)
+        found.append((starts + start, ends + start, invalid, with_nul))
+    starts, ends, invalid, with_nul = map(np.concatenate, zip(*found, strict=True))
+    if dropped := int(invalid.sum()):
+        check_encoding(LineFile(path), len(starts), dropped, int(with_nul.sum()))
+        warn_of_invalid(path, len(starts), dropped, int(invalid.argmax()) + 1)
+        starts, ends = starts[~invalid], ends[~invalid]
+    return starts, ends
 
 
 def write_mix(
@@ -245,8 +290,9 @@ def write_mix(
     Where a share is larger than the file, lines are taken several times. Each line gets
     a random 63-bit key, and lines are written in the order of their keys; the lines and
     keys of a language depend on its own share alone. Memory: 50 bytes for each line of
-    the mix, 8 for each line of a file, and the pages of the files that the system
-    keeps. Raises VocapError for a file without lines whose share is not 0.
+    the mix, 40 for each line of a file, and the pages of the files that the system
+    keeps. Raises VocapError for a file without lines whose share is not 0, and as
+    `check_encoding`.
     """
     counts = quotas(sentences, q)
     texts: list[mmap.mmap] = []
@@ -266,10 +312,10 @@ def write_mix(
             )
             text = opened.enter_context(open(file, "rb"))
             texts.append(opened.enter_context(mmap.mmap(text.fileno(), 0, access=mmap.ACCESS_READ)))
-            bounds = line_bounds(texts[-1])
-            lines = chosen_lines(len(bounds) - 1, quota, generator)
+            starts, ends = find_text_lines(file, texts[-1])
+            lines = chosen_lines(len(starts), quota, generator)
             keys = generator.integers(1 << 63, size=quota, dtype=np.int64)
-            taken.append((np.full(quota, len(texts) - 1), bounds[lines], bounds[lines + 1], keys))
+            taken.append((np.full(quota, len(texts) - 1), starts[lines], ends[lines], keys))
         # write them in the order of their keys
         sources, starts, ends, keys = map(np.concatenate, zip(*taken, strict=True))
         order = np.argsort(keys, kind="stable")
@@ -278,7 +324,5 @@ def write_mix(
             rows = zip(
                 sources[batch].tolist(), starts[batch].tolist(), ends[batch].tolist(), strict=True
             )
-            output.writelines(
-                texts[source][start:end].rstrip(b"\r\n") + b"\n" for source, start, end in rows
-            )
+            output.writelines(texts[source][start:end] + b"\n" for source, start, end in rows)
     return counts

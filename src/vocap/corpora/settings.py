@@ -43,6 +43,7 @@ PACKAGES = ("mediawiki", "homeassistant", "gramps", "weblate", "plone.app.locale
 MB = 1_000_000
 # of a language's first file as stored: enough lines for a mean length, in milliseconds
 PROBE_BYTES = 1 << 20
+GROWTH_BYTES = 1 << 18  # of plain text, from which its growth says how the rest goes on
 STORED_SHARE = 0.27  # compressed over plain: CC-100's English, 82 GB of .xz for 300.8 GB of text
 PARAGRAPH = 4  # length of the web's lines, in lengths of a program's messages: a guess
 UNKNOWN_GB = 1.0  # of a language without a number in the table
@@ -59,7 +60,8 @@ class Volume:
 
     `stored_mb`: millions of bytes as stored; `growth`: bytes of plain text for a stored
     byte; `line_bytes`, `line_characters`: mean length of a line, its end included;
-    `reach`: the largest vocabulary of all its lines.
+    `reach`: the largest vocabulary of all its lines; `words`: its `word_growth`. Both
+    None if unknown.
     """
 
     basis: Basis
@@ -69,6 +71,7 @@ class Volume:
     line_bytes: float
     line_characters: float
     reach: int | None = None
+    words: tuple[float, float] | None = None
 
 
 def check_pattern(value: str, known: Collection[str] = ("{lang}",)) -> str:
@@ -206,18 +209,32 @@ class Source(BaseModel):
         of the first.
         """
         from vocap.text_files.records import TextFile  # numpy, which the configuration does without
+        from vocap.text_files.word_growth import word_growth
 
         files = found.files()
         stored = sum(os.path.getsize(path) for path in files)
         probe = TextFile(files[0], self.layout, PROBE_BYTES)
-        lines = plain = characters = 0
+        lines = plain = characters = head_bytes = 0
+        head = ""
         for block in probe:
+            text = block.decode(errors="replace")
             lines += block.count(b"\n")
             plain += len(block)
-            characters += len(block.decode(errors="replace"))
+            characters += len(text)
+            if head_bytes < PROBE_BYTES:
+                head += text
+                head_bytes += len(block)
         growth = plain / max(probe.consumed, 1)
         means = plain / max(lines, 1), characters / max(lines, 1)
-        return Volume("files", stored / MB, growth, stored * growth / max(means[0], 1), *means)
+        known = head_bytes >= GROWTH_BYTES or len(files) == 1
+        return Volume(
+            "files",
+            stored / MB,
+            growth,
+            stored * growth / max(means[0], 1),
+            *means,
+            words=word_growth(head, head_bytes / MB) if known else None,
+        )
 
 
 SOURCE_KINDS: dict[str, type[Source]] = {}

@@ -12,6 +12,7 @@ from vocap.corpora.sampling import (
     Sample,
     check_dropped,
     draw_sample,
+    markup_warnings,
     overlong_languages,
     write_mix,
 )
@@ -146,6 +147,8 @@ def sample_corpus(  # noqa: PLR0913  # settings of the stage, each by its name
         if chosen:
             drawn.counts["filtered"] = chosen.dropped.total()
         warnings = check_dropped([*names, SENTENCES][0], layout, drawn.counts)
+        if not documents:  # which hold code
+            warnings += markup_warnings(drawn.train)
     except VocapError as error:
         # text that cannot be used is no absence of text
         if not allow_empty or any(shard.size for shard in shards):

@@ -15,7 +15,7 @@ from vocap.forecast.jobs import PlannedJob
 from vocap.forecast.texts import LanguageText
 
 Costs = dict[str, Any]  # the content of `costs.yaml`, which says what its keys mean
-KEYS = {"fitted_on", "features", "spread", "reach", "rules"}
+KEYS = {"fitted_on", "features", "spread", "reach", "word_reach", "rules"}
 
 
 # of a job: seconds of one core and of one GPU, millions of bytes in memory and on disk
@@ -77,11 +77,14 @@ def sum_costs(costs: DataFrame, by: str) -> dict[str, Any]:
 
 
 def reach_of(texts: Mapping[str, LanguageText], costs: Costs) -> dict[str, float]:
-    """The largest vocabulary of each language, in pieces: known, or by the model's
-    power law.
+    """The largest vocabulary of each language, in pieces: known, or by a power law of
+    its words where they were looked at, else of its megabytes.
     """
-    scale, power = costs["reach"]["scale"], costs["reach"]["power"]
-    return {
-        lang: scale * text.train_mb**power if text.reach is None else text.reach
-        for lang, text in texts.items()
-    }
+    reach: dict[str, float] = {}
+    for lang, text in texts.items():
+        law, amount = costs["reach"], text.train_mb
+        if text.words is not None:
+            of_one_mb, power = text.words
+            law, amount = costs["word_reach"], of_one_mb * text.train_mb**power
+        reach[lang] = law["scale"] * amount ** law["power"] if text.reach is None else text.reach
+    return reach

@@ -38,7 +38,8 @@ class LanguageText:
     read, as stored and as plain text; `remote`: on other machines; `lines`: number of
     lines of the whole text, read or not; `kept`: number of sampled lines; `line_bytes`,
     `line_characters`: their mean length, line end included; `reach`: the largest
-    vocabulary that the text can give, None if unknown.
+    vocabulary that the text can give, `words`: its `word_growth`, both None if
+    unknown.
     """
 
     language: str
@@ -53,6 +54,7 @@ class LanguageText:
     line_bytes: float
     line_characters: float
     reach: int | None
+    words: tuple[float, float] | None
 
     @property
     def heldout(self) -> float:
@@ -214,6 +216,7 @@ def _estimate(settings: Settings, language: Language, found: Resolved, stage: st
         line_bytes=volume.line_bytes,
         line_characters=volume.line_characters,
         reach=volume.reach if kept == volume.lines else None,
+        words=volume.words,
     )
 
 

@@ -114,11 +114,7 @@ def configure(
     )
     check_totals(load({**yaml.safe_load(written), "corpora": usable}), amounts)
     write_text(path, written)
-    notes = [
-        f"{language}  {name}: text for {min(reaches[language], LARGEST_SIZE):,.0f} pieces, "
-        f"{after[language].characters:,.0f} characters a line"
-        for language, name in names.items()
-    ]
+    notes = language_notes(names, reaches, after)
     notes += [
         f"{language}: line ends are learnt from records alone (JSON Lines, Parquet: documents: "
         "true)"
@@ -127,6 +123,20 @@ def configure(
     ]
     notes += [f"{key}: {pattern}" for key, pattern in texts.parallel.items()]
     return [*notes, f"{path}: {len(names)} languages, {megabytes:,.1f} MB, T {total:,}"]
+
+
+def language_notes(
+    names: Mapping[str, str], reaches: Mapping[str, float], lines: Mapping[str, Lines]
+) -> list[str]:
+    """What the text of each language is enough for, and the warnings of its lines."""
+    notes = []
+    for language, name in names.items():
+        pieces, length = min(reaches[language], LARGEST_SIZE), lines[language].characters
+        notes.append(
+            f"{language}  {name}: text for {pieces:,.0f} pieces, {length:,.0f} characters a line"
+        )
+        notes += [f"{language}: {warning}" for warning in lines[language].warnings]
+    return notes
 
 
 def choose_sizes(reach: float) -> str:

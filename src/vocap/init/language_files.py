@@ -15,6 +15,7 @@ from itertools import chain
 from pathlib import Path, PurePath
 from typing import Any
 
+from vocap.corpora.sampling import markup_warnings
 from vocap.corpora.settings import PROBE_BYTES
 from vocap.errors import VocapError, system_error
 from vocap.files.paths import COMPRESSED, check_path, expand
@@ -133,13 +134,14 @@ class FolderTexts:
 @dataclass(frozen=True)
 class Lines:
     """Means of the lines of a language's sample: characters, bytes under bzip2,
-    sentences; and its characters.
+    sentences; its characters, and `warnings` of mark-up.
     """
 
     characters: float
     compressed: float
     sentences: float
     distinct: frozenset[str]
+    warnings: Sequence[str] = ()
 
     @classmethod
     def of(cls, files: Sequence[LanguageFile]) -> "Lines":
@@ -158,6 +160,7 @@ class Lines:
             len(bz2.compress(sample)) / lines,
             len(split_sentences(text)) / lines,
             frozenset(text),
+            () if files[0].layout.documents else markup_warnings(sample.splitlines()),
         )
 
 

@@ -470,7 +470,7 @@ def decoded(file: LineFile, aligned: bool = False) -> Iterator[list[str]]:
             yield lines
     check_encoding(file, read, dropped, with_nul)
     if dropped:
-        _warn(file.path, read, dropped, first)
+        warn_of_invalid(file.path, read, dropped, first)
 
 
 def check_encoding(file: LineFile, read: int, invalid: int, with_nul: int) -> None:
@@ -491,7 +491,8 @@ def check_encoding(file: LineFile, read: int, invalid: int, with_nul: int) -> No
 
 
 @cache  # once for each file, however often it is read
-def _warn(path: str | Path, read: int, invalid: int, first: int) -> None:
+def warn_of_invalid(path: str | Path, read: int, invalid: int, first: int) -> None:
+    """Say how many of the `read` lines are left out; `first`: the number of the first."""
     log.warning(
         "%s: %s of %s lines are not UTF-8 or hold a NUL, and are left out (of aligned text: gaps); "
         "the first is line %s of the text",
