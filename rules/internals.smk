@@ -16,7 +16,7 @@ from snakemake.logging import logger
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from vocap.errors import VocapError, explain
-from vocap.workflow.cluster import cancel_leftovers, prepend_to_path
+from vocap.workflow.cluster import cancel_leftovers, check_cluster, prepend_to_path
 from vocap.workflow.owner import record_owner
 
 JOBS_FILE = "VOCAP_JOBS"  # variable: the file that `vocap plan` reads
@@ -43,6 +43,19 @@ def stop(message):
 
 # The start of a run
 
+
+def submitted_values(*resources):
+    """The values of each of these resources in the jobs that this run submits.
+
+    dag.needrun_jobs: those that it runs. One job stands for all of its rule.
+    """
+    jobs = {job.rule.name: job for job in workflow.dag.needrun_jobs() if not job.is_local}
+    return [
+        {job.resources[name] for job in jobs.values() if job.resources.get(name)}
+        for name in resources
+    ]
+
+
 # Snakemake's plugin for SLURM asks sacct at times, even where SLURM keeps no accounts:
 # slurm/bin/sacct answers then.
 prepend_to_path(Path(workflow.basedir, "slurm", "bin"))
@@ -56,6 +69,8 @@ def begin_run():
     """
     submits = workflow.executor_plugin.common_settings.non_local_exec
     try:
+        if submits:
+            check_cluster(*submitted_values("slurm_partition", "slurm_account"))
         cancelled = cancel_leftovers(Path.cwd(), submits)
     except VocapError as error:
         stop(error)

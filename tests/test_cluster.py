@@ -2,7 +2,10 @@
 
 import os
 
-from vocap.workflow.cluster import cancel_leftovers, prepend_to_path
+import pytest
+
+from vocap.errors import VocapError
+from vocap.workflow.cluster import cancel_leftovers, check_cluster, prepend_to_path
 
 
 def test_without_slurm_nothing_is_cancelled(tmp_path, monkeypatch):
@@ -36,3 +39,18 @@ def test_a_local_run_is_not_told_of_a_client_of_slurm_that_is_not_set_up(
     assert "squeue" not in caplog.text
     assert cancel_leftovers(tmp_path, submits=True) == 0
     assert "squeue: error: 1" in caplog.text
+
+
+def test_a_run_through_slurm_without_its_client_ends_before_it_begins(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(VocapError, match="sbatch: not found"):
+        check_cluster({"cpu"}, set())
+
+
+def test_a_cluster_that_does_not_answer_is_a_warning(tmp_path, monkeypatch, caplog):
+    for name in ("sbatch", "sinfo"):
+        (tmp_path / name).write_text("#!/bin/sh\necho error: no controller >&2; exit 1\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    check_cluster({"cpu"}, set())
+    assert "sinfo does not answer (error: no controller)" in caplog.text

@@ -82,3 +82,11 @@ def test_the_smoke_workflow_goes_through_sbatch(cluster, tmp_path):
         ]
         assert job.gpus == 1
         assert job.node.startswith("gpu")
+
+
+@pytest.mark.cluster
+def test_a_partition_that_is_not_there_ends_a_run_before_its_first_job(cluster, runs):
+    run = runs.start("allocation", "--default-resources", "slurm_partition=nowhere")
+    assert run.wait(120) == 2
+    assert "the cluster has no partition nowhere, but cpu, gpu, preemptible; correct" in run.text()
+    assert not cluster.records(runs.folder)

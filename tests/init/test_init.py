@@ -96,7 +96,7 @@ def test_found_texts_become_a_configuration_that_snakemake_runs(texts):
     joint = next(entry for entry in written["tokenizers"].values() if entry["kind"] == "joint")
     assert run.stdout.startswith("snakemake --cores all --configfile ")
     counts = plan(texts / "config.yaml")
-    assert (counts["sample"], counts["ladder"], counts["fit"], counts["pick_joint"]) == (5, 5, 1, 1)
+    assert (counts["sample"], counts["ladder"], counts["fit"], counts["pick_joint"]) == (5, 5, 2, 1)
     assert written["results"] == f"{texts}/results"
     assert joint["total"] < 20_000  # half a megabyte of text
 
@@ -171,7 +171,7 @@ def test_paragraphs_are_cut_where_lines_differ_and_the_rest_is_weighed_by_charac
     trained = [entry for entry in written["tokenizers"].values() if entry["kind"] != "vocap"]
     assert [entry["per"] for entry in (*written["allocation"].values(), *trained)] == [
         "character"
-    ] * 2
+    ] * 3  # vocap, pieces, joint
     for code in ("de", "ja"):  # the means in the comments, as counted here
         lines = (
             (uneven / f"{code}.{'txt' if code == 'de' else 'tsv'}")

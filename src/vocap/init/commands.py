@@ -29,8 +29,8 @@ TOKENIZER_KINDS = ("vocap", "joint", "pieces", "bpe", "parity-bpe")
     "kinds",
     multiple=True,
     type=click.Choice(TOKENIZER_KINDS),
-    help="Tokenizer to make; may be repeated.  [default: pieces and joint; of lossless text "
-    "pieces and bpe]",
+    help="Tokenizer to make; may be repeated.  [default: vocap, pieces and joint; of lossless "
+    "text pieces and bpe]",
 )
 @options.languages_table
 def init(

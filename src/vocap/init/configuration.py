@@ -106,7 +106,9 @@ def configure(
         corpora,
         comments=line_comments(megabytes, before, after),
         sizes=choose_sizes(max(reaches.values())),
-        stages=tokenizer_sections(kinds or ("pieces", "joint"), total, is_uneven(after.values())),
+        stages=tokenizer_sections(
+            kinds or ("vocap", "pieces", "joint"), total, is_uneven(after.values())
+        ),
         lossless=reason,
     )
     check_totals(load({**yaml.safe_load(written), "corpora": usable}), amounts)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vocap.errors import UsageError
+from vocap.errors import UsageError, VocapError
 from vocap.pretraining.settings import Shape
 from vocap.size.forecast import Forecast, ModelCosts, forecast, shares_of
 from vocap.tables.curve import Sizes, read_sizes
@@ -122,6 +122,10 @@ def forecast_table(
     mix by q (Equation 3).
     """
     sizes = read_sizes(table)
+    if len(sizes) < 2:
+        raise VocapError(
+            f"{table}: {len(sizes)} T in it; a choice needs two or more (vocap joint --curve)"
+        )
     if weights is None:
         return sizes, forecast(sizes, costs)
     where = "weights" if isinstance(weights, Mapping) else str(weights)

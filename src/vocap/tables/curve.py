@@ -293,8 +293,8 @@ def read_sizes(path: str | Path) -> Sizes:
     """The rows by T, rising, and by language.
 
     Raises VocapError, naming file and line, for a missing column, a cell that is no
-    number in its range, a duplicate row, and a T that was measured on another text than
-    the first; and for fewer than two T.
+    number in its range, a duplicate row, a T that was measured on another text than the
+    first, and a table without rows.
     """
     sizes: dict[int, dict[str, Measured]] = {}
     for line, row in enumerate(read_tsv(path, SIZE_COLUMNS), start=2):
@@ -314,10 +314,8 @@ def read_sizes(path: str | Path) -> Sizes:
                 f"{where}: duplicate row of T = {total}, {row['language']!r}; keep one of them"
             )
         found[row["language"]] = Measured(total, row["language"], lines, size, tokens, alp)
-    if len(sizes) < 2:
-        raise VocapError(
-            f"{path}: {len(sizes)} T in it; a choice needs two or more (vocap joint --curve)"
-        )
+    if not sizes:
+        raise VocapError(f"{path}: no T in it; measure the sizes again")
 
     def text_of(total: int) -> set[tuple[str, int, int]]:
         return {(row.language, row.lines, row.bytes) for row in sizes[total].values()}

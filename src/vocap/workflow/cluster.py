@@ -6,10 +6,12 @@ import os
 import shutil
 import subprocess
 import time
+from collections.abc import Collection
 from pathlib import Path
 
 from vocap.errors import VocapError, log
 
+ANSWER_S = 30  # that a client of SLURM has to answer
 PATIENCE_S = 120  # for cancelled jobs to end; SLURM gives them 30 s (KillWait) before it kills
 
 
@@ -64,6 +66,46 @@ def cancel_leftovers(folder: Path, submits: bool = True) -> int:
             )
         time.sleep(1)
     return len(left)
+
+
+def check_cluster(partitions: Collection[str], accounts: Collection[str]) -> None:
+    """Check, before a run submits its first job, that the cluster has what its jobs name.
+
+    Raises VocapError without sbatch, and for a partition that `sinfo` or an account that
+    `sacctmgr` does not list. A cluster that does not answer is a warning; one without
+    accounts is none.
+    """
+    remedy = "correct slurm/config.yaml (docs/cluster.md)"
+    if shutil.which("sbatch") is None:
+        raise VocapError(
+            "sbatch: not found; run on the machine where sbatch works, or without --profile slurm"
+        )
+    known = {name.rstrip("*") for name in _listed("sinfo", "--noheader", "--format", "%P")}
+    if known and (absent := set(partitions) - known):
+        raise VocapError(
+            f"the cluster has no partition {', '.join(sorted(absent))}, but "
+            f"{', '.join(sorted(known))}; {remedy}"
+        )
+    if not accounts or shutil.which("sacctmgr") is None:
+        return
+    command = ["show", "associations", f"user={getpass.getuser()}", "format=account"]
+    usable = set(_listed("sacctmgr", "--noheader", "--parsable2", *command))
+    if usable and (absent := set(accounts) - usable):
+        raise VocapError(
+            f"your user has no account {', '.join(sorted(absent))}, but "
+            f"{', '.join(sorted(usable))}; {remedy}"
+        )
+
+
+def _listed(*command: str) -> list[str]:
+    """The lines that a client of SLURM prints; none, with a warning, where it fails."""
+    try:
+        run = subprocess.run(command, capture_output=True, text=True, check=True, timeout=ANSWER_S)
+    except (OSError, subprocess.SubprocessError) as error:
+        said = getattr(error, "stderr", None) or str(error)
+        log.warning("%s does not answer (%s); the run begins unchecked", command[0], said.strip())
+        return []
+    return run.stdout.split()
 
 
 def prepend_to_path(folder: Path) -> None:

@@ -253,14 +253,16 @@ def _versions() -> dict[str, str]:
 
 
 def _sizes(folder: Path, names: Sequence[str], shown: Mapping[str, object]) -> dict[str, Sizes]:
-    """The tables in the folders of these tokenizers, of the languages `shown`."""
+    """The tables in the folders of these tokenizers, of the languages `shown`. One T
+    alone, of text that reaches no more, is no curve.
+    """
     found = {}
     for name in names:
         path = folder / "tokenizers" / name / "sizes.tsv"
         sizes = read_sizes(path) if path.exists() else {}
         for total, rows in sizes.items():
             sizes[total] = {code: row for code, row in rows.items() if code in shown}
-        if sizes and all(sizes.values()):
+        if len(sizes) > 1 and all(sizes.values()):
             found[name] = sizes
     return found
 
