@@ -149,6 +149,7 @@ def joined_pairs(
 
 
 HEIGHT, PAD = 260, 0.1  # px; of the extent of the marks, on each side
+LEAST = 0.1  # of the largest value: an axis has at least this extent
 # px of the marks' area in a wide page and on a phone, and the size of names for it
 AREAS = ((WIDTH - 60, "width < 400 ? 0 : 11"), (280, "width < 400 ? 11 : 0"))
 LETTER, LINE = 6.3, 15  # px of a letter and of a line of a name
@@ -188,8 +189,9 @@ def scatter(
 
 
 def _domain(values: Sequence[float]) -> tuple[float, float]:
+    """The ends of an axis: not so near that values that tie stand apart."""
     low, high = min(values), max(values)
-    pad = PAD * (high - low) or 0.05 * abs(high) or 1.0
+    pad = max(PAD * (high - low), (LEAST * abs(high) - (high - low)) / 2) or 1.0
     return low - pad, high + pad
 
 

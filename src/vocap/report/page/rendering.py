@@ -33,7 +33,9 @@ def render(title: str, sections: Sequence[Section]) -> str:
     blocks = [block for section in sections for block in leaves(section.blocks)]
     programs = EXPLORER if any(isinstance(block, Explorer) for block in blocks) else ()
     scripts = [_vega()] if any(isinstance(block, figures.Figure) for block in blocks) else []
-    scripts += [figures.read_template(name) for name in ("widgets.js", *programs, "page.js")]
+    scripts += [
+        figures.read_template(name) for name in ("widgets.js", "picture.js", *programs, "page.js")
+    ]
     return (
         _environment()
         .get_template("page.html")

@@ -5,15 +5,24 @@ section of the results.
 from vocap.report.data.results import Results
 from vocap.report.page.blocks import Note, PageBlock, Section
 from vocap.report.paper import section as paper
-from vocap.report.sections import allocation, comparison, corpora, models, overview, tokenizers
+from vocap.report.sections import (
+    allocation,
+    answer,
+    comparison,
+    corpora,
+    models,
+    overview,
+    tokenizers,
+)
 
 # id, heading and name in the navigation of each part of the page, and its function
 PARTS = (
-    ("overview", "Your tokenizers", "Start", overview.section),
+    ("start", "What each language gets", "Start", answer.section),
+    ("explorer", "Other sizes: the explorer", "Explorer", allocation.explorer),
+    ("overview", "Your tokenizers", "Advice", overview.section),
     ("comparison", "The tokenizers compared", "Comparison", comparison.section),
     ("curves", "ALP of every language at every size", "ALP curves", corpora.curves),
     ("allocation", "Vocabulary size of each language", "Allocation", allocation.section),
-    ("explorer", "Allocation explorer", "Explorer", allocation.explorer),
     ("size", "Size of the vocabulary", "Size", models.vocabulary_size),
     ("tokenizers", "The tokenizers", "Tokenizers", tokenizers.section),
     ("segmentation", "Differences in segmentation", "Segmentation", tokenizers.segmentation),

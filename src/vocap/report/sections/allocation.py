@@ -4,7 +4,7 @@ others on the page.
 
 import base64
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,9 @@ import pandas
 from markupsafe import Markup
 from numpy.typing import NDArray
 
+from vocap.allocation.inputs import UNEVEN
 from vocap.allocation.settings import Allocation as Settings
+from vocap.errors import listed
 from vocap.report.data.results import AllocationResults, Results
 from vocap.report.page import blocks as page
 from vocap.report.page.blocks import Explorer, Fold, Note, PageBlock, Paragraph, not_run
@@ -40,10 +42,10 @@ def section(results: Results) -> list[PageBlock]:
             "until the union of all chosen vocabularies is full. The optimality gap is the "
             "distance of an allocation’s objective from an upper bound for any choice of sizes, "
             "in percent of the distance from every language at its smallest size (100 %) to the "
-            "bound (0 %). A rule that chooses pieces instead of sizes can pass the bound: its "
-            "gap is negative."
+            "bound (0 %). A rule that chooses pieces instead of sizes can pass the bound, and has "
+            "no gap."
         ),
-        *(note for entry in entries for note in _warnings(entry)),
+        *_warnings(list(entries)),
         _overview(results),
         *([_sizes(results)] if any(entry.shares for entry in entries) else []),
         Fold(
@@ -72,18 +74,31 @@ def _overview(results: Results) -> Table:
             for one in assessed
             if one.get("way_percent")
         }
-        row |= {"optimality_gap": gaps.get(row["rule"]), "optimality_gap_paper": gaps.get("paper")}
+        bounded = not (entry.rule and entry.rule.needs_text)
+        row["optimality_gap"] = gaps.get(row["rule"]) if bounded else None
+        row["optimality_gap_paper"] = gaps.get("paper")
         row["sum_of_sizes"] = sum(size or 0 for size in entry.sizes.values())
         rows.append(row | {"rank_correlation": _correlation(entry)})
     return specified("allocations", rows, more)
 
 
-def _warnings(entry: AllocationResults) -> list[PageBlock]:
-    """Notes above the sizes: the stage's warnings, and missing files."""
-    said = list(entry.summary.get("warnings") or ())
-    if not entry.summary:
-        said.append("summary.json is missing: the optimality gap and the clipping are not known.")
-    return [Note(f"{entry.name}: {text}", "warning") for text in said]
+def _warnings(entries: Sequence[AllocationResults]) -> list[PageBlock]:
+    """Notes above the sizes: the stage's warnings that Start has not, each once with
+    the names of its allocations, and missing files.
+    """
+    said: dict[str, list[str]] = {}
+    for entry in entries:
+        texts = [str(text) for text in entry.summary.get("warnings") or ()]
+        if entry.summary.get("short"):
+            texts = []
+        if not entry.summary:
+            texts.append(
+                "summary.json is missing: the optimality gap and the clipping are not known."
+            )
+        for text in texts:
+            if not text.startswith(UNEVEN):
+                said.setdefault(text, []).append(entry.name)
+    return [Note(f"{listed(names)}: {text}", "warning") for text, names in said.items()]
 
 
 def _sizes(results: Results) -> Table:
@@ -192,7 +207,9 @@ def find_overlap(
     for place, index in enumerate(indexes):
         columns = {"hash": index.hashes[index.piece], "start": index.start, "stop": index.stop}
         parts.append(pandas.DataFrame(columns).assign(language=place))
-    held = pandas.concat(parts, ignore_index=True)
+    # classes are numbered as they come, so that those of one language follow each other
+    # by size: packed, that is a third less
+    held = pandas.concat(parts, ignore_index=True).sort_values(["language", "start", "stop"])
     # pieces that the same languages hold at the same sizes are one class: sums of the
     # hashes of their intervals agree, with the odds of the hashes of two pieces
     interval = ["language", "start", "stop"]
@@ -261,8 +278,9 @@ def make_explorer(results: Results) -> dict[str, Any] | None:
                 "n": entry.n,
                 "sizes": [point.size for point in points],
                 "alp": [point.alp for point in points],
-                "heldout": [point.alp_heldout for point in points],
-                "tokens": [point.tokens_per_sentence for point in points],
+                # shown, not computed with
+                "heldout": _rounded(point.alp_heldout for point in points),
+                "tokens": _rounded(point.tokens_per_sentence for point in points),
             }
         )
     # the ranges of the controls, and the allocations to compare with
@@ -276,6 +294,10 @@ def make_explorer(results: Results) -> dict[str, Any] | None:
         "packed": packed,
         "present": [_present(entry, said) for entry, said in present],
     }
+
+
+def _rounded(values: Iterable[float | None]) -> list[float | None]:
+    return [None if value is None else round(value, 3) for value in values]
 
 
 def _present(entry: AllocationResults, settings: Settings) -> dict[str, Any]:
