@@ -25,6 +25,7 @@ FEWEST = 0.5  # share of the languages that a tokenizer must serve to be compare
 UNKNOWN_LIMIT = (
     0.01  # share of <unk> from which ALP and token counts mislead: one <unk> replaces a run of text
 )
+REACHED = 0.95  # share of T: tokenizers of fewer ids need more tokens for that alone
 TIED = 0.005  # share of a measure by which two tokenizers differ and still tie
 LEVEL = 1.01  # bits of a bigram that differ by less do not decide: models follow tokens, too
 HELD_OUT = list(COLUMNS[3:])  # columns of evaluation.tsv that have means over languages
@@ -140,6 +141,12 @@ class Size:
         own = self.summary[self.summary.own]
         keys = ("parallel_bits", "parallel_tokens", "bigram_bits_per_byte")
         return next((key for key in keys if own[key].count() > 1), "percent")
+
+    @property
+    def reached(self) -> bool:
+        """Whether its own tokenizers have nearly as many ids as were asked for."""
+        totals = self.summary.total[self.summary.own].dropna()
+        return self.total is None or bool((totals >= REACHED * self.total).all())
 
     @property
     def on_parallel_text(self) -> bool:

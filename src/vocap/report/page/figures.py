@@ -303,9 +303,15 @@ def page_svg(spec: dict[str, Any], name: str) -> str:
     with another figure.
     """
     svg = _stable_ids(vl_convert.vegalite_to_svg(json.dumps(spec)), name)
+    svg = re.sub(r' (d|transform)="[^"]*"', _shorter, svg)
     return re.sub(
         r'^<svg ([^>]*?)width="[^"]*" height="[^"]*"', r'<svg \1aria-hidden="true"', svg, count=1
     )
+
+
+def _shorter(attribute: re.Match[str]) -> str:
+    """Coordinates to a hundredth of a pixel: of all charts a fifth of their bytes."""
+    return re.sub(r"\d+\.\d{3,}", lambda number: f"{float(number[0]):.2f}", attribute[0])
 
 
 def files(spec: dict[str, Any], name: str) -> dict[str, bytes]:

@@ -23,7 +23,7 @@ from vocap.tokenizers.settings import Vocap
 PAPER_SIZES = "paper_allocated_thousands"
 ENGLISH = "en"
 NAMED = 3  # languages of one size that the sentence names; of more it has the number
-PRICED, UNPRICED = 340, 170  # px of the picture with costs and without
+PRICED, UNPRICED = 300, 150  # px of the picture with costs and without
 # of the picture's columns: title, key of its row, decimals of a number
 TOOLTIP = [
     ["language", "n", None],
@@ -102,7 +102,9 @@ def shares(results: Results) -> list[Shares]:
     found = [one for one in found if one.ids]
     asked = min((one.total for one in found if one.total is not None), default=None)
     # VOCAP of the smallest T, without it another allocation
-    first = sorted(found, key=lambda one: (one.total != asked, one.kind != Vocap.label, one.counted))
+    first = sorted(
+        found, key=lambda one: (one.total != asked, one.kind != Vocap.label, one.counted)
+    )
     return [*first[:1], *(one for one in found if one is not first[0])] if found else []
 
 
@@ -137,6 +139,8 @@ def answer(results: Results, found: Sequence[Shares]) -> str:
     one = next((one for one in sizes(results) if one.total == first.total), None)
     if one is None:
         return f"{said}."
+    if not one.reached:
+        return f"{said}; that is too little text to choose a tokenizer by."
     taken = next(share for share in found if share.name == one.best)
     return f"{said}; {_taken(one)}{_price(results, taken)}."
 
@@ -183,7 +187,7 @@ def _price(results: Results, taken: Shares) -> str:
     """
     costs = {code: cost for code, cost in taken.costs.items() if code != ENGLISH}
     if not costs:
-        return " (without parallel text nothing says what a sentence costs)"
+        return ", by bits per byte of held-out lines (there is no parallel text to price a sentence by)"
     low, high = min(costs, key=costs.__getitem__), max(costs, key=costs.__getitem__)
     least, most = (f"{costs[code]:.2f}" for code in (low, high))
     if len(costs) == 1:
@@ -219,7 +223,7 @@ def _figure(results: Results, found: Sequence[Shares]) -> Figure:
         controls=controls,
         count=len(first.ids),
         said=_given(results, first),
-        price=_price(results, first),
+        price=_price(results, first) if first.costs else "",
     )
 
 

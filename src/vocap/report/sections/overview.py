@@ -145,7 +145,7 @@ def _doubts(results: Results, one: Size) -> list[Note]:
             "Take another measure that matters to you, or measure more lines"
         )
     totals = one.summary.total[one.summary.own].dropna()
-    if one.total and len(totals) > 1 and totals.min() < one.total and totals.nunique() > 1:
+    if not one.reached:
         said.append(
             f"The tokenizers have from {totals.min():,} to {totals.max():,} ids, and more ids need "
             f"fewer tokens. To compare equals, take T = {totals.min():,} or less, or more text"
