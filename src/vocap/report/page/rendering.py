@@ -16,6 +16,7 @@ from vocap.errors import VocapError
 from vocap.files.io import replacing_directory, write_text, write_tsv
 from vocap.report.page import figures
 from vocap.report.page.blocks import Explorer, Section, leaves
+from vocap.report.page.glossary import Marker, terms
 from vocap.report.page.tables import Table, for_latex, for_markdown
 
 EXPLORER = ("allocation.js", "overlap.js", "explorer.js")
@@ -42,6 +43,8 @@ def render(title: str, sections: Sequence[Section]) -> str:
         .render(
             title=title,
             sections=sections,
+            terms=terms(),
+            marker=Marker,
             style=Markup(figures.read_template("page.css")),
             scripts=[Markup(script) for script in scripts],
             hashes=[b64encode(sha256(script.encode()).digest()).decode() for script in scripts],

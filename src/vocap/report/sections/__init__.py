@@ -3,7 +3,7 @@ section of the results.
 """
 
 from vocap.report.data.results import Results
-from vocap.report.page.blocks import Note, PageBlock, Section
+from vocap.report.page.blocks import Note, PageBlock, Section, named_after
 from vocap.report.paper import section as paper
 from vocap.report.sections import (
     allocation,
@@ -38,10 +38,12 @@ def build_sections(results: Results) -> list[Section]:
     """Every section that has something to show, then the notes of the others under one
     heading.
     """
+    # an absolute folder, as of a call by hand, is no name for readers elsewhere
+    folder = "results" if results.folder.startswith("/") else results.folder
     made: list[Section] = []
     notes: dict[PageBlock, None] = {}  # in their order, each once
     for name, title, short, make_blocks in PARTS:
-        blocks = make_blocks(results)
+        blocks = named_after(folder, make_blocks(results))
         if all(isinstance(block, Note) for block in blocks):
             notes |= dict.fromkeys(blocks)
         else:

@@ -158,24 +158,22 @@ def explorer(results: Results) -> list[PageBlock]:
         return [Note(said.format(reason, page.code("snakemake --cores all allocation")))]
     # what it computes, what it shows as computed, and where it counts a sample
     intro = Markup(
-        "The page computes Algorithm 1 itself, from the curves and from the pieces that "
-        "languages share: move a "
-        "slider to see each language’s size, and its gain or loss against an allocation of this "
-        "run. ALP and "
-        "tokens are of a language’s own vocabulary, before all are merged. {} gives the same "
-        "sizes for the "
-        "lines to copy."
+        "Move a slider: the page computes Algorithm 1 itself, from the curves and from the pieces "
+        "that languages share, and the picture above, the sentence and the table show each "
+        "language’s size, and its gain or loss against an allocation of this run. ALP and tokens "
+        "are of a language’s own vocabulary, before all are merged. {} gives the same sizes for "
+        "the lines to copy."
     )
-    blocks: list[PageBlock] = [Paragraph(intro.format(page.code("vocap allocate")))]
+    blocks: list[PageBlock] = [Explorer(data), Paragraph(intro.format(page.code("vocap allocate")))]
     if others := [one.name for one, said in results.computed() if said.rule != "paper"]:
         blocks.append(
             Paragraph(
                 f"The allocations of other rules ({', '.join(others)}) are shown as computed. For "
-                "a rule that "
-                "reads the languages’ text, the size is the number of pieces that a language uses."
+                "a rule that reads the languages’ text, the size is the number of pieces that a "
+                "language uses."
             )
         )
-    return [*blocks, Explorer(data)]
+    return blocks
 
 
 @dataclass(frozen=True)

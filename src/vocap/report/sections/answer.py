@@ -71,7 +71,7 @@ def section(results: Results) -> list[PageBlock]:
             return [*_warnings(results), Note("No size of a language is known yet.")]
         return [*_warnings(results), not_run("tokenizers", "No tokenizer has been made yet.")]
     return [
-        Paragraph(Markup("<strong>{}</strong>").format(answer(results, found))),
+        Paragraph(answer(results, found), "answer"),
         *_warnings(results),
         _figure(results, found),
         _table(results, found),
@@ -187,7 +187,7 @@ def _price(results: Results, taken: Shares) -> str:
     """
     costs = {code: cost for code, cost in taken.costs.items() if code != ENGLISH}
     if not costs:
-        return ", by bits per byte of held-out lines (there is no parallel text to price a sentence by)"
+        return " (without parallel text the price of a sentence is not known)"
     low, high = min(costs, key=costs.__getitem__), max(costs, key=costs.__getitem__)
     least, most = (f"{costs[code]:.2f}" for code in (low, high))
     if len(costs) == 1:
@@ -220,6 +220,7 @@ def _figure(results: Results, found: Sequence[Shares]) -> Figure:
     return drawn_as(
         "languages",
         lambda: draw_languages(results, first),
+        live=lambda: draw_languages(results, first, live=True),
         controls=controls,
         count=len(first.ids),
         said=_given(results, first),
@@ -227,14 +228,17 @@ def _figure(results: Results, found: Sequence[Shares]) -> Figure:
     )
 
 
-def draw_languages(results: Results, one: Shares) -> Chart:
-    """Bars of ids above, marks of costs below, the language of most ids at the left."""
+def draw_languages(results: Results, one: Shares, live: bool = False) -> Chart:
+    """Bars of ids above, marks of costs below, the language of most ids at the left; a
+    live one marks the column of the language that is named.
+    """
     groups = results.groups()
     return figures.fill(
         "languages.json",
         rows=columns(one, results.name, results.resource),
         sizes=one.heading,
         costs=one.price,
+        live=live,
         priced=bool(one.costs),
         height=PRICED if one.costs else UNPRICED,
         colours=figures.palette(groups),

@@ -244,8 +244,8 @@ def _summary(results: Results) -> Records:
 
 
 def curve_rows(results: Results) -> Records:
-    """The ALP curves, a row a language; short keys: l(anguage), n(ame), a0 and h0 (ALP
-    at the smallest size); of its points s(ize), a(lp), h(eld-out), t(okens), k(nee).
+    """The ALP curves, a row a language; short keys: l(anguage), n(ame), k(nee), a0 and
+    h0 (ALP at the smallest size); of its points s(ize), a(lp), h(eld-out), t(okens).
     """
     rows = []
     for code in results.curves:
@@ -264,8 +264,9 @@ def curve_rows(results: Results) -> Records:
             "a0": round(alp[0], 2),
             "h": _rounded(held_out),
             "t": _rounded(point.tokens_per_sentence for point in points),
-            "k": [int(point == found.knee) for point in points],
         }
+        if found.knee:
+            row["k"] = found.knee.size
         if first := next((value for value in held_out if value is not None), None):
             row["h0"] = round(first, 2)
         rows.append(row)

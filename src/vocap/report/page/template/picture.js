@@ -64,7 +64,7 @@ const picture = (figure) => {
     explored = detail;
     redraw();
   });
-  const box = known ? [element("label", {}, paper, "the paper’s, to scale")] : [];
+  const box = known ? [element("label", {}, paper, "◆ the paper’s sizes, to scale")] : [];
   const panel = element("div", { className: "panel picture" }, choose, find, ...box);
   figure.querySelector(".drawing").before(panel);
   figure.querySelector(".drawing").after(said);
