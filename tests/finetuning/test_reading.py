@@ -155,7 +155,7 @@ def test_quoted_files_give_the_text_that_csv_wrote(tmp_path_factory, rows):
     written = io.StringIO(newline="")
     csv.writer(written, delimiter="\t").writerows([first, second, "1"] for first, second in rows)
     path = write(folder, "made.tsv", written.getvalue())
-    assert [(pair.first, pair.second) for pair in read_pairs(path, PAWSX.labels)] == rows
+    assert [(pair.first, pair.second) for pair in read_pairs(path, PAWSX.labels, False)] == rows
 
 
 @pytest.mark.parametrize(
@@ -170,9 +170,9 @@ def test_quoted_files_give_the_text_that_csv_wrote(tmp_path_factory, rows):
 )
 def test_raw_quotes_stay(tmp_path, text):
     path = write(tmp_path, "made.tsv", text)
-    assert [[pair.first, pair.second, pair.label] for pair in read_pairs(path, PAWSX.labels)] == [
-        text.rstrip("\n").split("\t")
-    ]
+    assert [
+        [pair.first, pair.second, pair.label] for pair in read_pairs(path, PAWSX.labels, False)
+    ] == [text.rstrip("\n").split("\t")]
 
 
 @needs_data

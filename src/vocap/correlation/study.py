@@ -75,7 +75,7 @@ class Study:
 
 
 def plan_study(
-    settings: Correlation, finetuning: Finetuning, languages: Iterable[str], assume: bool = False
+    settings: Correlation, finetuning: Finetuning, languages: Iterable[str], assume: bool
 ) -> Study:
     """The runnable part of the study, by the files of the XTREME folder and the
     languages with text.

@@ -98,7 +98,7 @@ def read_text(path: Path) -> str:
     return text
 
 
-def read_pairs(path: Path, labels: Sequence[str], blank: bool = False) -> list[Pair]:
+def read_pairs(path: Path, labels: Sequence[str], blank: bool) -> list[Pair]:
     """The rows `first, second, label` of a file, or `first, second` where labels are withheld.
 
     `labels`: those that may occur; `blank`: whether the whole file may lack them.
@@ -140,9 +140,7 @@ def is_quoted(rows: Sequence[Sequence[str]]) -> bool:
     return whole and any('""' in field[1:-1] for field in fields)
 
 
-def read_tagged_sentences(
-    path: Path, labels: Sequence[str], blank: bool = False
-) -> list[TaggedSentence]:
+def read_tagged_sentences(path: Path, labels: Sequence[str], blank: bool) -> list[TaggedSentence]:
     """The lines `word, tag` of a file, or `word` where tags are withheld; blank lines
     separate the sentences.
 
@@ -237,7 +235,7 @@ class _Squad(_Strict):
     data: list[_Article]
 
 
-def read_questions(path: Path, blank: bool = False, unique: bool = True) -> list[Question]:
+def read_questions(path: Path, blank: bool, unique: bool) -> list[Question]:
     """The questions of a file in its order.
 
     `blank`: whether the whole file may lack answers (none, or an empty text); `unique`:

@@ -3,7 +3,7 @@ batches of them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -132,7 +132,7 @@ class InputBatch:
     input_ids: np.ndarray
     attention: np.ndarray
     segments: np.ndarray
-    targets: dict[str, np.ndarray] = field(default_factory=dict)
+    targets: dict[str, np.ndarray]
 
     @property
     def tokens(self) -> int:

@@ -37,8 +37,15 @@ _ORDERS = {
     "it": "VERB AUX ADV PRON ADP DET INTJ",
 }
 _TYDIQA_LANGUAGES = {
-    **{"ar": "arabic", "bn": "bengali", "en": "english", "fi": "finnish", "id": "indonesian"},
-    **{"ko": "korean", "ru": "russian", "sw": "swahili", "te": "telugu"},
+    "ar": "arabic",
+    "bn": "bengali",
+    "en": "english",
+    "fi": "finnish",
+    "id": "indonesian",
+    "ko": "korean",
+    "ru": "russian",
+    "sw": "swahili",
+    "te": "telugu",
 }
 _UNREADABLE = (shutil.ReadError, tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError)
 _DAMAGED = (*_UNREADABLE, ValueError, LookupError, TypeError)

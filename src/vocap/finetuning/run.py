@@ -234,8 +234,8 @@ class TuningRun:
     xtreme: Path
     inputs: Path
     output: Path
-    rule: Selection = "paper"
-    pretrained: bool = True
+    rule: Selection
+    pretrained: bool
 
     @property
     def checkpoints(self) -> Path:

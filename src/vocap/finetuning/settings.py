@@ -248,7 +248,7 @@ class Supply:
     """
 
     xtreme: Path
-    download: bool = False
+    download: bool
     fetched: set[str] = field(default_factory=set)
     assumed: set[str] = field(default_factory=set)
 

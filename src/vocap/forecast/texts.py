@@ -45,7 +45,7 @@ class LanguageText:
     kept: float
     line_bytes: float
     line_characters: float
-    reach: int | None = None
+    reach: int | None
 
     @property
     def heldout(self) -> float:

@@ -49,7 +49,7 @@ class AllocationResults:
     summary: dict[str, Any]
     pieces: int | None  # rows of vocabulary.tsv, None where the file is not there
     # of a rule that makes models: each language's own
-    models: dict[str, Point] = field(default_factory=dict)
+    models: dict[str, Point]
 
     @property
     def rule(self) -> Rule | None:
@@ -297,16 +297,16 @@ class Results:
     settings: dict[str, Any]
     versions: dict[str, str]
     # by language, sizes that the study lacks
-    unreached: dict[str, list[int]] = field(default_factory=dict)
-    diffs: list[Diff] = field(default_factory=list)  # pairs of tokenizers that were compared
+    unreached: dict[str, list[int]]
+    diffs: list[Diff]  # pairs of tokenizers that were compared
     # by kind, names of other configurations' results
-    left: dict[str, list[str]] = field(default_factory=dict)
-    inputs: Inputs = field(default_factory=lambda: Inputs([]))  # of an allocation
-    no_inputs: str = ""  # the reason that there are none
-    parallel_text: str = ""  # the name of that of the tokenizers' evaluation
-    folder: str = "results"  # of the stages' results, as the caller named it
+    left: dict[str, list[str]]
+    inputs: Inputs  # of an allocation
+    no_inputs: str  # the reason that there are none
+    parallel_text: str  # the name of that of the tokenizers' evaluation
+    folder: str  # of the stages' results, as the caller named it
     # curves over T, by the tokenizer that has one
-    sizes: dict[str, Sizes] = field(default_factory=dict)
+    sizes: dict[str, Sizes]
     # cut by the tokenizers of the front page
     sentences: list[CutSentence] = field(default_factory=list)
 

@@ -3,7 +3,7 @@ Markup.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import yaml
@@ -91,7 +91,7 @@ class Section:
     id: str
     title: str
     short: str
-    blocks: list[PageBlock] = field(default_factory=list)
+    blocks: list[PageBlock]
 
 
 def leaves(blocks: Iterable[PageBlock]) -> Iterator[PageBlock]:

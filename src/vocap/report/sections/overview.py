@@ -44,7 +44,6 @@ NOUNS = {  # of the measures that tokenizers are chosen by, the first that is me
     "parallel_tokens": "tokens per sentence of parallel text",
     "bigram_bits_per_byte": "bits per byte of held-out lines",
     "tokens_per_sentence": "tokens per held-out line",
-    "percent": "% of ALP above the reference in the mean",
 }
 FEW_LINES = 10_000  # of the median language: tokenizers of more text differ in their order
 FEW_HELD_OUT = 100  # lines of a language
@@ -164,20 +163,17 @@ def _uses(one: Size) -> list[tuple[str, str]]:
     """The tokenizer to take for each use, with the figures of this run that say so."""
     own, best = one.summary[one.summary.own], one.best
     # the first choice, and those with as few bits
-    near = [name for name in one.level if name != best]
+    near = [name for name in one.level if name != best and name not in one.tied]
     level = f"; {listed(near)} within 1 %, with more tokens" if near else ""
-    uses = [
-        (
-            "For an encoder",
-            f"{best}, {_value(one, best, one.deciding)} {NOUNS[one.deciding]}{level}",
-        )
-    ]
+    measured = f"{_value(one, best, one.deciding)} {NOUNS[one.deciding]}"
+    if one.deciding == "percent":
+        measured = f"the highest ALP in percent of each language’s under {one.reference}"
+    either = f" or {' or '.join(one.tied)}" if one.tied else ""
+    uses = [("For an encoder", f"{best}{either}, {measured}{level}")]
     # all text comes back, else every byte has a token
     lossless, whole = own[own.round_trip == 1], own[own.bytes]
     pool = lossless if len(lossless) else whole
-    key = next(
-        (key for key in NOUNS if len(pool) and pool[key].notna().all() and key != "percent"), ""
-    )
+    key = next((key for key in NOUNS if len(pool) and pool[key].notna().all()), "")
     said = "none of this run gives all text back or has a token for every byte"
     if key:
         name = pool[key].idxmin()
