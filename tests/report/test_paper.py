@@ -16,6 +16,7 @@ from vocap.correlation.study import StudyPoint, correlations
 from vocap.files.io import read_tsv, write_tsv
 from vocap.finetuning.metrics import paper_average
 from vocap.finetuning.tasks import TASKS
+from vocap.languages import read_languages
 from vocap.report.paper import paper_languages, paper_size, printed
 from vocap.report.paper.model_tables import Run, results_table, table_rows
 from vocap.tables.curve import Point, write_points

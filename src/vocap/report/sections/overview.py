@@ -165,9 +165,9 @@ def _uses(one: Size) -> list[tuple[str, str]]:
     # the first choice, and those with as few bits
     near = [name for name in one.level if name != best and name not in one.tied]
     level = f"; {listed(near)} within 1 %, with more tokens" if near else ""
-    measured = f"{_value(one, best, one.deciding)} {NOUNS[one.deciding]}"
-    if one.deciding == "percent":
-        measured = f"the highest ALP in percent of each language’s under {one.reference}"
+    measured = f"the highest ALP in percent of each language’s under {one.reference}"
+    if one.deciding in NOUNS:
+        measured = f"{_value(one, best, one.deciding)} {NOUNS[one.deciding]}"
     either = f" or {' or '.join(one.tied)}" if one.tied else ""
     uses = [("For an encoder", f"{best}{either}, {measured}{level}")]
     # all text comes back, else every byte has a token
