@@ -99,12 +99,12 @@ def _taken(results: Results, one: Size) -> list[PageBlock]:
                 else ""
             )
             best.append((title, f"{name} {_value(one, name, measure.key)}{language}"))
+    ranks = [Paragraph(text) for text in (_ranks(one),) if text]
     return [
         *blocks,
         Facts(_uses(one)),
-        Paragraph("The best by each measure", "heading"),
-        Facts(best),
-        *_changes(results, one),
+        *_losses(results, one),
+        Fold("The best by each measure", [Facts(best), *ranks]),
     ]
 
 
@@ -217,15 +217,13 @@ def _ranks(one: Size) -> str:
     )
 
 
-def _changes(results: Results, one: Size) -> list[PageBlock]:
-    """Ranks that differ between domains, and every language that another tokenizer
-    serves better.
-    """
+def _losses(results: Results, one: Size) -> list[PageBlock]:
+    """Every language that another tokenizer serves better."""
     other = one.reference if one.best != one.reference else one.compared[0]
     unit = {"percent": "own ALP", "bigram_bits_per_byte": "bits per byte of held-out lines"}.get(
         one.deciding, "tokens per sentence of parallel text"
     )
-    texts = [_ranks(one)]
+    texts = []
     # all losses, by the tokenizer that is better
     groups: dict[str, list[str]] = {}
     for code, (change, name) in one.losses.items():
