@@ -117,12 +117,14 @@ def test_less_is_said_where_the_run_has_less(tmp_path):
     """An allocation alone; one language; no allocation; no tokenizer at all."""
     make_allocation(tmp_path / "a/results", "v", ["de", "fi"], 5000)
     said = said_of(tmp_path / "a")
-    assert "At T = 5,000 VOCAP gives each of 2 languages 1,000 pieces." in said and "take" not in said
+    assert (
+        "At T = 5,000 VOCAP gives each of 2 languages 1,000 pieces." in said and "take" not in said
+    )
     assert "costs" not in said.partition("Every language.")[0]
     make_allocation(tmp_path / "b/results", "v", ["de"], 5000)
     assert re.search(r"At T = 5,000 VOCAP gives German [\d,]+ pieces\.", said_of(tmp_path / "b"))
     make_tokenizer(tmp_path / "c/results", "joint", "joint", ["de", "fi"], 9000)
-    said = said_of(tmp_path / "c")
+    said = said_of(tmp_path / "c", {"languages": ["de", "fi"]})
     assert "At T = 9,000 the held-out text of a language uses between " in said
     assert "with joint (without parallel text the price of a sentence is not known)." in said
 

@@ -97,7 +97,7 @@ def shares(results: Results) -> list[Shares]:
             kind = rule.name.upper() if rule and rule.needs_text else Vocap.label
             total = entry.setting("total")
             reached = total and total - (entry.summary.get("short") or 0)
-            ids = {code: size for code, size in entry.sizes.items() if size is not None}
+            ids = {code: size for code, size in entry.sizes.items() if size}
             found.append(Shares(name, kind, total, reached, False, ids, {}))
     found = [one for one in found if one.ids]
     asked = min((one.total for one in found if one.total is not None), default=None)
@@ -125,7 +125,7 @@ def _of_tokenizer(results: Results, tokenizer: Tokenizer, costs: dict[str, float
         results.asked(tokenizer),
         tokenizer.total,
         counted,
-        {code: size for code, size in ids.items() if size},
+        {code: size for code, size in ids.items() if size and code in results.languages},
         costs,
     )
 
@@ -142,7 +142,10 @@ def answer(results: Results, found: Sequence[Shares]) -> str:
     if not one.reached:
         return f"{said}; that is too little text to choose a tokenizer by."
     taken = next(share for share in found if share.name == one.best)
-    return f"{said}; {_taken(one)}{_price(results, taken)}."
+    price = _price(results, taken)
+    if not price and not one.on_parallel_text:
+        price = " (without parallel text the price of a sentence is not known)"
+    return f"{said}; {_taken(one)}{price}."
 
 
 def _at(first: Shares) -> str:
@@ -183,11 +186,11 @@ def _taken(one: Size) -> str:
 
 def _price(results: Results, taken: Shares) -> str:
     """What a sentence costs, with the languages at the ends; empty without parallel
-    text.
+    text in English.
     """
     costs = {code: cost for code, cost in taken.costs.items() if code != ENGLISH}
     if not costs:
-        return " (without parallel text the price of a sentence is not known)"
+        return ""
     low, high = min(costs, key=costs.__getitem__), max(costs, key=costs.__getitem__)
     least, most = (f"{costs[code]:.2f}" for code in (low, high))
     if len(costs) == 1:
@@ -224,7 +227,7 @@ def _figure(results: Results, found: Sequence[Shares]) -> Figure:
         controls=controls,
         count=len(first.ids),
         said=_given(results, first),
-        price=_price(results, first) if first.costs else "",
+        price=_price(results, first),
     )
 
 

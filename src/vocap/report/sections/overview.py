@@ -110,6 +110,8 @@ def _taken(results: Results, one: Size) -> list[PageBlock]:
 
 def _choice(one: Size) -> str:
     """The tokenizer to take, and those that are as good."""
+    if not one.reached:
+        return "There is too little text to choose by"
     if not one.tied:
         return f"Take {one.best}"
     return f"A tie: take {one.best} or {' or '.join(one.tied)}"
@@ -123,9 +125,11 @@ def _doubts(results: Results, one: Size) -> list[Note]:
     kept = [stats.get("kept") or 0 for stats in results.corpora.values()]
     middle = int(statistics.median(kept)) if any(kept) else None
     if middle is not None and middle < FEW_LINES:
+        more = any(stats.get("left_out") for stats in results.corpora.values())
+        remedy = "Raise corpora.max_sentences" if more else "Bring more text"
         said.append(
             f"The median language has {middle:,} lines of text: with more, the order of the "
-            "tokenizers can differ. Raise corpora.max_sentences, or bring more text"
+            f"tokenizers can differ. {remedy}"
         )
     held = one.counted[one.counted.tokenizer == one.reference]
     few = held.language[held.lines < FEW_HELD_OUT] if not one.on_parallel_text else ()
