@@ -214,7 +214,7 @@ def _figure(results: Results, found: Sequence[Shares]) -> Figure:
                 "sizes": one.heading,
                 "costs": one.price,
                 "ids": [one.ids.get(code) for code in codes],
-                "times": [one.costs.get(code) and round(one.costs[code], 3) for code in codes],
+                "times": [one.costs.get(code) and round(one.costs[code], 4) for code in codes],
             }
             for one in found
         ],
@@ -263,7 +263,7 @@ def columns(
     for code in order:
         row = {"l": code, "n": name(code), "g": resource(code), "s": one.ids[code]}
         if code in one.costs:
-            row["c"] = round(one.costs[code], 3)
+            row["c"] = round(one.costs[code], 4)
         if code in paper:
             row |= {"p": round(scale * paper[code]), "q": paper[code]}
         rows.append(row)

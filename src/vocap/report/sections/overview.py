@@ -125,7 +125,9 @@ def _doubts(results: Results, one: Size) -> list[Note]:
     kept = [stats.get("kept") or 0 for stats in results.corpora.values()]
     middle = int(statistics.median(kept)) if any(kept) else None
     if middle is not None and middle < FEW_LINES:
-        more = any(stats.get("left_out") for stats in results.corpora.values())
+        more = any(
+            (stats.get("n") or 0) > (stats.get("kept") or 0) for stats in results.corpora.values()
+        )
         remedy = "Raise corpora.max_sentences" if more else "Bring more text"
         said.append(
             f"The median language has {middle:,} lines of text: with more, the order of the "

@@ -42,7 +42,7 @@ const picture = (figure) => {
     const row = rows().find(({ l }) => l === code);
     if (!row) return code ? `${find.selectedOptions[0].textContent}: no size under ${shown.name}` : "";
     const before = row.b === undefined ? "" : `, ${row.b.toLocaleString("en")} in ${explored.name}`;
-    const cost = row.c ? `; a sentence costs ${row.c.toFixed(2)} times English under ${shown.name}` : "";
+    const cost = row.c ? `; a sentence costs ${row.c.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 })} times English under ${shown.name}` : "";
     const printed = row.q ? `; the paper, at T = 500K: ${(1000 * row.q).toLocaleString("en")} pieces` : "";
     return `${row.n} (${row.l}, ${row.g}): ${row.s.toLocaleString("en")} ids${before}${cost}${printed}`;
   };
