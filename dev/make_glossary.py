@@ -13,7 +13,9 @@ HEADING = "## Glossary\n"
 
 def render() -> str:
     """The section, with its heading."""
-    rows = [f"| {for_markdown(one.term)} | {for_markdown(one.text)} |\n" for one in terms()]
+    rows = [
+        f"| {for_markdown(one.term)} | {for_markdown(one.text)} |\n" for one in terms().values()
+    ]
     head = (
         "\nThe words of the report, which explains them there.\n\n| word | meaning |\n|---|---|\n"
     )

@@ -89,19 +89,21 @@ def test_the_picture_has_the_numbers_of_the_files(run):
         re.search(r'figure-languages.*?class="controls">(.*?)</script>', text, re.S)[1]
     )
     assert [one["name"] for one in controls["tokenizers"]] == ["vocap100k", "joint100k"]
-    codes = [one["l"] for one in controls["languages"]]
     vocap, joint = controls["tokenizers"]
-    for place, code in enumerate(codes):
+    for code in CODES:
         size = one_row(run / "results/allocation/v100k/allocation.tsv", language=code)["size"]
         found = one_row(run / "results/tokenizers/joint100k/evaluation.tsv", language=code)
         used = round(float(found["vocabulary_used"]) * 100_000)
-        assert (vocap["ids"][place], joint["ids"][place]) == (int(size), used)
         assert (rows[code]["size_vocap100k"], rows[code]["size_joint100k"]) == (size, str(used))
-        for one in (vocap, joint):
+        for one, ids in ((vocap, int(size)), (joint, used)):
             path = run / f"results/tokenizers/{one['name']}/parallel.tsv"
             price = float(one_row(path, language=code)["ratio_with_bytes"])
-            assert one["times"][place] == pytest.approx(price, abs=0.0006)
+            column = next(row for row in one["rows"] if row["l"] == code)
+            assert (column["s"], column["c"]) == (ids, pytest.approx(price))
             assert float(rows[code][f"times_{one['name']}"]) == pytest.approx(price)
+    for one in (vocap, joint):
+        order = [column["s"] for column in one["rows"]]
+        assert order == sorted(order, reverse=True)
     # counted ids are called so
     assert "held-out text uses" in joint["sizes"] and "uses" not in vocap["sizes"]
     drawn = (run / "out/figures/languages.svg").read_text("utf-8")

@@ -10,7 +10,8 @@ from importlib import resources
 import yaml
 from markupsafe import Markup, escape
 
-SKIPPED = ("a", "code", "strong")  # elements whose words stay as they are
+# these elements stay as they are, and all tags
+WHOLE = r"<(a|code|strong)\b.*?</\1>|<[^>]*>"
 
 
 @dataclass(frozen=True)
@@ -24,49 +25,42 @@ class Term:
     @property
     def id(self) -> str:
         """Of its text on the page."""
-        return "term-" + re.sub(r"\W+", "-", self.term).strip("-").lower()
+        return "term-" + re.sub(r"\W+", "-", self.term)
 
 
 @cache
-def terms() -> tuple[Term, ...]:
-    """All words, in the order of the file."""
+def terms() -> dict[str, Term]:
+    """All words in the order of the file, by the names of their groups in `_forms`."""
     text = resources.files("vocap.report").joinpath("glossary.yaml").read_bytes()
-    return tuple(Term(**entry) for entry in yaml.safe_load(text))
+    return {f"t{k}": Term(**entry) for k, entry in enumerate(yaml.safe_load(text))}
 
 
 @cache
 def _forms() -> re.Pattern[str]:
-    """All forms, the longest first, or a tag; the group of a term has its number."""
-    order = sorted(range(len(terms())), key=lambda k: -len(terms()[k].words or terms()[k].term))
-    forms = (terms()[k].words or re.escape(str(escape(terms()[k].term))) for k in order)
-    named = "|".join(f"(?P<t{k}>{form})" for k, form in zip(order, forms, strict=True))
-    return re.compile(rf"(?P<tag><[^>]*>)|(?<![\w/.-])(?:{named})(?![\w/.-]*\w)")
+    """What stays whole, or a form of a word, in the group of its name."""
+    forms = (
+        f"(?P<{name}>{one.words or re.escape(escape(one.term))})" for name, one in terms().items()
+    )
+    return re.compile(rf"{WHOLE}|(?<![\w/.-])(?:{'|'.join(forms)})(?![\w/.-]*\w)")
 
 
 @dataclass
 class Marker:
     """Marks each term once in the texts of one section."""
 
-    marked: set[int] = field(default_factory=set)
+    marked: set[str] = field(default_factory=set)
 
     def __call__(self, text: str) -> Markup:
         """The text, escaped where it is not Markup, with a button for each new term."""
-        inside = 0  # of the skipped elements
+        return Markup(_forms().sub(self._replaced, escape(text)))
 
-        def replaced(match: re.Match[str]) -> str:
-            nonlocal inside
-            if tag := match["tag"]:
-                if re.match(rf"</?({'|'.join(SKIPPED)})\b", tag):
-                    inside += -1 if tag.startswith("</") else 1
-                return tag
-            number = int(str(match.lastgroup)[1:])
-            if inside or number in self.marked:
-                return match[0]
-            self.marked.add(number)
-            term = terms()[number]
-            return (
-                f'<button type="button" class="term" popovertarget="{term.id}" '
-                f'title="{escape(term.text)}">{match[0]}</button>'
-            )
-
-        return Markup(_forms().sub(replaced, str(escape(text))))
+    def _replaced(self, match: re.Match[str]) -> str:
+        name = match.lastgroup
+        if name is None or name in self.marked:
+            return match[0]
+        self.marked.add(name)
+        term = terms()[name]
+        return (
+            f'<button type="button" class="term" popovertarget="{term.id}" '
+            f'title="{escape(term.text)}">{match[0]}</button>'
+        )

@@ -43,7 +43,7 @@ def render(title: str, sections: Sequence[Section]) -> str:
         .render(
             title=title,
             sections=sections,
-            terms=terms(),
+            terms=list(terms().values()),
             marker=Marker,
             style=Markup(figures.read_template("page.css")),
             scripts=[Markup(script) for script in scripts],

@@ -2,7 +2,7 @@
 one sentence and one picture.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ from markupsafe import Markup
 from vocap.allocation.inputs import UNEVEN
 from vocap.errors import listed
 from vocap.report.data.comparison import Size, frame, sizes
-from vocap.report.data.results import Results, Tokenizer
+from vocap.report.data.results import AllocationResults, Results, Tokenizer
 from vocap.report.page import figures
 from vocap.report.page.blocks import Note, PageBlock, Paragraph, counted, not_run
 from vocap.report.page.figures import Chart, Figure, drawn_as
@@ -79,54 +79,49 @@ def section(results: Results) -> list[PageBlock]:
 
 
 def shares(results: Results) -> list[Shares]:
-    """The tokenizer that the sentence is about, then all others, then allocations that
-    have none.
+    """The VOCAP tokenizer of the smallest T, without one another allocation, then all
+    others, then allocations that no tokenizer is made from.
     """
-    every = frame(results)
-    found, used = [], set()
-    for tokenizer in results.configured_tokenizers():
-        if allocation := results.allocation_of(tokenizer):
-            used.add(allocation.name)
-        if tokenizer.kind_class.merged or not tokenizer.kind_class.made:
-            rows = every[every.tokenizer == tokenizer.name].dropna(subset="ratio_to_english")
-            costs = dict(zip(rows.language, rows.ratio_to_english, strict=True))
-            found.append(_of_tokenizer(results, tokenizer, costs))
-    for name, entry in results.allocations.items():
-        if name not in used:
-            rule = entry.rule
-            kind = rule.name.upper() if rule and rule.needs_text else Vocap.label
-            total = entry.setting("total")
-            reached = total and total - (entry.summary.get("short") or 0)
-            ids = {code: size for code, size in entry.sizes.items() if size}
-            found.append(Shares(name, kind, total, reached, False, ids, {}))
+    found = [
+        _of_tokenizer(results, tokenizer)
+        for tokenizer in results.configured_tokenizers()
+        if tokenizer.kind_class.merged or not tokenizer.kind_class.made
+    ]
+    made = [results.allocation_of(one) for one in results.configured_tokenizers()]
+    used = {one.name for one in made if one}
+    found += [_of_allocation(one) for name, one in results.allocations.items() if name not in used]
     found = [one for one in found if one.ids]
+    if not found:
+        return []
     asked = min((one.total for one in found if one.total is not None), default=None)
-    # VOCAP of the smallest T, without it another allocation
-    first = sorted(
-        found, key=lambda one: (one.total != asked, one.kind != Vocap.label, one.counted)
-    )
-    return [*first[:1], *(one for one in found if one is not first[0])] if found else []
+    first = min(found, key=lambda one: (one.total != asked, one.kind != Vocap.label, one.counted))
+    return [first, *(one for one in found if one is not first)]
 
 
-def _of_tokenizer(results: Results, tokenizer: Tokenizer, costs: dict[str, float]) -> Shares:
+def _of_allocation(entry: AllocationResults) -> Shares:
+    kind = entry.rule.name.upper() if entry.rule and entry.rule.needs_text else Vocap.label
+    total = entry.setting("total")
+    reached = total and total - (entry.summary.get("short") or 0)
+    ids = {code: size for code, size in entry.sizes.items() if size}
+    return Shares(entry.name, kind, total, reached, False, ids, {})
+
+
+def _of_tokenizer(results: Results, tokenizer: Tokenizer) -> Shares:
+    every = frame(results)
+    rows = every[every.tokenizer == tokenizer.name].set_index("language")
     allocation = results.allocation_of(tokenizer)
-    ids = allocation.sizes if allocation else {}
+    ids: Mapping[str, float | None] = allocation.sizes if allocation else {}
     counted = not ids
     if counted:
-        total = tokenizer.total or 0
-        ids = {
-            row["language"]: round(row["vocabulary_used"] * total)
-            for row in tokenizer.evaluation
-            if row.get("vocabulary_used")
-        }
+        ids = (rows.vocabulary_used.fillna(0) * (tokenizer.total or 0)).to_dict()
     return Shares(
         tokenizer.name,
         results.kind_label(tokenizer),
         results.asked(tokenizer),
         tokenizer.total,
         counted,
-        {code: size for code, size in ids.items() if size and code in results.languages},
-        costs,
+        {code: round(size) for code, size in ids.items() if size},
+        rows.ratio_to_english.dropna().to_dict(),
     )
 
 
@@ -200,21 +195,14 @@ def _price(results: Results, taken: Shares) -> str:
 
 
 def _figure(results: Results, found: Sequence[Shares]) -> Figure:
-    codes = [code for code in results.languages if any(code in one.ids for one in found)]
-    paper = {code: paper_size(code, PAPER_SIZES) for code in codes}
     controls = {
         "tooltip": TOOLTIP,
-        "languages": [
-            {"l": code, "n": results.name(code), "g": results.resource(code), "q": paper[code]}
-            for code in codes
-        ],
         "tokenizers": [
             {
                 "name": one.name,
                 "sizes": one.heading,
                 "costs": one.price,
-                "ids": [one.ids.get(code) for code in codes],
-                "times": [one.costs.get(code) and round(one.costs[code], 4) for code in codes],
+                "rows": columns(results, one),
             }
             for one in found
         ],
@@ -238,7 +226,7 @@ def draw_languages(results: Results, one: Shares, live: bool = False) -> Chart:
     groups = results.groups()
     return figures.fill(
         "languages.json",
-        rows=columns(one, results.name, results.resource),
+        rows=columns(results, one),
         sizes=one.heading,
         costs=one.price,
         live=live,
@@ -249,28 +237,22 @@ def draw_languages(results: Results, one: Shares, live: bool = False) -> Chart:
     )
 
 
-def columns(
-    one: Shares, name: Callable[[str], str], resource: Callable[[str], str]
-) -> list[dict[str, Any]]:
+def columns(results: Results, one: Shares) -> list[dict[str, Any]]:
     """A row for each language, most ids first, of equal ones the dearest: l(anguage),
-    n(ame), g(roup), s(ize), c(ost), p and q (the paper's size, scaled to the sum of
-    these, and as printed); e(nd) and t(ext) of the first and the last.
+    n(ame), g(roup), s(ize), c(ost), q (the paper's size).
     """
-    order = sorted(one.ids, key=lambda code: (-one.ids[code], -one.costs.get(code, 0), name(code)))
-    paper = {code: size for code in order if (size := paper_size(code, PAPER_SIZES))}
-    scale = sum(one.ids[code] for code in paper) / (sum(paper.values()) or 1)
-    rows = []
-    for code in order:
-        row = {"l": code, "n": name(code), "g": resource(code), "s": one.ids[code]}
-        if code in one.costs:
-            row["c"] = round(one.costs[code], 4)
-        if code in paper:
-            row |= {"p": round(scale * paper[code]), "q": paper[code]}
-        rows.append(row)
-    ends = {"left": rows[0], "right": rows[-1]}
-    for end, row in ends.items() if len(rows) > 1 else ():
-        row |= {"e": end, "t": f"{row['n']} {row['s']:,}"}
-    return rows
+    rows = [
+        {
+            "l": code,
+            "n": results.name(code),
+            "g": results.resource(code),
+            "s": size,
+            "c": one.costs.get(code),
+            "q": paper_size(code, PAPER_SIZES),
+        }
+        for code, size in one.ids.items()
+    ]
+    return sorted(rows, key=lambda row: (-row["s"], -(row["c"] or 0), row["n"]))
 
 
 def _table(results: Results, found: Sequence[Shares]) -> Table:

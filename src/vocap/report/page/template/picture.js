@@ -3,48 +3,37 @@
 // that the explorer's sliders give. Returns the function that connects it with the chart once that is drawn.
 const picture = (figure) => {
   const { element, labelled } = widgets;
-  const { languages, tokenizers } = JSON.parse(figure.querySelector("script.controls").textContent);
+  const { tokenizers } = JSON.parse(figure.querySelector("script.controls").textContent);
   let shown = tokenizers[0];
   let explored = null; // ids by code, those before, and the name of what is compared
   let view = null;
 
-  const rows = () => {
-    const found = languages
-      .map((language, k) => ({ ...language, s: shown.ids[k], c: shown.times[k] }))
-      .filter(({ s }) => s);
-    found.sort((a, b) => b.s - a.s || (b.c ?? 0) - (a.c ?? 0) || a.n.localeCompare(b.n, "en"));
-    // the order stays while a slider moves
-    const made = found.map(({ c, q, ...row }) => {
-      const now = explored ? { s: explored.sizes[row.l] ?? 0, b: explored.before[row.l] ?? undefined } : {};
-      return { ...row, ...(c ? { c } : {}), ...(q ? { q } : {}), ...now };
-    });
-    const known = made.filter(({ q }) => q);
-    const sum = (key) => known.reduce((total, row) => total + row[key], 0);
-    known.forEach((row) => (row.p = Math.round((row.q * sum("s")) / sum("q"))));
-    if (made.length > 1) {
-      const ends = [["left", made[0]], ["right", made.at(-1)]];
-      for (const [end, row] of ends) Object.assign(row, { e: end, t: `${row.n} ${row.s.toLocaleString("en")}` });
-    }
-    return made;
-  };
+  // the order stays while a slider moves
+  const rows = () =>
+    explored
+      ? shown.rows.map((row) => ({ ...row, s: explored.sizes[row.l] ?? 0, b: explored.before[row.l] ?? null }))
+      : shown.rows;
 
   const said = element("p", { className: "count", role: "status" }, "");
   const choose = labelled(element("select"), "Tokenizer of the picture");
   choose.append(...tokenizers.map(({ name }) => element("option", {}, name)));
   const find = labelled(element("select"), "Language to show");
-  const byName = [...languages].sort((a, b) => a.n.localeCompare(b.n, "en"));
+  const names = new Map(tokenizers.flatMap((one) => one.rows.map(({ l, n }) => [l, n])));
+  const byName = [...names].sort(([, a], [, b]) => a.localeCompare(b, "en"));
   find.append(element("option", { value: "" }, "find a language"));
-  find.append(...byName.map(({ l, n }) => element("option", { value: l }, n)));
+  find.append(...byName.map(([value, name]) => element("option", { value }, name)));
   const paper = element("input", { type: "checkbox" });
-  const known = languages.some(({ q }) => q);
 
+  const whole = (value) => value.toLocaleString("en");
+  const decimals = { minimumFractionDigits: 2, maximumFractionDigits: 2 };
   const describe = (code) => {
     const row = rows().find(({ l }) => l === code);
-    if (!row) return code ? `${find.selectedOptions[0].textContent}: no size under ${shown.name}` : "";
-    const before = row.b === undefined ? "" : `, ${row.b.toLocaleString("en")} in ${explored.name}`;
-    const cost = row.c ? `; a sentence costs ${row.c.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 })} times English under ${shown.name}` : "";
-    const printed = row.q ? `; the paper, at T = 500K: ${(1000 * row.q).toLocaleString("en")} pieces` : "";
-    return `${row.n} (${row.l}, ${row.g}): ${row.s.toLocaleString("en")} ids${before}${cost}${printed}`;
+    if (!row) return code ? `${names.get(code)}: no size under ${shown.name}` : "";
+    const before = explored && row.b !== null ? `, ${whole(row.b)} in ${explored.name}` : "";
+    const times = row.c?.toLocaleString("en", decimals);
+    const cost = times ? `; a sentence costs ${times} times English under ${shown.name}` : "";
+    const printed = row.q ? `; the paper, at T = 500K: ${whole(1000 * row.q)} pieces` : "";
+    return `${row.n} (${row.l}, ${row.g}): ${whole(row.s)} ids${before}${cost}${printed}`;
   };
   const redraw = () => {
     said.textContent = describe(find.value);
@@ -64,6 +53,7 @@ const picture = (figure) => {
     explored = detail;
     redraw();
   });
+  const known = tokenizers.some((one) => one.rows.some(({ q }) => q));
   const box = known ? [element("label", {}, paper, "◆ the paper’s sizes, to scale")] : [];
   const panel = element("div", { className: "panel picture" }, choose, find, ...box);
   figure.querySelector(".drawing").before(panel);
