@@ -232,21 +232,25 @@ def _single_characters(index: PieceIndex) -> list[str]:
     return [piece for piece in pieces if len(piece) == 1]
 
 
-def pack(overlap: Overlap, tables: Sequence[Mapping[str, float] | None]) -> str:
+def pack(
+    overlap: Overlap,
+    tables: Sequence[Mapping[str, float] | None],
+    curves: Sequence[dict[str, Any]],
+) -> str:
     """Base64 of the compressed JSON that `overlap.js` reads.
 
     `times`, and for each language of `languages` its `entries` as lists, a class as the
-    distance to the one before, and the rows of its table: numbers of characters, and
-    their counts per line.
+    distance to the one before, the rows of its table: numbers of characters, and their
+    counts per line; and the columns of its curve.
     """
     number = {character: place for place, character in enumerate(overlap.characters)}
     languages = []
-    for (piece, start, stop), table in zip(overlap.entries, tables, strict=True):
+    for (piece, start, stop), table, curve in zip(overlap.entries, tables, curves, strict=True):
         language = {"piece": np.diff(piece, prepend=0), "start": start, "stop": stop}
         found = {key: array.tolist() for key, array in language.items()}
         rows = table or {}
         found |= {"character": [number[one] for one in rows], "perLine": list(rows.values())}
-        languages.append(found)
+        languages.append(found | curve)
     packed = orjson.dumps({"times": overlap.times.tolist(), "languages": languages})
     return base64.b64encode(zlib.compress(packed, 9)).decode()
 
@@ -262,10 +266,7 @@ def make_explorer(results: Results) -> dict[str, Any] | None:
     indexes = [entry.index for entry in inputs.languages]
     tables = [entry.characters for entry in inputs.languages]
     overlap = find_overlap(indexes, tables)
-    packed = pack(overlap, tables)
-    if len(packed) > BUDGET:
-        return None
-    languages = []
+    languages, curves = [], []
     for entry in inputs.languages:
         points = results.trained(entry.language)
         languages.append(
@@ -275,12 +276,19 @@ def make_explorer(results: Results) -> dict[str, Any] | None:
                 "group": results.resource(entry.language),
                 "n": entry.n,
                 "sizes": [point.size for point in points],
+            }
+        )
+        curves.append(
+            {
                 "alp": [point.alp for point in points],
                 # shown, not computed with
                 "heldout": _rounded(point.alp_heldout for point in points),
                 "tokens": _rounded(point.tokens_per_sentence for point in points),
             }
         )
+    packed = pack(overlap, tables, curves)
+    if len(packed) > BUDGET:
+        return None
     # the ranges of the controls, and the allocations to compare with
     schema = Settings.model_json_schema()["properties"]
     return {

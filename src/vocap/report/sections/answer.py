@@ -247,7 +247,7 @@ def columns(results: Results, one: Shares) -> list[dict[str, Any]]:
             "n": results.name(code),
             "g": results.resource(code),
             "s": size,
-            "c": one.costs.get(code),
+            "c": one.costs.get(code) and round(one.costs[code], 4),
             "q": paper_size(code, PAPER_SIZES),
         }
         for code, size in one.ids.items()
