@@ -1,11 +1,12 @@
-"""Take the pictures of docs/report.md from the report of a finished run of the default
-configuration.
+"""Take the pictures of the README and of docs/report.md from the report of a finished
+run of the default configuration.
 
     PYTHONPATH=. python dev/take_screenshots.py results/report/index.html docs/pictures
 
 Needs Debian's `chromium`, fonts for Devanagari, Japanese and Thai (as
 `fonts-lohit-deva`, `fonts-vlgothic`, `fonts-tlwg-garuda-ttf`), and Pillow. Pictures are
-PNG of 256 colours, 1200 px wide, each under 200 KB.
+PNG of 256 colours, 1200 px wide, each under 200 KB; that of the README is of a narrow
+window in twice the pixels, to be read on a phone too.
 """
 
 import argparse
@@ -17,9 +18,11 @@ from PIL import Image
 
 from tests.report.chromium import Chromium, Tab
 
-WIDTH = 1200
+WIDTH, NARROW = 1200, 480  # px of the window
 LIMIT = 200_000  # bytes of a picture
+README = {"languages": ("#start", "#figure-languages figcaption")}
 PICTURES = {  # name: what it begins with, what it ends before (both CSS selectors)
+    "start": ("#start", "#figure-languages figcaption"),
     "overview": ("#overview", "#overview > details:last-of-type"),
     "curves": ("#figure-alp-curves", "#curves details"),
     "frontier": ("#comparison > figure", "#comparison > figure:nth-of-type(2)"),
@@ -27,8 +30,13 @@ PICTURES = {  # name: what it begins with, what it ends before (both CSS selecto
         "#comparison > figure:nth-of-type(2)",
         "#comparison > figure:nth-of-type(2) ~ details",
     ),
-    "explorer": ("#explore", "#explore .copy"),
 }
+EXPLORED = {"explorer": ("#figure-languages .drawing", "#explore .copy")}
+MOVE = """(() => {
+  const beta = document.querySelector('#explore-beta');
+  beta.value = 0.35;
+  beta.dispatchEvent(new Event('input'));
+})()"""
 TOP = "document.querySelector({!r}).getBoundingClientRect().top + scrollY"
 
 
@@ -45,10 +53,10 @@ def prepare(tab: Tab) -> None:
     tab.evaluate("scrollTo({ top: 0, behavior: 'instant' })")
 
 
-def take(tab: Tab, first: str, then: str) -> bytes:
+def take(tab: Tab, width: int, first: str, then: str) -> bytes:
     """The page from one element to another, as a PNG of few colours."""
     top, end = (tab.evaluate(TOP.format(selector)) for selector in (first, then))
-    picture = tab.screenshot({"x": 0, "y": top - 12, "width": WIDTH, "height": end - top})
+    picture = tab.screenshot({"x": 0, "y": top - 12, "width": width, "height": end - top})
     image = Image.open(io.BytesIO(picture)).convert("RGB").quantize(256, dither=Image.Dither.NONE)
     out = io.BytesIO()
     image.save(out, "PNG", optimize=True)
@@ -61,14 +69,23 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
+    page = options.page.resolve().as_uri()
     with tempfile.TemporaryDirectory() as profile, Chromium(Path(profile)) as browser:
-        tab = browser.open(options.page.resolve().as_uri(), WIDTH, 900, color_scheme="light")
-        prepare(tab)
-        for name, (first, then) in PICTURES.items():
-            data = take(tab, first, then)
-            assert len(data) < LIMIT, f"{name}: {len(data):,} bytes"
-            (options.folder / f"{name}.png").write_bytes(data)
-            print(f"{name}.png {len(data):,} bytes")
+        for width, scale, pictures in (
+            (NARROW, 2, README),
+            (WIDTH, 1, PICTURES),
+            (WIDTH, 1, EXPLORED),
+        ):
+            tab = browser.open(page, width, 900, color_scheme="light", device_scale_factor=scale)
+            prepare(tab)
+            if pictures is EXPLORED:
+                tab.evaluate(MOVE)
+                tab.until("document.querySelector('.said').textContent.includes('lose.')")
+            for name, (first, then) in pictures.items():
+                data = take(tab, width, first, then)
+                assert len(data) < LIMIT, f"{name}: {len(data):,} bytes"
+                (options.folder / f"{name}.png").write_bytes(data)
+                print(f"{name}.png {len(data):,} bytes")
 
 
 if __name__ == "__main__":

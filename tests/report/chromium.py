@@ -36,12 +36,12 @@ class Chromium:
         if not Chromium._opened:
             Chromium._driver.stop()
 
-    def open(self, url: str, width: int = 1280, height: int = 900, **media: str) -> "Tab":
+    def open(self, url: str, width: int = 1280, height: int = 900, **media: Any) -> "Tab":
         """A tab of that size in CSS pixels with the page loaded; below 500 px wide it
         is a phone's.
 
         `media` sets what media queries ask for: color_scheme="dark",
-        reduced_motion="reduce".
+        reduced_motion="reduce", device_scale_factor=2.
         """
         size = {"width": width, "height": height}
         return Tab(

@@ -28,8 +28,6 @@ CODES = ["de", "en", "fa", "hi", "ja", "no", "ru", "sw"]
 STEP = 40
 # the allocation that the page starts from
 PRESENT = {"total": 900, "alpha": 0.7, "beta": 0.7, "rule": "paper"}
-# the explorer's first answer: an example that has gains and losses
-OPENED = {**PRESENT, "beta": 0.35}
 COVERAGE = 0.99
 
 

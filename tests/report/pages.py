@@ -19,6 +19,7 @@ class Page(HTMLParser):
     def __init__(self, text):
         super().__init__()
         self.elements, self.scripts, self.open, self.text = [], [], [], []
+        self.glued = False  # an explained word is a button inside its sentence
         self.feed(text)
         self.close()
 
@@ -28,6 +29,7 @@ class Page(HTMLParser):
             self.scripts.append([dict(attributes), ""])
         if tag not in VOID:
             self.open.append(tag)
+        self.glued = dict(attributes).get("class") == "term"
 
     def handle_startendtag(self, tag, attributes):
         self.elements.append((tag, dict(attributes)))
@@ -37,12 +39,17 @@ class Page(HTMLParser):
             return
         assert self.open and self.open[-1] == tag, f"</{tag}> closes {self.open[-3:]}"
         self.open.pop()
+        self.glued = tag == "button"
 
     def handle_data(self, data):
         if self.open and self.open[-1] == "script":
             self.scripts[-1][1] += data
         elif self.open and self.open[-1] != "style":
-            self.text.append(data)
+            if self.glued and self.text:
+                self.text[-1] += data
+            else:
+                self.text.append(data)
+        self.glued = False
 
 
 def write(results, out, *more):
@@ -70,7 +77,7 @@ def change(path, **columns):
     rows = [dict(row) for row in read_tsv(path)]
     for row in rows:
         for column, cells in columns.items():
-            row[column] = str(cells.get(row["language"], row[column]))
+            row[column] = str(cells.get(row["language"], row.get(column, "")))
     write_tsv(path, list(rows[0]), [tuple(row.values()) for row in rows])
 
 

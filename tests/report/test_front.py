@@ -108,7 +108,7 @@ def test_the_lines_load_from_the_folder_of_the_command(run, monkeypatch):
 
 def test_the_recommendation_stands_first(run):
     folder, text = run
-    first = text[text.index("Your tokenizers</h2>") : text.index("The same sentence")]
+    first = text[text.index("Your tokenizers</h2>") : text.index("<h3>The same sentence")]
     best = [
         row["tokenizer"]
         for row in read_tsv(folder / "out/tables/comparison.tsv")

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from tests.report.chromium import BROWSER
-from tests.report.factories import COVERAGE, OPENED, allocate, make_page
+from tests.report.factories import COVERAGE, PRESENT, allocate, make_page
 
 pytestmark = [
     pytest.mark.skipif(
@@ -142,12 +142,12 @@ def test_the_explorer_is_driven_by_key(run, tab):
     tab.press("ArrowLeft", 2)
     found = solved(tab, number + 1)
     assert tab.evaluate("document.querySelector('#explore-alpha').value") == "0.6"
-    assert found["sizes"] == sizes(inputs, **OPENED | {"alpha": 0.6})
+    assert found["sizes"] == sizes(inputs, **PRESENT | {"alpha": 0.6})
     tab.evaluate("document.querySelector('.explorer .chips button').focus()")
     tab.press(" ")
     found = solved(tab, found["number"])
     # by name the first
-    assert found["sizes"] == sizes(inputs, **OPENED | {"alpha": 0.6, "without": ["en"]})
+    assert found["sizes"] == sizes(inputs, **PRESENT | {"alpha": 0.6, "without": ["en"]})
 
 
 def sizes(inputs, **settings):

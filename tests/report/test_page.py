@@ -128,7 +128,7 @@ def test_hostile_text_stays_text(tmp_path):
     bare = [
         body for attributes, body in page.scripts if attributes.get("type") != "application/json"
     ]
-    assert len(bare) == 3 and not any("alert(1)" in body for body in bare)
+    assert len(bare) == 4 and not any("alert(1)" in body for body in bare)
     specs = [
         json.loads(body)
         for attributes, body in page.scripts

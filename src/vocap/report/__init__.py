@@ -2,7 +2,7 @@
 
 from pydantic import BaseModel, ConfigDict, Field
 
-REVISION = 28
+REVISION = 29
 
 
 class Report(BaseModel):

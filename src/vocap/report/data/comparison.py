@@ -26,6 +26,8 @@ FEWEST = 0.5  # share of the languages that a tokenizer must serve to be compare
 UNKNOWN_LIMIT = (
     0.01  # share of <unk> from which ALP and token counts mislead: one <unk> replaces a run of text
 )
+REACHED = 0.95  # share of T: tokenizers of fewer ids need more tokens for that alone
+TIED = 0.005  # share of a measure by which two tokenizers differ and still tie
 LEVEL = 1.01  # bits of a bigram that differ by less do not decide: models follow tokens, too
 HELD_OUT = list(COLUMNS[3:])  # columns of evaluation.tsv that have means over languages
 WEIGHED = ["alp", "percent", "nats"]  # columns that have means weighted by q too
@@ -95,13 +97,31 @@ class Size:
     @property
     def best(self) -> str:
         """The tokenizer to take: the first by `deciding`; of those with the fewest bits
-        that of fewest tokens.
+        of parallel text that of fewest tokens.
         """
+        values = self.values
+        return values.idxmax() if MEASURE[self.deciding].more_is_better else values.idxmin()
+
+    @property
+    def values(self) -> pandas.Series:
+        """What `best` is the best of, by the tokenizers that it is chosen from."""
         own = self.summary[self.summary.own]
-        if self.deciding != "alp":
-            return own.parallel_tokens[self.level or own.index].idxmin()
-        rivals = own[own.regime == self.summary.regime[self.reference]]
-        return rivals.alp.idxmax() if len(rivals) else self.reference
+        if self.deciding == "percent":
+            # ALP compares the tokenizers of the reference's regime alone
+            rivals = own[own.regime == self.summary.regime[self.reference]]
+            return rivals.percent if len(rivals) else self.summary.percent
+        if self.deciding == "bigram_bits_per_byte":
+            return own.bigram_bits_per_byte.dropna()
+        return own.parallel_tokens[self.level or own.index]
+
+    @property
+    def tied(self) -> list[str]:
+        """The others that are as good as `best`: within `TIED` of what it was chosen by."""
+        values = self.values.drop(index=self.best)
+        best = self.values[self.best]
+        # percents are shares of ALP already
+        near = 100 * TIED if self.deciding == "percent" else TIED * abs(best)
+        return list(values.index[(values - best).abs() <= near])
 
     @property
     def level(self) -> list[str]:
@@ -116,22 +136,32 @@ class Size:
     @property
     def deciding(self) -> str:
         """The measure of the first choice: bits per byte of parallel text, else its
-        tokens, else held-out ALP.
-
-        ALP compares the tokenizers of the reference's regime alone.
+        tokens, else bits per byte of held-out lines, else ALP in percent of each
+        language's. Never mean nats, of which languages with long lines have most.
         """
         own = self.summary[self.summary.own]
-        return next(
-            (key for key in ("parallel_bits", "parallel_tokens") if own[key].count() > 1), "alp"
-        )
+        keys = ("parallel_bits", "parallel_tokens", "bigram_bits_per_byte")
+        return next((key for key in keys if own[key].count() > 1), "percent")
+
+    @property
+    def reached(self) -> bool:
+        """Whether its own tokenizers have nearly as many ids as were asked for."""
+        totals = self.summary.total[self.summary.own].dropna()
+        return self.total is None or bool((totals >= REACHED * self.total).all())
+
+    @property
+    def on_parallel_text(self) -> bool:
+        """Whether the first choice is by parallel text."""
+        return self.deciding.startswith("parallel")
 
     def changes(self, name: str, other: str) -> pandas.Series:
         """By language the percent by which a tokenizer is better than another, worst first.
 
-        In tokens per sentence of parallel text; without them in ALP, of that of the
-        other.
+        In tokens per sentence of parallel text; without them in what decides, of that
+        of the other.
         """
-        key = "alp" if self.deciding == "alp" else "parallel_tokens"
+        key = {"percent": "alp"}.get(self.deciding, self.deciding)
+        key = "parallel_tokens" if self.on_parallel_text else key
         wide = self.counted.pivot(index="language", columns="tokenizer", values=key)
         sign = 1 if key == "alp" else -1
         found = 100 * sign * (wide[name] - wide[other]) / wide[other].abs()
@@ -145,7 +175,7 @@ class Size:
         In percent, below 0, as in `changes`; the largest loss first.
         """
         rivals = self.summary[self.summary.own].drop(index=self.best, errors="ignore")
-        if self.deciding == "alp":
+        if self.deciding == "percent":
             rivals = rivals[rivals.regime == self.summary.regime[self.best]]
         rows = [
             (percent, code, name)

@@ -240,6 +240,8 @@ def _title(languages: int, tokenizers: list[plain.Tokenizer]) -> str:
     of = counted(languages, "language")
     own = {one.total for one in tokenizers if one.total is not None and one.kind_class.merged}
     sizes = " and ".join(in_thousands(total) for total in sorted(own))
+    if len(own) > 2:
+        sizes = f"up to {in_thousands(max(own))}"
     return f"VoCap: tokenizers of {sizes} ids for {of}" if sizes else f"VoCap: {of}"
 
 

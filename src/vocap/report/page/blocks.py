@@ -3,7 +3,7 @@ Markup.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import yaml
@@ -15,10 +15,10 @@ from vocap.report.page.tables import Table
 
 @dataclass(frozen=True)
 class Paragraph:
-    """A paragraph, or a heading inside a section."""
+    """A paragraph, one that answers the page's question, or a heading inside a section."""
 
     text: str
-    level: Literal["prose", "heading"] = "prose"
+    level: Literal["prose", "answer", "heading"] = "prose"
 
 
 @dataclass(frozen=True)
@@ -101,6 +101,20 @@ def leaves(blocks: Iterable[PageBlock]) -> Iterator[PageBlock]:
             yield from leaves(block.blocks)
         else:
             yield block
+
+
+def named_after(folder: str, blocks: Iterable[PageBlock]) -> list[PageBlock]:
+    """The blocks with the files that they name in the run's own `folder`."""
+    found: list[PageBlock] = []
+    for block in blocks:
+        if isinstance(block, Fold):
+            block = replace(block, blocks=named_after(folder, block.blocks))
+        elif isinstance(block, Table | Figure):
+            block = replace(block, caption=block.caption.replace("results/", f"{folder}/"))
+        elif isinstance(block, Paragraph | Note):
+            block = replace(block, text=block.text.replace("results/", f"{folder}/"))
+        found.append(block)
+    return found
 
 
 def first_open(parts: Sequence[tuple[str, Sequence[PageBlock]]]) -> list[PageBlock]:

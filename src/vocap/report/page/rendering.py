@@ -16,6 +16,7 @@ from vocap.errors import VocapError
 from vocap.files.io import replacing_directory, write_text, write_tsv
 from vocap.report.page import figures
 from vocap.report.page.blocks import Explorer, Section, leaves
+from vocap.report.page.glossary import Marker, terms
 from vocap.report.page.tables import Table, for_latex, for_markdown
 
 EXPLORER = ("allocation.js", "overlap.js", "explorer.js")
@@ -33,13 +34,17 @@ def render(title: str, sections: Sequence[Section]) -> str:
     blocks = [block for section in sections for block in leaves(section.blocks)]
     programs = EXPLORER if any(isinstance(block, Explorer) for block in blocks) else ()
     scripts = [_vega()] if any(isinstance(block, figures.Figure) for block in blocks) else []
-    scripts += [figures.read_template(name) for name in ("widgets.js", *programs, "page.js")]
+    scripts += [
+        figures.read_template(name) for name in ("widgets.js", "picture.js", *programs, "page.js")
+    ]
     return (
         _environment()
         .get_template("page.html")
         .render(
             title=title,
             sections=sections,
+            terms=list(terms().values()),
+            marker=Marker,
             style=Markup(figures.read_template("page.css")),
             scripts=[Markup(script) for script in scripts],
             hashes=[b64encode(sha256(script.encode()).digest()).decode() for script in scripts],

@@ -9,8 +9,6 @@ from typing import Any, Literal
 
 import yaml
 
-from vocap.files.io import format_cell
-
 ABSENT = "–"
 LONG = 20  # rows; a longer table of languages is folded
 
@@ -59,7 +57,7 @@ class Table:
             plain = column.kind == "text" or value is None or text.isdigit()
             largest = max((one[place] or 0 for one in self.rows), default=0) if column.bar else 0
             bar = round(100 * max(0.0, value) / largest, 1) if value and largest else None
-            yield column, text, "" if plain else format_cell(value), bar
+            yield column, text, "" if plain else f"{value:.7g}", bar
 
     def texts(self, row: tuple[Any, ...]) -> list[str]:
         """The cells of a row as text: numbers as on the page, a dash for what is not

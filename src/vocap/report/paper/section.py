@@ -35,7 +35,7 @@ from vocap.report.paper import (
     METRIC_NAMES,
     SOURCE,
     TASK_NAMES,
-    on_paper_languages,
+    paper_languages,
     paper_size,
     printed,
 )
@@ -187,11 +187,11 @@ def _correlations(results: Results, found: list[Coefficients]) -> Table:
 
 
 def data_tables(results: Results, runs: list[Run]) -> list[Table]:
-    """Tables 6 to 9, where the run has numbers for them; the last three only on the
-    paper's languages.
+    """Tables 6 to 9, where the run has numbers for them; the last three of the paper's
+    languages that the run has.
     """
     tables = [_datasets(runs)] if any(run.tuned.scores for run in runs) else []
-    if not on_paper_languages(results.languages):
+    if not any(code in paper_languages() for code in results.languages):
         return tables
     if results.corpora:
         read = {
@@ -263,6 +263,7 @@ def _by_language(
     rows = [
         {**results.about(code), key: paper_size(code, column), **cells.get(code, {})}
         for code in results.languages
+        if code in paper_languages()
     ]
     return specified(name, rows, more)
 

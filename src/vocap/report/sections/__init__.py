@@ -3,17 +3,26 @@ section of the results.
 """
 
 from vocap.report.data.results import Results
-from vocap.report.page.blocks import Note, PageBlock, Section
+from vocap.report.page.blocks import Note, PageBlock, Section, named_after
 from vocap.report.paper import section as paper
-from vocap.report.sections import allocation, comparison, corpora, models, overview, tokenizers
+from vocap.report.sections import (
+    allocation,
+    answer,
+    comparison,
+    corpora,
+    models,
+    overview,
+    tokenizers,
+)
 
 # id, heading and name in the navigation of each part of the page, and its function
 PARTS = (
-    ("overview", "Your tokenizers", "Start", overview.section),
+    ("start", "What each language gets", "Start", answer.section),
+    ("explorer", "Other sizes: the explorer", "Explorer", allocation.explorer),
+    ("overview", "Your tokenizers", "Advice", overview.section),
     ("comparison", "The tokenizers compared", "Comparison", comparison.section),
     ("curves", "ALP of every language at every size", "ALP curves", corpora.curves),
     ("allocation", "Vocabulary size of each language", "Allocation", allocation.section),
-    ("explorer", "Allocation explorer", "Explorer", allocation.explorer),
     ("size", "Size of the vocabulary", "Size", models.vocabulary_size),
     ("tokenizers", "The tokenizers", "Tokenizers", tokenizers.section),
     ("segmentation", "Differences in segmentation", "Segmentation", tokenizers.segmentation),
@@ -29,10 +38,12 @@ def build_sections(results: Results) -> list[Section]:
     """Every section that has something to show, then the notes of the others under one
     heading.
     """
+    # an absolute folder, as of a call by hand, is no name for readers elsewhere
+    folder = "results" if results.folder.startswith("/") else results.folder
     made: list[Section] = []
     notes: dict[PageBlock, None] = {}  # in their order, each once
     for name, title, short, make_blocks in PARTS:
-        blocks = make_blocks(results)
+        blocks = named_after(folder, make_blocks(results))
         if all(isinstance(block, Note) for block in blocks):
             notes |= dict.fromkeys(blocks)
         else:

@@ -4,7 +4,7 @@ others on the page.
 
 import base64
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,9 @@ import pandas
 from markupsafe import Markup
 from numpy.typing import NDArray
 
+from vocap.allocation.inputs import UNEVEN
 from vocap.allocation.settings import Allocation as Settings
+from vocap.errors import listed
 from vocap.report.data.results import AllocationResults, Results
 from vocap.report.page import blocks as page
 from vocap.report.page.blocks import Explorer, Fold, Note, PageBlock, Paragraph, not_run
@@ -40,10 +42,10 @@ def section(results: Results) -> list[PageBlock]:
             "until the union of all chosen vocabularies is full. The optimality gap is the "
             "distance of an allocation’s objective from an upper bound for any choice of sizes, "
             "in percent of the distance from every language at its smallest size (100 %) to the "
-            "bound (0 %). A rule that chooses pieces instead of sizes can pass the bound: its "
-            "gap is negative."
+            "bound (0 %). A rule that chooses pieces instead of sizes can pass the bound, and has "
+            "no gap."
         ),
-        *(note for entry in entries for note in _warnings(entry)),
+        *_warnings(list(entries)),
         _overview(results),
         *([_sizes(results)] if any(entry.shares for entry in entries) else []),
         Fold(
@@ -72,18 +74,31 @@ def _overview(results: Results) -> Table:
             for one in assessed
             if one.get("way_percent")
         }
-        row |= {"optimality_gap": gaps.get(row["rule"]), "optimality_gap_paper": gaps.get("paper")}
+        bounded = not (entry.rule and entry.rule.needs_text)
+        row["optimality_gap"] = gaps.get(row["rule"]) if bounded else None
+        row["optimality_gap_paper"] = gaps.get("paper")
         row["sum_of_sizes"] = sum(size or 0 for size in entry.sizes.values())
         rows.append(row | {"rank_correlation": _correlation(entry)})
     return specified("allocations", rows, more)
 
 
-def _warnings(entry: AllocationResults) -> list[PageBlock]:
-    """Notes above the sizes: the stage's warnings, and missing files."""
-    said = list(entry.summary.get("warnings") or ())
-    if not entry.summary:
-        said.append("summary.json is missing: the optimality gap and the clipping are not known.")
-    return [Note(f"{entry.name}: {text}", "warning") for text in said]
+def _warnings(entries: Sequence[AllocationResults]) -> list[PageBlock]:
+    """Notes above the sizes: the stage's warnings that Start has not, each once with
+    the names of its allocations, and missing files.
+    """
+    said: dict[str, list[str]] = {}
+    for entry in entries:
+        texts = [str(text) for text in entry.summary.get("warnings") or ()]
+        if entry.summary.get("short"):
+            texts = []
+        if not entry.summary:
+            texts.append(
+                "summary.json is missing: the optimality gap and the clipping are not known."
+            )
+        for text in texts:
+            if not text.startswith(UNEVEN):
+                said.setdefault(text, []).append(entry.name)
+    return [Note(f"{listed(names)}: {text}", "warning") for text, names in said.items()]
 
 
 def _sizes(results: Results) -> Table:
@@ -143,24 +158,22 @@ def explorer(results: Results) -> list[PageBlock]:
         return [Note(said.format(reason, page.code("snakemake --cores all allocation")))]
     # what it computes, what it shows as computed, and where it counts a sample
     intro = Markup(
-        "The page computes Algorithm 1 itself, from the curves and from the pieces that "
-        "languages share: move a "
-        "slider to see each language’s size, and its gain or loss against an allocation of this "
-        "run. ALP and "
-        "tokens are of a language’s own vocabulary, before all are merged. {} gives the same "
-        "sizes for the "
-        "lines to copy."
+        "Move a slider: the page computes Algorithm 1 itself, from the curves and from the pieces "
+        "that languages share, and the picture above, the sentence and the table show each "
+        "language’s size, and its gain or loss against an allocation of this run. ALP and tokens "
+        "are of a language’s own vocabulary, before all are merged. {} gives the same sizes for "
+        "the lines to copy."
     )
-    blocks: list[PageBlock] = [Paragraph(intro.format(page.code("vocap allocate")))]
+    blocks: list[PageBlock] = [Explorer(data), Paragraph(intro.format(page.code("vocap allocate")))]
     if others := [one.name for one, said in results.computed() if said.rule != "paper"]:
         blocks.append(
             Paragraph(
                 f"The allocations of other rules ({', '.join(others)}) are shown as computed. For "
-                "a rule that "
-                "reads the languages’ text, the size is the number of pieces that a language uses."
+                "a rule that reads the languages’ text, the size is the number of pieces that a "
+                "language uses."
             )
         )
-    return [*blocks, Explorer(data)]
+    return blocks
 
 
 @dataclass(frozen=True)
@@ -192,7 +205,9 @@ def find_overlap(
     for place, index in enumerate(indexes):
         columns = {"hash": index.hashes[index.piece], "start": index.start, "stop": index.stop}
         parts.append(pandas.DataFrame(columns).assign(language=place))
-    held = pandas.concat(parts, ignore_index=True)
+    # classes are numbered as they come, so that those of one language follow each other
+    # by size: packed, that is a third less
+    held = pandas.concat(parts, ignore_index=True).sort_values(["language", "start", "stop"])
     # pieces that the same languages hold at the same sizes are one class: sums of the
     # hashes of their intervals agree, with the odds of the hashes of two pieces
     interval = ["language", "start", "stop"]
@@ -217,21 +232,25 @@ def _single_characters(index: PieceIndex) -> list[str]:
     return [piece for piece in pieces if len(piece) == 1]
 
 
-def pack(overlap: Overlap, tables: Sequence[Mapping[str, float] | None]) -> str:
+def pack(
+    overlap: Overlap,
+    tables: Sequence[Mapping[str, float] | None],
+    curves: Sequence[dict[str, Any]],
+) -> str:
     """Base64 of the compressed JSON that `overlap.js` reads.
 
     `times`, and for each language of `languages` its `entries` as lists, a class as the
-    distance to the one before, and the rows of its table: numbers of characters, and
-    their counts per line.
+    distance to the one before, the rows of its table: numbers of characters, and their
+    counts per line; and the columns of its curve.
     """
     number = {character: place for place, character in enumerate(overlap.characters)}
     languages = []
-    for (piece, start, stop), table in zip(overlap.entries, tables, strict=True):
+    for (piece, start, stop), table, curve in zip(overlap.entries, tables, curves, strict=True):
         language = {"piece": np.diff(piece, prepend=0), "start": start, "stop": stop}
         found = {key: array.tolist() for key, array in language.items()}
         rows = table or {}
         found |= {"character": [number[one] for one in rows], "perLine": list(rows.values())}
-        languages.append(found)
+        languages.append(found | curve)
     packed = orjson.dumps({"times": overlap.times.tolist(), "languages": languages})
     return base64.b64encode(zlib.compress(packed, 9)).decode()
 
@@ -247,10 +266,7 @@ def make_explorer(results: Results) -> dict[str, Any] | None:
     indexes = [entry.index for entry in inputs.languages]
     tables = [entry.characters for entry in inputs.languages]
     overlap = find_overlap(indexes, tables)
-    packed = pack(overlap, tables)
-    if len(packed) > BUDGET:
-        return None
-    languages = []
+    languages, curves = [], []
     for entry in inputs.languages:
         points = results.trained(entry.language)
         languages.append(
@@ -260,11 +276,19 @@ def make_explorer(results: Results) -> dict[str, Any] | None:
                 "group": results.resource(entry.language),
                 "n": entry.n,
                 "sizes": [point.size for point in points],
-                "alp": [point.alp for point in points],
-                "heldout": [point.alp_heldout for point in points],
-                "tokens": [point.tokens_per_sentence for point in points],
             }
         )
+        curves.append(
+            {
+                "alp": [point.alp for point in points],
+                # shown, not computed with
+                "heldout": _rounded(point.alp_heldout for point in points),
+                "tokens": _rounded(point.tokens_per_sentence for point in points),
+            }
+        )
+    packed = pack(overlap, tables, curves)
+    if len(packed) > BUDGET:
+        return None
     # the ranges of the controls, and the allocations to compare with
     schema = Settings.model_json_schema()["properties"]
     return {
@@ -276,6 +300,10 @@ def make_explorer(results: Results) -> dict[str, Any] | None:
         "packed": packed,
         "present": [_present(entry, said) for entry, said in present],
     }
+
+
+def _rounded(values: Iterable[float | None]) -> list[float | None]:
+    return [None if value is None else round(value, 3) for value in values]
 
 
 def _present(entry: AllocationResults, settings: Settings) -> dict[str, Any]:

@@ -4,16 +4,18 @@ curves: the paper's Figure 1.
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Any
 
+from vocap.allocation.inputs import UNEVEN
 from vocap.report.data.results import Records, Results, look_up
 from vocap.report.page.blocks import PageBlock, Paragraph, not_run, text_of
 from vocap.report.page.figures import Chart, Figure, drawn_as, fill, palette
 from vocap.report.page.tables import specified
 from vocap.tables.curve import outline
 
+FEW = 12  # languages that are all brought out and labelled
 PAPER_FIGURE = ("hi", "fa", "it", "ru")  # the four languages of the paper's Figure 1
 # of a point of the live ALP curves: title, key of its row, decimals of a number
 TOOLTIP = [
@@ -175,14 +177,30 @@ def _figure(results: Results) -> Figure:
         for code, language in results.languages.items()
         if results.trained(code)
     ]
-    controls = {"languages": languages, "chosen": chosen, "groups": results.groups()}
+    gain = lines_differ(results)
+    controls = {
+        "languages": languages,
+        "chosen": chosen,
+        "groups": results.groups(),
+        "gain": gain,
+    }
     return drawn_as(
         "alp-curves",
-        lambda: draw_curves(results, chosen),
-        live=lambda: draw_curves(results, chosen, live=True),
+        lambda: draw_curves(results, chosen, gain),
+        live=lambda: draw_curves(results, chosen, gain, live=True),
         controls=controls | {"tooltip": TOOLTIP},
         count=len(results.curves),
     )
+
+
+def lines_differ(results: Results) -> bool:
+    """Whether an allocation warns of lines of different length, so that curves start far
+    from each other.
+    """
+    warnings = [
+        text for one in results.allocations.values() for text in one.summary.get("warnings") or ()
+    ]
+    return any(str(text).startswith(UNEVEN) for text in warnings)
 
 
 def _first_choice(results: Results) -> list[str]:
@@ -190,7 +208,7 @@ def _first_choice(results: Results) -> list[str]:
     of each group.
     """
     trained = [code for code in results.languages if results.trained(code)]
-    if len(trained) <= 6:
+    if len(trained) <= FEW:
         return trained
     first: list[str] = []
     for group in results.groups():
@@ -226,37 +244,42 @@ def _summary(results: Results) -> Records:
 
 
 def curve_rows(results: Results) -> Records:
-    """Points of the ALP curves; thousands, so short keys: l(anguage), s(ize), a(lp),
-    h(eld-out), k(nee).
+    """The ALP curves, a row a language; short keys: l(anguage), n(ame), k(nee), a0 and
+    h0 (ALP at the smallest size); of its points s(ize), a(lp), h(eld-out), t(okens).
     """
     rows = []
     for code in results.curves:
         points = results.trained(code)
         if (found := outline(points)) is None:
             continue
-        for point in points:
-            # every size that was trained has an ALP
-            assert point.alp is not None and points[0].alp is not None
-            row: dict[str, Any] = {
-                "l": code,
-                "s": point.size,
-                "a": round(point.alp, 2),
-                "a0": round(points[0].alp, 2),
-                "n": results.name(code),
-                "group": results.resource(code),
-            }
-            if point.alp_heldout is not None:
-                row["h"] = round(point.alp_heldout, 2)
-                row["h0"] = round(points[0].alp_heldout or point.alp_heldout, 2)
-            if point.tokens_per_sentence is not None:
-                row["t"] = round(point.tokens_per_sentence, 2)
-            if point == found.knee:
-                row["k"] = 1
-            rows.append(row)
+        # every size that was trained has an ALP
+        alp = [point.alp for point in points if point.alp is not None]
+        held_out = [point.alp_heldout for point in points]
+        row: dict[str, Any] = {
+            "l": code,
+            "n": results.name(code),
+            "group": results.resource(code),
+            "s": [point.size for point in points],
+            "a": _rounded(alp),
+            "a0": round(alp[0], 2),
+            "h": _rounded(held_out),
+            "t": _rounded(point.tokens_per_sentence for point in points),
+        }
+        if found.knee:
+            row["k"] = found.knee.size
+        if first := next((value for value in held_out if value is not None), None):
+            row["h0"] = round(first, 2)
+        rows.append(row)
     return rows
 
 
-def draw_curves(results: Results, chosen: Sequence[str], live: bool = False) -> Chart:
+def _rounded(values: Iterable[float | None]) -> list[float | None]:
+    return [None if value is None else round(value, 2) for value in values]
+
+
+def draw_curves(
+    results: Results, chosen: Sequence[str], gain: bool = False, live: bool = False
+) -> Chart:
     """Figure 1: all languages faint, the chosen ones in full, held-out dashed, knees as
     diamonds.
 
@@ -269,6 +292,7 @@ def draw_curves(results: Results, chosen: Sequence[str], live: bool = False) -> 
         rows=curve_rows(results),
         chosen=chosen,
         groups=groups,
+        gain=gain,
         live=live,
         bright=palette(groups),
         faint=palette(groups, "-faint"),

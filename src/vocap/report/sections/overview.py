@@ -1,13 +1,13 @@
-"""The front page: the tokenizer to take for each use, what loses by it, sentences, how
-to load; the settings.
+"""The tokenizer to take for each use, how far that holds, what loses by it, sentences,
+how to load; the settings.
 """
 
-from collections.abc import Iterator, Sequence
+import statistics
+from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
 from markupsafe import Markup
 
-from vocap.allocation.inputs import UNEVEN
 from vocap.errors import listed
 from vocap.report.data.comparison import (
     MEASURE,
@@ -30,7 +30,6 @@ from vocap.report.page.blocks import (
     text_of,
 )
 from vocap.report.page.tables import caption, format_number, signed
-from vocap.report.sections.corpora import little_text, short_of_total
 
 LOADS = {  # Python that loads each form
     "sentencepiece.model": "from sentencepiece import SentencePieceProcessor\n"
@@ -45,8 +44,9 @@ NOUNS = {  # of the measures that tokenizers are chosen by, the first that is me
     "parallel_tokens": "tokens per sentence of parallel text",
     "bigram_bits_per_byte": "bits per byte of held-out lines",
     "tokens_per_sentence": "tokens per held-out line",
-    "alp": "nats per line in the mean (ALP)",
 }
+FEW_LINES = 10_000  # of the median language: tokenizers of more text differ in their order
+FEW_HELD_OUT = 100  # lines of a language
 RANKED = (
     ("tokens", "tokens_per_sentence", "parallel_tokens"),
     ("bits per byte", "bigram_bits_per_byte", "parallel_bits"),
@@ -54,10 +54,10 @@ RANKED = (
 
 
 def section(results: Results) -> list[PageBlock]:
-    """Warnings, then the tokenizer to take, sentences, gains and losses, how to load
-    each, the run in numbers.
+    """The tokenizer to take, sentences, gains and losses, how to load each, the run in
+    numbers.
     """
-    blocks: list[PageBlock] = [*_warnings(results)]
+    blocks: list[PageBlock] = []
     if not results.tokenizers:
         blocks.append(not_run("tokenizers", "No tokenizer has been made yet."))
     blocks += first_open(
@@ -72,14 +72,12 @@ def _taken(results: Results, one: Size) -> list[PageBlock]:
     """The tokenizer to take at one T and for each use, the best by each measure, the
     languages that lose.
     """
-    on = (
-        f", on parallel text ({results.parallel_text})"
-        if results.parallel_text and one.deciding != "alp"
-        else ""
-    )
-    said = Markup("<strong>Take {}.</strong> {}, {}{}.")
+    where = f" ({results.parallel_text})" if results.parallel_text else ""
+    on = f", on parallel text{where}" if one.on_parallel_text else ", on held-out lines"
+    said = Markup("<strong>{}.</strong> {}, {}{}.")
     blocks: list[PageBlock] = [
-        Paragraph(said.format(one.best, one.label, counted(len(one.summary), "tokenizer"), on))
+        Paragraph(said.format(_choice(one), one.label, counted(len(one.summary), "tokenizer"), on)),
+        *_doubts(results, one),
     ]
     if not one.compared:
         return blocks
@@ -101,13 +99,66 @@ def _taken(results: Results, one: Size) -> list[PageBlock]:
                 else ""
             )
             best.append((title, f"{name} {_value(one, name, measure.key)}{language}"))
+    ranks = [Paragraph(text) for text in (_ranks(one),) if text]
     return [
         *blocks,
         Facts(_uses(one)),
-        Paragraph("The best by each measure", "heading"),
-        Facts(best),
-        *_changes(results, one),
+        *_losses(results, one),
+        Fold("The best by each measure", [Facts(best), *ranks]),
     ]
+
+
+def _choice(one: Size) -> str:
+    """The tokenizer to take, and those that are as good."""
+    if not one.reached:
+        return "There is too little text to choose by"
+    if not one.tied:
+        return f"Take {one.best}"
+    return f"A tie: take {one.best} or {' or '.join(one.tied)}"
+
+
+def _doubts(results: Results, one: Size) -> list[Note]:
+    """How far the choice holds: little text, few held-out lines, differences within the
+    intervals, ids that are fewer than asked for; each with what to do.
+    """
+    said = []
+    kept = [stats.get("kept") or 0 for stats in results.corpora.values()]
+    middle = int(statistics.median(kept)) if any(kept) else None
+    if middle is not None and middle < FEW_LINES:
+        more = any(
+            (stats.get("n") or 0) > (stats.get("kept") or 0) for stats in results.corpora.values()
+        )
+        remedy = "Raise corpora.max_sentences" if more else "Bring more text"
+        said.append(
+            f"The median language has {middle:,} lines of text: with more, the order of the "
+            f"tokenizers can differ. {remedy}"
+        )
+    held = one.counted[one.counted.tokenizer == one.reference]
+    few = held.language[held.lines < FEW_HELD_OUT] if not one.on_parallel_text else ()
+    if len(few):
+        names = listed([results.name(code) for code in few], 4)
+        said.append(
+            f"Fewer than {FEW_HELD_OUT} held-out lines decide for {names}. Bring more text, or "
+            "name parallel text under corpora.parallel"
+        )
+    part = "parallel" if one.deciding == "parallel_bits" else "heldout"
+    intervals = one.summary[part][one.summary.own].dropna()
+    unclear = [name for name, (low, high) in intervals.items() if low <= 0 < high]
+    if unclear and "bits" in one.deciding:
+        said.append(
+            f"Bits per byte of {listed(unclear)} cannot be told from the fewest (95 % interval). "
+            "Take another measure that matters to you, or measure more lines"
+        )
+    totals = one.summary.total[one.summary.own].dropna()
+    if not one.reached:
+        said.append(
+            f"The tokenizers have from {totals.min():,} to {totals.max():,} ids, and more ids need "
+            f"fewer tokens. To compare equals, take T = {totals.min():,} or less, or more text"
+        )
+    if not said:
+        return []
+    text = Markup("<strong>How far this holds.</strong> {}.").format(". ".join(said))
+    return [Note(text, "warning")]
 
 
 def _value(one: Size, name: str, key: str) -> str:
@@ -118,18 +169,17 @@ def _uses(one: Size) -> list[tuple[str, str]]:
     """The tokenizer to take for each use, with the figures of this run that say so."""
     own, best = one.summary[one.summary.own], one.best
     # the first choice, and those with as few bits
-    near = [name for name in one.level if name != best]
+    near = [name for name in one.level if name != best and name not in one.tied]
     level = f"; {listed(near)} within 1 %, with more tokens" if near else ""
-    uses = [
-        (
-            "For an encoder",
-            f"{best}, {_value(one, best, one.deciding)} {NOUNS[one.deciding]}{level}",
-        )
-    ]
+    measured = f"the highest ALP in percent of each language’s under {one.reference}"
+    if one.deciding in NOUNS:
+        measured = f"{_value(one, best, one.deciding)} {NOUNS[one.deciding]}"
+    either = f" or {' or '.join(one.tied)}" if one.tied else ""
+    uses = [("For an encoder", f"{best}{either}, {measured}{level}")]
     # all text comes back, else every byte has a token
     lossless, whole = own[own.round_trip == 1], own[own.bytes]
     pool = lossless if len(lossless) else whole
-    key = next((key for key in NOUNS if len(pool) and pool[key].notna().all() and key != "alp"), "")
+    key = next((key for key in NOUNS if len(pool) and pool[key].notna().all()), "")
     said = "none of this run gives all text back or has a token for every byte"
     if key:
         name = pool[key].idxmin()
@@ -173,13 +223,13 @@ def _ranks(one: Size) -> str:
     )
 
 
-def _changes(results: Results, one: Size) -> list[PageBlock]:
-    """Ranks that differ between domains, and every language that another tokenizer
-    serves better.
-    """
+def _losses(results: Results, one: Size) -> list[PageBlock]:
+    """Every language that another tokenizer serves better."""
     other = one.reference if one.best != one.reference else one.compared[0]
-    unit = "own ALP" if one.deciding == "alp" else "tokens per sentence of parallel text"
-    texts = [_ranks(one)]
+    unit = {"percent": "own ALP", "bigram_bits_per_byte": "bits per byte of held-out lines"}.get(
+        one.deciding, "tokens per sentence of parallel text"
+    )
+    texts = []
     # all losses, by the tokenizer that is better
     groups: dict[str, list[str]] = {}
     for code, (change, name) in one.losses.items():
@@ -191,7 +241,7 @@ def _changes(results: Results, one: Size) -> list[PageBlock]:
         texts.append(f"{one.best} loses against another tokenizer in {of}: {lost}.")
     else:
         texts.append(f"No other tokenizer is better than {one.best} in any language.")
-    texts.append(caption("overview") if one.deciding == "alp" else "")
+    texts.append(caption("overview") if one.deciding == "percent" else "")
     return [Paragraph(text) for text in texts if text]
 
 
@@ -273,49 +323,9 @@ def _counts(results: Results) -> list[tuple[str, str]]:
     return [(name, said if there else "not run") for name, there, said in counts]
 
 
-def _warnings(results: Results) -> Iterator[Note]:
-    """Notes above all numbers: languages without text, missing packages, T not
-    reached.
-    """
-    if missing := [row["name"] for row in little_text(results) if not row["kept"]]:
-        takes = "takes" if len(missing) == 1 else "take"
-        said = f"{counted(len(missing), 'language')} without text {takes} no part: "
-        yield _warning("Text is missing.", f"{said}{listed(missing)}.", "corpora")
-    packages = [entry for entry in results.packages if entry.get("missing")]
-    if reasons := [f"{entry.get('package')} ({entry['missing']})" for entry in packages]:
-        said = f"The starter corpus was made without {listed(reasons, 6)}."
-        yield _warning("Packages are missing.", said, "corpora")
-    uneven: dict[str, list[str]] = {}
-    for entry in results.allocations.values():
-        for text in entry.summary.get("warnings") or ():
-            if str(text).startswith(UNEVEN):
-                uneven.setdefault(str(text).removeprefix(f"{UNEVEN}, and "), []).append(entry.name)
-    for text, names in uneven.items():
-        said = f"{text[:1].upper()}{text[1:]} ({listed(names)})."
-        yield _warning(f"{UNEVEN.capitalize()}.", said, "allocation")
-    if short := short_of_total(results):
-        said = "; ".join(
-            f"{row['kind']} {row['name']} is {counted(row['short'], 'id')} short"
-            + (f" of {row['total']:,}" if row["total"] else "")
-            for row in short
-        )
-        yield _warning("T was not reached.", f"There were too few pieces: {said}.", "corpora")
-
-
-def _warning(title: str, text: str, section: str) -> Note:
-    link = Markup('<strong>{}</strong> {} <a href="#{}">More</a>').format(title, text, section)
-    return Note(link, "warning")
-
-
 def settings(results: Results) -> list[PageBlock]:
     """The merged configuration, the versions, and results of other configurations."""
     blocks: list[PageBlock] = [Paragraph(f"Made with {text_of(results.versions)}.")]
-    if results.folder != "results" and not results.folder.startswith("/"):
-        blocks.append(
-            Paragraph(
-                f"On this page results/ stands for {results.folder}/, the folder of this run."
-            )
-        )
     if results.left:
         said = "; ".join(f"{kind} {', '.join(names)}" for kind, names in results.left.items())
         blocks.append(

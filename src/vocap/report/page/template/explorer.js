@@ -20,7 +20,6 @@
   let present = data.present.find((entry) => allocation.computes(entry.settings)) ?? data.present[0];
   const live = (entry) => ({ ...structuredClone(entry.settings), rule: "paper", per: "line" });
   let settings = live(present);
-  let example = true; // until something is touched
   let latest = 0; // the number of the last touch: older work stops
 
   // ---- the result: a sentence, a table, lines to copy
@@ -98,7 +97,6 @@
     const places = `${whole(choice.union)} pieces for ${whole(problem.capacity)} places${outcome}`;
     const counts = `${gain.length} gain and ${lose.length} lose`;
     const parts = [
-      ...(example ? [`An example to begin with: β ${settings.beta} instead of ${live(present).beta}.`] : []),
       `${solution.active.length} languages, ${places}`,
       moved.length ? `Against ${present.name}, ${counts}.` : `The sizes of ${present.name}.`,
     ];
@@ -156,11 +154,15 @@
     }
     lines.textContent = configuration();
     said.textContent = describe(solution, show(solution));
+    // the picture of the first screen; nothing for the run's own sizes
+    const sizes = Object.fromEntries(solution.active.map(({ code }, k) => [code, solution.sizes[k]]));
+    const moved = JSON.stringify(settings) !== JSON.stringify(live(present));
+    const detail = moved ? { sizes, before: present.sizes, name: present.name } : null;
+    document.dispatchEvent(new CustomEvent("allocated", { detail }));
     place.dataset.solved = JSON.stringify({ number, sizes: solution.sizes });
   };
 
   const touch = () => {
-    example = false;
     setTimeout(choose, 0, ++latest);
   };
 
@@ -192,10 +194,10 @@
     return { row, shown, limit };
   };
   const sliders = {
-    total: setting("total", "T, rows in all", 500000, 1000, "pieces and special tokens"),
-    alpha: setting("alpha", "α, of the sample", 1, 0.05, "q = n^α / sum (Equation 3)"),
-    beta: setting("beta", "β, of the data", 1, 0.05, "a language weighs q^β (Equation 2)"),
-    fairness: setting("fairness", "fairness", 20, 0.5, "a nat counts (ALP / best ALP)^fairness as much"),
+    total: setting("total", "T: ids in all", 500000, 1000, "pieces and special tokens"),
+    alpha: setting("alpha", "alpha: how much text counts in the sample", 1, 0.05, "0: all languages alike, 1: by their lines. q = n^alpha / sum (Equation 3)"),
+    beta: setting("beta", "beta: how much that share counts in the choice", 1, 0.05, "0: all languages alike, 1: in full. A language weighs q^beta (Equation 2)"),
+    fairness: setting("fairness", "fairness: help for badly served languages", 20, 0.5, "a nat counts (ALP / best ALP)^fairness as much"),
   };
   const chips = languageChips(
     shown,
@@ -206,7 +208,6 @@
       touch();
     },
   );
-  const EXAMPLE = 0.5; // times beta: the first settings, so that the first answer has gains and losses
   const start = (name, change = {}) => {
     present = data.present.find((entry) => entry.name === name);
     settings = { ...live(present), ...change };
@@ -229,8 +230,7 @@
     chips.chips,
   );
   place.append(panel, said, scroll, element("details", { className: "copy" }, element("summary", {}, "Lines to copy"), copy, copied, lines));
-  start(present.name, { beta: Math.round(EXAMPLE * live(present).beta * 1e6) / 1e6 });
-  example = settings.beta !== live(present).beta;
+  start(present.name);
 
   // ---- the data are read shortly before the explorer is visible
   const load = async () => {

@@ -18,13 +18,13 @@ const overlap = (() => {
   const read = async (data) => {
     const packed = await unpack(data.packed);
     const languages = data.languages.map((language, k) => {
-      const { character, perLine, ...entries } = packed.languages[k];
+      const { character, perLine, alp, heldout, tokens, ...entries } = packed.languages[k];
       const piece = Int32Array.from(entries.piece);
       for (let k = 1; k < piece.length; k++) piece[k] += piece[k - 1];
       const [start, stop] = [Int16Array.from(entries.start), Int16Array.from(entries.stop)];
       const sizes = language.sizes.length;
       const steps = { entering: byRank(piece, start, sizes), leaving: byRank(piece, stop, sizes) };
-      return { ...language, piece, start, stop, ...steps, table: { character, perLine } };
+      return { ...language, alp, heldout, tokens, piece, start, stop, ...steps, table: { character, perLine } };
     });
     return { times: packed.times, languages, characters: [...data.alphabet] };
   };

@@ -4,7 +4,7 @@
 
   // the tooltip of a mark: its text is made from the row when the mark is pointed at, not for thousands of rows
   const describe = (columns) => (row, clean) => {
-    const lines = columns.filter(([, key]) => row[key] !== undefined).map(([title, key, digits]) => {
+    const lines = columns.filter(([, key]) => (row[key] ?? null) !== null).map(([title, key, digits]) => {
       const format = { minimumFractionDigits: digits, maximumFractionDigits: digits };
       const value = digits === null ? row[key] : row[key].toLocaleString("en", format).replace("-", "−");
       return `<tr><td class="key">${clean(title)}</td><td class="value">${clean(value)}</td></tr>`;
@@ -40,8 +40,8 @@
   // the controls of the ALP curves: highlighted languages, groups, ALP or its gain. They are there from the start, so
   // that a keyboard finds them; returns the function that connects them with the chart once it is drawn
   const controls = (figure) => {
-    const { languages, chosen, groups } = JSON.parse(figure.querySelector("script.controls").textContent);
-    const signals = { chosen, shown: groups, gain: false };
+    const { languages, chosen, groups, gain } = JSON.parse(figure.querySelector("script.controls").textContent);
+    const signals = { chosen, shown: groups, gain };
     let view = null;
     const set = (name, value) => {
       signals[name] = value;
@@ -59,7 +59,7 @@
       "div",
       { className: "panel" },
       fieldset("Groups", ...boxes),
-      fieldset("Show", ...radios(figure.dataset.chart + "-measure", measures, false, (gain) => set("gain", gain))),
+      fieldset("Show", ...radios(figure.dataset.chart + "-measure", measures, gain, (on) => set("gain", on))),
       fieldset("Languages", standing.search, plain("Clear", () => standing.press([...standing.picked], false))),
       standing.chips,
     );
@@ -87,7 +87,9 @@
   // a chart is drawn shortly before it is visible, one after the other; on paper its still picture is used
   const figures = [...document.querySelectorAll("figure.chart")];
   const driven = figures.filter((figure) => figure.querySelector("script.controls"));
-  const connect = new Map(driven.map((figure) => [figure, controls(figure)]));
+  const connect = new Map(
+    driven.map((figure) => [figure, (figure.dataset.chart === "languages" ? picture : controls)(figure)]),
+  );
   let last = Promise.resolve();
   const near = new IntersectionObserver(
     (entries) => {

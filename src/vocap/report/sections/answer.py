@@ -1,0 +1,307 @@
+"""The first screen: the ids that each language gets and what a sentence costs it, in
+one sentence and one picture.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+
+from vocap.allocation.inputs import UNEVEN
+from vocap.errors import listed
+from vocap.report.data.comparison import Size, frame, sizes
+from vocap.report.data.results import AllocationResults, Results, Tokenizer
+from vocap.report.page import figures
+from vocap.report.page.blocks import Note, PageBlock, Paragraph, counted, not_run
+from vocap.report.page.figures import Chart, Figure, drawn_as
+from vocap.report.page.tables import Column, Table, specified
+from vocap.report.paper import paper_size
+from vocap.report.sections.corpora import little_text, short_of_total
+from vocap.tokenizers.settings import Vocap
+
+PAPER_SIZES = "paper_allocated_thousands"
+ENGLISH = "en"
+NAMED = 3  # languages of one size that the sentence names; of more it has the number
+PRICED, UNPRICED = 300, 150  # px of the picture with costs and without
+# of the picture's columns: title, key of its row, decimals of a number
+TOOLTIP = [
+    ["language", "n", None],
+    ["ids", "s", 0],
+    ["before", "b", 0],
+    ["times English", "c", 2],
+    ["the paper, 1,000 pieces", "q", 0],
+]
+
+
+@dataclass(frozen=True)
+class Shares:
+    """What a tokenizer, or an allocation without one, gives to each language.
+
+    `ids`: by language those of its vocabulary before all are merged; where `counted`,
+    those that occur in its held-out text. `costs`: its tokens of parallel text over
+    those of English.
+    """
+
+    name: str
+    kind: str
+    total: int | None  # T as asked for
+    reached: int | None  # ids that there are
+    counted: bool
+    ids: dict[str, int]
+    costs: dict[str, float]
+
+    @property
+    def heading(self) -> str:
+        """What the bars are, above the picture."""
+        what = "that its held-out text uses" if self.counted else "of each language"
+        return f"{self.name}: ids {what}"
+
+    @property
+    def price(self) -> str:
+        """What the lower marks are."""
+        return f"{self.name}: tokens, times English"
+
+
+def section(results: Results) -> list[PageBlock]:
+    """The sentence, the warnings, the picture, and its numbers folded."""
+    found = shares(results)
+    if not found:
+        if results.tokenizers or results.allocations:
+            return [*_warnings(results), Note("No size of a language is known yet.")]
+        return [*_warnings(results), not_run("tokenizers", "No tokenizer has been made yet.")]
+    return [
+        Paragraph(answer(results, found), "answer"),
+        *_warnings(results),
+        _figure(results, found),
+        _table(results, found),
+    ]
+
+
+def shares(results: Results) -> list[Shares]:
+    """The VOCAP tokenizer of the smallest T, without one another allocation, then all
+    others, then allocations that no tokenizer is made from.
+    """
+    found = [
+        _of_tokenizer(results, tokenizer)
+        for tokenizer in results.configured_tokenizers()
+        if tokenizer.kind_class.merged or not tokenizer.kind_class.made
+    ]
+    made = [results.allocation_of(one) for one in results.configured_tokenizers()]
+    used = {one.name for one in made if one}
+    found += [_of_allocation(one) for name, one in results.allocations.items() if name not in used]
+    found = [one for one in found if one.ids]
+    if not found:
+        return []
+    asked = min((one.total for one in found if one.total is not None), default=None)
+    first = min(found, key=lambda one: (one.total != asked, one.kind != Vocap.label, one.counted))
+    return [first, *(one for one in found if one is not first)]
+
+
+def _of_allocation(entry: AllocationResults) -> Shares:
+    kind = entry.rule.name.upper() if entry.rule and entry.rule.needs_text else Vocap.label
+    total = entry.setting("total")
+    reached = total and total - (entry.summary.get("short") or 0)
+    ids = {code: size for code, size in entry.sizes.items() if size}
+    return Shares(entry.name, kind, total, reached, False, ids, {})
+
+
+def _of_tokenizer(results: Results, tokenizer: Tokenizer) -> Shares:
+    every = frame(results)
+    rows = every[every.tokenizer == tokenizer.name].set_index("language")
+    allocation = results.allocation_of(tokenizer)
+    ids: Mapping[str, float | None] = allocation.sizes if allocation else {}
+    counted = not ids
+    if counted:
+        ids = (rows.vocabulary_used.fillna(0) * (tokenizer.total or 0)).to_dict()
+    return Shares(
+        tokenizer.name,
+        results.kind_label(tokenizer),
+        results.asked(tokenizer),
+        tokenizer.total,
+        counted,
+        {code: round(size) for code, size in ids.items() if size},
+        rows.ratio_to_english.dropna().to_dict(),
+    )
+
+
+def answer(results: Results, found: Sequence[Shares]) -> str:
+    """The sentence: what a language gets, the tokenizer to take, what its sentence
+    costs.
+    """
+    first = found[0]
+    said = f"{_at(first)} {_given(results, first)}"
+    one = next((one for one in sizes(results) if one.total == first.total), None)
+    if one is None:
+        return f"{said}."
+    if not one.reached:
+        return f"{said}; that is too little text to choose a tokenizer by."
+    taken = next(share for share in found if share.name == one.best)
+    price = _price(results, taken)
+    if not price and not one.on_parallel_text:
+        price = " (without parallel text the price of a sentence is not known)"
+    return f"{said}; {_taken(one)}{price}."
+
+
+def _at(first: Shares) -> str:
+    if first.total is None:
+        return "Here"
+    short = first.reached is not None and first.reached < first.total
+    reached = f", of which the text reaches {first.reached:,}," if short else ""
+    return f"At T = {first.total:,}{reached}"
+
+
+def _given(results: Results, first: Shares) -> str:
+    """The smallest and the largest number of ids, with their languages."""
+    least, most = min(first.ids.values()), max(first.ids.values())
+    noun = "ids" if first.counted else "pieces"
+    who = f"the held-out text of {{}} uses {{}} of {first.name}"
+    given = who if first.counted else f"{first.kind} gives {{}} {{}}"
+    if len(first.ids) == 1:
+        return given.format(results.name(next(iter(first.ids))), f"{least:,} {noun}")
+    if least == most:
+        many = counted(len(first.ids), "language")
+        return given.format(f"each of {many}", f"{least:,} {noun}")
+    low, high = (_languages(results, first.ids, size) for size in (least, most))
+    return given.format("a language", f"between {least:,} {noun} ({low}) and {most:,} ({high})")
+
+
+def _languages(results: Results, ids: Mapping[str, int], size: int) -> str:
+    """The languages of this size by name; of many their number."""
+    names = [results.name(code) for code in results.languages if ids.get(code) == size]
+    return listed(names) if len(names) <= NAMED else counted(len(names), "language")
+
+
+def _taken(one: Size) -> str:
+    own = one.summary.index[one.summary.own]
+    if len(own) == 1:
+        return f"with {one.best}"
+    return f"take {' or '.join([one.best, *one.tied])}"
+
+
+def _price(results: Results, taken: Shares) -> str:
+    """What a sentence costs, with the languages at the ends; empty without parallel
+    text in English.
+    """
+    costs = {code: cost for code, cost in taken.costs.items() if code != ENGLISH}
+    if not costs:
+        return ""
+    low, high = min(costs, key=costs.__getitem__), max(costs, key=costs.__getitem__)
+    least, most = (f"{costs[code]:.2f}" for code in (low, high))
+    if len(costs) == 1:
+        return f": the same sentence costs {most} times English in {results.name(high)}"
+    ends = f"{least} ({results.name(low)}) to {most} ({results.name(high)})"
+    return f": the same sentence costs {ends} times English"
+
+
+def _figure(results: Results, found: Sequence[Shares]) -> Figure:
+    controls = {
+        "tooltip": TOOLTIP,
+        "tokenizers": [
+            {
+                "name": one.name,
+                "sizes": one.heading,
+                "costs": one.price,
+                "rows": columns(results, one),
+            }
+            for one in found
+        ],
+    }
+    first = found[0]
+    return drawn_as(
+        "languages",
+        lambda: draw_languages(results, first),
+        live=lambda: draw_languages(results, first, live=True),
+        controls=controls,
+        count=len(first.ids),
+        said=_given(results, first),
+        price=_price(results, first),
+    )
+
+
+def draw_languages(results: Results, one: Shares, live: bool = False) -> Chart:
+    """Bars of ids above, marks of costs below, the language of most ids at the left; a
+    live one marks the column of the language that is named.
+    """
+    groups = results.groups()
+    return figures.fill(
+        "languages.json",
+        rows=columns(results, one),
+        sizes=one.heading,
+        costs=one.price,
+        live=live,
+        priced=bool(one.costs),
+        height=PRICED if one.costs else UNPRICED,
+        colours=figures.palette(groups),
+        shapes=figures.group_shapes(groups),
+    )
+
+
+def columns(results: Results, one: Shares) -> list[dict[str, Any]]:
+    """A row for each language, most ids first, of equal ones the dearest: l(anguage),
+    n(ame), g(roup), s(ize), c(ost), q (the paper's size).
+    """
+    rows = [
+        {
+            "l": code,
+            "n": results.name(code),
+            "g": results.resource(code),
+            "s": size,
+            "c": one.costs.get(code) and round(one.costs[code], 4),
+            "q": paper_size(code, PAPER_SIZES),
+        }
+        for code, size in one.ids.items()
+    ]
+    return sorted(rows, key=lambda row: (-row["s"], -(row["c"] or 0), row["n"]))
+
+
+def _table(results: Results, found: Sequence[Shares]) -> Table:
+    """The numbers of the picture, of every tokenizer."""
+    cells: dict[str, Mapping[str, Any]] = {}
+    more = []
+    for one in found:
+        cells[f"size_{one.name}"] = one.ids
+        noun = "ids used" if one.counted else "ids"
+        more.append(Column(f"size_{one.name}", f"{one.name}, {noun}", "number"))
+        if one.costs:
+            cells[f"times_{one.name}"] = one.costs
+            more.append(Column(f"times_{one.name}", "times English", "number", 2))
+    cells["paper"] = {code: paper_size(code, PAPER_SIZES) for code in results.languages}
+    more.append(Column("paper", "The paper, 1,000 pieces", "number"))
+    return specified("language-sizes", results.rows(cells), more)
+
+
+def _warnings(results: Results) -> Iterator[Note]:
+    """Notes above all numbers: languages without text, missing packages, T not
+    reached.
+    """
+    if missing := [row["name"] for row in little_text(results) if not row["kept"]]:
+        takes = "takes" if len(missing) == 1 else "take"
+        said = f"{counted(len(missing), 'language')} without text {takes} no part: "
+        yield _warning("Text is missing.", f"{said}{listed(missing)}.", "corpora")
+    packages = [entry for entry in results.packages if entry.get("missing")]
+    if reasons := [f"{entry.get('package')} ({entry['missing']})" for entry in packages]:
+        said = f"The starter corpus was made without {listed(reasons, 6)}."
+        yield _warning("Packages are missing.", said, "corpora")
+    uneven: dict[str, list[str]] = {}
+    for entry in results.allocations.values():
+        for text in entry.summary.get("warnings") or ():
+            if str(text).startswith(UNEVEN):
+                uneven.setdefault(str(text).removeprefix(f"{UNEVEN}, and "), []).append(entry.name)
+    for text, names in uneven.items():
+        said = f"{text[:1].upper()}{text[1:]} ({listed(names)})."
+        yield _warning(f"{UNEVEN.capitalize()}.", said)
+    if short := short_of_total(results):
+        said = "; ".join(
+            f"{row['kind']} {row['name']} is {counted(row['short'], 'id')} short"
+            + (f" of {row['total']:,}" if row["total"] else "")
+            for row in short
+        )
+        yield _warning("T was not reached.", f"There were too few pieces: {said}.", "corpora")
+
+
+def _warning(title: str, text: str, section: str = "") -> Note:
+    said = Markup("<strong>{}</strong> {}").format(title, text)
+    if section:
+        said += Markup(' <a href="#{}">More</a>').format(section)
+    return Note(said, "warning")
