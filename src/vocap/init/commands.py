@@ -63,14 +63,7 @@ def init(
     the language: its files are listed, and of one file of each language the beginning
     is read.
     """
-    if is_remote(folder):
-        place, path = folder, output or Path("config.yaml")
-    else:
-        if not Path(folder).is_dir():
-            raise UsageError(f"{folder}: no such folder; name the one that holds your text")
-        place = str(Path(folder).resolve())
-        path = output or Path(place) / "config.yaml"
-    path = path.resolve()
+    place, path = _resolved(folder, output)
     if path.exists():
         raise UsageError(f"{path}: there is a configuration already; edit it, or move it away")
     table = read_languages(languages_table)
@@ -89,3 +82,13 @@ def init(
     for line in notes:
         click.echo(line, err=True)
     click.echo(f"snakemake --cores all --configfile {shlex.quote(str(path))}")
+
+
+def _resolved(folder: str, output: Path | None) -> tuple[str, Path]:
+    """Where the text is, and the configuration to write."""
+    if is_remote(folder):
+        return folder, (output or Path("config.yaml")).resolve()
+    if not Path(folder).is_dir():
+        raise UsageError(f"{folder}: no such folder; name the one that holds your text")
+    place = Path(folder).resolve()
+    return str(place), (output or place / "config.yaml").resolve()

@@ -15,10 +15,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from itertools import chain
-from pathlib import Path, PurePath, PurePosixPath
+from pathlib import Path, PurePath
 from typing import Any
 
-from vocap.corpora.settings import MB, PROBE_BYTES, Volume, check_text_pattern
+from vocap.corpora.settings import MB, PROBE_BYTES, Volume
 from vocap.errors import UsageError, VocapError, system_error
 from vocap.files.paths import COMPRESSED, check_path, expand
 from vocap.languages import DOMAINS, Language
@@ -161,7 +161,8 @@ class FolderTexts:
 @dataclass(frozen=True)
 class Lines:
     """Means of the lines of a language's sample: characters, bytes under bzip2,
-    sentences, bytes; its characters; `growth`: bytes of text for a stored byte.
+    sentences, bytes; its characters; `growth`: bytes of text for a stored byte of the
+    last file.
     """
 
     characters: float
@@ -180,13 +181,11 @@ class Lines:
             files = files[:1]
         share = max(SAMPLE_BYTES // len(files), 1 << 14)
         blocks = []
-        stored = plain = 0.0
         for file in files:
             text_file = TextFile(file.shard, file.layout, PROBE_BYTES)
             block = next(iter(text_file), b"")
             blocks.append(block[: block.rfind(b"\n", 0, share) + 1] or block)
-            stored += text_file.spanned or text_file.consumed
-            plain += len(block)
+            growth = len(block) / max(text_file.spanned or text_file.consumed, 1)
         sample = b"".join(blocks)
         text, lines = sample.decode(errors="replace"), max(sample.count(b"\n"), 1)
         return cls(
@@ -195,7 +194,7 @@ class Lines:
             len(split_sentences(text)) / lines,
             frozenset(text),
             len(sample) / lines,
-            plain / max(stored, 1),
+            growth,
         )
 
 
@@ -214,13 +213,13 @@ def find_folder_texts(folder: str, table: Mapping[str, Language]) -> FolderTexts
     `folder` may be an address of another machine, or a pattern of one, in which
     `{lang}` stands for the languages. There is no parallel text then.
     """
-    found, unread = find_files(folder, table)
-    if is_remote(folder):
-        files, others = choose_formats(found)
-        return FolderTexts(folder, files, {}, unread | others)
-    texts, parallel, unequal = take_parallel(found)
+    texts, unread = find_files(folder, table)
+    parallel: dict[str, str] = {}
+    if not is_remote(folder):
+        texts, parallel, unequal = take_parallel(texts)
+        unread |= unequal
     files, others = choose_formats(texts)
-    return FolderTexts(folder, files, parallel, unread | unequal | others)
+    return FolderTexts(folder, files, parallel, unread | others)
 
 
 def find_files(
@@ -228,8 +227,8 @@ def find_files(
 ) -> tuple[list[LanguageFile], dict[str, str]]:
     """The files of text in `folder` and its folders, and those left out, with the reason.
 
-    Hidden files are skipped, on this machine `results` and `config.yaml` too. Files of
-    one language and ending on another machine are taken to be alike.
+    Hidden files, `results` and `config.yaml` are skipped. Files of one language and
+    ending on another machine are taken to be alike.
     """
     names = Names(table)
     found: list[LanguageFile] = []
@@ -237,29 +236,27 @@ def find_files(
     known: dict[tuple[str, ...], Layout | str] = {}  # or the reason why there is none
     base, shards = list_folder(folder)
     for relative, shard in shards.items():
+        name = relative.name
         try:
             check_path(shard.path)
             language = names.of(relative)
             if language is None:
-                left_out[str(relative)] = "its name has no language of the table"
-            elif relative.name.lower().endswith(".csv"):
-                left_out[str(relative)] = "CSV is not read; save it with tabs (.tsv)"
-            elif not shard.size:
-                left_out[str(relative)] = "empty"
-            else:
-                ending = relative.name[len(stem(relative.name)) :]
-                alike = (*language, ending) if is_remote(folder) else (shard.path,)
-                if alike not in known:
-                    known[alike] = _layout_or_reason(shard)
-                layout = known[alike]
-                if isinstance(layout, str):
-                    left_out[str(relative)] = layout
-                    continue
-                file = LanguageFile(shard, base, relative, *language, layout)
-                if "{lang}" in folder and not fnmatchcase(file.pattern, folder):
-                    left_out[str(relative)] = "no language of the table in the place of {lang}"
-                else:
-                    found.append(file)
+                raise ValueError("its name has no language of the table")
+            if name.lower().endswith(".csv"):
+                raise ValueError("CSV is not read; save it with tabs (.tsv)")
+            if not shard.size:
+                raise ValueError("empty")
+            file = LanguageFile(shard, base, relative, *language, Layout())
+            if "{lang}" in folder and not fnmatchcase(file.pattern, folder):
+                raise ValueError("no language of the table in the place of {lang}")
+            ending = name.removeprefix(stem(name))
+            alike = (*language, ending) if is_remote(base) else (shard.path,)
+            if alike not in known:
+                known[alike] = _layout_or_reason(shard)
+            layout = known[alike]
+            if isinstance(layout, str):
+                raise ValueError(layout)
+            found.append(replace(file, layout=layout))
         except ValueError as error:
             left_out[str(relative)] = str(error)
     return found, left_out
@@ -268,7 +265,7 @@ def find_files(
 def _layout_or_reason(shard: Shard) -> Layout | str:
     """The layout of a file, or why it cannot be read."""
     try:
-        return detect_file(shard, PROBE_BYTES)
+        return detect_file(shard, PROBE_BYTES) if is_remote(shard.path) else detect_file(shard)
     except (OSError, VocapError) as error:
         system = system_error(error)
         said = system.strerror if system else None
@@ -278,37 +275,30 @@ def _layout_or_reason(shard: Shard) -> Layout | str:
 def list_folder(folder: str) -> tuple[str, dict[PurePath, Shard]]:
     """The folder of a path, an address or a pattern of one, as it is written there, and
     its files by relative path.
+
+    Raises UsageError for an address that a configuration is not to hold, VocapError as
+    `list_shards`.
     """
     if not is_remote(folder):
-        paths = {PurePath(path).relative_to(folder): path for path in expand(folder)}
-        return folder, {
-            relative: local_shard(path)
-            for relative, path in paths.items()
-            if relative.parts[0] not in OWN
-        }
-    check_address(folder)
-    base = re.split(r"[*?\[{]", folder, maxsplit=1)[0]
-    base = base.rstrip("/") if base == folder else base.rpartition("/")[0]
-    shards = list_shards([folder.replace("{lang}", "*")]).shards
-    if len(_parts(shards[0].path)) == len(_parts(base)):  # one file
-        base = base.rpartition("/")[0]
+        base, shards = folder, tuple(map(local_shard, expand(folder)))
+    else:
+        if (shown := address_of(folder)) != folder:
+            raise UsageError(
+                f"{shown}: its user, password or query would be in the configuration; give them "
+                "to the client by its variables of the environment"
+            )
+        base = re.split(r"[^/]*[*?\[{]", folder, maxsplit=1)[0].rstrip("/")
+        shards = list_shards([folder.replace("{lang}", "*")]).shards
+        if len(_parts(shards[0].path)) == len(_parts(base)):  # one file
+            base = base.rpartition("/")[0]
     depth = len(_parts(base))
-    return base, {PurePosixPath(*_parts(shard.path)[depth:]): shard for shard in shards}
+    files = {PurePath(*_parts(shard.path)[depth:]): shard for shard in shards}
+    return base, {name: shard for name, shard in files.items() if name.parts[0] not in OWN}
 
 
-def check_address(address: str) -> None:
-    """Raise UsageError for an address that a configuration is not to hold."""
-    try:
-        check_text_pattern(address)
-        if re.match(r"https?://[^?]*\?", address):
-            raise ValueError("an address with ? would be in the configuration; give one without")
-    except ValueError as error:
-        raise UsageError(f"{address_of(address)}: {error}") from None
-
-
-def _parts(address: str) -> list[str]:
-    """The parts of an address; a revision of a data set is one, as a commit is."""
-    return [part for part in re.sub(r"@refs/\w+/", "@", address).split("/") if part]
+def _parts(path: str) -> tuple[str, ...]:
+    """The parts of a path; a revision of a data set is one, as the commit that it names."""
+    return PurePath(re.sub(r"@refs/\w+/", "@", path)).parts
 
 
 def take_parallel(
