@@ -77,8 +77,8 @@ def configure(
     """
     if not texts.files:
         raise VocapError(
-            f"{texts.folder}: no text of a known language; name files or folders by language, as "
-            "de.txt or german.txt"
+            f"{texts.folder}: no text of a known language that can be read; name files or "
+            "folders by language, as de.txt or german.txt"
         )
     if "parity-bpe" in kinds and "development" not in texts.parallel:
         raise UsageError(
