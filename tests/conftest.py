@@ -47,6 +47,7 @@ SLOW = {
     "starter/test_parallel.py",
     "storage/test_clients.py",
     "storage/test_faults.py",
+    "storage/test_init.py",
     "test_added_rule_and_kind.py",
     "test_command_line.py",
     "test_extensions.py",

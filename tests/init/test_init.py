@@ -130,7 +130,7 @@ def test_a_folder_of_one_language_is_one_path(tmp_path):
         (tmp_path / name).write_text(
             "".join(f"text {number} of {name}\n" for number in range(50)), "utf-8"
         )
-    found, _ = find_files(tmp_path, read_languages())
+    found, _ = find_files(str(tmp_path), read_languages())
     paths = {next(iter(source.codes)): source.paths for source in group(choose_formats(found)[0])}
     assert paths["hi"] == (f"{tmp_path}/{{lang}}",)
     # not the third file

@@ -159,16 +159,19 @@ def warn_of_lines(settings: Settings, texts: Mapping[str, LanguageText]) -> list
     return uneven_lengths(distances, "length")
 
 
-def estimate_texts(settings: Settings, results: Path | None = None) -> dict[str, LanguageText]:
+def estimate_texts(
+    settings: Settings, results: Path | None = None, volumes: Mapping[str, Volume] | None = None
+) -> dict[str, LanguageText]:
     """The text of every language of a run, in the order of the configuration.
 
-    With `results`, the folder of an earlier run, its counts take precedence. Raises
-    UsageError as `resolve_all`.
+    With `results`, the folder of an earlier run, its counts take precedence; `volumes`:
+    amounts that are known, by language. Raises UsageError as `resolve_all`.
     """
     languages = {language.code: language for language in settings.selected()}
     texts = {}
     for code, source in resolve_all(settings.corpora, languages.values()).items():
-        text = _estimate(settings, languages[code], source, "corpora")
+        known = (volumes or {}).get(code)
+        text = _estimate(settings, languages[code], source, "corpora", known)
         texts[code] = (_counted(settings, text, results) if results else None) or text
     return texts
 
@@ -190,11 +193,17 @@ def estimate_pretraining_texts(
     }
 
 
-def _estimate(settings: Settings, language: Language, found: Resolved, stage: str) -> LanguageText:
+def _estimate(
+    settings: Settings,
+    language: Language,
+    found: Resolved,
+    stage: str,
+    known: Volume | None = None,
+) -> LanguageText:
     """From the amount of text, by the limits of the sample."""
-    volume = found.source.volume(found, language, settings.corpora.starter.packages)
+    volume = known or found.source.volume(found, language, settings.corpora.starter.packages)
     listing = Path(found.listing(settings.results, stage))
-    if found.remote and listing.exists():
+    if not known and found.remote and listing.exists():
         volume = _listed(volume, Listing.read(listing).total / MB)
     limit = settings.corpora.scan_bytes
     if limit is None and found.remote:

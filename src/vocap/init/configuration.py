@@ -23,6 +23,7 @@ from vocap.init.language_files import (
     Lines,
     group,
     is_uneven,
+    listed_volumes,
     measure_lines,
 )
 from vocap.languages import Language, default_table
@@ -68,8 +69,7 @@ def configure(
     kinds: Collection[str] = (),
     table_file: Path | None = None,
 ) -> list[str]:
-    """Write the configuration `path` for the text beside it; returns notes on it, a line
-    each.
+    """Write the configuration `path` for the text; returns notes on it, a line each.
 
     `table`: of languages, of the file `table_file`, or the one that ships with vocap.
     `total` None and empty `kinds` are chosen by the text. Raises VocapError for no
@@ -77,12 +77,12 @@ def configure(
     """
     if not texts.files:
         raise VocapError(
-            f"{path.parent}: no text of a known language; name files by language, as de.txt or "
-            "german.txt"
+            f"{texts.folder}: no text of a known language that can be read; name files or "
+            "folders by language, as de.txt or german.txt"
         )
     if "parity-bpe" in kinds and "development" not in texts.parallel:
         raise UsageError(
-            f"--kind parity-bpe follows parallel text: give {path.parent}/dev/de.txt, dev/en.txt "
+            f"--kind parity-bpe follows parallel text: give {texts.folder}/dev/de.txt, dev/en.txt "
             "..."
         )
     names = {code: language.name for code, language in table.items() if code in texts.files}
@@ -91,7 +91,8 @@ def configure(
     before, after = measure_lines(texts.files, code)
     corpora = corpora_section(group(texts.files), table_file, texts.parallel)
     usable = {"table": str(default_table()), **corpora}
-    amounts = estimate_texts(Settings.model_validate({"languages": list(names), "corpora": usable}))
+    settings = Settings.model_validate({"languages": list(names), "corpora": usable})
+    amounts = estimate_texts(settings, volumes=listed_volumes(texts.files, after))
     reaches = reach_of(amounts, read_costs())
     megabytes = sum(amount.read_mb for amount in amounts.values())
     # write a configuration that can be used

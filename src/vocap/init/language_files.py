@@ -1,5 +1,8 @@
-"""The text of a folder: its language files by name, their lines, parallel text, and the
-sources that they make.
+"""The text of a folder, or below an address of another machine: its language files by
+name, their lines, parallel text, and the sources that they make.
+
+Of files of another machine the listing gives the sizes; the beginning of one of each
+language is read, and the sources are patterns.
 
 Lines are compared by their bytes under bzip2. In these the longest mean line of the 80
 languages of NTREX-128 is 1.4 times the shortest (85 of FLORES-200: 1.5), in plain bytes
@@ -7,19 +10,21 @@ languages of NTREX-128 is 1.4 times the shortest (85 of FLORES-200: 1.5), in pla
 """
 
 import bz2
-import os
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from itertools import chain
 from pathlib import Path, PurePath
 from typing import Any
 
 from vocap.corpora.sampling import markup_warnings
-from vocap.corpora.settings import PROBE_BYTES
-from vocap.errors import VocapError, system_error
+from vocap.corpora.settings import MB, PROBE_BYTES, Volume
+from vocap.errors import UsageError, VocapError, system_error
 from vocap.files.paths import COMPRESSED, check_path, expand
 from vocap.languages import DOMAINS, Language
+from vocap.storage.listing import list_shards, local_shard
+from vocap.storage.remote import Shard, address_of, is_remote
 from vocap.text_files import KINDS, RECORDS, Layout
 from vocap.text_files.lines import LineFile, split_sentences
 from vocap.text_files.records import TextFile, detect_file
@@ -60,23 +65,45 @@ PARAGRAPH = 2  # sentences of a mean line, from which it is a paragraph
 
 @dataclass(frozen=True)
 class LanguageFile:
-    """A file of one language; `said`: the part of its relative path that names the
-    language.
+    """A file of one language, as it was listed; `relative`: its path in `folder`, of
+    which `said` names the language.
     """
 
-    path: Path
+    shard: Shard
+    folder: str
     relative: PurePath
     language: str
     said: str
     layout: Layout
 
     @property
+    def path(self) -> str:
+        """Its path; of a data set without the commit that was listed."""
+        return f"{self.folder}/{self.relative}"
+
+    @property
     def pattern(self) -> str:
-        """The path with `{lang}` where the language is said, if it is said once."""
+        """The path with `{lang}` where the language is said; of a file of this machine
+        if it is said once.
+        """
         text = str(self.relative)
         parts = re.split(rf"(?<![^\W\d_]){re.escape(self.said)}(?![^\W\d_])", text)
-        varies = "{lang}".join(parts) if len(parts) == 2 else text
-        return str(self.path.parents[len(self.relative.parts) - 1] / varies)
+        varies = "{lang}".join(parts) if len(parts) == 2 or is_remote(self.folder) else text
+        return f"{self.folder}/{varies}"
+
+    @property
+    def shards_pattern(self) -> str:
+        """The pattern of this file and of the others of its folder that are called alike:
+        `data/{lang}/*.parquet`, `c4-{lang}.*.json.gz`.
+        """
+        folder, _, name = self.pattern.rpartition("/")
+        first = stem(name)
+        ending = name[len(first) :]
+        if "{lang}" in first:
+            first = re.sub(r"(\{lang\}[\W_]).*", r"\1*", first)
+        elif "{lang}" in folder:
+            first = "*"
+        return f"{folder}/{first}{ending}"
 
 
 @dataclass
@@ -107,10 +134,11 @@ class FolderSource:
 
 @dataclass(frozen=True)
 class FolderTexts:
-    """The text of a folder: `files` of every language, the patterns of `parallel` text
+    """The text of `folder`: `files` of every language, the patterns of `parallel` text
     by key of `corpora`, and the files `left_out`, with the reason.
     """
 
+    folder: str
     files: dict[str, list[LanguageFile]]
     parallel: dict[str, str]
     left_out: dict[str, str]
@@ -134,25 +162,32 @@ class FolderTexts:
 @dataclass(frozen=True)
 class Lines:
     """Means of the lines of a language's sample: characters, bytes under bzip2,
-    sentences; its characters, and `warnings` of mark-up.
+    sentences, bytes; its characters; `growth`: bytes of text for a stored byte of the
+    last file; `warnings` of mark-up.
     """
 
     characters: float
     compressed: float
     sentences: float
     distinct: frozenset[str]
+    bytes: float = 0
+    growth: float = 1
     warnings: Sequence[str] = ()
 
     @classmethod
     def of(cls, files: Sequence[LanguageFile]) -> "Lines":
         """Measure the beginning of each file, so much of it that all together hold
-        about `SAMPLE_BYTES`.
+        about `SAMPLE_BYTES`; of files of another machine that of the first alone.
         """
+        if is_remote(files[0].folder):
+            files = files[:1]
         share = max(SAMPLE_BYTES // len(files), 1 << 14)
         blocks = []
         for file in files:
-            block = next(iter(TextFile(file.path, file.layout, PROBE_BYTES)), b"")
+            text_file = TextFile(file.shard, file.layout, PROBE_BYTES)
+            block = next(iter(text_file), b"")
             blocks.append(block[: block.rfind(b"\n", 0, share) + 1] or block)
+            growth = len(block) / max(text_file.spanned or text_file.consumed, 1)
         sample = b"".join(blocks)
         text, lines = sample.decode(errors="replace"), max(sample.count(b"\n"), 1)
         return cls(
@@ -160,6 +195,8 @@ class Lines:
             len(bz2.compress(sample)) / lines,
             len(split_sentences(text)) / lines,
             frozenset(text),
+            len(sample) / lines,
+            growth,
             () if files[0].layout.documents else markup_warnings(sample.splitlines()),
         )
 
@@ -172,44 +209,99 @@ def is_uneven(lines: Collection[Lines]) -> bool:
     return max(lengths) >= UNEVEN * min(lengths)
 
 
-def find_folder_texts(folder: Path, table: Mapping[str, Language]) -> FolderTexts:
-    """The text in `folder` and its folders, in languages of `table`."""
-    found, unread = find_files(folder, table)
-    texts, parallel, unequal = take_parallel(found)
+def find_folder_texts(folder: str, table: Mapping[str, Language]) -> FolderTexts:
+    """The text in `folder` and its folders, in languages of `table`; raises VocapError
+    as `list_shards`.
+
+    `folder` may be an address of another machine, or a pattern of one, in which
+    `{lang}` stands for the languages. There is no parallel text then.
+    """
+    texts, unread = find_files(folder, table)
+    parallel: dict[str, str] = {}
+    if not is_remote(folder):
+        texts, parallel, unequal = take_parallel(texts)
+        unread |= unequal
     files, others = choose_formats(texts)
-    return FolderTexts(files, parallel, unread | unequal | others)
+    return FolderTexts(folder, files, parallel, unread | others)
 
 
 def find_files(
-    folder: Path, table: Mapping[str, Language]
+    folder: str, table: Mapping[str, Language]
 ) -> tuple[list[LanguageFile], dict[str, str]]:
     """The files of text in `folder` and its folders, and those left out, with the reason.
 
-    Hidden files, `results` and `config.yaml` are skipped.
+    Hidden files, `results` and `config.yaml` are skipped. Files of one language and
+    ending on another machine are taken to be alike.
     """
     names = Names(table)
     found: list[LanguageFile] = []
     left_out: dict[str, str] = {}
-    for path in map(Path, expand(str(folder))):
-        relative = path.relative_to(folder)
-        if relative.parts[0] in OWN:
-            continue
+    known: dict[tuple[str, ...], Layout | str] = {}  # or the reason why there is none
+    base, shards = list_folder(folder)
+    for relative, shard in shards.items():
+        name = relative.name
         try:
-            check_path(str(path))
+            check_path(shard.path)
             language = names.of(relative)
             if language is None:
-                left_out[str(relative)] = "its name has no language of the table"
-            elif relative.name.lower().endswith(".csv"):
-                left_out[str(relative)] = "CSV is not read; save it with tabs (.tsv)"
-            elif not os.path.getsize(path):
-                left_out[str(relative)] = "empty"
-            else:
-                found.append(LanguageFile(path, relative, *language, detect_file(path)))
-        except (OSError, ValueError, VocapError) as error:
-            system = system_error(error)
-            said = system.strerror if system else None
-            left_out[str(relative)] = said or str(error).removeprefix(f"{path}: ")
+                raise ValueError("its name has no language of the table")
+            if name.lower().endswith(".csv"):
+                raise ValueError("CSV is not read; save it with tabs (.tsv)")
+            if not shard.size:
+                raise ValueError("empty")
+            file = LanguageFile(shard, base, relative, *language, Layout())
+            if "{lang}" in folder and not fnmatchcase(file.pattern, folder):
+                raise ValueError("no language of the table in the place of {lang}")
+            ending = name.removeprefix(stem(name))
+            alike = (*language, ending) if is_remote(base) else (shard.path,)
+            if alike not in known:
+                known[alike] = _layout_or_reason(shard)
+            layout = known[alike]
+            if isinstance(layout, str):
+                raise ValueError(layout)
+            found.append(replace(file, layout=layout))
+        except ValueError as error:
+            left_out[str(relative)] = str(error)
     return found, left_out
+
+
+def _layout_or_reason(shard: Shard) -> Layout | str:
+    """The layout of a file, or why it cannot be read."""
+    try:
+        return detect_file(shard, PROBE_BYTES) if is_remote(shard.path) else detect_file(shard)
+    except (OSError, VocapError) as error:
+        system = system_error(error)
+        said = system.strerror if system else None
+        return said or str(error).removeprefix(f"{address_of(shard.path)}: ")
+
+
+def list_folder(folder: str) -> tuple[str, dict[PurePath, Shard]]:
+    """The folder of a path, an address or a pattern of one, as it is written there, and
+    its files by relative path.
+
+    Raises UsageError for an address that a configuration is not to hold, VocapError as
+    `list_shards`.
+    """
+    if not is_remote(folder):
+        base, shards = folder, tuple(map(local_shard, expand(folder)))
+    else:
+        if (shown := address_of(folder)) != folder:
+            raise UsageError(
+                f"{shown}: its user, password or query would be in the configuration; give them "
+                "to the client by its variables of the environment"
+            )
+        base = re.split(r"[^/]*[*?\[{]", folder, maxsplit=1)[0].rstrip("/")
+        shards = list_shards([folder.replace("{lang}", "*")]).shards
+        if len(_parts(shards[0].path)) == len(_parts(base)):  # one file
+            base = base.rpartition("/")[0]
+    depth = len(_parts(base))
+    files = {PurePath(*_parts(shard.path)[depth:]): shard for shard in shards}
+    return base, {name: shard for name, shard in files.items() if name.parts[0] not in OWN}
+
+
+def _parts(path: str) -> tuple[str, ...]:
+    """The parts of a path; a revision of a data set is one, as the commit that it names."""
+    return PurePath(re.sub(r"@refs/\w+/", "@", path)).parts
 
 
 def take_parallel(
@@ -237,7 +329,7 @@ def take_parallel(
         if len(own) < 2 or not {file.language for file in rest} & {file.language for file in own}:
             continue
         key = "development" if DEVELOPMENT.search(str(own[0].relative)) else "parallel"
-        counts = [sum(block.count(b"\n") for block in LineFile(file.path)) for file in own]
+        counts = [sum(block.count(b"\n") for block in LineFile(file.shard)) for file in own]
         for file, lines in zip(own, counts, strict=True):
             if lines != counts[0]:
                 reason = (
@@ -269,9 +361,7 @@ def choose_formats(
     chosen: dict[str, list[LanguageFile]] = {}
     left_out: dict[str, str] = {}
     for language, layouts in kinds.items():
-        most = max(
-            layouts, key=lambda layout: sum(file.path.stat().st_size for file in layouts[layout])
-        )
+        most = max(layouts, key=lambda layout: sum(file.shard.size for file in layouts[layout]))
         chosen[language] = layouts.pop(most)
         reason = f"{language} has more text as {most.format}; one format a language"
         left_out |= {str(file.relative): reason for others in layouts.values() for file in others}
@@ -302,6 +392,23 @@ def measure_lines(
     return before, after
 
 
+def listed_volumes(
+    files: Mapping[str, Sequence[LanguageFile]], lines: Mapping[str, Lines]
+) -> dict[str, Volume]:
+    """The amount of text of the languages whose `files` are on other machines, by their
+    sizes and the `lines` at the beginning of one.
+    """
+    volumes = {}
+    for language, own in files.items():
+        if is_remote(own[0].folder):
+            one, stored = lines[language], sum(file.shard.size for file in own)
+            count = stored * one.growth / max(one.bytes, 1)
+            volumes[language] = Volume(
+                "listing", stored / MB, one.growth, count, one.bytes, one.characters
+            )
+    return volumes
+
+
 def group(chosen: Mapping[str, Sequence[LanguageFile]]) -> list[FolderSource]:
     """Sources that together have every language once."""
     sources: dict[tuple[tuple[str, ...], Layout, str], FolderSource] = {}
@@ -318,23 +425,21 @@ def group(chosen: Mapping[str, Sequence[LanguageFile]]) -> list[FolderSource]:
 
 def _paths(files: Sequence[LanguageFile], varying: bool) -> tuple[str, ...]:
     """The paths of one language's files, with `{lang}` if `varying`; the folder where
-    it holds no other file.
+    it holds no other file, of other machines the pattern of shards.
     """
-    in_folder: dict[Path, list[LanguageFile]] = {}
+    if varying and is_remote(files[0].folder):
+        return tuple(dict.fromkeys(file.shards_pattern for file in files))
+    in_folder: dict[str, list[LanguageFile]] = {}
     for file in files:
-        in_folder.setdefault(file.path.parent, []).append(file)
+        in_folder.setdefault(str(PurePath(file.path).parent), []).append(file)
     paths = []
     for folder, own in in_folder.items():
-        patterns = [file.pattern if varying else str(file.path) for file in own]
+        patterns = [file.pattern if varying else file.path for file in own]
         parents = {
             str(Path(pattern).parent) for pattern in patterns if "{lang}" not in Path(pattern).name
         }
         whole = len(own) > 1 and len(own[0].relative.parts) > 1
-        if (
-            whole
-            and len(parents) == 1
-            and set(expand(str(folder))) == {str(file.path) for file in own}
-        ):
+        if whole and len(parents) == 1 and set(expand(folder)) == {file.path for file in own}:
             patterns = [*parents]
         paths += patterns
     return tuple(paths)

@@ -287,9 +287,9 @@ def _column(batch: Any, name: str) -> Any:
     return values
 
 
-def detect_file(place: Place) -> Layout:
+def detect_file(place: Place, limit_bytes: int = _PROBE_BYTES) -> Layout:
     """The format of a file by the ending of its name; its field of text and length of
-    lines by its beginning.
+    lines by its beginning, at most `limit_bytes` as stored.
 
     Raises VocapError for a file without text, and as `TextFile`.
     """
@@ -301,7 +301,7 @@ def detect_file(place: Place) -> Layout:
                 {name: 0 for name, is_text in text_columns(file).items() if is_text}
             )
     elif kind != "text":
-        block = next(iter(LineFile(place, _PROBE_BYTES)), b"")
+        block = next(iter(LineFile(place, limit_bytes)), b"")
         lines = block[:-1].split(b"\n")[:_HEAD]
         fields = text_fields(lines) if kind == "jsonl" else _text_cells(lines)
     if not fields:
@@ -311,7 +311,7 @@ def detect_file(place: Place) -> Layout:
             remedy = "; of an array: jq -c '.[]' FILE > FILE.jsonl"
         raise VocapError(f"{path}: its {held} hold no text{remedy}")
     layout = Layout(kind, fields[0])
-    file = TextFile(place, layout, _PROBE_BYTES)
+    file = TextFile(place, layout, limit_bytes)
     block = next(iter(file), b"")
     if not block:
         return replace(layout, split_sentences=file.size > 0)

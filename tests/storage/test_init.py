@@ -1,0 +1,80 @@
+"""`vocap init` of text on other machines: a configuration of patterns, which Snakemake
+plans without a request.
+"""
+
+import pytest
+import yaml
+
+from tests.commands import vocap
+from tests.storage.conftest import COLLECTION, OUTPUTS, sample_options
+from tests.workflow.conftest import ROOT, Workflow, parse_counts
+
+TRAIN = f"hf://datasets/{COLLECTION}/data/{{lang}}/train/*.parquet"
+
+
+def init(places, folder, *words, status=0, token=None) -> str:
+    """What `vocap init` says on the log, run in `folder`."""
+    run = vocap("init", *words, cwd=folder, **places.environment(token))
+    assert run.returncode == status and "Traceback" not in run.stderr, run.stderr
+    return run.stderr
+
+
+def test_a_configuration_of_a_data_set(places, tmp_path):
+    """Sizes are those of the listing; of one file of each language footer and texts are
+    read, and no other file.
+    """
+    init(places, tmp_path, TRAIN, "-o", "own.yaml")
+    contents = {request.path for request in places.hub.seen if request.sent}
+    assert len(contents) == 2
+    written = yaml.safe_load((tmp_path / "own.yaml").read_text("utf-8"))
+    assert written["languages"] == ["de", "ru"]
+    assert written["results"] == str(tmp_path / "results")
+    assert written["corpora"]["sources"]["mine"] == {
+        "path": TRAIN,
+        "codes": {"de": "deu_Latn", "ru": "rus_Cyrl"},
+        "format": "parquet:text",
+    }
+    # T of all shards, as for the same files here
+    init(places, tmp_path, places.folder, "-o", "local.yaml")
+    local = yaml.safe_load((tmp_path / "local.yaml").read_text("utf-8"))
+    assert local["tokenizers"] == written["tokenizers"]
+    # a plan asks no server, and a sample reads what the source names
+    places.hub.reset()
+    run = Workflow(ROOT).snakemake(
+        "-n",
+        "--nolock",
+        configfile=tmp_path / "own.yaml",
+        environment={"HOME": str(tmp_path), **places.environment()},
+    )
+    assert run.returncode == 0, run.stdout
+    assert parse_counts(run.stdout)["list_files"] == 2 and not places.hub.seen
+    path = TRAIN.replace("{lang}", "deu_Latn")
+    run = vocap("sample", path, *sample_options(tmp_path), **places.environment())
+    assert run.returncode == 0, run.stderr
+    assert (tmp_path / OUTPUTS["train"]).read_text("utf-8").count("\n") > 1000
+
+
+@pytest.mark.parametrize("address", ["s3://bucket/data/", "s3://bucket/data/*/*/*.parquet"])
+def test_folders_and_patterns_of_a_bucket(places, tmp_path, address):
+    """Of each language the format with most bytes is taken."""
+    said = init(places, tmp_path, address)
+    written = yaml.safe_load((tmp_path / "config.yaml").read_text("utf-8"))
+    assert (
+        written["corpora"]["sources"]["mine"]["path"] == "s3://bucket/data/{lang}/train/*.parquet"
+    )
+    assert ("left out: deu_Latn/extra/00/part.jsonl.zst" in said) == address.endswith("/")
+
+
+@pytest.mark.parametrize(
+    ("address", "status", "said"),
+    [
+        (f"hf://datasets/{COLLECTION}/nothing", 1, "no such file; check the path"),
+        (f"hf://datasets/{COLLECTION}/data/*/*.txt", 1, "no file matches it"),
+        (f"hf://datasets/{COLLECTION}/data/deu_Latn/train", 1, "no text of a known language"),
+        ("https://me:secret@example.org/{lang}.txt?key=secret", 2, "would be in the config"),
+    ],
+)
+def test_addresses_without_text_are_one_line(places, tmp_path, address, status, said):
+    *_, line = init(places, tmp_path, address, status=status).splitlines()
+    assert said in line and "secret" not in line
+    assert not list(tmp_path.iterdir())
