@@ -349,7 +349,7 @@ rule bpe_training:
     conda:
         "../envs/tokenizers.yaml"
     resources:
-        **needs(600, 30, mb_per_mb=20, minutes_per_mb=0.5),  # 767 MB for 61 MB of 86 languages
+        **needs(600, 30, mb_per_mb=25, minutes_per_mb=0.5),
     params:
         **run_params("tokenizers"),
         settings=lambda wildcards: TRAINING_OPTIONS[TRAINED[wildcards.training]],

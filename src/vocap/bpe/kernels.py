@@ -1,54 +1,241 @@
-"""Kernels of training: heaps that order the pairs, one merge after another.
+"""Kernels of training: pairs of neighbours with their places, heaps that order them,
+one merge after another.
 
-The pairs of a new token are counted by its neighbours, whose numbers are small: so most
-are never looked up (`vocap.bpe.places` has the reasons).
+The arrays of a training in progress are one value that kernels take (`State`).
+Functions that run for every neighbour take the part of it that they need and unpack it
+once, or take arrays: each field that is read costs two operations on the counter of its
+references.
 """
 
 from typing import NamedTuple
 
 import numpy as np
-from numba import boolean, int64, types
+from numba import boolean, int32, int64, types, uint64
 from numpy.typing import NDArray
 
-from vocap.bpe.places import (
-    APPLIED,
-    BASE,
-    BITS,
-    BY_TEXT,
-    CHOICES,
-    CHOSEN,
-    FIRST,
-    FREE_NODE,
-    GIVEN,
-    HEAPS,
-    NEEDED,
-    NEVER,
-    NODES,
-    NONE,
-    PAIR,
-    PAIRS,
-    POOL,
-    REGISTER,
-    RESERVED,
-    ROWS,
-    SECOND,
-    SINGLE,
-    STATE,
-    SYMBOL,
-    SYMBOLS,
-    TOKENS,
-    WAITING,
-    WORD,
-    add_pair,
-    find_pair,
-    key_of,
-)
-from vocap.unigram.kernels import INT32S, INT64S, kernel
-from vocap.unigram.word_types import find_word
+from vocap.unigram.kernels import BOOLEANS, INT32S, INT64S, UINT64S, kernel
+from vocap.unigram.word_types import STORE, WordStore, find_word
 
+NONE = -1
+# the count of a pair that is not to be merged; a merged one has -2 less the number of
+# its merge
+NEVER = -1
 ENDED, PAUSED, FULL = 0, 1, 2  # results of `advance`
 SHARES = 2  # of the recent choices, that a group may have
 LOWER = 4  # the factor between two floors of a heap
+# Entries of `number`: tokens of all kinds, symbols, texts that no merge may give, the
+# first symbol that merges, pairs, places, nodes and the first unused of the latter two,
+# merges applied, the next of the given ones, pairs that wait to be merged again, the
+# pair chosen last, the tie rule, the places that the next merge needs, and the choices
+# of a group.
+TOKENS, BASE, RESERVED, SINGLE, PAIRS, PLACES, FREE_PLACE, NODES, FREE_NODE = range(9)
+APPLIED, GIVEN, WAITING, CHOSEN, BY_TEXT, NEEDED, CHOICES, LAST = range(9, 17)
+MAX_SYMBOLS, MAX_GROUPS = 1 << 28, 255  # that a key holds; the last group is for merges of any
+
+
+class Symbols(NamedTuple):
+    """S symbols linked inside W words: `symbol` int32 [S] (NONE where it went into the
+    one before), the places `after` and `before` each, and its `word`; of a word its
+    `counts` int64 [W, 2] and its `group` int32 [W].
+    """
+
+    symbol: NDArray[np.int32]
+    after: NDArray[np.int32]
+    before: NDArray[np.int32]
+    word: NDArray[np.int32]
+    counts: NDArray[np.int64]
+    group: NDArray[np.int32]
+
+
+class Pairs(NamedTuple):
+    """Pairs of neighbours.
+
+    Pair p has the key `keys[p]` and the weight `total[p]`; below 0 it is NEVER to be
+    merged, or -2 less the number of its merge. `head[p]` begins the list (`place`,
+    `further`) of its places; one that another merge has changed is passed over.
+    `sibling[p]` is the next pair of the group, whose first is `first` [groups + 1].
+    `raised`: whether it is among those whose counts a merge has changed. `slots` finds
+    pairs by their keys.
+    """
+
+    keys: NDArray[np.uint64]
+    total: NDArray[np.int64]
+    head: NDArray[np.int32]
+    sibling: NDArray[np.int32]
+    raised: NDArray[np.bool_]
+    slots: NDArray[np.int32]
+    place: NDArray[np.int32]
+    further: NDArray[np.int32]
+    first: NDArray[np.int32]
+
+
+class Heaps(NamedTuple):
+    """The heaps that order the pairs of each group.
+
+    The heap of a group, a skew heap of nodes from `root` on, holds the pairs of at
+    least `floor`: most pairs of a large text never come near their turn. `length`
+    counts the tokens of a group's second text, `divisor` what they are compared by;
+    `spent`: it has no pair left; `recent`: the groups of the last choices. A node has
+    the `weight` of pair `node` and two subtrees, `left` and `right`.
+    """
+
+    root: NDArray[np.int32]
+    floor: NDArray[np.int64]
+    length: NDArray[np.int64]
+    divisor: NDArray[np.int64]
+    spent: NDArray[np.bool_]
+    recent: NDArray[np.int32]
+    weight: NDArray[np.int64]
+    node: NDArray[np.int32]
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+
+
+class State(NamedTuple):
+    """A training in progress: words, pairs, heaps, the texts of tokens as symbols, and
+    the merges so far.
+
+    `applied` int32 [M, 3]: both symbols, the new one; `waiting` int64: merges to be
+    applied again; `number` int64 [LAST + 1].
+    """
+
+    symbols: Symbols
+    pairs: Pairs
+    heaps: Heaps
+    texts: WordStore
+    applied: NDArray[np.int32]
+    waiting: NDArray[np.int64]
+    number: NDArray[np.int64]
+
+
+_SYMBOLS = types.NamedTuple([*[INT32S] * 4, int64[:, ::1], INT32S], Symbols)
+_PAIRS = types.NamedTuple([UINT64S, INT64S, INT32S, INT32S, BOOLEANS, *[INT32S] * 4], Pairs)
+_HEAPS = types.NamedTuple([INT32S, *[INT64S] * 3, BOOLEANS, INT32S, INT64S, *[INT32S] * 3], Heaps)
+STATE = types.NamedTuple([_SYMBOLS, _PAIRS, _HEAPS, STORE, int32[:, ::1], INT64S, INT64S], State)
+
+
+# of a key: both symbols' places, their mask
+FIRST, SECOND, BITS = np.uint64(36), np.uint64(8), (1 << 28) - 1
+REGISTER = 255  # the group of keys that say which pairs were merged, in whichever group
+
+
+@kernel(uint64(int64, int64, int64), inner=True)
+def key_of(a, b, group):
+    """Sorts by both symbols in one group."""
+    return np.uint64(a) << FIRST | np.uint64(b) << SECOND | np.uint64(group)
+
+
+@kernel("uint64(uint64, uint64[::1], int32[::1])", inner=True)
+def pair_slot(key, keys, slots):
+    """The slot of a key, or the empty one that it would take."""
+    code = (key ^ (key >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
+    code = (code ^ (code >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
+    slot = (code ^ (code >> np.uint64(32))) & np.uint64(slots.size - 1)
+    while slots[slot] and keys[slots[slot] - 1] != key:
+        slot = (slot + np.uint64(1)) & np.uint64(slots.size - 1)
+    return slot
+
+
+@kernel("int64(uint64, uint64[::1], int32[::1])", inner=True)
+def find_pair(key, keys, slots):
+    """The number of a pair, NONE where there is none."""
+    return np.int64(slots[pair_slot(key, keys, slots)]) - 1
+
+
+@kernel(int64(int64, int64, int64, _PAIRS, INT64S), inner=True)
+def add_pair(a, b, group, pairs, number):
+    """The number of a pair, a new one where there was none; the arrays have space for
+    it.
+    """
+    keys, count, head, sibling, raised, slots, _, _, first = pairs
+    key = key_of(a, b, group)
+    slot = pair_slot(key, keys, slots)
+    if slots[slot]:
+        return np.int64(slots[slot]) - 1
+    pair = number[PAIRS]
+    number[PAIRS] += 1
+    slots[slot] = pair + 1
+    keys[pair], head[pair], raised[pair], count[pair] = key, NONE, False, 0
+    if group != REGISTER:
+        merged = find_pair(key_of(a, b, REGISTER), keys, slots)
+        if merged >= 0:
+            count[pair] = count[merged]
+        sibling[pair] = first[group]
+        first[group] = pair
+    return pair
+
+
+@kernel(types.void(int64, int64, INT32S, INT32S, INT32S, INT64S), inner=True)
+def add_place(pair, at, place, further, head, number):
+    if number[FREE_PLACE] >= 0:
+        new = number[FREE_PLACE]
+        number[FREE_PLACE] = further[new]
+    else:
+        new = number[PLACES]
+        number[PLACES] += 1
+    place[new], further[new] = at, head[pair]
+    head[pair] = new
+
+
+@kernel(types.void(STATE))
+def fill_pair_slots(state):
+    """Enter all pairs into empty `slots`."""
+    keys, slots = state.pairs.keys, state.pairs.slots
+    for pair in range(state.number[PAIRS]):
+        slots[pair_slot(keys[pair], keys, slots)] = pair + 1
+
+
+@kernel(types.void(STATE, INT64S, int64))
+def link_words(state, starts, base):
+    """Link the symbols of each word, count the tokens of each group, and number the
+    texts of symbols.
+    """
+    symbols, text = state.symbols, np.empty(1, np.int32)
+    for symbol in range(base):
+        text[0] = symbol
+        find_word(text, 0, 1, symbol, state.texts)
+    state.number[BASE] = state.number[TOKENS] = base
+    for word in range(starts.size - 1):
+        begin, end = starts[word], starts[word + 1]
+        for at in range(begin, end):
+            symbols.after[at] = at + 1 if at + 1 < end else NONE
+            symbols.before[at] = at - 1 if at > begin else NONE
+            symbols.word[at] = word
+        state.heaps.length[symbols.group[word]] += symbols.counts[word, 1] * (end - begin)
+
+
+@kernel(types.void(STATE, INT32S, INT64S))
+def reserve_texts(state, texts, bounds):
+    """Number texts that no token may have, each a sequence of symbols, after those of
+    the symbols.
+    """
+    number = state.number
+    for other in range(bounds.size - 1):
+        known = number[BASE] + number[RESERVED]
+        found = find_word(texts, bounds[other], bounds[other + 1], known, state.texts)
+        number[RESERVED] += found == known
+
+
+@kernel(int64(STATE, INT64S, int64))
+def add_pairs(state, starts, last):
+    """Add the pairs of the words from the one before `last` down to 0; where it
+    stopped, as the arrays were full.
+
+    From behind, so that a list begins with its first place.
+    """
+    pairs, number, single = state.pairs, state.number, state.number[SINGLE]
+    symbol, groups, counts = state.symbols.symbol, state.symbols.group, state.symbols.counts
+    for word in range(last - 1, -1, -1):
+        if number[PAIRS] + starts[word + 1] - starts[word] >= pairs.keys.size:
+            number[NEEDED] = starts[word + 1] - starts[word]
+            return word + 1
+        for at in range(starts[word + 1] - 2, starts[word] - 1, -1):
+            a, b = np.int64(symbol[at]), np.int64(symbol[at + 1])
+            if a >= single and b >= single:
+                pair = add_pair(a, b, np.int64(groups[word]), pairs, number)
+                pairs.total[pair] += counts[word, 0]
+                add_place(pair, at, pairs.place, pairs.further, pairs.head, number)
+    return 0
 
 
 @kernel(types.void(STATE))
@@ -171,7 +358,7 @@ def heaviest(state, group):
             push(state, group, pair)
 
 
-@kernel(boolean(HEAPS, int64, int64), inner=True)
+@kernel(boolean(_HEAPS, int64, int64), inner=True)
 def is_longer(heaps, one, other):
     """Whether group `one` has the higher length / divisor; every group is longer than
     NONE.
@@ -182,7 +369,7 @@ def is_longer(heaps, one, other):
     )
 
 
-@kernel(int64(HEAPS), inner=True)
+@kernel(int64(_HEAPS), inner=True)
 def longest_group(heaps):
     """The group of the highest length / divisor among those with pairs, of equal ones
     the first; NONE for none.
@@ -206,209 +393,139 @@ def longest_group(heaps):
     return free if free >= 0 else best
 
 
-@kernel(INT32S(int64, INT32S, INT32S), inner=True)
-def list_places(pair, head, pool):
-    """All places in the lists of a pair, those that have changed too; the lists are
-    empty afterwards.
-    """
+@kernel(INT32S(int64, _PAIRS, INT64S), inner=True)
+def take_places(pair, pairs, number):
+    """The places of a pair; its list is empty afterwards."""
+    place, further, head = pairs.place, pairs.further, pairs.head
     size, at = 0, np.int64(head[pair])
     while at >= 0:
-        size, at = size + pool[at + 1], np.int64(pool[at])
+        size, at = size + 1, np.int64(further[at])
     places, size, at = np.empty(size, np.int32), 0, np.int64(head[pair])
     while at >= 0:
-        for place in pool[at + 2 : at + 2 + pool[at + 1]]:
-            places[size] = place
-            size += 1
-        at = np.int64(pool[at])
+        places[size] = place[at]
+        size, last, at = size + 1, at, np.int64(further[at])
+        if at < 0:
+            further[last] = number[FREE_PLACE]
+            number[FREE_PLACE] = head[pair]
     head[pair] = NONE
     return places
 
 
-@kernel(int64(ROWS, int64), inner=True)
-def place_before(rows, at):
-    """The place of the symbol before; NONE at the beginning of a word."""
-    before = np.int64(rows[at - 1, SYMBOL])
-    if before >= 0:
-        return at - 1
-    return at + before if before < NONE else np.int64(NONE)
+class Replacement(NamedTuple):
+    """The pair of symbols a and b that stands at place `at` becomes `new_a`, `new_b`."""
+
+    a: np.int64
+    b: np.int64
+    new_a: np.int64
+    new_b: np.int64
+    at: np.int64
 
 
-@kernel(types.void(ROWS, INT64S, int64, int64), inner=True)
-def take_out(rows, total, at, weight):
-    """The pair at a place is there no longer."""
-    pair = np.int64(rows[at, PAIR])
-    if pair >= 0:
-        if total[pair] >= 0:
-            total[pair] -= weight
-        rows[at, PAIR] = NONE
+_REPLACEMENT = types.NamedUniTuple(int64, 5, Replacement)
 
 
-@kernel(INT32S(STATE, int64, int64), inner=True)
+@kernel(int64(_REPLACEMENT, int64, int64, INT32S, int64, _PAIRS, INT64S), inner=True)
+def replace_pair(change, group, weight, touched, touches, pairs, number):
+    """One neighbour of a merged pair: the pair that it stood in becomes another.
+
+    Returns how many pairs have been `touched`, each once.
+    """
+    keys, count, head, _, raised, slots, place, further, _ = pairs
+    old = find_pair(key_of(change.a, change.b, group), keys, slots)
+    if old >= 0 and count[old] >= 0:
+        count[old] -= weight
+    added = find_pair(key_of(change.new_a, change.new_b, group), keys, slots)
+    if added < 0:
+        added = add_pair(change.new_a, change.new_b, group, pairs, number)
+    add_place(added, change.at, place, further, head, number)
+    if count[added] >= 0:
+        count[added] += weight
+    if not raised[added]:
+        raised[added] = True
+        touched[touches] = added
+        touches += 1
+    return touches
+
+
+@kernel(types.void(STATE, int64, INT32S), inner=True)
+def push_touched(state, group, touched):
+    """Put pairs whose counts have changed into the heap; those merged before wait to be
+    merged again.
+    """
+    pairs, number, floor = state.pairs, state.number, state.heaps.floor[group]
+    for changed in touched:
+        pair = np.int64(changed)
+        pairs.raised[pair] = False
+        if pairs.total[pair] >= floor:
+            push(state, group, pair)
+        elif pairs.total[pair] < NEVER:
+            state.waiting[number[WAITING]] = -2 - pairs.total[pair]
+            number[WAITING] += 1
+
+
+@kernel(types.void(STATE, int64, int64), inner=True)
 def merge_in_group(state, pair, row):
     """Merge a pair wherever it stands in the words of its group, from left to right;
-    row `row` of `applied`. Returns the places of the new symbols.
+    row `row` of `applied`.
     """
-    rows, size, counts, _ = state.symbols
-    total, key = state.pairs.total, state.pairs.keys[pair]
+    pairs, number = state.pairs, state.number
+    symbol, after, before, word, counts, _ = state.symbols
+    key, new, single = pairs.keys[pair], np.int64(state.applied[row, 2]), number[SINGLE]
     a, b = np.int64(key >> FIRST), np.int64(key >> SECOND) & BITS
-    new, first = state.applied[row, 2], np.int64(size[a])
-    whole, others, found = first + size[b], np.int64(0), 0
-    # Its places, from left to right where they may overlap. Their words are read in
-    # loops of their own, in which a processor fetches several at once.
-    places = list_places(pair, state.pairs.head, state.pairs.pool)
-    for place in places:
-        if rows[place, PAIR] == pair:
-            places[found] = place
-            found += 1
-    places, found = places[:found], 0
+    group = np.int64(key & np.uint64(255))
+    # Its places, from left to right where they may overlap
+    places = take_places(pair, pairs, number)
     if a == b:
         places.sort()
-    weights = np.empty(places.size, np.int64)
-    for number in range(places.size):
-        weights[number] = counts[rows[places[number], WORD], 0]
-    for number in range(places.size):
-        at, weight = np.int64(places[number]), weights[number]
-        if rows[at, PAIR] != pair:
+    touched, touches, others = np.empty(2 * places.size + 1, np.int32), 0, 0
+    for at in places:
+        right = np.int64(after[at])
+        if symbol[at] != a or right < 0 or symbol[right] != b:
             continue
-        left = place_before(rows, at)
-        if left >= 0:
-            take_out(rows, total, left, weight)
-        take_out(rows, total, at + first, weight)
-        rows[at, SYMBOL], rows[at, PAIR] = new, NONE
-        rows[at + first, SYMBOL] = rows[at + whole - 1, SYMBOL] = -whole
-        others += counts[rows[at, WORD], 1]
-        places[found] = at
-        found += 1
-    state.heaps.length[np.int64(key & np.uint64(255))] -= others
-    return places[:found]
-
-
-class Beside(NamedTuple):
-    """The pairs of a new token with its neighbours, in the order of their first place:
-    `code` is twice the other symbol, and one more where that comes second; the `weight`
-    and the number of `places` that are not listed yet; and, later, the `pair`, and where
-    in the pool the next place goes (`cursor`).
-    """
-
-    code: NDArray[np.int64]
-    weight: NDArray[np.int64]
-    places: NDArray[np.int64]
-    pair: NDArray[np.int64]
-    cursor: NDArray[np.int64]
-
-
-_BESIDE = types.NamedUniTuple(INT64S, 5, Beside)
-
-
-@kernel(int64(SYMBOLS, INT32S, int64, INT32S, int64, _BESIDE), inner=True)
-def count_neighbours(symbols, seen, single, places, token, beside):
-    """Count the pairs of a token at `places` that are new there; returns how many.
-
-    A place keeps -2 less the number of its pair in `beside`.
-    """
-    rows, size, counts, _ = symbols
-    code, weight, number, _, _ = beside
-    found = 0
-    for stand in places:
-        for at in (place_before(rows, np.int64(stand)), np.int64(stand)):
-            if at < 0 or rows[at, PAIR] != NONE:
-                continue
-            one = np.int64(rows[at, SYMBOL])
-            two = np.int64(rows[at + size[one], SYMBOL])
-            if one < single or two < single:
-                continue
-            own = 2 * two + 1 if one == token else 2 * one
-            if seen[own] < 0:
-                seen[own] = found
-                code[found], weight[found], number[found] = own, 0, 0
-                found += 1
-            slot = np.int64(seen[own])
-            weight[slot] += counts[rows[at, WORD], 0]
-            number[slot] += 1
-            rows[at, PAIR] = -2 - slot
-    return found
-
-
-@kernel(types.void(STATE, int64, boolean, INT32S, int64), inner=True)
-def join_neighbours(state, token, is_new, places, group):
-    """Hold the pairs of a token that stands at `places`, and put them into the heap of
-    their group; those merged before wait to be merged again.
-
-    A token that `is_new` has no pairs yet.
-    """
-    pairs, number, rows = state.pairs, state.number, state.symbols.rows
-    keys, total, head, _, slots, pool, _, seen = pairs
-    most = min(2 * places.size, 2 * number[TOKENS])
-    beside = Beside(
-        np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int64),
-        np.empty(most, np.int64), np.empty(most, np.int64),
-    )  # fmt: skip
-    code, weight, listed, found, cursor = beside
-    count = count_neighbours(state.symbols, seen, number[SINGLE], places, token, beside)
-    for slot in range(count):
-        a, b = code[slot] >> 1, token
-        if code[slot] & 1:
-            a, b = token, a
-        pair = np.int64(NONE) if is_new else find_pair(key_of(a, b, group), keys, slots)
-        if pair < 0:
-            pair = add_pair(a, b, group, is_new, pairs, number)
-        if total[pair] >= 0:
-            total[pair] += weight[slot]
-        begin = number[POOL]
-        pool[begin], pool[begin + 1], head[pair] = head[pair], listed[slot], begin
-        cursor[slot] = begin + 2
-        number[POOL] += 2 + listed[slot]
-        seen[code[slot]], found[slot] = NONE, pair
-    for stand in places:
-        for at in (place_before(rows, np.int64(stand)), np.int64(stand)):
-            if at >= 0 and rows[at, PAIR] < NONE:
-                own = -2 - np.int64(rows[at, PAIR])
-                rows[at, PAIR] = found[own]
-                pool[cursor[own]] = at
-                cursor[own] += 1
-    floor = state.heaps.floor[group]
-    for pair in found[:count]:
-        if total[pair] >= floor:
-            push(state, group, pair)
-        elif total[pair] < NEVER:
-            state.waiting[number[WAITING]] = -2 - total[pair]
-            number[WAITING] += 1
+        weight, behind, left = counts[word[at], 0], np.int64(after[right]), np.int64(before[at])
+        # The left symbol becomes the new one, the right one is unlinked
+        symbol[at], symbol[right], after[at] = new, NONE, behind
+        if behind >= 0:
+            before[behind] = at
+        # The pairs with the symbol before, and with the one behind
+        if left >= 0 and symbol[left] >= single:
+            one = np.int64(symbol[left])
+            change = Replacement(one, a, one, new, left)
+            touches = replace_pair(change, group, weight, touched, touches, pairs, number)
+        if behind >= 0 and symbol[behind] >= single:
+            one = np.int64(symbol[behind])
+            change = Replacement(b, one, new, one, np.int64(at))
+            touches = replace_pair(change, group, weight, touched, touches, pairs, number)
+        others += counts[word[at], 1]
+    state.heaps.length[group] -= others
+    push_touched(state, group, touched[:touches])
 
 
 @kernel(int64(STATE, int64, int64), inner=True)
 def places_of(state, a, b):
     """The places in the lists of a pair, of all groups."""
-    count, pool = np.int64(0), state.pairs.pool
+    count = 0
     for group in range(state.heaps.floor.size):
         pair = find_pair(key_of(a, b, group), state.pairs.keys, state.pairs.slots)
         at = np.int64(state.pairs.head[pair]) if pair >= 0 else np.int64(NONE)
         while at >= 0:
-            count, at = count + np.int64(pool[at + 1]), np.int64(pool[at])
+            count, at = count + 1, np.int64(state.pairs.further[at])
     return count
-
-
-@kernel(int64(int64, INT64S, int64), inner=True)
-def new_pairs(needed, number, groups):
-    """The pairs that a merge in so many places adds at most, its own entry included."""
-    return min(2 * needed, 2 * groups * (number[TOKENS] + 1)) + groups + 2
 
 
 @kernel(boolean(STATE, int64, int64, int64), inner=True)
 def has_space(state, needed, a, b):
-    """Whether the arrays hold the merge of a pair whose token then stands in at most so
-    many places.
-    """
+    """Whether the arrays hold the merge of a pair that stands in so many places."""
     number, bounds, pairs = state.number, state.texts.bounds, state.pairs
     texts, groups = number[RESERVED] + number[TOKENS], state.heaps.floor.size
-    most = new_pairs(needed, number, groups)
     a += number[RESERVED] * (a >= number[BASE])
     b += number[RESERVED] * (b >= number[BASE])
     text = bounds[a + 1] - bounds[a] + bounds[b + 1] - bounds[b]
     return (
-        number[PAIRS] + most < pairs.keys.size
-        and number[POOL] + 2 * (needed + most) < pairs.pool.size
-        and number[NODES] + number[PAIRS] + most < state.heaps.node.size
-        and number[WAITING] + most < state.waiting.size
+        number[PAIRS] + 2 * needed + groups + 1 < pairs.keys.size
+        and number[PLACES] + 2 * needed < pairs.place.size
+        and number[NODES] + number[PAIRS] + 4 * needed < state.heaps.node.size
+        and number[WAITING] + 2 * needed < state.waiting.size
         and number[APPLIED] < state.applied.shape[0]
         and texts + 2 < bounds.size
         and texts < state.texts.hashes.size
@@ -429,9 +546,7 @@ def token_of(state, a, b):
     found = find_word(text, 0, text.size, known, state.texts)
     if found < number[BASE] + number[RESERVED]:
         return np.int64(NONE)
-    if found == known:
-        number[TOKENS] += 1
-        state.symbols.size[found - number[RESERVED]] = text.size
+    number[TOKENS] += found == known
     return found - number[RESERVED]
 
 
@@ -443,7 +558,7 @@ def register(state, a, b, row):
     number, new = state.number, token_of(state, a, b)
     count = np.int64(NEVER) if new < 0 else -2 - row
     pairs = state.pairs
-    pairs.total[add_pair(a, b, np.int64(REGISTER), False, pairs, number)] = count
+    pairs.total[add_pair(a, b, np.int64(REGISTER), pairs, number)] = count
     for group in range(state.heaps.floor.size):
         pair = find_pair(key_of(a, b, group), pairs.keys, pairs.slots)
         if pair >= 0:
@@ -455,7 +570,7 @@ def register(state, a, b, row):
     return True
 
 
-@kernel(int64(STATE, ROWS, int64, int64))
+@kernel(int64(STATE, int32[:, ::1], int64, int64))
 def advance(state, given, wanted, merges):
     """Apply up to `merges` merges: those that wait, the `given` ones, then chosen ones
     up to `wanted` tokens.
@@ -495,7 +610,7 @@ def advance(state, given, wanted, merges):
         if not has_space(state, number[NEEDED], a, b):
             return FULL
         # It is taken out of where it waited
-        row, tokens = number[APPLIED], number[TOKENS]
+        row = number[APPLIED]
         if least >= 0:
             row = state.waiting[least]
             number[WAITING] -= 1
@@ -508,10 +623,8 @@ def advance(state, given, wanted, merges):
             if not register(state, a, b, row):
                 continue
         # It is merged in every group
-        token, is_new = np.int64(state.applied[row, 2]), number[TOKENS] > tokens
         for group in range(heaps.floor.size):
             pair = find_pair(key_of(a, b, group), pairs.keys, pairs.slots)
             if pair >= 0 and pairs.head[pair] >= 0:
-                places = merge_in_group(state, pair, row)
-                join_neighbours(state, token, is_new, places, group)
+                merge_in_group(state, pair, row)
     return PAUSED

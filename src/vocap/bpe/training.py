@@ -12,18 +12,8 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from vocap.bpe import kernels, places
-from vocap.bpe.places import (
-    MAX_GROUPS,
-    MAX_SYMBOLS,
-    NONE,
-    SYMBOL,
-    WORD,
-    Heaps,
-    Pairs,
-    State,
-    Symbols,
-)
+from vocap.bpe import kernels
+from vocap.bpe.kernels import MAX_GROUPS, MAX_SYMBOLS, NONE, Heaps, Pairs, State, Symbols
 from vocap.bpe.words import Alphabet, Words
 from vocap.errors import VocapError
 from vocap.tables.sampling_probabilities import line_weights
@@ -32,7 +22,6 @@ from vocap.unigram.word_types import TEXTS, WordStore, WordTable, WordTypes
 
 MERGES = 2000  # between two looks at interruptions and progress
 MAX_WEIGHT = 1 << 62
-MAX_PLACES = 1 << 31
 PAIRS_AT_FIRST = 1 << 12  # that there is space for: the arrays grow
 
 Record = TypeVar("Record", Pairs, Heaps, WordStore)
@@ -81,9 +70,8 @@ def apply(
         else np.ascontiguousarray(given[:, :2], np.int32)
     )
     state = begin(alphabet, symbols, counts, wanted + len(given), reserved, groups)
-    del symbols
     state = _advance(state, given, wanted, progress)
-    return state.applied[: state.number[places.APPLIED]].copy()
+    return state.applied[: state.number[kernels.APPLIED]].copy()
 
 
 def _advance(
@@ -93,7 +81,7 @@ def _advance(
     while (result := kernels.advance(state, given, wanted, MERGES)) != kernels.ENDED:
         if result == kernels.FULL:
             state = grown(state)
-        progress(int(state.number[places.TOKENS]))
+        progress(int(state.number[kernels.TOKENS]))
     return state
 
 
@@ -115,10 +103,10 @@ def count_merged_tokens(
     tokens = len(token_names(alphabet, merges))
     for rank in ranks:
         state = _advance(state, np.ascontiguousarray(merges[:rank, :2]), 0, lambda reached: None)
-        rows = state.symbols.rows
-        rows = rows[rows[:, SYMBOL] >= 0]
-        word, found = rows[:, WORD], np.zeros((len(own), tokens), np.int64)
-        np.add.at(found, (owner[word], rows[:, SYMBOL]), counts[word, 0])
+        symbol = state.symbols.symbol
+        places = np.flatnonzero(symbol != NONE)
+        word, found = state.symbols.word[places], np.zeros((len(own), tokens), np.int64)
+        np.add.at(found, (owner[word], symbol[places]), counts[word, 0])
         yield found
 
 
@@ -151,8 +139,7 @@ def begin(
     text, starts = symbols
     words, base = len(starts) - 1, len(alphabet.names)
     groups = groups or Groups(np.zeros(words, np.int32), np.ones(1, np.int64))
-    count = len(text) + words + 1
-    if base + tokens >= MAX_SYMBOLS or len(groups.divisor) > MAX_GROUPS or count >= MAX_PLACES:
+    if base + tokens >= MAX_SYMBOLS or len(groups.divisor) > MAX_GROUPS or len(text) >= 1 << 31:
         raise VocapError(
             f"{len(text)} symbols of words, {tokens} tokens and {len(groups.divisor)} languages "
             "are too many"
@@ -163,49 +150,54 @@ def begin(
         for name in reserved
         if name and number.keys() >= set(name)
     ]
-    texts = base + tokens + len(kept) + 2
     state = State(
-        symbols=Symbols(
-            rows=np.full((count, 3), NONE, np.int32),
-            size=np.zeros(texts, np.int32),
-            counts=np.ascontiguousarray(counts, np.int64),
-            group=np.ascontiguousarray(groups.group, np.int32),
-        ),
-        pairs=no_pairs(texts),
+        symbols=unlinked_symbols(text, counts, groups.group),
+        pairs=no_pairs(len(text) + 16),
         heaps=empty_heaps(groups),
-        texts=no_texts(texts, sum(map(len, kept))),
+        texts=no_texts(base + tokens + len(kept) + 2, sum(map(len, kept))),
         applied=np.zeros((tokens + 16, 3), np.int32),
         waiting=np.empty(PAIRS_AT_FIRST, np.int64),
-        number=np.zeros(places.LAST + 1, np.int64),
+        number=np.zeros(kernels.LAST + 1, np.int64),
     )
-    state.number[[places.FREE_NODE, places.CHOSEN]] = NONE
-    state.number[[places.SINGLE, places.BY_TEXT]] = alphabet.single, groups.by_text
+    state.number[[kernels.FREE_PLACE, kernels.FREE_NODE, kernels.CHOSEN]] = NONE
+    state.number[[kernels.SINGLE, kernels.BY_TEXT]] = alphabet.single, groups.by_text
     # Words, names that no merge may give, pairs
-    places.link_words(state, text.astype(np.int32, copy=False), starts, base)
+    kernels.link_words(state, starts, base)
     bounds = np.cumsum([0, *map(len, kept)])
-    places.reserve_texts(state, np.array([*chain(*kept)], np.int32), bounds)
-    place = 0
-    while (place := places.hold_pairs(state, place)) < count:
-        state = state._replace(pairs=more_pairs(state.pairs, state.number, PAIRS_AT_FIRST))
-    listed = int(state.number[places.NEEDED] + 2 * state.number[places.PAIRS]) + 16
-    check_places(listed)
-    state = state._replace(pairs=state.pairs._replace(pool=np.empty(listed, np.int32)))
-    places.fill_places(state)
+    kernels.reserve_texts(state, np.array([*chain(*kept)], np.int32), bounds)
+    left = words
+    while left := kernels.add_pairs(state, starts, left):
+        state = grown(state)
     kernels.set_floors(state)
     return state
 
 
-def no_pairs(symbols: int) -> Pairs:
-    """Space for pairs of so many symbols, of which there are few."""
+def unlinked_symbols(
+    symbols: NDArray[np.int32], counts: NDArray[np.int64], group: NDArray[np.int32]
+) -> Symbols:
+    """The symbols of words, before they are linked."""
+    return Symbols(
+        symbol=symbols.astype(np.int32),
+        after=np.empty(len(symbols), np.int32),
+        before=np.empty(len(symbols), np.int32),
+        word=np.empty(len(symbols), np.int32),
+        counts=np.ascontiguousarray(counts, np.int64),
+        group=np.ascontiguousarray(group, np.int32),
+    )
+
+
+def no_pairs(places: int) -> Pairs:
+    """Space for pairs, of which there are few, and for so many places."""
     return Pairs(
         keys=np.empty(PAIRS_AT_FIRST, np.uint64),
         total=np.empty(PAIRS_AT_FIRST, np.int64),
         head=np.empty(PAIRS_AT_FIRST, np.int32),
         sibling=np.empty(PAIRS_AT_FIRST, np.int32),
+        raised=np.zeros(PAIRS_AT_FIRST, bool),
         slots=np.zeros(2 * PAIRS_AT_FIRST, np.int32),
-        pool=np.empty(0, np.int32),
+        place=np.empty(places, np.int32),
+        further=np.empty(places, np.int32),
         first=np.full(MAX_GROUPS + 1, NONE, np.int32),
-        seen=np.full(2 * symbols, NONE, np.int32),
     )
 
 
@@ -239,56 +231,34 @@ def no_texts(texts: int, reserved: int) -> WordStore:
 
 
 def grown(state: State) -> State:
-    """The state with longer arrays where one is short; `number[places.NEEDED]` places
+    """The state with longer arrays where one is short; `number[kernels.NEEDED]` places
     change next.
     """
-    number, groups = state.number, len(state.heaps.floor)
-    texts = int(number[places.RESERVED] + number[places.TOKENS])
-    needed = int(number[places.NEEDED])
-    further = min(2 * needed, 2 * groups * (texts + 1)) + groups + 2
-    nodes = number[places.NODES] + number[places.PAIRS] + further + 1
+    number = state.number
+    needed = 4 * int(number[kernels.NEEDED]) + MAX_GROUPS
+    pairs, places = number[kernels.PAIRS] + needed + 2, number[kernels.PLACES] + needed + 1
+    nodes = number[kernels.NODES] + pairs
+    texts = int(number[kernels.RESERVED] + number[kernels.TOKENS])
     longest = int(np.diff(state.texts.bounds[: texts + 1]).max(initial=0))
     points = state.texts.bounds[texts] + 2 * longest + 1
-    pairs = more_pairs(state.pairs, number, further + 1)
-    if number[places.POOL] + 2 * (needed + further) >= len(pairs.pool):
-        pairs = pairs._replace(pool=more_places(state, 2 * (needed + further)))
-    return state._replace(
-        pairs=pairs,
+    state = State(
+        symbols=state.symbols,
+        pairs=with_space(
+            state.pairs, keys=pairs, total=pairs, head=pairs, sibling=pairs, raised=pairs,
+            place=places, further=places,
+        ),
         heaps=with_space(state.heaps, weight=nodes, node=nodes, left=nodes, right=nodes),
         texts=with_space(state.texts, points=points, bounds=texts + 4, hashes=texts + 4),
-        applied=longer(state.applied, number[places.APPLIED] + 2),
-        waiting=longer(state.waiting, number[places.WAITING] + further + 1),
-    )
-
-
-def more_pairs(pairs: Pairs, number: NDArray[np.int64], further: int) -> Pairs:
-    """The pairs with space for so many `further` ones."""
-    size = int(number[places.PAIRS]) + further
-    pairs = with_space(pairs, keys=size, total=size, head=size, sibling=size)
-    if 2 * len(pairs.keys) > len(pairs.slots):
-        slots = np.zeros(1 << (2 * len(pairs.keys) - 1).bit_length(), np.int32)
-        pairs = pairs._replace(slots=slots)
-        places.fill_pair_slots(pairs, number[places.PAIRS])
-    return pairs
-
-
-def more_places(state: State, further: int) -> NDArray[np.int32]:
-    """The pool without the places that have changed, with space for `further` elements.
-
-    Raises VocapError where 32 bits do not number them.
-    """
-    longest = int(state.number[places.POOL]) + 2 * int(state.number[places.PAIRS])
-    pool = np.empty(longest + further, np.int32)
-    used = state.number[places.POOL] = places.copy_places(state, pool)
-    size = max(int(used) * 3 // 2, int(used) + further + 1)
-    check_places(size)
-    return longer(pool, size)[:size]
-
-
-def check_places(size: int) -> None:
-    """Raise VocapError for more places than 32 bits number."""
-    if size >= MAX_PLACES:
-        raise VocapError(f"{size} places of pairs of symbols are too many; train on fewer lines")
+        applied=longer(state.applied, number[kernels.APPLIED] + 2),
+        waiting=longer(state.waiting, number[kernels.WAITING] + needed + 1),
+        number=number,
+    )  # fmt: skip
+    size = len(state.pairs.keys)
+    if 2 * size > len(state.pairs.slots):
+        slots = np.zeros(1 << (2 * size - 1).bit_length(), np.int32)
+        state = state._replace(pairs=state.pairs._replace(slots=slots))
+        kernels.fill_pair_slots(state)
+    return state
 
 
 def with_space(record: Record, **sizes: int) -> Record:

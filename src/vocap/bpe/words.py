@@ -20,7 +20,6 @@ from vocap.unigram.training_text import LINE_END, required_characters
 from vocap.unigram.word_types import RUNS, TEXTS, WordTable
 
 BYTES = 256
-BLOCK = 1 << 16  # words that are spelled at a time
 
 
 @dataclass(frozen=True)
@@ -155,20 +154,8 @@ class Alphabet:
         """The symbols of all words, int32 [S], and where each word begins among them,
         int64 [K + 1].
         """
-        starts, parts, count = np.zeros(len(words) + 1, np.int64), [], 0
-        for first in range(0, len(words), BLOCK):  # all at once take 50 bytes a character
-            bounds = words.bounds[first : first + BLOCK + 1]
-            symbols, sizes = self._spell(words.store[bounds[0] : bounds[-1]])
-            parts.append(symbols)
-            ends = np.concatenate([[count], count + np.cumsum(sizes, dtype=np.int64)])
-            starts[first : first + len(bounds)] = ends[bounds - bounds[0]]
-            count += len(symbols)
-        return np.concatenate([np.empty(0, np.int32), *parts]), starts
-
-    def _spell(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The symbols of code points, int32, and how many each takes, int8."""
-        symbols = self.symbol_of_character[points]
-        spelled = points[symbols < 0]  # in bytes: U+2581 as a space, KEPT as U+2581
+        symbols = self.symbol_of_character[words.store]
+        spelled = words.store[symbols < 0]  # in bytes: U+2581 as a space, KEPT as U+2581
         spelled = np.select(
             [spelled == ord(SPACE), spelled == ord(KEPT)], [ord(" "), ord(SPACE)], spelled
         )
@@ -178,7 +165,7 @@ class Alphabet:
         symbols = np.repeat(symbols, sizes)
         text = spelled.astype(np.int32).tobytes().decode("utf-32-le")
         symbols[symbols < 0] = self.symbol_of_byte[np.frombuffer(text.encode("utf-8"), np.uint8)]
-        return symbols, sizes
+        return symbols, np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])[words.bounds]
 
     def text(self, token: str) -> str:
         """A token to be read: bytes that are no whole characters of UTF-8 as escapes,

@@ -21,7 +21,7 @@ from vocap.tables.sampling_probabilities import (
 from vocap.text_files.text import Text, Texts, language_text, text_blocks, text_name
 
 # bytes of memory for a byte of training text, of several languages: dev/measurements.md
-MEMORY = 10
+MEMORY = 15
 LARGE = 16e9  # bytes of memory from which a training says what it takes
 ONLY = "text"  # the code of a text that is of no language
 
