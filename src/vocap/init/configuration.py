@@ -82,8 +82,8 @@ def configure(
         )
     if "parity-bpe" in kinds and "development" not in texts.parallel:
         raise UsageError(
-            f"--kind parity-bpe follows parallel text: give {texts.folder}/dev/de.txt, dev/en.txt "
-            "..."
+            "--kind parity-bpe follows parallel text: give dev/de.txt, dev/en.txt, ... in a DIR of "
+            "this machine"
         )
     names = {code: language.name for code, language in table.items() if code in texts.files}
     # measure the text
