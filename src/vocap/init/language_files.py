@@ -193,8 +193,8 @@ class Lines:
             len(bz2.compress(sample)) / lines,
             len(split_sentences(text)) / lines,
             frozenset(text),
-            len(sample) / lines,
-            growth,
+            bytes=len(sample) / lines,
+            growth=growth,
         )
 
 
