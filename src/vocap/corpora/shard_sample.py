@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,10 +24,12 @@ from vocap.errors import VocapError
 from vocap.progress import Progress
 from vocap.storage.remote import Shard, address_of, is_remote
 from vocap.text_files import Layout
-from vocap.text_files.filters import RecordFilter
 from vocap.text_files.lines import survey
 from vocap.text_files.parquet import FOOTER, Footer
 from vocap.text_files.records import Corpus, TextFile, prefix_note
+
+if TYPE_CHECKING:
+    from vocap.text_files.filters import RecordFilter  # pydantic
 
 _MARGIN = 1.5  # lines read for each that is wanted, where no limit is given
 _KEPT_FOOTERS = 1 << 26  # bytes, of those that are kept
@@ -77,7 +80,7 @@ class ShardSample:
         scan_bytes: int | None,
         lines: int,
         seed: int,
-        chosen: RecordFilter | None = None,
+        chosen: "RecordFilter | None" = None,
     ) -> None:
         self.chosen = chosen
         self.shards, self.layout, self.limit, self.seed = shards, layout, scan_bytes, seed

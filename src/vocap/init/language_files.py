@@ -195,9 +195,9 @@ class Lines:
             len(bz2.compress(sample)) / lines,
             len(split_sentences(text)) / lines,
             frozenset(text),
-            len(sample) / lines,
-            growth,
-            () if files[0].layout.documents else markup_warnings(sample.splitlines()),
+            bytes=len(sample) / lines,
+            growth=growth,
+            warnings=() if files[0].layout.documents else markup_warnings(sample.splitlines()),
         )
 
 

@@ -10,14 +10,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from vocap.errors import VocapError, listed
 from vocap.storage.remote import Shard, address_of, is_remote
 from vocap.text_files import RECORDS, Layout, kind_of
-from vocap.text_files.filters import RecordFilter
 from vocap.text_files.lines import (
     LineFile,
     Place,
@@ -47,6 +46,9 @@ NAMES = (
     "article",
 )
 
+if TYPE_CHECKING:
+    from vocap.text_files.filters import RecordFilter  # pydantic
+
 _HEAD = 200  # lines or records that tell the fields of a file
 _PROBE_BYTES = 1 << 24  # of a file as stored, for a first block of lines
 _LONG_SHARE = 0.1  # of overlong lines, from which the lines are whole documents
@@ -74,7 +76,7 @@ class TextFile(LineFile):
         cut: bool = False,
         aligned: bool = False,
         row_groups: tuple[Footer, Sequence[int]] | None = None,
-        chosen: RecordFilter | None = None,
+        chosen: "RecordFilter | None" = None,
     ) -> None:
         super().__init__(place, limit_bytes, cut)
         self.row_groups = row_groups
@@ -429,7 +431,7 @@ class Corpus:
         self,
         places: Sequence[str | Shard],
         layout: Layout,
-        chosen: RecordFilter | None = None,
+        chosen: "RecordFilter | None" = None,
     ) -> None:
         self.places, self.layout, self.chosen = places, layout, chosen
         self.consumed, self.complete = 0, True
