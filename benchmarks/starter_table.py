@@ -13,7 +13,7 @@ import re
 import sys
 from pathlib import Path
 
-from vocap.corpora.settings import PACKAGES
+from vocap.corpora.sources import PACKAGES
 from vocap.files.io import read_tsv, table_lines
 
 

@@ -11,7 +11,8 @@ from pydantic import BaseModel
 
 from vocap.allocation.settings import Allocation
 from vocap.config import TextSection
-from vocap.corpora.settings import SOURCE_KINDS, Corpora, Download, Mix, Source, Starter
+from vocap.corpora.settings import Corpora, Download, Mix, Starter
+from vocap.corpora.sources import SOURCE_KINDS, Source
 from vocap.correlation.study import Correlation
 from vocap.finetuning.settings import Finetuning, Tuned, TuningRecipe, make_recipes
 from vocap.finetuning.tasks import TASKS

@@ -10,7 +10,8 @@ from click.testing import CliRunner
 from pydantic import Field
 
 from vocap.config import Settings
-from vocap.corpora.settings import SOURCE_KINDS, Source, register_source, resolve_all
+from vocap.corpora.settings import resolve_all
+from vocap.corpora.sources import SOURCE_KINDS, Source, register_source
 from vocap.finetuning.tasks import TASKS, TRAININGS, Task, register_task
 from vocap.languages import default_table
 from vocap.pretraining.loss_kinds import LOSSES, LossSettings, register_loss

@@ -25,7 +25,8 @@ from pydantic import (
 
 from vocap.allocation.settings import Allocation, rows_beside_pieces
 from vocap.config_errors import describe_all, find_line, yaml_booleans
-from vocap.corpora.settings import Corpora, Download, Resolved, resolve_all
+from vocap.corpora.settings import Corpora, Download, resolve_all
+from vocap.corpora.sources import Resolved
 from vocap.correlation.study import Correlation
 from vocap.errors import UsageError, VocapError, one_line
 from vocap.files.io import read_yaml

@@ -10,15 +10,8 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
-from vocap.corpora.settings import (
-    Corpora,
-    PathSource,
-    StarterSource,
-    client_variables,
-    parse_source,
-    resolve,
-    resolve_all,
-)
+from vocap.corpora.settings import Corpora, client_variables, resolve_all
+from vocap.corpora.sources import PathSource, StarterSource, parse_source, resolve
 from vocap.errors import UsageError
 from vocap.languages import natural, read_languages
 

@@ -13,7 +13,7 @@ import pytest
 import vocap
 from vocap.allocation.settings import Allocation
 from vocap.config import Settings
-from vocap.corpora.settings import PACKAGES, starter_table
+from vocap.corpora.sources import PACKAGES, starter_table
 from vocap.errors import VocapError
 from vocap.forecast.costs import reach_of, read_costs
 from vocap.forecast.texts import check_files, check_totals, estimate_texts, warn_of_lines

@@ -269,7 +269,7 @@ def test_bad_input(tables, arguments, status, message):
 
 
 def test_the_table_of_packages_agrees_with_the_configuration():
-    from vocap.corpora import settings
+    from vocap.corpora.sources import PACKAGES as CONFIGURED
 
-    assert tuple(PACKAGES) == settings.PACKAGES
+    assert tuple(PACKAGES) == CONFIGURED
     assert all(len(package.sha256) == 64 for package in PACKAGES.values())

@@ -10,7 +10,7 @@ from tokenizers import Tokenizer
 from tests.storage.hub import local_hub
 from tests.storage.shards import Words, as_parquet
 from tests.workflow.conftest import ROOT, copy_workflow, parse_counts
-from vocap.corpora.settings import parse_source, resolve
+from vocap.corpora.sources import parse_source, resolve
 from vocap.languages import read_languages
 
 PAGE = (ROOT / "docs/fineweb.md").read_text("utf-8")

@@ -15,7 +15,8 @@ from vocap.allocation.inputs import uneven_lengths
 from vocap.allocation.settings import Allocation
 from vocap.config import Settings
 from vocap.corpora.sampling import heldout_count
-from vocap.corpora.settings import MB, PROBE_BYTES, Basis, Resolved, Volume, resolve_all
+from vocap.corpora.settings import resolve_all
+from vocap.corpora.sources import MB, PROBE_BYTES, Basis, Resolved, Volume
 from vocap.errors import VocapError, listed
 from vocap.languages import Language
 from vocap.storage.listing import Listing

@@ -19,7 +19,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from vocap.corpora.sampling import markup_warnings
-from vocap.corpora.settings import MB, PROBE_BYTES, Volume
+from vocap.corpora.sources import MB, PROBE_BYTES, Volume
 from vocap.errors import UsageError, VocapError, system_error
 from vocap.files.paths import COMPRESSED, check_path, expand
 from vocap.languages import DOMAINS, Language

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from vocap.config import Settings
 from vocap.corpora.parallel_text import ParallelText, development_text, evaluation_text
-from vocap.corpora.settings import Resolved, StarterSource, client_variables, resolve_all
+from vocap.corpora.settings import client_variables, resolve_all
+from vocap.corpora.sources import Resolved, StarterSource
 from vocap.correlation.study import Study, plan_study
 from vocap.errors import UsageError, VocapError
 from vocap.finetuning.published import ARCHIVES, collection_of
