@@ -147,6 +147,16 @@ def test_a_filtered_sample_of_beginnings(memory, tmp_path):
     assert json.loads(stats.read_text())["scanned_bytes"] < len("".join(long))
 
 
+def test_parts_that_hold_too_few_lines(memory, tmp_path, caplog):
+    lines = "".join(f"the line with the number {number}\n" for number in range(80_000)).encode()
+    put(memory, part_1=lines, part_2=lines)
+    outputs = [str(tmp_path / name) for name in ("train", "heldout", "stats")]
+    words = ["sample", "--language", "en", "--filters", '{"distinct": 1000000}']
+    words += ["--max-sentences", "20000", "--train", outputs[0], "--heldout", outputs[1]]
+    assert run([*words, "--stats", outputs[2], "memory://text"]) == 0
+    assert "fewer than max_sentences; give scan_bytes" in caplog.text
+
+
 def test_commands_read_text_of_other_machines(memory, tmp_path, capsys):
     lines = make_lines("en", 60)
     local = write_lines(tmp_path / "de.txt", lines)

@@ -168,6 +168,11 @@ def sample_corpus(  # noqa: PLR0913  # settings of the stage, each by its name
     _log_counts(found.stats)
     if found.stats["n_interval"] is None:
         warnings.append("n is estimated from one place of the text; how well cannot be told")
+    if scan_bytes is None and not corpus.complete and corpus.valid < max_sentences:
+        warnings.append(
+            f"the parts that were read hold {corpus.valid:,} lines, fewer than max_sentences; "
+            "give scan_bytes to read more"
+        )
     for warning in warnings:
         log.warning("%s: %s", language, warning)
     return found
