@@ -34,14 +34,14 @@ MAX_SYMBOLS, MAX_GROUPS = 1 << 28, 255  # that a key holds; the last group is fo
 
 
 class Symbols(NamedTuple):
-    """S symbols linked inside W words: `symbol` int32 [S] (NONE where it went into the
-    one before), the places `after` and `before` each, and its `word`; of a word its
-    `counts` int64 [W, 2] and its `group` int32 [W].
+    """S symbols of W words: `symbol` int32 [S] (NONE where it went into the one before)
+    and its `word`; of a word its `counts` int64 [W, 2] and its `group` int32 [W].
+
+    A token stands at the place of its first symbol, so neighbours are found by passing
+    over NONE: links would take as much memory again, and lie apart from the symbols.
     """
 
     symbol: NDArray[np.int32]
-    after: NDArray[np.int32]
-    before: NDArray[np.int32]
     word: NDArray[np.int32]
     counts: NDArray[np.int64]
     group: NDArray[np.int32]
@@ -108,7 +108,7 @@ class State(NamedTuple):
     number: NDArray[np.int64]
 
 
-_SYMBOLS = types.NamedTuple([*[INT32S] * 4, int64[:, ::1], INT32S], Symbols)
+_SYMBOLS = types.NamedTuple([INT32S, INT32S, int64[:, ::1], INT32S], Symbols)
 _PAIRS = types.NamedTuple([UINT64S, INT64S, INT32S, INT32S, BOOLEANS, *[INT32S] * 4], Pairs)
 _HEAPS = types.NamedTuple([INT32S, *[INT64S] * 3, BOOLEANS, INT32S, INT64S, *[INT32S] * 3], Heaps)
 STATE = types.NamedTuple([_SYMBOLS, _PAIRS, _HEAPS, STORE, int32[:, ::1], INT64S, INT64S], State)
@@ -186,8 +186,8 @@ def fill_pair_slots(state):
 
 
 @kernel(types.void(STATE, INT64S, int64))
-def link_words(state, starts, base):
-    """Link the symbols of each word, count the tokens of each group, and number the
+def number_words(state, starts, base):
+    """Number the word of each symbol, count the tokens of each group, and number the
     texts of symbols.
     """
     symbols, text = state.symbols, np.empty(1, np.int32)
@@ -197,10 +197,7 @@ def link_words(state, starts, base):
     state.number[BASE] = state.number[TOKENS] = base
     for word in range(starts.size - 1):
         begin, end = starts[word], starts[word + 1]
-        for at in range(begin, end):
-            symbols.after[at] = at + 1 if at + 1 < end else NONE
-            symbols.before[at] = at - 1 if at > begin else NONE
-            symbols.word[at] = word
+        symbols.word[begin:end] = word
         state.heaps.length[symbols.group[word]] += symbols.counts[word, 1] * (end - begin)
 
 
@@ -463,13 +460,31 @@ def push_touched(state, group, touched):
             number[WAITING] += 1
 
 
+@kernel(int64(int64, INT32S, INT32S), inner=True)
+def place_behind(at, symbol, word):
+    """The place of the token behind that at `at`; NONE where its word ends."""
+    other = at + 1
+    while other < symbol.size and symbol[other] == NONE:
+        other += 1
+    return other if other < symbol.size and word[other] == word[at] else np.int64(NONE)
+
+
+@kernel(int64(int64, INT32S, INT32S), inner=True)
+def place_before(at, symbol, word):
+    """The place of the token before that at `at`; NONE where its word begins."""
+    other = at - 1
+    while other >= 0 and symbol[other] == NONE:
+        other -= 1
+    return other if other >= 0 and word[other] == word[at] else np.int64(NONE)
+
+
 @kernel(types.void(STATE, int64, int64), inner=True)
 def merge_in_group(state, pair, row):
     """Merge a pair wherever it stands in the words of its group, from left to right;
     row `row` of `applied`.
     """
     pairs, number = state.pairs, state.number
-    symbol, after, before, word, counts, _ = state.symbols
+    symbol, word, counts, _ = state.symbols
     key, new, single = pairs.keys[pair], np.int64(state.applied[row, 2]), number[SINGLE]
     a, b = np.int64(key >> FIRST), np.int64(key >> SECOND) & BITS
     group = np.int64(key & np.uint64(255))
@@ -478,15 +493,17 @@ def merge_in_group(state, pair, row):
     if a == b:
         places.sort()
     touched, touches, others = np.empty(2 * places.size + 1, np.int32), 0, 0
-    for at in places:
-        right = np.int64(after[at])
-        if symbol[at] != a or right < 0 or symbol[right] != b:
+    for place in places:
+        at = np.int64(place)
+        if symbol[at] != a:
             continue
-        weight, behind, left = counts[word[at], 0], np.int64(after[right]), np.int64(before[at])
-        # The left symbol becomes the new one, the right one is unlinked
-        symbol[at], symbol[right], after[at] = new, NONE, behind
-        if behind >= 0:
-            before[behind] = at
+        right = place_behind(at, symbol, word)
+        if right < 0 or symbol[right] != b:
+            continue
+        weight, behind = counts[word[at], 0], place_behind(right, symbol, word)
+        left = place_before(at, symbol, word)
+        # The left symbol becomes the new one, the right one goes into it
+        symbol[at], symbol[right] = new, NONE
         # The pairs with the symbol before, and with the one behind
         if left >= 0 and symbol[left] >= single:
             one = np.int64(symbol[left])
@@ -494,7 +511,7 @@ def merge_in_group(state, pair, row):
             touches = replace_pair(change, group, weight, touched, touches, pairs, number)
         if behind >= 0 and symbol[behind] >= single:
             one = np.int64(symbol[behind])
-            change = Replacement(b, one, new, one, np.int64(at))
+            change = Replacement(b, one, new, one, at)
             touches = replace_pair(change, group, weight, touched, touches, pairs, number)
         others += counts[word[at], 1]
     state.heaps.length[group] -= others

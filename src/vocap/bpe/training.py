@@ -162,7 +162,7 @@ def begin(
     state.number[[kernels.FREE_PLACE, kernels.FREE_NODE, kernels.CHOSEN]] = NONE
     state.number[[kernels.SINGLE, kernels.BY_TEXT]] = alphabet.single, groups.by_text
     # Words, names that no merge may give, pairs
-    kernels.link_words(state, starts, base)
+    kernels.number_words(state, starts, base)
     bounds = np.cumsum([0, *map(len, kept)])
     kernels.reserve_texts(state, np.array([*chain(*kept)], np.int32), bounds)
     left = words
@@ -178,8 +178,6 @@ def unlinked_symbols(
     """The symbols of words, before they are linked."""
     return Symbols(
         symbol=symbols.astype(np.int32),
-        after=np.empty(len(symbols), np.int32),
-        before=np.empty(len(symbols), np.int32),
         word=np.empty(len(symbols), np.int32),
         counts=np.ascontiguousarray(counts, np.int64),
         group=np.ascontiguousarray(group, np.int32),
