@@ -51,9 +51,10 @@ class Pairs(NamedTuple):
     """Pairs of neighbours.
 
     Pair p has the key `keys[p]` and the weight `total[p]`; below 0 it is NEVER to be
-    merged, or -2 less the number of its merge. `head[p]` begins the list (`place`,
-    `further`) of its places; one that another merge has changed is passed over.
-    `sibling[p]` is the next pair of the group, whose first is `first` [groups + 1].
+    merged, or -2 less the number of its merge. `head[p]` begins the list of its
+    `size[p]` places; one that another merge has changed is passed over. `sibling[p]` is
+    the next pair of the group, whose first is `first` [groups + 1]. `places` int32
+    [N, 2]: a place, and the next row of its list.
     `raised`: whether it is among those whose counts a merge has changed. `slots` finds
     pairs by their keys.
     """
@@ -61,11 +62,11 @@ class Pairs(NamedTuple):
     keys: NDArray[np.uint64]
     total: NDArray[np.int64]
     head: NDArray[np.int32]
+    size: NDArray[np.int32]
     sibling: NDArray[np.int32]
     raised: NDArray[np.bool_]
     slots: NDArray[np.int32]
-    place: NDArray[np.int32]
-    further: NDArray[np.int32]
+    places: NDArray[np.int32]
     first: NDArray[np.int32]
 
 
@@ -109,7 +110,9 @@ class State(NamedTuple):
 
 
 _SYMBOLS = types.NamedTuple([INT32S, INT32S, int64[:, ::1], INT32S], Symbols)
-_PAIRS = types.NamedTuple([UINT64S, INT64S, INT32S, INT32S, BOOLEANS, *[INT32S] * 4], Pairs)
+_PAIRS = types.NamedTuple(
+    [UINT64S, INT64S, *[INT32S] * 3, BOOLEANS, INT32S, int32[:, ::1], INT32S], Pairs
+)
 _HEAPS = types.NamedTuple([INT32S, *[INT64S] * 3, BOOLEANS, INT32S, INT64S, *[INT32S] * 3], Heaps)
 STATE = types.NamedTuple([_SYMBOLS, _PAIRS, _HEAPS, STORE, int32[:, ::1], INT64S, INT64S], State)
 
@@ -147,7 +150,7 @@ def add_pair(a, b, group, pairs, number):
     """The number of a pair, a new one where there was none; the arrays have space for
     it.
     """
-    keys, count, head, sibling, raised, slots, _, _, first = pairs
+    keys, count, head, size, sibling, raised, slots, _, first = pairs
     key = key_of(a, b, group)
     slot = pair_slot(key, keys, slots)
     if slots[slot]:
@@ -155,7 +158,7 @@ def add_pair(a, b, group, pairs, number):
     pair = number[PAIRS]
     number[PAIRS] += 1
     slots[slot] = pair + 1
-    keys[pair], head[pair], raised[pair], count[pair] = key, NONE, False, 0
+    keys[pair], head[pair], size[pair], raised[pair], count[pair] = key, NONE, 0, False, 0
     if group != REGISTER:
         merged = find_pair(key_of(a, b, REGISTER), keys, slots)
         if merged >= 0:
@@ -165,16 +168,17 @@ def add_pair(a, b, group, pairs, number):
     return pair
 
 
-@kernel(types.void(int64, int64, INT32S, INT32S, INT32S, INT64S), inner=True)
-def add_place(pair, at, place, further, head, number):
+@kernel(types.void(int64, int64, int32[:, ::1], INT32S, INT32S, INT64S), inner=True)
+def add_place(pair, at, places, head, size, number):
     if number[FREE_PLACE] >= 0:
         new = number[FREE_PLACE]
-        number[FREE_PLACE] = further[new]
+        number[FREE_PLACE] = places[new, 1]
     else:
         new = number[PLACES]
         number[PLACES] += 1
-    place[new], further[new] = at, head[pair]
+    places[new, 0], places[new, 1] = at, head[pair]
     head[pair] = new
+    size[pair] += 1
 
 
 @kernel(types.void(STATE))
@@ -231,7 +235,7 @@ def add_pairs(state, starts, last):
             if a >= single and b >= single:
                 pair = add_pair(a, b, np.int64(groups[word]), pairs, number)
                 pairs.total[pair] += counts[word, 0]
-                add_place(pair, at, pairs.place, pairs.further, pairs.head, number)
+                add_place(pair, at, pairs.places, pairs.head, pairs.size, number)
     return 0
 
 
@@ -393,19 +397,15 @@ def longest_group(heaps):
 @kernel(INT32S(int64, _PAIRS, INT64S), inner=True)
 def take_places(pair, pairs, number):
     """The places of a pair; its list is empty afterwards."""
-    place, further, head = pairs.place, pairs.further, pairs.head
-    size, at = 0, np.int64(head[pair])
-    while at >= 0:
-        size, at = size + 1, np.int64(further[at])
-    places, size, at = np.empty(size, np.int32), 0, np.int64(head[pair])
-    while at >= 0:
-        places[size] = place[at]
-        size, last, at = size + 1, at, np.int64(further[at])
-        if at < 0:
-            further[last] = number[FREE_PLACE]
-            number[FREE_PLACE] = head[pair]
-    head[pair] = NONE
-    return places
+    found, at = np.empty(pairs.size[pair], np.int32), np.int64(pairs.head[pair])
+    last = at
+    for place in range(found.size):
+        found[place], last, at = pairs.places[at, 0], at, np.int64(pairs.places[at, 1])
+    if found.size:
+        pairs.places[last, 1] = number[FREE_PLACE]
+        number[FREE_PLACE] = pairs.head[pair]
+    pairs.head[pair], pairs.size[pair] = NONE, 0
+    return found
 
 
 class Replacement(NamedTuple):
@@ -427,14 +427,14 @@ def replace_pair(change, group, weight, touched, touches, pairs, number):
 
     Returns how many pairs have been `touched`, each once.
     """
-    keys, count, head, _, raised, slots, place, further, _ = pairs
+    keys, count, head, size, _, raised, slots, places, _ = pairs
     old = find_pair(key_of(change.a, change.b, group), keys, slots)
     if old >= 0 and count[old] >= 0:
         count[old] -= weight
     added = find_pair(key_of(change.new_a, change.new_b, group), keys, slots)
     if added < 0:
         added = add_pair(change.new_a, change.new_b, group, pairs, number)
-    add_place(added, change.at, place, further, head, number)
+    add_place(added, change.at, places, head, size, number)
     if count[added] >= 0:
         count[added] += weight
     if not raised[added]:
@@ -521,12 +521,11 @@ def merge_in_group(state, pair, row):
 @kernel(int64(STATE, int64, int64), inner=True)
 def places_of(state, a, b):
     """The places in the lists of a pair, of all groups."""
-    count = 0
+    count = np.int64(0)
     for group in range(state.heaps.floor.size):
         pair = find_pair(key_of(a, b, group), state.pairs.keys, state.pairs.slots)
-        at = np.int64(state.pairs.head[pair]) if pair >= 0 else np.int64(NONE)
-        while at >= 0:
-            count, at = count + 1, np.int64(state.pairs.further[at])
+        if pair >= 0:
+            count += np.int64(state.pairs.size[pair])
     return count
 
 
@@ -540,7 +539,7 @@ def has_space(state, needed, a, b):
     text = bounds[a + 1] - bounds[a] + bounds[b + 1] - bounds[b]
     return (
         number[PAIRS] + 2 * needed + groups + 1 < pairs.keys.size
-        and number[PLACES] + 2 * needed < pairs.place.size
+        and number[PLACES] + 2 * needed < pairs.places.shape[0]
         and number[NODES] + number[PAIRS] + 4 * needed < state.heaps.node.size
         and number[WAITING] + 2 * needed < state.waiting.size
         and number[APPLIED] < state.applied.shape[0]
