@@ -34,14 +34,14 @@ MAX_SYMBOLS, MAX_GROUPS = 1 << 28, 255  # that a key holds; the last group is fo
 
 
 class Symbols(NamedTuple):
-    """S symbols linked inside W words: `symbol` int32 [S] (NONE where it went into the
-    one before), the places `after` and `before` each, and its `word`; of a word its
-    `counts` int64 [W, 2] and its `group` int32 [W].
+    """S symbols of W words: `symbol` int32 [S] (NONE where it went into the one before)
+    and its `word`; of a word its `counts` int64 [W, 2] and its `group` int32 [W].
+
+    A token stands at the place of its first symbol, so neighbours are found by passing
+    over NONE: links would take as much memory again, and lie apart from the symbols.
     """
 
     symbol: NDArray[np.int32]
-    after: NDArray[np.int32]
-    before: NDArray[np.int32]
     word: NDArray[np.int32]
     counts: NDArray[np.int64]
     group: NDArray[np.int32]
@@ -51,9 +51,10 @@ class Pairs(NamedTuple):
     """Pairs of neighbours.
 
     Pair p has the key `keys[p]` and the weight `total[p]`; below 0 it is NEVER to be
-    merged, or -2 less the number of its merge. `head[p]` begins the list (`place`,
-    `further`) of its places; one that another merge has changed is passed over.
-    `sibling[p]` is the next pair of the group, whose first is `first` [groups + 1].
+    merged, or -2 less the number of its merge. `head[p]` begins the list of its
+    `size[p]` places; one that another merge has changed is passed over. `sibling[p]` is
+    the next pair of the group, whose first is `first` [groups + 1]. `places` int32
+    [N, 2]: a place, and the next row of its list.
     `raised`: whether it is among those whose counts a merge has changed. `slots` finds
     pairs by their keys.
     """
@@ -61,11 +62,11 @@ class Pairs(NamedTuple):
     keys: NDArray[np.uint64]
     total: NDArray[np.int64]
     head: NDArray[np.int32]
+    size: NDArray[np.int32]
     sibling: NDArray[np.int32]
     raised: NDArray[np.bool_]
     slots: NDArray[np.int32]
-    place: NDArray[np.int32]
-    further: NDArray[np.int32]
+    places: NDArray[np.int32]
     first: NDArray[np.int32]
 
 
@@ -108,8 +109,10 @@ class State(NamedTuple):
     number: NDArray[np.int64]
 
 
-_SYMBOLS = types.NamedTuple([*[INT32S] * 4, int64[:, ::1], INT32S], Symbols)
-_PAIRS = types.NamedTuple([UINT64S, INT64S, INT32S, INT32S, BOOLEANS, *[INT32S] * 4], Pairs)
+_SYMBOLS = types.NamedTuple([INT32S, INT32S, int64[:, ::1], INT32S], Symbols)
+_PAIRS = types.NamedTuple(
+    [UINT64S, INT64S, *[INT32S] * 3, BOOLEANS, INT32S, int32[:, ::1], INT32S], Pairs
+)
 _HEAPS = types.NamedTuple([INT32S, *[INT64S] * 3, BOOLEANS, INT32S, INT64S, *[INT32S] * 3], Heaps)
 STATE = types.NamedTuple([_SYMBOLS, _PAIRS, _HEAPS, STORE, int32[:, ::1], INT64S, INT64S], State)
 
@@ -147,7 +150,7 @@ def add_pair(a, b, group, pairs, number):
     """The number of a pair, a new one where there was none; the arrays have space for
     it.
     """
-    keys, count, head, sibling, raised, slots, _, _, first = pairs
+    keys, count, head, size, sibling, raised, slots, _, first = pairs
     key = key_of(a, b, group)
     slot = pair_slot(key, keys, slots)
     if slots[slot]:
@@ -155,7 +158,7 @@ def add_pair(a, b, group, pairs, number):
     pair = number[PAIRS]
     number[PAIRS] += 1
     slots[slot] = pair + 1
-    keys[pair], head[pair], raised[pair], count[pair] = key, NONE, False, 0
+    keys[pair], head[pair], size[pair], raised[pair], count[pair] = key, NONE, 0, False, 0
     if group != REGISTER:
         merged = find_pair(key_of(a, b, REGISTER), keys, slots)
         if merged >= 0:
@@ -165,16 +168,17 @@ def add_pair(a, b, group, pairs, number):
     return pair
 
 
-@kernel(types.void(int64, int64, INT32S, INT32S, INT32S, INT64S), inner=True)
-def add_place(pair, at, place, further, head, number):
+@kernel(types.void(int64, int64, int32[:, ::1], INT32S, INT32S, INT64S), inner=True)
+def add_place(pair, at, places, head, size, number):
     if number[FREE_PLACE] >= 0:
         new = number[FREE_PLACE]
-        number[FREE_PLACE] = further[new]
+        number[FREE_PLACE] = places[new, 1]
     else:
         new = number[PLACES]
         number[PLACES] += 1
-    place[new], further[new] = at, head[pair]
+    places[new, 0], places[new, 1] = at, head[pair]
     head[pair] = new
+    size[pair] += 1
 
 
 @kernel(types.void(STATE))
@@ -186,8 +190,8 @@ def fill_pair_slots(state):
 
 
 @kernel(types.void(STATE, INT64S, int64))
-def link_words(state, starts, base):
-    """Link the symbols of each word, count the tokens of each group, and number the
+def number_words(state, starts, base):
+    """Number the word of each symbol, count the tokens of each group, and number the
     texts of symbols.
     """
     symbols, text = state.symbols, np.empty(1, np.int32)
@@ -197,10 +201,7 @@ def link_words(state, starts, base):
     state.number[BASE] = state.number[TOKENS] = base
     for word in range(starts.size - 1):
         begin, end = starts[word], starts[word + 1]
-        for at in range(begin, end):
-            symbols.after[at] = at + 1 if at + 1 < end else NONE
-            symbols.before[at] = at - 1 if at > begin else NONE
-            symbols.word[at] = word
+        symbols.word[begin:end] = word
         state.heaps.length[symbols.group[word]] += symbols.counts[word, 1] * (end - begin)
 
 
@@ -234,7 +235,7 @@ def add_pairs(state, starts, last):
             if a >= single and b >= single:
                 pair = add_pair(a, b, np.int64(groups[word]), pairs, number)
                 pairs.total[pair] += counts[word, 0]
-                add_place(pair, at, pairs.place, pairs.further, pairs.head, number)
+                add_place(pair, at, pairs.places, pairs.head, pairs.size, number)
     return 0
 
 
@@ -396,19 +397,15 @@ def longest_group(heaps):
 @kernel(INT32S(int64, _PAIRS, INT64S), inner=True)
 def take_places(pair, pairs, number):
     """The places of a pair; its list is empty afterwards."""
-    place, further, head = pairs.place, pairs.further, pairs.head
-    size, at = 0, np.int64(head[pair])
-    while at >= 0:
-        size, at = size + 1, np.int64(further[at])
-    places, size, at = np.empty(size, np.int32), 0, np.int64(head[pair])
-    while at >= 0:
-        places[size] = place[at]
-        size, last, at = size + 1, at, np.int64(further[at])
-        if at < 0:
-            further[last] = number[FREE_PLACE]
-            number[FREE_PLACE] = head[pair]
-    head[pair] = NONE
-    return places
+    found, at = np.empty(pairs.size[pair], np.int32), np.int64(pairs.head[pair])
+    last = at
+    for place in range(found.size):
+        found[place], last, at = pairs.places[at, 0], at, np.int64(pairs.places[at, 1])
+    if found.size:
+        pairs.places[last, 1] = number[FREE_PLACE]
+        number[FREE_PLACE] = pairs.head[pair]
+    pairs.head[pair], pairs.size[pair] = NONE, 0
+    return found
 
 
 class Replacement(NamedTuple):
@@ -430,14 +427,14 @@ def replace_pair(change, group, weight, touched, touches, pairs, number):
 
     Returns how many pairs have been `touched`, each once.
     """
-    keys, count, head, _, raised, slots, place, further, _ = pairs
+    keys, count, head, size, _, raised, slots, places, _ = pairs
     old = find_pair(key_of(change.a, change.b, group), keys, slots)
     if old >= 0 and count[old] >= 0:
         count[old] -= weight
     added = find_pair(key_of(change.new_a, change.new_b, group), keys, slots)
     if added < 0:
         added = add_pair(change.new_a, change.new_b, group, pairs, number)
-    add_place(added, change.at, place, further, head, number)
+    add_place(added, change.at, places, head, size, number)
     if count[added] >= 0:
         count[added] += weight
     if not raised[added]:
@@ -463,13 +460,31 @@ def push_touched(state, group, touched):
             number[WAITING] += 1
 
 
+@kernel(int64(int64, INT32S, INT32S), inner=True)
+def place_behind(at, symbol, word):
+    """The place of the token behind that at `at`; NONE where its word ends."""
+    other = at + 1
+    while other < symbol.size and symbol[other] == NONE:
+        other += 1
+    return other if other < symbol.size and word[other] == word[at] else np.int64(NONE)
+
+
+@kernel(int64(int64, INT32S, INT32S), inner=True)
+def place_before(at, symbol, word):
+    """The place of the token before that at `at`; NONE where its word begins."""
+    other = at - 1
+    while other >= 0 and symbol[other] == NONE:
+        other -= 1
+    return other if other >= 0 and word[other] == word[at] else np.int64(NONE)
+
+
 @kernel(types.void(STATE, int64, int64), inner=True)
 def merge_in_group(state, pair, row):
     """Merge a pair wherever it stands in the words of its group, from left to right;
     row `row` of `applied`.
     """
     pairs, number = state.pairs, state.number
-    symbol, after, before, word, counts, _ = state.symbols
+    symbol, word, counts, _ = state.symbols
     key, new, single = pairs.keys[pair], np.int64(state.applied[row, 2]), number[SINGLE]
     a, b = np.int64(key >> FIRST), np.int64(key >> SECOND) & BITS
     group = np.int64(key & np.uint64(255))
@@ -478,15 +493,17 @@ def merge_in_group(state, pair, row):
     if a == b:
         places.sort()
     touched, touches, others = np.empty(2 * places.size + 1, np.int32), 0, 0
-    for at in places:
-        right = np.int64(after[at])
-        if symbol[at] != a or right < 0 or symbol[right] != b:
+    for place in places:
+        at = np.int64(place)
+        if symbol[at] != a:
             continue
-        weight, behind, left = counts[word[at], 0], np.int64(after[right]), np.int64(before[at])
-        # The left symbol becomes the new one, the right one is unlinked
-        symbol[at], symbol[right], after[at] = new, NONE, behind
-        if behind >= 0:
-            before[behind] = at
+        right = place_behind(at, symbol, word)
+        if right < 0 or symbol[right] != b:
+            continue
+        weight, behind = counts[word[at], 0], place_behind(right, symbol, word)
+        left = place_before(at, symbol, word)
+        # The left symbol becomes the new one, the right one goes into it
+        symbol[at], symbol[right] = new, NONE
         # The pairs with the symbol before, and with the one behind
         if left >= 0 and symbol[left] >= single:
             one = np.int64(symbol[left])
@@ -494,7 +511,7 @@ def merge_in_group(state, pair, row):
             touches = replace_pair(change, group, weight, touched, touches, pairs, number)
         if behind >= 0 and symbol[behind] >= single:
             one = np.int64(symbol[behind])
-            change = Replacement(b, one, new, one, np.int64(at))
+            change = Replacement(b, one, new, one, at)
             touches = replace_pair(change, group, weight, touched, touches, pairs, number)
         others += counts[word[at], 1]
     state.heaps.length[group] -= others
@@ -504,12 +521,11 @@ def merge_in_group(state, pair, row):
 @kernel(int64(STATE, int64, int64), inner=True)
 def places_of(state, a, b):
     """The places in the lists of a pair, of all groups."""
-    count = 0
+    count = np.int64(0)
     for group in range(state.heaps.floor.size):
         pair = find_pair(key_of(a, b, group), state.pairs.keys, state.pairs.slots)
-        at = np.int64(state.pairs.head[pair]) if pair >= 0 else np.int64(NONE)
-        while at >= 0:
-            count, at = count + 1, np.int64(state.pairs.further[at])
+        if pair >= 0:
+            count += np.int64(state.pairs.size[pair])
     return count
 
 
@@ -523,7 +539,7 @@ def has_space(state, needed, a, b):
     text = bounds[a + 1] - bounds[a] + bounds[b + 1] - bounds[b]
     return (
         number[PAIRS] + 2 * needed + groups + 1 < pairs.keys.size
-        and number[PLACES] + 2 * needed < pairs.place.size
+        and number[PLACES] + 2 * needed < pairs.places.shape[0]
         and number[NODES] + number[PAIRS] + 4 * needed < state.heaps.node.size
         and number[WAITING] + 2 * needed < state.waiting.size
         and number[APPLIED] < state.applied.shape[0]

@@ -54,7 +54,7 @@ def apply(
 
     Returns all merges in their order, int32 [M, 3]: both symbols, the new one.
 
-    `symbols` as of `Alphabet.symbols`; `counts` int64 [K, 2]: of each word its weight,
+    `symbols` as of `Alphabet.symbols`, overwritten; `counts` int64 [K, 2]: of each word its weight,
     and its occurrences in a second text. Chosen is the heaviest pair; of equal ones the
     first (`BpeTrainer` of `tokenizers`). With `groups`, chosen is the heaviest pair of
     the group whose second text has the most tokens over `divisor`; groups of divisor 0
@@ -151,7 +151,7 @@ def begin(
         if name and number.keys() >= set(name)
     ]
     state = State(
-        symbols=unlinked_symbols(text, counts, groups.group),
+        symbols=unnumbered_symbols(text, counts, groups.group),
         pairs=no_pairs(len(text) + 16),
         heaps=empty_heaps(groups),
         texts=no_texts(base + tokens + len(kept) + 2, sum(map(len, kept))),
@@ -162,7 +162,7 @@ def begin(
     state.number[[kernels.FREE_PLACE, kernels.FREE_NODE, kernels.CHOSEN]] = NONE
     state.number[[kernels.SINGLE, kernels.BY_TEXT]] = alphabet.single, groups.by_text
     # Words, names that no merge may give, pairs
-    kernels.link_words(state, starts, base)
+    kernels.number_words(state, starts, base)
     bounds = np.cumsum([0, *map(len, kept)])
     kernels.reserve_texts(state, np.array([*chain(*kept)], np.int32), bounds)
     left = words
@@ -172,14 +172,12 @@ def begin(
     return state
 
 
-def unlinked_symbols(
+def unnumbered_symbols(
     symbols: NDArray[np.int32], counts: NDArray[np.int64], group: NDArray[np.int32]
 ) -> Symbols:
-    """The symbols of words, before they are linked."""
+    """The symbols of words, taken over, before they are numbered."""
     return Symbols(
-        symbol=symbols.astype(np.int32),
-        after=np.empty(len(symbols), np.int32),
-        before=np.empty(len(symbols), np.int32),
+        symbol=np.ascontiguousarray(symbols, np.int32),
         word=np.empty(len(symbols), np.int32),
         counts=np.ascontiguousarray(counts, np.int64),
         group=np.ascontiguousarray(group, np.int32),
@@ -192,11 +190,11 @@ def no_pairs(places: int) -> Pairs:
         keys=np.empty(PAIRS_AT_FIRST, np.uint64),
         total=np.empty(PAIRS_AT_FIRST, np.int64),
         head=np.empty(PAIRS_AT_FIRST, np.int32),
+        size=np.empty(PAIRS_AT_FIRST, np.int32),
         sibling=np.empty(PAIRS_AT_FIRST, np.int32),
         raised=np.zeros(PAIRS_AT_FIRST, bool),
         slots=np.zeros(2 * PAIRS_AT_FIRST, np.int32),
-        place=np.empty(places, np.int32),
-        further=np.empty(places, np.int32),
+        places=np.empty((places, 2), np.int32),
         first=np.full(MAX_GROUPS + 1, NONE, np.int32),
     )
 
@@ -244,8 +242,8 @@ def grown(state: State) -> State:
     state = State(
         symbols=state.symbols,
         pairs=with_space(
-            state.pairs, keys=pairs, total=pairs, head=pairs, sibling=pairs, raised=pairs,
-            place=places, further=places,
+            state.pairs, keys=pairs, total=pairs, head=pairs, size=pairs, sibling=pairs,
+            raised=pairs, places=places,
         ),
         heaps=with_space(state.heaps, weight=nodes, node=nodes, left=nodes, right=nodes),
         texts=with_space(state.texts, points=points, bounds=texts + 4, hashes=texts + 4),
@@ -299,9 +297,18 @@ def train_merges(
     alphabet: Alphabet, words: Words, wanted: int, reserved: Sequence[str] = (), **options: Any
 ) -> np.ndarray:
     """`apply` for the words of one or several texts."""
+    return apply(
+        alphabet, *symbols_and_counts(alphabet, words), wanted, reserved=reserved, **options
+    )
+
+
+def symbols_and_counts(
+    alphabet: Alphabet, words: Words
+) -> tuple[tuple[NDArray[np.int32], NDArray[np.int64]], NDArray[np.int64]]:
+    """The symbols of words and their counts in all texts, as `apply` takes them."""
     counts = np.zeros((len(words), 2), np.int64)
     counts[:, 0] = words.counts.sum(1)
-    return apply(alphabet, alphabet.symbols(words), counts, wanted, reserved=reserved, **options)
+    return alphabet.symbols(words), counts
 
 
 def piece_candidates(parts: Sequence[WordTypes], weights: Sequence[float], total: int) -> list[str]:

@@ -37,6 +37,9 @@ from vocap.tokenizers.trained import TrainedBpe, as_totals, warn_if_short
 from vocap.tokenizers.weighted_text import whole_text
 from vocap.unigram.text_settings import COVERAGE, XLM_R, TextSettings
 
+# bytes of memory for a byte of text in several languages: dev/measurements.md
+MEMORY = 14
+
 Progress = Callable[[int], None]
 
 
@@ -229,7 +232,7 @@ def train_bpe(  # noqa: PLR0913  # options of the command
     own = {name: value for name, value in own.items() if value is not None}
     how = Pretokenization(unit, split if regex is None else REGEX, settings, **own)
     rows = Rows(how, layout)
-    text = whole_text(corpora, weights, alpha, per, without=without)
+    text = whole_text(corpora, weights, alpha, per, without=without, memory=MEMORY)
     codes = [part.language for part in text.parts]
     parallel: Mapping[str, Sequence[str]] = {}
     if isinstance(development, Mapping):

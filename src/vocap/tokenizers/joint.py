@@ -41,6 +41,8 @@ from vocap.unigram.training_text import Sentences, count_shared_characters, trai
 
 # special tokens of the trained model, by id
 STOCK = tuple(entry.token for entry in XLM_R_LAYOUT.special)
+# bytes of memory for a byte of text in several languages: dev/measurements.md
+MEMORY = 11
 
 
 @overload
@@ -151,7 +153,7 @@ def train_joint(  # noqa: PLR0913  # options of the command
     if mix is not None:
         text = sampled_text(mix, None if weights is None else alpha)
     elif corpora is not None:
-        text = whole_text(corpora, weights, alpha, per)
+        text = whole_text(corpora, weights, alpha, per, memory=MEMORY)
     required = None
     if characters is not None and weights is not None:
         shared = count_shared_characters(
