@@ -234,6 +234,7 @@ def descend_joint(
         sum(part.lines for part in text.parts),
         words.trained,
     )
+    words = replace(words, counts={}, sentences={})  # no ALP is asked for
     optional = {total for total in further if total > layout.rows}.difference(totals)
     # size: the totals it is for
     waiting = {total - apart: [total] for total in sorted(optional.union(totals))}
