@@ -23,6 +23,12 @@ from vocap.tokenizers.settings import Vocap
 PAPER_SIZES = "paper_allocated_thousands"
 ENGLISH = "en"
 NAMED = 3  # languages of one size that the sentence names; of more it has the number
+REASONS = {  # of the first choice, by what decides
+    "parallel_bits": "few bits per byte, and the fewest tokens",
+    "parallel_tokens": "the fewest tokens",
+    "bigram_bits_per_byte": "the fewest bits per byte",
+    "percent": "the highest ALP",
+}
 PRICED, UNPRICED = 300, 150  # px of the picture with costs and without
 # of the picture's columns: title, key of its row, decimals of a number
 TOOLTIP = [
@@ -39,17 +45,22 @@ class Shares:
     """What a tokenizer, or an allocation without one, gives to each language.
 
     `ids`: by language those of its vocabulary before all are merged; where `counted`,
-    those that occur in its held-out text. `costs`: its tokens of parallel text over
-    those of English.
+    as `allocation` has no sizes, those that occur in its held-out text. `costs`: its
+    tokens of parallel text over those of English.
     """
 
     name: str
     kind: str
     total: int | None  # T as asked for
     reached: int | None  # ids that there are
-    counted: bool
+    allocation: AllocationResults | None
     ids: dict[str, int]
     costs: dict[str, float]
+
+    @property
+    def counted(self) -> bool:
+        """Whether the ids are those of held-out text."""
+        return self.allocation is None
 
     @property
     def heading(self) -> str:
@@ -72,6 +83,7 @@ def section(results: Results) -> list[PageBlock]:
         return [*_warnings(results), not_run("tokenizers", "No tokenizer has been made yet.")]
     return [
         Paragraph(answer(results, found), "answer"),
+        *_reasons(results, found[0]),
         *_warnings(results),
         _figure(results, found),
         _table(results, found),
@@ -103,7 +115,7 @@ def _of_allocation(entry: AllocationResults) -> Shares:
     total = entry.setting("total")
     reached = total and total - (entry.summary.get("short") or 0)
     ids = {code: size for code, size in entry.sizes.items() if size}
-    return Shares(entry.name, kind, total, reached, False, ids, {})
+    return Shares(entry.name, kind, total, reached, entry, ids, {})
 
 
 def _of_tokenizer(results: Results, tokenizer: Tokenizer) -> Shares:
@@ -111,15 +123,15 @@ def _of_tokenizer(results: Results, tokenizer: Tokenizer) -> Shares:
     rows = every[every.tokenizer == tokenizer.name].set_index("language")
     allocation = results.allocation_of(tokenizer)
     ids: Mapping[str, float | None] = allocation.sizes if allocation else {}
-    counted = not ids
-    if counted:
+    if not ids:
+        allocation = None
         ids = (rows.vocabulary_used.fillna(0) * (tokenizer.total or 0)).to_dict()
     return Shares(
         tokenizer.name,
         results.kind_label(tokenizer),
         results.asked(tokenizer),
         tokenizer.total,
-        counted,
+        allocation,
         {code: round(size) for code, size in ids.items() if size},
         rows.ratio_to_english.dropna().to_dict(),
     )
@@ -140,7 +152,25 @@ def answer(results: Results, found: Sequence[Shares]) -> str:
     price = _price(results, taken)
     if not price and not one.on_parallel_text:
         price = " (without parallel text the price of a sentence is not known)"
-    return f"{said}; {_taken(one)}{price}."
+    reason = f" ({REASONS[one.deciding]})" if len(one.values) > 1 else ""
+    return f"{said}; {_taken(one)}{reason}{price}."
+
+
+def _reasons(results: Results, first: Shares) -> Iterator[PageBlock]:
+    """Why the languages at the ends get so many pieces; nothing where ids are counted."""
+    if first.allocation is None or min(first.ids.values()) == max(first.ids.values()):
+        return
+    said = "every step goes to the language whose text it makes most probable (ALP)"
+    if first.allocation.rule and first.allocation.rule.needs_text:
+        said = "those pieces are kept that make all text most probable (ALP)"
+    if first.allocation.setting("alpha") and first.allocation.setting("beta"):
+        said += ", languages weighted by their amount of text"
+        lines = results.line_counts
+        ends = [end(first.ids, key=first.ids.__getitem__) for end in (max, min)]
+        if results.section("corpora").get("weights", "lines") == "lines" and lines.keys() >= {*ends}:
+            most, least = (f"{results.name(code)} has {lines[code]:,.0f}" for code in ends)
+            said += f": {most} lines, {least}"
+    yield Paragraph(f"Why: {said}.")
 
 
 def _at(first: Shares) -> str:
