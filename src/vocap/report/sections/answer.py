@@ -24,7 +24,7 @@ PAPER_SIZES = "paper_allocated_thousands"
 ENGLISH = "en"
 NAMED = 3  # languages of one size that the sentence names; of more it has the number
 REASONS = {  # of the first choice, by what decides
-    "parallel_bits": "few bits per byte, and the fewest tokens",
+    "parallel_bits": "the fewest bits per byte",
     "parallel_tokens": "the fewest tokens",
     "bigram_bits_per_byte": "the fewest bits per byte",
     "percent": "the highest ALP",
@@ -83,7 +83,7 @@ def section(results: Results) -> list[PageBlock]:
         return [*_warnings(results), not_run("tokenizers", "No tokenizer has been made yet.")]
     return [
         Paragraph(answer(results, found), "answer"),
-        *_reasons(results, found[0]),
+        *(Paragraph(text, "reason") for text in (reasons(results, found[0]),) if text),
         *_warnings(results),
         _figure(results, found),
         _table(results, found),
@@ -152,25 +152,40 @@ def answer(results: Results, found: Sequence[Shares]) -> str:
     price = _price(results, taken)
     if not price and not one.on_parallel_text:
         price = " (without parallel text the price of a sentence is not known)"
-    reason = f" ({REASONS[one.deciding]})" if len(one.values) > 1 else ""
-    return f"{said}; {_taken(one)}{reason}{price}."
+    return f"{said}; {_taken(one)}{price}."
 
 
-def _reasons(results: Results, first: Shares) -> Iterator[PageBlock]:
-    """Why the languages at the ends get so many pieces; nothing where ids are counted."""
-    if first.allocation is None or min(first.ids.values()) == max(first.ids.values()):
-        return
-    said = "every step goes to the language whose text it makes most probable (ALP)"
-    if first.allocation.rule and first.allocation.rule.needs_text:
-        said = "those pieces are kept that make all text most probable (ALP)"
-    if first.allocation.setting("alpha") and first.allocation.setting("beta"):
-        said += ", languages weighted by their amount of text"
-        lines = results.line_counts
-        ends = [end(first.ids, key=first.ids.__getitem__) for end in (max, min)]
-        if results.section("corpora").get("weights", "lines") == "lines" and lines.keys() >= {*ends}:
-            most, least = (f"{results.name(code)} has {lines[code]:,.0f}" for code in ends)
-            said += f": {most} lines, {least}"
-    yield Paragraph(f"Why: {said}.")
+def reasons(results: Results, first: Shares) -> str:
+    """Why the languages at the ends get so many pieces, and the tokenizer to take;
+    empty where neither is known.
+    """
+    said = []
+    if first.allocation and min(first.ids.values()) < max(first.ids.values()):
+        said.append(_growth(results, first, first.allocation))
+    one = next((one for one in sizes(results) if one.total == first.total), None)
+    if one and one.reached and one.summary.own.sum() > 1:
+        among = " among those of few bits per byte" if len(one.level) > 1 else ""
+        by = "parallel_tokens" if among else one.deciding
+        said.append(f"{one.best} has {REASONS[by]}{among}")
+    return f"Why: {'. '.join(said)}." if said else ""
+
+
+def _growth(results: Results, first: Shares, allocation: AllocationResults) -> str:
+    """What an allocation maximises, with the amounts of text that it weighs."""
+    said = "the next pieces go where they make text most probable (ALP)"
+    if allocation.rule and allocation.rule.needs_text:
+        said = "the pieces make text most probable (ALP)"
+    if not (allocation.setting("alpha") and allocation.setting("beta")):
+        return said
+    said += ", weighted by its amount"
+    lines = results.line_counts
+    shown = columns(results, first)
+    ends = [shown[0]["l"], shown[-1]["l"]]
+    counts = results.section("corpora").get("weights", "lines") == "lines"
+    if not counts or not lines.keys() >= {*ends}:
+        return said
+    most, least = (f"{results.name(code)} has {lines[code]:,.0f}" for code in ends)
+    return f"{said}: {most} lines, {least}"
 
 
 def _at(first: Shares) -> str:
