@@ -252,9 +252,9 @@ def totals_of(folder, entries, trainings):
     return options(total=sorted(made | asked))
 
 
-def once(name, folder):
-    """The folder of a training as input; of a tokenizer that is there its age is ignored."""
-    return ancient(folder) if Path(RESULTS, "tokenizers", name, "sizes.tsv").exists() else folder
+def once(made, shared):
+    """What several results are made from, as input: its age is ignored where `made` is there."""
+    return ancient(shared) if Path(RESULTS, made).exists() else shared
 
 
 # pretraining

@@ -205,7 +205,8 @@ rule joint_descent:
 rule pick_joint:
     input:
         made=lambda wildcards: once(
-            wildcards.name, f"{RESULTS}/tokenizers/.joint/{DESCENTS[wildcards.name]}"
+            f"tokenizers/{wildcards.name}/sizes.tsv",
+            f"{RESULTS}/tokenizers/.joint/{DESCENTS[wildcards.name]}",
         ),
         text=lambda wildcards: JOINT_TEXT[wildcards.name],
         weights="<results>/corpora/weights.tsv",
@@ -377,7 +378,8 @@ rule bpe_training:
 use rule pick_joint as pick_bpe with:
     input:
         made=lambda wildcards: once(
-            wildcards.name, f"{RESULTS}/tokenizers/.bpe/{PAIR_TRAININGS[wildcards.name]}"
+            f"tokenizers/{wildcards.name}/sizes.tsv",
+            f"{RESULTS}/tokenizers/.bpe/{PAIR_TRAININGS[wildcards.name]}",
         ),
         train=expand("<results>/corpora/{lang}/train.txt", lang=LANGUAGES),
         weights="<results>/corpora/weights.tsv",

@@ -160,6 +160,29 @@ def warn_of_lines(settings: Settings, texts: Mapping[str, LanguageText]) -> list
     return uneven_lengths(distances, "length")
 
 
+def warn_of_totals(settings: Settings, reach: Mapping[str, float]) -> list[str]:
+    """Warnings of every T above the sum of the languages' largest vocabularies, `reach`.
+
+    Not of byte-pair encoding, which takes rarer pieces and reaches more.
+    """
+    largest = max(settings.vocabularies.sizes)
+    pieces = sum(reach.values())
+    by_curves = sum(min(size, largest) for size in reach.values())
+    bounds = {
+        f"allocation.{name}": (entry.total, pieces if entry.needs_text else by_curves)
+        for name, entry in settings.allocation.items()
+    }
+    for name, entry in settings.tokenizers.items():
+        if isinstance(entry, Joint):
+            bounds[f"tokenizers.{name}"] = entry.total, pieces
+    return [
+        f"{name}: T = {total:,} is above the pieces that the text gives, about {bound:,.0f}; "
+        "bring more text, or lower total"
+        for name, (total, bound) in bounds.items()
+        if total > bound
+    ]
+
+
 def estimate_texts(
     settings: Settings, results: Path | None = None, volumes: Mapping[str, Volume] | None = None
 ) -> dict[str, LanguageText]:

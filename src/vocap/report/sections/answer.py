@@ -23,6 +23,12 @@ from vocap.tokenizers.settings import Vocap
 PAPER_SIZES = "paper_allocated_thousands"
 ENGLISH = "en"
 NAMED = 3  # languages of one size that the sentence names; of more it has the number
+REASONS = {  # of the first choice, by what decides
+    "parallel_bits": "the fewest bits per byte",
+    "parallel_tokens": "the fewest tokens",
+    "bigram_bits_per_byte": "the fewest bits per byte",
+    "percent": "the highest ALP",
+}
 PRICED, UNPRICED = 300, 150  # px of the picture with costs and without
 # of the picture's columns: title, key of its row, decimals of a number
 TOOLTIP = [
@@ -39,17 +45,22 @@ class Shares:
     """What a tokenizer, or an allocation without one, gives to each language.
 
     `ids`: by language those of its vocabulary before all are merged; where `counted`,
-    those that occur in its held-out text. `costs`: its tokens of parallel text over
-    those of English.
+    as `allocation` has no sizes, those that occur in its held-out text. `costs`: its
+    tokens of parallel text over those of English.
     """
 
     name: str
     kind: str
     total: int | None  # T as asked for
     reached: int | None  # ids that there are
-    counted: bool
+    allocation: AllocationResults | None
     ids: dict[str, int]
     costs: dict[str, float]
+
+    @property
+    def counted(self) -> bool:
+        """Whether the ids are those of held-out text."""
+        return self.allocation is None
 
     @property
     def heading(self) -> str:
@@ -72,6 +83,7 @@ def section(results: Results) -> list[PageBlock]:
         return [*_warnings(results), not_run("tokenizers", "No tokenizer has been made yet.")]
     return [
         Paragraph(answer(results, found), "answer"),
+        *(Paragraph(text, "reason") for text in (reasons(results, found[0]),) if text),
         *_warnings(results),
         _figure(results, found),
         _table(results, found),
@@ -103,7 +115,7 @@ def _of_allocation(entry: AllocationResults) -> Shares:
     total = entry.setting("total")
     reached = total and total - (entry.summary.get("short") or 0)
     ids = {code: size for code, size in entry.sizes.items() if size}
-    return Shares(entry.name, kind, total, reached, False, ids, {})
+    return Shares(entry.name, kind, total, reached, entry, ids, {})
 
 
 def _of_tokenizer(results: Results, tokenizer: Tokenizer) -> Shares:
@@ -111,15 +123,15 @@ def _of_tokenizer(results: Results, tokenizer: Tokenizer) -> Shares:
     rows = every[every.tokenizer == tokenizer.name].set_index("language")
     allocation = results.allocation_of(tokenizer)
     ids: Mapping[str, float | None] = allocation.sizes if allocation else {}
-    counted = not ids
-    if counted:
+    if not ids:
+        allocation = None
         ids = (rows.vocabulary_used.fillna(0) * (tokenizer.total or 0)).to_dict()
     return Shares(
         tokenizer.name,
         results.kind_label(tokenizer),
         results.asked(tokenizer),
         tokenizer.total,
-        counted,
+        allocation,
         {code: round(size) for code, size in ids.items() if size},
         rows.ratio_to_english.dropna().to_dict(),
     )
@@ -141,6 +153,39 @@ def answer(results: Results, found: Sequence[Shares]) -> str:
     if not price and not one.on_parallel_text:
         price = " (without parallel text the price of a sentence is not known)"
     return f"{said}; {_taken(one)}{price}."
+
+
+def reasons(results: Results, first: Shares) -> str:
+    """Why the languages at the ends get so many pieces, and the tokenizer to take;
+    empty where neither is known.
+    """
+    said = []
+    if first.allocation and min(first.ids.values()) < max(first.ids.values()):
+        said.append(_growth(results, first, first.allocation))
+    one = next((one for one in sizes(results) if one.total == first.total), None)
+    if one and one.reached and one.summary.own.sum() > 1:
+        among = " among those of few bits per byte" if len(one.level) > 1 else ""
+        by = "parallel_tokens" if among else one.deciding
+        said.append(f"{one.best} has {REASONS[by]}{among}")
+    return f"Why: {'. '.join(said)}." if said else ""
+
+
+def _growth(results: Results, first: Shares, allocation: AllocationResults) -> str:
+    """What an allocation maximises, with the amounts of text that it weighs."""
+    said = "the next pieces go where they make text most probable (ALP)"
+    if allocation.rule and allocation.rule.needs_text:
+        said = "the pieces make text most probable (ALP)"
+    if not (allocation.setting("alpha") and allocation.setting("beta")):
+        return said
+    said += ", weighted by its amount"
+    lines = results.line_counts
+    shown = columns(results, first)
+    ends = [shown[0]["l"], shown[-1]["l"]]
+    counts = results.section("corpora").get("weights", "lines") == "lines"
+    if not counts or not lines.keys() >= {*ends}:
+        return said
+    most, least = (f"{results.name(code)} has {lines[code]:,.0f}" for code in ends)
+    return f"{said}: {most} lines, {least}"
 
 
 def _at(first: Shares) -> str:

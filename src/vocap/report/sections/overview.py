@@ -47,6 +47,7 @@ NOUNS = {  # of the measures that tokenizers are chosen by, the first that is me
 }
 FEW_LINES = 10_000  # of the median language: tokenizers of more text differ in their order
 FEW_HELD_OUT = 100  # lines of a language
+OPEN = 2  # segmented sentences that are not folded
 RANKED = (
     ("tokens", "tokens_per_sentence", "parallel_tokens"),
     ("bits per byte", "bigram_bits_per_byte", "parallel_bits"),
@@ -280,7 +281,11 @@ def _cuts(results: Results) -> list[PageBlock]:
         f"{' and '.join(names)}. Colours change where a token ends{marked}."
     )
     heading = "The same sentence under both" if len(names) > 1 else "Segmented sentences"
-    return [Paragraph(heading, "heading"), Paragraph(said), Cuts(sentences)]
+    blocks: list[PageBlock] = [Paragraph(heading, "heading"), Paragraph(said)]
+    blocks.append(Cuts(sentences[:OPEN]))
+    if more := sentences[OPEN:]:
+        blocks.append(Fold(f"{counted(len(more), 'language')} more", [Cuts(more)]))
+    return blocks
 
 
 def _cut(name: str, sentence: CutSentence, place: int) -> tuple[str, int, list[tuple[str, str]]]:
