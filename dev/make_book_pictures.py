@@ -104,7 +104,8 @@ def svg(width: int, height: int, parts: list[str], title: str) -> str:
 
 
 def text(x: float, y: float, words: str, kind: str = "", anchor: str = "start") -> str:
-    return f'<text x="{x:.0f}" y="{y:.0f}" class="{kind}" text-anchor="{anchor}">{escape(words)}</text>'
+    place = f'x="{x:.0f}" y="{y:.0f}" text-anchor="{anchor}"'
+    return f'<text {place} class="{kind}">{escape(words)}</text>'
 
 
 def box(x: float, y: float, width: float, height: float, colour: str, opacity: float = 0.12) -> str:
@@ -194,7 +195,9 @@ def pieces_picture() -> str:
         ("▁configurati", (26, 0, 0)),
         ("のコン", (0, 16, 0)),
     ]
-    parts = [text(8, 20, "What each piece is worth to all languages together (made-up lengths)", "small")]
+    parts = [
+        text(8, 20, "What each piece is worth to all languages together (made-up lengths)", "small")
+    ]
     for place, (piece, worths) in enumerate(rows):
         x, y = 140, 34 + place * 28
         gone = place >= 4
@@ -206,7 +209,9 @@ def pieces_picture() -> str:
         parts.append(text(x + 8, y + 14, "pruned" if gone else "kept", "small"))
     for place, (name, colour) in enumerate(COLOURS.items()):
         parts += [box(400, 40 + place * 24, 14, 14, colour, 0.75), text(422, 52 + place * 24, name)]
-    return svg(540, 212, parts, "Six pieces with their worth to three languages; the two least are pruned")
+    return svg(
+        540, 212, parts, "Six pieces with their worth to three languages; the two least are pruned"
+    )
 
 
 def ladder(folder: Path) -> str:
@@ -224,7 +229,9 @@ def ladder(folder: Path) -> str:
         if leave:
             parts.append(text(520, y + 15, ", ".join(leave)))
         count, y = below, y + 27
-    return svg(740, y + 4, parts, "Bars that shrink by a quarter, with the vocabulary sizes of each")
+    return svg(
+        740, y + 4, parts, "Bars that shrink by a quarter, with the vocabulary sizes of each"
+    )
 
 
 def curves(folder: Path) -> pd.DataFrame:
@@ -283,7 +290,12 @@ def shares(folder: Path) -> str:
     for alpha, name in ((1, "alpha 1: by lines"), (0.7, "alpha 0.7"), (0, "alpha 0: all alike")):
         share = lines**alpha / (lines**alpha).sum()
         rows += [
-            {"group": name, "language": NAMES[code], "q": 100 * share[code], "label": f"{100 * share[code]:.0f} %"}
+            {
+                "group": name,
+                "language": NAMES[code],
+                "q": 100 * share[code],
+                "label": f"{100 * share[code]:.0f} %",
+            }
             for code in NAMES
         ]
     return grouped(pd.DataFrame(rows), "group", "q", "share q, percent")
@@ -297,7 +309,12 @@ def sizes_by_beta(folder: Path) -> str:
         )
         size = result.languages.set_index("language")["size"]
         rows += [
-            {"group": f"beta {beta:g}", "language": NAMES[code], "size": int(size[code]), "label": f"{size[code]:,}"}
+            {
+                "group": f"beta {beta:g}",
+                "language": NAMES[code],
+                "size": int(size[code]),
+                "label": f"{size[code]:,}",
+            }
             for code in NAMES
         ]
     return grouped(pd.DataFrame(rows), "group", "size", "size of the vocabulary")
@@ -311,7 +328,12 @@ def costs(folder: Path) -> tuple[str, str]:
         for row in table.to_dict("records"):
             value = row["bigram_bits_per_byte"]
             bits.append(
-                {"group": name, "language": NAMES[row["language"]], "bits": value, "label": f"{value:.2f}"}
+                {
+                    "group": name,
+                    "language": NAMES[row["language"]],
+                    "bits": value,
+                    "label": f"{value:.2f}",
+                }
             )
         table = pd.read_csv(folder / f"results/tokenizers/{name}/parallel.tsv", sep="\t")
         ratio = table["ratio_with_bytes"]
@@ -319,7 +341,12 @@ def costs(folder: Path) -> tuple[str, str]:
         for row in table.to_dict("records"):
             value = row["ratio_with_bytes"]
             ratios.append(
-                {"group": f"{name}: Gini {gini:.3f}", "language": NAMES[row["language"]], "ratio": value, "label": f"{value:.2f}"}
+                {
+                    "group": f"{name}: Gini {gini:.3f}",
+                    "language": NAMES[row["language"]],
+                    "ratio": value,
+                    "label": f"{value:.2f}",
+                }
             )
     return (
         grouped(pd.DataFrame(bits), "group", "bits", "bits per byte of held-out text"),

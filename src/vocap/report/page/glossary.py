@@ -16,11 +16,14 @@ WHOLE = r"<(a|code|strong)\b.*?</\1>|<[^>]*>"
 
 @dataclass(frozen=True)
 class Term:
-    """A word of the glossary; `words` is a regular expression of its forms."""
+    """A word of the glossary; `words` is a regular expression of its forms, `concept`
+    the section of docs/concepts.md that explains it at length.
+    """
 
     term: str
     text: str
     words: str = ""
+    concept: str = ""
 
     @property
     def id(self) -> str:
