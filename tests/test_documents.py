@@ -82,7 +82,8 @@ def test_verbs_and_options_that_a_document_names_exist(document):
 
 
 @pytest.mark.parametrize(
-    "name", ["README.md", "docs/corpora.md", "docs/finetuning.md", "docs/pretraining.md"]
+    "name",
+    ["README.md", "docs/choose.md", "docs/corpora.md", "docs/finetuning.md", "docs/pretraining.md"],
 )
 def test_the_configuration_that_a_document_shows_can_be_used(name):
     examples = re.findall(
