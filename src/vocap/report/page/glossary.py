@@ -34,8 +34,12 @@ class Term:
 @cache
 def terms() -> dict[str, Term]:
     """All words in the order of the file, by the names of their groups in `_forms`."""
-    text = resources.files("vocap.report").joinpath("glossary.yaml").read_bytes()
-    return {f"t{k}": Term(**entry) for k, entry in enumerate(yaml.safe_load(text))}
+    return {
+        f"t{k}": Term(**entry)
+        for k, entry in enumerate(
+            yaml.safe_load((resources.files("vocap.report") / "glossary.yaml").read_bytes())
+        )
+    }
 
 
 @cache
