@@ -28,23 +28,52 @@ from tests.clients.tokenizers import compared_lines, languages, make_all  # noqa
 HEAD = """\
 # Where the tokenizers load
 
-This page says which programs give the ids of this project's tokenizers. Each row was
-measured with the program itself; `python dev/make_clients_page.py` makes the page. The
-tokenizers are unigram models (`unigram`; `-symbols`: with user-defined symbols; `-chat`:
-with chat tokens and reserved ids; `-bytes`: with byte pieces for lossless text) and
-byte-pair encoding (`bpe-nfkc`: of normalised text; `-characters`: of characters; the
-others are lossless and named by their [cut](byte-pairs.md#words-before-merging), `bpe-words`
-with chat tokens, `-symbols` with user-defined symbols). Each of the {kinds} is also tried as
-`vocap trim` and `vocap extend` leave it. A program gets those that have a file in the
-form that it reads: `sentencepiece.model` is of unigram models alone, and the forms of
-tiktoken and llama.cpp are of the kinds that `vocap export` writes.
+With this page you can find out whether a program reads your tokenizer with the same ids,
+how to load it there, and what to do where it does not. First write the form for Hugging
+Face's libraries, which most programs read:
 
-Compared on {day}: ids and decoded text of {lines:,} texts ({languages} languages, and strings
-on which programs are known to differ: marks, joiners, control characters, presentation
-forms, emoji, names of special tokens, only spaces, NUL) with `tokenizers` {version}.
+```sh
+vocap export results/tokenizers/pieces-100k/sentencepiece.model -o pieces-100k
+```
+
+Each row below was measured on {day} with the program itself: ids and decoded text of
+{lines:,} texts, compared with `tokenizers` {version}. The texts are of {languages} languages,
+and of characters on which programs are known to differ. The tokenizers are:
+
+| name | tokenizer |
+|---|---|
+| `unigram` | a unigram model: VOCAP, PIECES or JOINT |
+| `unigram-symbols`, `-chat`, `-bytes` | with user-defined symbols; with chat tokens and reserved ids; with lossless text and byte pieces |
+| `bpe-nfkc`, `bpe-characters` | byte-pair encoding of normalised text, and of characters |
+| `bpe-words`, `-spaces`, `-gpt2` and so on | byte-pair encoding of lossless text, by its [cut](tokenizers.md#words-before-merging); `bpe-words` has chat tokens |
+| `bpe-symbols` | the same with user-defined symbols |
+
+Each of the {kinds} is also tried as `vocap trim` and `vocap extend` leave it. A program gets
+those that have a file in the form that it reads.
 
 | program | version | tokenizers tried | all ids equal | differs for |
 |---|---|---|---|---|
+"""
+
+TAIL = """
+## If something goes wrong
+
+**The tokenizer is not of the kind that the program reads.** The export refuses it:
+
+```text
+vocap: error: tok/sentencepiece.model: no byte-pair encoding, and tiktoken holds nothing else; export it without --format
+```
+
+Train [byte-pair encoding](tokenizers.md#bpe), or take a program that reads unigram models.
+
+**The text or the cut is not one that the program knows.** The message names those that are:
+
+```text
+vocap: error: bpe3/tokenizer.json: llama.cpp has no cut like its own, or its text is normalised; train it with --preset lossless and --split gpt2, llama-3, qwen
+```
+
+**Every word becomes `<unk>`, or every id is moved by one.** `sentencepiece.model` was given
+to `XLMRobertaTokenizer`. Load the folder `huggingface/` with `AutoTokenizer` instead.
 """
 
 
@@ -67,7 +96,7 @@ def section(client: str, results: dict[str, Result], lines: int) -> str:
     """What a client takes, how to load it, and where it differs."""
     entry = CLIENTS[client]
     parts = [f"## {entry['title']}", entry["guide"].strip()]
-    rows = []
+    rows: dict[tuple[str, str, str], list[str]] = {}  # tokenizers of each difference
     for name, result in results.items():
         if result.right or name.endswith(("-trimmed", "-extended")):
             continue
@@ -75,10 +104,11 @@ def section(client: str, results: dict[str, Result], lines: int) -> str:
         count = "refused" if result.error else f"{len(result.ids)} of {lines:,}"
         if not result.error and not result.ids:
             count = f"text alone, {len(result.text)} of {lines:,}"
-        rows.append(f"| `{name}` | {count} | {reason['reason']} | {reason['remedy']} |")
+        rows.setdefault((count, reason["reason"], reason["remedy"]), []).append(f"`{name}`")
     if rows:
         head = "| tokenizer | texts that differ | reason | remedy |\n|---|---|---|---|"
-        parts.append("\n".join([head, *rows]))
+        table = [f"| {', '.join(names)} | {' | '.join(row)} |" for row, names in rows.items()]
+        parts.append("\n".join([head, *table]))
     return "\n\n".join(parts)
 
 
@@ -104,7 +134,7 @@ def main() -> None:
         languages=len(languages()) + 1,
         version=tokenizers.__version__,
     )
-    page = head + "\n".join(rows) + "\n\n" + "\n\n".join(sections) + "\n"
+    page = head + "\n".join(rows) + "\n\n" + "\n\n".join(sections) + "\n" + TAIL
     (ROOT / "docs" / "clients.md").write_text(page, "utf-8")
 
 

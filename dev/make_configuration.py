@@ -48,13 +48,13 @@ def paper_recipes() -> str:
 SECTIONS = (
     (
         "`text`",
-        "Normalisation and cuts of all languages and stages (`docs/text.md`). Defaults are "
+        "Normalisation and cuts of all languages and stages (`docs/tokenizers.md`). Defaults are "
         "those of the preset: `xlm-r`, and of others what differs.",
         TextSection,
     ),
     (
         "`layout`",
-        "The ids that are no pieces of text (`docs/text.md`); `layout: xlm-r` is the default.",
+        "The ids that are no pieces of text (`docs/tokenizers.md`); `layout: xlm-r` is the default.",
         IdLayout,
     ),
     ("`corpora`", "Source of the text, size of the sample, weights of the languages.", Corpora),

@@ -1,4 +1,4 @@
-"""Write the glossary of docs/evaluation.md from that of the report:
+"""Write the glossary of docs/concepts.md from that of the report:
 python dev/make_glossary.py
 """
 
@@ -7,18 +7,18 @@ from pathlib import Path
 from vocap.report.page.glossary import terms
 from vocap.report.page.tables import for_markdown
 
-PAGE = Path(__file__).parents[1] / "docs" / "evaluation.md"
+PAGE = Path(__file__).parents[1] / "docs" / "concepts.md"
 HEADING = "## Glossary\n"
 
 
 def render() -> str:
     """The section, with its heading."""
-    rows = [
-        f"| {for_markdown(one.term)} | {for_markdown(one.text)} |\n" for one in terms().values()
-    ]
-    head = (
-        "\nThe words of the report, which explains them there.\n\n| word | meaning |\n|---|---|\n"
-    )
+    rows = []
+    for one in terms().values():
+        word = for_markdown(one.term)
+        linked = f"[{word}](#{one.concept})" if one.concept else word
+        rows.append(f"| {linked} | {for_markdown(one.text)} |\n")
+    head = "\nThe report explains these words where they stand.\n\n| word | meaning |\n|---|---|\n"
     return HEADING + head + "".join(rows)
 
 

@@ -11,7 +11,13 @@ project_table = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").rea
 
 project = "VoCap"
 release = project_table["version"]
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_external_toc"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx_external_toc",
+    "sphinx_reredirects",
+]
 
 # The pages are the repository's own Markdown files, where they are, so that links work
 # on a code host as well.
@@ -35,3 +41,15 @@ napoleon_google_docstring = False
 html_theme = "furo"
 html_title = "VoCap"
 html_extra_path = ["index.html"]  # leads to README.html
+
+# pages that were merged into others, beside which these stand
+redirects = {
+    "docs/byte-pairs": "tokenizers.html#bpe",
+    "docs/evaluation": "concepts.html",
+    "docs/fineweb": "corpora.html#ten-languages-of-fineweb-2",
+    "docs/notebook": "tutorial.html",
+    "docs/other-homes": "clients.html",
+    "docs/size": "commands.html#cost-of-a-model-by-t",
+    "docs/text": "tokenizers.html#text-what-the-tokenizer-changes",
+    "docs/trim-embedding-models": "adapting.html#embedding-models",
+}

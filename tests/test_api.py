@@ -1,11 +1,12 @@
-"""The functions of `vocap`: the page in docs, run block by block, types, mistakes and
-threads.
+"""The functions of `vocap`: the second part of docs/tutorial.md, run block by block,
+types, mistakes and threads.
 """
 
 import ast
 import inspect
 import pydoc
 import re
+import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -23,7 +24,8 @@ from vocap.errors import UsageError, VocapError
 from vocap.tables.allocated import Allocated
 
 FUNCTIONS = [name for name in vocap.__all__ if name != "TextSettings"]
-PAGE = (ROOT / "docs" / "notebook.md").read_text("utf-8")
+PAGE = (ROOT / "docs" / "tutorial.md").read_text("utf-8").partition("## The same from Python")[2]
+EXAMPLE = ROOT / "docs" / "example" / "text"
 # a block of Python, and the block of plain text, if any, that shows the value of its
 # last line
 BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
@@ -44,14 +46,16 @@ def run_block(code: str, names: dict) -> object:
 
 def test_the_page_shows_what_it_gives_and_writes_nothing(tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
+    shutil.copytree(EXAMPLE, "my-text")
+    before = sorted(tmp_path.rglob("*"))
     names: dict = {}
     blocks = BLOCK.findall(PAGE)
-    assert sum(bool(output) for _, output in blocks) == 10
+    assert sum(bool(output) for _, output in blocks) == 8
     for code, output in blocks:
         value = run_block(code, names)
         if output:
             assert shown(value) == output, code
-    assert list(tmp_path.iterdir()) == [] and capfd.readouterr().out == ""
+    assert sorted(tmp_path.rglob("*")) == before and capfd.readouterr().out == ""
 
 
 @pytest.mark.parametrize("name", vocap.__all__)

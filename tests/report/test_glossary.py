@@ -5,11 +5,14 @@ import re
 from markupsafe import Markup
 
 from dev.make_glossary import PAGE, render
+from tests.test_documents import anchors
 from vocap.report.page.glossary import Marker, terms
 
 
 def test_the_docs_have_the_glossary_of_the_page():
     assert PAGE.read_text("utf-8").endswith(render()), "run python dev/make_glossary.py"
+    concepts = {one.concept for one in terms().values()} - {""}
+    assert concepts <= anchors(PAGE) and len(concepts) == 10
 
 
 def test_every_word_has_its_own_text_on_the_page(made):

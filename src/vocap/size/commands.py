@@ -69,7 +69,7 @@ def size(
     part, with 2 H T for the head of a causal model. SwiGLU adds 6 L H I, grouped
     attention takes 12 L H^2 (1 - kv heads / heads) off in training. Memory: 16 bytes a
     parameter in training, 2 in inference; 4 p S K bytes for the logits of a block
-    (docs/size.md).
+    (docs/commands.md).
     """
     if out and len(tables) > 1:
         raise UsageError("-o is one table; give one TABLE, or leave -o out")

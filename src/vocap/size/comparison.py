@@ -32,7 +32,7 @@ def compare_sizes(  # noqa: PLR0913  # settings of the model, each by its name
     alpha: float = 0.7,
     bytes: int | None = None,
 ) -> "pd.DataFrame":
-    """Compare T by tokens, ALP, and the cost of a model; formulas as in docs/size.md.
+    """Compare T by tokens, ALP, and the cost of a model; formulas as in docs/commands.md.
 
     Parameters
     ----------

@@ -16,11 +16,14 @@ WHOLE = r"<(a|code|strong)\b.*?</\1>|<[^>]*>"
 
 @dataclass(frozen=True)
 class Term:
-    """A word of the glossary; `words` is a regular expression of its forms."""
+    """A word of the glossary; `words` is a regular expression of its forms, `concept`
+    the section of docs/concepts.md that explains it at length.
+    """
 
     term: str
     text: str
     words: str = ""
+    concept: str = ""
 
     @property
     def id(self) -> str:
@@ -31,8 +34,12 @@ class Term:
 @cache
 def terms() -> dict[str, Term]:
     """All words in the order of the file, by the names of their groups in `_forms`."""
-    text = resources.files("vocap.report").joinpath("glossary.yaml").read_bytes()
-    return {f"t{k}": Term(**entry) for k, entry in enumerate(yaml.safe_load(text))}
+    return {
+        f"t{k}": Term(**entry)
+        for k, entry in enumerate(
+            yaml.safe_load((resources.files("vocap.report") / "glossary.yaml").read_bytes())
+        )
+    }
 
 
 @cache

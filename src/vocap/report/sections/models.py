@@ -71,7 +71,7 @@ def vocabulary_size(results: Results) -> list[PageBlock]:
         "Tokens and ALP are "
         "measured on held-out text; costs are formulas, which say nothing about the quality of a "
         "model "
-        "(docs/size.md)."
+        "(docs/commands.md)."
     )
     if not curves:
         return [Note(missing)]
