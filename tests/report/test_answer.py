@@ -152,6 +152,7 @@ def test_text_too_little_for_t_recommends_nothing(tmp_path):
     said = words(results, tmp_path / "out", SETTINGS)
     assert "At T = 100,000, of which the text reaches 6,226, VOCAP gives" in said
     assert "; that is too little text to choose a tokenizer by." in said
+    assert "Why: the text of the languages gives no more pieces." in said
     assert "The tokenizers have from 6,226 to 7,883 ids" in said
 
 

@@ -22,6 +22,7 @@ from vocap.tokenizers.settings import Vocap
 
 PAPER_SIZES = "paper_allocated_thousands"
 ENGLISH = "en"
+ALIKE = 1.1  # times as many lines that explain no difference
 NAMED = 3  # languages of one size that the sentence names; of more it has the number
 REASONS = {  # of the first choice, by what decides
     "parallel_bits": "the fewest bits per byte",
@@ -61,6 +62,13 @@ class Shares:
     def counted(self) -> bool:
         """Whether the ids are those of held-out text."""
         return self.allocation is None
+
+    @property
+    def short(self) -> bool:
+        """Whether the text does not give T ids."""
+        if self.total is None or self.reached is None:
+            return False
+        return self.reached < self.total
 
     @property
     def heading(self) -> str:
@@ -171,7 +179,11 @@ def reasons(results: Results, first: Shares) -> str:
 
 
 def _growth(results: Results, first: Shares, allocation: AllocationResults) -> str:
-    """What an allocation maximises, with the amounts of text that it weighs."""
+    """What an allocation maximises, with the amounts of text that it weighs, unless these
+    are alike.
+    """
+    if first.short:
+        return "the text of the languages gives no more pieces"
     said = "the next pieces go where they make text most probable (ALP)"
     if allocation.rule and allocation.rule.needs_text:
         said = "the pieces make text most probable (ALP)"
@@ -181,8 +193,11 @@ def _growth(results: Results, first: Shares, allocation: AllocationResults) -> s
     lines = results.line_counts
     shown = columns(results, first)
     ends = [shown[0]["l"], shown[-1]["l"]]
-    counts = results.section("corpora").get("weights", "lines") == "lines"
-    if not counts or not lines.keys() >= {*ends}:
+    by_lines = results.section("corpora").get("weights", "lines") == "lines"
+    if not by_lines or not lines.keys() >= {*ends}:
+        return said
+    counts = sorted(lines[code] for code in ends)
+    if counts[1] < ALIKE * counts[0]:
         return said
     most, least = (f"{results.name(code)} has {lines[code]:,.0f}" for code in ends)
     return f"{said}: {most} lines, {least}"
@@ -191,8 +206,7 @@ def _growth(results: Results, first: Shares, allocation: AllocationResults) -> s
 def _at(first: Shares) -> str:
     if first.total is None:
         return "Here"
-    short = first.reached is not None and first.reached < first.total
-    reached = f", of which the text reaches {first.reached:,}," if short else ""
+    reached = f", of which the text reaches {first.reached:,}," if first.short else ""
     return f"At T = {first.total:,}{reached}"
 
 
