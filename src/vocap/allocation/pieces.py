@@ -42,6 +42,7 @@ from vocap.text_files.text import Texts, language_text, text_blocks
 from vocap.tokenizer_files.encoders import SentencePieceEncoder
 from vocap.unigram import descent
 from vocap.unigram.alp import corpus_alp
+from vocap.unigram.ladder import TextPieces
 from vocap.unigram.text_settings import XLM_R, TextSettings
 from vocap.unigram.word_types import (
     WordTypes,
@@ -161,9 +162,8 @@ def _pool(parts: Sequence[WordTypes], weights: Sequence[float]) -> Rungs:
     # an order of the pieces in which every rung is a beginning
     order = np.argsort(-last, kind="stable")
     sizes = [np.count_nonzero(last >= rung) for rung in range(len(rungs))]
-    place, length = corpus.piece_place[order[: sizes[0]]], corpus.piece_length[order[: sizes[0]]]
-    bounds = zip(place.tolist(), (place + length).tolist(), strict=True)
-    pieces = [corpus.text[begin:end].tobytes().decode("utf-32-le") for begin, end in bounds]
+    first = order[: sizes[0]]
+    pieces = TextPieces(first, corpus.text, corpus.piece_place, corpus.piece_length).strings(first)
     return Rungs(pieces, [rung[order[:size]] for rung, size in zip(rungs, sizes, strict=True)])
 
 
