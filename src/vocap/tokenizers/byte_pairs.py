@@ -224,7 +224,7 @@ def train_bpe(  # noqa: PLR0913  # options of the command
         For a text that is missing, empty or not UTF-8.
     """
     totals = as_totals(total)
-    places = {} if output is None else folders(Path(output), totals)
+    places = folders(output, totals)
     order = MergeOrder(fairness, rounds, parity, first, window)
     order.check(totals, development is not None)
     own: dict[str, Any] = {"digits": digits, "contractions": contractions, REGEX: regex}
@@ -273,7 +273,8 @@ def cut_bpe(
     hold the alphabet, VocapError for a folder that holds no such tokenizer.
     """
     read, told = read_bpe(larger), read_object(Path(larger, "description.json"))
-    facts = {name: value for name, value in told["settings"].items() if name != "total"}
+    facts = told["settings"]
+    del facts["total"]  # of the larger one
     own = {name: facts[name] for name in ("digits", "contractions", REGEX) if name in facts}
     rows = Rows(Pretokenization(facts["unit"], facts["split"], settings, **own), layout)
     # numbers of symbols and tokens, which `Rows.ids` spreads around the user's symbols
@@ -284,8 +285,8 @@ def cut_bpe(
     base = int(merges[0, 2])
     alphabet = Alphabet(facts["unit"], tuple(names[:base]), base)
     kept = merges_for(merges, rows.tokens(total, alphabet), base)
-    description = {name: told[name] for name in ("kind", "text") if name in told}
-    return as_bpe_tokenizer(alphabet, kept, rows, description | {"settings": facts}, total)
+    description = {"kind": told["kind"], "settings": facts, "text": told["text"]}
+    return as_bpe_tokenizer(alphabet, kept, rows, description, total)
 
 
 def choose_merges(

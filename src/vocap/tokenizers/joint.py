@@ -144,8 +144,7 @@ def train_joint(  # noqa: PLR0913  # options of the command
     check_unigram_text(settings, layout)
     totals = as_totals(total)
     further = points_below(max(totals)) if curve else ()
-    places = {} if points is None else folders(Path(points), further)
-    places |= {} if output is None else folders(Path(output), totals)
+    places = folders(points, further) | folders(output, totals)
     if weights is None and characters is not None:
         raise UsageError("--weights is missing: --characters needs n of each language")
     if (curve is None) != (heldout is None):
@@ -183,7 +182,7 @@ def train_joint(  # noqa: PLR0913  # options of the command
                 made[asked].write(places[asked])
     if curve:
         write_sizes(curve, chain.from_iterable(measured.values()))
-    return made[total] if isinstance(total, int) else {one: made[one] for one in sorted(totals)}
+    return made[total] if isinstance(total, int) else {one: made[one] for one in totals}
 
 
 def descend_joint(

@@ -61,9 +61,7 @@ class Shares:
     @property
     def short(self) -> bool:
         """Whether the text does not give T ids."""
-        if self.total is None or self.reached is None:
-            return False
-        return self.reached < self.total
+        return bool(self.total and self.reached and self.reached < self.total)
 
     @property
     def heading(self) -> str:
@@ -163,7 +161,7 @@ def reasons(results: Results, first: Shares) -> str:
     empty where neither is known.
     """
     said = []
-    if first.allocation and min(first.ids.values()) < max(first.ids.values()):
+    if first.allocation:
         said.append(_growth(results, first, first.allocation))
     one = _size(results, first)
     if one and one.reached and one.summary.own.sum() > 1:
