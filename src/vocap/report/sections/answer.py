@@ -164,7 +164,7 @@ def reasons(results: Results, first: Shares) -> str:
     if first.allocation:
         said.append(_growth(results, first, first.allocation))
     one = _size(results, first)
-    if one and one.reached and one.summary.own.sum() > 1:
+    if one and one.reached and one.compared:
         least = NOUNS.get("parallel_tokens" if len(one.level) > 1 else one.deciding)
         said.append(f"{one.best} has {f'the fewest {least}' if least else 'the highest ALP'}")
     return f"Why: {'. '.join(said)}." if said else ""
