@@ -119,15 +119,13 @@ def test_a_total_below_the_required_characters_stops_the_plan(tmp_path):
 
 
 def test_a_total_that_the_text_does_not_reach_is_warned_of():
-    """Of an allocation by curves no language has more than the largest size."""
     config = settings({"path": "{lang}.txt"})
-    config.vocabularies.sizes = [100, 200]
     config.allocation["v"] = Allocation(total=460)
-    config.allocation["p"] = Allocation(total=460, rule="pieces")
-    config.tokenizers["j"] = Joint(kind="joint", total=461)
-    curves, joint = warn_of_totals(config, {"de": 150.0, "en": 310.0})
-    assert curves.startswith("allocation.v: T = 460 is above the pieces that the text gives, ")
-    assert "about 350;" in curves and "about 460;" in joint
+    config.allocation["w"] = Allocation(total=461)
+    config.tokenizers["j"] = Joint(kind="joint", total=1461)
+    allocation, joint = warn_of_totals(config, {"de": 150.0, "en": 310.0})
+    assert allocation.startswith("w: T = 461 is above the pieces that the text gives, about 460;")
+    assert joint.startswith("j: T = 1,461 is")
 
 
 def test_lines_that_are_longer_in_bytes_and_characters_are_warned_of(tmp_path):

@@ -165,21 +165,14 @@ def warn_of_totals(settings: Settings, reach: Mapping[str, float]) -> list[str]:
 
     Not of byte-pair encoding, which takes rarer pieces and reaches more.
     """
-    largest = max(settings.vocabularies.sizes)
     pieces = sum(reach.values())
-    by_curves = sum(min(size, largest) for size in reach.values())
-    bounds = {
-        f"allocation.{name}": (entry.total, pieces if entry.needs_text else by_curves)
-        for name, entry in settings.allocation.items()
-    }
-    for name, entry in settings.tokenizers.items():
-        if isinstance(entry, Joint):
-            bounds[f"tokenizers.{name}"] = entry.total, pieces
+    entries: list[tuple[str, Allocation | Joint]] = [*settings.allocation.items()]
+    entries += [(name, one) for name, one in settings.tokenizers.items() if isinstance(one, Joint)]
     return [
-        f"{name}: T = {total:,} is above the pieces that the text gives, about {bound:,.0f}; "
-        "bring more text, or lower total"
-        for name, (total, bound) in bounds.items()
-        if total > bound
+        f"{name}: T = {entry.total:,} is above the pieces that the text gives, about "
+        f"{pieces:,.0f}; bring more text, or lower total"
+        for name, entry in entries
+        if entry.total > pieces
     ]
 
 

@@ -62,6 +62,7 @@ def train_joint(
     layout: IdLayout = ...,
     curve: str | Path | None = ...,
     heldout: Texts | None = ...,
+    points: str | Path | None = ...,
 ) -> TrainedUnigram: ...
 
 
@@ -89,6 +90,7 @@ def train_joint(  # noqa: PLR0913  # options of the command
     layout: IdLayout = XLM_R_LAYOUT,
     curve: str | Path | None = None,
     heldout: Texts | None = None,
+    points: str | Path | None = None,
 ) -> TrainedUnigram | dict[int, TrainedUnigram]:
     """Train a unigram model on the text of all languages: the JOINT tokenizer.
 
@@ -126,6 +128,8 @@ def train_joint(  # noqa: PLR0913  # options of the command
     curve, heldout
         Table to write, and held-out text of each language: tokens and ALP of it at
         eight T up to the largest.
+    points
+        Folder to write for each other T of the curve, which {total} in it stands for.
 
     Returns
     -------
@@ -141,7 +145,8 @@ def train_joint(  # noqa: PLR0913  # options of the command
     """
     check_unigram_text(settings, layout)
     totals = as_totals(total)
-    places = {} if output is None else folders(Path(output), totals)
+    further = points_below(max(totals)) if curve else ()
+    places = folders(points, further) | folders(output, totals)
     if weights is None and characters is not None:
         raise UsageError("--weights is missing: --characters needs n of each language")
     if (curve is None) != (heldout is None):
@@ -160,7 +165,6 @@ def train_joint(  # noqa: PLR0913  # options of the command
             characters, load_weights(weights), alpha, coverage, settings
         )
         required = sorted({*shared, *settings.required_chars})
-    further = points_below(max(totals)) if curve else ()
     texts = {} if heldout is None else heldout_texts(heldout)
     made: dict[int, TrainedUnigram] = {}
     measured: dict[int, list[Measured]] = {}
@@ -171,16 +175,16 @@ def train_joint(  # noqa: PLR0913  # options of the command
         if curve and reached not in measured:
             encoder = SentencePieceEncoder(build_processor(proto, text.name))
             measured[reached] = measure_size(encoder, reached, texts)
-        if asked in totals:
+        if asked in totals or asked in places:
             facts: dict[str, Any] = {"total": asked, "coverage": coverage, "byte_fallback": False}
             facts |= {"user_defined_symbols": [], **settings.changed()}
             seen = {**text.facts, "word_types": types}
             made[asked] = as_trained("joint", proto, facts, short=asked - reached, text=seen)
-            if output is not None:
+            if asked in places:
                 made[asked].write(places[asked])
     if curve:
         write_sizes(curve, chain.from_iterable(measured.values()))
-    return made[total] if isinstance(total, int) else made
+    return made[total] if isinstance(total, int) else {one: made[one] for one in totals}
 
 
 def descend_joint(

@@ -18,18 +18,13 @@ from vocap.report.page.figures import Chart, Figure, drawn_as
 from vocap.report.page.tables import Column, Table, specified
 from vocap.report.paper import paper_size
 from vocap.report.sections.corpora import little_text, short_of_total
+from vocap.report.sections.overview import NOUNS
 from vocap.tokenizers.settings import Vocap
 
 PAPER_SIZES = "paper_allocated_thousands"
 ENGLISH = "en"
 ALIKE = 1.1  # times as many lines that explain no difference
 NAMED = 3  # languages of one size that the sentence names; of more it has the number
-REASONS = {  # of the first choice, by what decides
-    "parallel_bits": "the fewest bits per byte",
-    "parallel_tokens": "the fewest tokens",
-    "bigram_bits_per_byte": "the fewest bits per byte",
-    "percent": "the highest ALP",
-}
 PRICED, UNPRICED = 300, 150  # px of the picture with costs and without
 # of the picture's columns: title, key of its row, decimals of a number
 TOOLTIP = [
@@ -66,9 +61,7 @@ class Shares:
     @property
     def short(self) -> bool:
         """Whether the text does not give T ids."""
-        if self.total is None or self.reached is None:
-            return False
-        return self.reached < self.total
+        return bool(self.total and self.reached and self.reached < self.total)
 
     @property
     def heading(self) -> str:
@@ -151,7 +144,7 @@ def answer(results: Results, found: Sequence[Shares]) -> str:
     """
     first = found[0]
     said = f"{_at(first)} {_given(results, first)}"
-    one = next((one for one in sizes(results) if one.total == first.total), None)
+    one = _size(results, first)
     if one is None:
         return f"{said}."
     if not one.reached:
@@ -168,13 +161,12 @@ def reasons(results: Results, first: Shares) -> str:
     empty where neither is known.
     """
     said = []
-    if first.allocation and min(first.ids.values()) < max(first.ids.values()):
+    if first.allocation:
         said.append(_growth(results, first, first.allocation))
-    one = next((one for one in sizes(results) if one.total == first.total), None)
-    if one and one.reached and one.summary.own.sum() > 1:
-        among = " among those of few bits per byte" if len(one.level) > 1 else ""
-        by = "parallel_tokens" if among else one.deciding
-        said.append(f"{one.best} has {REASONS[by]}{among}")
+    one = _size(results, first)
+    if one and one.reached and one.compared:
+        least = NOUNS.get("parallel_tokens" if len(one.level) > 1 else one.deciding)
+        said.append(f"{one.best} has {f'the fewest {least}' if least else 'the highest ALP'}")
     return f"Why: {'. '.join(said)}." if said else ""
 
 
@@ -184,23 +176,20 @@ def _growth(results: Results, first: Shares, allocation: AllocationResults) -> s
     """
     if first.short:
         return "the text of the languages gives no more pieces"
-    said = "the next pieces go where they make text most probable (ALP)"
-    if allocation.rule and allocation.rule.needs_text:
-        said = "the pieces make text most probable (ALP)"
+    said = "pieces go where they make text most probable (ALP)"
     if not (allocation.setting("alpha") and allocation.setting("beta")):
         return said
     said += ", weighted by its amount"
-    lines = results.line_counts
     shown = columns(results, first)
-    ends = [shown[0]["l"], shown[-1]["l"]]
-    by_lines = results.section("corpora").get("weights", "lines") == "lines"
-    if not by_lines or not lines.keys() >= {*ends}:
+    ends = {row["n"]: results.lines(row["l"]) or 0 for row in (shown[0], shown[-1])}
+    if max(ends.values()) < ALIKE * min(ends.values()):
         return said
-    counts = sorted(lines[code] for code in ends)
-    if counts[1] < ALIKE * counts[0]:
-        return said
-    most, least = (f"{results.name(code)} has {lines[code]:,.0f}" for code in ends)
-    return f"{said}: {most} lines, {least}"
+    return f"{said}: {listed([f'{name} has {count:,} lines' for name, count in ends.items()])}"
+
+
+def _size(results: Results, first: Shares) -> Size | None:
+    """The comparison of the tokenizers of this T."""
+    return next((one for one in sizes(results) if one.total == first.total), None)
 
 
 def _at(first: Shares) -> str:
