@@ -116,7 +116,7 @@ rule trunk:
         without=lambda wildcards: options(without=",".join(TRUNKS[wildcards.trunk].without) or None),
         text=TEXT_OPTIONS,
     message:
-        "Descending over the pieces of all languages: {wildcards.trunk}"
+        "Merging the text of all languages: {wildcards.trunk}"
     shell:
         """
         vocap trunk \
