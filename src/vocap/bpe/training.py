@@ -189,12 +189,7 @@ def unnumbered_symbols(
 def no_pairs(places: int) -> Pairs:
     """Space for pairs, of which there are few, and for so many places."""
     return Pairs(
-        keys=np.empty(PAIRS_AT_FIRST, np.uint64),
-        total=np.empty(PAIRS_AT_FIRST, np.int64),
-        head=np.empty(PAIRS_AT_FIRST, np.int32),
-        size=np.empty(PAIRS_AT_FIRST, np.int32),
-        sibling=np.empty(PAIRS_AT_FIRST, np.int32),
-        raised=np.zeros(PAIRS_AT_FIRST, bool),
+        rows=np.empty(PAIRS_AT_FIRST, kernels.PAIR),
         slots=np.zeros(2 * PAIRS_AT_FIRST, np.int32),
         places=np.empty((places, 2), np.int32),
         first=np.full(MAX_GROUPS + 1, NONE, np.int32),
@@ -244,8 +239,7 @@ def grown(state: State) -> State:
     state = State(
         symbols=state.symbols,
         pairs=with_space(
-            state.pairs, keys=pairs, total=pairs, head=pairs, size=pairs, sibling=pairs,
-            raised=pairs, places=places,
+            state.pairs, rows=pairs, places=places
         ),
         heaps=with_space(state.heaps, weight=nodes, node=nodes, left=nodes, right=nodes),
         texts=with_space(state.texts, points=points, bounds=texts + 4, hashes=texts + 4),
@@ -253,7 +247,7 @@ def grown(state: State) -> State:
         waiting=longer(state.waiting, number[kernels.WAITING] + needed + 1),
         number=number,
     )  # fmt: skip
-    size = len(state.pairs.keys)
+    size = len(state.pairs.rows)
     if 2 * size > len(state.pairs.slots):
         slots = np.zeros(1 << (2 * size - 1).bit_length(), np.int32)
         state = state._replace(pairs=state.pairs._replace(slots=slots))

@@ -40,7 +40,7 @@ from vocap.tokenizers.weighted_text import whole_text
 from vocap.unigram.text_settings import COVERAGE, XLM_R, TextSettings
 
 # bytes of memory for a byte of text in several languages: dev/measurements.md
-MEMORY = 14
+MEMORY = 9
 
 Progress = Callable[[int], None]
 

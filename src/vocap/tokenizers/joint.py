@@ -42,7 +42,7 @@ from vocap.unigram.training_text import Sentences, count_shared_characters, trai
 # special tokens of the trained model, by id
 STOCK = tuple(entry.token for entry in XLM_R_LAYOUT.special)
 # bytes of memory for a byte of text in several languages: dev/measurements.md
-MEMORY = 11
+MEMORY = 7
 
 
 @overload

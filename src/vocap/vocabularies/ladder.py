@@ -31,9 +31,8 @@ from vocap.vocabularies.models import index_models, write_model
 WRITERS = 4
 RECORD = "ladder.json"  # beside the models: their points, and what they are made of
 MOST_WRITES = 8  # models that wait at a time: each takes a megabyte or two
-# bytes of memory for a byte of text, of Japanese; 10 of German, 7 of Russian:
-# dev/measurements.md
-MEMORY = 15
+# bytes of memory for a byte of much text: dev/measurements.md
+MEMORY = 10
 SIZES = "1000:50000:1000"
 
 Blocks = Callable[[], Iterator[list[str]]]
