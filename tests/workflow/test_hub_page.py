@@ -1,4 +1,6 @@
-"""Ten languages of FineWeb-2, of the page on text: their configuration, on a Hub of this machine."""
+"""Ten languages of FineWeb-2, of the page on text: their configuration, on a Hub of this
+machine.
+"""
 
 import json
 import re
