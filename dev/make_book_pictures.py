@@ -157,11 +157,11 @@ def segmentations(folder: Path) -> str:
     for place, (code, name) in enumerate(NAMES.items()):
         line = (folder / f"parallel/{code}.txt").read_text("utf-8").splitlines()[SENTENCE]
         found = tokenizer.encode(line, add_special_tokens=False)
-        y = 10 + place * 62
-        parts.append(text(8, y + 19, f"{name}, {len(found.ids)} tokens"))
+        y = 8 + place * 80
+        parts.append(text(8, y + 14, f"{name}, {len(found.ids)} tokens"))
         ids = [str(number) for number in found.ids]
-        parts += tokens_row(found.tokens, 150, y, COLOURS[name], ids)
-    return svg(900, 196, parts, "One sentence in three languages, cut into tokens")
+        parts += tokens_row(found.tokens, 8, y + 22, COLOURS[name], ids)
+    return svg(640, 248, parts, "One sentence in three languages, cut into tokens")
 
 
 def alp(folder: Path) -> str:

@@ -53,7 +53,7 @@ those that have a file in the form that it reads.
 
 | program | version | tokenizers tried | all ids equal | differs for |
 |---|---|---|---|---|
-"""  # noqa: E501, lines of Markdown tables
+"""  # noqa: E501  # rows of tables
 
 TAIL = """
 ## If something goes wrong
@@ -74,7 +74,7 @@ vocap: error: bpe3/tokenizer.json: llama.cpp has no cut like its own, or its tex
 
 **Every word becomes `<unk>`, or every id is moved by one.** `sentencepiece.model` was given
 to `XLMRobertaTokenizer`. Load the folder `huggingface/` with `AutoTokenizer` instead.
-"""  # noqa: E501, messages
+"""  # noqa: E501  # messages as they are printed
 
 
 def row(client: str, version: str, results: dict[str, Result]) -> str:

@@ -54,8 +54,7 @@ SECTIONS = (
     ),
     (
         "`layout`",
-        "The ids that are no pieces of text (`docs/tokenizers.md`); `layout: xlm-r` is the "
-        "default.",
+        "The ids that are no pieces of text (`docs/tokenizers.md`); by default `layout: xlm-r`.",
         IdLayout,
     ),
     ("`corpora`", "Source of the text, size of the sample, weights of the languages.", Corpora),

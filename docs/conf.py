@@ -31,7 +31,7 @@ include_patterns = [
 exclude_patterns = [".*", "build", "data", "logs", "results", "src", "tests", "**/__pycache__"]
 external_toc_path = "docs/toc.yml"
 myst_enable_extensions = ["html_image"]
-myst_heading_anchors = 3
+myst_heading_anchors = 4
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"

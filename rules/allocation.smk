@@ -116,7 +116,7 @@ rule trunk:
         without=lambda wildcards: options(without=",".join(TRUNKS[wildcards.trunk].without) or None),
         text=TEXT_OPTIONS,
     message:
-        "Descending over the pieces of all languages: {wildcards.trunk}"
+        "Merging the text of all languages: {wildcards.trunk}"
     shell:
         """
         vocap trunk \
@@ -134,11 +134,13 @@ rule trunk:
         """
 
 
-# Each T is a job of its own: one more changes nothing of the others.
+# Each T is a job of its own: one more changes nothing of the others, nor does a trunk that
+# is made again for a larger T. What a trunk is made from is an input of each T too.
 rule allocate_pieces:
     input:
-        trunk=lambda wildcards: (
-            f"{RESULTS}/allocation/trunks/{SETTINGS.allocation[wildcards.name].trunk}.npz"
+        trunk=lambda wildcards: once(
+            f"allocation/{wildcards.name}/summary.json",
+            f"{RESULTS}/allocation/trunks/{SETTINGS.allocation[wildcards.name].trunk}.npz",
         ),
         texts=expand(
             "<results>/corpora/{lang}/{part}.txt", lang=LANGUAGES, part=["train", "heldout"]

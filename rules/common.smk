@@ -239,22 +239,41 @@ def needs(mb, minutes, mb_per_mb=0, minutes_per_mb=0, parameters=None):
 # tokenizers
 
 
-def totals_of(folder, entries, trainings):
+def made_of(folder):
+    """T of the tokenizers that a training has made in its folder."""
+    return {int(path.name) for path in Path(RESULTS, "tokenizers", folder).glob("[0-9]*")}
+
+
+def joint_of(folder, total):
+    """Where a descent has a T: one that was asked for, else a point of its curve."""
+    folder, point = f"{RESULTS}/tokenizers/{folder}", f"points/{total}"
+    is_point = not Path(folder, str(total)).exists() and Path(folder, point).exists()
+    return f"{folder}/{point if is_point else total}"
+
+
+def larger_than(folder, total):
+    """The T that byte-pair encoding of a smaller T is cut from; none where that was made."""
+    made = made_of(folder)
+    return max(made) if made and total not in made and total < max(made) else None
+
+
+def totals_of(folder, entries, trainings, is_there):
     """T of the tokenizers of one training, as options.
 
     Those in its folder too: a T that is removed from the configuration makes nothing
-    again.
+    again. Not those that it gives without another training (`is_there`).
     """
-    made = {int(path.name) for path in Path(RESULTS, "tokenizers", folder).glob("[0-9]*")}
     asked = {
         entries[name].total for name, training in trainings.items() if training == Path(folder).name
     }
-    return options(total=sorted(made | asked))
+    return options(
+        total=sorted(made_of(folder) | {total for total in asked if not is_there(folder, total)})
+    )
 
 
-def once(name, folder):
-    """The folder of a training as input; of a tokenizer that is there its age is ignored."""
-    return ancient(folder) if Path(RESULTS, "tokenizers", name, "sizes.tsv").exists() else folder
+def once(made, shared):
+    """What several results are made from, as input: its age is ignored where `made` is there."""
+    return ancient(shared) if Path(RESULTS, made).exists() else shared
 
 
 # pretraining

@@ -9,6 +9,7 @@ import atexit
 import json
 import os
 import sys
+import warnings
 from collections import Counter
 from functools import lru_cache
 from pathlib import Path
@@ -28,6 +29,10 @@ SHOWN_JOBS = 100  # of a dry run; with -p all
 # output_settings.dryrun: a dry run plans with files that a user may bring later, and
 # names them last. So does the run that `vocap plan` asks for its jobs.
 DRY_RUN = workflow.output_settings.dryrun or JOBS_FILE in os.environ
+
+# Where the size of an input is not known yet, Snakemake leaves a coroutine of its own
+# unawaited, and Python warns of it once a run.
+warnings.filterwarnings("ignore", "coroutine 'InputFiles._predicated_size_files", RuntimeWarning)
 
 # is_main_process: every job reads the rules again, and has nothing to announce or to
 # check.

@@ -180,7 +180,9 @@ rule joint_descent:
         lines=lambda wildcards: JOINT_LINES[DESCENDED[wildcards.descent]],
         text=lambda wildcards: OWN_TEXT[DESCENDED[wildcards.descent]],
         layout=LAYOUT_OPTIONS,
-        totals=lambda wildcards: totals_of(f".joint/{wildcards.descent}", JOINT, DESCENTS),
+        totals=lambda wildcards: totals_of(
+            f".joint/{wildcards.descent}", JOINT, DESCENTS, lambda *of: "/points/" in joint_of(*of)
+        ),
     message:
         "Training the joint tokenizers: one descent over the text of all languages"
     shell:
@@ -196,16 +198,18 @@ rule joint_descent:
             {params.totals} \
             --heldout {params.results:q}/corpora \
             --curve {output:q}/sizes.tsv \
+            --points {output:q}/points/{{total}} \
             -o {output:q}/{{total}} 2>{log:q}
         """
 
 
-# An added T runs its descent again and leaves the other tokenizers; another text,
-# weights or settings make all again.
+# An added T that is a point of the curve is taken from the descent, another one runs it
+# again and leaves the other tokenizers; another text, weights or settings make all again.
 rule pick_joint:
     input:
         made=lambda wildcards: once(
-            wildcards.name, f"{RESULTS}/tokenizers/.joint/{DESCENTS[wildcards.name]}"
+            f"tokenizers/{wildcards.name}/sizes.tsv",
+            f"{RESULTS}/tokenizers/.joint/{DESCENTS[wildcards.name]}",
         ),
         text=lambda wildcards: JOINT_TEXT[wildcards.name],
         weights="<results>/corpora/weights.tsv",
@@ -224,11 +228,13 @@ rule pick_joint:
         **needs(50, 10),
     params:
         **run_params("tokenizers"),
-        total=lambda wildcards: JOINT[wildcards.name].total,
+        place=lambda wildcards: joint_of(
+            f".joint/{DESCENTS[wildcards.name]}", JOINT[wildcards.name].total
+        ),
     message:
         "Taking {wildcards.name} from its descent"
     shell:
-        "cp {input.made:q}/{params.total}/* {input.made:q}/sizes.tsv {params.folder:q} 2> {log:q}"
+        "cp {params.place:q}/* {input.made:q}/sizes.tsv {params.folder:q} 2> {log:q}"
 
 
 rule mono:
@@ -355,7 +361,9 @@ rule bpe_training:
         settings=lambda wildcards: TRAINING_OPTIONS[TRAINED[wildcards.training]],
         text=TEXT_OPTIONS,
         layout=LAYOUT_OPTIONS,
-        totals=lambda wildcards: totals_of(f".bpe/{wildcards.training}", BYTE_PAIR, PAIR_TRAININGS),
+        totals=lambda wildcards: totals_of(
+            f".bpe/{wildcards.training}", BYTE_PAIR, PAIR_TRAININGS, larger_than
+        ),
     message:
         "Training byte-pair encoding on the text of all languages: {wildcards.training}"
     shell:
@@ -372,12 +380,13 @@ rule bpe_training:
         """
 
 
-# An added T runs its training again and leaves the other tokenizers, as in rule
-# pick_joint.
-use rule pick_joint as pick_bpe with:
+# A smaller T has the first merges of a larger one; a larger T runs the training again and
+# leaves the other tokenizers, as in rule pick_joint.
+rule pick_bpe:
     input:
         made=lambda wildcards: once(
-            wildcards.name, f"{RESULTS}/tokenizers/.bpe/{PAIR_TRAININGS[wildcards.name]}"
+            f"tokenizers/{wildcards.name}/sizes.tsv",
+            f"{RESULTS}/tokenizers/.bpe/{PAIR_TRAININGS[wildcards.name]}",
         ),
         train=expand("<results>/corpora/{lang}/train.txt", lang=LANGUAGES),
         weights="<results>/corpora/weights.tsv",
@@ -393,10 +402,35 @@ use rule pick_joint as pick_bpe with:
     wildcard_constraints:
         name=one_of(BYTE_PAIR),
     priority: 2
+    localrule: True
+    conda:
+        "../envs/tokenizers.yaml"
+    resources:
+        **needs(1600, 10),
     params:
+        **run_params("tokenizers"),
         total=lambda wildcards: BYTE_PAIR[wildcards.name].total,
+        larger=lambda wildcards: larger_than(
+            f".bpe/{PAIR_TRAININGS[wildcards.name]}", BYTE_PAIR[wildcards.name].total
+        )
+        or "",
+        text=TEXT_OPTIONS,
+        layout=LAYOUT_OPTIONS,
     message:
         "Taking {wildcards.name} from its training"
+    shell:
+        """
+        cp {input.made:q}/sizes.tsv {params.folder:q} 2>{log:q}
+        if [ -n "{params.larger}" ]; then
+            vocap cut-bpe {input.made:q}/{params.larger} \
+                --total {params.total} \
+                {params.text} \
+                {params.layout} \
+                -o {params.folder:q} 2>{log:q}
+        else
+            cp {input.made:q}/{params.total}/* {params.folder:q} 2>{log:q}
+        fi
+        """
 
 
 # The file of the chat template, if any: exports are made again when it changes.

@@ -42,8 +42,10 @@ if ENGINE == "ladder":
             **run_params("vocabularies"),
         message:
             "Compiling the loops of ladders and descents"
+        # Ctrl-C ends it without a traceback
         shell:
-            "python -c 'import vocap.unigram.ladder, vocap.unigram.given_pieces' 2> {log:q}"
+            "python -c 'import signal; signal.signal(signal.SIGINT, signal.SIG_DFL);"
+            " import vocap.unigram.ladder, vocap.unigram.given_pieces' 2> {log:q}"
 
 
 for batch in PLAN.batches if ENGINE == "ladder" else []:

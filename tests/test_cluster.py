@@ -54,3 +54,14 @@ def test_a_cluster_that_does_not_answer_is_a_warning(tmp_path, monkeypatch, capl
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     check_cluster({"cpu"}, set())
     assert "sinfo does not answer (error: no controller)" in caplog.text
+
+
+def test_a_client_that_knows_no_cluster_ends_the_run(tmp_path, monkeypatch):
+    """The last line that sinfo prints without slurm.conf."""
+    said = "sinfo: fatal: Could not establish a configuration source"
+    for name in ("sbatch", "sinfo"):
+        (tmp_path / name).write_text(f"#!/bin/sh\necho '{said}' >&2; exit 1\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    with pytest.raises(VocapError, match="not set up here; run on the machine where sbatch"):
+        check_cluster({"cpu"}, set())

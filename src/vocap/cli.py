@@ -24,6 +24,7 @@ GROUPS = {
         "fit": "vocap.tokenizers.commands:fit",
         "joint": "vocap.tokenizers.commands:joint",
         "bpe": "vocap.tokenizers.commands:bpe",
+        "cut-bpe": "vocap.tokenizers.commands:cut_bpe",
         "export": "vocap.tokenizers.commands:export",
         "card": "vocap.tokenizers.commands:card",
         "evaluate": "vocap.tokenizers.commands:evaluate",

@@ -320,8 +320,10 @@ def _language_references(
     corpora, pretraining = settings.corpora, settings.pretraining
     rows = f"the languages of {corpora.table}; add a row for a new one"
     sources = f"corpora.sources ({', '.join(corpora.sources)})"
+    by_iso = {language.facts.get("iso639_3"): code for code, language in table.items()}
     for code in chosen:
-        yield Reference("languages", code, table, rows)
+        meant = f" (did you mean {by_iso[code]}?)" if code in by_iso else ""
+        yield Reference("languages", code, table, rows + meant)
     yield Reference("corpora.source", corpora.source, corpora.sources, sources)
     if pretraining.corpus is not None:
         yield Reference("pretraining.corpus", pretraining.corpus, corpora.sources, sources)

@@ -152,10 +152,12 @@ def totals(command: Command) -> Command:
     )(command)
 
 
-def folders(output: Path, totals: Collection[int]) -> dict[int, Path]:
-    """The folder of each total, in rising order: the path with {total} replaced.
-    UsageError where it has none.
+def folders(output: str | Path | None, totals: Collection[int]) -> dict[int, Path]:
+    """The folder of each total, in rising order: the path with {total} replaced; none
+    without a path. UsageError where it has no {total}.
     """
+    if output is None:
+        return {}
     if len(set(totals)) > 1 and "{total}" not in str(output):
         raise UsageError(
             f"-o {output}: put {{total}} for T into the path: it is the folder of several totals"

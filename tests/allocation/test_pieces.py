@@ -2,7 +2,7 @@
 states lie.
 """
 
-import itertools
+import math
 import random
 
 import numpy as np
@@ -20,7 +20,6 @@ from vocap.allocation.language_state import (
     with_pieces,
 )
 from vocap.allocation.pieces import (
-    Rungs,
     Trunk,
     branch,
     grow_trunk,
@@ -159,27 +158,15 @@ def test_more_than_the_texts_can_use(texts, tmp_path):
     assert pieces == everything and 800 < len(pieces) < 900_000
 
 
-def test_rungs_are_nested_and_shrink(texts):
-    pool = grow_trunk(texts, dict.fromkeys(texts, 1.0), []).pool
-    sizes = [len(scores) for scores in pool.scores]
-    assert sizes[0] == len(pool.pieces) == len(set(pool.pieces))
-    assert all(small / large <= 0.501 for large, small in itertools.pairwise(sizes))
-    assert all(np.isfinite(scores).all() for scores in pool.scores)
-    found = [len(pool.lowest_with(size)[0]) for size in (10**6, sizes[1], 1)]
-    assert found == [sizes[0], sizes[1], sizes[-1]]
-
-
-def test_an_offer_holds_the_pool_the_first_tokens_and_the_characters(texts):
+def test_an_offer_holds_the_characters_and_the_first_tokens(texts):
     trunk = grow_trunk(texts, dict.fromkeys(texts, 1.0), ["\u00e9"])
     assert trunk.required == {"\u00e9"}.union(*(count().required for count in texts.values()))
     pieces, scores = trunk.offer_for(300)
-    assert len(pieces) == len(scores) == len(set(pieces))
-    pool, of_pool = trunk.pool.lowest_with(300)
-    assert pieces[: len(pool)] == pool and scores[: len(pool)].tolist() == of_pool.tolist()
-    assert set(pieces) == {*pool, *trunk.tokens[:450], *trunk.required}
-    assert len(trunk.offer_for(10**6)[0]) == len(
-        {*trunk.pool.pieces, *trunk.tokens, *trunk.required}
-    )
+    assert len(pieces) == len(set(pieces))
+    first = trunk.tokens[: 3 * (300 - len(trunk.required)) // 2]
+    assert pieces == [*sorted(trunk.required), *first]
+    assert scores == pytest.approx([-math.log(n) for n in range(1, len(pieces) + 1)])
+    assert len(trunk.offer_for(10**6)[0]) == len({*trunk.tokens, *trunk.required})
 
 
 def test_a_core_of_the_first_tokens_stays(texts, tmp_path):
@@ -216,18 +203,10 @@ def test_a_store_returns_equal_states(texts, tmp_path):
 
 
 def test_a_trunk_file_holds_pieces_with_line_ends(tmp_path):
-    pieces, scores = ["a", ":\n", "\n\n", "\u2581b"], np.array([-1, -2, -3, -4], np.float32)
-    trunk = Trunk(Rungs(pieces, [scores, scores[:2]]), ["\u2581b\n"], frozenset("ab"))
+    tokens = [":\n", "\n\n", "\u2581b\n"]
+    trunk = Trunk(tokens, frozenset("ab"))
     write_trunk(tmp_path / "t.npz", trunk, {"aa": 0.5})
-    found = read_trunk(tmp_path / "t.npz", {"aa": 0.5})
-    assert (found.pool.pieces, found.tokens, found.required) == (
-        pieces,
-        trunk.tokens,
-        trunk.required,
-    )
-    assert [row.tolist() for row in found.pool.scores] == [
-        row.tolist() for row in trunk.pool.scores
-    ]
+    assert read_trunk(tmp_path / "t.npz", {"aa": 0.5}) == trunk
 
 
 def test_a_trunk_file_of_other_arrays_is_refused(tmp_path):

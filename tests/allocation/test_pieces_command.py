@@ -135,7 +135,7 @@ def test_same_bytes_by_every_call(folder):
     assert by_trunk.returncode == 0, by_trunk.stderr
     alone = files_of(folder / "out")
     assert files_of(folder / f"both-{TOTALS[0]}") == alone == files_of(folder / "by-trunk")
-    assert allocate(folder, "--core", "0.25", output="core").returncode == 0
+    assert allocate(folder, "--core", "0.5", output="core").returncode == 0
     assert files_of(folder / "core")["vocabulary.tsv"] == alone["vocabulary.tsv"]
     assert not [path.name for path in folder.iterdir() if path.name.startswith(".")]
 

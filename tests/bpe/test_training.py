@@ -3,6 +3,8 @@ encoding at each.
 """
 
 import json
+import random
+import re
 from collections import Counter
 from itertools import pairwise
 
@@ -167,3 +169,28 @@ def test_candidates_are_the_tokens_of_one_weighted_training():
     assert len(ours) > 600  # of 714 tokens, those that are no longer than a piece may be
     assert ours == [token for token, _ in theirs if 2 <= len(token) <= 7][: len(ours)]
     assert piece_candidates(parts, [0.75, 0.25], 200) == ours[:200]
+
+
+def test_candidates_across_spaces():
+    """By definition: a space is one symbol with the character behind it, and each token
+    is a pair that no other pair is more frequent than.
+    """
+    rng = random.Random(5)
+    lines = [" ".join(rng.choices(("ab", "cab", "a", "bca"), k=5)) for _ in range(40)]
+    settings = text_settings("xlm-r", split_by_whitespace=False)
+    words = load_word_types({"train": blocks(lines)}, coverage=1.0, settings=settings)
+    found = piece_candidates([words], [1.0], 60)
+    texts = [re.findall("\u2581?[abc]", "\u2581" + line.replace(" ", "\u2581")) for line in lines]
+    alphabet = {symbol for text in texts for symbol in text if len(symbol) > 1}
+    assert set(found[: len(alphabet)]) == alphabet
+    for name in found[len(alphabet) :]:
+        pairs = Counter(pair for text in texts for pair in pairwise(text))
+        best = [pair for pair, times in pairs.items() if times == max(pairs.values())]
+        (pair,) = (pair for pair in best if "".join(pair) == name)
+        for text in texts:
+            at = 0
+            while at < len(text) - 1:
+                if tuple(text[at : at + 2]) == pair:
+                    text[at : at + 2] = [name]
+                at += 1
+    assert sum("\u2581" in name[1:] for name in found) > 5

@@ -116,6 +116,17 @@ def test_files_of_the_user_s():
     assert found.sample_options() == ["--language", "no", "--source", "mine", "--format", "tsv:2"]
 
 
+def test_a_tilde_is_the_home_folder(monkeypatch):
+    monkeypatch.setenv("HOME", "/home/me")
+    found = corpora(
+        source="mine",
+        sources={"mine": {"path": "~/text/{lang}.txt"}},
+        parallel="~/parallel/{lang}.txt",
+    )
+    assert found.sources["mine"].path == ["/home/me/text/{lang}.txt"]
+    assert found.parallel == "/home/me/parallel/{lang}.txt"
+
+
 def test_removed_and_unknown_sources():
     settings = corpora(source="gone", sources={"gone": None, "mine": {"path": "x"}})
     with pytest.raises(UsageError, match=r"ka takes its text from 'gone', no such source \(mine\)"):

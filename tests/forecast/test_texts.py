@@ -16,7 +16,13 @@ from vocap.config import Settings
 from vocap.corpora.sources import PACKAGES, starter_table
 from vocap.errors import VocapError
 from vocap.forecast.costs import reach_of, read_costs
-from vocap.forecast.texts import check_files, check_totals, estimate_texts, warn_of_lines
+from vocap.forecast.texts import (
+    check_files,
+    check_totals,
+    estimate_texts,
+    warn_of_lines,
+    warn_of_totals,
+)
 from vocap.languages import default_table
 from vocap.storage.listing import Listing, Shard
 from vocap.text_files.word_growth import word_growth
@@ -110,6 +116,16 @@ def test_a_total_below_the_required_characters_stops_the_plan(tmp_path):
         VocapError, match=r"tokenizers\.j: a total of 404 holds 399 pieces, but 400 characters"
     ):
         check_totals(config, estimate_texts(config))
+
+
+def test_a_total_that_the_text_does_not_reach_is_warned_of():
+    config = settings({"path": "{lang}.txt"})
+    config.allocation["v"] = Allocation(total=460)
+    config.allocation["w"] = Allocation(total=461)
+    config.tokenizers["j"] = Joint(kind="joint", total=1461)
+    allocation, joint = warn_of_totals(config, {"de": 150.0, "en": 310.0})
+    assert allocation.startswith("w: T = 461 is above the pieces that the text gives, about 460;")
+    assert joint.startswith("j: T = 1,461 is")
 
 
 def test_lines_that_are_longer_in_bytes_and_characters_are_warned_of(tmp_path):

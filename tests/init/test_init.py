@@ -95,6 +95,7 @@ def test_found_texts_become_a_configuration_that_snakemake_runs(texts):
     ]
     joint = next(entry for entry in written["tokenizers"].values() if entry["kind"] == "joint")
     assert run.stdout.startswith("snakemake --cores all --configfile ")
+    assert f"# In the project's root: {run.stdout}" in (texts / "config.yaml").read_text("utf-8")
     counts = plan(texts / "config.yaml")
     assert (counts["sample"], counts["ladder"], counts["fit"], counts["pick_joint"]) == (5, 5, 2, 1)
     assert written["results"] == f"{texts}/results"

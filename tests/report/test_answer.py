@@ -79,6 +79,13 @@ def test_the_sentence_answers_from_the_files(run):
     low, high = (names([end(costs, key=costs.get)]) for end in (min, max))
     prices = f"{min(costs.values()):.2f} ({low}) to {max(costs.values()):.2f} ({high})"
     assert f"the same sentence costs {prices} times English." in said
+    # why: the text of the languages at the ends of the picture, and the measure of the choice
+    rows = sorted(sizes.items(), key=lambda row: -row[1])
+    lines = {row["language"]: row["n"] for row in read_tsv(run / "results/corpora/weights.tsv")}
+    for size in (rows[0][1], rows[-1][1]):
+        alike = [one for one, other in rows if other == size]
+        assert any(f"{names([one])} has {int(lines[one]):,}" in said for one in alike)
+    assert re.search(f"{taken} has the fewest (bits per byte|tokens among)", said)
 
 
 def test_the_picture_has_the_numbers_of_the_files(run):
@@ -145,6 +152,7 @@ def test_text_too_little_for_t_recommends_nothing(tmp_path):
     said = words(results, tmp_path / "out", SETTINGS)
     assert "At T = 100,000, of which the text reaches 6,226, VOCAP gives" in said
     assert "; that is too little text to choose a tokenizer by." in said
+    assert "Why: the text of the languages gives no more pieces." in said
     assert "The tokenizers have from 6,226 to 7,883 ids" in said
 
 

@@ -48,7 +48,8 @@ const chip = (name) => chips().find((button) => button.textContent === name);
   const column = head.findIndex((cell) => cell.textContent === 'ALP there, train');
   const button = head[column].querySelector('button');
   const numbers = () =>
-    [...table.tBodies[0].rows].map((row) => Number(row.cells[column].dataset.k));
+    [...table.tBodies[0].rows]
+      .map(({ cells }) => Number(cells[column].textContent.replace('−', '-')));
   button.click(); said.push('down ' + numbers().every((n, i, all) => !i || all[i - 1] >= n));
   button.click(); said.push('up ' + numbers().every((n, i, all) => !i || all[i - 1] <= n));
   said.push('sort ' + table.tHead.rows[0].cells[column].getAttribute('aria-sort'));

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import json
 from pathlib import Path
 
 import fsspec
@@ -128,6 +129,32 @@ def test_a_listing_is_sampled_as_the_local_files(memory, tmp_path):
         assert run([*words, *files]) == 0
         drawn.append([Path(path).read_text() for path in outputs])
     assert drawn[0] == drawn[1] == drawn[2]
+
+
+def test_a_filtered_sample_of_beginnings(memory, tmp_path):
+    long = [f"a rather long line with the number {number}\n" for number in range(80_000)]
+    for part in range(4):
+        put(memory, **{f"part_{part}": "".join(["short\n", *long[part::4]]).encode()})
+    filters = '{"min_characters": 10, "distinct": 1000000}'
+    outputs = [tmp_path / name for name in ("train", "heldout", "stats")]
+    words = ["sample", "--language", "en", "--filters", filters, "--max-sentences", "20"]
+    for path in outputs:
+        words += [f"--{path.name}", str(path)]
+    assert run([*words, "memory://text"]) == 0
+    train, heldout, stats = outputs
+    drawn = (train.read_text() + heldout.read_text()).splitlines()
+    assert len(drawn) == 20 and {f"{line}\n" for line in drawn} <= set(long)
+    assert json.loads(stats.read_text())["scanned_bytes"] < len("".join(long))
+
+
+def test_parts_that_hold_too_few_lines(memory, tmp_path, caplog):
+    lines = "".join(f"the line with the number {number}\n" for number in range(80_000)).encode()
+    put(memory, part_1=lines, part_2=lines)
+    outputs = [str(tmp_path / name) for name in ("train", "heldout", "stats")]
+    words = ["sample", "--language", "en", "--filters", '{"distinct": 1000000}']
+    words += ["--max-sentences", "20000", "--train", outputs[0], "--heldout", outputs[1]]
+    assert run([*words, "--stats", outputs[2], "memory://text"]) == 0
+    assert "fewer than max_sentences; give scan_bytes" in caplog.text
 
 
 def test_commands_read_text_of_other_machines(memory, tmp_path, capsys):

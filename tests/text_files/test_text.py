@@ -7,7 +7,7 @@ import pytest
 from vocap.errors import UsageError
 from vocap.text_files.named_texts import find_texts, read_sentences
 from vocap.text_files.records import read_blocks
-from vocap.text_files.text import language_text, text_blocks, text_name
+from vocap.text_files.text import language_text, text_blocks, text_name, warn_of_memory
 
 # a byte order mark, ends of Windows, NUL, half a surrogate pair, an empty line
 SENTENCES = ["\ufeffone", "two\r", "", "tw\r\no", "t\u2028hree", *["more"] * 30, "\0", "\ud800"]
@@ -54,6 +54,18 @@ def test_the_text_of_a_language(tmp_path):
     assert language_text(tmp_path, "de", "heldout") == tmp_path / "de" / "heldout.txt"
     with pytest.raises(UsageError, match="no text of 'fr'"):
         language_text({"de": ["a"]}, "fr")
+
+
+def test_text_that_asks_for_much_memory_says_so(tmp_path, file, caplog):
+    large = tmp_path / "large.txt"
+    with open(large, "wb") as empty:
+        empty.truncate(2 * 10**9)
+    warn_of_memory("a", [file, large, SENTENCES], 7)
+    assert not caplog.messages
+    warn_of_memory("a", [file, str(large)], 15)
+    assert [message[:58] for message in caplog.messages] == [
+        "a: so much text takes about 30 GB of memory; where there i"
+    ]
 
 
 def test_named_texts_can_be_read_again(tmp_path):

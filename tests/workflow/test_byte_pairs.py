@@ -6,6 +6,9 @@ import json
 
 from tests.made_text import write_lines
 from tests.workflow.conftest import make_text
+from vocap.files.io import read_tsv
+from vocap.tokenizers.byte_pairs import train_bpe
+from vocap.unigram.text_settings import LOSSLESS
 
 OWN = r"""\p{L}{1,9}|[^\p{L}'"]+|['"]"""  # braces and quotes on their way through the rule
 SETTINGS = {
@@ -60,10 +63,25 @@ def test_a_run_and_what_an_edit_reruns(workflow):
         == OWN
     )
 
-    more = {**SETTINGS["tokenizers"], "bpe-450": {"kind": "bpe", "total": 450}}
-    configure(workflow, tokenizers=more)
-    planned = workflow.planned("tokenizers")
-    assert (planned["bpe_training"], planned["pick_bpe"], planned["evaluate"]) == (1, 1, 1)
+    # a larger T is trained, and a smaller one cut: as if both had been trained together
+    for total, trainings in ((550, 1), (450, 0)):
+        more = {**SETTINGS["tokenizers"], "more": {"kind": "bpe", "total": total}}
+        configure(workflow, tokenizers=more)
+        planned = workflow.planned("tokenizers")
+        assert (planned.get("bpe_training", 0), planned["pick_bpe"]) == (trainings, 1)
+        assert planned["evaluate"] == 1
+    run = workflow.snakemake("results/tokenizers/more/description.json")
+    assert run.returncode == 0, run.stdout
+    assert not {"bpe_training", "pick_bpe"} & set(workflow.planned("tokenizers"))
+    trained = train_bpe(
+        workflow.folder / "results/corpora",
+        workflow.folder / "results/corpora/weights.tsv",
+        450,
+        settings=LOSSLESS,
+    )
+    assert (folder / "more/tokenizer.json").read_bytes() == trained.model
+    rows = read_tsv(folder / "more/pieces.tsv")
+    assert [row["piece"] for row in rows] == [row[0] for row in trained.rows]
 
     write_lines(workflow.folder / "parallel" / "de.txt", make_text("de", 40, seed=8).splitlines())
     configure(workflow)

@@ -73,6 +73,7 @@ def test_a_limit_that_is_null_is_none_and_not_the_default(config):
             ["sources.cc100.missing", "entry 2", "in quotes"],
         ),
         ("languages", ["en", "xx"], ["languages", "'xx'", "config/languages.tsv"]),
+        ("languages", ["en", "deu"], ["languages", "'deu'", "did you mean de?"]),
         ("languages", ["en", "en"], ["languages", "'en' is given more than once"]),
         ("languages", [], ["languages", "empty"]),
         ("corpora/languages", {False: "starter"}, ["corpora.languages", "false", '"no" in quotes']),

@@ -1,6 +1,4 @@
-"""Ten languages of FineWeb-2, of the page on text: their configuration, on a Hub of this
-machine.
-"""
+"""Ten languages of FineWeb-2, of the page on text, on a Hub of this machine."""
 
 import json
 import re

@@ -208,7 +208,13 @@ def test_a_total_added_trains_only_that_one(finished):
     assert (path.read_bytes(), path.stat().st_mtime_ns) == before
     again = finished.planned()
     assert not {"joint_descent", "pick_joint"} & set(again)
-    finished.write_config(tokenizers={"larger": None})
+    # a point of its curve is there already
+    finished.write_config(tokenizers={"smaller": {"kind": "joint", "total": 297}})
+    assert "joint_descent" not in finished.planned()
+    run = finished.snakemake("results/tokenizers/smaller/sentencepiece.model")
+    assert run.returncode == 0, run.stdout
+    assert not {"joint_descent", "pick_joint"} & set(finished.planned())
+    finished.write_config(tokenizers={"larger": None, "smaller": None})
     assert set(finished.planned()) <= {"all", "report"}
 
 

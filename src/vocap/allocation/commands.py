@@ -169,7 +169,7 @@ def trunk(
     output: Path,
     **options_of_function: Any,
 ) -> None:
-    """Descend from all pieces of all languages to the characters: the part of rule
+    """Learn tokens of byte-pair encoding from the text of all languages: the part of rule
     pieces that all T share.
 
     OUTPUT is for vocap allocate --rule pieces --trunk OUTPUT.

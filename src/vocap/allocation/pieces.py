@@ -4,16 +4,13 @@ models on its pieces.
 The rule maximises Equation 2, sum_i q_i^beta ALP_i(V), over one set V of T - 5 pieces
 that all languages share.
 
-    trunk:  for every T: one text of the word types of all languages, each line as
-            often as its language weighs. `pool`: rungs of one descent over it, as
-            JOINT descends; `tokens`: of byte-pair encoding, in the order of merges
-    branch: the lowest rung of the pool with T - 5 pieces and 1.5 times as many tokens,
-            offered to every language whose text holds them; EM; rounds that prune a
-            tenth, and end at exactly T - 5 pieces
+    trunk:  tokens of byte-pair encoding of the texts of all languages, each line as often
+            as its language weighs, in the order of merges; they serve every T
+    branch: of them the first 1.5 for each piece are offered to every language whose text
+            holds them; EM; rounds that prune a tenth, and end at exactly T - 5 pieces
 
-Byte-pair encoding takes fewer tokens on text of another domain, and the pool has the
-likelihood: from both the branch makes a list that is better than either
-(docs/allocation.md).
+Candidates by likelihood, such as seeds of SentencePiece, would serve text of the same
+domain better, and text of another one worse (docs/allocation.md).
 """
 
 import math
@@ -36,27 +33,21 @@ from vocap.bpe.training import piece_candidates
 from vocap.errors import UsageError, VocapError, log
 from vocap.files.io import replacing, scratch_directory
 from vocap.progress import Steps
-from vocap.tables.sampling_probabilities import fair_factors, line_weights
+from vocap.tables.sampling_probabilities import fair_factors
 from vocap.text_files.named_texts import reference_lines
 from vocap.text_files.text import Texts, language_text, text_blocks
 from vocap.tokenizer_files.encoders import SentencePieceEncoder
 from vocap.unigram import descent
 from vocap.unigram.alp import corpus_alp
 from vocap.unigram.text_settings import XLM_R, TextSettings
-from vocap.unigram.word_types import (
-    WordTypes,
-    join_word_types,
-    load_word_types,
-    most_frequent_types,
-)
+from vocap.unigram.word_types import WordTypes, load_word_types, most_frequent_types
 
-POOL_RATE = 0.5  # of a rung of the pool to the one above
 CHARACTERS = 50_000_000  # of distinct words of all languages in the common text, at most
-OFFERED = 1.5  # tokens offered for each piece of T
+OFFERED = 1.5  # tokens offered for each piece of T; measured in dev/measurements.md
 ROUNDS = 2  # of descents with weights that follow tokens; measured in dev/measurements.md
-MEMORY = 1 << 30  # bytes of the languages' states in memory; the others lie in files
+MEMORY = 1 << 28  # bytes of the languages' states in memory; the others lie in files
 BRANCH_RATE = 0.9  # smaller steps near T
-CORE = 0.25  # of T, if the settings do not say; measured in dev/measurements.md
+CORE = 0.5  # of T, if the settings do not say; measured in dev/measurements.md
 OFFER_ROUNDS = 3  # of EM after an offer of pieces
 
 Readers = Mapping[str, Callable[[], WordTypes]]  # of a language's word types
@@ -64,33 +55,14 @@ Blocks = Callable[[], Iterator[list[str]]]
 
 
 @dataclass(frozen=True)
-class Rungs:
-    """Nested lists of pieces: rung r holds the first `len(scores[r])` of `pieces`,
-    float32 log probabilities.
-    """
-
-    pieces: list[str]
-    scores: list[NDArray[np.float32]]
-
-    def lowest_with(self, size: int) -> tuple[list[str], NDArray[np.float32]]:
-        """The pieces and scores of the lowest rung that has `size` pieces, or of the
-        first rung.
-        """
-        enough = [scores for scores in self.scores if len(scores) >= size]
-        scores = enough[-1] if enough else self.scores[0]
-        return self.pieces[: len(scores)], scores
-
-
-@dataclass(frozen=True)
 class Trunk:
     """The part of a descent that does not depend on T.
 
-    `pool`: rungs of the texts of all languages together; `tokens`: of byte-pair
-    encoding on them, in the order of merges, enough for every T up to `largest`;
-    `required`: characters that are always pieces.
+    `tokens`: of byte-pair encoding of the texts of all languages, in the order of
+    merges, enough for every T up to `largest`; `required`: characters that are always
+    pieces.
     """
 
-    pool: Rungs
     tokens: list[str]
     required: frozenset[str]
     largest: int = LARGEST
@@ -98,16 +70,12 @@ class Trunk:
     def offer_for(self, capacity: int) -> tuple[list[str], NDArray[np.float32]]:
         """The pieces with which the branch to `capacity` pieces begins, and their scores float32.
 
-        A token that is not in the pool begins with the lower quartile of the pool's
-        scores, a character with the least of them.
+        First the characters, then the tokens; the score of the n-th is -log n, until EM
+        has counted it.
         """
-        pool, scores = self.pool.lowest_with(capacity)
-        known = dict.fromkeys(pool)
-        tokens = [token for token in self.tokens[: int(OFFERED * capacity)] if token not in known]
-        characters = sorted(self.required - known.keys())
-        first = np.full(len(tokens), np.quantile(scores, 0.25), np.float32)
-        last = np.full(len(characters), scores.min(), np.float32)
-        return [*pool, *tokens, *characters], np.concatenate([scores, first, last])
+        beside = max(0, capacity - len(self.required))
+        pieces = [*sorted(self.required), *self.tokens[: int(OFFERED * beside)]]
+        return pieces, -np.log(np.arange(1, len(pieces) + 1)).astype(np.float32)
 
 
 def grow_trunk(
@@ -124,7 +92,7 @@ def grow_trunk(
     """
     most, always = CHARACTERS // len(texts), set(required)
     parts: list[WordTypes] = []
-    with Steps("trunk", len(texts) + 2) as steps:
+    with Steps("trunk", len(texts) + 1) as steps:
         for _, words in states.in_order(
             texts, lambda count: most_frequent_types(count(), most), threads
         ):
@@ -133,38 +101,7 @@ def grow_trunk(
             steps.advance()
         tokens = piece_candidates(parts, list(weights.values()), int(OFFERED * largest))
         steps.advance()
-        pool = _pool(parts, list(weights.values()))
-        steps.advance()
-    return Trunk(pool, tokens, frozenset(always), largest)
-
-
-def _pool(parts: Sequence[WordTypes], weights: Sequence[float]) -> Rungs:
-    """Rungs of one descent over the word types of all languages, each with the share of
-    its weight.
-    """
-    lines = [words.sentences["train"] for words in parts]
-    times = line_weights(weights, lines).tolist()
-    corpus, state = descent.seed(join_word_types(zip(parts, times, strict=True)))
-    last = np.full(len(corpus.piece_place), -1, np.int16)
-    rungs: list[NDArray[np.float32]] = []
-    while True:
-        for _ in range(descent.SUB_ITERATIONS):
-            state = descent.run_em(corpus, state, states.expect)
-        last[state.ids] = len(rungs)
-        rungs.append(np.full(len(last), -np.inf, np.float32))
-        rungs[-1][state.ids] = state.scores
-        size = int(POOL_RATE * len(state.ids))
-        if size < 2 * corpus.required:
-            break
-        chosen = np.sort(descent.prune_order(corpus, state)[:size])
-        state = descent.prune_pieces(corpus, state, chosen, state.scores[chosen], state.lattice)
-    # an order of the pieces in which every rung is a beginning
-    order = np.argsort(-last, kind="stable")
-    sizes = [np.count_nonzero(last >= rung) for rung in range(len(rungs))]
-    place, length = corpus.piece_place[order[: sizes[0]]], corpus.piece_length[order[: sizes[0]]]
-    bounds = zip(place.tolist(), (place + length).tolist(), strict=True)
-    pieces = [corpus.text[begin:end].tobytes().decode("utf-32-le") for begin, end in bounds]
-    return Rungs(pieces, [rung[order[:size]] for rung, size in zip(rungs, sizes, strict=True)])
+    return Trunk(tokens, frozenset(always), largest)
 
 
 def write_trunk(path: str | Path, trunk: Trunk, weights: Mapping[str, float]) -> None:
@@ -176,9 +113,6 @@ def write_trunk(path: str | Path, trunk: Trunk, weights: Mapping[str, float]) ->
             file,
             required=_code_points(sorted(trunk.required)),
             tokens=_code_points(trunk.tokens),
-            pool=_code_points(trunk.pool.pieces),
-            sizes=np.array(list(map(len, trunk.pool.scores)), np.int64),
-            scores=np.concatenate(trunk.pool.scores),
             largest=np.int64(trunk.largest),
             languages=np.array(list(weights)),
             weights=np.array(list(weights.values()), np.float64),
@@ -192,10 +126,8 @@ def read_trunk(path: str | Path, weights: Mapping[str, float]) -> Trunk:
     try:
         with np.load(Path(path), allow_pickle=False) as held:
             made_for = dict(zip(held["languages"].tolist(), held["weights"].tolist(), strict=True))
-            scores = np.split(held["scores"], np.cumsum(held["sizes"])[:-1])
-            pool = Rungs(_strings(held["pool"]), scores)
             required = frozenset(_strings(held["required"]))
-            trunk = Trunk(pool, _strings(held["tokens"]), required, int(held["largest"]))
+            trunk = Trunk(_strings(held["tokens"]), required, int(held["largest"]))
     except FileNotFoundError:
         raise VocapError(f"{path}: no such file; make it (vocap trunk)") from None
     except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:

@@ -59,7 +59,7 @@ class Allocation(BaseModel):
         le=1,
         description="of rule pieces: share of the pieces that are the first tokens of byte-pair "
         "encoding; more of "
-        "them take fewer tokens on text of other domains, and lose likelihood (0.25 unless given)",
+        "them take fewer tokens on text of other domains, and lose likelihood (0.5 unless given)",
     )
     rule: Literal[tuple(RULES)] = Field(  # type: ignore[valid-type]  # RULES can be added to
         "paper",

@@ -220,7 +220,7 @@ def allocate(  # noqa: PLR0913  # settings of the stage, each by its name
         )
         for one in totals
     ]
-    places = {} if output is None else folders(Path(output), totals)
+    places = folders(output, totals)
     _check_rule(entries[0], corpora, trunk, development)
     inputs = gather(vocabularies, load_weights(weights), without)
     solve: Solver = partial(_solve_by_sizes, inputs, coverage)

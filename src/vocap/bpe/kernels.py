@@ -10,10 +10,10 @@ references.
 from typing import NamedTuple
 
 import numpy as np
-from numba import boolean, int32, int64, types, uint64
+from numba import boolean, from_dtype, int32, int64, types, uint64
 from numpy.typing import NDArray
 
-from vocap.unigram.kernels import BOOLEANS, INT32S, INT64S, UINT64S, kernel
+from vocap.unigram.kernels import BOOLEANS, INT32S, INT64S, kernel
 from vocap.unigram.word_types import STORE, WordStore, find_word
 
 NONE = -1
@@ -34,14 +34,14 @@ MAX_SYMBOLS, MAX_GROUPS = 1 << 28, 255  # that a key holds; the last group is fo
 
 
 class Symbols(NamedTuple):
-    """S symbols linked inside W words: `symbol` int32 [S] (NONE where it went into the
-    one before), the places `after` and `before` each, and its `word`; of a word its
-    `counts` int64 [W, 2] and its `group` int32 [W].
+    """S symbols of W words: `symbol` int32 [S] (NONE where it went into the one before)
+    and its `word`; of a word its `counts` int64 [W, 2] and its `group` int32 [W].
+
+    A token stands at the place of its first symbol, so neighbours are found by passing
+    over NONE: links would take as much memory again, and lie apart from the symbols.
     """
 
     symbol: NDArray[np.int32]
-    after: NDArray[np.int32]
-    before: NDArray[np.int32]
     word: NDArray[np.int32]
     counts: NDArray[np.int64]
     group: NDArray[np.int32]
@@ -50,22 +50,13 @@ class Symbols(NamedTuple):
 class Pairs(NamedTuple):
     """Pairs of neighbours.
 
-    Pair p has the key `keys[p]` and the weight `total[p]`; below 0 it is NEVER to be
-    merged, or -2 less the number of its merge. `head[p]` begins the list (`place`,
-    `further`) of its places; one that another merge has changed is passed over.
-    `sibling[p]` is the next pair of the group, whose first is `first` [groups + 1].
-    `raised`: whether it is among those whose counts a merge has changed. `slots` finds
-    pairs by their keys.
+    Pair p is `rows[p]` (`PAIR`). `slots` finds pairs by their keys. `places` int32 [N, 2]:
+    a place, and the next row of its list. `first` [groups + 1]: a pair of each group.
     """
 
-    keys: NDArray[np.uint64]
-    total: NDArray[np.int64]
-    head: NDArray[np.int32]
-    sibling: NDArray[np.int32]
-    raised: NDArray[np.bool_]
+    rows: NDArray[np.void]
     slots: NDArray[np.int32]
-    place: NDArray[np.int32]
-    further: NDArray[np.int32]
+    places: NDArray[np.int32]
     first: NDArray[np.int32]
 
 
@@ -108,8 +99,24 @@ class State(NamedTuple):
     number: NDArray[np.int64]
 
 
-_SYMBOLS = types.NamedTuple([*[INT32S] * 4, int64[:, ::1], INT32S], Symbols)
-_PAIRS = types.NamedTuple([UINT64S, INT64S, INT32S, INT32S, BOOLEANS, *[INT32S] * 4], Pairs)
+_SYMBOLS = types.NamedTuple([INT32S, INT32S, int64[:, ::1], INT32S], Symbols)
+# A pair, half a line of the cache: what one merge of it reads and writes stands
+# together. `total`: its weight, or NEVER to be merged, or -2 less the number of its
+# merge. `head` begins the list of its `size` places; one that another merge has changed
+# is passed over. `sibling`: the next pair of its group. `raised`: whether it is among
+# those whose counts a merge has changed.
+PAIR = np.dtype(
+    [
+        ("key", np.uint64),
+        ("total", np.int64),
+        ("head", np.int32),
+        ("size", np.int32),
+        ("sibling", np.int32),
+        ("raised", np.int32),
+    ]
+)
+ROWS = from_dtype(PAIR)[::1]
+_PAIRS = types.NamedTuple([ROWS, INT32S, int32[:, ::1], INT32S], Pairs)
 _HEAPS = types.NamedTuple([INT32S, *[INT64S] * 3, BOOLEANS, INT32S, INT64S, *[INT32S] * 3], Heaps)
 STATE = types.NamedTuple([_SYMBOLS, _PAIRS, _HEAPS, STORE, int32[:, ::1], INT64S, INT64S], State)
 
@@ -125,21 +132,21 @@ def key_of(a, b, group):
     return np.uint64(a) << FIRST | np.uint64(b) << SECOND | np.uint64(group)
 
 
-@kernel("uint64(uint64, uint64[::1], int32[::1])", inner=True)
-def pair_slot(key, keys, slots):
+@kernel(uint64(uint64, ROWS, INT32S), inner=True)
+def pair_slot(key, rows, slots):
     """The slot of a key, or the empty one that it would take."""
     code = (key ^ (key >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
     code = (code ^ (code >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
     slot = (code ^ (code >> np.uint64(32))) & np.uint64(slots.size - 1)
-    while slots[slot] and keys[slots[slot] - 1] != key:
+    while slots[slot] and rows[slots[slot] - 1].key != key:
         slot = (slot + np.uint64(1)) & np.uint64(slots.size - 1)
     return slot
 
 
-@kernel("int64(uint64, uint64[::1], int32[::1])", inner=True)
-def find_pair(key, keys, slots):
+@kernel(int64(uint64, ROWS, INT32S), inner=True)
+def find_pair(key, rows, slots):
     """The number of a pair, NONE where there is none."""
-    return np.int64(slots[pair_slot(key, keys, slots)]) - 1
+    return np.int64(slots[pair_slot(key, rows, slots)]) - 1
 
 
 @kernel(int64(int64, int64, int64, _PAIRS, INT64S), inner=True)
@@ -147,47 +154,50 @@ def add_pair(a, b, group, pairs, number):
     """The number of a pair, a new one where there was none; the arrays have space for
     it.
     """
-    keys, count, head, sibling, raised, slots, _, _, first = pairs
+    rows, slots, _, first = pairs
     key = key_of(a, b, group)
-    slot = pair_slot(key, keys, slots)
+    slot = pair_slot(key, rows, slots)
     if slots[slot]:
         return np.int64(slots[slot]) - 1
     pair = number[PAIRS]
     number[PAIRS] += 1
     slots[slot] = pair + 1
-    keys[pair], head[pair], raised[pair], count[pair] = key, NONE, False, 0
+    row = rows[pair]
+    row.key, row.head, row.size, row.raised, row.total = key, NONE, 0, 0, 0
     if group != REGISTER:
-        merged = find_pair(key_of(a, b, REGISTER), keys, slots)
+        merged = find_pair(key_of(a, b, REGISTER), rows, slots)
         if merged >= 0:
-            count[pair] = count[merged]
-        sibling[pair] = first[group]
+            row.total = rows[merged].total
+        row.sibling = first[group]
         first[group] = pair
     return pair
 
 
-@kernel(types.void(int64, int64, INT32S, INT32S, INT32S, INT64S), inner=True)
-def add_place(pair, at, place, further, head, number):
+@kernel(types.void(int64, int64, _PAIRS, INT64S), inner=True)
+def add_place(pair, at, pairs, number):
+    places, row = pairs.places, pairs.rows[pair]
     if number[FREE_PLACE] >= 0:
         new = number[FREE_PLACE]
-        number[FREE_PLACE] = further[new]
+        number[FREE_PLACE] = places[new, 1]
     else:
         new = number[PLACES]
         number[PLACES] += 1
-    place[new], further[new] = at, head[pair]
-    head[pair] = new
+    places[new, 0], places[new, 1] = at, row.head
+    row.head = new
+    row.size += 1
 
 
 @kernel(types.void(STATE))
 def fill_pair_slots(state):
     """Enter all pairs into empty `slots`."""
-    keys, slots = state.pairs.keys, state.pairs.slots
+    rows, slots = state.pairs.rows, state.pairs.slots
     for pair in range(state.number[PAIRS]):
-        slots[pair_slot(keys[pair], keys, slots)] = pair + 1
+        slots[pair_slot(rows[pair].key, rows, slots)] = pair + 1
 
 
 @kernel(types.void(STATE, INT64S, int64))
-def link_words(state, starts, base):
-    """Link the symbols of each word, count the tokens of each group, and number the
+def number_words(state, starts, base):
+    """Number the word of each symbol, count the tokens of each group, and number the
     texts of symbols.
     """
     symbols, text = state.symbols, np.empty(1, np.int32)
@@ -197,10 +207,7 @@ def link_words(state, starts, base):
     state.number[BASE] = state.number[TOKENS] = base
     for word in range(starts.size - 1):
         begin, end = starts[word], starts[word + 1]
-        for at in range(begin, end):
-            symbols.after[at] = at + 1 if at + 1 < end else NONE
-            symbols.before[at] = at - 1 if at > begin else NONE
-            symbols.word[at] = word
+        symbols.word[begin:end] = word
         state.heaps.length[symbols.group[word]] += symbols.counts[word, 1] * (end - begin)
 
 
@@ -226,15 +233,15 @@ def add_pairs(state, starts, last):
     pairs, number, single = state.pairs, state.number, state.number[SINGLE]
     symbol, groups, counts = state.symbols.symbol, state.symbols.group, state.symbols.counts
     for word in range(last - 1, -1, -1):
-        if number[PAIRS] + starts[word + 1] - starts[word] >= pairs.keys.size:
+        if number[PAIRS] + starts[word + 1] - starts[word] >= pairs.rows.size:
             number[NEEDED] = starts[word + 1] - starts[word]
             return word + 1
         for at in range(starts[word + 1] - 2, starts[word] - 1, -1):
             a, b = np.int64(symbol[at]), np.int64(symbol[at + 1])
             if a >= single and b >= single:
                 pair = add_pair(a, b, np.int64(groups[word]), pairs, number)
-                pairs.total[pair] += counts[word, 0]
-                add_place(pair, at, pairs.place, pairs.further, pairs.head, number)
+                pairs.rows[pair].total += counts[word, 0]
+                add_place(pair, at, pairs, number)
     return 0
 
 
@@ -245,15 +252,15 @@ def set_floors(state):
     for group in range(floor.size):
         pair = np.int64(pairs.first[group])
         while pair >= 0:
-            floor[group] = max(floor[group], pairs.total[pair] + 1)
-            pair = np.int64(pairs.sibling[pair])
+            floor[group] = max(floor[group], pairs.rows[pair].total + 1)
+            pair = np.int64(pairs.rows[pair].sibling)
 
 
-_TEXTS = "int64[::1], int32[::1], int64[::1]"  # number, store, bounds
-_ORDER = f"int64[::1], int32[::1], uint64[::1], {_TEXTS}"  # weight, node, keys
+_TEXTS = INT64S, INT32S, INT64S  # number, store, bounds
+_ORDER = INT64S, INT32S, ROWS, *_TEXTS  # weight, node, rows
 
 
-@kernel(f"int64(int64, int64, {_TEXTS})", inner=True)
+@kernel(int64(int64, int64, *_TEXTS), inner=True)
 def compare_tokens(a, b, number, store, bounds):
     """Below, at or above 0 as token a sorts before, as or after token b."""
     a += number[RESERVED] * (a >= number[BASE])
@@ -265,8 +272,8 @@ def compare_tokens(a, b, number, store, bounds):
     return (bounds[a + 1] - bounds[a]) - (bounds[b + 1] - bounds[b])
 
 
-@kernel(f"boolean(int64, int64, {_ORDER})", inner=True)
-def comes_first(one, other, weight, node, keys, number, store, bounds):
+@kernel(boolean(int64, int64, *_ORDER), inner=True)
+def comes_first(one, other, weight, node, rows, number, store, bounds):
     """Whether node `one` leaves the heap before `other`: by weight, then by its pair.
 
     First is the pair of the lower symbols, as in `BpeTrainer` of `tokenizers`; by text,
@@ -274,7 +281,7 @@ def comes_first(one, other, weight, node, keys, number, store, bounds):
     """
     if weight[one] != weight[other]:
         return weight[one] > weight[other]
-    key, against = keys[node[one]], keys[node[other]]
+    key, against = rows[node[one]].key, rows[node[other]].key
     if not number[BY_TEXT]:
         return key < against
     difference = compare_tokens(
@@ -286,12 +293,12 @@ def comes_first(one, other, weight, node, keys, number, store, bounds):
     return difference > 0
 
 
-@kernel(f"int64(int64, int64, int32[::1], int32[::1], {_ORDER})", inner=True)
-def meld(one, other, left, right, weight, node, keys, number, store, bounds):
+@kernel(int64(int64, int64, INT32S, INT32S, *_ORDER), inner=True)
+def meld(one, other, left, right, weight, node, rows, number, store, bounds):
     """The root of two skew heaps as one."""
     if one < 0 or other < 0:
         return max(one, other)
-    if comes_first(other, one, weight, node, keys, number, store, bounds):
+    if comes_first(other, one, weight, node, rows, number, store, bounds):
         one, other = other, one
     root = one
     while True:
@@ -300,7 +307,7 @@ def meld(one, other, left, right, weight, node, keys, number, store, bounds):
         if below < 0:
             left[one] = other
             return root
-        if comes_first(other, below, weight, node, keys, number, store, bounds):
+        if comes_first(other, below, weight, node, rows, number, store, bounds):
             below, other = other, below
         left[one] = below
         one = below
@@ -316,11 +323,11 @@ def push(state, group, pair):
     else:
         node = number[NODES]
         number[NODES] += 1
-    weight[node], nodes[node] = state.pairs.total[pair], pair
+    weight[node], nodes[node] = state.pairs.rows[pair].total, pair
     left[node] = right[node] = NONE
     root[group] = meld(
         np.int64(root[group]), node, left, right,
-        weight, nodes, state.pairs.keys, number, texts.points, texts.bounds,
+        weight, nodes, state.pairs.rows, number, texts.points, texts.bounds,
     )  # fmt: skip
 
 
@@ -331,7 +338,7 @@ def heaviest(state, group):
     """
     heaps, pairs, texts, number = state.heaps, state.pairs, state.texts, state.number
     root, floors, _, _, _, _, weight, node, left, right = heaps
-    count = pairs.total
+    rows = pairs.rows
     while True:
         top = np.int64(root[group])
         if top < 0:
@@ -339,22 +346,22 @@ def heaviest(state, group):
                 return np.int64(NONE)
             ceiling = floors[group]
             floor = floors[group] = max(np.int64(1), ceiling // LOWER)
-            sibling, pair = pairs.sibling, np.int64(pairs.first[group])
+            pair = np.int64(pairs.first[group])
             while pair >= 0:
-                if floor <= count[pair] < ceiling:
+                if floor <= rows[pair].total < ceiling:
                     push(state, group, pair)
-                pair = np.int64(sibling[pair])
+                pair = np.int64(rows[pair].sibling)
             continue
         pair, counted = np.int64(node[top]), weight[top]
         root[group] = meld(
             np.int64(left[top]), np.int64(right[top]), left, right,
-            weight, node, pairs.keys, number, texts.points, texts.bounds,
+            weight, node, pairs.rows, number, texts.points, texts.bounds,
         )  # fmt: skip
         left[top] = number[FREE_NODE]
         number[FREE_NODE] = top
-        if count[pair] == counted:
+        if rows[pair].total == counted:
             return pair
-        if count[pair] >= floors[group]:
+        if rows[pair].total >= floors[group]:
             push(state, group, pair)
 
 
@@ -396,19 +403,16 @@ def longest_group(heaps):
 @kernel(INT32S(int64, _PAIRS, INT64S), inner=True)
 def take_places(pair, pairs, number):
     """The places of a pair; its list is empty afterwards."""
-    place, further, head = pairs.place, pairs.further, pairs.head
-    size, at = 0, np.int64(head[pair])
-    while at >= 0:
-        size, at = size + 1, np.int64(further[at])
-    places, size, at = np.empty(size, np.int32), 0, np.int64(head[pair])
-    while at >= 0:
-        places[size] = place[at]
-        size, last, at = size + 1, at, np.int64(further[at])
-        if at < 0:
-            further[last] = number[FREE_PLACE]
-            number[FREE_PLACE] = head[pair]
-    head[pair] = NONE
-    return places
+    row = pairs.rows[pair]
+    found, at = np.empty(row.size, np.int32), np.int64(row.head)
+    last = at
+    for place in range(found.size):
+        found[place], last, at = pairs.places[at, 0], at, np.int64(pairs.places[at, 1])
+    if found.size:
+        pairs.places[last, 1] = number[FREE_PLACE]
+        number[FREE_PLACE] = row.head
+    row.head, row.size = NONE, 0
+    return found
 
 
 class Replacement(NamedTuple):
@@ -430,18 +434,19 @@ def replace_pair(change, group, weight, touched, touches, pairs, number):
 
     Returns how many pairs have been `touched`, each once.
     """
-    keys, count, head, _, raised, slots, place, further, _ = pairs
-    old = find_pair(key_of(change.a, change.b, group), keys, slots)
-    if old >= 0 and count[old] >= 0:
-        count[old] -= weight
-    added = find_pair(key_of(change.new_a, change.new_b, group), keys, slots)
+    rows, slots = pairs.rows, pairs.slots
+    old = find_pair(key_of(change.a, change.b, group), rows, slots)
+    if old >= 0 and rows[old].total >= 0:
+        rows[old].total -= weight
+    added = find_pair(key_of(change.new_a, change.new_b, group), rows, slots)
     if added < 0:
         added = add_pair(change.new_a, change.new_b, group, pairs, number)
-    add_place(added, change.at, place, further, head, number)
-    if count[added] >= 0:
-        count[added] += weight
-    if not raised[added]:
-        raised[added] = True
+    add_place(added, change.at, pairs, number)
+    row = rows[added]
+    if row.total >= 0:
+        row.total += weight
+    if not row.raised:
+        row.raised = 1
         touched[touches] = added
         touches += 1
     return touches
@@ -455,12 +460,31 @@ def push_touched(state, group, touched):
     pairs, number, floor = state.pairs, state.number, state.heaps.floor[group]
     for changed in touched:
         pair = np.int64(changed)
-        pairs.raised[pair] = False
-        if pairs.total[pair] >= floor:
+        row = pairs.rows[pair]
+        row.raised = 0
+        if row.total >= floor:
             push(state, group, pair)
-        elif pairs.total[pair] < NEVER:
-            state.waiting[number[WAITING]] = -2 - pairs.total[pair]
+        elif row.total < NEVER:
+            state.waiting[number[WAITING]] = -2 - row.total
             number[WAITING] += 1
+
+
+@kernel(int64(int64, INT32S, INT32S), inner=True)
+def place_behind(at, symbol, word):
+    """The place of the token behind that at `at`; NONE where its word ends."""
+    other = at + 1
+    while other < symbol.size and symbol[other] == NONE:
+        other += 1
+    return other if other < symbol.size and word[other] == word[at] else np.int64(NONE)
+
+
+@kernel(int64(int64, INT32S, INT32S), inner=True)
+def place_before(at, symbol, word):
+    """The place of the token before that at `at`; NONE where its word begins."""
+    other = at - 1
+    while other >= 0 and symbol[other] == NONE:
+        other -= 1
+    return other if other >= 0 and word[other] == word[at] else np.int64(NONE)
 
 
 @kernel(types.void(STATE, int64, int64), inner=True)
@@ -469,8 +493,8 @@ def merge_in_group(state, pair, row):
     row `row` of `applied`.
     """
     pairs, number = state.pairs, state.number
-    symbol, after, before, word, counts, _ = state.symbols
-    key, new, single = pairs.keys[pair], np.int64(state.applied[row, 2]), number[SINGLE]
+    symbol, word, counts, _ = state.symbols
+    key, new, single = pairs.rows[pair].key, np.int64(state.applied[row, 2]), number[SINGLE]
     a, b = np.int64(key >> FIRST), np.int64(key >> SECOND) & BITS
     group = np.int64(key & np.uint64(255))
     # Its places, from left to right where they may overlap
@@ -478,15 +502,17 @@ def merge_in_group(state, pair, row):
     if a == b:
         places.sort()
     touched, touches, others = np.empty(2 * places.size + 1, np.int32), 0, 0
-    for at in places:
-        right = np.int64(after[at])
-        if symbol[at] != a or right < 0 or symbol[right] != b:
+    for place in places:
+        at = np.int64(place)
+        if symbol[at] != a:
             continue
-        weight, behind, left = counts[word[at], 0], np.int64(after[right]), np.int64(before[at])
-        # The left symbol becomes the new one, the right one is unlinked
-        symbol[at], symbol[right], after[at] = new, NONE, behind
-        if behind >= 0:
-            before[behind] = at
+        right = place_behind(at, symbol, word)
+        if right < 0 or symbol[right] != b:
+            continue
+        weight, behind = counts[word[at], 0], place_behind(right, symbol, word)
+        left = place_before(at, symbol, word)
+        # The left symbol becomes the new one, the right one goes into it
+        symbol[at], symbol[right] = new, NONE
         # The pairs with the symbol before, and with the one behind
         if left >= 0 and symbol[left] >= single:
             one = np.int64(symbol[left])
@@ -494,7 +520,7 @@ def merge_in_group(state, pair, row):
             touches = replace_pair(change, group, weight, touched, touches, pairs, number)
         if behind >= 0 and symbol[behind] >= single:
             one = np.int64(symbol[behind])
-            change = Replacement(b, one, new, one, np.int64(at))
+            change = Replacement(b, one, new, one, at)
             touches = replace_pair(change, group, weight, touched, touches, pairs, number)
         others += counts[word[at], 1]
     state.heaps.length[group] -= others
@@ -504,12 +530,11 @@ def merge_in_group(state, pair, row):
 @kernel(int64(STATE, int64, int64), inner=True)
 def places_of(state, a, b):
     """The places in the lists of a pair, of all groups."""
-    count = 0
+    count = np.int64(0)
     for group in range(state.heaps.floor.size):
-        pair = find_pair(key_of(a, b, group), state.pairs.keys, state.pairs.slots)
-        at = np.int64(state.pairs.head[pair]) if pair >= 0 else np.int64(NONE)
-        while at >= 0:
-            count, at = count + 1, np.int64(state.pairs.further[at])
+        pair = find_pair(key_of(a, b, group), state.pairs.rows, state.pairs.slots)
+        if pair >= 0:
+            count += np.int64(state.pairs.rows[pair].size)
     return count
 
 
@@ -522,8 +547,8 @@ def has_space(state, needed, a, b):
     b += number[RESERVED] * (b >= number[BASE])
     text = bounds[a + 1] - bounds[a] + bounds[b + 1] - bounds[b]
     return (
-        number[PAIRS] + 2 * needed + groups + 1 < pairs.keys.size
-        and number[PLACES] + 2 * needed < pairs.place.size
+        number[PAIRS] + 2 * needed + groups + 1 < pairs.rows.size
+        and number[PLACES] + 2 * needed < pairs.places.shape[0]
         and number[NODES] + number[PAIRS] + 4 * needed < state.heaps.node.size
         and number[WAITING] + 2 * needed < state.waiting.size
         and number[APPLIED] < state.applied.shape[0]
@@ -558,11 +583,11 @@ def register(state, a, b, row):
     number, new = state.number, token_of(state, a, b)
     count = np.int64(NEVER) if new < 0 else -2 - row
     pairs = state.pairs
-    pairs.total[add_pair(a, b, np.int64(REGISTER), pairs, number)] = count
+    pairs.rows[add_pair(a, b, np.int64(REGISTER), pairs, number)].total = count
     for group in range(state.heaps.floor.size):
-        pair = find_pair(key_of(a, b, group), pairs.keys, pairs.slots)
+        pair = find_pair(key_of(a, b, group), pairs.rows, pairs.slots)
         if pair >= 0:
-            pairs.total[pair] = count
+            pairs.rows[pair].total = count
     if new < 0:
         return False
     state.applied[row, 0], state.applied[row, 1], state.applied[row, 2] = a, b, new
@@ -604,7 +629,7 @@ def advance(state, given, wanted, merges):
                 if heaps.recent.size:
                     heaps.recent[number[CHOICES] % heaps.recent.size] = group
                     number[CHOICES] += 1
-            key = pairs.keys[number[CHOSEN]]
+            key = pairs.rows[number[CHOSEN]].key
             a, b = np.int64(key >> FIRST), np.int64(key >> SECOND) & BITS
         number[NEEDED] = places_of(state, a, b)
         if not has_space(state, number[NEEDED], a, b):
@@ -624,7 +649,7 @@ def advance(state, given, wanted, merges):
                 continue
         # It is merged in every group
         for group in range(heaps.floor.size):
-            pair = find_pair(key_of(a, b, group), pairs.keys, pairs.slots)
-            if pair >= 0 and pairs.head[pair] >= 0:
+            pair = find_pair(key_of(a, b, group), pairs.rows, pairs.slots)
+            if pair >= 0 and pairs.rows[pair].head >= 0:
                 merge_in_group(state, pair, row)
     return PAUSED

@@ -20,7 +20,7 @@ from vocap.bpe.training import (
     check_weight,
     concatenate,
     count_merged_tokens,
-    train_merges,
+    symbols_and_counts,
 )
 from vocap.errors import UsageError, VocapError, log
 from vocap.tables.sampling_probabilities import fair_factors
@@ -105,7 +105,9 @@ def train_weighted(
         parts.append((language.words, slice(None), counts * weight))
     words = counting.join(parts)
     log.info("%d distinct words of %d languages", len(words), len(languages))
-    return train_merges(alphabet, words, wanted, reserved, **options)
+    symbols, counts = symbols_and_counts(alphabet, words)
+    del words, parts  # a sixth of the memory that the training takes
+    return apply(alphabet, symbols, counts, wanted, reserved=reserved, **options)
 
 
 def parallel_tokens(

@@ -18,10 +18,12 @@ from vocap.bpe.words import Alphabet, Words
 from vocap.errors import VocapError
 from vocap.tables.sampling_probabilities import line_weights
 from vocap.unigram.seeds import valid_stretches
+from vocap.unigram.text_settings import SPACE
 from vocap.unigram.word_types import TEXTS, WordStore, WordTable, WordTypes
 
 MERGES = 2000  # between two looks at interruptions and progress
 MAX_WEIGHT = 1 << 62
+POINT_BITS = 21  # of a code point
 PAIRS_AT_FIRST = 1 << 12  # that there is space for: the arrays grow
 
 Record = TypeVar("Record", Pairs, Heaps, WordStore)
@@ -54,7 +56,7 @@ def apply(
 
     Returns all merges in their order, int32 [M, 3]: both symbols, the new one.
 
-    `symbols` as of `Alphabet.symbols`; `counts` int64 [K, 2]: of each word its weight,
+    `symbols` as of `Alphabet.symbols`, overwritten; `counts` int64 [K, 2]: of each word its weight,
     and its occurrences in a second text. Chosen is the heaviest pair; of equal ones the
     first (`BpeTrainer` of `tokenizers`). With `groups`, chosen is the heaviest pair of
     the group whose second text has the most tokens over `divisor`; groups of divisor 0
@@ -151,7 +153,7 @@ def begin(
         if name and number.keys() >= set(name)
     ]
     state = State(
-        symbols=unlinked_symbols(text, counts, groups.group),
+        symbols=unnumbered_symbols(text, counts, groups.group),
         pairs=no_pairs(len(text) + 16),
         heaps=empty_heaps(groups),
         texts=no_texts(base + tokens + len(kept) + 2, sum(map(len, kept))),
@@ -162,7 +164,7 @@ def begin(
     state.number[[kernels.FREE_PLACE, kernels.FREE_NODE, kernels.CHOSEN]] = NONE
     state.number[[kernels.SINGLE, kernels.BY_TEXT]] = alphabet.single, groups.by_text
     # Words, names that no merge may give, pairs
-    kernels.link_words(state, starts, base)
+    kernels.number_words(state, starts, base)
     bounds = np.cumsum([0, *map(len, kept)])
     kernels.reserve_texts(state, np.array([*chain(*kept)], np.int32), bounds)
     left = words
@@ -172,14 +174,12 @@ def begin(
     return state
 
 
-def unlinked_symbols(
+def unnumbered_symbols(
     symbols: NDArray[np.int32], counts: NDArray[np.int64], group: NDArray[np.int32]
 ) -> Symbols:
-    """The symbols of words, before they are linked."""
+    """The symbols of words, taken over, before they are numbered."""
     return Symbols(
-        symbol=symbols.astype(np.int32),
-        after=np.empty(len(symbols), np.int32),
-        before=np.empty(len(symbols), np.int32),
+        symbol=np.ascontiguousarray(symbols, np.int32),
         word=np.empty(len(symbols), np.int32),
         counts=np.ascontiguousarray(counts, np.int64),
         group=np.ascontiguousarray(group, np.int32),
@@ -189,14 +189,9 @@ def unlinked_symbols(
 def no_pairs(places: int) -> Pairs:
     """Space for pairs, of which there are few, and for so many places."""
     return Pairs(
-        keys=np.empty(PAIRS_AT_FIRST, np.uint64),
-        total=np.empty(PAIRS_AT_FIRST, np.int64),
-        head=np.empty(PAIRS_AT_FIRST, np.int32),
-        sibling=np.empty(PAIRS_AT_FIRST, np.int32),
-        raised=np.zeros(PAIRS_AT_FIRST, bool),
+        rows=np.empty(PAIRS_AT_FIRST, kernels.PAIR),
         slots=np.zeros(2 * PAIRS_AT_FIRST, np.int32),
-        place=np.empty(places, np.int32),
-        further=np.empty(places, np.int32),
+        places=np.empty((places, 2), np.int32),
         first=np.full(MAX_GROUPS + 1, NONE, np.int32),
     )
 
@@ -244,8 +239,7 @@ def grown(state: State) -> State:
     state = State(
         symbols=state.symbols,
         pairs=with_space(
-            state.pairs, keys=pairs, total=pairs, head=pairs, sibling=pairs, raised=pairs,
-            place=places, further=places,
+            state.pairs, rows=pairs, places=places
         ),
         heaps=with_space(state.heaps, weight=nodes, node=nodes, left=nodes, right=nodes),
         texts=with_space(state.texts, points=points, bounds=texts + 4, hashes=texts + 4),
@@ -253,7 +247,7 @@ def grown(state: State) -> State:
         waiting=longer(state.waiting, number[kernels.WAITING] + needed + 1),
         number=number,
     )  # fmt: skip
-    size = len(state.pairs.keys)
+    size = len(state.pairs.rows)
     if 2 * size > len(state.pairs.slots):
         slots = np.zeros(1 << (2 * size - 1).bit_length(), np.int32)
         state = state._replace(pairs=state.pairs._replace(slots=slots))
@@ -299,9 +293,18 @@ def train_merges(
     alphabet: Alphabet, words: Words, wanted: int, reserved: Sequence[str] = (), **options: Any
 ) -> np.ndarray:
     """`apply` for the words of one or several texts."""
+    return apply(
+        alphabet, *symbols_and_counts(alphabet, words), wanted, reserved=reserved, **options
+    )
+
+
+def symbols_and_counts(
+    alphabet: Alphabet, words: Words
+) -> tuple[tuple[NDArray[np.int32], NDArray[np.int64]], NDArray[np.int64]]:
+    """The symbols of words and their counts in all texts, as `apply` takes them."""
     counts = np.zeros((len(words), 2), np.int64)
     counts[:, 0] = words.counts.sum(1)
-    return apply(alphabet, alphabet.symbols(words), counts, wanted, reserved=reserved, **options)
+    return alphabet.symbols(words), counts
 
 
 def piece_candidates(parts: Sequence[WordTypes], weights: Sequence[float], total: int) -> list[str]:
@@ -313,20 +316,49 @@ def piece_candidates(parts: Sequence[WordTypes], weights: Sequence[float], total
     `settings` of the parts, of two characters or more; only characters that their text
     requires are in them. The first tokens are those of a training for fewer. There are
     fewer than `total` where the text gives no more, and where more than a fiftieth are
-    longer than a piece may be.
+    longer than a piece may be. Where pieces may cross spaces, a space and the character
+    behind it are one symbol, as no piece ends in a space; such symbols come first.
     """
     lines = [next(iter(part.sentences.values())) for part in parts]
     table = WordTable(0)
     for words, weight in zip(parts, line_weights(weights, lines).tolist(), strict=True):
-        place, length, types = valid_stretches(words, any_length=True)
+        place, length, types = valid_stretches(words)
         counts = np.zeros((len(types), TEXTS), np.int64)
         counts[:, 0] = words.frequencies[types] * weight
         table.add_counted(words.text, place, length, counts)
+    settings = parts[0].settings
     bounds = table.bounds[: table.known + 1]
-    points, symbols = np.unique(table.store[: bounds[-1]], return_inverse=True)
-    alphabet = Alphabet("characters", tuple(map(chr, points.tolist())), 0)
-    longest = parts[0].settings.max_sentencepiece_length
+    store = table.store[: bounds[-1]].astype(np.int64)
+    if not settings.split_by_whitespace:
+        store, bounds = _join_spaces(store, bounds)
+    points, symbols = np.unique(store, return_inverse=True)
+    alphabet = Alphabet("characters", tuple(map(_symbol_name, points.tolist())), 0)
     wanted = len(points) + total + total // 50
     merges = apply(alphabet, (symbols, bounds), table.counts[: table.known], wanted)
-    names = token_names(alphabet, merges)[len(points) :]
-    return [name for name in names if len(name) <= longest][:total]
+    names = [name for name in token_names(alphabet, merges) if len(name) > 1]
+    longest = settings.max_sentencepiece_length
+    return [name for name in names if len(name) <= longest and not _ends_in_space(name)][:total]
+
+
+def _join_spaces(store: np.ndarray, bounds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Words as symbols, int64: a space before another character of the word is one with
+    it, in the bits above those of the character; and where each word begins.
+    """
+    spaces = store == ord(SPACE)
+    before = np.flatnonzero(spaces[:-1] & ~spaces[1:])
+    before = np.setdiff1d(before, bounds[1:] - 1)
+    joined = store.copy()
+    joined[before + 1] |= store[before] << POINT_BITS
+    kept = np.ones(len(store), bool)
+    kept[before] = False
+    return joined[kept], np.concatenate([[0], np.cumsum(kept)])[bounds]
+
+
+def _symbol_name(symbol: int) -> str:
+    """The characters of a symbol of `_join_spaces`, or the one of a code point."""
+    space, point = divmod(symbol, 1 << POINT_BITS)
+    return (SPACE if space else "") + chr(point)
+
+
+def _ends_in_space(name: str) -> bool:
+    return name.endswith(SPACE) and name.strip(SPACE) != ""

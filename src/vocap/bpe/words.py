@@ -156,16 +156,16 @@ class Alphabet:
         """
         symbols = self.symbol_of_character[words.store]
         spelled = words.store[symbols < 0]  # in bytes: U+2581 as a space, KEPT as U+2581
-        spelled = np.select(
-            [spelled == ord(SPACE), spelled == ord(KEPT)], [ord(" "), ord(SPACE)], spelled
-        )
+        space, kept = spelled == ord(SPACE), spelled == ord(KEPT)
+        spelled[space], spelled[kept] = ord(" "), ord(SPACE)
         further = (spelled >= 0x80).astype(np.int8) + (spelled >= 0x800) + (spelled >= 0x10000)
-        sizes = np.ones(len(symbols), np.int8)
-        sizes[symbols < 0] += further
-        symbols = np.repeat(symbols, sizes)
-        text = spelled.astype(np.int32).tobytes().decode("utf-32-le")
-        symbols[symbols < 0] = self.symbol_of_byte[np.frombuffer(text.encode("utf-8"), np.uint8)]
-        return symbols, np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])[words.bounds]
+        sizes = np.ones(len(symbols) + 1, np.int8)  # of the symbols, behind a 0
+        sizes[0] = 0
+        sizes[1:][symbols < 0] += further
+        symbols = np.repeat(symbols, sizes[1:])
+        text = str(spelled, "utf-32-le").encode()
+        symbols[symbols < 0] = self.symbol_of_byte[np.frombuffer(text, np.uint8)]
+        return symbols, np.cumsum(sizes, dtype=np.int64)[words.bounds]
 
     def text(self, token: str) -> str:
         """A token to be read: bytes that are no whole characters of UTF-8 as escapes,

@@ -168,7 +168,7 @@ class ShardSample:
         """Bytes that the lines wanted need, by the beginning of one file."""
         index, _ = part_at(self.sizes, next(positions(self.seed)))
         # of its own, since a filter counts, and keeps what it has seen
-        chosen = RecordFilter(self.chosen.filters) if self.chosen else None
+        chosen = type(self.chosen)(self.chosen.filters) if self.chosen else None
         file = TextFile(self.shards[index], self.layout, QUOTA, chosen=chosen)
         lines = sum(len(survey(block).starts) for block in file)
         return math.ceil(self.wanted * file.spanned / lines) if lines else self.stored

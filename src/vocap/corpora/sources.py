@@ -73,15 +73,15 @@ class Volume:
 
 
 def check_pattern(value: str, known: Collection[str] = ("{lang}",)) -> str:
-    """A path or an address with no placeholders but those known; raises ValueError for
-    another one.
+    """A path, `~` replaced by the home folder, or an address; raises ValueError for other
+    placeholders than those known.
     """
     for placeholder in re.findall(r"\{[^{}]*\}", value):
         if placeholder not in known:
             raise ValueError(
                 f"{placeholder} has no meaning here; the code of the language is written {{lang}}"
             )
-    return value
+    return os.path.expanduser(value)
 
 
 def check_url(value: str) -> str:
@@ -95,8 +95,9 @@ def check_url(value: str) -> str:
 
 def check_path_pattern(value: str) -> str:
     """A pattern of paths on this machine: as `check_path`, but for `{lang}`."""
-    check_path(check_local(check_pattern(value)).replace("{lang}", "lang"))
-    return value
+    pattern = check_pattern(value)
+    check_path(check_local(pattern).replace("{lang}", "lang"))
+    return pattern
 
 
 def check_text_pattern(value: str) -> str:
@@ -110,7 +111,7 @@ def check_text_pattern(value: str) -> str:
         )
     pattern = check_pattern(value, ("{lang}", DATE))
     check_path(pattern.replace("{lang}", "lang").replace(DATE, "date"))
-    return value
+    return pattern
 
 
 def check_varies(value: str) -> str:

@@ -166,10 +166,24 @@ def sample_corpus(  # noqa: PLR0913  # settings of the stage, each by its name
     if train and heldout and stats:
         found.write(train, heldout, stats)
     _log_counts(found.stats)
-    if found.stats["n_interval"] is None:
-        warnings.append("n is estimated from one place of the text; how well cannot be told")
+    warnings += _partial_warnings(corpus, found.stats, max_sentences, scan_bytes)
     for warning in warnings:
         log.warning("%s: %s", language, warning)
+    return found
+
+
+def _partial_warnings(
+    corpus: ShardSample, stats: Mapping[str, Any], max_sentences: int, scan_bytes: int | None
+) -> list[str]:
+    """Warnings for text of which a part was read."""
+    found = []
+    if stats["n_interval"] is None:
+        found.append("n is estimated from one place of the text; how well cannot be told")
+    if scan_bytes is None and not corpus.complete and corpus.valid < max_sentences:
+        found.append(
+            f"the parts that were read hold {corpus.valid:,} lines, fewer than max_sentences; "
+            "give scan_bytes to read more"
+        )
     return found
 
 

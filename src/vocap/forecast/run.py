@@ -25,6 +25,7 @@ from vocap.forecast.texts import (
     estimate_pretraining_texts,
     estimate_texts,
     warn_of_lines,
+    warn_of_totals,
 )
 
 SOURCES, DEFAULT = Path("config/sources.yaml"), Path("config/config.yaml")  # as in the Snakefile
@@ -43,7 +44,8 @@ class RunForecast:
     `jobs` : with their features, by stage and name
     `costs` : a row a job, by its name; columns `rule`, `stage` and `PARTS`
     `texts` : the text of each language, that features are computed from
-    `warnings` : of lines of uneven length, where an allocation counts lines
+    `warnings` : of lines of uneven length, where an allocation counts lines, and of a T
+        that the text does not reach
     `spread` : measured over forecast processor time, `low` and `high`, of other runs
     `fitted_on` : the runs that the coefficients were fitted on, in words
     """
@@ -128,13 +130,14 @@ def forecast_run(
         jobs = read_jobs(configfiles)
     if from_results:
         texts = estimate_texts(settings, Path(settings.results))
-    jobs = add_features(settings, jobs, texts, reach_of(texts, coefficients), gpu)
+    reach = reach_of(texts, coefficients)
+    jobs = add_features(settings, jobs, texts, reach, gpu)
     return RunForecast(
         settings=settings,
         jobs=jobs,
         costs=_table(jobs, [cost_of(job, coefficients) for job in jobs]),
         texts=texts,
-        warnings=warnings,
+        warnings=[*warnings, *warn_of_totals(settings, reach)],
         spread=coefficients["spread"],
         fitted_on=coefficients["fitted_on"],
     )

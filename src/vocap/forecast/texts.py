@@ -160,6 +160,22 @@ def warn_of_lines(settings: Settings, texts: Mapping[str, LanguageText]) -> list
     return uneven_lengths(distances, "length")
 
 
+def warn_of_totals(settings: Settings, reach: Mapping[str, float]) -> list[str]:
+    """Warnings of every T above the sum of the languages' largest vocabularies, `reach`.
+
+    Not of byte-pair encoding, which takes rarer pieces and reaches more.
+    """
+    pieces = sum(reach.values())
+    entries: list[tuple[str, Allocation | Joint]] = [*settings.allocation.items()]
+    entries += [(name, one) for name, one in settings.tokenizers.items() if isinstance(one, Joint)]
+    return [
+        f"{name}: T = {entry.total:,} is above the pieces that the text gives, about "
+        f"{pieces:,.0f}; bring more text, or lower total"
+        for name, entry in entries
+        if entry.total > pieces
+    ]
+
+
 def estimate_texts(
     settings: Settings, results: Path | None = None, volumes: Mapping[str, Volume] | None = None
 ) -> dict[str, LanguageText]:

@@ -3,6 +3,7 @@ T by the amount of text.
 """
 
 import json
+import shlex
 import textwrap
 from collections.abc import Collection, Mapping, Sequence
 from functools import partial
@@ -263,6 +264,7 @@ def configuration_text(
     `comments`: on the text; `stages`: the sections behind `vocabularies`; `lossless`:
     why the text is kept as it is, empty where it is not.
     """
+    file = shlex.quote(str(folder / "config.yaml"))
     title = ", ".join(names.values()) if len(names) <= 4 else f"{len(names)} languages"
     text = (
         f"\ntext: {{preset: lossless}}  # as it is, with indentation: {lossless}\n"
@@ -270,7 +272,7 @@ def configuration_text(
         else ""
     )
     return f"""# Made by `vocap init` for the text of {len(names)} languages.
-# In the project's root: snakemake --cores all --configfile {folder / "config.yaml"}
+# In the project's root: snakemake --cores all --configfile {file}
 # An edit reruns the jobs that depend on it. docs/configuration.md has every key.
 results: {quoted(str(folder / "results"))}  # everything that the run makes
 languages: [{", ".join(map(quoted, names))}]

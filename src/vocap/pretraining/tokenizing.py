@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -64,19 +65,30 @@ class Packer:
         closed: list[Block] = []
         room = self.length - 2
         for sentence, count, lost in zip(sentences, sizes, unknown, strict=True):
-            self.cut += len(sentence) > room
+            if len(sentence) <= room:
+                if sentence:
+                    self._append(sentence, count, lost, closed)
+                continue
+            self.cut += 1
             before = lost_before = 0
             for start in range(0, len(sentence), room):
                 part = sentence[start : start + room]
-                if len(self.ids) + len(part) + 1 > self.length:
-                    closed += self.close()
                 until = count * (start + len(part)) // len(sentence)
                 lost_until = lost * (start + len(part)) // len(sentence)
-                self.ids += [*part, self.eos]
-                self.size += until - before
-                self.unknown += lost_until - lost_before
+                self._append(part, until - before, lost_until - lost_before, closed)
                 before, lost_before = until, lost_until
         return closed
+
+    def _append(self, part: list[int], size: int, unknown: int, closed: list[Block]) -> None:
+        """Add what fits in a block; an older block that it would overfill goes to
+        `closed`.
+        """
+        if len(self.ids) + len(part) + 1 > self.length:
+            closed += self.close()
+        self.ids += part
+        self.ids.append(self.eos)
+        self.size += size
+        self.unknown += unknown
 
     def close(self) -> list[Block]:
         """The last block, if there is anything in it."""
@@ -282,7 +294,7 @@ class _Part:
         ids, sizes, unknown = zip(*blocks, strict=True)
         ends = self.lengths[""] + np.cumsum([len(one) for one in ids])
         columns: tuple[Sequence[int] | np.ndarray, ...] = (
-            [number for one in ids for number in one],
+            list(chain.from_iterable(ids)),
             ends,
             sizes,
             unknown,

@@ -163,11 +163,10 @@ def choose_messages(folders: Sequence[Path], languages: Collection[str]) -> dict
                         found[message] = 0
                     english.add(key)
             elif language in languages:
-                found.update(
-                    message
-                    for key, message in zip(keys, messages, strict=True)
-                    if message in found and key not in english
-                )
+                if not english.isdisjoint(keys):
+                    rows = zip(keys, messages, strict=True)
+                    messages = [message for key, message in rows if key not in english]
+                found.update(filter(found.__contains__, messages))
     ranked = sorted(found, key=lambda message: (-found[message], message))
     number = min(MESSAGES, len(english) // LEAST_PART, len(ranked) // len(SETS))
     return {name: ranked[place : number * len(SETS) : len(SETS)] for place, name in enumerate(SETS)}

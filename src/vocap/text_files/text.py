@@ -7,7 +7,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from vocap.errors import UsageError
+from vocap.errors import UsageError, log
 from vocap.storage.listing import list_shards
 from vocap.storage.remote import Shard, address_of, is_remote
 from vocap.text_files.lines import LineFile, decoded
@@ -22,6 +22,7 @@ Text = str | Path | Sequence[Path] | Iterable[str]
 Texts = str | Path | Mapping[str, Text]
 
 SENTENCES = "sentences"  # the name of such a text in messages
+LARGE = 16e9  # bytes of memory from which a training says what it takes
 _TOGETHER = 10_000  # sentences that are handed on at a time
 
 
@@ -99,6 +100,21 @@ def text_name(text: Text) -> str:
     ('de.txt', 'sentences')
     """
     return address_of(text) if isinstance(text, str | Path) else SENTENCES
+
+
+def warn_of_memory(name: object, texts: Iterable[Text], times: float) -> None:
+    """Log what memory a training on texts takes, `times` the bytes of their files, where
+    that is above `LARGE`; `name`: the text in the message.
+    """
+    paths = [Path(text) for text in texts if isinstance(text, str | Path)]
+    memory = times * sum(path.stat().st_size for path in paths if path.is_file())
+    if memory > LARGE:
+        log.warning(
+            "%s: so much text takes about %.0f GB of memory; where there is less, take fewer "
+            "lines of each language",
+            name,
+            memory / 1e9,
+        )
 
 
 def language_text(texts: Texts, language: str, part: str = "train") -> Text:

@@ -41,6 +41,9 @@ BYTE_PIECE = re.compile("<0x([0-9A-F]{2})>")
 # what normalisation changes: spaces, a line end, characters for others, a mark, and a
 # character that is rare
 PROBE = "  two\ttabs, \u00bd \ufb01 e\u0301\n\u3000\U0001f9ff "
+# the words whose tokens the library remembers (50 MB): by default 10,000, the first that
+# it meets, fewer than the distinct ones of a few languages
+KEPT_WORDS = 200_000
 REMEDY = "save it again with its own library, or use another tokenizer"
 
 
@@ -77,9 +80,13 @@ class HuggingFaceEncoder:
     def __init__(
         self, tokenizer: Any, unk_id: int | None, path: str | Path = "the tokenizer", size: int = 0
     ) -> None:
+        from tokenizers import models
+
         os.environ["TOKENIZERS_PARALLELISM"] = (
             "false"  # the workflow starts as many jobs as there are cores
         )
+        if isinstance(tokenizer.model, models.BPE | models.Unigram):  # others keep no words
+            tokenizer.model._resize_cache(KEPT_WORDS)
         tokenizer.no_truncation()
         tokenizer.no_padding()
         tokenizer.encode_special_tokens = (

@@ -54,7 +54,6 @@ _LEAF = np.uint32(1 << 8)  # DoubleArrayUnit::has_leaf
 _VALUE = np.uint32((1 << 31) - 1)  # DoubleArrayUnit::value
 # DoubleArrayUnit::label: a leaf's has the highest bit, so it matches no byte
 _LABEL = np.uint32(1 << 31 | 0xFF)
-_BYTES = np.arange(256, dtype=np.uint32)
 
 
 def read_charsmap(blob: bytes) -> dict[str, str]:
@@ -67,14 +66,18 @@ def read_charsmap(blob: bytes) -> dict[str, str]:
     (`Normalizer::DecodePrecompiledCharsMap`).
     """
     replacements = blob[4 + int.from_bytes(blob[:4], "little") :]
+
+    @functools.cache  # keys share theirs
+    def replacement(start: int) -> str:
+        return replacements[start : replacements.index(0, start)].decode("utf-8")
+
     rules: dict[str, str] = {}
     keys = [b""]
     for leaves, starts, parent, label in _levels(blob):
         # the replacements of keys that end here, then the keys of the next level
-        for place, start in zip(leaves.tolist(), starts.tolist(), strict=True):
-            rules[keys[place].decode("utf-8")] = replacements[
-                start : replacements.index(0, start)
-            ].decode("utf-8")
+        if len(leaves):
+            ended = b"\0".join([keys[place] for place in leaves.tolist()]).decode("utf-8")
+            rules.update(zip(ended.split("\0"), map(replacement, starts.tolist()), strict=True))
         keys = [
             keys[key] + bytes((byte,))
             for key, byte in zip(parent.tolist(), label.tolist(), strict=True)
@@ -94,21 +97,25 @@ def _levels(
     start, and of each node of the next level the place of its parent, and its byte.
     """
     units = np.frombuffer(blob[4 : 4 + int.from_bytes(blob[:4], "little")], "<u4")
+    # every unit with a byte as its label is the child of a node, by the node's base
+    labels = units & _LABEL
+    children = np.flatnonzero(labels <= 0xFF).astype(np.uint32)
+    owners = children ^ labels[children]
+    order = np.lexsort((labels[children], owners))
+    children, owners = children[order], owners[order]
     nodes: np.ndarray = np.zeros(min(1, len(units)), np.uint32)
     while len(nodes):
         found = units[nodes]
         bases = nodes ^ ((found >> 10) << ((found & (1 << 9)) >> 6))  # DoubleArrayUnit::offset
+        if (bases | 0xFF).max() >= len(units):
+            raise IndexError("a node's children lie behind the end of the trie")
         leaves = np.flatnonzero(found & _LEAF)
-        # the children of every node: each byte whose unit has it as its label
-        parents, labels = [], []
-        for start in range(0, len(bases), 4096):  # 4096 x 256 units at a time: 4 MB
-            children = bases[start : start + 4096, None] ^ _BYTES
-            rows, columns = np.nonzero(units[children] & _LABEL == _BYTES)
-            parents.append(rows + start)
-            labels.append(_BYTES[columns])
-        parent, label = np.concatenate(parents), np.concatenate(labels)
-        yield leaves, units[bases[leaves]] & _VALUE, parent, label
-        nodes = bases[parent] ^ label
+        first = np.searchsorted(owners, bases)
+        counts = np.searchsorted(owners, bases, "right") - first
+        parent = np.repeat(np.arange(len(bases)), counts)
+        before = np.cumsum(counts) - counts
+        nodes = children[np.arange(len(parent)) + (first - before)[parent]]
+        yield leaves, units[bases[leaves]] & _VALUE, parent, labels[nodes]
 
 
 class Codes:
@@ -157,9 +164,7 @@ def build_normalizer(
             "leave the symbol out"
         )
     if rules:
-        codes = Codes(
-            {character for text in chain(rules, rules.values(), symbols) for character in text}
-        )
+        codes = Codes(set("".join(chain(rules, rules.values(), symbols))))
         steps.append(normalizers.Replace(codes.escape, codes.literal))
         if dummy_prefix and not remove_extra_spaces:
             # only a text that is empty from the start gets no prefix, not one whose
@@ -239,8 +244,8 @@ def single_keys(rules: dict[str, str]) -> list[str]:
     several = [key for key in rules if len(key) > 1]
     if not several:
         return []
-    mapped = ["".join(rules.get(character, character) for character in key) for key in several]
-    composed = _NFC.normalize_str(SEPARATOR.join(mapped)).split(SEPARATOR)
+    mapped = SEPARATOR.join(several).translate(_single_rules(rules))
+    composed = _NFC.normalize_str(mapped).split(SEPARATOR)
     differing = [key for key, value in zip(several, composed, strict=True) if rules[key] != value]
     return sorted(differing, key=lambda key: (-len(key), key))
 
@@ -249,18 +254,22 @@ def _changed_without_rule(rules: dict[str, str]) -> list[str]:
     """The code points whose value (themselves, where no rule has them) is not in
     NFC.
     """
-    values = {character: rules.get(character, character) for character in _characters()}
-    written = SEPARATOR.join(values.values())
+    written = SEPARATOR.join(_characters()).translate(_single_rules(rules))
     composed = _NFC.normalize_str(written)
     if composed == written:  # as of nmt_nfkc
         return []
-    return [
-        character
-        for (character, value), other in zip(values.items(), composed.split(SEPARATOR), strict=True)
-        if value != other
-    ]
+    values = zip(_characters(), written.split(SEPARATOR), composed.split(SEPARATOR), strict=True)
+    return [character for character, value, other in values if value != other]
 
 
+def _single_rules(rules: dict[str, str]) -> dict[int, str]:
+    """The values of single code points, by their numbers, as `str.translate` takes
+    them.
+    """
+    return {ord(key): value for key, value in rules.items() if len(key) == 1}
+
+
+@functools.cache
 def _characters() -> list[str]:
     """Every code point of the planes that hold characters: the others are unassigned or
     of private use.
@@ -306,13 +315,13 @@ def fences(rules: dict[str, str], deleted: set[str]) -> str:
 
 def composing_characters(rules: dict[str, str]) -> set[str]:
     """Code points that NFC or a key joins to the one before them."""
-    return {character for key in rules for character in key[1:]} | _composed_by_nfc()
+    return set("".join([key[1:] for key in rules])) | _composed_by_nfc()
 
 
 @functools.cache
 def _composed_by_nfc() -> frozenset[str]:
     decomposed = _NFD.normalize_str(SEPARATOR.join(_characters())).split(SEPARATOR)
-    return frozenset(character for text in decomposed for character in text[1:])
+    return frozenset("".join([text[1:] for text in decomposed]))
 
 
 @functools.cache

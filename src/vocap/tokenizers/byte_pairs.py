@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from vocap.bpe.cutting import Pretokenization
 from vocap.bpe.measure import HeldOut, ids_of_sizes, measure_merges, read_heldout
+from vocap.bpe.model_file import read_bpe
 from vocap.bpe.multilingual import (
     WeightedLanguage,
     common_alphabet,
@@ -24,6 +25,7 @@ from vocap.bpe.tokenizer_json import Rows, build_bpe, describe_merges
 from vocap.bpe.training import MERGES, merges_for
 from vocap.bpe.words import Alphabet
 from vocap.errors import UsageError
+from vocap.files.io import read_object
 from vocap.options import folders
 from vocap.progress import Steps
 from vocap.tables.curve import Measured, write_sizes
@@ -36,6 +38,9 @@ from vocap.tokenizers.sizes import points_below
 from vocap.tokenizers.trained import TrainedBpe, as_totals, warn_if_short
 from vocap.tokenizers.weighted_text import whole_text
 from vocap.unigram.text_settings import COVERAGE, XLM_R, TextSettings
+
+# bytes of memory for a byte of text in several languages: dev/measurements.md
+MEMORY = 9
 
 Progress = Callable[[int], None]
 
@@ -222,14 +227,14 @@ def train_bpe(  # noqa: PLR0913  # options of the command
         For a text that is missing, empty or not UTF-8.
     """
     totals = as_totals(total)
-    places = {} if output is None else folders(Path(output), totals)
+    places = folders(output, totals)
     order = MergeOrder(fairness, rounds, parity, first, window)
     order.check(totals, development is not None)
     own: dict[str, Any] = {"digits": digits, "contractions": contractions, REGEX: regex}
     own = {name: value for name, value in own.items() if value is not None}
     how = Pretokenization(unit, split if regex is None else REGEX, settings, **own)
     rows = Rows(how, layout)
-    text = whole_text(corpora, weights, alpha, per, without=without)
+    text = whole_text(corpora, weights, alpha, per, without=without, memory=MEMORY)
     codes = [part.language for part in text.parts]
     parallel: Mapping[str, Sequence[str]] = {}
     if isinstance(development, Mapping):
@@ -255,6 +260,36 @@ def train_bpe(  # noqa: PLR0913  # options of the command
         if output is not None:
             made[asked].write(places[asked])
     return made[total] if isinstance(total, int) else made
+
+
+def cut_bpe(
+    larger: str | Path,
+    total: int,
+    *,
+    settings: TextSettings = XLM_R,
+    layout: IdLayout = XLM_R_LAYOUT,
+) -> TrainedBpe:
+    """The tokenizer of a smaller T of the same training: the first merges of `larger`, a
+    folder of `train_bpe` without fairness, which depends on T. No text is read.
+
+    `settings`, `layout`: those of the training. Raises UsageError for a T that does not
+    hold the alphabet, VocapError for a folder that holds no such tokenizer.
+    """
+    read, told = read_bpe(larger), read_object(Path(larger, "description.json"))
+    facts = told["settings"]
+    del facts["total"]  # of the larger one
+    own = {name: facts[name] for name in ("digits", "contractions", REGEX) if name in facts}
+    rows = Rows(Pretokenization(facts["unit"], facts["split"], settings, **own), layout)
+    # numbers of symbols and tokens, which `Rows.ids` spreads around the user's symbols
+    first, symbols = len(rows.controls), len(rows.symbols)
+    beside = first + len(rows.bytes)
+    merges = read.merges - first - symbols * (read.merges >= beside)
+    names = read.tokens[first:beside] + read.tokens[beside + symbols :]
+    base = int(merges[0, 2])
+    alphabet = Alphabet(facts["unit"], tuple(names[:base]), base)
+    kept = merges_for(merges, rows.tokens(total, alphabet), base)
+    description = {"kind": told["kind"], "settings": facts, "text": told["text"]}
+    return as_bpe_tokenizer(alphabet, kept, rows, description, total)
 
 
 def choose_merges(

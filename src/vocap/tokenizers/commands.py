@@ -110,6 +110,9 @@ def fit(
 @options.id_layout
 @CURVE
 @click.option("--heldout", type=FOLDER, help="With --curve: folder with {language}/heldout.txt.")
+@click.option(
+    "--points", type=FOLDER, help="With --curve: folder of each of its T, with {total} for T."
+)
 @OUT
 def joint(totals: tuple[int, ...], out: Path, **given: Any) -> None:
     """Train a unigram model on the text of all languages: the JOINT tokenizer.
@@ -154,6 +157,24 @@ def _report(out: Path, made: "TrainedTokenizer") -> None:
     click.echo(
         f"{out}: T = {facts['total']}; {facts['dead']} of {facts['pieces']} pieces dead", err=True
     )
+
+
+@click.command()
+@click.argument("larger", type=FOLDER)
+@options.totals
+@options.text_options
+@options.id_layout
+@OUT
+def cut_bpe(larger: Path, totals: tuple[int, ...], out: Path, **given: Any) -> None:
+    """Take the first merges of a tokenizer of vocap bpe: the one of a smaller T.
+
+    LARGER: its folder. No text is read; options of the text and the layout are those
+    that it was trained with. {total} in -o stands for T.
+    """
+    from vocap.tokenizers.byte_pairs import cut_bpe
+
+    for total, folder in options.folders(out, totals).items():
+        cut_bpe(larger, total, **given).write(folder)
 
 
 @click.command()

@@ -41,6 +41,8 @@ from vocap.unigram.training_text import Sentences, count_shared_characters, trai
 
 # special tokens of the trained model, by id
 STOCK = tuple(entry.token for entry in XLM_R_LAYOUT.special)
+# bytes of memory for a byte of text in several languages: dev/measurements.md
+MEMORY = 7
 
 
 @overload
@@ -60,6 +62,7 @@ def train_joint(
     layout: IdLayout = ...,
     curve: str | Path | None = ...,
     heldout: Texts | None = ...,
+    points: str | Path | None = ...,
 ) -> TrainedUnigram: ...
 
 
@@ -87,6 +90,7 @@ def train_joint(  # noqa: PLR0913  # options of the command
     layout: IdLayout = XLM_R_LAYOUT,
     curve: str | Path | None = None,
     heldout: Texts | None = None,
+    points: str | Path | None = None,
 ) -> TrainedUnigram | dict[int, TrainedUnigram]:
     """Train a unigram model on the text of all languages: the JOINT tokenizer.
 
@@ -124,6 +128,8 @@ def train_joint(  # noqa: PLR0913  # options of the command
     curve, heldout
         Table to write, and held-out text of each language: tokens and ALP of it at
         eight T up to the largest.
+    points
+        Folder to write for each other T of the curve, which {total} in it stands for.
 
     Returns
     -------
@@ -139,7 +145,8 @@ def train_joint(  # noqa: PLR0913  # options of the command
     """
     check_unigram_text(settings, layout)
     totals = as_totals(total)
-    places = {} if output is None else folders(Path(output), totals)
+    further = points_below(max(totals)) if curve else ()
+    places = folders(points, further) | folders(output, totals)
     if weights is None and characters is not None:
         raise UsageError("--weights is missing: --characters needs n of each language")
     if (curve is None) != (heldout is None):
@@ -151,14 +158,13 @@ def train_joint(  # noqa: PLR0913  # options of the command
     if mix is not None:
         text = sampled_text(mix, None if weights is None else alpha)
     elif corpora is not None:
-        text = whole_text(corpora, weights, alpha, per)
+        text = whole_text(corpora, weights, alpha, per, memory=MEMORY)
     required = None
     if characters is not None and weights is not None:
         shared = count_shared_characters(
             characters, load_weights(weights), alpha, coverage, settings
         )
         required = sorted({*shared, *settings.required_chars})
-    further = points_below(max(totals)) if curve else ()
     texts = {} if heldout is None else heldout_texts(heldout)
     made: dict[int, TrainedUnigram] = {}
     measured: dict[int, list[Measured]] = {}
@@ -169,16 +175,16 @@ def train_joint(  # noqa: PLR0913  # options of the command
         if curve and reached not in measured:
             encoder = SentencePieceEncoder(build_processor(proto, text.name))
             measured[reached] = measure_size(encoder, reached, texts)
-        if asked in totals:
+        if asked in totals or asked in places:
             facts: dict[str, Any] = {"total": asked, "coverage": coverage, "byte_fallback": False}
             facts |= {"user_defined_symbols": [], **settings.changed()}
             seen = {**text.facts, "word_types": types}
             made[asked] = as_trained("joint", proto, facts, short=asked - reached, text=seen)
-            if output is not None:
+            if asked in places:
                 made[asked].write(places[asked])
     if curve:
         write_sizes(curve, chain.from_iterable(measured.values()))
-    return made[total] if isinstance(total, int) else made
+    return made[total] if isinstance(total, int) else {one: made[one] for one in totals}
 
 
 def descend_joint(
@@ -232,6 +238,7 @@ def descend_joint(
         sum(part.lines for part in text.parts),
         words.trained,
     )
+    words = replace(words, counts={}, sentences={})  # no ALP is asked for
     optional = {total for total in further if total > layout.rows}.difference(totals)
     # size: the totals it is for
     waiting = {total - apart: [total] for total in sorted(optional.union(totals))}

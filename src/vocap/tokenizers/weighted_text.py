@@ -8,7 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from vocap.errors import UsageError, VocapError, log
+from vocap.errors import UsageError, VocapError
 from vocap.tables.sampling_probabilities import (
     STEP,
     Weights,
@@ -18,11 +18,15 @@ from vocap.tables.sampling_probabilities import (
     share_error,
     weights_without,
 )
-from vocap.text_files.text import Text, Texts, language_text, text_blocks, text_name
+from vocap.text_files.text import (
+    Text,
+    Texts,
+    language_text,
+    text_blocks,
+    text_name,
+    warn_of_memory,
+)
 
-# bytes of memory for a byte of training text, of several languages: dev/measurements.md
-MEMORY = 15
-LARGE = 16e9  # bytes of memory from which a training says what it takes
 ONLY = "text"  # the code of a text that is of no language
 
 
@@ -66,13 +70,15 @@ def whole_text(
     per: str = "line",
     step: int = STEP,
     without: Collection[str] = (),
+    memory: float = 0,
 ) -> MultilingualText:
     """All lines of all languages with n above 0, weighted to their shares q (Equation 3).
 
     `corpora`: a folder with {language}/train.txt, or the text of each language, or one
     text. `weights`: n by language, of which those `without` are left out; without
     weights the number of lines. The shares are of the lines, or of the characters
-    (`per`: line or character). Raises UsageError for a folder without weights,
+    (`per`: line or character). `memory`: bytes that the training takes for each byte of
+    text, of which `warn_of_memory` warns. Raises UsageError for a folder without weights,
     VocapError for a text that is missing or has no line, and where no n is above 0.
     """
     if weights is None:
@@ -87,15 +93,7 @@ def whole_text(
         texts = {language: language_text(corpora, language) for language in n}
     if not texts:
         raise VocapError(f"{_name(corpora)}: no language with text; every n of the weights is 0")
-    paths = [Path(text) for text in texts.values() if isinstance(text, str | Path)]
-    memory = MEMORY * sum(path.stat().st_size for path in paths if path.is_file())
-    if memory > LARGE:
-        log.warning(
-            "%s: so much text takes about %.0f GB of memory; where there is less, sample fewer "
-            "lines of each language",
-            _name(corpora),
-            memory / 1e9,
-        )
+    warn_of_memory(_name(corpora), texts.values(), memory)
     blocks = {language: text_blocks(text) for language, text in texts.items()}
     lines = {language: sum(map(len, read())) for language, read in blocks.items()}
     for language, count in lines.items():

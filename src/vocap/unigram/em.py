@@ -157,6 +157,18 @@ def blocks(lattice, types, most):
     return bounds[: count + 1].copy(), largest
 
 
+@kernel(int64(LATTICE, int64, int64), inner=True)
+def middle_of(lattice, begin, stop):
+    """The first type of the second half of those from `begin` to `stop`, by edges."""
+    base, _ = edges_of(lattice, stop - 1)
+    _, end = edges_of(lattice, begin)
+    half = base + (end - base) // index(2)
+    middle = begin
+    while middle < stop and edges_of(lattice, middle)[1] > half:
+        middle += 1
+    return middle
+
+
 # Probabilities of long types leave the range of float64, so the fast arithmetic scales
 # each by exp(SCALE) a character: about the cost of a character in most texts. A type
 # that still leaves the range is computed with logarithms.
@@ -510,11 +522,7 @@ def walk_side_by_side(lattice, score, margin, begin, stop, work):
     sums_a = Sums(np.empty(longest + 1, np.float32), np.empty(longest + 1, np.float32))
     sums_b = Sums(np.empty(longest + 1, np.float32), np.empty(longest + 1, np.float32))
     # one walk goes through the first half of the types, one through the second
-    _, end = edges_of(lattice, begin)
-    half = base + (end - base) // index(2)
-    middle = begin
-    while middle < stop and edges_of(lattice, middle)[1] > half:
-        middle += 1
+    middle = middle_of(lattice, begin, stop)
     a, b = begin, middle
     total = work.total
     total[: stop - begin] = np.nan

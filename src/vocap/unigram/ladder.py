@@ -9,7 +9,7 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
+from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
@@ -89,11 +89,11 @@ def train_sizes(
     """Models and ALPs of all `sizes`, in the order of completion; the same bytes for
     any number of `threads`.
 
-    ALP is counted on the texts `train` and `heldout` of `words`. `coverage`, with which
-    they are counted, is written into the models. With `arithmetic` exact each model
-    equals that of `vocap train` for its size, also the reason of a size out of reach;
-    fast is near it. `reserved`: ids of each size that are left free, for meta pieces
-    other than those of the settings.
+    ALP is counted on the texts `train` and `heldout` of `words`, if it has their
+    counts. `coverage`, with which they are counted, is written into the models. With
+    `arithmetic` exact each model equals that of `vocap train` for its size, also the
+    reason of a size out of reach; fast is near it. `reserved`: ids of each size that
+    are left free, for meta pieces other than those of the settings.
     """
     # Sizes that the text cannot reach
     if not any(words.required.values()):
@@ -203,22 +203,40 @@ def _finish_sizes(
             finals[size] = pieces
     if not finals:
         return rungs
+    of_sizes = list(finals.values())
+    models = [_model_of(corpus, pieces, coverage, words.settings) for pieces in of_sizes]
+    measured = _measure(words, corpus, states[0], of_sizes, models)
+    for size, pieces, model, measures in zip(finals, of_sizes, models, measured, strict=True):
+        point = Point(size, pieces.size + others - reserved, *measures)
+        text_pieces = TextPieces(pieces.ids, corpus.text, corpus.piece_place, corpus.piece_length)
+        rungs.append(Rung(point, model, text_pieces))
+    return rungs
+
+
+def _measure(
+    words: WordTypes,
+    corpus: descent.DescentText,
+    state: descent.PieceState,
+    finals: Sequence[FinalPieces],
+    models: Sequence[bytes],
+) -> Iterator[tuple[float | None, float | None, float | None]]:
+    """ALP on the texts `train` and `heldout` under each model, and its tokens a line of
+    `train`; None of a text that is not counted.
+    """
     names = [name for name in ("train", "heldout") if words.sentences.get(name)]
+    if not names:
+        yield from repeat((None, None, None), len(finals))
+        return
     frequency = np.stack([words.counts[name] for name in names])
-    counts = token_counts(corpus, states[0], list(finals.values()), frequency)
-    for (size, pieces), counted in zip(finals.items(), counts, strict=True):
-        model = _model_of(corpus, pieces, coverage, words.settings)
-        by_id = _count_ids(words, names, states[0], pieces, counted, model)
+    counts = token_counts(corpus, state, finals, frequency)
+    for pieces, counted, model in zip(finals, counts, models, strict=True):
+        by_id = _count_ids(words, names, state, pieces, counted, model)
         alps = {
             name: average_log_probability(by_id[row], words.sentences[name])
             for row, name in enumerate(names)
         }
         per_line = int(by_id[0].sum()) / words.sentences["train"]
-        ids = pieces.size + others - reserved
-        point = Point(size, ids, alps.get("train"), alps.get("heldout"), per_line)
-        text_pieces = TextPieces(pieces.ids, corpus.text, corpus.piece_place, corpus.piece_length)
-        rungs.append(Rung(point, model, text_pieces))
-    return rungs
+        yield alps.get("train"), alps.get("heldout"), per_line
 
 
 def _model_of(

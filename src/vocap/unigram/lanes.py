@@ -18,16 +18,24 @@ done to rows is written as LLVM's vector instructions (`fold`, `keep_probability
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba.extending
 import numpy as np
 from llvmlite import ir
-from numba import float32, float64, int64, types
+from numba import float32, float64, int64, types, uintp
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
-from vocap.unigram.em import BLOCK_EDGES, ROUNDING, blocks, walk_alone
+from vocap.unigram.em import (
+    BLOCK_EDGES,
+    ROUNDING,
+    Sums,
+    blocks,
+    edges_of,
+    middle_of,
+    walk_alone,
+)
 from vocap.unigram.kernels import (
     INT64S,
     ONE_THREAD,
@@ -236,47 +244,117 @@ def keep_best(typing, best, to, source, score, number, chosen, edge):
     return types.void(best, to, source, score, number, chosen, edge), generate
 
 
+class Walk(NamedTuple):
+    """A walk through a type's edges, as `em.Walk`; `doubt` has a bit for each lane in which
+    a rounding was in doubt.
+    """
+
+    next: np.uintp
+    end: np.uintp
+    forward: np.uintp
+    backward: np.uintp
+    doubt: np.int64
+
+
+_WALK = types.NamedTuple([uintp, uintp, uintp, uintp, int64], Walk)
+_SUMS = types.NamedUniTuple(ROWS, 2, Sums)
+
+
+@kernel(_SUMS(int64), inner=True)
+def new_sums(longest):
+    """Memory for the sums of types of at most `longest` characters."""
+    rows = longest + 1
+    return Sums(np.empty((rows, LANES), np.float32), np.empty((rows, LANES), np.float32))
+
+
+@kernel(_WALK(LATTICE, int64, _SUMS), inner=True)
+def begin_walk(lattice, t, sums):
+    """Before the first edges of type t."""
+    n = lattice.size[t]
+    for place in range(n + 1):
+        for lane in range(LANES):
+            sums.alpha[place, lane] = DEAD if place else 0
+            sums.beta[place, lane] = DEAD if place < n else 0
+    low, high = edges_of(lattice, t)
+    return Walk(low, high, index(0), index(n), np.int64(0))
+
+
+@kernel(_WALK(LATTICE, ROWS, float64, uintp, _SUMS, ROWS, _WALK), inner=True)
+def step(lattice, score, margin, base, sums, marginal, walk):
+    """One edge of the backward pass and one of the forward pass, as `em.step`.
+
+    Leaves alpha(i) + score of the one in `marginal`, from edge `base` on.
+    """
+    piece, length, alpha, beta = lattice.piece, lattice.length, sums.alpha, sums.beta
+    one, seven, low_bits = index(1), index(7), index(127)
+    bits, number = index(length[walk.next]), index(piece[walk.next])
+    backward = walk.backward - (bits >> seven)
+    differ = fold(beta, backward, backward + (bits & low_bits), score, number, margin)
+    high, i = walk.end - one, walk.forward
+    bits, number = index(length[high]), index(piece[high])
+    differ |= fold(alpha, i + (bits & low_bits), i, score, number, margin)
+    add_through(marginal, high - base, alpha, i, score, number)
+    return Walk(walk.next + one, high, i + (bits >> seven), backward, walk.doubt | differ)
+
+
+@kernel(types.void(LATTICE, int64, uintp, _SUMS, ROWS), inner=True)
+def end_walk(lattice, t, base, sums, marginal):
+    """Log probabilities of the edges of type t, of which `step` has left a part."""
+    low, high = edges_of(lattice, t)
+    n = index(lattice.size[t])
+    i = n
+    for edge in range(low, high):
+        bits = index(lattice.length[index(edge)])
+        i -= bits >> index(7)
+        after = i + (bits & index(127))
+        add_after(marginal, index(edge) - base, sums.beta, after, sums.alpha, n)
+
+
 @kernel(types.void(LATTICE, ROWS, float64, int64, int64, ROWS, UINT8S))
-def walk(lattice, score, margin, begin, stop, marginal, doubt):
+def walk_side_by_side(lattice, score, margin, begin, stop, marginal, doubt):
     """Log probabilities of the edges of the types from `begin` to `stop` in each lane, as
-    `em.marginals`.
+    `em.marginals`; two types at a time, as `em.walk_side_by_side`.
 
     `doubt` gets, for each type, a bit for each lane in which a rounding was in doubt.
     """
-    first, piece, length, start, size = lattice
-    end = first.size - 1
-    base = index(first[end - start[stop - 1] - size[stop - 1]])
-    longest = size[begin:stop].max()
-    alpha = np.empty((longest + 1, LANES), np.float32)
-    beta = np.empty((longest + 1, LANES), np.float32)
-    one, seven, low_bits = index(1), index(7), index(127)
+    base, _ = edges_of(lattice, stop - 1)
+    longest = lattice.size[begin:stop].max()
+    sums_a, sums_b = new_sums(longest), new_sums(longest)
+    middle = middle_of(lattice, begin, stop)
+    a, b = begin, middle
+    if middle < stop:
+        walk_a, walk_b = begin_walk(lattice, a, sums_a), begin_walk(lattice, b, sums_b)
+        left_a, left_b = walk_a.end - walk_a.next, walk_b.end - walk_b.next
+        while True:
+            steps = min(left_a, left_b)
+            for _ in range(steps):
+                walk_a = step(lattice, score, margin, base, sums_a, marginal, walk_a)
+                walk_b = step(lattice, score, margin, base, sums_b, marginal, walk_b)
+            left_a, left_b = left_a - steps, left_b - steps
+            if left_a == 0:
+                doubt[a - begin] = walk_a.doubt
+                end_walk(lattice, a, base, sums_a, marginal)
+                a += 1
+                if a == middle:
+                    break
+                walk_a = begin_walk(lattice, a, sums_a)
+                left_a = walk_a.end - walk_a.next
+            if left_b == 0:
+                doubt[b - begin] = walk_b.doubt
+                end_walk(lattice, b, base, sums_b, marginal)
+                b += 1
+                if b == stop:
+                    break
+                walk_b = begin_walk(lattice, b, sums_b)
+                left_b = walk_b.end - walk_b.next
+    # types that are left where the other walk came to its end first
     for t in range(begin, stop):
-        n = index(size[t])
-        low, high = index(first[end - start[t] - size[t]]), index(first[end - start[t]])
-        for place in range(size[t] + 1):
-            for lane in range(LANES):
-                alpha[place, lane] = DEAD if place else 0
-                beta[place, lane] = DEAD if place < size[t] else 0
-        # One edge of the backward pass and one of the forward pass, as `em.step`
-        i, backward, forward = index(0), n, high
-        differ = 0
-        for edge in range(low, high):
-            bits = index(length[index(edge)])
-            backward -= bits >> seven
-            after, number = backward + (bits & low_bits), index(piece[index(edge)])
-            differ |= fold(beta, backward, after, score, number, margin)
-            forward -= one
-            bits = index(length[forward])
-            j, number = i + (bits & low_bits), index(piece[forward])
-            differ |= fold(alpha, j, i, score, number, margin)
-            add_through(marginal, forward - base, alpha, i, score, number)
-            i += bits >> seven
-        doubt[t - begin] = differ
-        i = n
-        for edge in range(low, high):
-            bits = index(length[index(edge)])
-            i -= bits >> seven
-            add_after(marginal, index(edge) - base, beta, i + (bits & low_bits), alpha, n)
+        if a <= t < middle or b <= t:
+            walk_a = begin_walk(lattice, t, sums_a)
+            for _ in range(walk_a.end - walk_a.next):
+                walk_a = step(lattice, score, margin, base, sums_a, marginal, walk_a)
+            doubt[t - begin] = walk_a.doubt
+            end_walk(lattice, t, base, sums_a, marginal)
 
 
 @kernel(types.void(ROWS, int64, int64, float64, float32), inner=True)
@@ -291,13 +369,12 @@ def add_up(lattice, frequency, begin, stop, marginal, zero, expected):
     """Add the occurrences of the edges of the types from `begin` to `stop` to `expected`:
     `em.add_up` in each lane. Unknown nodes count for the piece `zero[lane]`.
     """
-    first, piece, length, start, size = lattice
-    end = first.size - 1
-    base = index(first[end - start[stop - 1] - size[stop - 1]])
+    piece, length = lattice.piece, lattice.length
+    base, _ = edges_of(lattice, stop - 1)
     alive = index(expected.shape[0])
     for t in range(begin, stop):
         times = np.float64(np.float32(frequency[t]))
-        low, edge = index(first[end - start[t] - size[t]]), index(first[end - start[t]])
+        low, edge = edges_of(lattice, t)
         waiting, unknown = False, index(0)
         while edge > low:
             edge -= index(1)
@@ -342,7 +419,7 @@ def expected_counts(
 
         def compute(block: int) -> None:
             begin, stop = bounds[block : block + 2]
-            walk(lattice, score, margin, begin, stop, marginal, doubt)
+            walk_side_by_side(lattice, score, margin, begin, stop, marginal, doubt)
             for t in begin + np.flatnonzero(doubt[: stop - begin]):
                 low = begins[t] - begins[stop - 1]
                 for lane in range(LANES):
@@ -370,8 +447,7 @@ def encoder_counts(lattice, frequency, score, unknown, counts):
     model lacks; from `unknown` on, pieces are characters without one, and a run of them
     is a single <unk>. `frequency` int64 [texts, types].
     """
-    first, piece, length, start, size = lattice
-    end = first.size - 1
+    piece, length, size = lattice.piece, lattice.length, lattice.size
     longest = size.max()
     best = np.empty((longest + 1, LANES), np.float32)
     chosen = np.empty((longest + 1, LANES), np.int32)
@@ -382,7 +458,7 @@ def encoder_counts(lattice, frequency, score, unknown, counts):
             for lane in range(LANES):
                 best[place, lane] = -np.inf if place else 0
         i = index(0)
-        edge, begin = index(first[end - start[t]]), index(first[end - start[t] - n])
+        begin, edge = edges_of(lattice, t)
         while edge > begin:
             edge -= index(1)
             bits, number = index(length[edge]), index(piece[edge])

@@ -227,34 +227,45 @@ def select_edges(lattice, renumber, alive, unknown_of, new):
 
     Each edge is read before its place is written to.
     """
-    first, piece, length = lattice.first, lattice.piece, lattice.length
+    first, piece, length, start, size = lattice
     new_first, new_piece, new_length = new.first, new.piece, new.length
-    edge = begin = kept = index(0)
-    for place in range(first.size - 1):
-        begin = kept
-        end = index(first[place + 1])
-        new_first[place] = begin
+    end = first.size - 1
+    begin = kept = place = index(0)
+    for t in range(start.size - 1, -1, -1):
+        # A loop over edges, without branches where they are unknown nodes
+        edge, stop = index(first[end - start[t] - size[t]]), index(first[end - start[t]])
+        while place < index(end - start[t] - size[t]):  # separators
+            new_first[place] = kept
+            place += index(1)
+        mark = np.uint8(0)
         unknown = np.int32(-1)
-        while edge < end:
-            number = renumber[index(piece[edge])]
-            bits = length[edge] & (FIRST - 1)
+        while edge < stop:
+            bits, number = length[edge], renumber[index(piece[edge])]
             edge += index(1)
-            if number >= BOTH:
-                new_piece[kept] = number - BOTH
-                new_length[kept] = bits
+            is_first = index(bits >> 7)
+            if unknown >= 0 and is_first:
+                new_piece[kept], new_length[kept] = unknown, mark | 1
+                unknown = np.int32(-1)
                 kept += index(1)
-                unknown = unknown_of[number - BOTH]
-            elif number >= alive:
-                unknown = number
-            elif number >= 0:
-                new_piece[kept] = number
-                new_length[kept] = bits
-                kept += index(1)
+                mark = np.uint8(0)
+            place += is_first
+            begin = kept if is_first else begin
+            new_first[place - index(1)] = begin
+            mark |= bits & FIRST
+            if number >= alive:
+                if number < BOTH:
+                    unknown, number = number, np.int32(-1)
+                else:
+                    number -= BOTH
+                    unknown = unknown_of[number]
+            new_piece[kept], new_length[kept] = number, bits & (FIRST - 1) | mark
+            stays = number >= 0
+            kept += index(stays)
+            mark = np.uint8(0) if stays else mark
         if unknown >= 0:
-            new_piece[kept] = unknown
-            new_length[kept] = 1
+            new_piece[kept], new_length[kept] = unknown, mark | 1
             kept += index(1)
-        if kept > begin:
-            new_length[begin] |= FIRST
-    new_first[first.size - 1] = kept
+    while place < index(first.size):
+        new_first[place] = kept
+        place += index(1)
     return np.int64(kept)

@@ -325,21 +325,16 @@ def _spaces(settings: TextSettings) -> np.int64:
     )
 
 
-def valid_stretches(
-    words: WordTypes, any_length: bool = False
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def valid_stretches(words: WordTypes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The trained types, cut wherever two neighbours cannot stand in one piece: the
-    parts that are valid pieces.
+    parts that are valid pieces, but for their length.
 
     Returns their places in `words.text`, lengths (2 characters or more) and types,
-    int32 each. `any_length`: also those that are longer than a piece may be.
+    int32 each.
     """
     trained, settings = slice(words.trained), words.settings
-    longest = np.int32(np.iinfo(np.int32).max if any_length else settings.max_sentencepiece_length)
     script = scripts(words.text, settings)
-    return cut(
-        words.text, words.start[trained], words.length[trained], script, longest, _spaces(settings)
-    )
+    return cut(words.text, words.start[trained], words.length[trained], script, _spaces(settings))
 
 
 @kernel("boolean(int32[::1], int64, int64, int16[::1], int64)")
@@ -376,8 +371,8 @@ def is_valid(text, start, length, script, spaces):
     return True
 
 
-@kernel("UniTuple(int32[::1], 3)(int32[::1], int32[::1], int32[::1], int16[::1], int32, int64)")
-def cut(text, start, length, script, longest, spaces):
+@kernel("UniTuple(int32[::1], 3)(int32[::1], int32[::1], int32[::1], int16[::1], int64)")
+def cut(text, start, length, script, spaces):
     """`valid_stretches` of the types `text[start[t]:start[t] + length[t]]`."""
     place = np.empty(text.size // 2 + 1, np.int32)
     size = np.empty(place.size, np.int32)
@@ -386,8 +381,10 @@ def cut(text, start, length, script, longest, spaces):
     for t in range(start.size):
         begin, end = start[t], start[t] + length[t]
         for at in range(begin + 1, end + 1):
-            if at == end or not is_valid(text, at - 1, 2, script, spaces):
-                if 2 <= at - begin <= longest and is_valid(text, begin, at - begin, script, spaces):
+            # a space that may stand inside a piece is no end of one
+            near = 3 if spaces & ACROSS and at + 1 < end and text[at] == _SPACE else 2
+            if at == end or not is_valid(text, at - 1, near, script, spaces):
+                if at - begin >= 2 and is_valid(text, begin, at - begin, script, spaces):
                     place[found], size[found], number[found] = begin, at - begin, t
                     found += 1
                 begin = at

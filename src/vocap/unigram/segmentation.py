@@ -12,7 +12,7 @@ import numpy as np
 from numba import float32, int64, types
 from numpy.typing import NDArray
 
-from vocap.unigram.em import BLOCK_EDGES, blocks
+from vocap.unigram.em import BLOCK_EDGES, blocks, edges_of
 from vocap.unigram.kernels import (
     FLOAT32S,
     INT8S,
@@ -20,6 +20,7 @@ from vocap.unigram.kernels import (
     ONE_THREAD,
     WorkBuffer,
     Workers,
+    index,
     kernel,
 )
 from vocap.unigram.lattice import LATTICE, Lattice
@@ -64,59 +65,45 @@ def best_paths(lattice, score, begin, stop, most, path, path_end):
     The pieces of the first type, from its last to its first, are in `path` up to
     `path_end[0]`; then the others'. The trainer compares the nodes that end at a
     position once for every node that begins there, after adding its score: where
-    rounding makes two sums equal, the node that begins first wins.
+    rounding makes two sums equal, the node that begins first wins. Rounding keeps the
+    order of sums, so that is a node with a greater total than all before it: `record`
+    has the last of them at each position, `earlier` the one before each. Node 0 is
+    none, node 1 the beginning.
     """
-    first, piece, length, start, size = lattice
-    end = first.size - 1
-    longest = 0
-    for t in range(begin, stop):
-        longest = max(longest, size[t])
-    total = np.empty(most, np.float32)  # backtrace_score of each edge of the type
-    previous = np.empty(most, np.int32)
-    after = np.empty(most, np.int32)  # the next edge that ends at the same position
-    head = np.empty(longest + 1, np.int32)
-    tail = np.empty(longest + 1, np.int32)
-    written = 0
+    piece, length, size = lattice.piece, lattice.length, lattice.size
+    longest = size[begin:stop].max()
+    total = np.empty(most + 2, np.float32)  # backtrace_score of each node of the type
+    previous = np.empty(most + 2, np.int32)
+    earlier = np.empty(most + 2, np.int32)
+    record = np.empty(longest + 1, np.int32)
+    total[0], total[1], earlier[1] = -np.inf, 0, 0
+    written, two = 0, index(2)
     for t in range(begin, stop):
         n = size[t]
-        place = end - 1 - start[t]  # of the type's first position
-        base = first[place - n + 1]
+        base, edge = edges_of(lattice, t)
         # Forward: the best way to each edge
-        head[: n + 1] = -1
-        for i in range(n):
-            for edge in range(first[place - i], first[place - i + 1]):
-                e = edge - base
-                s = score[piece[edge]]
-                best = np.int32(-1)
-                if i == 0:
-                    total[e] = s
-                else:
-                    left = head[i]
-                    while left >= 0:
-                        sum_ = np.float32(total[left] + s)
-                        if best < 0 or sum_ > total[e]:
-                            best = left
-                            total[e] = sum_
-                        left = after[left]
-                previous[e] = best
-                j = i + (length[edge] & 127)
-                after[e] = -1
-                if head[j] < 0:
-                    head[j] = e
-                else:
-                    after[tail[j]] = e
-                tail[j] = e
+        record[: n + 1] = 0
+        record[0] = 1
+        i = index(0)
+        while edge > base:
+            edge -= index(1)
+            bits, own = index(length[edge]), score[index(piece[edge])]
+            left = index(record[i])
+            sum_ = np.float32(total[left] + own)
+            while np.float32(total[index(earlier[left])] + own) == sum_:
+                left = index(earlier[left])
+            node = edge - base + two
+            total[node], previous[node] = sum_, left
+            j = i + (bits & index(127))
+            earlier[node] = record[j]
+            record[j] = node if sum_ > total[index(record[j])] else record[j]
+            i += bits >> index(7)
         # Back from the best of the last ones
-        best = head[n]
-        left = after[best]
-        while left >= 0:
-            if total[left] > total[best]:
-                best = left
-            left = after[left]
-        while best >= 0:
-            path[written] = piece[base + best]
+        best = index(record[n])
+        while best > index(1):
+            path[written] = piece[base + best - two]
             written += 1
-            best = previous[best]
+            best = index(previous[best])
         path_end[t - begin] = written
 
 

@@ -551,35 +551,13 @@ def most_frequent_types(words: WordTypes, most: int) -> WordTypes:
     )
 
 
-def join_word_types(parts: Iterable[tuple[WordTypes, int]]) -> WordTypes:
-    """The trained types of several texts as those of one; each text counts `weight`
-    times, an int. All texts have the same settings, with split_by_whitespace.
-
-    Every character is required but U+2585, which stands for those that their text does
-    not require. No counts of encoded text are kept.
-    """
-    table, settings = WordTable(0), XLM_R
-    for words, weight in parts:
-        settings = words.settings
-        types = slice(words.trained)
-        counts = np.stack([words.inside[types], words.last[types]], axis=1) * weight
-        table.add_counted(words.text, words.start[types].copy(), words.length[types].copy(), counts)
-    totals = table.character_counts()
-    totals[[0, ord(RESERVED)]] = 0
-    points = np.flatnonzero(totals)
-    points = points[np.argsort(-totals[points], kind="stable")]
-    required = {chr(point): int(totals[point]) for point in points.tolist()}
-    joined = _arrange(table, [], {}, required, required, settings.allow_whitespace_only_pieces)
-    return replace(joined, settings=settings)
-
-
 def _arrange(
     table: WordTable,
     names: list[str],
     sentences: dict[str, int],
     required: dict[str, int],
     characters: dict[str, int],
-    runs: bool = False,
+    runs: bool,
 ) -> WordTypes:
     """The words that occur, and each of the required characters that do not, in the
     trainer's order.

@@ -19,7 +19,7 @@ from vocap.tables.curve import Point, mean_counts, parse_sizes, write_characters
 from vocap.tables.ladder import Ladder
 from vocap.tables.piece_index import NAME as INDEX
 from vocap.tables.piece_index import PieceIndex, build, build_numbered, save_index
-from vocap.text_files.text import SENTENCES, Text, text_blocks
+from vocap.text_files.text import SENTENCES, Text, text_blocks, warn_of_memory
 from vocap.tokenizer_files.model_file import USER_DEFINED
 from vocap.unigram.ladder import Rung, train_sizes
 from vocap.unigram.text_settings import COVERAGE, XLM_R, TextSettings
@@ -31,6 +31,8 @@ from vocap.vocabularies.models import index_models, write_model
 WRITERS = 4
 RECORD = "ladder.json"  # beside the models: their points, and what they are made of
 MOST_WRITES = 8  # models that wait at a time: each takes a megabyte or two
+# bytes of memory for a byte of much text: dev/measurements.md
+MEMORY = 10
 SIZES = "1000:50000:1000"
 
 Blocks = Callable[[], Iterator[list[str]]]
@@ -92,10 +94,11 @@ def train_ladder(
     for path in texts.values():
         if isinstance(path, str | Path) and not Path(path).is_file():
             raise VocapError(f"{path}: no such file; check the path")
-    blocks = {name: text_blocks(text) for name, text in texts.items()}
+    name = train if isinstance(train, str | Path) else SENTENCES
+    warn_of_memory(name, [train], MEMORY)
+    blocks = {part: text_blocks(text) for part, text in texts.items()}
     words = load_word_types(blocks, coverage, settings)
     lines = words.sentences["train"]
-    name = train if isinstance(train, str | Path) else SENTENCES
     log.info("%s: %d lines, %d word types", name, lines, words.trained)
     how = (coverage, threads, arithmetic)
     if output is None:
@@ -103,7 +106,7 @@ def train_ladder(
     output = Path(output)
     models = output / "models"
     models.mkdir(parents=True, exist_ok=True)
-    hashes = [_hash_text(text, blocks[name]) for name, text in texts.items()]
+    hashes = [_hash_text(text, blocks[part]) for part, text in texts.items()]
     hashes += [file_sha256(settings.rules_path)] if settings.rules_path else []
     made_of = [REVISION, *hashes, coverage, arithmetic, *text_words(settings)]
     kept, trained = _train_missing(words, numbers, how, models, made_of)

@@ -12,6 +12,7 @@ from pathlib import Path
 from vocap.errors import VocapError, log
 
 ANSWER_S = 30  # that a client of SLURM has to answer
+UNCONFIGURED = "establish a configuration source"  # of a client without slurm.conf
 PATIENCE_S = 120  # for cancelled jobs to end; SLURM gives them 30 s (KillWait) before it kills
 
 
@@ -98,11 +99,19 @@ def check_cluster(partitions: Collection[str], accounts: Collection[str]) -> Non
 
 
 def _listed(*command: str) -> list[str]:
-    """The lines that a client of SLURM prints; none, with a warning, where it fails."""
+    """The lines that a client of SLURM prints; none, with a warning, where it fails.
+
+    Raises VocapError for a client that knows no cluster.
+    """
     try:
         run = subprocess.run(command, capture_output=True, text=True, check=True, timeout=ANSWER_S)
     except (OSError, subprocess.SubprocessError) as error:
         said = getattr(error, "stderr", None) or str(error)
+        if UNCONFIGURED in said:
+            raise VocapError(
+                f"{command[0]}: SLURM's client is not set up here; run on the machine where "
+                "sbatch works, or without --profile slurm"
+            ) from None
         log.warning("%s does not answer (%s); the run begins unchecked", command[0], said.strip())
         return []
     return run.stdout.split()

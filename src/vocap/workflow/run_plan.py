@@ -163,7 +163,8 @@ class RunPlan:
     @cached_property
     def starter_alone(self) -> str | None:
         """The folder of the starter corpus, where all text of the run comes from it."""
-        return None if self.batches[0].languages else self.starter_text
+        from_files = self.batches[0].languages or not self.languages
+        return None if from_files else self.starter_text
 
     @cached_property
     def parallel(self) -> ParallelText | None:

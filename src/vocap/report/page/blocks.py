@@ -15,10 +15,12 @@ from vocap.report.page.tables import Table
 
 @dataclass(frozen=True)
 class Paragraph:
-    """A paragraph, one that answers the page's question, or a heading inside a section."""
+    """A paragraph, one that answers the page's question or says why, or a heading inside
+    a section.
+    """
 
     text: str
-    level: Literal["prose", "answer", "heading"] = "prose"
+    level: Literal["prose", "answer", "reason", "heading"] = "prose"
 
 
 @dataclass(frozen=True)

@@ -45,19 +45,16 @@ class Table:
     def shown(self) -> list[tuple[Any, ...]]:
         return self.rows if self.limit is None else self.rows[: self.limit]
 
-    def cells(self, row: tuple[Any, ...]) -> Iterator[tuple[Column, str, str, float | None]]:
-        """For the page's template each cell of a row: column, text, sort key, length of
-        the bar in percent.
+    def cells(self, row: tuple[Any, ...]) -> Iterator[tuple[Column, str, float | None]]:
+        """For the page's template each cell of a row: column, text, length of the bar in
+        percent.
         """
         for place, (column, value, text) in enumerate(
             zip(self.columns, row, self.texts(row), strict=True)
         ):
-            # the key is left out where the text already sorts as it should, which is
-            # most cells
-            plain = column.kind == "text" or value is None or text.isdigit()
             largest = max((one[place] or 0 for one in self.rows), default=0) if column.bar else 0
             bar = round(100 * max(0.0, value) / largest, 1) if value and largest else None
-            yield column, text, "" if plain else f"{value:.7g}", bar
+            yield column, text, bar
 
     def texts(self, row: tuple[Any, ...]) -> list[str]:
         """The cells of a row as text: numbers as on the page, a dash for what is not

@@ -18,10 +18,12 @@ from vocap.report.page.figures import Chart, Figure, drawn_as
 from vocap.report.page.tables import Column, Table, specified
 from vocap.report.paper import paper_size
 from vocap.report.sections.corpora import little_text, short_of_total
+from vocap.report.sections.overview import NOUNS
 from vocap.tokenizers.settings import Vocap
 
 PAPER_SIZES = "paper_allocated_thousands"
 ENGLISH = "en"
+ALIKE = 1.1  # times as many lines that explain no difference
 NAMED = 3  # languages of one size that the sentence names; of more it has the number
 PRICED, UNPRICED = 300, 150  # px of the picture with costs and without
 # of the picture's columns: title, key of its row, decimals of a number
@@ -39,17 +41,27 @@ class Shares:
     """What a tokenizer, or an allocation without one, gives to each language.
 
     `ids`: by language those of its vocabulary before all are merged; where `counted`,
-    those that occur in its held-out text. `costs`: its tokens of parallel text over
-    those of English.
+    as `allocation` has no sizes, those that occur in its held-out text. `costs`: its
+    tokens of parallel text over those of English.
     """
 
     name: str
     kind: str
     total: int | None  # T as asked for
     reached: int | None  # ids that there are
-    counted: bool
+    allocation: AllocationResults | None
     ids: dict[str, int]
     costs: dict[str, float]
+
+    @property
+    def counted(self) -> bool:
+        """Whether the ids are those of held-out text."""
+        return self.allocation is None
+
+    @property
+    def short(self) -> bool:
+        """Whether the text does not give T ids."""
+        return bool(self.total and self.reached and self.reached < self.total)
 
     @property
     def heading(self) -> str:
@@ -72,6 +84,7 @@ def section(results: Results) -> list[PageBlock]:
         return [*_warnings(results), not_run("tokenizers", "No tokenizer has been made yet.")]
     return [
         Paragraph(answer(results, found), "answer"),
+        *(Paragraph(text, "reason") for text in (reasons(results, found[0]),) if text),
         *_warnings(results),
         _figure(results, found),
         _table(results, found),
@@ -103,7 +116,7 @@ def _of_allocation(entry: AllocationResults) -> Shares:
     total = entry.setting("total")
     reached = total and total - (entry.summary.get("short") or 0)
     ids = {code: size for code, size in entry.sizes.items() if size}
-    return Shares(entry.name, kind, total, reached, False, ids, {})
+    return Shares(entry.name, kind, total, reached, entry, ids, {})
 
 
 def _of_tokenizer(results: Results, tokenizer: Tokenizer) -> Shares:
@@ -111,15 +124,15 @@ def _of_tokenizer(results: Results, tokenizer: Tokenizer) -> Shares:
     rows = every[every.tokenizer == tokenizer.name].set_index("language")
     allocation = results.allocation_of(tokenizer)
     ids: Mapping[str, float | None] = allocation.sizes if allocation else {}
-    counted = not ids
-    if counted:
+    if not ids:
+        allocation = None
         ids = (rows.vocabulary_used.fillna(0) * (tokenizer.total or 0)).to_dict()
     return Shares(
         tokenizer.name,
         results.kind_label(tokenizer),
         results.asked(tokenizer),
         tokenizer.total,
-        counted,
+        allocation,
         {code: round(size) for code, size in ids.items() if size},
         rows.ratio_to_english.dropna().to_dict(),
     )
@@ -131,7 +144,7 @@ def answer(results: Results, found: Sequence[Shares]) -> str:
     """
     first = found[0]
     said = f"{_at(first)} {_given(results, first)}"
-    one = next((one for one in sizes(results) if one.total == first.total), None)
+    one = _size(results, first)
     if one is None:
         return f"{said}."
     if not one.reached:
@@ -143,11 +156,46 @@ def answer(results: Results, found: Sequence[Shares]) -> str:
     return f"{said}; {_taken(one)}{price}."
 
 
+def reasons(results: Results, first: Shares) -> str:
+    """Why the languages at the ends get so many pieces, and the tokenizer to take;
+    empty where neither is known.
+    """
+    said = []
+    if first.allocation:
+        said.append(_growth(results, first, first.allocation))
+    one = _size(results, first)
+    if one and one.reached and one.compared:
+        least = NOUNS.get("parallel_tokens" if len(one.level) > 1 else one.deciding)
+        said.append(f"{one.best} has {f'the fewest {least}' if least else 'the highest ALP'}")
+    return f"Why: {'. '.join(said)}." if said else ""
+
+
+def _growth(results: Results, first: Shares, allocation: AllocationResults) -> str:
+    """What an allocation maximises, with the amounts of text that it weighs, unless these
+    are alike.
+    """
+    if first.short:
+        return "the text of the languages gives no more pieces"
+    said = "pieces go where they make text most probable (ALP)"
+    if not (allocation.setting("alpha") and allocation.setting("beta")):
+        return said
+    said += ", weighted by its amount"
+    shown = columns(results, first)
+    ends = {row["n"]: results.lines(row["l"]) or 0 for row in (shown[0], shown[-1])}
+    if max(ends.values()) < ALIKE * min(ends.values()):
+        return said
+    return f"{said}: {listed([f'{name} has {count:,} lines' for name, count in ends.items()])}"
+
+
+def _size(results: Results, first: Shares) -> Size | None:
+    """The comparison of the tokenizers of this T."""
+    return next((one for one in sizes(results) if one.total == first.total), None)
+
+
 def _at(first: Shares) -> str:
     if first.total is None:
         return "Here"
-    short = first.reached is not None and first.reached < first.total
-    reached = f", of which the text reaches {first.reached:,}," if short else ""
+    reached = f", of which the text reaches {first.reached:,}," if first.short else ""
     return f"At T = {first.total:,}{reached}"
 
 

@@ -47,10 +47,7 @@ NOUNS = {  # of the measures that tokenizers are chosen by, the first that is me
 }
 FEW_LINES = 10_000  # of the median language: tokenizers of more text differ in their order
 FEW_HELD_OUT = 100  # lines of a language
-RANKED = (
-    ("tokens", "tokens_per_sentence", "parallel_tokens"),
-    ("bits per byte", "bigram_bits_per_byte", "parallel_bits"),
-)
+OPEN = 2  # segmented sentences that are not folded
 
 
 def section(results: Results) -> list[PageBlock]:
@@ -99,12 +96,11 @@ def _taken(results: Results, one: Size) -> list[PageBlock]:
                 else ""
             )
             best.append((title, f"{name} {_value(one, name, measure.key)}{language}"))
-    ranks = [Paragraph(text) for text in (_ranks(one),) if text]
+    if one.reached:
+        blocks += [Facts(_uses(one)), *_losses(results, one)]
     return [
         *blocks,
-        Facts(_uses(one)),
-        *_losses(results, one),
-        Fold("The best by each measure", [Facts(best), *ranks]),
+        Fold("The best by each measure", [Facts(best)]),
     ]
 
 
@@ -201,28 +197,6 @@ def _uses(one: Size) -> list[tuple[str, str]]:
     return [*uses, ("For equal cost in all languages", said)]
 
 
-def _ranks(one: Size) -> str:
-    """The tokenizers of other ranks on held-out lines than on parallel text; empty
-    where one is not measured.
-    """
-    said = []
-    for noun, *keys in RANKED:
-        both = one.summary.loc[one.summary.own, keys].dropna()
-        ranks = both.rank(method="min").astype(int).sort_values(keys[1])
-        moved = [
-            f"{name} ({held}, {parallel})"
-            for name, held, parallel in ranks.itertuples()
-            if held != parallel
-        ]
-        if len(both) > 1:
-            said.append(f"by {noun} {', '.join(moved)}" if moved else f"by {noun} none")
-    return (
-        f"Ranks on held-out lines and on parallel text that differ: {'; '.join(said)}."
-        if said
-        else ""
-    )
-
-
 def _losses(results: Results, one: Size) -> list[PageBlock]:
     """Every language that another tokenizer serves better."""
     other = one.reference if one.best != one.reference else one.compared[0]
@@ -280,7 +254,11 @@ def _cuts(results: Results) -> list[PageBlock]:
         f"{' and '.join(names)}. Colours change where a token ends{marked}."
     )
     heading = "The same sentence under both" if len(names) > 1 else "Segmented sentences"
-    return [Paragraph(heading, "heading"), Paragraph(said), Cuts(sentences)]
+    blocks: list[PageBlock] = [Paragraph(heading, "heading"), Paragraph(said)]
+    blocks.append(Cuts(sentences[:OPEN]))
+    if more := sentences[OPEN:]:
+        blocks.append(Fold(f"{counted(len(more), 'language')} more", [Cuts(more)]))
+    return blocks
 
 
 def _cut(name: str, sentence: CutSentence, place: int) -> tuple[str, int, list[tuple[str, str]]]:

@@ -48,12 +48,6 @@
     }
   });
 
-  const put = (cell, text, key = null) => {
-    cell.textContent = text;
-    if (key === null) delete cell.dataset.k;
-    else cell.dataset.k = key;
-  };
-
   const rowOf = (language, size) => {
     const rank = language.sizes.indexOf(size);
     const at = (values) => (rank < 0 ? null : values[rank]);
@@ -70,14 +64,14 @@
       const [size, before] = [sizes.get(code) ?? null, present.sizes[code] ?? null];
       const [now, was] = [rowOf(language, size), present.measured[code] ?? rowOf(language, before)];
       const cells = rows.get(code);
-      put(cells[0], size === null ? "off" : whole(size), size ?? NaN);
+      cells[0].textContent = size === null ? "off" : whole(size);
       if (size === null) cells[0].removeAttribute("style");
       else cells[0].style.setProperty("--bar", (100 * size) / most + "%");
-      put(cells[1], before === null ? "–" : whole(before), before ?? NaN);
+      cells[1].textContent = before === null ? "–" : whole(before);
       ["alp", "heldout", "tokens"].forEach((measure, k) => {
         const change = now[measure] === null || was[measure] === null ? null : now[measure] - was[measure];
-        put(cells[2 + 2 * k], now[measure] === null ? "–" : decimal(now[measure]), now[measure] ?? NaN);
-        put(cells[3 + 2 * k], change === null ? "–" : signed(change), change ?? NaN);
+        cells[2 + 2 * k].textContent = now[measure] === null ? "–" : decimal(now[measure]);
+        cells[3 + 2 * k].textContent = change === null ? "–" : signed(change);
         if (measure === "alp") cells[3].className = "n" + (change > 0 ? " up" : change < 0 ? " down" : "");
         if (measure === "alp" && change) moved.push({ code, change });
       });
@@ -132,7 +126,7 @@
     said.textContent = `No allocation: ${why}`;
     lines.textContent = "# no allocation has these settings\n";
     for (const cells of rows.values()) {
-      cells.forEach((cell) => put(cell, "–", NaN));
+      cells.forEach((cell) => (cell.textContent = "–"));
       cells[0].removeAttribute("style");
     }
     place.dataset.solved = JSON.stringify({ number, refused: why });

@@ -63,7 +63,10 @@ const widgets = (() => {
     return { chips, search, picked, press, toggle, has: (code) => buttons.has(code) };
   };
 
-  // a click on a heading sorts, numbers by their full value
+  // a number as it is shown; NaN for a dash or a word
+  const numberOf = (text) => Number(text.replace(/[, %+]/g, "").replace("−", "-") || NaN);
+
+  // a click on a heading sorts, numbers as they are shown
   const sortable = (table) => {
     const body = table.tBodies[0];
     const heads = [...table.tHead.rows[0].cells];
@@ -78,9 +81,8 @@ const widgets = (() => {
         heads.forEach((other) => other.removeAttribute("aria-sort"));
         head.setAttribute("aria-sort", descending ? "descending" : "ascending");
         const key = (row) => {
-          const cell = row.cells[place];
-          if (!numeric) return cell.textContent;
-          return Number(cell.dataset.k ?? (cell.textContent === "–" ? "NaN" : cell.textContent));
+          const text = row.cells[place].textContent;
+          return numeric ? numberOf(text) : text;
         };
         const rows = [...body.rows].map((row) => [key(row), row]);
         rows.sort(([a], [b]) => {
