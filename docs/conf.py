@@ -44,12 +44,12 @@ html_extra_path = ["index.html"]  # leads to README.html
 
 # pages that were merged into others, beside which these stand
 redirects = {
-    "docs/byte-pairs": "tokenizers.html#bpe",
+    "docs/byte-pairs": "tokenizers.html",
     "docs/evaluation": "concepts.html",
-    "docs/fineweb": "corpora.html#ten-languages-of-fineweb-2",
+    "docs/fineweb": "corpora.html",
     "docs/notebook": "tutorial.html",
     "docs/other-homes": "clients.html",
-    "docs/size": "commands.html#cost-of-a-model-by-t",
-    "docs/text": "tokenizers.html#text-what-the-tokenizer-changes",
-    "docs/trim-embedding-models": "adapting.html#embedding-models",
+    "docs/size": "commands.html",
+    "docs/text": "tokenizers.html",
+    "docs/trim-embedding-models": "adapting.html",
 }
