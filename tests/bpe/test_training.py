@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import Tokenizer, models, trainers
+from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
 from tests.bpe.texts import CODE, LETTERS, blocks, cutter, made, real
 from vocap.bpe.tokenizer_json import Rows, build_bpe
@@ -169,6 +169,24 @@ def test_candidates_are_the_tokens_of_one_weighted_training():
     assert len(ours) > 600  # of 714 tokens, those that are no longer than a piece may be
     assert ours == [token for token, _ in theirs if 2 <= len(token) <= 7][: len(ours)]
     assert piece_candidates(parts, [0.75, 0.25], 200) == ours[:200]
+
+
+def test_candidates_of_indented_text():
+    """By `tokenizers`, of which each run of spaces leaves its last one to the word."""
+    rng = random.Random(6)
+    words = ("ab", "cab", "a", "bca")
+    lines = [" " * rng.choice((0, 4, 8)) + " ".join(rng.choices(words, k=3)) for _ in range(200)]
+    settings = text_settings("lossless")
+    types = load_word_types({"train": blocks(lines)}, coverage=1.0, settings=settings)
+    tokenizer = Tokenizer(models.BPE())
+    runs = Regex("\u2581+(?=\u2581[abc])|\u2581?[abc]+")
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(runs, "isolated")
+    trainer = trainers.BpeTrainer(vocab_size=40, show_progress=False)
+    tokenizer.train_from_iterator(trainer_normalizer(settings).normalize(lines), trainer)
+    theirs = sorted(tokenizer.get_vocab().items(), key=lambda entry: entry[1])
+    found = piece_candidates([types], [1.0], 30)
+    assert found == [token for token, _ in theirs if len(token) > 1][:30]
+    assert {"\u2581" * 3, "\u2581" * 7, "\u2581cab"} <= set(found)
 
 
 def test_candidates_across_spaces():

@@ -383,11 +383,17 @@ def cut(text, start, length, script, spaces):
         for at in range(begin + 1, end + 1):
             # a space that may stand inside a piece is no end of one
             near = 3 if spaces & ACROSS and at + 1 < end and text[at] == _SPACE else 2
-            if at == end or not is_valid(text, at - 1, near, script, spaces):
-                if at - begin >= 2 and is_valid(text, begin, at - begin, script, spaces):
-                    place[found], size[found], number[found] = begin, at - begin, t
-                    found += 1
-                begin = at
+            stop = at
+            if at < end and is_valid(text, at - 1, near, script, spaces):
+                # the last space of a run is in one piece with what follows, or with the run
+                in_run = at - 1 > begin and text[at - 1] == _SPACE and text[at] != _SPACE
+                if spaces & ACROSS or not in_run:
+                    continue
+                stop = at - 1
+            if stop - begin >= 2 and is_valid(text, begin, stop - begin, script, spaces):
+                place[found], size[found], number[found] = begin, stop - begin, t
+                found += 1
+            begin = stop
     return place[:found].copy(), size[:found].copy(), number[:found].copy()
 
 
