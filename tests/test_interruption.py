@@ -83,7 +83,7 @@ def test_the_ladder_ends_with_one_line_at_many_moments(text, tmp_path, number):
 
 
 PROGRAM = """
-import sys, time
+import os, sys, time
 import vocap.cli
 from vocap.command import main
 
@@ -106,6 +106,25 @@ def swallowed(*arguments, **options):
 def importing(*arguments, **options):
     import swallowing
     time.sleep(20)
+
+def unpickling(*arguments, **options):
+    def _numba_unpickle():  # whose exceptions numba's C code loses
+        try:
+            print("begun", flush=True)
+            time.sleep(0.5)
+        except KeyboardInterrupt:
+            pass
+    _numba_unpickle()
+    time.sleep(20)
+
+class Ending:
+    def __del__(self, write=os.write, sleep=time.sleep):
+        write(1, b"ending\\n")
+        sleep(0.3)
+
+def ending(*arguments, **options):
+    time.sleep(0.1)  # until the test has seen the handlers
+    sys.ending = Ending()  # deleted with the modules, after Python has reset its handlers
 
 vocap.cli.vocap.main = globals()[sys.argv[1]]
 main()
@@ -130,6 +149,20 @@ def test_an_interrupt_waits_for_the_end_of_an_import(number, tmp_path):
     process = start("importing", program=PROGRAM, env={**os.environ, "PYTHONPATH": str(tmp_path)})
     assert process.stdout.readline() == "begun\n"
     assert interrupt(process, number, 0) == (128 + number, f"{LINE}\n")
+
+
+@BOTH
+def test_an_interrupt_waits_for_an_object_of_compiled_loops(number):
+    process = start("unpickling", program=PROGRAM)
+    assert process.stdout.readline() == "begun\n"
+    assert interrupt(process, number, 0) == (128 + number, f"{LINE}\n")
+
+
+@BOTH
+def test_a_signal_at_the_end_of_python_leaves_the_status(number):
+    process = start("ending", program=PROGRAM)
+    assert process.stdout.readline() == "ending\n"
+    assert interrupt(process, number, 0) == (0, "")
 
 
 def test_an_interrupt_that_a_library_swallows_needs_another():

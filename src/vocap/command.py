@@ -4,6 +4,7 @@ status 130 or 143.
 It can be interrupted before anything else is imported.
 """
 
+import atexit
 import gc
 import signal
 import sys
@@ -39,18 +40,29 @@ def exit_after(run: Callable[[], int]) -> None:
     except KeyboardInterrupt:
         print(LINE, file=sys.stderr, flush=True)
         status = 128 + number
+    atexit.register(_ignore_signals)
     sys.exit(status)
+
+
+def _ignore_signals() -> None:
+    """All is written, and Python resets its handlers as it ends: a signal that comes then
+    would make a failure of the status.
+    """
+    for each in SIGNALS:
+        signal.signal(each, signal.SIG_IGN)
 
 
 def _must_finish(frame: FrameType | None) -> bool:
     """Whether an exception raised in a frame might be lost.
 
-    Callbacks of llvmlite swallow it. An import swallows it too (`except:` of a library), or
-    makes another error of it, or keeps a lock for which other threads wait; the compiling
-    of loops that a module asks for (numba) can take long, and is interrupted.
+    Callbacks of llvmlite swallow it, and compiled loops go on without the object for which
+    they ask Python (`_numba_unpickle`). An import swallows it too (`except:` of a library),
+    or makes another error of it, or keeps a lock for which other threads wait; the
+    compiling of loops that a module asks for (numba) can take long, and is interrupted.
     """
-    files = [one.f_code.co_filename for one, _ in walk_stack(frame)]
-    if any("llvmlite" in file for file in files):
+    code = [one.f_code for one, _ in walk_stack(frame)]
+    files = [each.co_filename for each in code]
+    if any("llvmlite" in each.co_filename or each.co_name == "_numba_unpickle" for each in code):
         return True
     ends = (file for file in files if "/numba/" in file or "<frozen importlib" in file)
     return "<frozen importlib" in next(ends, "")

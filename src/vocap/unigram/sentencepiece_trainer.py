@@ -12,7 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from vocap.command import at_once
 from vocap.errors import UsageError, VocapError, log
 from vocap.tables.curve import MAX_SIZE
 from vocap.text_files import MAX_LINE_BYTES
@@ -94,7 +93,7 @@ def train(
     # Train; errors are explained
     model = io.BytesIO()
     try:
-        with open_rules(settings) as rules, at_once():
+        with open_rules(settings) as rules:
             sentencepiece.SentencePieceTrainer.train(
                 sentence_iterator=iter(lines),
                 model_writer=model,

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import sentencepiece
 
+from vocap.command import at_once
 from vocap.tables.curve import Point, read_points, write_characters, write_points
 from vocap.tables.piece_index import save_index
 from vocap.text_files.records import read_blocks
@@ -36,7 +37,8 @@ def train_size(
     """
     sentencepiece_trainer.require_reference()
     try:
-        model = sentencepiece_trainer.train(train, size, coverage, threads, settings=settings)
+        with at_once():
+            model = sentencepiece_trainer.train(train, size, coverage, threads, settings=settings)
     except sentencepiece_trainer.Unreachable as unreachable:
         return Point(size, status=unreachable.reason), None
     encoder = SentencePieceEncoder(sentencepiece.SentencePieceProcessor(model_proto=model))
