@@ -130,20 +130,21 @@ Made from the settings' own descriptions by `python dev/make_configuration.py`.
 
 A run has one configuration: the file given with `--configfile` or, without one,
 `config/config.yaml`. A missing key has the default below. Of several files given with
-`--configfile`, later ones are merged over earlier ones, key by key; `--config key=value`
+`--configfile`, later ones are merged over earlier ones, key by key. `--config key=value`
 overrides them all. The sources of `config/sources.yaml` are always known. Errors are reported
-before anything runs. Above the sections are `results` (the folder that the run writes,
-`results`), `seed` (of all random choices, 1) and `languages` (`all`, or a list of codes, "no"
-in quotes).
+before anything runs. Three keys stand above the sections: `results` is the folder that the run
+writes (default `results`), `seed` that of all random choices (default 1), and `languages` is
+`all` or a list of codes, in which "no" needs quotes.
 
 ## Runs side by side
 
-All outputs of a run are in its folder, the starter text included: `results: results/mine` at
-the top of a configuration separates it from the default run; neither reruns jobs of the other.
+All outputs of a run are in its folder, the starter text included. So `results: results/mine` at
+the top of a configuration separates it from the default run, and neither reruns jobs of the
+other.
 Paths begin in the folder from which Snakemake is called. Logs and benchmark files are in
-`FOLDER/logs`, of the default folder in `logs`. A run records its configuration files in
-`FOLDER/configfiles.txt`. An edited file makes again only what differs; another file, such as a
-second one without `results`, stops with a message unless the recorded file is gone. A file
+`FOLDER/logs`, and those of the default folder in `logs`. A run records its configuration files
+in `FOLDER/configfiles.txt`. After an edit of a file, only what differs is made again. Another
+file, such as a second one without `results`, is refused unless the recorded file is gone. A file
 after the recorded one (`--configfile my.yaml more.yaml`) and `--config key=value` change the
 same run.
 
@@ -158,9 +159,9 @@ Results of an earlier version are all in `results`. A configuration of your own 
 as in `snakemake --cores all corpora --configfile my.yaml`, or after `--` at the end
 (`--configfile my.yaml -- corpora`).
 
-A mistake is refused with file, line and key, a duplicate key with both lines. Snakemake reads
+A message about a mistake names file, line and key, and both lines of a duplicate key. Snakemake reads
 the files of `--configfile` before any code of this project runs. Where it fails, it prints a
-traceback; `vocap plan --configfile FILE` names the line.
+traceback. Then `vocap plan --configfile FILE` names the line.
 """
 
 

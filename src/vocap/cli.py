@@ -126,11 +126,16 @@ class LazyGroup(click.Group):
 )
 @click.version_option(package_name="vocap", prog_name="vocap")
 def vocap() -> None:
-    """Vocabulary capacity of every language, and the merged tokenizer.
+    """Make and measure tokenizers of many languages.
 
-    Every verb writes only to the paths it is given and logs to standard error. Exit
-    status: 0 when the whole output is there, 1 for input that cannot be used, 2 for a
-    wrong call or configuration, 130 and 143 after Ctrl-C and SIGTERM.
+    Every command writes only to the paths that it is given, and logs to standard error.
+
+    \b
+    Exit status:
+      0         the whole output is there
+      1         the input cannot be used
+      2         the call or the configuration is wrong
+      130, 143  Ctrl-C or SIGTERM ended the command
     """
 
 

@@ -18,14 +18,16 @@ PLACE = "{lang}"  # in the words of the command
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
-@click.option("--languages", required=True, metavar="CODES", help="Comma-separated.")
-@options.threads("Languages at a time.")
+@click.option(
+    "--languages", required=True, metavar="CODES", help="Codes of languages, separated by commas."
+)
+@options.threads("Number of languages at a time.")
 @click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="COMMAND...")
 def each(languages: str, threads: int, words: Sequence[str]) -> None:
-    """Run another command for each language: its code takes the place of {lang} in the
-    words of COMMAND.
+    """Run another command for each language, with its code in the place of {lang}.
 
-    The first language that fails ends the others, and gives the exit status.
+    COMMAND is the other command with its arguments. The first language that fails ends
+    the others, and its exit status is that of this command.
     """
     codes = languages.split(",")
     with (

@@ -76,7 +76,7 @@ def threads(help: str, default: int = 1) -> Decorator:
 
 def languages_table(command: Command) -> Command:
     """The option --languages-table."""
-    help = "Table of languages [default: the one that ships with vocap]"
+    help = "Table of languages.  [default: the one that ships with vocap]"
     return click.option("--languages-table", type=PATH, help=help)(command)
 
 
@@ -104,7 +104,8 @@ def filters(command: Command) -> Command:
         "--filters",
         metavar="JSON",
         callback=parsed,
-        help="What a record must have to be read: keys of `filters` in docs/corpora.md.",
+        help="Conditions that a record must meet to be read. docs/corpora.md lists the keys "
+        "under `filters`.",
     )(command)
 
 
@@ -119,8 +120,9 @@ def split(command: Command) -> Command:
         "splits",
         multiple=True,
         metavar="[NAME=]CUT",
-        help="Where tiktoken's ranks, which do not say it, cut text: one of "
-        f"{', '.join(SPLITS)}. NAME=: of that tokenizer alone.",
+        help="How text is cut before a tokenizer of tiktoken's ranks splits it, which the "
+        f"ranks do not say. One of {', '.join(SPLITS)}. With NAME= it holds for that "
+        "tokenizer alone.",
     )(command)
 
 
@@ -148,7 +150,7 @@ def totals(command: Command) -> Command:
         required=True,
         multiple=True,
         type=click.IntRange(2),
-        help="T: every id counted; may be repeated, then -o must hold {total}.",
+        help="T, the number of all ids. May be repeated, and then -o must contain {total}.",
     )(command)
 
 
@@ -180,8 +182,8 @@ def id_layout(command: Command) -> Command:
         default="xlm-r",
         metavar="YAML",
         callback=parse,
-        help="Special tokens, reserved ids, mask: the section layout of a configuration, as a "
-        "map in YAML.",
+        help="Special tokens, reserved ids and mask, as a map in YAML with the keys of "
+        "section `layout` of a configuration.",
     )(command)
 
 
@@ -194,14 +196,20 @@ def layout(command: Command) -> Command:
             "--format",
             "layout",
             default="text",
-            help="Text, jsonl:FIELD, tsv:COLUMN or parquet:COLUMN.",
+            help="Format of the files, one of text, jsonl:FIELD, tsv:COLUMN and parquet:COLUMN.",
         ),
         click.option(
-            "--split-sentences", is_flag=True, help="Cut lines into sentences: for whole articles."
+            "--split-sentences",
+            is_flag=True,
+            help="Cut lines into sentences, for text of whole paragraphs or articles.",
         ),
-        click.option("--escaped-newlines", is_flag=True, help="Backslash and n denote a line end."),
         click.option(
-            "--documents", is_flag=True, help="Records of jsonl and parquet keep their line ends."
+            "--escaped-newlines", is_flag=True, help="Read a backslash followed by n as a line end."
+        ),
+        click.option(
+            "--documents",
+            is_flag=True,
+            help="Keep the line ends within records of jsonl and parquet.",
         ),
     )
     for decorate in reversed(
@@ -226,8 +234,8 @@ def text_options(command: Command) -> Command:
         "--preset",
         type=click.Choice(list(PRESETS)),
         default=next(iter(PRESETS)),
-        help="Settings of the text; the options below change single ones, and are named as in "
-        "SentencePiece.",
+        help="Settings of the text. The options that follow change single ones and have "
+        "SentencePiece's names.",
     )
     return preset(text_keys(*FIELDS)(with_settings))
 
@@ -277,7 +285,7 @@ def _option(one: Field[Any]) -> Decorator:
     if one.type is bool:
         return click.option(f"{flag}/--no-{flag[2:]}", one.name, default=None, help=help)
     if one.default == ():
-        help = f"{help} Several: separated by commas, or the option repeated."
+        help = f"{help} Separate several by commas, or repeat the option."
         return click.option(
             flag, one.name, multiple=True, metavar="A,B", callback=_split, help=help
         )

@@ -21,36 +21,43 @@ PATH = click.Path(path_type=Path)
 @click.command()
 @click.argument("tokenizer", type=PATH)
 @click.option(
-    "--languages", metavar="CODES", help="Comma-separated; all that have text unless given."
+    "--languages",
+    metavar="CODES",
+    help="Codes of languages, separated by commas.  [default: all that have text]",
 )
 @click.option(
     "--text",
     multiple=True,
     metavar="LANG=FILE",
-    help="Text of a language; may be repeated.",
+    help="Text of a language. May be repeated.",
 )
 @click.option(
     "--heldout",
     multiple=True,
     metavar="LANG=FILE",
-    help="Its held-out text; may be repeated.",
+    help="Held-out text of a language. May be repeated.",
 )
 @click.option(
     "--corpora",
     type=PATH,
-    help="Folder with {language}/train.txt and heldout.txt [default: the corpora of the run that "
-    "made TOKENIZER]",
+    help="Folder with {language}/train.txt and heldout.txt.  [default: the corpora of the "
+    "run that made TOKENIZER]",
 )
 @click.option(
     "--only-used",
     is_flag=True,
-    help="Drop the languages' own pieces, too, where the text lacks them.",
+    help="Drop the languages' own pieces, too, where the text does not use them.",
 )
-@click.option("--min-count", default=1, type=click.IntRange(1), help="Uses of a kept piece.")
 @click.option(
-    "--all-characters", is_flag=True, help="Keep every single character, of any language."
+    "--min-count",
+    default=1,
+    type=click.IntRange(1),
+    help="Least number of uses in the text for which a piece is kept.",
 )
-@click.option("--model", type=PATH, help="Its Hugging Face model, to be reduced too.")
+@click.option("--all-characters", is_flag=True, help="Keep every single character of any language.")
+@click.option(
+    "--model", type=PATH, help="Hugging Face model of the tokenizer, which is reduced too."
+)
 @click.option("-o", "--output", required=True, type=PATH, help="Folder to write.")
 def trim(
     tokenizer: Path,
@@ -62,12 +69,12 @@ def trim(
 ) -> None:
     """Reduce a tokenizer to the pieces that some languages need.
 
-    TOKENIZER is results/tokenizers/NAME, a SentencePiece unigram .model, or a
-    tokenizer.json of byte-pair encoding. Kept are the pieces that the text uses, those
-    of the languages, and the characters of both; of merges those applied in the text,
-    and their parts. Then every line is segmented again and compared. Writes a
-    tokenizer's folder, ids.tsv (old and new ids), comparison.tsv and, with --model,
-    model/.
+    TOKENIZER is results/tokenizers/NAME, a unigram .model of SentencePiece, or a
+    tokenizer.json of byte-pair encoding. The pieces that the text uses, those of the
+    languages, and the characters of both are kept. Of byte-pair encoding, the merges
+    that occur in the text are kept, with the merges that they are made of. Then every
+    line is segmented again and compared. The command writes a tokenizer's folder,
+    ids.tsv (old and new ids), comparison.tsv and, with --model, model/.
     """
     found = trimming.trim(
         tokenizer,
@@ -94,22 +101,26 @@ def _with_code(named: str, language: str) -> str:
 @click.command()
 @click.argument("tokenizer", type=PATH)
 @click.option(
-    "--language", required=True, type=options.Code(), metavar="CODE", help="The language to add."
+    "--language",
+    required=True,
+    type=options.Code(),
+    metavar="CODE",
+    help="Code of the language to add.",
 )
 @click.option(
     "--text",
     "--train",
     multiple=True,
     metavar="[LANG=]FILE",
-    help="The training text of --language [default: train.txt of --corpora]; with the code of "
-    "another language, text to measure changes for it. May be repeated.",
+    help="Training text of --language, or text of another language, to measure the "
+    "changes on. May be repeated.  [default: train.txt of --corpora]",
 )
 @click.option(
     "--heldout",
     multiple=True,
     metavar="[LANG=]FILE",
-    help="Held-out text of --language [default: heldout.txt of --corpora], or of another language, "
-    "to measure. May be repeated.",
+    help="Held-out text of --language or of another language, to measure the changes on. "
+    "May be repeated.  [default: heldout.txt of --corpora]",
 )
 @click.option(
     "--pieces", required=True, type=click.IntRange(1), metavar="N", help="Number of new pieces."
@@ -119,28 +130,31 @@ def _with_code(named: str, language: str) -> str:
     default=1,
     type=click.IntRange(1, 1 << 20),
     metavar="N",
-    help="Add pieces until the number of ids is a multiple.",
+    help="Add pieces until the number of ids is a multiple of this number.",
 )
 @click.option(
     "--corpora",
     type=PATH,
-    help="Folder with {language}/heldout.txt, to measure changes for the languages already served "
-    "[default: the corpora of the run that made TOKENIZER]",
+    help="Folder with {language}/heldout.txt, to measure the changes for the languages "
+    "that the tokenizer has.  [default: the corpora of the run that made TOKENIZER]",
 )
 @click.option(
     "--languages",
     metavar="CODES",
-    help="Languages to measure, comma-separated [default: those of --text and --heldout, and those "
-    "TOKENIZER was trimmed to, or all of --corpora]",
+    help="Languages to measure, separated by commas.  [default: those of --text and "
+    "--heldout, and those that TOKENIZER was trimmed to, or else all of --corpora]",
 )
 @click.option(
     "--share",
     type=options.Real(0, 1, min_open=True),
     default=extending.SHARE,
-    help="Assumed share of the tokens, for the scores.",
+    help="Share of all tokens that the language is assumed to have, from which the scores "
+    "are computed.",
 )
-@options.coverage(COVERAGE, "Share of its characters that are pieces.")
-@click.option("--model", type=PATH, help="Its Hugging Face model, to be extended too.")
+@options.coverage(COVERAGE, "Share of the language's characters that must be pieces.")
+@click.option(
+    "--model", type=PATH, help="Hugging Face model of the tokenizer, which is extended too."
+)
 @click.option("-o", "--output", required=True, type=PATH, help="Folder to write.")
 def extend(
     tokenizer: Path,
@@ -152,13 +166,13 @@ def extend(
     heldout: tuple[str, ...],
     **settings: Any,
 ) -> None:
-    """Add a language to a finished tokenizer; all old ids stay.
+    """Add a language to a finished tokenizer, whose ids all stay.
 
     TOKENIZER is results/tokenizers/NAME, XLM-R's folder, or a tokenizer.json of
-    byte-pair encoding, whose merges are followed by those of the new language. Only
-    this one is trained; its new pieces get the ids after all others. Writes a
-    tokenizer's folder, ids.tsv, additions.tsv, comparison.tsv (changes for every
-    language measured) and, with --model, model/.
+    byte-pair encoding, whose merges come before those of the new language. Pieces are
+    trained for the new language alone, and they get the ids after all others. The
+    command writes a tokenizer's folder, ids.tsv, additions.tsv, comparison.tsv (the
+    changes for every language measured) and, with --model, model/.
     """
     found = extending.extend(
         tokenizer,

@@ -41,30 +41,31 @@ SHARED: tuple[Callable[[Command], Command], ...] = (
         type=FILE,
         required=True,
         metavar="DIR",
-        help="Holds LANG/curve.tsv, characters.tsv, models/SIZE.model; LANG/pieces.npz, an "
-        "index, is made if "
-        "missing.",
+        help="Folder with LANG/curve.tsv, LANG/characters.tsv and LANG/models/SIZE.model. The "
+        "index LANG/pieces.npz is made where it is missing.",
     ),
     click.option(
         "--weights",
         type=FILE,
         required=True,
         metavar="FILE.tsv",
-        help="Columns language and n (lines of text, or any other weight).",
+        help="Table with the columns language and n (lines of text, or any other weight).",
     ),
     click.option(
         "--corpora",
         type=FILE,
         metavar="DIR",
-        help="Holds LANG/train.txt: rule pieces reads it.",
+        help="Folder with LANG/train.txt, which rule pieces reads.",
     ),
     # settings
     *map(_setting, ("alpha", "beta", "per")),
     options.coverage(
-        COVERAGE, "Share of the multilingual sample's characters that must be pieces."
+        COVERAGE, "Share of the characters of the multilingual sample that must be pieces."
     ),
     options.without,
-    options.threads("Languages at a time, of rule pieces; the results do not depend on it."),
+    options.threads(
+        "Number of languages that rule pieces works on at a time. The results do not depend on it."
+    ),
     options.text_options,
 )
 
@@ -86,8 +87,8 @@ def _shared(command: Command) -> Command:
     required=True,
     multiple=True,
     metavar="T",
-    help="Rows of the tokenizer, special tokens included; may be repeated, then -o must hold "
-    "{total}.",
+    help="T, the number of all ids, special tokens included. May be repeated, and then -o "
+    "must contain {total}.",
 )
 @_setting("rule")
 @_setting("fairness")
@@ -95,19 +96,20 @@ def _shared(command: Command) -> Command:
     "--trunk",
     type=FILE,
     metavar="FILE",
-    help="Of rule pieces: the file of vocap trunk, used again.",
+    help="File that vocap trunk wrote, for rule pieces.",
 )
 @_setting("core")
 @_setting("token_fairness")
 @click.option(
     "--development",
     metavar="PATTERN",
-    help="Parallel text for --token-fairness: aligned files with {lang}.",
+    help="Parallel text for --token-fairness, as a path of line-aligned files with {lang} in it.",
 )
 @click.option(
     "--other-rows",
     type=click.IntRange(0),
-    help="Rows of T that byte fallback and symbols take; without it those of the text options.",
+    help="Number of ids that byte fallback and symbols take.  [default: by the options of "
+    "the text]",
 )
 @_setting("special_tokens")
 @click.option(
@@ -116,7 +118,7 @@ def _shared(command: Command) -> Command:
     type=click.Path(path_type=Path, file_okay=False),
     required=True,
     metavar="OUT",
-    help="Folder to write; {total} stands for T.",
+    help="Folder to write, in which {total} stands for T.",
 )
 def allocate(
     vocabularies: Path,
@@ -126,12 +128,13 @@ def allocate(
     output: Path,
     **options_of_function: Any,
 ) -> None:
-    """Allocate a vocabulary of T to languages (Algorithm 1, or another rule).
+    """Divide the T ids of a tokenizer among languages (Algorithm 1, or another rule).
 
-    Writes OUT/allocation.tsv (the size of each language), OUT/vocabulary.tsv (the
-    merged pieces) and OUT/summary.json, and prints the optimality gap: the distance
-    from a bound on all unions of whole lists. Rule pieces also writes OUT/vocabularies,
-    each language's model on the pieces it holds, as vocap fit reads them.
+    The command writes OUT/allocation.tsv (the size of each language),
+    OUT/vocabulary.tsv (the merged pieces) and OUT/summary.json. It prints the
+    optimality gap, an upper limit of what these sizes lose against the best possible
+    ones. Rule pieces also writes OUT/vocabularies, with a model of each language on the
+    pieces that it holds, for vocap fit.
     """
     found = stage.allocate(
         vocabularies,
@@ -152,7 +155,7 @@ def allocate(
     "--largest",
     type=click.IntRange(min=1),
     default=LARGEST,
-    help="The largest T that it is for: more tokens of byte-pair encoding take longer.",
+    help="Largest T that the file is for. A larger one takes longer.",
 )
 @click.option(
     "-o",
@@ -169,10 +172,10 @@ def trunk(
     output: Path,
     **options_of_function: Any,
 ) -> None:
-    """Learn tokens of byte-pair encoding from the text of all languages: the part of rule
-    pieces that all T share.
+    """Learn the tokens of byte-pair encoding that rule pieces needs for every T, from
+    the text of all languages.
 
-    OUTPUT is for vocap allocate --rule pieces --trunk OUTPUT.
+    Give the written file to vocap allocate --rule pieces --trunk FILE.
     """
     if corpora is None:
         raise UsageError("a trunk is made from the languages' text; add --corpora DIR")

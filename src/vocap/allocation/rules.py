@@ -54,14 +54,14 @@ RULES = {
     "paper": Rule(
         "paper",
         "paper’s",
-        "Algorithm 1, a step costs the growth of the language’s own size",
+        "Algorithm 1, in which a step costs the growth of the language’s own size",
         frozenset({"fairness"}),
         choose=_paper,
     ),
     "pieces": Rule(
         "pieces",
         "pieces",
-        "one descent over the pieces of all languages, on their text",
+        "PIECES, one descent over the pieces of all languages on their text",
         frozenset({"token_fairness", "core"}),
         solver="vocap.allocation.pieces:solver",
     ),

@@ -20,57 +20,61 @@ class Allocation(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     total: int = Field(
-        ge=2, description="rows of the final tokenizer (T), its special tokens included"
+        ge=2, description="T, the number of all ids of the tokenizer, special tokens included"
     )
     alpha: float = Field(
         0.7,
         ge=0,
         le=10,
         allow_inf_nan=False,
-        description="exponent of q_i = n_i^alpha / sum (Equation 3)",
+        description="exponent alpha of the share q_i = n_i^alpha / sum of a language (Equation 3)",
     )
     beta: float = Field(
         0.7,
         ge=0,
         le=10,
         allow_inf_nan=False,
-        description="weight of a language: q_i^beta (Equation 2)",
+        description="exponent beta of the weight q_i^beta of a language (Equation 2)",
     )
     fairness: float = Field(
         0.0,
         ge=0,
         le=50,
         allow_inf_nan=False,
-        description="how much more a nat counts in a language far from its best ALP: (ALP / "
-        "best) to this power",
+        description="how much more a nat counts in a language far from its best ALP. This is the "
+        "exponent of the factor (ALP / best)",
     )
     token_fairness: float = Field(
         0.0,
         ge=0,
         le=16,
         allow_inf_nan=False,
-        description="of rule pieces: multiply weights by (tokens on development parallel text / "
-        "mean) to this "
-        "power, and descend again, twice",
+        description="for rule pieces, the exponent of the factor (tokens on development parallel "
+        "text / mean) by which the weight of each language is multiplied. The descent is "
+        "then repeated twice",
     )
     core: float | None = Field(
         None,
         ge=0,
         le=1,
-        description="of rule pieces: share of the pieces that are the first tokens of byte-pair "
-        "encoding; more of "
-        "them take fewer tokens on text of other domains, and lose likelihood (0.5 unless given)",
+        description="for rule pieces, the share of the pieces that are the first tokens of "
+        "byte-pair encoding (0.5 unless given). A larger share saves tokens on text of other "
+        "domains and loses likelihood",
     )
     rule: Literal[tuple(RULES)] = Field(  # type: ignore[valid-type]  # RULES can be added to
         "paper",
-        description="choice of sizes or pieces; "
-        + "; ".join(f"{rule.name}: {rule.description}" for rule in RULES.values()),
+        description=". ".join(
+            [
+                "how sizes or pieces are chosen",
+                *(f"{rule.name} is {rule.description}" for rule in RULES.values()),
+            ]
+        ),
     )
     per: Literal["line", "character"] = Field(
         "line",
-        description="unit of a nat: a line of each language, or a character, as lines differ in "
-        "length; weights "
-        "are then multiplied by mean characters a line of all languages / of this one",
+        description="whether gains are counted by line or by character, for languages whose lines "
+        "differ in length. For character, weights are multiplied by the mean characters "
+        "of a line in all languages, divided by those in this language",
     )
     without: list[Annotated[str, Field(min_length=1)]] = Field(
         [], description="codes of languages to leave out"
@@ -78,16 +82,14 @@ class Allocation(BaseModel):
     other_rows: int = Field(
         0,
         ge=0,
-        description="rows of T that byte fallback, user-defined and control symbols of the "
-        "tokenizer take; in a "
-        "configuration those of section text, unless given",
+        description="number of ids that byte fallback, user-defined and control symbols of the "
+        "tokenizer take. A configuration takes it from section text unless given",
     )
     special_tokens: int = Field(
         SPECIALS,
         ge=1,
-        description="rows of T that special tokens, reserved ids and the mask take; in a "
-        "configuration those of "
-        "section layout",
+        description="number of ids that special tokens, reserved ids and the mask take. A "
+        "configuration takes it from section layout",
     )
 
     @property

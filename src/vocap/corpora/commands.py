@@ -19,17 +19,27 @@ FILE, FOLDER = click.Path(dir_okay=False), click.Path(file_okay=False)
 
 @click.command
 @click.argument("url")
-@click.option("-o", "--output", required=True, type=FILE, help="The file; FILE.json beside it.")
-@click.option("--sha256", help="Refuse the file unless this is its SHA-256, in hexadecimal.")
 @click.option(
-    "--limit-bytes", type=click.IntRange(min=1), help="Fetch only so many bytes from its start."
+    "-o",
+    "--output",
+    required=True,
+    type=FILE,
+    help="File to write. FILE.json is written beside it.",
+)
+@click.option(
+    "--sha256", help="SHA-256 of the file, in hexadecimal. A file with another one is refused."
+)
+@click.option(
+    "--limit-bytes",
+    type=click.IntRange(min=1),
+    help="Number of bytes to fetch, from the start of the file.",
 )
 def fetch(url: str, output: str, sha256: str | None, limit_bytes: int | None) -> None:
-    """Download one file over http or https, resuming where an earlier call stopped.
+    """Download one file over http or https, and go on where an earlier call stopped.
 
     Received bytes are kept in FILE.part until the download is complete. FILE.json has
-    the length of the whole file and whether it was fetched to its end: `vocap sample`
-    extrapolates by that.
+    the length of the whole file, and says whether it was fetched to its end. vocap
+    sample extrapolates by these two.
     """
     from vocap.corpora.download import download
 
@@ -41,19 +51,21 @@ def fetch(url: str, output: str, sha256: str | None, limit_bytes: int | None) ->
 
 @click.command
 @click.argument("patterns", nargs=-1, required=True, metavar="PATTERN...")
-@click.option("--language", required=True, type=options.Code(), help="Its code, for messages.")
-@click.option("--source", default="own", help="Name of the text, for messages.")
-@click.option("--sha256", type=FILE, help="Also write a hash of what is listed.")
-@click.option("-o", "--output", required=True, type=FILE, help="JSON to write.")
+@click.option(
+    "--language", required=True, type=options.Code(), help="Code of the language, for messages."
+)
+@click.option("--source", default="own", help="Name of the source of the text, for messages.")
+@click.option("--sha256", type=FILE, help="File to write a hash of the listing to.")
+@click.option("-o", "--output", required=True, type=FILE, help="JSON file to write.")
 def list_files(
     patterns: tuple[str, ...], language: str, source: str, sha256: str | None, output: str
 ) -> None:
-    """List the files of one language's text, with their sizes and versions, for
-    `vocap sample --listing`.
+    """List the files of one language's text, with their sizes and versions, for vocap
+    sample --listing.
 
-    A PATTERN is a file, a folder (all files in it) or a quoted pattern, on this machine
-    or another: hf://, s3://, gs://, https://. A data set of the Hub is listed at the
-    revision that it has now.
+    A PATTERN is a file, a folder (all files in it) or a quoted pattern. It may be on
+    another machine (hf://, s3://, gs://, https://). A data set of the Hub is listed at
+    its current revision.
     """
     listing = list_shards(patterns)
     listing.write(output, language, source)
@@ -70,36 +82,43 @@ def list_files(
 
 @click.command
 @click.argument("files", nargs=-1, metavar="FILE...")
-@click.option("--listing", type=FILE, help="In place of FILEs: those of vocap list-files.")
+@click.option("--listing", type=FILE, help="List that vocap list-files wrote, in place of FILEs.")
 @click.option(
-    "--language", required=True, type=options.Code(), help="Its code, for stats.json and messages."
+    "--language",
+    required=True,
+    type=options.Code(),
+    help="Code of the language, for --stats and messages.",
 )
-@click.option("--source", "source_name", default="own", help="Name noted in stats.json.")
+@click.option(
+    "--source", "source_name", default="own", help="Name of the source of the text, for --stats."
+)
 @options.layout
 @click.option(
     "--max-sentences",
     type=click.IntRange(min=1),
     default=1_000_000,
-    help="Lines of the sample, train and held-out together.",
+    help="Number of lines of the sample, training and held-out lines together.",
 )
 @click.option(
     "--max-characters",
     type=click.IntRange(min=MIN_CHARACTERS),
-    help="Keep as many of the sampled lines as hold no more.",
+    help="Largest number of characters in the sample. Only as many of the sampled lines are kept.",
 )
-@click.option("--seed", type=options.SEED, default=1, help="Of the random choice of lines.")
+@click.option("--seed", type=options.SEED, default=1, help="Seed of the random choice of lines.")
 @click.option(
     "--scan-bytes",
     type=click.IntRange(min=1),
-    help="Read no more than this of the files as stored, spread evenly over them.",
+    help="Number of bytes to read of the files as stored, spread evenly over them.",
 )
 @options.filters
 @click.option(
-    "--allow-empty", is_flag=True, help="No text: write empty files and say so in stats.json."
+    "--allow-empty",
+    is_flag=True,
+    help="Where there is no text, write empty files and note it in --stats.",
 )
-@click.option("--train", required=True, type=FILE, help="Text to write: train lines.")
-@click.option("--heldout", required=True, type=FILE, help="Text to write: held-out lines.")
-@click.option("--stats", required=True, type=FILE, help="JSON to write: the counts.")
+@click.option("--train", required=True, type=FILE, help="File to write the training lines to.")
+@click.option("--heldout", required=True, type=FILE, help="File to write the held-out lines to.")
+@click.option("--stats", required=True, type=FILE, help="JSON file to write the counts to.")
 def sample(
     files: tuple[str, ...],
     listing: str | None,
@@ -111,13 +130,13 @@ def sample(
     filters: "Filters | None",
     **settings: Any,
 ) -> None:
-    """Sample the lines of one language's files into train and held-out text.
+    """Sample training and held-out lines from the files of one language.
 
-    FILEs are files, folders (all files in them) or quoted patterns, on this machine or
-    another (hf://, s3://, gs://, https://); plain, gzip, xz, zstd or bzip2, read once, in
-    bounded memory. Invalid, empty, overlong and duplicate
-    lines are dropped and counted in stats.json. With --documents a record is cut into
-    parts of up to 4,192 bytes behind line ends, and these are the lines.
+    FILEs are files, folders (all files in them) or quoted patterns. They may be on
+    another machine (hf://, s3://, gs://, https://), and compressed (gzip, xz, zstd,
+    bzip2). They are read once, in bounded memory. Invalid, empty, overlong and
+    duplicate lines are left out, and --stats counts them. With --documents a record is
+    cut behind line ends into parts of up to 4,192 bytes, which take the place of lines.
     """
     stage.sample_corpus(
         named_text(files, listing),
@@ -133,29 +152,52 @@ def sample(
 
 @click.command("weigh")
 @click.argument("stats", nargs=-1, required=True, type=FILE, metavar="STATS.json...")
-@click.option("--by", default="lines", help="Lines, bytes, or a numeric column of the table.")
-@click.option("--languages-table", "table", type=FILE, help="Instead of the usual one.")
-@click.option("-o", "--output", required=True, type=FILE, help="Columns language, n, source.")
+@click.option(
+    "--by",
+    default="lines",
+    help="What n counts, which is lines, bytes, or a numeric column of the table of languages.",
+)
+@click.option(
+    "--languages-table",
+    "table",
+    type=FILE,
+    help="Table of languages.  [default: the one that ships with vocap]",
+)
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=FILE,
+    help="Table to write, with the columns language, n and source.",
+)
 def weigh_samples(stats: tuple[str, ...], by: str, table: str | None, output: str) -> None:
-    """Collect n of every language, the size that Equation 3 weighs it by."""
+    """Collect n of every language, the amount of text from which Equation 3 computes
+    its share.
+    """
     rows = stage.weigh_corpora(stats, by=by, languages_table=table)
     write_tsv(output, ("language", "n", "source"), rows)
 
 
 @click.command
-@click.option("--weights", required=True, type=FILE, help="Columns language, n.")
-@click.option("--alpha", type=options.Real(0, 10), default=0.7, help="Of Equation 3.")
+@click.option("--weights", required=True, type=FILE, help="Table with the columns language and n.")
 @click.option(
-    "--sentences", type=click.IntRange(min=1), default=1_000_000, help="Lines of the sample."
+    "--alpha", type=options.Real(0, 10), default=0.7, help="Exponent alpha of Equation 3."
 )
-@click.option("--seed", type=options.SEED, default=1, help="Of the random choice of lines.")
-@click.option("--corpora", required=True, type=FOLDER, help="Holds {lang}/train.txt.")
-@click.option("-o", "--output", required=True, type=FILE, help="Text to write.")
+@click.option(
+    "--sentences",
+    type=click.IntRange(min=1),
+    default=1_000_000,
+    help="Number of lines of the sample.",
+)
+@click.option("--seed", type=options.SEED, default=1, help="Seed of the random choice of lines.")
+@click.option("--corpora", required=True, type=FOLDER, help="Folder with {lang}/train.txt.")
+@click.option("-o", "--output", required=True, type=FILE, help="File to write the lines to.")
 def mix(weights: str, alpha: float, sentences: int, seed: int, corpora: str, output: str) -> None:
-    """Draw the multilingual sample: lines of every language in proportion to n^alpha,
-    shuffled.
+    """Draw the multilingual sample, shuffled lines of every language in proportion to
+    n^alpha.
 
-    Lines come from train.txt, and repeat where it has fewer than the language's share.
+    Lines come from train.txt. They repeat where a language has fewer lines than its
+    share.
     """
     languages = stage.mix_corpora(
         weights, corpora, output, alpha=alpha, sentences=sentences, seed=seed

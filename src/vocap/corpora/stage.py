@@ -116,7 +116,7 @@ def sample_corpus(  # noqa: PLR0913  # settings of the stage, each by its name
         Lines of the sample, train and held-out together, and the characters that they
         hold at most.
     seed
-        Of the random choice of lines.
+        Seed of the random choice of lines.
     scan_bytes
         Bytes of the files, as stored, that are read at most, spread evenly over them; of
         Parquet those of the column of text, and one row group at least. None: of remote

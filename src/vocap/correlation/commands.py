@@ -11,9 +11,14 @@ from vocap.options import FOLDER, PATH
 
 
 @click.command()
-@click.option("--vocabularies", required=True, type=FOLDER, help="Holds LANGUAGE/curve.tsv.")
+@click.option("--vocabularies", required=True, type=FOLDER, help="Folder with LANGUAGE/curve.tsv.")
 @click.option(
-    "--size", "sizes", required=True, multiple=True, type=int, help="Of the study; may be repeated."
+    "--size",
+    "sizes",
+    required=True,
+    multiple=True,
+    type=int,
+    help="Size of a vocabulary in the study. May be repeated.",
 )
 @click.option(
     "-o",
@@ -21,7 +26,7 @@ from vocap.options import FOLDER, PATH
     "out",
     required=True,
     type=PATH,
-    help="Folder of both tables.",
+    help="Folder to write both tables to.",
 )
 @click.argument("scored", nargs=-1, type=FOLDER)
 def correlate(
@@ -30,7 +35,8 @@ def correlate(
     """Correlate F1 with ALP and with the vocabulary's size (section 2.1).
 
     SCORED are folders LANGUAGE/SIZE/TASK that vocap score wrote, with
-    LANGUAGE/SIZE/pretrained beside them. Writes points.tsv and correlations.tsv.
+    LANGUAGE/SIZE/pretrained beside them. The command writes points.tsv and
+    correlations.tsv.
     """
     points, found = correlate_scores(scored, vocabularies, sizes)
     write_tsv(out / "points.tsv", StudyPoint._fields, points)

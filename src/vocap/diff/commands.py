@@ -23,28 +23,46 @@ LIMIT = options.Real(min=0)
     "--text",
     multiple=True,
     metavar="LANG=FILE",
-    help="Text of a language; may be repeated.",
+    help="Text of a language. May be repeated.",
 )
 @options.split
 @click.option(
     "--corpora", type=PATH, help="Folder with {language}/heldout.txt, such as results/corpora."
 )
 @click.option(
-    "--languages", metavar="CODES", help="Comma-separated; all that have text unless given."
+    "--languages",
+    metavar="CODES",
+    help="Codes of languages, separated by commas.  [default: all that have text]",
 )
 @click.option(
-    "--max-change", type=LIMIT, metavar="PERCENT", help="Limit on the change of tokens a line."
+    "--max-change",
+    type=LIMIT,
+    metavar="PERCENT",
+    help="Largest change allowed in the tokens of a line.",
 )
 @click.option(
-    "--max-words", type=LIMIT, metavar="PERCENT", help="Limit on words segmented differently."
+    "--max-words",
+    type=LIMIT,
+    metavar="PERCENT",
+    help="Largest share allowed of words that are segmented differently.",
 )
 @click.option(
-    "--max-characters", type=LIMIT, metavar="PERCENT", help="Limit on text segmented differently."
+    "--max-characters",
+    type=LIMIT,
+    metavar="PERCENT",
+    help="Largest share allowed of text that is segmented differently.",
 )
-@click.option("--words", default=20, type=click.IntRange(0), help="Changed words to print.")
-@click.option("--examples", default=3, type=click.IntRange(0), help="Languages with examples.")
+@click.option(
+    "--words", default=20, type=click.IntRange(0), help="Number of changed words to print."
+)
+@click.option(
+    "--examples",
+    default=3,
+    type=click.IntRange(0),
+    help="Number of languages to print examples of.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as one JSON object.")
-@click.option("-o", "--output", type=PATH, help="Folder to write: tables and a summary.")
+@click.option("-o", "--output", type=PATH, help="Folder to write tables and a summary to.")
 @click.pass_context
 def diff(
     context: click.Context,
@@ -58,14 +76,14 @@ def diff(
     examples: int,
     **settings: Any,
 ) -> None:
-    """Compare two tokenizers on text: tokens, words, sentences, pieces.
+    """Compare the tokens, words, sentences and pieces of two tokenizers on text.
 
-    A and B are each a SentencePiece .model, a tokenizer.json, tiktoken's ranks, a
-    tekken.json, or a folder with one (results/tokenizers/NAME, or any Hugging Face
-    tokenizer); --split names them a and b. Tokens count an unknown character as its
-    bytes in UTF-8, as in vocap evaluate. The limits apply to every language separately.
-    Exit status: 0; 1 where a limit is exceeded, for a check in CI; 2 for a wrong call
-    and for unusable files.
+    A and B are each a .model of SentencePiece, a tokenizer.json, tiktoken's ranks, a
+    tekken.json, or a folder with one of them (results/tokenizers/NAME, or any Hugging
+    Face tokenizer). In --split they are named a and b. Counts of tokens count an
+    unknown character as its bytes in UTF-8, as in vocap evaluate. The limits apply to
+    every language separately. The exit status is 1 where a limit is exceeded, so that
+    CI can check it, and 2 for a wrong call and for files that cannot be used.
     """
     try:
         texts, codes = parse_files(text), parse_languages(languages)

@@ -20,11 +20,15 @@ from vocap.options import FILE, FOLDER, PATH
 from vocap.training import prepare_torch
 
 XTREME = click.option(
-    "--xtreme", required=True, type=FOLDER, help="XTREME's download folder, or xTune's."
+    "--xtreme", required=True, type=FOLDER, help="Folder download/ of XTREME or xTune."
 )
 TRAINING = click.option("--training", required=True, help=f"One of {', '.join(TRAININGS)}.")
 SETTINGS = click.option(
-    "--settings-json", metavar="TEXT", default="{}", help="Keys of finetuning: recipes: TRAINING."
+    "--settings-json",
+    metavar="TEXT",
+    default="{}",
+    help="Settings as JSON text, with the keys of `finetuning: recipes: TRAINING` of a "
+    "configuration.",
 )
 
 
@@ -42,18 +46,19 @@ def _recipe(training: str, settings_json: str) -> TuningRecipe:
     multiple=True,
     required=True,
     type=FILE,
-    help="Published; repeated, in order.",
+    help="Published archive. Repeat it for several, in their order.",
 )
 @click.option(
-    "-o", "--output", required=True, type=PATH, help="XTREME's folder; other files in it stay."
+    "-o", "--output", required=True, type=PATH, help="XTREME's folder, in which other files stay."
 )
 def unpack(
     collection: str, paths: tuple[str, ...], archives: tuple[Path, ...], output: Path
 ) -> None:
-    """Extract XTREME's files of COLLECTION, a folder such as xnli, from its authors' archives.
+    """Extract the files of one collection of XTREME from its authors' archives.
 
-    PATHs are those to write, under the folder: xnli/dev-de.tsv. Labels of test files
-    are kept.
+    COLLECTION is the name of a folder of XTREME, such as xnli. PATHs are the files to
+    write in XTREME's folder, such as xnli/dev-de.tsv. The labels of test files are
+    kept.
     """
     extract(collection, archives, output, paths)
     log.info("%s: %d files of %s", output, len(paths), collection)
@@ -63,14 +68,23 @@ def unpack(
 @XTREME
 @TRAINING
 @click.option(
-    "--tokenizer", required=True, type=PATH, help="A Hugging Face folder with tokenizer.json."
+    "--tokenizer",
+    required=True,
+    type=PATH,
+    help="Folder in the form of Hugging Face, with tokenizer.json.",
 )
 @click.option(
-    "--max-length", type=click.IntRange(min=16), help="Ids of an input, instead of the settings'."
+    "--max-length",
+    type=click.IntRange(min=16),
+    help="Largest number of ids of an input, in place of that of the settings.",
 )
 @SETTINGS
 @click.option(
-    "-o", "--output", required=True, type=PATH, help="Folder for the inputs, replaced whole."
+    "-o",
+    "--output",
+    required=True,
+    type=PATH,
+    help="Folder to write the inputs to. What it has is replaced.",
 )
 def encode(
     xtreme: Path,
@@ -80,11 +94,12 @@ def encode(
     settings_json: str,
     output: Path,
 ) -> None:
-    """Encode the XTREME files of one training as inputs for models with one tokenizer.
+    """Encode the XTREME files of one training as inputs of models with one tokenizer.
 
-    Long sentences and contexts become several inputs, without loss. A development or
-    test file that is missing is reported and left out; a damaged one (columns, labels,
-    offsets, unequal rows of translations) ends with exit status 1 and no inputs.
+    Long sentences and contexts become several inputs, without loss. A missing
+    development or test file is reported and left out. With a damaged one (columns,
+    labels, offsets, unequal rows of translations) the command writes no inputs and ends
+    with exit status 1.
     """
     from vocap.finetuning.encoding import encode_training
 
@@ -96,42 +111,61 @@ def encode(
 
 @click.command
 @click.option(
-    "--model", required=True, type=PATH, help="A Hugging Face folder of any masked language model."
+    "--model",
+    required=True,
+    type=PATH,
+    help="Folder of any masked language model in the form of Hugging Face.",
 )
-@click.option("--random-weights", is_flag=True, help="The same shape, untrained.")
+@click.option("--random-weights", is_flag=True, help="Use the model's shape with random weights.")
 @XTREME
 @click.option(
-    "--inputs", required=True, type=PATH, help="Output of vocap encode for the same XTREME folder."
+    "--inputs",
+    required=True,
+    type=PATH,
+    help="Folder that vocap encode wrote for the same XTREME folder.",
 )
 @TRAINING
 @click.option(
     "--learning-rate",
     required=True,
     type=options.Real(min=0, min_open=True),
-    help="Peak of the schedule.",
+    help="Peak of the learning rate.",
 )
 @click.option(
-    "--epochs", required=True, type=click.IntRange(min=1), help="Passes over the training file."
+    "--epochs",
+    required=True,
+    type=click.IntRange(min=1),
+    help="Number of passes over the training file.",
 )
 @click.option(
-    "--seed", required=True, type=options.SEED, help="Of the head's weights, the order, dropout."
+    "--seed",
+    required=True,
+    type=options.SEED,
+    help="Seed of the head's weights, of the order of examples and of dropout.",
 )
 @click.option(
     "--selection",
     type=click.Choice(SELECTIONS),
     default="paper",
-    help="Development files that select the state to keep.",
+    help="Which development files select the state to keep.",
 )
 @SETTINGS
-@options.threads("On a CPU.", default=2)
-@click.option("--checkpoint-every", type=click.IntRange(min=1), default=500, help="Steps.")
-@click.option("--keep-checkpoints", is_flag=True, help="Keep them after a complete run.")
-@click.option("-o", "--output", required=True, type=PATH, help="Gets predictions/, run.json.")
+@options.threads("Number of threads on a CPU.", default=2)
+@click.option(
+    "--checkpoint-every",
+    type=click.IntRange(min=1),
+    default=500,
+    help="Number of steps between checkpoints.",
+)
+@click.option("--keep-checkpoints", is_flag=True, help="Keep the checkpoints after a complete run.")
+@click.option(
+    "-o", "--output", required=True, type=PATH, help="Folder to write predictions/ and run.json to."
+)
 def finetune(training: str, settings_json: str, threads: int, **named: Any) -> None:
     """Fine-tune one model on one training, and predict every file of its tasks.
 
-    Resumes from checkpoints of the same command, if any. SIGTERM, SIGURG and Ctrl-C
-    leave a checkpoint and end with status 75.
+    The command goes on from a checkpoint of the same command where there is one.
+    SIGTERM, SIGURG and Ctrl-C leave a checkpoint and end it with status 75.
     """
     recipe = _recipe(training, settings_json)
     prepare_torch(threads)
@@ -149,11 +183,11 @@ def finetune(training: str, settings_json: str, threads: int, **named: Any) -> N
 def score(xtreme: Path, task: str, output: Path, runs: tuple[Path, ...]) -> None:
     """Score one model's RUNS on one task, and choose among their settings.
 
-    Writes scores.tsv (every run, split and language), selection.json (the chosen
-    setting and its development files), summary.tsv (test scores of that setting: mean
-    and standard deviation over seeds) and the chosen runs' predictions/. Only kept
-    predictions are read, no model. Files with withheld labels are never scored: they
-    are reported.
+    The command writes scores.tsv (every run, split and language), selection.json (the
+    chosen setting and its development files), summary.tsv (mean and standard deviation
+    over seeds of the test scores of that setting) and predictions/ of the chosen runs.
+    It reads predictions alone, and no model. Files whose labels are withheld are
+    reported and not scored.
     """
     from vocap.finetuning.scores import ALL, score_task
 
@@ -182,11 +216,11 @@ def score(xtreme: Path, task: str, output: Path, runs: tuple[Path, ...]) -> None
 @click.option("-o", "--output", required=True, type=FILE, help="JSON to write.")
 @click.argument("tasks", nargs=-1, required=True, type=FOLDER)
 def average(output: Path, tasks: tuple[Path, ...]) -> None:
-    """Average one model's TASKS as the paper's Table 1 does: folders that vocap score
-    wrote, one a task.
+    """Average the scores of one model over tasks, as the paper's Table 1 does.
 
-    Tasks without scores are named; the average is then of the others, and compares with
-    no printed number.
+    TASKS are the folders that vocap score wrote, one for each task. Tasks without
+    scores are named. The average is then that of the other tasks, which no number in
+    the paper compares with.
     """
     from vocap.finetuning.scores import average as over_tasks
 
@@ -201,8 +235,10 @@ def average(output: Path, tasks: tuple[Path, ...]) -> None:
 
 @click.command("compare")
 @XTREME
-@click.option("--samples", default=1000, type=click.IntRange(100), help="Of the examples.")
-@click.option("--seed", default=1, type=options.SEED, help="Of the samples.")
+@click.option(
+    "--samples", default=1000, type=click.IntRange(100), help="Number of samples of the examples."
+)
+@click.option("--seed", default=1, type=options.SEED, help="Seed of the samples.")
 @click.option("-o", "--output", required=True, type=FILE, help="Table to write.")
 @click.argument("first", type=FOLDER)
 @click.argument("second", type=FOLDER)
@@ -211,9 +247,9 @@ def compare_scores(
 ) -> None:
     """Compare two models on one task by a paired bootstrap over its test examples.
 
-    FIRST and SECOND are folders that vocap score wrote. Writes, for each language and
-    for the mean over them, both measures (means over seeds), their difference, the
-    interval that holds 95 % of the samples' differences, and p.
+    FIRST and SECOND are folders that vocap score wrote. The table has a row for each
+    language and one for their mean. It has both scores (means over seeds), their
+    difference, the interval that holds 95 % of the samples' differences, and p.
     """
     from vocap.finetuning.comparison import COLUMNS, compare_models
     from vocap.finetuning.scores import ALL

@@ -18,12 +18,13 @@ from vocap.options import PATH
     "configfiles",
     multiple=True,
     type=PATH,
-    help="Configuration; of several, the later over the earlier.  [default: config/config.yaml]",
+    help="Configuration. May be repeated, and then a later file overrides the earlier "
+    "ones.  [default: config/config.yaml]",
 )
 @click.option(
     "--gpu/--no-gpu",
     default=None,
-    help="Train models on a GPU.  [default: where this machine has one]",
+    help="Forecast training on a GPU.  [default: whether this machine has one]",
 )
 @click.option(
     "--compare", is_flag=True, help="Compare the forecast with the finished run in this folder."
@@ -31,9 +32,9 @@ from vocap.options import PATH
 @click.option(
     "--costs",
     type=PATH,
-    help="Coefficients other than the package's.",
+    help="File of cost coefficients, in place of the package's.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the forecast as JSON.")
 def plan(
     configfiles: tuple[Path, ...],
     gpu: bool | None,
@@ -43,7 +44,7 @@ def plan(
 ) -> None:
     """Forecast the jobs, time, memory and disk of a configuration, before anything runs.
 
-    Call it in the project's root. Numbers come from the cost model of docs/cluster.md.
+    Call it in the project's root. docs/cluster.md describes the cost model.
     """
     if gpu is None:
         gpu = shutil.which("nvidia-smi") is not None

@@ -21,23 +21,26 @@ TOKENIZER_KINDS = ("vocap", "joint", "pieces", "bpe", "parity-bpe")
     "-o",
     "--output",
     type=options.FILE,
-    help="The configuration.  [default: DIR/config.yaml; of an address config.yaml]",
+    help="Configuration to write.  [default: DIR/config.yaml, or config.yaml where DIR is "
+    "an address]",
 )
 @click.option(
-    "--total", type=click.IntRange(2), help="T, every id counted.  [default: by the amount of text]"
+    "--total",
+    type=click.IntRange(2),
+    help="T, the number of all ids.  [default: by the amount of text]",
 )
 @click.option(
     "--lossless",
     is_flag=True,
-    help="Text as it is, for generative models; so it is where code is found.",
+    help="Keep the text as it is, for models that write. It is kept, too, where code is found.",
 )
 @click.option(
     "--kind",
     "kinds",
     multiple=True,
     type=click.Choice(TOKENIZER_KINDS),
-    help="Tokenizer to make; may be repeated.  [default: vocap, pieces and joint; of lossless "
-    "text pieces and bpe]",
+    help="Kind of tokenizer to make. May be repeated.  [default: vocap, pieces and joint, "
+    "or pieces and bpe with --lossless]",
 )
 @options.languages_table
 def init(
@@ -50,18 +53,19 @@ def init(
 ) -> None:
     """Write DIR/config.yaml for the text files in DIR and its folders.
 
-    Languages come from the names of files or folders (de.txt, german.txt,
-    deu_Latn.jsonl.gz, de/part-1.txt), formats from their endings, the sizes of
-    vocabularies and of the tokenizer from the amount of text. Where mean lines of
-    languages differ by 2 or more, paragraphs are cut, or characters weighed.
-    Translations in files such as parallel/de.txt, of equal numbers of lines, are what
-    tokenizers are compared on. A config.yaml that is there stays. Run it with:
-    snakemake --cores all --configfile DIR/config.yaml
+    The names of files or folders give the languages (de.txt, german.txt,
+    deu_Latn.jsonl.gz, de/part-1.txt), and the endings of the names give the formats.
+    The amount of text decides the sizes of the vocabularies and of the tokenizer. Where
+    the mean lines of languages differ in length by a factor of 2 or more, paragraphs
+    are cut into sentences, or languages are weighed by characters. Tokenizers are
+    compared on translations in files such as parallel/de.txt, which must have equal
+    numbers of lines. An existing config.yaml is never overwritten. Run the
+    configuration with: snakemake --cores all --configfile DIR/config.yaml
 
-    DIR may be an address of another machine, hf://datasets/OWNER/NAME/data, s3://,
-    gs://, or a pattern, "https://HOST/{lang}/*.jsonl.gz" with {lang} in the place of
-    the language: its files are listed, and of one file of each language the beginning
-    is read.
+    DIR may be an address on another machine, such as hf://datasets/OWNER/NAME/data,
+    s3:// or gs://, or a pattern with {lang} in the place of the language, such as
+    "https://HOST/{lang}/*.jsonl.gz". Its files are listed, and the beginning of one
+    file of each language is read.
     """
     place, path = _resolved(folder, output)
     if path.exists():

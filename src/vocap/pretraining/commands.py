@@ -26,21 +26,23 @@ if TYPE_CHECKING:
 
 @click.command
 @click.argument("files", nargs=-1, metavar="FILE...")
-@click.option("--listing", type=PATH, help="In place of FILEs: those of vocap list-files.")
+@click.option("--listing", type=PATH, help="List that vocap list-files wrote, in place of FILEs.")
 @click.option(
     "--tokenizer",
     required=True,
     type=PATH,
-    help="Of vocap fit, joint or mono: sentencepiece.model; of vocap bpe: tokenizer.json.",
+    help="The sentencepiece.model of vocap fit, joint or mono, or the tokenizer.json of vocap bpe.",
 )
-@click.option("--language", required=True, type=options.Code(), help="Its code.")
+@click.option("--language", required=True, type=options.Code(), help="Code of the language.")
 @click.option(
-    "--heldout", required=True, type=PATH, help="Lines to measure on; they are left out of FILEs."
+    "--heldout", required=True, type=PATH, help="Lines to measure on, which are left out of FILEs."
 )
 @options.layout
 @options.filters
-@click.option("--length", type=click.IntRange(8, 1 << 16), default=512, help="Ids of a block.")
-@click.option("-o", "--output", required=True, type=PATH, help="Folder for the blocks.")
+@click.option(
+    "--length", type=click.IntRange(8, 1 << 16), default=512, help="Number of ids of a block."
+)
+@click.option("-o", "--output", required=True, type=PATH, help="Folder to write the blocks to.")
 def tokenize(  # noqa: PLR0913  # options of the command
     files: tuple[str, ...],
     listing: Path | None,
@@ -53,13 +55,14 @@ def tokenize(  # noqa: PLR0913  # options of the command
     filters: "Filters | None",
     **cutting: bool,
 ) -> None:
-    """Turn one language's text into blocks of token ids, for pre-training.
+    """Turn the text of one language into blocks of ids, for pre-training.
 
-    FILEs are files, folders (all files in them) or quoted patterns, on this machine or
-    another (hf://, s3://, gs://, https://); plain, gzip, xz, zstd or bzip2, one sentence a
-    line, read once, in bounded memory, without a limit. A block is whole sentences, each
-    ended by the tokenizer's end token (</s>), behind its start token (<s>). The same
-    command continues an interrupted one behind the last whole file.
+    FILEs are files, folders (all files in them) or quoted patterns, with one sentence
+    on each line. They may be on another machine (hf://, s3://, gs://, https://), and
+    compressed (gzip, xz, zstd, bzip2). They are read once, to their end, in bounded
+    memory. A block is the start token of the tokenizer (<s>) and whole sentences, each
+    followed by the end token (</s>). When the command was interrupted, the same command
+    goes on after the last whole file.
     """
     made = tokenize_language(
         language=language,
@@ -87,31 +90,51 @@ def tokenize(  # noqa: PLR0913  # options of the command
     "--tokenizer",
     required=True,
     type=PATH,
-    help="Folder of a tokenizer: its file, and huggingface/.",
-)
-@click.option("--tokens", required=True, type=PATH, help="Holds {language}/ of vocap tokenize.")
-@click.option("--languages", metavar="CODES", help="Comma-separated; default: all of --tokens.")
-@click.option(
-    "--weights", type=PATH, help="Table with language and n, where the settings weigh by corpora."
+    help="Folder of a tokenizer, with its file and huggingface/.",
 )
 @click.option(
-    "--settings", "file", type=PATH, help="YAML or JSON: the keys of pretraining: models: NAME."
+    "--tokens",
+    required=True,
+    type=PATH,
+    help="Folder with {language}/, which vocap tokenize wrote.",
 )
-@click.option("--settings-json", metavar="TEXT", help="The same as JSON text.")
-@click.option("--seed", type=options.SEED, default=1, help="Where the settings have none.")
-@options.threads("On a CPU.", default=2)
+@click.option(
+    "--languages",
+    metavar="CODES",
+    help="Codes of languages, separated by commas.  [default: all of --tokens]",
+)
+@click.option(
+    "--weights",
+    type=PATH,
+    help="Table with the columns language and n, for settings with `weights: corpora`.",
+)
+@click.option(
+    "--settings",
+    "file",
+    type=PATH,
+    help="File of settings, YAML or JSON, with the keys of `pretraining: models: NAME` of "
+    "a configuration.",
+)
+@click.option("--settings-json", metavar="TEXT", help="The content of --settings as JSON text.")
+@click.option(
+    "--seed",
+    type=options.SEED,
+    default=1,
+    help="Seed of all random choices, where the settings have none.",
+)
+@options.threads("Number of threads on a CPU.", default=2)
 @click.option(
     "--checkpoint-every",
     type=click.IntRange(min=1),
-    help="Instead of the settings' number of steps.",
+    help="Number of steps between checkpoints, in place of that of the settings.",
 )
-@click.option("--keep-checkpoints", is_flag=True, help="Keep them when the run has ended well.")
+@click.option("--keep-checkpoints", is_flag=True, help="Keep the checkpoints after a complete run.")
 @click.option(
     "-o",
     "--output",
     required=True,
     type=PATH,
-    help="Gets model/, metrics.jsonl, checkpoints/.",
+    help="Folder to write model/, metrics.jsonl and checkpoints/ to.",
 )
 def pretrain(
     file: Path | None,
@@ -122,9 +145,9 @@ def pretrain(
 ) -> None:
     """Pre-train one language model.
 
-    Resumes from checkpoints of the same command, if any. SIGTERM, SIGURG and Ctrl-C
-    leave a checkpoint and end with status 75. Start it with torchrun for several
-    processes.
+    The command goes on from a checkpoint of the same command where there is one.
+    SIGTERM, SIGURG and Ctrl-C leave a checkpoint and end it with status 75. Start it
+    with torchrun for several processes.
     """
     if file is None and settings_json is None:
         raise UsageError("give either --settings or --settings-json")
@@ -144,31 +167,41 @@ def pretrain(
     type=PATH,
     help="Folder of a causal Hugging Face model with its tokenizer.",
 )
-@click.option("--corpora", type=PATH, help="Folder with {language}/heldout.txt, to measure on.")
+@click.option("--corpora", type=PATH, help="Folder with {language}/heldout.txt to measure on.")
 @click.option(
-    "--text", "texts", multiple=True, metavar="LANG=FILE", help="Or a file, may be repeated."
+    "--text",
+    "texts",
+    multiple=True,
+    metavar="LANG=FILE",
+    help="Text of a language to measure on. May be repeated.",
 )
 @click.option(
-    "--parallel", metavar="PATTERN", help="Line-aligned text to measure on, as text/{lang}.txt."
+    "--parallel",
+    metavar="PATTERN",
+    help="Parallel text to measure on, as a path of line-aligned files with {lang} in it.",
 )
 @click.option(
-    "--languages", metavar="CODES", help="Comma-separated; all that have text unless given."
+    "--languages",
+    metavar="CODES",
+    help="Codes of languages, separated by commas.  [default: all that have text]",
 )
-@click.option("--lines", type=click.IntRange(1), default=500, help="Of each file, at most.")
-@options.threads("On a CPU.", default=2)
+@click.option(
+    "--lines", type=click.IntRange(1), default=500, help="Largest number of lines of each file."
+)
+@options.threads("Number of threads on a CPU.", default=2)
 @click.option(
     "-o",
     "--output",
     required=True,
     type=PATH,
-    help="Table to write; .npz beside it has every line.",
+    help="Table to write. A .npz beside it has the bits of every line.",
 )
 def code_length(model: Path, lines: int, threads: int, output: Path, **texts: Any) -> None:
     """Measure the bits per byte of text under a causal language model, line by line.
 
-    The sum of -log2 p over all tokens of a line and its end token, behind the start
-    token, and 8 bits for each byte of an unknown character, over the UTF-8 bytes of the
-    raw line.
+    The bits are the sum of -log2 p over all tokens of a line and its end token, after
+    the start token, and 8 more for each byte of an unknown character. They are divided
+    by the UTF-8 bytes of the raw line.
     """
     found = _find_texts(**texts)
     prepare_torch(threads)

@@ -16,25 +16,25 @@ from vocap.options import PATH
 @options.languages_table
 @click.option(
     "--title",
-    help="Heading of the page [default: the configuration's, or one made of languages and T]",
+    help="Heading of the page.  [default: the configuration's, or one made from languages and T]",
 )
 @click.option(
     "--settings",
     "settings_file",
     type=PATH,
-    help="The merged configuration, JSON or YAML, to be shown.",
+    help="File of the merged configuration, JSON or YAML, which the page shows.",
 )
 @click.option(
     "--settings-json",
     metavar="TEXT",
     envvar="VOCAP_REPORT_SETTINGS",
     show_envvar=True,
-    help="The same as JSON text.",
+    help="The content of --settings as JSON text.",
 )
 @click.option(
     "--parallel-text",
     metavar="TEXT",
-    help="Name of the parallel text that was evaluated on, to be shown.",
+    help="Name of the parallel text of the evaluation, which the page shows.",
 )
 @click.option("-o", "--output", "out", required=True, type=PATH, help="Folder to write.")
 def report(
@@ -48,9 +48,9 @@ def report(
 ) -> None:
     """Write one self-contained page about the results of the stages.
 
-    Writes index.html, figures/ (SVG, PDF) and tables/ (TSV, LaTeX, Markdown). A stage
-    without results is named at the end, with the command that runs it. Same results,
-    same bytes.
+    The command writes index.html, figures/ (SVG, PDF) and tables/ (TSV, LaTeX,
+    Markdown). The page ends with the stages that have no results, and the command that
+    runs each. The same results always give the same bytes.
     """
     settings = options.read_settings(settings_file, settings_json)
     from vocap.report.stage import report_results

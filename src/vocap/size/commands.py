@@ -18,39 +18,64 @@ COUNT = click.IntRange(1)
 
 @click.command()
 @click.argument("tables", nargs=-1, required=True, type=FILE)
-@click.option("--layers", default=12, type=COUNT, help="L: transformer layers.")
-@click.option("--hidden", default=768, type=COUNT, help="H: width of layers and embeddings.")
+@click.option("--layers", default=12, type=COUNT, help="L, the number of transformer layers.")
+@click.option("--hidden", default=768, type=COUNT, help="H, the width of layers and embeddings.")
 @click.option(
     "--intermediate",
     type=COUNT,
-    help="I: width of feed-forward layers.  [default: 4 H; SwiGLU 8/3 H]",
+    help="I, the width of feed-forward layers.  [default: 4 H, or 8/3 H with --swiglu]",
 )
-@click.option("--length", default=512, type=click.IntRange(8), help="S: tokens of a block.")
+@click.option("--length", default=512, type=click.IntRange(8), help="S, the tokens of a block.")
 @click.option(
     "--causal",
     is_flag=True,
-    help="A causal model (GPT-2's form, every token predicted); else a masked one (XLM-R's).",
+    help="Assume a causal model of GPT-2's form, which predicts every token, in place of "
+    "a masked model of XLM-R's form.",
 )
 @click.option(
-    "--swiglu", is_flag=True, help="A causal model in Llama's form: no biases, rotary positions."
-)
-@click.option("--heads", type=COUNT, help="With --kv-heads: attention heads.  [default: H / 64]")
-@click.option(
-    "--kv-heads", type=COUNT, help="Key and value heads (grouped attention).  [default: all]"
-)
-@click.option("--untied", is_flag=True, help="The output layer has a table of its own.")
-@click.option("--micro-batch", default=32, type=COUNT, help="Blocks whose logits are held.")
-@click.option(
-    "--candidates", type=COUNT, metavar="K", help="Words in a sampled loss.  [default: all T]"
+    "--swiglu",
+    is_flag=True,
+    help="Assume a causal model of Llama's form, with rotary positions and without biases.",
 )
 @click.option(
-    "--weights", type=FILE, help="Table with the columns language, n: the mix of the training text."
+    "--heads", type=COUNT, help="Number of attention heads, for --kv-heads.  [default: H / 64]"
 )
-@click.option("--alpha", default=0.7, type=options.Real(0, 10), help="With --weights (Equation 3).")
 @click.option(
-    "--bytes", "size", type=COUNT, help="UTF-8 bytes of the training text: adds the whole training."
+    "--kv-heads",
+    type=COUNT,
+    help="Number of heads of keys and values (grouped attention).  [default: that of --heads]",
 )
-@click.option("-o", "--output", "out", type=FILE, help="Table to write (one TABLE only).")
+@click.option("--untied", is_flag=True, help="Give the output layer a table of its own.")
+@click.option(
+    "--micro-batch",
+    default=32,
+    type=COUNT,
+    help="Number of blocks whose logits are held at a time.",
+)
+@click.option(
+    "--candidates",
+    type=COUNT,
+    metavar="K",
+    help="Number of words in a sampled loss.  [default: all T]",
+)
+@click.option(
+    "--weights",
+    type=FILE,
+    help="Table with the columns language and n, which gives the mixture of the training text.",
+)
+@click.option(
+    "--alpha",
+    default=0.7,
+    type=options.Real(0, 10),
+    help="Exponent alpha of the shares of --weights (Equation 3).",
+)
+@click.option(
+    "--bytes",
+    "size",
+    type=COUNT,
+    help="Number of UTF-8 bytes of the training text. It adds the cost of the whole training.",
+)
+@click.option("-o", "--output", "out", type=FILE, help="Table to write, for a single TABLE.")
 def size(
     tables: tuple[Path, ...],
     weights: Path | None,
@@ -59,17 +84,18 @@ def size(
     out: Path | None,
     **model: Any,  # the parameters of `model_costs` of the same names
 ) -> None:
-    """How large should T be: tokens, ALP, and the cost of a model by T.
+    """Compare tokens, ALP and the cost of a model at each T.
 
-    TABLE has the columns total, language, lines, bytes, tokens, alp: held-out text
-    under the vocabulary of each T (vocap joint --curve). Costs are per byte of text:
-    tokens per byte x operations per token. These are, in training, 6 L (4 H^2 + 2 H I)
-    + 12 L S H + 6 p H K, p = 1 (--causal) or 0.15, K = T or --candidates, and 6 p H^2
-    for the head's own layer of a masked model; in inference a third of the layers'
-    part, with 2 H T for the head of a causal model. SwiGLU adds 6 L H I, grouped
-    attention takes 12 L H^2 (1 - kv heads / heads) off in training. Memory: 16 bytes a
-    parameter in training, 2 in inference; 4 p S K bytes for the logits of a block
-    (docs/commands.md).
+    TABLE has the columns total, language, lines, bytes, tokens and alp, which vocap
+    joint --curve measures on held-out text with the vocabulary of each T. Costs are
+    operations per byte of text, that is tokens per byte times operations per token. A
+    token takes 6 L (4 H^2 + 2 H I) + 12 L S H + 6 p H K operations in training. There p
+    is 1 for a causal model and 0.15 for a masked one, and K is T or --candidates. The
+    head of a masked model adds 6 p H^2. SwiGLU adds 6 L H I, and grouped attention
+    saves 12 L H^2 (1 - kv heads / heads). In inference the layers take a third of that,
+    and the head of a causal model takes 2 H T. A parameter takes 16 bytes of memory in
+    training and 2 in inference. The logits of a block take 4 p S K bytes.
+    docs/commands.md explains the output.
     """
     if out and len(tables) > 1:
         raise UsageError("-o is one table; give one TABLE, or leave -o out")

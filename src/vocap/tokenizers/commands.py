@@ -25,22 +25,25 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 FOLDER = click.Path(path_type=Path, file_okay=False)
 OUT = click.option("-o", "--output", "out", required=True, type=FOLDER, help="Folder to write.")
 WEIGHTS = click.option(
-    "--weights", required=True, type=PATH, help="Table with the columns language, n."
+    "--weights", required=True, type=PATH, help="Table with the columns language and n."
 )
 ALPHA = click.option(
-    "--alpha", default=0.7, type=options.Real(0, 10), help="Share of a language (Equation 3)."
+    "--alpha",
+    default=0.7,
+    type=options.Real(0, 10),
+    help="Exponent alpha of the share of a language (Equation 3).",
 )
 PER = click.option(
     "--per",
     type=click.Choice(["line", "character"]),
     default="line",
-    help="Unit of the languages' shares.",
+    help="Whether the shares of languages count lines or characters.",
 )
 CURVE = click.option(
     "--curve",
     type=FILE,
-    help="Table to write, for vocap size: tokens and ALP of held-out text at eight T up to the "
-    "largest.",
+    help="Table to write for vocap size, with the tokens and the ALP of held-out text at "
+    "eight T up to the largest.",
 )
 
 
@@ -68,11 +71,11 @@ def fit(
     out: Path,
     **text: Any,
 ) -> None:
-    """Score the pieces of an allocation: the VOCAP tokenizer. The normaliser is that of
-    the languages' models.
+    """Make the VOCAP tokenizer, by giving scores to the pieces of an allocation.
 
-    Writes sentencepiece.model (T ids), pieces.tsv (every piece, its languages and its
-    status) and description.json.
+    The command writes sentencepiece.model (T ids), pieces.tsv (every piece with its
+    languages and its status) and description.json. The tokenizer normalises text as the
+    models of the languages do.
     """
     from vocap.tokenizers import fitting
 
@@ -91,37 +94,48 @@ def fit(
 
 
 @click.command()
-@click.option("--mix", type=PATH, help="A multilingual sample, one sentence a line (vocap mix).")
 @click.option(
-    "--corpora", type=FOLDER, help="Instead of a sample: {language}/train.txt, all lines, weighted."
+    "--mix", type=PATH, help="Multilingual sample of vocap mix, with one sentence on each line."
 )
-@click.option("--weights", type=PATH, help="Table with the columns language, n; of all languages.")
+@click.option(
+    "--corpora",
+    type=FOLDER,
+    help="Folder with {language}/train.txt, of which all lines are used, in place of a sample.",
+)
+@click.option(
+    "--weights", type=PATH, help="Table with the columns language and n, for all languages."
+)
 @ALPHA
 @PER
 @click.option(
     "--characters",
     type=FOLDER,
-    help="Folder with {language}/train.txt: hold the characters that VOCAP holds, and no others.",
+    help="Folder with {language}/train.txt, whose characters decide which the tokenizer "
+    "holds, as for VOCAP.",
 )
 @options.totals
-@options.coverage(COVERAGE, "Share of the text's characters that must be pieces.")
-@options.threads("Of one descent; the results do not depend on it.")
+@options.coverage(COVERAGE, "Share of the characters of the text that must be pieces.")
+@options.threads("Number of threads. The results do not depend on it.")
 @options.text_options
 @options.id_layout
 @CURVE
-@click.option("--heldout", type=FOLDER, help="With --curve: folder with {language}/heldout.txt.")
+@click.option("--heldout", type=FOLDER, help="Folder with {language}/heldout.txt, for --curve.")
 @click.option(
-    "--points", type=FOLDER, help="With --curve: folder of each of its T, with {total} for T."
+    "--points",
+    type=FOLDER,
+    help="Folder to write the tokenizer of each T of --curve to, in which {total} stands for T.",
 )
 @OUT
 def joint(totals: tuple[int, ...], out: Path, **given: Any) -> None:
-    """Train a unigram model on the text of all languages: the JOINT tokenizer.
+    """Make the JOINT tokenizer, by training one unigram model on the text of all
+    languages.
 
-    From every training line (--corpora, --weights), each counted so often that its
-    language has its share, or from a sample (--mix). Every T comes from one descent.
-    Writes sentencepiece.model (T ids), pieces.tsv and description.json; dead pieces are
-    reported, not repaired. Where the text does not hold T pieces the tokenizer stays
-    short, with a warning. {total} in -o stands for T.
+    With --corpora and --weights the model is trained on every training line, counted so
+    often that its language has its share. With --mix it is trained on a sample. One
+    descent gives the models of all T. The command writes sentencepiece.model (T ids),
+    pieces.tsv and description.json. Dead pieces are reported and stay. Where the text
+    has fewer than T pieces, the tokenizer is smaller, and a warning says so. {total} in
+    -o stands for T.
     """
     from vocap.tokenizers.joint import train_joint
 
@@ -133,17 +147,19 @@ def joint(totals: tuple[int, ...], out: Path, **given: Any) -> None:
 
 @click.command()
 @click.option(
-    "--model", required=True, type=PATH, help="A SentencePiece unigram model of one language."
+    "--model", required=True, type=PATH, help="SentencePiece unigram model of one language."
 )
-@click.option("--language", required=True, type=options.Code(), help="Code of its language.")
+@click.option(
+    "--language", required=True, type=options.Code(), help="Code of the model's language."
+)
 @options.id_layout
 @OUT
 def mono(model: Path, language: str, layout: "IdLayout", out: Path) -> None:
-    """Lay one language's model out as a tokenizer: the MONO baseline, in XLM-R's layout
-    two ids larger.
+    """Make the MONO baseline, a tokenizer from the model of one language. In XLM-R's
+    layout it has two ids more than the model.
 
-    Writes sentencepiece.model, pieces.tsv and description.json; dead pieces are
-    reported, not repaired.
+    The command writes sentencepiece.model, pieces.tsv and description.json. Dead pieces
+    are reported and stay.
     """
     from vocap.tokenizers.mono import lay_out_mono
 
@@ -166,10 +182,10 @@ def _report(out: Path, made: "TrainedTokenizer") -> None:
 @options.id_layout
 @OUT
 def cut_bpe(larger: Path, totals: tuple[int, ...], out: Path, **given: Any) -> None:
-    """Take the first merges of a tokenizer of vocap bpe: the one of a smaller T.
+    """Make a tokenizer of smaller T from the first merges of one that vocap bpe made.
 
-    LARGER: its folder. No text is read; options of the text and the layout are those
-    that it was trained with. {total} in -o stands for T.
+    LARGER is the folder of the larger tokenizer. Give the options of the text and the
+    layout that it was trained with. No text is read. {total} in -o stands for T.
     """
     from vocap.tokenizers.byte_pairs import cut_bpe
 
@@ -184,43 +200,59 @@ def cut_bpe(larger: Path, totals: tuple[int, ...], out: Path, **given: Any) -> N
 @ALPHA
 @PER
 @click.option(
-    "--unit", type=click.Choice(UNITS), default=UNITS[0], help="Symbols before any merge."
+    "--unit",
+    type=click.Choice(UNITS),
+    default=UNITS[0],
+    help="Symbols that text consists of before any merge.",
 )
 @click.option(
-    "--split", type=click.Choice(SPLITS), default=SPLITS[0], help="Where text is cut before."
+    "--split",
+    type=click.Choice(SPLITS),
+    default=SPLITS[0],
+    help="How text is cut into words before pairs are merged.",
 )
 @click.option(
-    f"--{REGEX}", metavar="EXPRESSION", help="In place of --split: its matches are the words."
+    f"--{REGEX}",
+    metavar="EXPRESSION",
+    help="Regular expression whose matches are the words, in place of --split.",
 )
 @click.option(
     "--digits",
     type=click.Choice(DIGITS),
-    help="Single digits, threes from the left or right, or whole numbers. [default: the split's]",
+    help="Cut numbers into single digits (1), into threes from the left (3) or from the "
+    "right (3-right), or not at all (none).  [default: as --split does]",
 )
 @click.option(
     "--contractions/--no-contractions",
     default=None,
-    help="English ones ('s, 'll) are words of their own. [default: the split's]",
+    help="Make English contractions ('s, 'll) words of their own.  [default: as --split does]",
 )
 @options.coverage(
-    COVERAGE, "Unit characters: share of each language's characters that must be pieces."
+    COVERAGE, "Share of each language's characters that must be pieces, with --unit characters."
 )
 @click.option(
     "--development",
     metavar="PATTERN",
-    help="Parallel text for fairness and parity: files with {lang}.",
+    help="Parallel text for --fairness and --parity, as a path of line-aligned files with "
+    "{lang} in it.",
 )
 @click.option(
     "--fairness",
     default=0.0,
     type=options.Real(0, 16),
-    help="Multiply weights by (tokens on parallel text / mean) to this power, and train again.",
+    help="Multiply the weight of each language by (tokens on parallel text / mean) to "
+    "this power, and train again.",
 )
 @click.option(
-    "--rounds", default=2, type=click.IntRange(1, 20), help="Trainings with such weights."
+    "--rounds",
+    default=2,
+    type=click.IntRange(1, 20),
+    help="Number of trainings with the weights of --fairness.",
 )
 @click.option(
-    "--parity", is_flag=True, help="Each merge is for the language with the longest parallel text."
+    "--parity",
+    is_flag=True,
+    help="Choose each merge for the language whose parallel text has most tokens.",
 )
 @click.option(
     "--from",
@@ -228,14 +260,14 @@ def cut_bpe(larger: Path, totals: tuple[int, ...], out: Path, **given: Any) -> N
     type=click.IntRange(0),
     default=0,
     metavar="N",
-    help="Weighted merges of all languages before those of --parity.",
+    help="Number of weighted merges of all languages before those of --parity.",
 )
 @click.option(
     "--window",
     type=click.IntRange(0),
     default=0,
     metavar="N",
-    help="Of --parity: no language has more than twice its share of the last N merges.",
+    help="With --parity, give no language more than twice its share of the last N merges.",
 )
 @options.without
 @options.text_options
@@ -243,12 +275,13 @@ def cut_bpe(larger: Path, totals: tuple[int, ...], out: Path, **given: Any) -> N
 @CURVE
 @OUT
 def bpe(corpora: Path, weights: Path, totals: tuple[int, ...], out: Path, **given: Any) -> None:
-    """Train byte-pair encoding on the text of all languages, every T at once.
+    """Train byte-pair encoding on the text of all languages, for every T at once.
 
-    Pairs are counted over the words of all training lines, each line as often as its
-    language weighs: no sample is drawn. Writes tokenizer.json (T ids),
-    tokenizer_config.json, pieces.tsv and description.json. Where the text does not hold
-    T pieces the tokenizer stays short, with a warning. {total} in -o stands for T.
+    Pairs are counted over the words of all training lines, weighted by their languages.
+    No sample is drawn. The command writes tokenizer.json (T ids),
+    tokenizer_config.json, pieces.tsv and description.json. Where the text has fewer
+    than T pieces, the tokenizer is smaller, and a warning says so. {total} in -o stands
+    for T.
     """
     from vocap.tokenizers.byte_pairs import train_bpe
 
@@ -266,28 +299,31 @@ def bpe(corpora: Path, weights: Path, totals: tuple[int, ...], out: Path, **give
     "out",
     required=True,
     type=PATH,
-    help="Folder to write: results' huggingface/.",
+    help="Folder to write, or the file to write for gguf.",
 )
 @click.option(
     "--layout",
-    help="That of vocap fit: tokens around a text, longest input. [default: the model's]",
+    help="Tokens around a text and longest input, as in --layout of vocap fit.  [default: "
+    "the model's]",
 )
 @click.option(
     "--format",
     "form",
     type=click.Choice(["huggingface", "tiktoken", "gguf"]),
     default="huggingface",
-    help="Form to write; tiktoken takes byte-pair encoding of bytes, text as it is; gguf, the "
-    "vocabulary file of llama.cpp, also unigram models without bytes (docs/clients.md).",
+    help="Form to write. tiktoken is for byte-pair encoding of bytes that keeps the text "
+    "as it is. gguf, the vocabulary file of llama.cpp, is also for unigram models "
+    "without bytes (docs/clients.md).",
 )
 def export(model: Path, out: Path, layout: str | None, form: str) -> None:
-    """Write a tokenizer for Hugging Face: the same ids, for AutoTokenizer; or for
-    tiktoken or llama.cpp.
+    """Write a tokenizer in the form of Hugging Face, tiktoken or llama.cpp, with the
+    same ids.
 
     MODEL is a sentencepiece.model of vocap fit, joint or mono, or a tokenizer.json of
-    vocap bpe. Writes tokenizer.json, tokenizer_config.json and special_tokens_map.json;
-    vocap card writes the model card. For tiktoken: ranks.tiktoken, and encoding.json
-    with the other arguments of tiktoken.Encoding. For llama.cpp: the file that -o names.
+    vocap bpe. For Hugging Face the command writes tokenizer.json, tokenizer_config.json
+    and special_tokens_map.json, which AutoTokenizer loads. For tiktoken it writes
+    ranks.tiktoken, and encoding.json with the other arguments of tiktoken.Encoding. For
+    llama.cpp it writes the file that -o names. vocap card writes the model card.
     """
     from vocap.tokenizer_files.id_layout import parse_layout
     from vocap.tokenizers import exporting
@@ -299,17 +335,22 @@ def export(model: Path, out: Path, layout: str | None, form: str) -> None:
 @click.command()
 @click.argument("model", type=PATH)
 @click.option(
-    "-o", "--output", required=True, type=FILE, help="File to write: README.md of huggingface/."
+    "-o",
+    "--output",
+    required=True,
+    type=FILE,
+    help="File to write, the README.md of a folder huggingface/.",
 )
 @click.option(
-    "--evaluation", type=PATH, help="Table of vocap evaluate: the languages and their measures."
+    "--evaluation", type=PATH, help="Table of vocap evaluate with the languages and their measures."
 )
 @click.option("--text", help="Where the text comes from, and its licences, in Markdown.")
 def card(model: Path, output: Path, evaluation: Path | None, text: str | None) -> None:
-    """Write the model card of a tokenizer: method, text and its licences, languages, limits.
+    """Write the model card of a tokenizer, with its method, text, licences, languages
+    and limits.
 
     MODEL is a sentencepiece.model of vocap fit, joint or mono, or a tokenizer.json of
-    vocap bpe; method and settings are those of the description.json beside it.
+    vocap bpe. The description.json beside it gives the method and the settings.
     """
     from vocap.tokenizers import exporting
 
@@ -323,8 +364,8 @@ def card(model: Path, output: Path, evaluation: Path | None, text: str | None) -
     required=True,
     multiple=True,
     metavar="[NAME=]PATH",
-    help="A .model, a tokenizer.json, tiktoken's ranks, a tekken.json, or a folder with one; "
-    "may be repeated.",
+    help="A .model of SentencePiece, a tokenizer.json, tiktoken's ranks, a tekken.json, "
+    "or a folder with one of them. May be repeated.",
 )
 @options.split
 @click.option("--corpora", type=PATH, help="Folder with {language}/train.txt and heldout.txt.")
@@ -333,33 +374,42 @@ def card(model: Path, output: Path, evaluation: Path | None, text: str | None) -
     "texts",
     multiple=True,
     metavar="LANG=FILE",
-    help="Text of a language; may be repeated.",
+    help="Text of a language. May be repeated.",
 )
 @click.option(
-    "--languages", metavar="CODES", help="Comma-separated; all that have text unless given."
+    "--languages",
+    metavar="CODES",
+    help="Codes of languages, separated by commas.  [default: all that have text]",
 )
 @click.option(
-    "--languages-table", type=PATH, help="Scripts and resource groups; the package's unless given."
+    "--languages-table",
+    type=PATH,
+    help="Table of languages, with scripts and resource groups.  [default: the one that "
+    "ships with vocap]",
 )
 @click.option(
     "--parallel",
     metavar="PATTERN",
-    help="Line-aligned files with {lang} in their path (.xz, .gz, .zst too; of .jsonl, .tsv and "
-    ".parquet each record is a line); an empty line: no translation.",
+    help="Parallel text, as a path of line-aligned files with {lang} in it. They may be "
+    "compressed (.xz, .gz, .zst). In .jsonl, .tsv and .parquet each record is a "
+    "line. An empty line means that there is no translation.",
 )
 @click.option(
-    "--gates", is_flag=True, help="Check what breaks in use: pass or fail, with an example."
+    "--gates",
+    is_flag=True,
+    help="Check each tokenizer for faults that break it in use. Each check passes, or "
+    "fails with an example.",
 )
 @click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Summary to write (TSV).",
+    help="Table (TSV) to write the summary to.",
 )
 @click.option(
     "--tables",
     type=PATH,
-    help="Folder to write tables by language to: NAME/evaluation.tsv and others.",
+    help="Folder to write the tables by language to, NAME/evaluation.tsv and others.",
 )
 def evaluate(
     tokenizers: tuple[str, ...],
@@ -373,18 +423,23 @@ def evaluate(
     output: Path | None,
     tables: Path | None,
 ) -> None:
-    """Measure tokenizers on text: a row each.
+    """Measure tokenizers on text, and print a row for each.
 
-    Tokens, ratio to English, Gini coefficient and worst language are of the parallel
-    text; bits per byte and round trip of --text and of the held-out lines of --corpora,
-    or else of the parallel text too. Bits per byte are those of a bigram of the
-    train.txt of --corpora; without it of ten folds of each text, from 1,000 lines on.
-    Tokens, and what follows from them, count an unknown character as its bytes in
-    UTF-8; unknown bytes are all of that text.
-    --tables has, in a folder a tokenizer, evaluation.tsv, parallel.tsv, unknown.tsv and
-    roundtrip.tsv, a row a language, and bits.npz, bits and bytes of every line. --gates
-    checks: every line comes back, no unknown characters, all bytes, dead ids, runs of
-    one character, ids longer than 64 characters, fragments of characters.
+    Tokens, the ratio to English, the Gini coefficient and the worst language are
+    measured on the parallel text. Bits per byte and the round trip are measured on
+    --text and the held-out lines of --corpora, or on the parallel text where neither is
+    given. For bits per byte a bigram is trained on the train.txt of --corpora. Without
+    --corpora it is trained on ten folds of each text, which must have 1,000 lines.
+    Counts of tokens count an unknown character as its bytes in UTF-8. Unknown bytes are
+    the bytes of all such text.
+
+    --tables writes a folder for each tokenizer. In it evaluation.tsv, parallel.tsv,
+    unknown.tsv and roundtrip.tsv have a row for each language, and bits.npz has the
+    bits and bytes of every line.
+
+    --gates checks that every line comes back and has no unknown characters, and that
+    the tokenizer covers all bytes. It also looks for dead ids, runs of one character,
+    ids longer than 64 characters, and fragments of characters.
     """
     from vocap.tokenizers.evaluate import evaluate as measure
     from vocap.tokenizers.evaluate import name_tokenizers
@@ -412,22 +467,24 @@ def evaluate(
     "--tokenizer",
     required=True,
     type=PATH,
-    help="Folder with sentencepiece.model and huggingface/.",
+    help="Folder of the tokenizer, with sentencepiece.model and huggingface/.",
 )
 @click.option(
     "--corpora", required=True, type=PATH, help="Folder with {language}/train.txt and heldout.txt."
 )
 @click.option(
-    "--languages", metavar="CODES", help="Comma-separated; all in --corpora unless given."
+    "--languages",
+    metavar="CODES",
+    help="Codes of languages, separated by commas.  [default: all in --corpora]",
 )
 @click.option(
     "--sample",
     type=click.IntRange(1),
     metavar="LINES",
-    help="Lines of each language. [default: 1,000 where there are 10 languages or more, else "
-    "10,000 in all]",
+    help="Number of lines of each language.  [default: 1,000 with 10 or more languages, "
+    "and 10,000 in all with fewer]",
 )
-@click.option("--seed", default=0, type=options.SEED, help="Of the sample.")
+@click.option("--seed", default=0, type=options.SEED, help="Seed of the random choice of lines.")
 @click.option("-o", "--output", required=True, type=PATH, help="Table to write.")
 def parity(
     tokenizer: Path,
@@ -437,10 +494,11 @@ def parity(
     seed: int,
     output: Path,
 ) -> None:
-    """Compare a tokenizer's SentencePiece and Hugging Face forms, line by line.
+    """Compare the SentencePiece form of a tokenizer with its Hugging Face form, line by
+    line.
 
-    Writes, a language a row, the share of lines with identical ids, and the number of
-    others by kind of difference, with an example of each.
+    The table has a row for each language, with the share of lines that have identical
+    ids. It counts the other lines by kind of difference, with an example of each kind.
     """
     from vocap.tokenizers.parity import (
         PARITY_COLUMNS,

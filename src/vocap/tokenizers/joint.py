@@ -122,7 +122,7 @@ def train_joint(  # noqa: PLR0913  # options of the command
     coverage
         Share of the text's characters that must be pieces.
     threads
-        The results do not depend on it.
+        Number of threads. The results do not depend on it.
     settings, layout
         How text is read, and the special tokens.
     curve, heldout

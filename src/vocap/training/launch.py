@@ -90,13 +90,15 @@ def _ask(*words: str) -> str:
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
-@click.option("--threads", type=click.IntRange(min=1), default=1, help="CPUs of a process.")
+@click.option(
+    "--threads", type=click.IntRange(min=1), default=1, help="Number of CPUs of a process."
+)
 @click.argument("command", nargs=-1, required=True)
 def launch(threads: int, command: tuple[str, ...]) -> None:
-    """Start COMMAND once for every GPU of this SLURM job, on all of its nodes, with torchrun.
+    """Start COMMAND with torchrun, once for every GPU on all nodes of this SLURM job.
 
-    On nodes without GPUs one process starts on each node; outside SLURM one process
-    starts, without torchrun.
+    On nodes without GPUs it starts once on each node. Outside SLURM it starts once,
+    without torchrun.
     """
     words = launch_words(command, slurm_job(os.environ), threads)
     if len(words) > len(command):

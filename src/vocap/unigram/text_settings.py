@@ -55,25 +55,25 @@ class TextSettings:
     """
 
     normalization: str = _key(
-        "nmt_nfkc", f"Rules of normalisation: {', '.join(NORMALIZATIONS)}, or a file *.tsv."
+        "nmt_nfkc", f"Rules of normalisation, one of {', '.join(NORMALIZATIONS)}, or a file *.tsv."
     )
-    remove_extra_whitespaces: bool = _key(
-        True, "Leading, trailing and repeated spaces are removed."
-    )
-    add_dummy_prefix: bool = _key(True, "A line begins with a space.")
-    split_by_unicode_script: bool = _key(True, "No piece mixes two scripts.")
-    split_by_number: bool = _key(True, "Digits are a script of their own.")
-    split_digits: bool = _key(False, "Each digit is a piece of its own.")
-    split_by_whitespace: bool = _key(True, "No piece crosses a space.")
-    allow_whitespace_only_pieces: bool = _key(False, "Runs of spaces are pieces too.")
-    max_sentencepiece_length: int = _key(16, "Characters of a piece, at most.")
+    remove_extra_whitespaces: bool = _key(True, "Remove leading, trailing and repeated spaces.")
+    add_dummy_prefix: bool = _key(True, "Put a space before each line.")
+    split_by_unicode_script: bool = _key(True, "Let no piece mix two scripts.")
+    split_by_number: bool = _key(True, "Treat digits as a script of their own.")
+    split_digits: bool = _key(False, "Make each digit a piece of its own.")
+    split_by_whitespace: bool = _key(True, "Let no piece cross a space.")
+    allow_whitespace_only_pieces: bool = _key(False, "Let runs of spaces be pieces too.")
+    max_sentencepiece_length: int = _key(16, "Largest number of characters in a piece.")
     byte_fallback: bool = _key(
-        False, "256 ids for bytes, as which characters without a piece are encoded."
+        False, "Add 256 ids for bytes. Characters without a piece are encoded as their bytes."
     )
 
-    required_chars: str = _key("", "Characters that are pieces, before all others.")
-    user_defined_symbols: tuple[str, ...] = _key((), "A text that is one token wherever it occurs.")
-    control_symbols: tuple[str, ...] = _key((), "An id that no text is encoded as.")
+    required_chars: str = _key("", "Characters that become pieces before all others.")
+    user_defined_symbols: tuple[str, ...] = _key(
+        (), "Text that is always one token, wherever it occurs."
+    )
+    control_symbols: tuple[str, ...] = _key((), "Name of an id that no text is encoded as.")
 
     def __post_init__(self) -> None:
         if self.normalization not in NORMALIZATIONS and not self.normalization.endswith(".tsv"):

@@ -29,16 +29,22 @@ NUMBERS = ("ALP", "held-out", "tokens/line")
     "--size",
     type=int,
     required=True,
-    help="Ids of the model; <unk>, <s> and </s> are three of them.",
+    help="Number of ids of the model, <unk>, <s> and </s> included.",
 )
-@click.option("--train", "train_path", type=FILE, required=True, help="Text, a sentence a line.")
-@click.option("--heldout", type=FILE, required=True, help="Held-out text; may be empty.")
-@click.option("--models", type=FOLDER, required=True, help="Folder that gets {size}.model.")
 @click.option(
-    "--point", type=FILE, required=True, help="Table to write: the curve's row of this size."
+    "--train",
+    "train_path",
+    type=FILE,
+    required=True,
+    help="Training text with one sentence on each line.",
+)
+@click.option("--heldout", type=FILE, required=True, help="Held-out text. The file may be empty.")
+@click.option("--models", type=FOLDER, required=True, help="Folder to write {size}.model to.")
+@click.option(
+    "--point", type=FILE, required=True, help="Table to write, with the curve's row of this size."
 )
 @options.coverage(COVERAGE, "Share of characters that must be pieces.")
-@options.threads("Another number can change pieces.")
+@options.threads("Number of threads. Another number can change the pieces.")
 @options.text_options
 def train_one_size(
     size: int,
@@ -50,9 +56,9 @@ def train_one_size(
     threads: int,
     settings: TextSettings,
 ) -> None:
-    """Train one unigram model, and give its ALP on all train and held-out lines.
+    """Train one unigram model, and measure its ALP on all training and held-out lines.
 
-    A size that the text cannot reach is no error: the table says why.
+    A size that the text cannot reach is not an error. The table then states the reason.
     """
     from vocap.vocabularies.models import write_model
     from vocap.vocabularies.single_size import train_size
@@ -78,14 +84,16 @@ def train_one_size(
     help="The text that the models were trained on.",
 )
 @click.option("--models", type=FOLDER, required=True, help="Folder with {size}.model.")
-@click.option("-o", "--output", type=FILE, required=True, help="Table to write: the curve.")
+@click.option("-o", "--output", type=FILE, required=True, help="Table to write the curve to.")
 @click.option(
     "--characters",
     type=FILE,
     required=True,
-    help="Table to write: characters of the normalised text.",
+    help="Table to write, with the counts of the characters of the normalised text.",
 )
-@click.option("--index", type=FILE, required=True, help="Index of all models' pieces to write.")
+@click.option(
+    "--index", type=FILE, required=True, help="File to write, an index of the pieces of all models."
+)
 @click.argument("points", nargs=-1, required=True, type=FILE)
 @options.text_options
 def curve(
@@ -97,8 +105,8 @@ def curve(
     points: tuple[Path, ...],
     settings: TextSettings,
 ) -> None:
-    """Join the POINTS of one language's sizes into its curve; index its pieces, count
-    its characters.
+    """Join the tables of one language's sizes into its curve. The command also indexes
+    its pieces and counts its characters. POINTS are the tables of vocap train.
     """
     from vocap.vocabularies.single_size import join_sizes
 
@@ -121,15 +129,17 @@ def curve(
     "--json",
     "as_json",
     is_flag=True,
-    help="Also tokens, an unknown character counted as its bytes, as one JSON object.",
+    help="Print one JSON object, with the number of tokens too. An unknown character "
+    "counts as its bytes.",
 )
 def alp(model: Path, text: str, splits: tuple[str, ...], as_json: bool) -> None:
-    """Average log probability of a TEXT under any SentencePiece or Hugging Face
-    tokenizer (Equation 1).
+    """Measure the ALP (average log probability, Equation 1) of a text under a
+    tokenizer.
 
-    MODEL is a .model, a tokenizer.json, tiktoken's ranks, a tekken.json or a folder that
-    holds one. TEXT is a file, or a remote path or pattern (hf://, s3://, https://). Every
-    line of it counts; natural logarithm.
+    MODEL is a .model of SentencePiece, a tokenizer.json, tiktoken's ranks, a
+    tekken.json, or a folder that holds one of them. TEXT is a file, or a path or
+    pattern on another machine (hf://, s3://, https://). Every line counts. The
+    logarithm is natural.
     """
     from vocap.vocabularies.measurement import measure_text
 
@@ -144,21 +154,24 @@ def alp(model: Path, text: str, splits: tuple[str, ...], as_json: bool) -> None:
     "--output",
     type=FOLDER,
     required=True,
-    help="Gets models/, curve.tsv and two more tables.",
+    help="Folder to write models/, curve.tsv and two more tables to.",
 )
 @click.option(
     "--sizes",
     default="1000:50000:1000",
-    help="Ids of the models, as FIRST:LAST:STEP or as a list with commas.",
+    help="Numbers of ids of the models, as FIRST:LAST:STEP or as a list with commas.",
 )
-@click.option("--heldout", type=FILE, help="Held-out text, for its ALP under every model.")
-@options.threads("The results do not depend on it.")
+@click.option(
+    "--heldout", type=FILE, help="Held-out text, whose ALP is measured under every model."
+)
+@options.threads("Number of threads. The results do not depend on it.")
 @options.coverage(COVERAGE, "Share of characters that must be pieces.")
 @click.option(
     "--arithmetic",
     type=click.Choice(["exact", "fast"]),
     default="exact",
-    help="Every bit as in SentencePiece, or near it in less time.",
+    help="Make the models of SentencePiece bit by bit (exact), or models near them in "
+    "less time (fast).",
 )
 @options.text_options
 def ladder(
@@ -173,11 +186,12 @@ def ladder(
 ) -> None:
     """Train models of all sizes on TRAIN at once, and measure their ALP.
 
-    TRAIN is text, a sentence a line, or records by the ending of its name; all are
-    used. Every model is the one that SentencePiece 0.2.1 trains for that size with one
-    thread (with --arithmetic fast, one near it). A size that the text cannot reach has
-    no model, and the reason stands in the curve. Models of an earlier call with the
-    same texts and options are kept. Prints the curve, with its knee.
+    TRAIN is text with one sentence on each line, or a file of records, which the ending
+    of its name tells. All lines are used. Every model equals the one that SentencePiece
+    0.2.1 trains for that size with one thread. With --arithmetic fast it is near that
+    one. A size that the text cannot reach has no model, and the curve states the
+    reason. Models of an earlier call with the same texts and options are kept. The
+    command prints the curve and its knee.
     """
     from vocap.vocabularies.ladder import train_ladder
 

@@ -69,7 +69,7 @@ def train_ladder(
     heldout
         Held-out text, for its ALP under every model.
     threads
-        The results do not depend on it.
+        Number of threads. The results do not depend on it.
     coverage
         Share of the characters of the text that must be pieces.
     arithmetic
