@@ -64,7 +64,7 @@ SECTIONS = (
     ),
     (
         "`corpora: sources: NAME`, by `path` or `url`",
-        "Further settings; `config/sources.yaml` has examples.",
+        "Further settings. `config/sources.yaml` has examples.",
         Source,
     ),
     (
@@ -74,7 +74,7 @@ SECTIONS = (
     ),
     (
         "`downloads: NAME`",
-        "Files besides text that can be fetched; `config/sources.yaml` has XTREME's.",
+        "Files besides text that can be fetched. `config/sources.yaml` has XTREME's.",
         Download,
     ),
     ("`corpora: mix`", "The text that JOINT is trained on.", Mix),
@@ -85,7 +85,7 @@ SECTIONS = (
     ("`pretraining`", "Text of the models.", Pretraining),
     (
         "`pretraining: models: NAME`",
-        "Any number of them; the defaults are the paper's recipe.",
+        "Any number of them. The defaults are the paper's recipe.",
         ModelSettings,
     ),
     ("`pretraining: models: NAME: shape`", "The defaults are XLM-R base.", Shape),
@@ -159,9 +159,9 @@ Results of an earlier version are all in `results`. A configuration of your own 
 as in `snakemake --cores all corpora --configfile my.yaml`, or after `--` at the end
 (`--configfile my.yaml -- corpora`).
 
-A message about a mistake names file, line and key, and both lines of a duplicate key. Snakemake reads
-the files of `--configfile` before any code of this project runs. Where it fails, it prints a
-traceback. Then `vocap plan --configfile FILE` names the line.
+A message about a mistake names file, line and key, and both lines of a duplicate key.
+Snakemake reads the files of `--configfile` before any code of this project runs. Where it
+fails, it prints a traceback. Then `vocap plan --configfile FILE` names the line.
 """
 
 

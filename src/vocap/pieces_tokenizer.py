@@ -47,9 +47,8 @@ def train_pieces(  # noqa: PLR0913  # settings of two stages, each by its name
 ) -> TrainedUnigram:
     """Train a tokenizer on the pieces that one descent over all languages keeps.
 
-    The descent maximises Equation 2 over one set of pieces that all languages share. Of
-    the stages before, it reads the text alone: curves are for comparison with the rules
-    that choose sizes.
+    The descent maximises Equation 2 over one set of pieces that all languages share. It
+    needs only text, no ladders or curves.
 
     Parameters
     ----------
@@ -59,14 +58,14 @@ def train_pieces(  # noqa: PLR0913  # settings of two stages, each by its name
         n_i of Equation 3: lines of text, or any other weight, by language or as a table
         with the columns language and n.
     total
-        T, the ids of the tokenizer with its special tokens.
+        T, the number of all ids of the tokenizer, special tokens included.
     output
-        Folder of sentencepiece.model, pieces.tsv and description.json. Without it
-        nothing is written.
+        Folder to write sentencepiece.model, pieces.tsv and description.json to. Without
+        it nothing is written.
     alpha, beta, per, core, token_fairness, development, coverage, without, threads
-        As of `allocate`.
+        As in `allocate`.
     settings
-        How text is read, and rows for bytes and symbols.
+        How text is read, and the ids for bytes and symbols.
     layout
         The special tokens.
 

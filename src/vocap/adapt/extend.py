@@ -44,37 +44,39 @@ def extend(  # noqa: PLR0913  # the options of the command, each by its name
     coverage: float = COVERAGE,
     model: str | Path | None = None,
 ) -> Extended:
-    """Add a language to a finished tokenizer; all old ids stay. Every line is segmented
-    before and after, and compared.
+    """Add a language to a finished tokenizer, whose ids all stay. Every line is
+    segmented before and after, and compared.
 
     Parameters
     ----------
     tokenizer
         results/tokenizers/NAME, XLM-R's folder, or a tokenizer.json of byte-pair
-        encoding, whose merges are followed by those of the new language.
+        encoding, whose merges come before those of the new language.
     language
         The code of the language to add.
     pieces
         The number of new pieces.
     output
-        A new folder to write; without it see `Adapted.write`.
+        A new folder to write. Without it nothing is written (see `Adapted.write`).
     text, heldout
-        The training text of the language, and held-out text, by default those of
-        `corpora`; or a mapping with texts of other languages too, to measure changes.
+        The training text and the held-out text of the language, by default those of
+        `corpora`. A mapping may name texts of other languages too, to measure the
+        changes on.
     multiple_of
-        Add pieces until the number of ids is a multiple.
+        Pieces are added until the number of ids is a multiple of this number.
     corpora
-        A folder with {language}/heldout.txt, to measure changes for the languages
-        already served; by default those of the run that made the tokenizer.
+        A folder with {language}/heldout.txt, to measure the changes for the languages
+        that the tokenizer has, by default that of the run that made it.
     languages
-        Those to measure; by default those of `text` and `heldout`, and those the
-        tokenizer was trimmed to, or all of `corpora`.
+        The languages to measure, by default those of `text` and `heldout`, and those
+        that the tokenizer was trimmed to, or else all of `corpora`.
     share
-        Assumed share of the tokens, for the scores.
+        The share of all tokens that the language is assumed to have, from which the
+        scores are computed.
     coverage
-        The share of its characters that are pieces.
+        The share of the language's characters that must be pieces.
     model
-        The folder of its Hugging Face model, to be extended too.
+        The folder of the tokenizer's Hugging Face model, which is extended too.
 
     Raises
     ------

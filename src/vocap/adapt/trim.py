@@ -28,8 +28,8 @@ def trim(  # noqa: PLR0913  # the options of the command, each by its name
     all_characters: bool = False,
     model: str | Path | None = None,
 ) -> Adapted:
-    """Reduce a tokenizer to the pieces that some languages need; every line is segmented
-    before and after, and compared.
+    """Reduce a tokenizer to the pieces that some languages need. Every line is
+    segmented before and after, and compared.
 
     Parameters
     ----------
@@ -37,22 +37,23 @@ def trim(  # noqa: PLR0913  # the options of the command, each by its name
         results/tokenizers/NAME, a SentencePiece unigram .model, or a tokenizer.json of
         byte-pair encoding.
     output
-        A new folder to write; without it see `Adapted.write`.
+        A new folder to write. Without it nothing is written (see `Adapted.write`).
     languages
-        All that have text unless given.
+        The languages to keep, by default all that have text.
     text, heldout
         The text of each language, and its held-out text.
     corpora
-        A folder with {language}/train.txt and heldout.txt; without text those of the
-        run that made the tokenizer.
+        A folder with {language}/train.txt and heldout.txt. Where no text is given, it
+        is by default that of the run that made the tokenizer.
     only_used
-        Drop the languages' own pieces, too, where the text lacks them.
+        Whether the languages' own pieces are dropped, too, where the text does not use
+        them.
     min_count
-        Uses of a kept piece.
+        The least number of uses in the text for which a piece is kept.
     all_characters
-        Keep every single character, of any language.
+        Whether every single character of any language is kept.
     model
-        The folder of its Hugging Face model, to be reduced too.
+        The folder of the tokenizer's Hugging Face model, which is reduced too.
 
     Raises
     ------

@@ -146,7 +146,7 @@ def allocate(  # noqa: PLR0913  # settings of the stage, each by its name
     other_rows: int | None = None,
     special_tokens: int = SPECIALS,
 ) -> AllocationResult | dict[int, AllocationResult]:
-    """Allocate a vocabulary of T to languages (Algorithm 1, or another rule).
+    """Divide the T ids of a tokenizer among languages (Algorithm 1, or another rule).
 
     Parameters
     ----------
@@ -157,38 +157,41 @@ def allocate(  # noqa: PLR0913  # settings of the stage, each by its name
         n_i of Equation 3: lines of text, or any other weight, by language or as a table
         with the columns language and n.
     total
-        T, the rows of the tokenizer with its special tokens; or several.
+        T, the number of all ids of the tokenizer, special tokens included. Several are
+        allowed.
     output
-        Folder of allocation.tsv, vocabulary.tsv and summary.json; of several totals it
-        holds "{total}". Without it nothing is written.
+        Folder to write allocation.tsv, vocabulary.tsv and summary.json to. For several
+        totals it must contain "{total}". Without it nothing is written.
     corpora
         The training text of each language, or a folder with LANG/train.txt, which rule
         pieces reads.
     alpha, beta
         Exponents of the shares q_i (Equation 3) and of their weights (Equation 2).
     per
-        The unit of a nat: a line of each language, or a character.
+        Whether gains are counted by "line" or by "character".
     coverage
-        Share of the multilingual sample's characters that must be pieces.
+        Share of the characters of the multilingual sample that must be pieces.
     without
         Languages to leave out.
     threads
-        Languages at a time, of rule pieces; the results do not depend on it.
+        Number of languages that rule pieces works on at a time. The results do not
+        depend on it.
     settings
-        How text is read: those that the ladders were trained with.
+        How text is read, with the settings that the ladders were trained with.
     rule
         "paper", "pieces", or one that was added to `vocap.allocation.rules.RULES`.
     fairness
-        Of rule paper: how much more a nat counts in a language far from its best ALP.
+        For rule paper, how much more a nat counts in a language far from its best ALP.
     trunk, core, token_fairness, development
-        Of rule pieces: the file of `vocap trunk`; the share of the pieces that are the
-        first tokens of byte-pair encoding; the power of weights that follow tokens, and
-        the parallel text that they are counted on (a pattern with {lang}, or aligned
-        lines by language).
+        For rule pieces. `trunk` is the file of `vocap trunk`. `core` is the share of
+        the pieces that are the first tokens of byte-pair encoding. `token_fairness` is
+        the exponent of weights that follow tokens, and `development` the parallel text
+        that these are counted on (a pattern with {lang}, or aligned lines by language).
     other_rows
-        Rows of T that byte fallback and symbols take; those of `settings` if not given.
+        Number of ids that byte fallback and symbols take, by default that of
+        `settings`.
     special_tokens
-        Rows of T that special tokens take.
+        Number of ids that special tokens take.
 
     Returns
     -------

@@ -92,11 +92,12 @@ def sample_corpus(  # noqa: PLR0913  # settings of the stage, each by its name
     filters: Filters | None = None,
     allow_empty: bool = False,
 ) -> CorpusSample:
-    """Sample the lines of one language's text into train and held-out text.
+    """Sample training and held-out lines from the text of one language.
 
-    Invalid, empty, overlong and duplicate lines are dropped and counted. Where not all
-    is read, the counts have an estimate of the whole and its interval of 95 %. Files are
-    read once, in bounded memory: `max_sentences` times (line length + 200 bytes).
+    Invalid, empty, overlong and duplicate lines are left out and counted. Where not all
+    of the text is read, the counts have an estimate of the whole with its 95 %
+    interval. Files are read once, in bounded memory: `max_sentences` times (line length
+    + 200 bytes).
 
     Parameters
     ----------
@@ -105,33 +106,36 @@ def sample_corpus(  # noqa: PLR0913  # settings of the stage, each by its name
         patterns, compressed or not; or sentences. Several remote paths (`hf://`,
         `s3://`) are given as `list_shards([...])`, since a str in a list is a sentence.
     train, heldout, stats
-        Files to write: the lines, and the counts as JSON; all three, or none.
+        Files to write the lines to, and the counts as JSON. Give all three, or none.
     language, source
         The code of the language and the name of the text, for counts and messages.
     format, split_sentences, escaped_newlines, documents
-        How text lies in files: text, jsonl:FIELD, tsv:COLUMN or parquet:COLUMN; lines
-        are cut into sentences; a backslash and n denote a line end; records keep their
-        line ends, and parts of up to 4,192 bytes are the lines.
+        How text lies in its files. `format` is text, jsonl:FIELD, tsv:COLUMN or
+        parquet:COLUMN. With `split_sentences` lines are cut into sentences. With
+        `escaped_newlines` a backslash followed by n is a line end. With `documents`
+        records keep their line ends, and parts of up to 4,192 bytes take the place of
+        lines.
     max_sentences, max_characters
-        Lines of the sample, train and held-out together, and the characters that they
-        hold at most.
+        Largest numbers of lines, training and held-out lines together, and of
+        characters in the sample.
     seed
         Seed of the random choice of lines.
     scan_bytes
-        Bytes of the files, as stored, that are read at most, spread evenly over them; of
-        Parquet those of the column of text, and one row group at least. None: of remote
-        files what `max_sentences` needs, of local ones everything.
+        Number of bytes to read of the files as stored, spread evenly over them. Of
+        Parquet only the column of text counts, and at least one row group is read. By
+        default, remote files are read as far as `max_sentences` needs, and local ones
+        to their end.
     filters
-        What a record must have to be read.
+        Conditions that a record must meet to be read.
     allow_empty
-        Without any text the sample is empty and says so in its counts.
+        Whether text may be missing. The sample is then empty, and its counts note it.
 
     Raises
     ------
     VocapError
         For text that is missing, not in UTF-8, or without a usable line.
     UsageError
-        For a format that is none.
+        For an unknown format.
     """
     paths = (train, heldout, stats)
     if any(paths) and not all(paths):

@@ -233,8 +233,8 @@ def compare(  # noqa: PLR0913  # the options of the command, each by its name
     max_characters: float | None = None,
     output: str | Path | None = None,
 ) -> Comparison:
-    """Compare two tokenizers on text: tokens, of which an unknown character counts as
-    its bytes, words, sentences, pieces.
+    """Compare the tokens, words, sentences and pieces of two tokenizers on text. An
+    unknown character counts as its bytes.
 
     Parameters
     ----------
@@ -245,24 +245,25 @@ def compare(  # noqa: PLR0913  # the options of the command, each by its name
     text
         The text of each language.
     split
-        Where tiktoken's ranks, which do not say it, cut text: the name of a cut, or
-        one for `a` and one for `b`.
+        The name of the cut for tiktoken's ranks, which do not say how text is cut, or
+        one name for `a` and one for `b`.
     corpora
         A folder with {language}/heldout.txt.
     languages
-        Of the texts; all that have text unless given.
+        Codes of the languages to compare, by default all that have text.
     max_change, max_words, max_characters
-        Limits in percent on the change of tokens a line, and on the words and the text
-        segmented differently, for `Comparison.beyond`.
+        Limits in percent for `Comparison.beyond`, on the change in the tokens of a
+        line, and on the shares of words and of text that are segmented differently.
     output
-        A folder to write: tables and a summary.
+        A folder to write tables and a summary to.
 
     Raises
     ------
     UsageError
-        For a language without text, an unknown cut, a folder `output` with other files.
+        For a language without text, an unknown cut, or a folder `output` with other
+        files.
     VocapError
-        For a file that is not there or no tokenizer, and where no text has a line.
+        For a file that is missing or is not a tokenizer, and where no text has a line.
     """
     folder = None if corpora is None else Path(corpora)
     files = find_texts(text or {}, folder, languages, ["heldout"])

@@ -415,7 +415,8 @@ def finetune_model(  # noqa: PLR0913 - the options of the command
     """Fine-tune one model on one training, and write `predictions/`, `metrics.jsonl`
     and `run.json`.
 
-    Resumes from the checkpoints of an equal call. SIGTERM, SIGURG and Ctrl-C leave one.
+    The call goes on from a checkpoint of an equal call where there is one. SIGTERM,
+    SIGURG and Ctrl-C leave a checkpoint.
 
     Parameters
     ----------

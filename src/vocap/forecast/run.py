@@ -96,7 +96,7 @@ def forecast_run(
     from_results: bool = True,
 ) -> RunForecast:
     """Forecast jobs, processor and GPU time, memory and disk of a run, before anything
-    runs. Called in the project's root; takes Snakemake's dry run.
+    runs. Call it in the project's root. It makes Snakemake's dry run.
 
     Parameters
     ----------

@@ -364,7 +364,8 @@ def pretrain_model(  # noqa: PLR0913 - the options of the command
     """Pre-train one language model, and write `model/`, `model-{step}/`,
     `metrics.jsonl` and `description.json`.
 
-    Resumes from the checkpoints of an equal call. SIGTERM, SIGURG and Ctrl-C leave one.
+    The call goes on from a checkpoint of an equal call where there is one. SIGTERM,
+    SIGURG and Ctrl-C leave a checkpoint.
 
     Parameters
     ----------

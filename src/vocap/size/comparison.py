@@ -32,32 +32,36 @@ def compare_sizes(  # noqa: PLR0913  # settings of the model, each by its name
     alpha: float = 0.7,
     bytes: int | None = None,
 ) -> "pd.DataFrame":
-    """Compare T by tokens, ALP, and the cost of a model; formulas as in docs/commands.md.
+    """Compare tokens, ALP and the cost of a model at each T, by the formulas of
+    docs/commands.md.
 
     Parameters
     ----------
     tables
-        Tables with the columns total, language, lines, bytes, tokens, alp: held-out
-        text under the vocabulary of each T (`curve` of `train_joint`).
+        Tables with the columns total, language, lines, bytes, tokens and alp, which
+        `curve` of `train_joint` measures on held-out text with the vocabulary of each
+        T.
     layers, hidden, intermediate, length
         Transformer layers, their width, that of their feed-forward layers (4 times
         `hidden`, with SwiGLU 8/3, if not given), and tokens of a block.
     causal, swiglu, untied
-        GPT-2's form; Llama's, which is causal; an output layer with a table of its own.
+        Whether the model is causal and of GPT-2's form, whether it is causal and of
+        Llama's form, and whether the output layer has a table of its own.
     heads, kv_heads
         Attention heads, and those of keys and values (grouped attention).
     micro_batch, candidates
         Blocks whose logits are held, and words in a sampled loss (None: all T).
     weights, alpha
-        n by language, and the exponent of Equation 3: the mix of the training text.
+        n by language and the exponent of Equation 3, which give the mixture of the
+        training text.
     bytes
-        UTF-8 bytes of the training text: adds the column training_pflop.
+        Number of UTF-8 bytes of the training text. It adds the column training_pflop.
 
     Returns
     -------
     pandas.DataFrame
-        A row for each table and T, the columns those of `Forecast`: operations in 10^6
-        of a byte of text, memory in 10^9 bytes, ALP in nats a line.
+        A row for each table and T, with the columns of `Forecast`. Operations are in
+        10^6 per byte of text, memory in 10^9 bytes, and ALP in nats per line.
 
     Raises
     ------

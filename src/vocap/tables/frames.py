@@ -16,10 +16,9 @@ def read_curves(vocabularies: str | Path) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        One row a size, with the columns
-        `language size pieces alp alp_heldout tokens_per_sentence status`; ALP (Equation
-        1) in nats a line. A size beyond the text's reach has NaN in its cells, the
-        reason in `status`.
+        One row for each size, with the columns `language size pieces alp alp_heldout
+        tokens_per_sentence status`. ALP (Equation 1) is in nats per line. A size that
+        the text cannot reach has NaN in its cells, and the reason in `status`.
     """
     folders = sorted(path.parent for path in Path(vocabularies).glob("*/curve.tsv"))
     if not folders:
@@ -31,10 +30,11 @@ def read_curves(vocabularies: str | Path) -> pd.DataFrame:
 
 
 def read_table(path: str | Path) -> pd.DataFrame:
-    """Read a table of the results: TSV without quoting, where an empty cell is a
+    """Read a table of the results, which is TSV without quoting. An empty cell is a
     missing number.
 
-    Texts stay texts: the language code `no` or a piece `null` is no missing value.
+    Text stays text, so the language code `no` and a piece `null` are not missing
+    values.
     """
     try:
         return pd.read_csv(

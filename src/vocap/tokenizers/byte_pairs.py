@@ -167,11 +167,11 @@ def train_bpe(  # noqa: PLR0913  # options of the command
     layout: IdLayout = XLM_R_LAYOUT,
     curve: str | Path | None = None,
 ) -> TrainedBpe | dict[int, TrainedBpe]:
-    """Train byte-pair encoding on the text of all languages, every T at once.
+    """Train byte-pair encoding on the text of all languages, for every T at once.
 
-    Pairs are counted over the words of all training lines, each line as often as its
-    language weighs: no sample is drawn. Where the text does not hold T pieces the
-    tokenizer stays short, with a warning on the log.
+    Pairs are counted over the words of all training lines, weighted by their languages.
+    No sample is drawn. Where the text has fewer than T pieces, the tokenizer is
+    smaller, and the log has a warning.
 
     Parameters
     ----------
@@ -179,45 +179,48 @@ def train_bpe(  # noqa: PLR0913  # options of the command
         The text of each language, in a mapping or as {language}/train.txt in a folder,
         or one text.
     weights
-        n of each language, or a table with the columns language and n; without it the
-        number of lines.
+        n of each language, or a table with the columns language and n. By default it is
+        the number of lines.
     total
         T, or several.
     output
-        Folder to write; with several totals {total} in it stands for T. Without it
+        Folder to write. For several totals, {total} in it stands for T. Without it
         nothing is written.
     alpha, per
-        Share of a language (Equation 3), of the lines ("line") or characters
-        ("character").
+        Exponent of the share of a language (Equation 3), and whether the shares count
+        by "line" or by "character".
     unit
-        Symbols before any merge: "bytes" or "characters".
+        Symbols that text consists of before any merge, "bytes" or "characters".
     split, regex, digits, contractions
-        Where text is cut before merging: a name of `SPLITS`, or an expression whose
-        matches are the words; numbers as of `DIGITS`; whether English contractions are
+        How text is cut into words before merging. `split` is a name of `SPLITS`, and
+        `regex` an expression whose matches are the words. `digits`, one of `DIGITS`,
+        says how numbers are cut, and `contractions` whether English contractions are
         words.
     coverage
-        Unit characters: share of each language's characters that must be pieces.
+        Share of each language's characters that must be pieces, with the unit
+        "characters".
     development
         Aligned lines of each language, or the pattern of their files with {lang}, for
-        fairness and parity; "" where there is no translation.
+        fairness and parity. A line is "" where there is no translation.
     fairness, rounds
-        Multiply weights by (tokens on parallel text / mean) to this power, and train
-        again, so many times.
+        The exponent of the factor (tokens on parallel text / mean) by which weights are
+        multiplied, and the number of trainings with such weights.
     parity, first, window
-        Each merge is for the language with the longest parallel text, after `first`
-        weighted ones; no language has more than twice its share of the last `window`.
+        With `parity` each merge is for the language whose parallel text has most
+        tokens, after `first` weighted merges. No language gets more than twice its
+        share of the last `window` merges.
     without
         Codes of languages whose text is left out.
     settings, layout
         How text is read, and the special tokens.
     curve
-        Table to write: tokens and ALP of heldout.txt in the folder of each language, at
-        eight T up to the largest.
+        Table to write, with the tokens and the ALP of heldout.txt in the folder of each
+        language at eight T up to the largest.
 
     Returns
     -------
     TrainedBpe or dict
-        Of several totals by total.
+        The tokenizer, or for several totals a tokenizer by total.
 
     Raises
     ------

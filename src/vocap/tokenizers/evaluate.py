@@ -182,36 +182,37 @@ def evaluate(  # options of the command
 ) -> Evaluation:
     """Measure tokenizers on text.
 
-    Tokens, ratio to English, Gini coefficient and worst language are of the parallel
-    text; bits per byte and round trip of `text` and of the held-out lines of `corpora`,
-    or else of the parallel text too. Tokens, and what follows from them, count an
-    unknown character as its bytes in UTF-8.
+    Tokens, the ratio to English, the Gini coefficient and the worst language are
+    measured on the parallel text. Bits per byte and the round trip are measured on
+    `text` and the held-out lines of `corpora`, or on the parallel text where neither is
+    given. Counts of tokens count an unknown character as its bytes in UTF-8.
 
     Parameters
     ----------
     tokenizer
-        Tokenizers by name, each a path or loaded; one of them; or paths, which may be
-        written NAME=PATH.
+        Tokenizers by name, each a path or loaded. A single tokenizer is allowed too,
+        and so are paths, which may be written NAME=PATH.
     split
-        Where tiktoken's ranks, which do not say it, cut text: the name of a cut, or one
-        for each of several tokenizers.
+        The name of the cut for tiktoken's ranks, which do not say how text is cut, or
+        one name for each of several tokenizers.
     corpora
         Folder with {language}/train.txt and heldout.txt, or the training text of each
-        language. Bits per byte are those of a bigram of the training text; without it
-        of ten folds of each text, from 1,000 lines on.
+        language. For bits per byte a bigram is trained on the training text. Without it
+        the bigram is trained on ten folds of each text, which must have 1,000 lines.
     text
         Text to measure on, by language.
     languages
-        Codes; all that have text unless given.
+        Codes of the languages to measure, by default all that have text.
     languages_table
-        Table of scripts and resource groups; the package's unless given.
+        Table of languages, with scripts and resource groups, by default that of the
+        package.
     parallel
-        Line-aligned text by language, or a pattern of its files with {lang}; an empty
-        line: no translation.
+        Line-aligned text by language, or a pattern of its files with {lang}. An empty
+        line means that there is no translation.
     gates
-        Check what breaks in use: pass or fail, with an example.
+        Whether each tokenizer is checked for faults that break it in use.
     output, tables
-        File of the summary, and folder of the tables by language, to write.
+        File to write the summary to, and folder to write the tables by language to.
 
     Returns
     -------
@@ -220,7 +221,7 @@ def evaluate(  # options of the command
     Raises
     ------
     UsageError
-        For names that are no names of folders, and where no text is given.
+        For names that cannot be names of folders, and where no text is given.
     VocapError
         For a tokenizer or a text that is missing or cannot be used.
     """

@@ -21,18 +21,17 @@ def export(
     layout: IdLayout | None = None,
     format: str = "huggingface",
 ) -> int:
-    """Write a tokenizer for Hugging Face: the same ids, for AutoTokenizer; or for
-    tiktoken or llama.cpp.
+    """Write a tokenizer in the form of Hugging Face, tiktoken or llama.cpp, with the
+    same ids.
 
     Parameters
     ----------
     model
         A sentencepiece.model or a tokenizer.json of byte-pair encoding.
     output
-        Folder to write; of the format gguf a file.
+        Folder to write, or the file to write for the format gguf.
     layout
-        That of the training: tokens around a text, longest input. By default that of
-        the model.
+        Tokens around a text and longest input, by default those of the model.
     format
         One of `FORMATS`.
 
@@ -44,7 +43,8 @@ def export(
     Raises
     ------
     UsageError
-        For a layout of another format, and an output that holds anything else.
+        For a layout that does not fit the format, and an output that holds anything
+        else.
     VocapError
         For a tokenizer that the format cannot hold with the same ids.
     """
@@ -66,17 +66,18 @@ def card(
     evaluation: str | Path | None = None,
     text: str | None = None,
 ) -> str:
-    """Write the model card of a tokenizer: method, text and its licences, languages, limits.
+    """Write the model card of a tokenizer, with its method, text, licences, languages
+    and limits.
 
     Parameters
     ----------
     model
-        A sentencepiece.model or a tokenizer.json of byte-pair encoding; method and
-        settings are those of the description.json beside it.
+        A sentencepiece.model or a tokenizer.json of byte-pair encoding. The
+        description.json beside it gives the method and the settings.
     output
-        File to write; without it nothing is written.
+        File to write. Without it nothing is written.
     evaluation
-        Table of `vocap evaluate`: the languages and their measures.
+        Table of `vocap evaluate` with the languages and their measures.
     text
         Where the text comes from, and its licences, in Markdown.
 

@@ -49,7 +49,7 @@ def fit(
     settings: TextSettings = XLM_R,
     layout: IdLayout = XLM_R_LAYOUT,
 ) -> TrainedUnigram:
-    """Score the pieces of an allocation: the VOCAP tokenizer.
+    """Make the VOCAP tokenizer, by giving scores to the pieces of an allocation.
 
     Parameters
     ----------
@@ -57,13 +57,14 @@ def fit(
         Folder with allocation.tsv and vocabulary.tsv, or what is in them.
     vocabularies
         Ladder of each language, or folder with {language}/curve.tsv and
-        {language}/models/{size}.model. The normaliser is that of these models.
+        {language}/models/{size}.model. The tokenizer normalises text as these models
+        do.
     weights
         n of each language, or a table with the columns language and n.
     output
-        Folder to write; without it nothing is written.
+        Folder to write. Without it nothing is written.
     alpha
-        Share of a language (Equation 3).
+        Exponent alpha of the share of a language (Equation 3).
     settings
         Byte fallback, user-defined and control symbols.
     layout
@@ -72,7 +73,7 @@ def fit(
     Returns
     -------
     TrainedUnigram
-        Exactly T ids.
+        The tokenizer, which has exactly T ids.
 
     Raises
     ------

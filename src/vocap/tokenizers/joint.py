@@ -92,17 +92,18 @@ def train_joint(  # noqa: PLR0913  # options of the command
     heldout: Texts | None = None,
     points: str | Path | None = None,
 ) -> TrainedUnigram | dict[int, TrainedUnigram]:
-    """Train a unigram model on the text of all languages: the JOINT tokenizer.
+    """Make the JOINT tokenizer, by training one unigram model on the text of all
+    languages.
 
-    Dead pieces are reported in the description, not repaired. Where the text does not
-    hold T pieces the tokenizer stays short, with a warning on the log.
+    Dead pieces are reported in the description and stay. Where the text has fewer than
+    T pieces, the tokenizer is smaller, and the log has a warning.
 
     Parameters
     ----------
     total
-        T, or several, all of one descent.
+        T, or several, which one descent gives.
     output
-        Folder to write; with several totals {total} in it stands for T. Without it
+        Folder to write. For several totals, {total} in it stands for T. Without it
         nothing is written.
     mix
         A multilingual sample.
@@ -110,31 +111,32 @@ def train_joint(  # noqa: PLR0913  # options of the command
         In place of a sample: the text of each language, in a mapping or as
         {language}/train.txt in a folder, or one text. All lines are used.
     weights
-        n of each language, or a table with the columns language and n; without it the
-        number of lines.
+        n of each language, or a table with the columns language and n. By default it is
+        the number of lines.
     alpha
-        Share of a language (Equation 3).
+        Exponent alpha of the share of a language (Equation 3).
     per
-        Unit of the shares: "line" or "character".
+        Whether the shares count by "line" or by "character".
     characters
-        Folder with {language}/train.txt: hold the characters that VOCAP holds, and no
-        others.
+        Folder with {language}/train.txt, whose characters decide which the tokenizer
+        holds, as for VOCAP.
     coverage
-        Share of the text's characters that must be pieces.
+        Share of the characters of the text that must be pieces.
     threads
         Number of threads. The results do not depend on it.
     settings, layout
         How text is read, and the special tokens.
     curve, heldout
-        Table to write, and held-out text of each language: tokens and ALP of it at
-        eight T up to the largest.
+        Table to write, with the tokens and the ALP of the held-out text of each
+        language at eight T up to the largest.
     points
-        Folder to write for each other T of the curve, which {total} in it stands for.
+        Folder to write the tokenizer of each other T of the curve to, in which {total}
+        stands for T.
 
     Returns
     -------
     TrainedUnigram or dict
-        Of several totals by total.
+        The tokenizer, or for several totals a tokenizer by total.
 
     Raises
     ------

@@ -191,7 +191,7 @@ PRESETS = {"xlm-r": XLM_R, "lossless": LOSSLESS}
 
 
 def text_settings(preset: str = "xlm-r", **keys: bool | int | str | Sequence[str]) -> TextSettings:
-    """The settings of a preset with other values for some keys, those of `TextSettings`.
+    """The settings of a preset, with other values for some keys of `TextSettings`.
 
     Raises UsageError for an unknown preset, and as `TextSettings`.
     """

@@ -51,36 +51,37 @@ def train_ladder(
 ) -> Ladder:
     """Train unigram models of all sizes on a text at once, and measure their ALP.
 
-    Every model is the one that SentencePiece 0.2.1 trains for that size with one
-    thread. A size that the text cannot reach has no model, and the reason stands in the
-    curve.
+    Every model equals the one that SentencePiece 0.2.1 trains for that size with one
+    thread. A size that the text cannot reach has no model, and the curve states the
+    reason.
 
     Parameters
     ----------
     train
-        The text; all of its lines are used.
+        The text, of which all lines are used.
     output
-        Folder that gets models/, curve.tsv, characters.tsv and pieces.npz; models that
-        an earlier call with the same texts and arguments has left there are kept.
-        Without it nothing is written, and the models are in the result.
+        Folder to write models/, curve.tsv, characters.tsv and pieces.npz to. Models
+        that an earlier call with the same texts and arguments wrote there are kept.
+        Without it nothing is written, and the result has the models.
     sizes
-        Ids of the models, three of them <unk>, <s> and </s>: a rising list, or
-        "first:last:step".
+        Numbers of ids of the models, <unk>, <s> and </s> included, as a rising list or
+        as "first:last:step".
     heldout
-        Held-out text, for its ALP under every model.
+        Held-out text, whose ALP is measured under every model.
     threads
         Number of threads. The results do not depend on it.
     coverage
         Share of the characters of the text that must be pieces.
     arithmetic
-        "exact": every bit as in SentencePiece; "fast": near it in less time.
+        "exact" makes the models of SentencePiece bit by bit, and "fast" models near
+        them in less time.
     settings
-        How text is read, of SentencePiece's trainer.
+        How text is read, with the settings of SentencePiece's trainer.
 
     Returns
     -------
     Ladder
-        `curve` is a data frame, with ALP (Equation 1) in nats a line.
+        `curve` is a data frame, with ALP (Equation 1) in nats per line.
 
     Raises
     ------

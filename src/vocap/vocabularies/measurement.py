@@ -69,7 +69,7 @@ def measure_text(model: AnyTokenizer, text: Text, *, split: Cuts = ()) -> TextMe
 
 
 def alp(model: AnyTokenizer, text: Text, *, split: Cuts = ()) -> float:
-    """Average log probability of a text under a tokenizer, nats a line (Equation 1);
-    arguments as of `measure_text`.
+    """The average log probability of a text under a tokenizer, in nats per line
+    (Equation 1). The arguments are those of `measure_text`.
     """
     return measure_text(model, text, split=split).alp
