@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 import sentencepiece
-from sentencepiece import SentencePieceProcessor, sentencepiece_model_pb2
+from sentencepiece import sentencepiece_model_pb2
 
 from vocap import __version__
 from vocap.errors import VocapError
@@ -320,9 +320,9 @@ def dead_pieces(proto: Any, among: Collection[str] | None = None) -> dict[str, l
     }
 
 
-def bare_processor(proto: Any) -> SentencePieceProcessor:
+def bare_processor(proto: Any) -> Any:
     """The model with an identity normaliser and no dummy prefix: a string reaches the
-    lattice as it is.
+    lattice as it is. Raises VocapError where SentencePiece does not load it.
     """
     bare = sentencepiece_model_pb2.ModelProto()
     bare.CopyFrom(proto)
@@ -331,20 +331,19 @@ def bare_processor(proto: Any) -> SentencePieceProcessor:
     bare.normalizer_spec.add_dummy_prefix = False
     bare.normalizer_spec.remove_extra_whitespaces = False
     bare.normalizer_spec.escape_whitespaces = False
-    return SentencePieceProcessor(model_proto=bare.SerializeToString(deterministic=True))
+    return model_file.build_processor(bare, "the model that was built")
 
 
 def write_tokenizer(
     out: str | Path, proto: Any, rows: Sequence[tuple[Any, ...]], description: Mapping[str, Any]
 ) -> None:
     """Write `sentencepiece.model`, `pieces.tsv` and, last, `description.json`, each
-    whole or not at all.
+    whole or not at all. SentencePiece has loaded its pieces before, for the dead ones.
     """
     out = Path(out)
-    data = serialize(proto)
     (out / "description.json").unlink(missing_ok=True)  # it says that the folder is complete
     with replacing(out / "sentencepiece.model", "wb") as file:
-        file.write(data)
+        file.write(proto.SerializeToString(deterministic=True))
     write_tsv(out / "pieces.tsv", PIECE_COLUMNS, rows)
     write_json(out / "description.json", description)
 
