@@ -4,6 +4,7 @@ Loading what a ladder needs takes two seconds, as long as the ladder of a small 
 """
 
 import multiprocessing
+import os
 import signal
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -32,7 +33,7 @@ def each(languages: str, threads: int, words: Sequence[str]) -> None:
     codes = languages.split(",")
     with (
         Steps(words[0], len(codes)) as steps,
-        ProcessPoolExecutor(threads, multiprocessing.get_context("fork"), _leave_signals) as pool,
+        ProcessPoolExecutor(threads, multiprocessing.get_context("fork"), _begin_process) as pool,
     ):
         try:
             for call in as_completed([pool.submit(_run_for, code, words) for code in codes]):
@@ -51,7 +52,12 @@ def _run_for(code: str, words: Sequence[str]) -> int:
     return run([word.replace(PLACE, code) for word in words])
 
 
-def _leave_signals() -> None:
-    """Ctrl-C is handled by the process that started this one, which then ends it."""
+def _begin_process() -> None:
+    """Ctrl-C is handled by the process that started this one, which then ends it.
+
+    Libraries with threads of their own get one: threads that wait for work would take
+    the processors of the other languages.
+    """
+    os.environ["OMP_NUM_THREADS"] = "1"
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)

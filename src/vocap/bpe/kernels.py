@@ -3,8 +3,8 @@ one merge after another.
 
 The arrays of a training in progress are one value that kernels take (`State`).
 Functions that run for every neighbour take the part of it that they need and unpack it
-once, or take arrays: each field that is read costs two operations on the counter of its
-references.
+once, or take arrays: in kernels that allocate, each field that is read costs two
+operations on the counter of its references.
 """
 
 from typing import NamedTuple
@@ -132,7 +132,7 @@ def key_of(a, b, group):
     return np.uint64(a) << FIRST | np.uint64(b) << SECOND | np.uint64(group)
 
 
-@kernel(uint64(uint64, ROWS, INT32S), inner=True)
+@kernel(uint64(uint64, ROWS, INT32S), inner=True, allocates=False)
 def pair_slot(key, rows, slots):
     """The slot of a key, or the empty one that it would take."""
     code = (key ^ (key >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
@@ -143,13 +143,13 @@ def pair_slot(key, rows, slots):
     return slot
 
 
-@kernel(int64(uint64, ROWS, INT32S), inner=True)
+@kernel(int64(uint64, ROWS, INT32S), inner=True, allocates=False)
 def find_pair(key, rows, slots):
     """The number of a pair, NONE where there is none."""
     return np.int64(slots[pair_slot(key, rows, slots)]) - 1
 
 
-@kernel(int64(int64, int64, int64, _PAIRS, INT64S), inner=True)
+@kernel(int64(int64, int64, int64, _PAIRS, INT64S), inner=True, allocates=False)
 def add_pair(a, b, group, pairs, number):
     """The number of a pair, a new one where there was none; the arrays have space for
     it.
@@ -173,7 +173,7 @@ def add_pair(a, b, group, pairs, number):
     return pair
 
 
-@kernel(types.void(int64, int64, _PAIRS, INT64S), inner=True)
+@kernel(types.void(int64, int64, _PAIRS, INT64S), inner=True, allocates=False)
 def add_place(pair, at, pairs, number):
     places, row = pairs.places, pairs.rows[pair]
     if number[FREE_PLACE] >= 0:
@@ -260,7 +260,7 @@ _TEXTS = INT64S, INT32S, INT64S  # number, store, bounds
 _ORDER = INT64S, INT32S, ROWS, *_TEXTS  # weight, node, rows
 
 
-@kernel(int64(int64, int64, *_TEXTS), inner=True)
+@kernel(int64(int64, int64, *_TEXTS), inner=True, allocates=False)
 def compare_tokens(a, b, number, store, bounds):
     """Below, at or above 0 as token a sorts before, as or after token b."""
     a += number[RESERVED] * (a >= number[BASE])
@@ -272,7 +272,7 @@ def compare_tokens(a, b, number, store, bounds):
     return (bounds[a + 1] - bounds[a]) - (bounds[b + 1] - bounds[b])
 
 
-@kernel(boolean(int64, int64, *_ORDER), inner=True)
+@kernel(boolean(int64, int64, *_ORDER), inner=True, allocates=False)
 def comes_first(one, other, weight, node, rows, number, store, bounds):
     """Whether node `one` leaves the heap before `other`: by weight, then by its pair.
 
@@ -293,7 +293,7 @@ def comes_first(one, other, weight, node, rows, number, store, bounds):
     return difference > 0
 
 
-@kernel(int64(int64, int64, INT32S, INT32S, *_ORDER), inner=True)
+@kernel(int64(int64, int64, INT32S, INT32S, *_ORDER), inner=True, allocates=False)
 def meld(one, other, left, right, weight, node, rows, number, store, bounds):
     """The root of two skew heaps as one."""
     if one < 0 or other < 0:
@@ -313,7 +313,7 @@ def meld(one, other, left, right, weight, node, rows, number, store, bounds):
         one = below
 
 
-@kernel(types.void(STATE, int64, int64), inner=True)
+@kernel(types.void(STATE, int64, int64), inner=True, allocates=False)
 def push(state, group, pair):
     heaps, number, texts = state.heaps, state.number, state.texts
     root, _, _, _, _, _, weight, nodes, left, right = heaps
@@ -331,7 +331,7 @@ def push(state, group, pair):
     )  # fmt: skip
 
 
-@kernel(int64(STATE, int64), inner=True)
+@kernel(int64(STATE, int64), inner=True, allocates=False)
 def heaviest(state, group):
     """The heaviest pair of a group, taken from its heap; NONE where none occurs in the
     training text.
@@ -428,7 +428,9 @@ class Replacement(NamedTuple):
 _REPLACEMENT = types.NamedUniTuple(int64, 5, Replacement)
 
 
-@kernel(int64(_REPLACEMENT, int64, int64, INT32S, int64, _PAIRS, INT64S), inner=True)
+@kernel(
+    int64(_REPLACEMENT, int64, int64, INT32S, int64, _PAIRS, INT64S), inner=True, allocates=False
+)
 def replace_pair(change, group, weight, touched, touches, pairs, number):
     """One neighbour of a merged pair: the pair that it stood in becomes another.
 
@@ -452,7 +454,7 @@ def replace_pair(change, group, weight, touched, touches, pairs, number):
     return touches
 
 
-@kernel(types.void(STATE, int64, INT32S), inner=True)
+@kernel(types.void(STATE, int64, INT32S), inner=True, allocates=False)
 def push_touched(state, group, touched):
     """Put pairs whose counts have changed into the heap; those merged before wait to be
     merged again.
@@ -469,7 +471,7 @@ def push_touched(state, group, touched):
             number[WAITING] += 1
 
 
-@kernel(int64(int64, INT32S, INT32S), inner=True)
+@kernel(int64(int64, INT32S, INT32S), inner=True, allocates=False)
 def place_behind(at, symbol, word):
     """The place of the token behind that at `at`; NONE where its word ends."""
     other = at + 1
@@ -478,7 +480,7 @@ def place_behind(at, symbol, word):
     return other if other < symbol.size and word[other] == word[at] else np.int64(NONE)
 
 
-@kernel(int64(int64, INT32S, INT32S), inner=True)
+@kernel(int64(int64, INT32S, INT32S), inner=True, allocates=False)
 def place_before(at, symbol, word):
     """The place of the token before that at `at`; NONE where its word begins."""
     other = at - 1
@@ -527,7 +529,7 @@ def merge_in_group(state, pair, row):
     push_touched(state, group, touched[:touches])
 
 
-@kernel(int64(STATE, int64, int64), inner=True)
+@kernel(int64(STATE, int64, int64), inner=True, allocates=False)
 def places_of(state, a, b):
     """The places in the lists of a pair, of all groups."""
     count = np.int64(0)
@@ -538,7 +540,7 @@ def places_of(state, a, b):
     return count
 
 
-@kernel(boolean(STATE, int64, int64, int64), inner=True)
+@kernel(boolean(STATE, int64, int64, int64), inner=True, allocates=False)
 def has_space(state, needed, a, b):
     """Whether the arrays hold the merge of a pair that stands in so many places."""
     number, bounds, pairs = state.number, state.texts.bounds, state.pairs
@@ -575,7 +577,7 @@ def token_of(state, a, b):
     return found - number[RESERVED]
 
 
-@kernel(boolean(STATE, int64, int64, int64), inner=True)
+@kernel(boolean(STATE, int64, int64, int64), inner=True, allocates=False)
 def register(state, a, b, row):
     """Write the merge of a pair into `row` of `applied`; False where no token may have
     its text.
@@ -595,7 +597,7 @@ def register(state, a, b, row):
     return True
 
 
-@kernel(int64(STATE, int32[:, ::1], int64, int64))
+@kernel(int64(STATE, int32[:, ::1], int64, int64), allocates=False)
 def advance(state, given, wanted, merges):
     """Apply up to `merges` merges: those that wait, the `given` ones, then chosen ones
     up to `wanted` tokens.

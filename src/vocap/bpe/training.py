@@ -331,7 +331,9 @@ def piece_candidates(parts: Sequence[WordTypes], weights: Sequence[float], total
     store = table.store[: bounds[-1]].astype(np.int64)
     if not settings.split_by_whitespace:
         store, bounds = _join_spaces(store, bounds)
-    points, symbols = np.unique(store, return_inverse=True)
+    occurring = np.zeros(2 << POINT_BITS, np.int32)
+    occurring[store] = 1
+    points, symbols = np.flatnonzero(occurring), (np.cumsum(occurring, dtype=np.int32) - 1)[store]
     alphabet = Alphabet("characters", tuple(map(_symbol_name, points.tolist())), 0)
     wanted = len(points) + total + total // 50
     merges = apply(alphabet, (symbols, bounds), table.counts[: table.known], wanted)
@@ -342,13 +344,13 @@ def piece_candidates(parts: Sequence[WordTypes], weights: Sequence[float], total
 
 def _join_spaces(store: np.ndarray, bounds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Words as symbols, int64: a space before another character of the word is one with
-    it, in the bits above those of the character; and where each word begins.
+    it, a bit above those of the character; and where each word begins.
     """
     spaces = store == ord(SPACE)
     before = np.flatnonzero(spaces[:-1] & ~spaces[1:])
     before = np.setdiff1d(before, bounds[1:] - 1)
     joined = store.copy()
-    joined[before + 1] |= store[before] << POINT_BITS
+    joined[before + 1] |= 1 << POINT_BITS
     kept = np.ones(len(store), bool)
     kept[before] = False
     return joined[kept], np.concatenate([[0], np.cumsum(kept)])[bounds]

@@ -29,12 +29,16 @@ UINT64S = uint64[::1]
 UINT8S = uint8[::1]
 
 
-def kernel(signature: Any, inner: bool = False) -> Callable[[Callable[..., Any]], Any]:
+def kernel(
+    signature: Any, inner: bool = False, allocates: bool = True
+) -> Callable[[Callable[..., Any]], Any]:
     """Compile a function for `signature`; its bits must not depend on the compiler, so
     no fast-math.
 
     An `inner` one is called by other kernels alone: it is compiled without an entry for
-    Python, which for many arguments takes as long as the function.
+    Python, which for many arguments takes as long as the function. One that neither
+    `allocates` an array nor returns one does without counts of references, two
+    operations for each field of a record that it reads.
 
     numba caches the machine code beside the source file or in the user's cache folder
     (NUMBA_CACHE_DIR overrules both); where none of them can be written, or the device
@@ -48,6 +52,7 @@ def kernel(signature: Any, inner: bool = False) -> Callable[[Callable[..., Any]]
         "error_model": "numpy",
         "no_cfunc_wrapper": True,  # for C, which calls none of them
         "no_cpython_wrapper": inner,
+        "_nrt": allocates,
     }
 
     def compile_function(function: Callable[..., Any]) -> Any:
