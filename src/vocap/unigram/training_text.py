@@ -18,6 +18,7 @@ from vocap.errors import VocapError
 from vocap.tables.sampling_probabilities import sampling_probabilities
 from vocap.text_files import MAX_LINE_BYTES
 from vocap.text_files.text import Text, text_blocks
+from vocap.unigram.plain_lines import PlainLines
 from vocap.unigram.text_settings import COVERAGE, RESERVED, XLM_R, TextSettings, open_rules
 
 SEPARATOR = "\t"  # replaces a meta piece found in the text
@@ -119,12 +120,18 @@ def trained_on(
     normalize = trainer_normalizer(settings).normalize
     # `encode` finds user-defined symbols in a line before it is normalised and after
     symbols = Borders(settings.user_defined_symbols) if settings.user_defined_symbols else None
-    borders = Borders(settings.meta_pieces if metas is None else metas)
+    metas = settings.meta_pieces if metas is None else metas
+    borders = Borders(metas)
+    plain = PlainLines(settings, [*metas, *settings.user_defined_symbols])
     for lines in blocks:
         usual, trained = [], []
         encoded: list[str] = []
         whole: list[str] = []
-        for line, text in zip(lines, normalize(lines), strict=True):
+        found: bytearray = bytearray()
+        others: Sequence[str] = lines
+        if train and settings.split_by_whitespace:
+            found, others = plain.take(lines, LINE_END)
+        for line, text in zip(others, normalize(others), strict=True):
             apart = symbols and (symbols.in_line(line) or symbols.in_line(text))
             read, seen = as_read(line), None
             if train and is_trainable(read):
@@ -141,7 +148,7 @@ def trained_on(
                 encoded.append(text)
         yield Sentences(
             len(lines),
-            code_points(usual),
+            found + code_points(usual),
             code_points(encoded),
             code_points(trained),
             weight,
@@ -160,18 +167,11 @@ def character_counts(
     Lines that the trainer skips are left out, spaces are U+2581, meta pieces (those of
     the `settings`, if not given) are a tab each (`TrainerInterface::LoadSentences`).
     """
-    normalizer = trainer_normalizer(settings)
-    borders = Borders(sorted(set(settings.meta_pieces if meta_pieces is None else meta_pieces)))
     counts = np.zeros(0x110000, np.int64)
-    for lines in blocks:
-        kept = [line for line in map(as_read, lines) if is_trainable(line)]
-        # The separator of join is taken off again; joined text is one conversion
-        # instead of thousands.
-        text = LINE_END.join(normalizer.normalize(kept)) if kept else ""
-        if borders.in_line(text):
-            text = borders.replace(text)
-        points = np.frombuffer(text.encode("utf-32-le"), np.uint32)
-        counts += np.bincount(points, minlength=counts.size)
+    metas = None if meta_pieces is None else sorted(set(meta_pieces))
+    for block in trained_on(blocks, metas, settings=settings):
+        found = np.bincount(np.frombuffer(block.usual + block.trained, np.int32))
+        counts[: len(found)] += found
     counts[[0, ord(LINE_END)]] = 0  # the trainer passes over NUL; line ends are those put in above
     return Counter({chr(point): int(counts[point]) for point in np.flatnonzero(counts)})
 
