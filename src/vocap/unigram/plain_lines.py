@@ -41,7 +41,7 @@ class PlainLines:
             return bytearray(), lines
         # each line behind its line end, with the space that normalisation puts there
         begin = "\n " if self.settings.add_dummy_prefix else "\n"
-        text = f"{begin}{begin.join(lines)}\n".encode("utf-32-le", "surrogatepass")
+        text = f"{begin}{begin.join(lines)}\n".encode("utf-32-le")
         points = np.frombuffer(bytearray(text), np.int32)
         ends = np.flatnonzero(points == _END)
         if len(ends) != len(lines) + 1:  # a line holds a line end
@@ -60,9 +60,8 @@ class PlainLines:
         points[ends] = ord(end)
         if other.any():
             points = points[np.append(np.repeat(~other, sizes), True)]
-        return bytearray(points[1:].data), [
-            lines[place] for place in np.flatnonzero(other).tolist()
-        ]
+        others = [lines[place] for place in np.flatnonzero(other).tolist()]
+        return bytearray(points[1:].data), others
 
 
 @cache
