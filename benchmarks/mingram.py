@@ -31,7 +31,7 @@ from vocap.tokenizers.weighted_text import whole_text
 from vocap.unigram import lanes
 from vocap.unigram.given_pieces import build_trie, fill_lattice
 from vocap.unigram.lattice import Lattice
-from vocap.unigram.sentencepiece_trainer import model_parts
+from vocap.unigram.model_files import model_parts
 from vocap.unigram.text_settings import COVERAGE
 from vocap.unigram.training_text import count_shared_characters, trained_on
 from vocap.unigram.word_types import WordTypes, count_word_types

@@ -349,7 +349,7 @@ def _read_words(source: UnigramTokenizer, text: Text, coverage: float) -> "WordT
     """The word types of a text, as `source` normalises it. Raises VocapError for no
     text.
     """
-    from vocap.unigram.sentencepiece_trainer import specifications
+    from vocap.unigram.model_files import specifications  # numba: seconds, which trim need not take
     from vocap.unigram.word_types import load_word_types
 
     def alike(settings: TextSettings) -> bool:

@@ -111,7 +111,7 @@ def build_bpe(alphabet: Alphabet, merges: np.ndarray, rows: Rows) -> Tokenizer:
 def _normalizer(how: Pretokenization) -> normalizers.Normalizer:
     from sentencepiece import sentencepiece_model_pb2
 
-    from vocap.unigram.sentencepiece_trainer import model_parts
+    from vocap.unigram.model_files import model_parts
 
     spec = sentencepiece_model_pb2.ModelProto.FromString(
         model_parts(COVERAGE, how.settings)[1]

@@ -12,7 +12,7 @@ import numpy as np
 
 from vocap.text_files import MAX_LINE_BYTES
 from vocap.tokenizer_files.charsmap import last_characters
-from vocap.unigram.text_settings import COVERAGE, RESERVED, SPACE, TextSettings
+from vocap.unigram.text_settings import RESERVED, SPACE, TextSettings, read_rules
 
 # lines of a block from which it is worth it: the table takes 30 ms
 LEAST = 1000
@@ -69,12 +69,7 @@ def _not_plain(settings: TextSettings, first: frozenset[str]) -> np.ndarray:
     """Whether each code point makes a line no plain one, bool [0x110000]: it ends a rule
     of normalisation, or is the `first` of a border.
     """
-    from sentencepiece import sentencepiece_model_pb2
-
-    from vocap.unigram.sentencepiece_trainer import model_parts
-
-    specs = sentencepiece_model_pb2.ModelProto.FromString(model_parts(COVERAGE, settings)[1])
-    found = last_characters(specs.normalizer_spec.precompiled_charsmap)
+    found = last_characters(read_rules(settings))
     found |= {SPACE, RESERVED, "\r", *first}
     if SPACE in first:
         found.add(" ")  # as which a line holds it

@@ -9,7 +9,6 @@ import io
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +17,7 @@ from vocap.tables.curve import MAX_SIZE
 from vocap.text_files import MAX_LINE_BYTES
 from vocap.text_files.records import read_lines
 from vocap.unigram.text_settings import COVERAGE, XLM_R, TextSettings, open_rules
-from vocap.unigram.training_text import (
-    as_read,
-    character_counts,
-    is_trainable,
-    required_characters,
-    trainer_normalizer,
-)
+from vocap.unigram.training_text import as_read, character_counts, is_trainable, required_characters
 
 REFERENCE = "0.2.1"  # of sentencepiece
 INPUT_SENTENCES = 1_000_000  # the reference code's input_sentence_size
@@ -127,49 +120,6 @@ def train(
             MAX_LINE_BYTES,
         )
     return _without_path(model.getvalue()) if rules else model.getvalue()
-
-
-@cache
-def model_parts(coverage: float, settings: TextSettings = XLM_R) -> tuple[bytes, bytes]:
-    """The parts of every model besides its pieces: the meta pieces before them, the
-    specifications after them.
-
-    Specifications are those of a model that the installed SentencePiece trains on one
-    letter with the rules of normalisation, and the other keys that differ from their
-    defaults.
-    """
-    from sentencepiece import sentencepiece_model_pb2
-
-    rules = TextSettings(normalization=settings.normalization)
-    normalize = trainer_normalizer(rules).normalize
-    letter = next(letter for letter in map(chr, range(0x61, 0x3000)) if len(normalize(letter)) == 2)
-    model = sentencepiece_model_pb2.ModelProto.FromString(
-        train([letter], 5, coverage, settings=rules)
-    )
-    head = sentencepiece_model_pb2.ModelProto()
-    for name, kind in settings.metas:
-        head.pieces.add(piece=name, score=0, type=kind)
-    specs = sentencepiece_model_pb2.ModelProto(
-        trainer_spec=model.trainer_spec, normalizer_spec=model.normalizer_spec
-    )
-    for name, value in settings.changed().items():
-        if name != "normalization":
-            of_text = name in specs.normalizer_spec.DESCRIPTOR.fields_by_name
-            spec = specs.normalizer_spec if of_text else specs.trainer_spec
-            if isinstance(value, tuple):
-                getattr(spec, name).extend(value)
-            else:
-                setattr(spec, name, value)
-    return head.SerializeToString(), specs.SerializeToString()
-
-
-def specifications(coverage: float, size: int, settings: TextSettings = XLM_R) -> bytes:
-    """`trainer_spec` with this vocabulary size, and `normalizer_spec`."""
-    from sentencepiece import sentencepiece_model_pb2
-
-    specs = sentencepiece_model_pb2.ModelProto.FromString(model_parts(coverage, settings)[1])
-    specs.trainer_spec.vocab_size = size
-    return specs.SerializeToString()
 
 
 def _without_path(model: bytes) -> bytes:
