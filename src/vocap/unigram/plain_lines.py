@@ -14,7 +14,7 @@ from vocap.text_files import MAX_LINE_BYTES
 from vocap.tokenizer_files.charsmap import last_characters
 from vocap.unigram.text_settings import RESERVED, SPACE, TextSettings, read_rules
 
-# lines of a block from which it is worth it: the table takes 30 ms
+# lines of a block from which it is worth it: the table takes 35 ms
 LEAST = 1000
 _SPACE, _END = ord(" "), ord("\n")
 
