@@ -20,7 +20,8 @@ from collections.abc import Iterable
 import sentencepiece
 
 from tests.tokenizer_files.factories import built_in_maps
-from vocap.tokenizer_files.normalizer import build_normalizer, read_charsmap
+from vocap.tokenizer_files.charsmap import read_charsmap
+from vocap.tokenizer_files.normalizer import build_normalizer
 
 # the marks of Unicode 15 to 18 (unicodedata2 18.0.0), which the tables of Python 3.11
 # lack

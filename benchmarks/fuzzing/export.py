@@ -33,11 +33,11 @@ from sentencepiece import sentencepiece_model_pb2
 
 from vocap.errors import VocapError
 from vocap.text_files.records import read_blocks
+from vocap.tokenizer_files.charsmap import read_charsmap
 from vocap.tokenizer_files.encoders import HuggingFaceEncoder
 from vocap.tokenizer_files.export import build_tokenizer
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT
 from vocap.tokenizer_files.layout import Contents, build_model, read_contents
-from vocap.tokenizer_files.normalizer import read_charsmap
 from vocap.tokenizers.parity import TokenizerForms
 
 NORMALIZERS = ("nmt_nfkc", "nmt_nfkc", "nmt_nfkc", "identity", "nfkc", "nfkc_cf", "nmt_nfkc_cf")

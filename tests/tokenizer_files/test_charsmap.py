@@ -3,7 +3,7 @@
 import sentencepiece
 
 from tests.tokenizer_files.factories import BUILT_IN, built_in_maps, charsmap, unit
-from vocap.tokenizer_files.normalizer import read_charsmap
+from vocap.tokenizer_files.charsmap import read_charsmap
 
 FREE = 1 << 31  # no byte leads there
 ROOT = unit(1, 0)  # whatever its label, only not 0: NUL would lead back to it

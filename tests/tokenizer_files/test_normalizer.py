@@ -15,8 +15,9 @@ from sentencepiece import sentencepiece_model_pb2
 
 from tests.tokenizers.scripts import ODD, WORDS, make_lines, model
 from vocap.errors import VocapError
+from vocap.tokenizer_files.charsmap import read_charsmap
 from vocap.tokenizer_files.export import normalizer_of
-from vocap.tokenizer_files.normalizer import build_normalizer, read_charsmap, single_keys
+from vocap.tokenizer_files.normalizer import build_normalizer, single_keys
 from vocap.unigram.sentencepiece_trainer import train
 from vocap.unigram.text_settings import TextSettings
 from vocap.unigram.training_text import trainer_normalizer

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from vocap.unigram.given_pieces import build_trie, child
+from vocap.unigram.plain_lines import LEAST
 from vocap.unigram.training_text import is_trainable, required_characters, trainer_normalizer
 from vocap.unigram.word_types import WordTypes, load_word_types
 
@@ -76,8 +77,9 @@ def expected_types(train: list[str], heldout: list[str], coverage: float):
 @pytest.mark.parametrize("seed", range(3))
 def test_words_are_those_of_the_definition_for_any_blocks(seed, coverage):
     train, heldout = make_lines(seed, 400), make_lines(seed + 10, 60)
+    train += make_lines(seed + 20, LEAST, 5)  # most are plain in a large block
     order, known, trained, counts, required = expected_types(train, heldout, coverage)
-    for block in (1, 7, 1000):
+    for block in (1, 7, LEAST + 300):
         texts = {
             "train": lambda block=block: (
                 train[at : at + block] for at in range(0, len(train), block)
@@ -91,7 +93,7 @@ def test_words_are_those_of_the_definition_for_any_blocks(seed, coverage):
         assert words.last.tolist() == [trained[word, True] for word in order]
         for name, expected in counts.items():
             assert words.counts[name].tolist() == [expected[word] for word in order]
-        assert words.sentences == {"train": 400, "heldout": 60}
+        assert words.sentences == {"train": len(train), "heldout": 60}
         assert list(words.required) == required
         ends = words.text[words.start + words.length]
         assert ends.tolist() == [0x2581 if inside else 0 for inside in words.inside]

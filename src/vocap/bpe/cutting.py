@@ -15,8 +15,9 @@ from tokenizers import Regex, normalizers
 
 from vocap.errors import UsageError
 from vocap.tokenizer_files.cuts import SPACE, Cut, check_matches, regex_errors
+from vocap.unigram.plain_lines import PlainLines
 from vocap.unigram.text_settings import TextSettings
-from vocap.unigram.training_text import Borders, code_points, trainer_normalizer
+from vocap.unigram.training_text import LINE_END, Borders, code_points, trainer_normalizer
 
 # stands for a U+2581 of text that is not normalised, where it is no space: UTF-8 has no
 # surrogate
@@ -148,17 +149,19 @@ class Pretokenization:
         return plain and self.unit == "bytes"
 
     def normalized(self, blocks: Iterable[list[str]]) -> Iterator[bytearray]:
-        """`code_points` of the normalised lines of each block, with a line end at every
-        user-defined symbol.
+        """`code_points` of the normalised lines of each block, plain ones first, with a
+        line end at every user-defined symbol.
         """
         symbols = self.settings.user_defined_symbols
         borders = Borders(symbols).pattern if symbols else None
-        normalize = None if self.keeps_text else trainer_normalizer(self.settings).normalize
+        normalize = trainer_normalizer(self.settings).normalize
+        plain = PlainLines(self.settings)
         for lines in blocks:
             if borders:
                 lines = [part for line in lines for part in borders.split(line) if part]
-            if normalize:
-                lines = normalize(lines)
+            if self.keeps_text:
+                kept = (line.replace(SPACE, KEPT).replace(" ", SPACE) for line in lines)
+                yield code_points(kept)
             else:
-                lines = [line.replace(SPACE, KEPT).replace(" ", SPACE) for line in lines]
-            yield code_points(lines)
+                found, others = plain.take(lines, LINE_END)
+                yield found + code_points(normalize(others))

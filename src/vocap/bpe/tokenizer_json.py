@@ -16,12 +16,13 @@ from vocap.bpe.cutting import Pretokenization
 from vocap.bpe.training import token_names
 from vocap.bpe.words import Alphabet
 from vocap.errors import UsageError
+from vocap.tokenizer_files.charsmap import read_charsmap
 from vocap.tokenizer_files.cuts import SPACE
 from vocap.tokenizer_files.encoders import HuggingFaceEncoder, Splitter, dead_ids, texts_of
 from vocap.tokenizer_files.export import special_tokens_step
 from vocap.tokenizer_files.id_layout import MASK, IdLayout
 from vocap.tokenizer_files.model_file import BYTES
-from vocap.tokenizer_files.normalizer import build_normalizer, read_charsmap
+from vocap.tokenizer_files.normalizer import build_normalizer
 from vocap.unigram.text_settings import COVERAGE
 
 

@@ -169,7 +169,7 @@ def check_charsmaps(definition: Mapping[str, Any]) -> None:
     """Raise an error for a broken character map of a tokenizer.json: the library prints
     a panic besides.
     """
-    from vocap.tokenizer_files.normalizer import holds_rules
+    from vocap.tokenizer_files.charsmap import holds_rules
 
     steps = [definition.get("normalizer") or {}]
     for step in steps:

@@ -29,6 +29,7 @@ from vocap.errors import VocapError, log
 from vocap.files.io import read_object, replacing_directory, write_json, write_text
 from vocap.languages import DOMAINS
 from vocap.tokenizer_files import CARD, CHAT_TEMPLATE, EXPORTED, TEMPLATES
+from vocap.tokenizer_files.charsmap import read_charsmap
 from vocap.tokenizer_files.id_layout import MASK, TOKEN_ROLES, IdLayout, layout_of, role_ids
 from vocap.tokenizer_files.layout import STEP, check_unigram
 from vocap.tokenizer_files.model_file import (
@@ -43,7 +44,6 @@ from vocap.tokenizer_files.normalizer import (
     SPACE,
     build_normalizer,
     inert_characters,
-    read_charsmap,
 )
 from vocap.tokenizer_files.normalizer import literal as literal_expression
 

@@ -15,6 +15,7 @@ read without it.
 """
 
 import functools
+import io
 import tempfile
 import unicodedata
 from collections.abc import Iterator, Sequence
@@ -223,6 +224,49 @@ def open_rules(settings: TextSettings) -> Iterator[str | None]:
         )
         file.seek(0)
         yield f"/dev/fd/{file.fileno()}"
+
+
+def trainer_normalizer(settings: TextSettings = XLM_R) -> Any:
+    """The normaliser that training applies, with U+2581 for spaces. Raises UsageError
+    for a bad file of rules.
+    """
+    import sentencepiece
+
+    with open_rules(settings) as rules:
+        source = {"rule_tsv": rules} if rules else {"rule_name": settings.normalization}
+        return sentencepiece.SentencePieceNormalizer(
+            **source,
+            add_dummy_prefix=settings.add_dummy_prefix,
+            escape_whitespaces=True,
+            remove_extra_whitespaces=settings.remove_extra_whitespaces,
+        )
+
+
+@functools.cache
+def read_rules(settings: TextSettings) -> bytes:
+    """The compiled rules of normalisation of these settings (`precompiled_charsmap`),
+    which no function of SentencePiece gives: those of a model that it trains on one
+    letter.
+    """
+    import sentencepiece
+    from sentencepiece import sentencepiece_model_pb2
+
+    rules = TextSettings(normalization=settings.normalization)
+    normalize = trainer_normalizer(rules).normalize
+    letter = next(letter for letter in map(chr, range(0x61, 0x3000)) if len(normalize(letter)) == 2)
+    model = io.BytesIO()
+    with open_rules(rules) as path:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter([letter]),
+            model_writer=model,
+            model_type="char",
+            vocab_size=5,  # the meta pieces, U+2581 and the letter
+            normalization_rule_name="" if path else rules.normalization,
+            normalization_rule_tsv=path or "",
+            minloglevel=2,
+        )
+    trained = sentencepiece_model_pb2.ModelProto.FromString(model.getvalue())
+    return trained.normalizer_spec.precompiled_charsmap
 
 
 def _code_points(text: str) -> str:
