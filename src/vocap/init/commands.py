@@ -21,8 +21,8 @@ TOKENIZER_KINDS = ("vocap", "joint", "pieces", "bpe", "parity-bpe")
     "-o",
     "--output",
     type=options.FILE,
-    help="Configuration to write.  [default: DIR/config.yaml, or config.yaml where DIR is "
-    "an address]",
+    help="Configuration to write; its run goes into results-NAME beside NAME.yaml.  [default: "
+    "DIR/config.yaml, with results; config.yaml here where DIR is an address]",
 )
 @click.option(
     "--total",

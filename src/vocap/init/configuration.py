@@ -103,7 +103,7 @@ def configure(
     kinds = kinds or (LOSSLESS_KINDS if reason else KINDS)
     total = total or choose_total(list(reaches.values()), characters)
     written = configuration_text(
-        path.parent,
+        path,
         names,
         corpora,
         comments=line_comments(megabytes, before, after),
@@ -249,7 +249,7 @@ def tokenizer_sections(
 
 
 def configuration_text(
-    folder: Path,
+    path: Path,
     names: Mapping[str, str],
     corpora: Mapping[str, Any],
     *,
@@ -258,13 +258,14 @@ def configuration_text(
     stages: str,
     lossless: str,
 ) -> str:
-    """The text of `folder/config.yaml`; `names`: code to name of every language, in the
+    """The text of the file `path`; `names`: code to name of every language, in the
     order of the table.
 
     `comments`: on the text; `stages`: the sections behind `vocabularies`; `lossless`:
     why the text is kept as it is, empty where it is not.
     """
-    file = shlex.quote(str(folder / "config.yaml"))
+    # each configuration of a folder has results of its own
+    results = "results" if path.stem == "config" else f"results-{path.stem}"
     title = ", ".join(names.values()) if len(names) <= 4 else f"{len(names)} languages"
     text = (
         f"\ntext: {{preset: lossless}}  # as it is, with indentation: {lossless}\n"
@@ -272,9 +273,9 @@ def configuration_text(
         else ""
     )
     return f"""# Made by `vocap init` for the text of {len(names)} languages.
-# In the project's root: snakemake --cores all --configfile {file}
+# In the project's root: snakemake --cores all --configfile {shlex.quote(str(path))}
 # An edit reruns the jobs that depend on it. docs/configuration.md has every key.
-results: {quoted(str(folder / "results"))}  # everything that the run makes
+results: {quoted(str(path.parent / results))}  # everything that the run makes
 languages: [{", ".join(map(quoted, names))}]
 {text}
 {comments}
