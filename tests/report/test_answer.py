@@ -85,6 +85,7 @@ def test_the_sentence_answers_from_the_files(run):
     for size in (rows[0][1], rows[-1][1]):
         alike = [one for one, other in rows if other == size]
         assert any(f"{names([one])} has {int(lines[one]):,}" in said for one in alike)
+    assert (taken == "vocap100k") != ("; the picture shows vocap100k." in said)
     assert re.search(f"{taken} has the fewest (bits per byte|tokens among)", said)
 
 
@@ -135,7 +136,7 @@ def test_less_is_said_where_the_run_has_less(tmp_path):
     make_tokenizer(tmp_path / "c/results", "joint", "joint", ["de", "fi"], 9000)
     said = said_of(tmp_path / "c", {"languages": ["de", "fi"]})
     assert "At T = 9,000 the held-out text of a language uses between " in said
-    assert "with joint (without parallel text the price of a sentence is not known)." in said
+    assert " of joint. Without parallel text the price of a sentence is not known." in said
 
 
 def test_text_too_little_for_t_recommends_nothing(tmp_path):

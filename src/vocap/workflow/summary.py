@@ -44,7 +44,8 @@ def summarize(settings: Settings) -> list[str]:
             else []
         )
         first = next(iter(made.values())) / "huggingface"
-        load = f'Load one: transformers.AutoTokenizer.from_pretrained("{first}")'
+        which = " (the report says which to take)" if len(made) > 1 and page.exists() else ""
+        load = f'Load one{which}: transformers.AutoTokenizer.from_pretrained("{first}")'
         lines = ["Tokenizers:", *lines[:SHOWN], *more, load]
     lines += [f"Report: {page}"] if page.exists() else []
     # warnings

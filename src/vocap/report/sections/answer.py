@@ -23,7 +23,7 @@ from vocap.tokenizers.settings import Vocap
 
 PAPER_SIZES = "paper_allocated_thousands"
 ENGLISH = "en"
-ALIKE = 1.1  # times as many lines that explain no difference
+ALIKE = 1.1  # times as many lines, below which they explain no difference of sizes
 NAMED = 3  # languages of one size that the sentence names; of more it has the number
 PRICED, UNPRICED = 300, 150  # px of the picture with costs and without
 # of the picture's columns: title, key of its row, decimals of a number
@@ -151,9 +151,11 @@ def answer(results: Results, found: Sequence[Shares]) -> str:
         return f"{said}; that is too little text to choose a tokenizer by."
     taken = next(share for share in found if share.name == one.best)
     price = _price(results, taken)
-    if not price and not one.on_parallel_text:
-        price = " (without parallel text the price of a sentence is not known)"
-    return f"{said}; {_taken(one)}{price}."
+    advice = _advice(one) or (f"with {one.best}" if price else "")
+    said = f"{said}; {advice}{price}." if advice else f"{said}."
+    if price or one.on_parallel_text:
+        return said
+    return f"{said} Without parallel text the price of a sentence is not known."
 
 
 def reasons(results: Results, first: Shares) -> str:
@@ -166,13 +168,15 @@ def reasons(results: Results, first: Shares) -> str:
     one = _size(results, first)
     if one and one.reached and one.compared:
         least = NOUNS.get("parallel_tokens" if len(one.level) > 1 else one.deciding)
-        said.append(f"{one.best} has {f'the fewest {least}' if least else 'the highest ALP'}")
+        shown = "" if one.best == first.name else f"; the picture shows {first.name}"
+        what = f"the fewest {least}" if least else "the highest ALP"
+        said.append(f"{one.best} has {what}{shown}")
     return f"Why: {'. '.join(said)}." if said else ""
 
 
 def _growth(results: Results, first: Shares, allocation: AllocationResults) -> str:
-    """What an allocation maximises, with the amounts of text that it weighs, unless these
-    are alike.
+    """What an allocation maximises, with the amounts of text that it weighs where the
+    largest size goes to the language with more of it.
     """
     if first.short:
         return "the text of the languages gives no more pieces"
@@ -181,10 +185,11 @@ def _growth(results: Results, first: Shares, allocation: AllocationResults) -> s
         return said
     said += ", weighted by its amount"
     shown = columns(results, first)
-    ends = {row["n"]: results.lines(row["l"]) or 0 for row in (shown[0], shown[-1])}
-    if max(ends.values()) < ALIKE * min(ends.values()):
+    most, least = (results.lines(row["l"]) or 0 for row in (shown[0], shown[-1]))
+    if most < ALIKE * least:
         return said
-    return f"{said}: {listed([f'{name} has {count:,} lines' for name, count in ends.items()])}"
+    ends = f"{shown[0]['n']} has {most:,} lines, {shown[-1]['n']} has {least:,}"
+    return f"{said} ({ends})"
 
 
 def _size(results: Results, first: Shares) -> Size | None:
@@ -220,10 +225,10 @@ def _languages(results: Results, ids: Mapping[str, int], size: int) -> str:
     return listed(names) if len(names) <= NAMED else counted(len(names), "language")
 
 
-def _taken(one: Size) -> str:
-    own = one.summary.index[one.summary.own]
-    if len(own) == 1:
-        return f"with {one.best}"
+def _advice(one: Size) -> str:
+    """The tokenizers to take; empty where there is one alone."""
+    if len(one.summary.index[one.summary.own]) == 1:
+        return ""
     return f"take {' or '.join([one.best, *one.tied])}"
 
 
