@@ -48,8 +48,8 @@ and of characters on which programs are known to differ. The tokenizers are:
 | `bpe-words`, `-spaces`, `-gpt2` and so on | byte-pair encoding of lossless text, by its [cut](tokenizers.md#words-before-merging); `bpe-words` has chat tokens |
 | `bpe-symbols` | the same with user-defined symbols |
 
-Each of the {kinds} is also tried as `vocap trim` and `vocap extend` leave it. A program gets
-those that have a file in the form that it reads.
+Each of the {kinds} is tried as it was trained, after `vocap trim` and after `vocap extend`. A
+program is given those that have a file in the form that it reads.
 
 | program | version | tokenizers tried | all ids equal | differs for |
 |---|---|---|---|---|
