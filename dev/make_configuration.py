@@ -5,6 +5,7 @@ A test compares the page with the settings.
 """
 
 import json
+from inspect import cleandoc
 from pathlib import Path
 
 from pydantic import BaseModel
@@ -210,7 +211,10 @@ def table(settings: type[BaseModel]) -> str:
 
 def render() -> str:
     """The whole page."""
-    parts = [f"\n## {title}\n{text}\n\n{table(settings)}\n" for title, text, settings in SECTIONS]
+    parts = [
+        f"\n## {title}\n{cleandoc(text)}\n\n{table(settings)}\n"
+        for title, text, settings in SECTIONS
+    ]
     return HEAD + "".join(parts)
 
 

@@ -114,7 +114,10 @@ class Settings(BaseModel):
 
     results: PlainPath = Field(RESULTS, description="folder that the run writes")
     seed: int = Field(
-        1, ge=0, le=2**63 - 1, description="of random choices: samples, held-out lines, shuffles"
+        1,
+        ge=0,
+        le=2**63 - 1,
+        description="seed of all random choices: samples, held-out lines, shuffles",
     )
     languages: Literal["all"] | list[str] = Field(
         "all",

@@ -148,7 +148,9 @@ class Source(BaseModel):
 
     codes: dict[str, str] = Field({}, description="our code: theirs, where they differ")
     licence: str | None = Field(
-        None, min_length=1, description="of the text, for the model cards of tokenizers"
+        None,
+        min_length=1,
+        description="licence of the text, which the model cards of tokenizers name",
     )
     code_column: str | None = Field(
         None, description="column of the table of languages that holds their codes"
@@ -265,7 +267,7 @@ class PathSource(Source):
         {},
         exclude=True,  # the report shows the settings
         repr=False,
-        description="of the client that reads from elsewhere, such as {anon: true} of s3",
+        description="options of the client that reads from elsewhere, such as {anon: true} for s3",
     )
     key: ClassVar[str] = "path"
 

@@ -43,7 +43,7 @@ class Correlation(BaseModel):
     )
     sizes: Annotated[list[int], BeforeValidator(parse_sizes)] = Field(
         list(range(1000, 31000, 1000)),
-        description="of vocabularies.sizes; the default is the paper's",
+        description="sizes of the study, out of vocabularies.sizes; the default is the paper's",
     )
     tasks: Distinct[StudyTask] = Field(
         ["udpos", "panx"],
@@ -51,7 +51,7 @@ class Correlation(BaseModel):
         description="that a model is fine-tuned on, with finetuning.recipes",
     )
     seeds: Distinct[Seed] = Field(
-        [1], min_length=1, description="of fine-tuning; scores are their mean"
+        [1], min_length=1, description="seeds of fine-tuning; scores are their mean"
     )
     model: Annotated[Recipe, AfterValidator(_unweighted)] = Field(
         Recipe(loss=Full()),

@@ -78,14 +78,14 @@ class TuningRecipe(BaseModel):
         description="number of examples of each selecting development file, from its start; "
         "null: all",
     )
-    betas: Betas = Field((0.9, 0.999), description="of Adam")
-    epsilon: float = Field(1e-8, gt=0, description="of Adam")
+    betas: Betas = Field((0.9, 0.999), description="decay rates of Adam's two averages")
+    epsilon: float = Field(1e-8, gt=0, description="term that Adam adds to its denominator")
     weight_decay: float = Field(0.0, ge=0, description="decoupled, on every parameter")
     clip: float = Field(1.0, gt=0, description="highest norm of the gradient")
     precision: Precision = Field(
         "auto",
-        description="of the layers' products; auto: bf16 on a GPU, fp16 on one without it; else "
-        "fp32",
+        description="number format of the layers' products; auto: bf16 on a GPU, fp16 on one "
+        "without it; else fp32",
     )
 
     def of_inputs(self) -> dict[str, Any]:
@@ -196,7 +196,7 @@ class Finetuning(BaseModel):
         "file",
     )
     threads: Number = Field(
-        2, description="of one job on a CPU; another number gives slightly other sums"
+        2, description="threads of one job on a CPU; another number gives slightly other sums"
     )
     checkpoint_every: Number = Field(500, description="steps from one checkpoint to the next")
     recipes: Recipes = Field({}, validate_default=True)

@@ -32,7 +32,7 @@ class Shape(BaseModel):
     kv_heads: int | None = Field(
         None,
         ge=1,
-        description="of a causal model: heads of keys and values; they divide heads; null: heads",
+        description="heads of keys and values in a causal model, a divisor of heads; null: heads",
     )
     intermediate: int = Field(3072, ge=1, description="width of the feed-forward layers")
     embedding_size: int | None = Field(
@@ -56,9 +56,8 @@ class Shape(BaseModel):
         0.1,
         ge=0,
         lt=1,
-        description="dropout of hidden states and of attention; of a causal model of attention "
-        "alone, and unless "
-        "given 0",
+        description="share of hidden states and of attention that is dropped; in a causal model of "
+        "attention alone, and 0 unless given",
     )
 
     @model_validator(mode="after")
@@ -100,10 +99,12 @@ class Recipe(BaseModel):
         "from those before it "
         "(a model that writes, in Llama's form)",
     )
-    loss: AnyLoss = Field(Knn(), description="of the output layer: a kind, or its settings")
-    shape: Shape = Field(Shape(), description="of the model; see below")
-    steps: Steps = Field(1_000_000, description="updates")
-    batch: Steps = Field(256, description="blocks of an update, of all processes together")
+    loss: AnyLoss = Field(
+        Knn(), description="loss of the output layer, as a kind or as its settings"
+    )
+    shape: Shape = Field(Shape(), description="sizes of the model, see below")
+    steps: Steps = Field(1_000_000, description="number of updates")
+    batch: Steps = Field(256, description="blocks in an update, summed over all processes")
     micro_batch: Steps = Field(
         32,
         description="blocks that a device works on at a time; k-NN's V' is that of one micro-batch",
@@ -118,8 +119,8 @@ class Recipe(BaseModel):
         "linearly. Unless given, "
         "a tenth of the steps where these are 10,000 or fewer",
     )
-    betas: Betas = Field((0.9, 0.98), description="of Adam")
-    epsilon: float = Field(1e-6, gt=0, description="of Adam")
+    betas: Betas = Field((0.9, 0.98), description="decay rates of Adam's two averages")
+    epsilon: float = Field(1e-6, gt=0, description="term that Adam adds to its denominator")
     weight_decay: float = Field(0.01, ge=0, description="decoupled, on every parameter")
     clip: float = Field(1.0, gt=0, description="highest norm of the gradient")
     output_bias: Literal["constant", "unigram"] = Field(
@@ -132,11 +133,12 @@ class Recipe(BaseModel):
     )
     precision: Precision = Field(
         "auto",
-        description="of the layers' products; auto: bf16 on a GPU, fp16 on a GPU without it, "
-        "fp32 on a CPU",
+        description="number format of the layers' products; auto: bf16 on a GPU, fp16 on a "
+        "GPU without it, fp32 on a CPU",
     )
     seed: Seed | None = Field(
-        None, description="of weights, order, masks, dropout, negatives; null: the configuration's"
+        None,
+        description="seed of weights, order, masks, dropout, negatives; null: the configuration's",
     )
     alpha: float = Field(
         0.7, ge=0, le=10, allow_inf_nan=False, description="q_i = n_i^alpha / sum (Equation 3)"
@@ -226,8 +228,7 @@ class Pretraining(BaseModel):
     threads: int = Field(
         2,
         ge=1,
-        description="of one job on a CPU; a setting, since another number gives slightly other "
-        "sums",
+        description="threads of one job on a CPU; another number gives slightly other sums",
     )
     models: dict[str, ModelSettings] = Field({}, description="the models, by name")
 

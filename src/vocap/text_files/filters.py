@@ -50,7 +50,8 @@ class Filters(BaseModel):
     script: str | None = Field(
         None,
         pattern=r"^[A-Z][a-z]{3}$",
-        description="of min_script, an ISO 15924 code; that of the table of languages unless given",
+        description="script for min_script, an ISO 15924 code; unless given, that of the table of "
+        "languages",
     )
     distinct: Count | None = Field(
         None,

@@ -27,8 +27,8 @@ class Vocabularies(BaseModel):
     )
     arithmetic: Literal["exact", "fast"] = Field(
         "exact",
-        description="of the ladder: every bit as in SentencePiece, or near it in less time; "
-        "JOINT is always exact",
+        description="arithmetic of the ladder: every bit as in SentencePiece, or near it in less "
+        "time; JOINT is always exact",
     )
 
     @field_validator("arithmetic")
