@@ -56,10 +56,10 @@ def init(
     The names of files or folders give the languages (de.txt, german.txt,
     deu_Latn.jsonl.gz, de/part-1.txt), and the endings of the names give the formats.
     The amount of text decides the sizes of the vocabularies and of the tokenizer. Where
-    the mean lines of languages differ in length by a factor of 2 or more, paragraphs
-    are cut into sentences, or languages are weighed by characters. Tokenizers are
-    compared on translations in files such as parallel/de.txt, which must have equal
-    numbers of lines. An existing config.yaml is never overwritten. Run the
+    mean lines of languages differ by a factor of 2 or more in bytes under bzip2,
+    paragraphs are cut into sentences, or languages are weighed by characters.
+    Tokenizers are compared on translations in files such as parallel/de.txt, which must
+    have equal numbers of lines. An existing config.yaml is never overwritten. Run the
     configuration with: snakemake --cores all --configfile DIR/config.yaml
 
     DIR may be an address on another machine, such as hf://datasets/OWNER/NAME/data,
