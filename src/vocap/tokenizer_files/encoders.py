@@ -16,9 +16,9 @@ from base64 import b64decode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from itertools import chain
+from itertools import chain, groupby
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,6 +35,9 @@ from vocap.tokenizer_files.ranks import (
     read_ranks,
     read_tekken,
 )
+
+if TYPE_CHECKING:
+    from vocap.tokenizer_files.plain_text import PlainText
 
 SPACE = "\u2581"
 BYTE_PIECE = re.compile("<0x([0-9A-F]{2})>")
@@ -103,12 +106,21 @@ class HuggingFaceEncoder:
             pieces[number] = piece
         return pieces
 
+    @cached_property
+    def plain(self) -> "PlainText | None":
+        """The lines that are encoded without most steps of the normaliser, if any are."""
+        from vocap.tokenizer_files.plain_text import find_plain_text
+
+        return find_plain_text(self.tokenizer)
+
     def encode_batch(self, lines: list[str]) -> list[list[int]]:
+        rows: list[list[int]] = []
         with refusals(self.path):
-            return [
-                entry.ids
-                for entry in self.tokenizer.encode_batch_fast(lines, add_special_tokens=False)
-            ]
+            for plain, some in groupby(lines, self.plain.holds if self.plain else bool):
+                tokenizer = self.plain.tokenizer if self.plain and plain else self.tokenizer
+                entries = tokenizer.encode_batch_fast([*some], add_special_tokens=False)
+                rows += [entry.ids for entry in entries]
+        return rows
 
     def decode_batch(self, ids: list[list[int]]) -> list[str]:
         return self.tokenizer.decode_batch(ids, skip_special_tokens=False)
