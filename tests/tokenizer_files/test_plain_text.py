@@ -11,7 +11,7 @@ from tests.tokenizer_files.factories import parse, train_model
 from vocap.tokenizer_files.charsmap import read_charsmap
 from vocap.tokenizer_files.encoders import HuggingFaceEncoder
 from vocap.tokenizer_files.normalizer import build_normalizer
-from vocap.tokenizer_files.plain_text import DIGEST, STEPS, TABLE, find_plain_text
+from vocap.tokenizer_files.plain_text import DIGEST, STEPS, TABLE, choose_tokenizer
 
 LINES = [
     *(
@@ -85,11 +85,15 @@ def test_lines_get_the_same_ids(table):
         entry.ids for entry in tokenizer.encode_batch([*LINES, *made], add_special_tokens=False)
     ]
     assert encoder.encode_batch([*LINES, *made]) == wanted
-    assert encoder.plain is not None
-    plain = [line for line in LINES if encoder.plain.holds(line)]
+    plain = [line for line in LINES if encoder.choose(line) is not tokenizer]
     assert plain[:3] == ["", "a", "a b"]
     assert {"日本", "<s>", "\ufdd0"} < set(plain)
     assert not {" a", "a  b", "e\u0301", "ﬁ ½", "\u2581"} & set(plain)
+
+
+def has_no_plain_line(tokenizer: Tokenizer) -> bool:
+    choose = choose_tokenizer(tokenizer)
+    return all(choose(line) is tokenizer for line in LINES)
 
 
 def test_other_tokenizers_have_no_plain_lines(table):
@@ -100,8 +104,8 @@ def test_other_tokenizers_have_no_plain_lines(table):
         build_normalizer(read_charsmap(table), table, dummy_prefix=False),
         build_normalizer(read_charsmap(table), table, ["x"]),
     ):
-        assert HuggingFaceEncoder(build(other), None).plain is None
-    assert find_plain_text(build(built)) is None  # its special tokens are found in text
+        assert has_no_plain_line(HuggingFaceEncoder(build(other), None).tokenizer)
+    assert has_no_plain_line(build(built))  # its special tokens are found in text
     with_added = build(built)
     with_added.add_tokens([AddedToken(" b")])
-    assert HuggingFaceEncoder(with_added, None).plain is None
+    assert has_no_plain_line(HuggingFaceEncoder(with_added, None).tokenizer)

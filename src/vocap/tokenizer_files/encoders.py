@@ -37,7 +37,7 @@ from vocap.tokenizer_files.ranks import (
 )
 
 if TYPE_CHECKING:
-    from vocap.tokenizer_files.plain_text import PlainText
+    from tokenizers import Tokenizer
 
 SPACE = "\u2581"
 BYTE_PIECE = re.compile("<0x([0-9A-F]{2})>")
@@ -107,17 +107,16 @@ class HuggingFaceEncoder:
         return pieces
 
     @cached_property
-    def plain(self) -> "PlainText | None":
-        """The lines that are encoded without most steps of the normaliser, if any are."""
-        from vocap.tokenizer_files.plain_text import find_plain_text
+    def choose(self) -> "Callable[[str], Tokenizer]":
+        """Gives the tokenizer that encodes a line in the least time."""
+        from vocap.tokenizer_files.plain_text import choose_tokenizer
 
-        return find_plain_text(self.tokenizer)
+        return choose_tokenizer(self.tokenizer)
 
     def encode_batch(self, lines: list[str]) -> list[list[int]]:
         rows: list[list[int]] = []
         with refusals(self.path):
-            for plain, some in groupby(lines, self.plain.holds if self.plain else bool):
-                tokenizer = self.plain.tokenizer if self.plain and plain else self.tokenizer
+            for tokenizer, some in groupby(lines, self.choose):
                 entries = tokenizer.encode_batch_fast([*some], add_special_tokens=False)
                 rows += [entry.ids for entry in entries]
         return rows
@@ -333,6 +332,10 @@ class Splitter:
         """Every id's piece in the common notation; None where an id has none."""
         return [None if piece is None else self._write(piece) for piece in self.encoder.pieces]
 
+    @cached_property
+    def _texts(self) -> list[str]:
+        return [piece or "" for piece in self.pieces]
+
     def split(self, words: Sequence[str]) -> list[tuple[str, ...]]:
         """The pieces of each word (no spaces inside) after a space; unknown text in
         brackets.
@@ -340,10 +343,9 @@ class Splitter:
         unknown = self.encoder.unk_id
         texts = [self.prefix + word for word in words]
         rows = self.encoder.encode_batch(texts)
+        piece_of = self._texts.__getitem__
         return [
-            self._with_unknown(text, row)
-            if unknown in row
-            else tuple(self.pieces[number] or "" for number in row)
+            self._with_unknown(text, row) if unknown in row else tuple(map(piece_of, row))
             for text, row in zip(texts, rows, strict=True)
         ]
 

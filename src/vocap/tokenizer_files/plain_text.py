@@ -9,7 +9,7 @@ and U+2581 for its spaces alone.
 
 import json
 from base64 import b64decode
-from dataclasses import dataclass
+from collections.abc import Callable
 from hashlib import sha256
 
 from tokenizers import Tokenizer, normalizers
@@ -23,38 +23,31 @@ STEPS, TABLE = 36, 26
 DIGEST = "b66aec6bce123df87019bad6d686fe9f698316a93416c7c28d76fa062e2206e9"
 
 
-@dataclass(frozen=True)
-class PlainText:
-    """`tokenizer`: gives plain lines their ids; `other`: characters that none holds."""
+def choose_tokenizer(tokenizer: Tokenizer) -> Callable[[str], Tokenizer]:
+    """A function that gives, for a line, a tokenizer that encodes it as `tokenizer` does:
+    one without steps for a plain line, where the normaliser begins with the steps of
+    nmt_nfkc, with the dummy prefix and spaces removed.
 
-    tokenizer: Tokenizer
-    other: frozenset[str]
-
-    def holds(self, line: str) -> bool:
-        """Whether normalisation changes the spaces of a line alone, and removes none."""
-        return self.other.isdisjoint(line) and " ".join(line.split()) == line
-
-
-def find_plain_text(tokenizer: Tokenizer) -> PlainText | None:
-    """The plain text of a tokenizer whose normaliser begins with the steps of nmt_nfkc,
-    with the dummy prefix and spaces removed; None for any other.
-
-    The steps behind these are kept. Where text is searched for added tokens, there is
-    none: these may hold spaces.
+    The steps behind these are kept. Where text is searched for added tokens, no line is
+    plain: these may hold spaces.
     """
-    added = tokenizer.get_added_tokens_decoder().values()
+    whole, added = tokenizer.normalizer, tokenizer.get_added_tokens_decoder().values()
     searched = not tokenizer.encode_special_tokens or not all(token.special for token in added)
-    whole = tokenizer.normalizer
     if searched or not isinstance(whole, normalizers.Sequence):
-        return None
+        return lambda line: tokenizer
     steps = json.loads(whole.__getstate__())["normalizers"]
     if sha256(json.dumps(steps[:STEPS]).encode()).hexdigest() != DIGEST:
-        return None
+        return lambda line: tokenizer
     plain = Tokenizer(tokenizer.model)  # the same one, with the words that it remembers
     spaces = [normalizers.Prepend(SPACE), normalizers.Replace(" ", SPACE)]
     behind = [whole[place] for place in range(STEPS, len(steps))]
     plain.normalizer = normalizers.Sequence([*spaces, *behind])
     plain.pre_tokenizer = tokenizer.pre_tokenizer
     plain.encode_special_tokens = True
-    rules = b64decode(steps[TABLE]["precompiled_charsmap"])
-    return PlainText(plain, frozenset({SPACE, *last_characters(rules)}))
+    other = last_characters(b64decode(steps[TABLE]["precompiled_charsmap"])) | {SPACE}
+
+    def choose(line: str) -> Tokenizer:
+        kept = other.isdisjoint(line) and " ".join(line.split()) == line
+        return plain if kept else tokenizer
+
+    return choose

@@ -8,9 +8,10 @@ numbers of counts that are 1 and 2 (Ney, Essen and Kneser 1994). The border of a
 a symbol beside the V ids: it precedes the first token and follows the last one.
 """
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ NO_DISCOUNT = 0.5  # D where no count is 1
 CHARACTERS = (
     50_000  # of a language's training text: 86 languages take 10 s of a byte-level tokenizer.json
 )
+HELD = 5_000_000  # characters of a training text that is kept while it is read
 # of a text without training lines, and the lines that it needs for them
 FOLDS, LEAST_LINES = (
     10,
@@ -70,13 +72,19 @@ def training_sample(text: Text, characters: int = CHARACTERS) -> list[str]:
     """Lines spread evenly over a text, about so many characters in all; all lines of
     one that holds fewer.
     """
-    blocks = text_blocks(text)
-    share = characters / max(1, sum(map(len, chain.from_iterable(blocks()))))
-    chosen, seen, kept = [], 0, 0
+    blocks, held, total = text_blocks(text), [], 0
     for lines in blocks():
-        for line in lines:
-            seen += len(line)
-            if line and kept < share * seen:
+        total += sum(map(len, lines))
+        if total <= HELD:
+            held.append(lines)
+    share = characters / max(1, total)
+    chosen, seen, kept = [], 0, 0
+    for lines in held if total <= HELD else blocks():
+        ends = list(accumulate(map(len, lines), initial=seen))
+        due, place = [share * end for end in ends], 0
+        seen = ends[-1]
+        while (place := bisect_right(due, kept, place + 1)) <= len(lines):
+            if line := lines[place - 1]:
                 kept += len(line)
                 chosen.append(line)
     return chosen

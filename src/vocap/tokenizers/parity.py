@@ -68,7 +68,7 @@ class TokenizerForms:
         self, proto: "ModelProto", encoder: HuggingFaceEncoder, name: str | Path = "the model"
     ):
         self.proto, self.encoder, self.processor = proto, encoder, build_processor(proto, name)
-        encoder.plain = None  # every step of the export is to be compared
+        encoder.choose = lambda line: encoder.tokenizer  # all steps are to be compared
         if (size := len(encoder.ids)) != len(proto.pieces):
             raise VocapError(
                 f"the export has {size} ids, the model {len(proto.pieces)}; run vocap export again"
