@@ -11,20 +11,19 @@ a symbol beside the V ids: it precedes the first token and follows the last one.
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vocap.tables.bits_per_byte import Floats, bigram_bits
-from vocap.text_files.text import Text, text_blocks
+from vocap.text_files.text import Text, keep_short, text_blocks
 from vocap.tokenizer_files.encoders import Encoder
 
 NO_DISCOUNT = 0.5  # D where no count is 1
 CHARACTERS = (
     50_000  # of a language's training text: 86 languages take 10 s of a byte-level tokenizer.json
 )
-HELD = 5_000_000  # characters of a training text that is kept while it is read
 # of a text without training lines, and the lines that it needs for them
 FOLDS, LEAST_LINES = (
     10,
@@ -72,14 +71,10 @@ def training_sample(text: Text, characters: int = CHARACTERS) -> list[str]:
     """Lines spread evenly over a text, about so many characters in all; all lines of
     one that holds fewer.
     """
-    blocks, held, total = text_blocks(text), [], 0
-    for lines in blocks():
-        total += sum(map(len, lines))
-        if total <= HELD:
-            held.append(lines)
-    share = characters / max(1, total)
+    blocks = keep_short(text_blocks(text))
+    share = characters / max(1, sum(map(len, chain.from_iterable(blocks()))))
     chosen, seen, kept = [], 0, 0
-    for lines in held if total <= HELD else blocks():
+    for lines in blocks():
         ends = list(accumulate(map(len, lines), initial=seen))
         due, place = [share * end for end in ends], 0
         seen = ends[-1]
