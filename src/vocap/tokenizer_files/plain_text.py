@@ -32,11 +32,11 @@ def choose_tokenizer(tokenizer: Tokenizer) -> Callable[[str], Tokenizer]:
     plain: these may hold spaces.
     """
     whole, added = tokenizer.normalizer, tokenizer.get_added_tokens_decoder().values()
+    content = json.loads(whole.__getstate__()) if isinstance(whole, normalizers.Sequence) else {}
+    steps = content.get("normalizers", [])
+    known = sha256(json.dumps(steps[:STEPS]).encode()).hexdigest() == DIGEST
     searched = not tokenizer.encode_special_tokens or not all(token.special for token in added)
-    if searched or not isinstance(whole, normalizers.Sequence):
-        return lambda line: tokenizer
-    steps = json.loads(whole.__getstate__())["normalizers"]
-    if sha256(json.dumps(steps[:STEPS]).encode()).hexdigest() != DIGEST:
+    if searched or not known:
         return lambda line: tokenizer
     plain = Tokenizer(tokenizer.model)  # the same one, with the words that it remembers
     spaces = [normalizers.Prepend(SPACE), normalizers.Replace(" ", SPACE)]

@@ -8,10 +8,9 @@ numbers of counts that are 1 and 2 (Ney, Essen and Kneser 1994). The border of a
 a symbol beside the V ids: it precedes the first token and follows the last one.
 """
 
-from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate, chain
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,11 +74,9 @@ def training_sample(text: Text, characters: int = CHARACTERS) -> list[str]:
     share = characters / max(1, sum(map(len, chain.from_iterable(blocks()))))
     chosen, seen, kept = [], 0, 0
     for lines in blocks():
-        ends = list(accumulate(map(len, lines), initial=seen))
-        due, place = [share * end for end in ends], 0
-        seen = ends[-1]
-        while (place := bisect_right(due, kept, place + 1)) <= len(lines):
-            if line := lines[place - 1]:
+        for line in lines:
+            seen += len(line)
+            if line and kept < share * seen:
                 kept += len(line)
                 chosen.append(line)
     return chosen
@@ -140,11 +137,8 @@ def _neighbours(lines: Lines, border: int) -> tuple[Integers, Integers, Integers
     line of each, int64.
     """
     lengths = np.fromiter(map(len, lines), np.int64, len(lines)) + 1
-    ends = np.cumsum(lengths)
-    symbols = np.full(ends[-1] + 1 if len(lines) else 1, border, np.int64)
-    inner = np.ones(len(symbols), bool)
-    inner[[0, *ends]] = False
-    symbols[inner] = np.concatenate([symbols[:0], *lines], dtype=np.int64, casting="unsafe")
+    ended = (chain(line, [border]) for line in lines)
+    symbols = np.fromiter(chain([border], chain.from_iterable(ended)), np.int64)
     return symbols[:-1], symbols[1:], np.repeat(np.arange(len(lines)), lengths)
 
 
