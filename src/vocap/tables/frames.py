@@ -1,6 +1,6 @@
 """Tables of the results as data frames."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -47,8 +47,12 @@ def read_table(path: str | Path) -> pd.DataFrame:
 
 
 def frame_of(kind: type[Any], rows: Iterable[Any]) -> pd.DataFrame:
-    """A frame of dataclasses of one kind: a column a field, None a missing number."""
-    names = [field.name for field in fields(kind)]
-    frame = pd.DataFrame([vars(row) for row in rows], columns=names)
-    empty = [name for name in names if frame[name].isna().all()]
+    """A frame of dataclasses of one kind: a column a field."""
+    return build_frame([field.name for field in fields(kind)], [vars(row) for row in rows])
+
+
+def build_frame(columns: Sequence[str], rows: Sequence[Any]) -> pd.DataFrame:
+    """A frame of rows, in which None is a missing number."""
+    frame = pd.DataFrame(rows, columns=list(columns))
+    empty = [name for name in columns if frame[name].isna().all()]
     return frame.astype(dict.fromkeys(empty, float))

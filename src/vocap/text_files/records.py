@@ -415,11 +415,6 @@ def read_lines(path: Place) -> Iterator[str]:
         yield from block
 
 
-def count_lines(path: Place) -> int:
-    """The number of lines of `read_blocks`."""
-    return sum(map(len, read_blocks(path)))
-
-
 class Corpus:
     """The files of one language, in order; iterate once, then read the attributes.
 

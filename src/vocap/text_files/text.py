@@ -21,8 +21,12 @@ Text = str | Path | Sequence[Path] | Iterable[str]
 # each language.
 Texts = str | Path | Mapping[str, Text]
 
+# A function that reads a text, its lines in lists, as often as it is called.
+Reader = Callable[[], Iterator[list[str]]]
+
 SENTENCES = "sentences"  # the name of such a text in messages
 LARGE = 16e9  # bytes of memory from which a training says what it takes
+SHORT = 5_000_000  # characters of a text whose lines may be kept
 _TOGETHER = 10_000  # sentences that are handed on at a time
 
 
@@ -46,7 +50,7 @@ class _SentenceFile(LineFile):
         self.ended = True
 
 
-def text_blocks(text: Text, aligned: bool = False) -> Callable[[], Iterator[list[str]]]:
+def text_blocks(text: Text, aligned: bool = False) -> Reader:
     r"""A function that reads a text, which may be called as often as the text is needed.
 
     Parameters
@@ -84,6 +88,19 @@ def text_blocks(text: Text, aligned: bool = False) -> Callable[[], Iterator[list
     if isinstance(next(iter(kept), None), Path | Shard):
         return lambda: chain.from_iterable(read_blocks(path, aligned) for path in kept)
     return lambda: decoded(_SentenceFile(kept), aligned)
+
+
+def keep_short(read: Reader) -> Reader:
+    """A reader of the same text, that is read here: of one of at most `SHORT` characters
+    the lines are kept, so that it need not be read again.
+    """
+    kept, total = [], 0
+    for lines in read():
+        total += sum(map(len, lines))
+        if total > SHORT:
+            return read
+        kept.append(lines)
+    return lambda: iter(kept)
 
 
 def repeatable(text: Text) -> Text:

@@ -16,9 +16,9 @@ from base64 import b64decode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
-from itertools import chain
+from itertools import chain, groupby
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -35,6 +35,9 @@ from vocap.tokenizer_files.ranks import (
     read_ranks,
     read_tekken,
 )
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 SPACE = "\u2581"
 BYTE_PIECE = re.compile("<0x([0-9A-F]{2})>")
@@ -103,12 +106,20 @@ class HuggingFaceEncoder:
             pieces[number] = piece
         return pieces
 
+    @cached_property
+    def choose(self) -> "Callable[[str], Tokenizer]":
+        """Gives the tokenizer that encodes a line in the least time."""
+        from vocap.tokenizer_files.plain_text import choose_tokenizer
+
+        return choose_tokenizer(self.tokenizer)
+
     def encode_batch(self, lines: list[str]) -> list[list[int]]:
+        rows: list[list[int]] = []
         with refusals(self.path):
-            return [
-                entry.ids
-                for entry in self.tokenizer.encode_batch_fast(lines, add_special_tokens=False)
-            ]
+            for tokenizer, some in groupby(lines, self.choose):
+                entries = tokenizer.encode_batch_fast([*some], add_special_tokens=False)
+                rows += [entry.ids for entry in entries]
+        return rows
 
     def decode_batch(self, ids: list[list[int]]) -> list[str]:
         return self.tokenizer.decode_batch(ids, skip_special_tokens=False)
@@ -321,6 +332,10 @@ class Splitter:
         """Every id's piece in the common notation; None where an id has none."""
         return [None if piece is None else self._write(piece) for piece in self.encoder.pieces]
 
+    @cached_property
+    def _texts(self) -> list[str]:
+        return [piece or "" for piece in self.pieces]
+
     def split(self, words: Sequence[str]) -> list[tuple[str, ...]]:
         """The pieces of each word (no spaces inside) after a space; unknown text in
         brackets.
@@ -328,10 +343,9 @@ class Splitter:
         unknown = self.encoder.unk_id
         texts = [self.prefix + word for word in words]
         rows = self.encoder.encode_batch(texts)
+        piece_of = self._texts.__getitem__
         return [
-            self._with_unknown(text, row)
-            if unknown in row
-            else tuple(self.pieces[number] or "" for number in row)
+            self._with_unknown(text, row) if unknown in row else tuple(map(piece_of, row))
             for text, row in zip(texts, rows, strict=True)
         ]
 

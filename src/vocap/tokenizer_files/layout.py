@@ -403,22 +403,28 @@ def describe(
     ], description
 
 
-def write_as_trained(
-    out: str | Path,
+def describe_as_trained(
     kind: str,
     proto: Any,
     settings: Mapping[str, Any],
     owners: Mapping[str, Sequence[str]] | None = None,
     scores: str = "as SentencePiece trained them",
     **more: Any,
-) -> dict[str, Any]:
-    """Write a tokenizer with its scores as they are: dead pieces are reported, not repaired.
-
-    `owners`: piece to languages, `more`: further entries of `description.json`, which
-    is returned.
+) -> tuple[list[tuple[Any, ...]], dict[str, Any]]:
+    """`describe` of a model with its scores as they are: dead pieces are reported, not
+    repaired.
     """
     dead = dead_pieces(proto)
     status = dict.fromkeys(dead, "dead")
-    rows, description = describe(kind, proto, settings, scores, owners or {}, status, dead, **more)
+    return describe(kind, proto, settings, scores, owners or {}, status, dead, **more)
+
+
+def write_as_trained(
+    out: str | Path, kind: str, proto: Any, *described: Any, **more: Any
+) -> dict[str, Any]:
+    """Write a tokenizer with the description of `describe_as_trained`, which is
+    returned.
+    """
+    rows, description = describe_as_trained(kind, proto, *described, **more)
     write_tokenizer(out, proto, rows, description)
     return description

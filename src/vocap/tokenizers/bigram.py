@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vocap.tables.bits_per_byte import Floats, bigram_bits
-from vocap.text_files.text import Text, text_blocks
+from vocap.text_files.text import Text, keep_short, text_blocks
 from vocap.tokenizer_files.encoders import Encoder
 
 NO_DISCOUNT = 0.5  # D where no count is 1
@@ -70,7 +70,7 @@ def training_sample(text: Text, characters: int = CHARACTERS) -> list[str]:
     """Lines spread evenly over a text, about so many characters in all; all lines of
     one that holds fewer.
     """
-    blocks = text_blocks(text)
+    blocks = keep_short(text_blocks(text))
     share = characters / max(1, sum(map(len, chain.from_iterable(blocks()))))
     chosen, seen, kept = [], 0, 0
     for lines in blocks():
@@ -137,11 +137,8 @@ def _neighbours(lines: Lines, border: int) -> tuple[Integers, Integers, Integers
     line of each, int64.
     """
     lengths = np.fromiter(map(len, lines), np.int64, len(lines)) + 1
-    ends = np.cumsum(lengths)
-    symbols = np.full(ends[-1] + 1 if len(lines) else 1, border, np.int64)
-    inner = np.ones(len(symbols), bool)
-    inner[[0, *ends]] = False
-    symbols[inner] = np.concatenate([symbols[:0], *lines], dtype=np.int64, casting="unsafe")
+    ended = (chain(line, [border]) for line in lines)
+    symbols = np.fromiter(chain([border], chain.from_iterable(ended)), np.int64)
     return symbols[:-1], symbols[1:], np.repeat(np.arange(len(lines)), lengths)
 
 

@@ -137,14 +137,18 @@ class Evaluation:
     @cached_property
     def summary(self) -> "pd.DataFrame":
         """The table of `vocap evaluate`: a row a tokenizer."""
-        return _frame(_table(list(self.rows[0]), self.rows, self.texts))
+        from vocap.tables.frames import build_frame
+
+        return build_frame(*_table(list(self.rows[0]), self.rows, self.texts))
 
     def tables(self, name: str) -> "dict[str, pd.DataFrame]":
         """The tables by language of one tokenizer: evaluation, parallel (of parallel
         text), unknown, roundtrip.
         """
+        from vocap.tables.frames import build_frame
+
         found = self.measured[name].tables(self.texts)
-        return {title: _frame(table) for title, table in found.items()}
+        return {title: build_frame(*table) for title, table in found.items()}
 
     def write(self, path: str | Path) -> None:
         """Write the summary (TSV)."""
@@ -156,15 +160,6 @@ class Evaluation:
             write_lengths(Path(folder) / name / BITS_FILE, found.lengths)
             for title, table in found.tables(self.texts).items():
                 io.write_tsv(Path(folder) / name / f"{title}.tsv", *table)
-
-
-def _frame(table: Table) -> "pd.DataFrame":
-    import pandas as pd
-
-    columns, rows = table
-    frame = pd.DataFrame(rows, columns=list(columns))
-    empty = [name for name in columns if frame[name].isna().all()]
-    return frame.astype(dict.fromkeys(empty, float))  # None is a missing number
 
 
 def evaluate(  # options of the command

@@ -227,7 +227,9 @@ def digits(piece: str | None) -> int:
     >>> digits("\u25812026"), digits("<0x30>")
     (4, 0)
     """
-    if piece is None or BYTE_PIECE.fullmatch(piece) or is_bracketed(piece):
+    if not piece or DIGITS.isdisjoint(piece):  # most of them
+        return 0
+    if BYTE_PIECE.fullmatch(piece) or is_bracketed(piece):
         return 0
     return sum(character in DIGITS for character in piece)
 
@@ -271,7 +273,7 @@ def measure_counts(tally: Tally, splitter: Splitter, spaces: bool = True) -> dic
     row["unk_rate"] = int(counts[unk_id]) / total if unk_id is not None else 0.0
     row["renyi"] = renyi_efficiency(counts)
     # by the text of pieces, and by numbers
-    used = np.flatnonzero(counts)
+    used = np.flatnonzero(counts).tolist()
     pieces = splitter.encoder.pieces
     single = (number for number in used if len((pieces[number] or "").replace("\u2581", "")) == 1)
     row["single_char_share"] = sum(int(counts[number]) for number in single) / total

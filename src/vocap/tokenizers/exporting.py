@@ -7,7 +7,7 @@ from vocap.errors import UsageError
 from vocap.files.io import read_object, read_tsv, write_text
 from vocap.tokenizer_files.export import COLUMNS, About, export_unigram, write_card
 from vocap.tokenizer_files.id_layout import IdLayout
-from vocap.tokenizer_files.model_file import read_model
+from vocap.tokenizer_files.model_file import parse_model
 from vocap.tokenizers.gguf_file import export_gguf
 from vocap.tokenizers.settings import KINDS
 
@@ -98,7 +98,7 @@ def card(
     if model_file.is_bpe(model):
         found = model_file.about(model_file.read_bpe(model))
     else:
-        found = About.of(read_model(model))
+        found = About.of(parse_model(model))
     kind = KINDS.get(facts.get("kind", ""))
     method = kind.method if kind else ""
     written = write_card(model.resolve().parent.name, found, facts, rows, text, method)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from vocap.errors import VocapError, log
 from vocap.progress import Steps
 from vocap.text_files.records import read_blocks
+from vocap.text_files.text import keep_short
 from vocap.tokenizer_files.encoders import HuggingFaceEncoder, parse_encoder
 from vocap.tokenizer_files.model_file import CONTROL, build_processor, parse_model
 from vocap.tokenizers.evaluation import Differences, shared_prefix
@@ -68,6 +69,7 @@ class TokenizerForms:
         self, proto: "ModelProto", encoder: HuggingFaceEncoder, name: str | Path = "the model"
     ):
         self.proto, self.encoder, self.processor = proto, encoder, build_processor(proto, name)
+        encoder.choose = lambda line: encoder.tokenizer  # all steps are to be compared
         if (size := len(encoder.ids)) != len(proto.pieces):
             raise VocapError(
                 f"the export has {size} ids, the model {len(proto.pieces)}; run vocap export again"
@@ -147,10 +149,11 @@ def sampled_blocks(folder: Path, sample: int, seed: int) -> Iterator[list[str]]:
     from `seed` and its name.
     """
     paths = folder / "heldout.txt", folder / "train.txt"
-    total = sum(len(lines) for path in paths for lines in read_blocks(path))
+    read = keep_short(lambda: chain.from_iterable(map(read_blocks, paths)))
+    total = sum(map(len, read()))
     chosen = choose_lines(total, sample, seed, folder.name)
     first = 0
-    for lines in chain.from_iterable(map(read_blocks, paths)):
+    for lines in read():
         low, high = np.searchsorted(chosen, (first, first + len(lines)))
         yield [line for number in chosen[low:high].tolist() if (line := lines[number - first])]
         first += len(lines)

@@ -11,8 +11,7 @@ from vocap.files.io import write_json, write_tsv
 from vocap.tokenizer_files.id_layout import IdLayout
 from vocap.tokenizer_files.layout import (
     PIECE_COLUMNS,
-    dead_pieces,
-    describe,
+    describe_as_trained,
     serialize,
     write_tokenizer,
 )
@@ -130,10 +129,7 @@ def as_trained(
 
     `owners`: piece to languages; `more`: further entries of the description.
     """
-    dead = dead_pieces(proto)
-    status = dict.fromkeys(dead, "dead")
-    scores = "as SentencePiece trained them"
-    rows, description = describe(kind, proto, settings, scores, owners or {}, status, dead, **more)
+    rows, description = describe_as_trained(kind, proto, settings, owners, **more)
     return TrainedUnigram(description, rows, proto)
 
 
