@@ -228,9 +228,11 @@ def add_pairs(state, starts, last):
     """Add the pairs of the words from the one before `last` down to 0; where it
     stopped, as the arrays were full.
 
-    From behind, so that a list begins with its first place.
+    From behind, so that a list begins with its first place. `places` gets each place and
+    its pair, for `order_places`.
     """
     pairs, number, single = state.pairs, state.number, state.number[SINGLE]
+    places = pairs.places
     symbol, groups, counts = state.symbols.symbol, state.symbols.group, state.symbols.counts
     for word in range(last - 1, -1, -1):
         if number[PAIRS] + starts[word + 1] - starts[word] >= pairs.rows.size:
@@ -241,8 +243,29 @@ def add_pairs(state, starts, last):
             if a >= single and b >= single:
                 pair = add_pair(a, b, np.int64(groups[word]), pairs, number)
                 pairs.rows[pair].total += counts[word, 0]
-                add_place(pair, at, pairs, number)
+                pairs.rows[pair].size += 1
+                places[number[PLACES], 0], places[number[PLACES], 1] = at, pair
+                number[PLACES] += 1
     return 0
+
+
+@kernel(types.void(STATE, int32[:, ::1]))
+def order_places(state, places):
+    """Put the places that `add_pairs` found into `places`, those of a pair together: a
+    list is read several times as fast.
+    """
+    rows, found = state.pairs.rows, state.pairs.places
+    end = 0
+    for pair in range(state.number[PAIRS]):
+        end += rows[pair].size
+        rows[pair].head = end
+    for at in range(state.number[PLACES]):
+        pair = found[at, 1]
+        head = rows[pair].head - 1
+        places[head, 0], places[head, 1] = found[at, 0], head + 1
+        rows[pair].head = head
+    for pair in range(state.number[PAIRS]):
+        places[rows[pair].head + rows[pair].size - 1, 1] = NONE
 
 
 @kernel(types.void(STATE))
@@ -504,21 +527,29 @@ def merge_in_group(state, pair, row):
     if a == b:
         places.sort()
     touched, touches, others = np.empty(2 * places.size + 1, np.int32), 0, 0
+    # In loops of their own, a processor reads several of these at once
+    kept = 0
     for place in places:
-        at = np.int64(place)
+        places[kept] = place
+        kept += symbol[place] == a
+    weights = np.empty(kept, np.int64)
+    for place in range(kept):
+        weights[place] = counts[word[places[place]], 0]
+    for place in range(kept):
+        at = np.int64(places[place])
         if symbol[at] != a:
             continue
         right = place_behind(at, symbol, word)
         if right < 0 or symbol[right] != b:
             continue
-        weight, behind = counts[word[at], 0], place_behind(right, symbol, word)
-        left = place_before(at, symbol, word)
+        weight, behind = weights[place], place_behind(right, symbol, word)
+        before = place_before(at, symbol, word)
         # The left symbol becomes the new one, the right one goes into it
         symbol[at], symbol[right] = new, NONE
         # The pairs with the symbol before, and with the one behind
-        if left >= 0 and symbol[left] >= single:
-            one = np.int64(symbol[left])
-            change = Replacement(one, a, one, new, left)
+        if before >= 0 and symbol[before] >= single:
+            one = np.int64(symbol[before])
+            change = Replacement(one, a, one, new, before)
             touches = replace_pair(change, group, weight, touched, touches, pairs, number)
         if behind >= 0 and symbol[behind] >= single:
             one = np.int64(symbol[behind])

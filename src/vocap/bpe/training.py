@@ -170,6 +170,9 @@ def begin(
     left = words
     while left := kernels.add_pairs(state, starts, left):
         state = grown(state)
+    places = np.empty_like(state.pairs.places)
+    kernels.order_places(state, places)
+    state = state._replace(pairs=state.pairs._replace(places=places))
     kernels.set_floors(state)
     return state
 

@@ -329,6 +329,8 @@ def run_m_step(expected):
 # expansion about the middle of each of 32 cells a unit.
 
 CELLS = 32  # cells a unit
+# added to a number, it leaves a multiple of 1 / CELLS, whose number ends the bits
+WHOLE_CELLS = np.float32(2**23 / CELLS)
 DEPTH = 27  # log(exp(-27) + 1) < 2e-12: from there on, the expansion is 0
 EXPANSION = (
     4e-12  # the expansion is off by less than 2e-12: |f'''''| / 120 / 64^5, and |f'''''| < 1/4
@@ -337,24 +339,22 @@ ROUNDING = 1e-15  # a few roundings of a float64, relative
 
 
 def _softplus_cells() -> np.ndarray:
-    """log(exp(-x) + 1) in cell c: coefficients of a polynomial of `x * CELLS - c`,
-    float64 [cells * 5].
+    """log(exp(-x) + 1) in cell c: Taylor coefficients about `c / CELLS`, float64
+    [cells * 5].
     """
-    x = (np.arange(DEPTH * CELLS + 1) + 0.5) / CELLS
+    x = np.arange(DEPTH * CELLS + 1) / CELLS
     s = 1 / (1 + np.exp(x))  # minus the derivative
     slope = s * (1 - s)
-    taylor = [
-        np.log1p(np.exp(-x)),
-        -s,
-        slope / 2,
-        -slope * (1 - 2 * s) / 6,
-        slope * (1 - 6 * slope) / 24,
-    ]
-    cells = np.zeros((len(x), 5))
-    for degree, coefficient in enumerate(taylor):  # of (t - 1/2) / CELLS
-        for power in range(degree + 1):
-            weight = math.comb(degree, power) * (-0.5) ** (degree - power) / CELLS**degree
-            cells[:, power] += weight * coefficient
+    cells = np.stack(
+        [
+            np.log1p(np.exp(-x)),
+            -s,
+            slope / 2,
+            -slope * (1 - 2 * s) / 6,
+            slope * (1 - 6 * slope) / 24,
+        ],
+        axis=1,
+    )
     cells[-1] = 0  # the last cell is for all that is deeper
     return cells.ravel()
 
@@ -375,27 +375,23 @@ def library_log_sum_exp(x, y):
     )
 
 
-@kernel("UniTuple(float32, 2)(float32, float32, float64)")
+@kernel("UniTuple(float32, 2)(float32, float32, float64)", fused=True)
 def quick_log_sum_exp(x, y, margin):
     """log(exp(x) + exp(y)) rounded to float32, and 0 if all values within `margin` of
     the sum round alike.
 
     `x` may be minus infinity.
     """
-    difference = np.float32(x - y)
-    high = x if difference > 0 else y
-    gap = np.float32(min(abs(difference), np.float32(DEPTH)) * np.float32(CELLS))
-    cell = np.int32(gap)
-    t = np.float64(np.float32(gap - np.float32(cell)))
-    at = index(cell * 5)
-    sum_ = np.float64(high) + (
-        (_SOFTPLUS[at] + t * _SOFTPLUS[at + index(1)])
-        + t
-        * t
-        * (
-            (_SOFTPLUS[at + index(2)] + t * _SOFTPLUS[at + index(3)])
-            + t * t * _SOFTPLUS[at + index(4)]
-        )
+    high = x if x > y else y
+    low = y if x > y else x
+    gap = np.float32(high - low)
+    gap = gap if gap < np.float32(DEPTH) else np.float32(DEPTH)
+    moved = np.float32(gap + WHOLE_CELLS)
+    cell = moved.view(np.uint32) & np.uint32(1023)
+    at = index(cell) * index(5)
+    t = np.float64(np.float32(gap - np.float32(moved - WHOLE_CELLS)))
+    sum_ = (np.float64(high) + (_SOFTPLUS[at] + t * _SOFTPLUS[at + index(1)])) + t * t * (
+        (_SOFTPLUS[at + index(2)] + t * _SOFTPLUS[at + index(3)]) + t * t * _SOFTPLUS[at + index(4)]
     )
     below = np.float32(sum_ - margin)
     return below, np.float32(np.float32(sum_ + margin) - below)

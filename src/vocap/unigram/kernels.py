@@ -30,7 +30,7 @@ UINT8S = uint8[::1]
 
 
 def kernel(
-    signature: Any, inner: bool = False, allocates: bool = True
+    signature: Any, inner: bool = False, allocates: bool = True, fused: bool = False
 ) -> Callable[[Callable[..., Any]], Any]:
     """Compile a function for `signature`; its bits must not depend on the compiler, so
     no fast-math.
@@ -38,7 +38,8 @@ def kernel(
     An `inner` one is called by other kernels alone: it is compiled without an entry for
     Python, which for many arguments takes as long as the function. One that neither
     `allocates` an array nor returns one does without counts of references, two
-    operations for each field of a record that it reads.
+    operations for each field of a record that it reads. In a `fused` one a product and a
+    sum may be rounded once: for approximations whose error is bounded.
 
     numba caches the machine code beside the source file or in the user's cache folder
     (NUMBA_CACHE_DIR overrules both); where none of them can be written, or the device
@@ -48,7 +49,7 @@ def kernel(
     """
     settings: dict[str, Any] = {
         "nogil": True,
-        "fastmath": False,
+        "fastmath": {"contract"} if fused else False,
         "error_model": "numpy",
         "no_cfunc_wrapper": True,  # for C, which calls none of them
         "no_cpython_wrapper": inner,

@@ -76,27 +76,29 @@ def best_paths(lattice, score, begin, stop, most, path, path_end):
     previous = np.empty(most + 2, np.int32)
     earlier = np.empty(most + 2, np.int32)
     record = np.empty(longest + 1, np.int32)
+    highest = np.empty(longest + 1, np.float32)  # its total: one place to look, not two
     total[0], total[1], earlier[1] = -np.inf, 0, 0
     written, two = 0, index(2)
     for t in range(begin, stop):
         n = size[t]
         base, edge = edges_of(lattice, t)
         # Forward: the best way to each edge
-        record[: n + 1] = 0
-        record[0] = 1
+        record[: n + 1], highest[: n + 1] = 0, -np.inf
+        record[0], highest[0] = 1, 0
         i = index(0)
         while edge > base:
             edge -= index(1)
             bits, own = index(length[edge]), score[index(piece[edge])]
             left = index(record[i])
-            sum_ = np.float32(total[left] + own)
+            sum_ = np.float32(highest[i] + own)
             while np.float32(total[index(earlier[left])] + own) == sum_:
                 left = index(earlier[left])
             node = edge - base + two
             total[node], previous[node] = sum_, left
             j = i + (bits & index(127))
             earlier[node] = record[j]
-            record[j] = node if sum_ > total[index(record[j])] else record[j]
+            record[j] = node if sum_ > highest[j] else record[j]
+            highest[j] = max(sum_, highest[j])
             i += bits >> index(7)
         # Back from the best of the last ones
         best = index(record[n])

@@ -282,13 +282,42 @@ def join_words(store, bounds, words, separator, gap):
 
 
 def sort_words(table: WordTable, words: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """`words` int32 [T] by (`counts` int64 [T] descending, text ascending)."""
-    separated = join_words(
-        table.store, table.bounds, words, np.full(len(words), _LINE, np.int32), 1
-    )
-    texts = separated.tobytes().decode("utf-32-le").split(LINE_END)
-    by_text = np.array(sorted(range(len(words)), key=texts.__getitem__), np.int64)
-    return words[by_text[np.argsort(-counts[by_text], kind="stable")]]
+    """`words` int32 [T] by (`counts` int64 [T] descending, text ascending).
+
+    Places of equal words so far are sorted by their next characters, as whole numbers,
+    until no two are equal.
+    """
+    bits = int(table.store[: table.bounds[table.known]].max(initial=0) + 1).bit_length()
+    order, place, depth = np.argsort(-counts), np.arange(len(words)), 0
+    keys = counts[order]
+    while True:
+        begins = np.ones(len(keys), bool)
+        begins[1:] = keys[1:] != keys[:-1]
+        alone = begins.copy()
+        alone[:-1] &= begins[1:]
+        place, group = place[~alone], np.cumsum(begins[~alone])
+        if not len(place):
+            return words[order]
+        tied, width = order[place], (64 - len(group).bit_length()) // bits
+        keys = sort_keys(table.store, table.bounds, words[tied], group, depth, width, bits)
+        by_key = np.argsort(keys)
+        order[place], keys = tied[by_key], keys[by_key]
+        depth += width
+
+
+@kernel("uint64[::1](int32[::1], int64[::1], int32[::1], int64[::1], int64, int64, int64)")
+def sort_keys(store, bounds, words, group, depth, width, bits):
+    """The `group` of each word and, below it, `width` of its characters from `depth` on,
+    `bits` each; a word that has ended comes first.
+    """
+    keys = np.empty(words.size, np.uint64)
+    for place in range(words.size):
+        word = words[place]
+        key, begin = group[place], bounds[word] + depth
+        for at in range(begin, begin + width):
+            key = key << bits | (store[at] + 1 if at < bounds[word + 1] else 0)
+        keys[place] = key
+    return keys
 
 
 @dataclass(frozen=True)
