@@ -3,6 +3,7 @@ the right exit status.
 """
 
 import os
+import platform
 import resource
 import subprocess
 import sys
@@ -166,3 +167,19 @@ def test_a_device_without_space_is_one_line_and_leaves_nothing(tokenizer, tmp_pa
     left = [path.name for path in out.rglob("*") if path.is_file()] if out.is_dir() else []
     assert verb == "tokenize" or not left, left
     assert list(tmp_path.iterdir()) in ([], [out])
+
+
+def test_freed_memory_is_used_again():
+    """Twenty arrays one after the other take new pages once."""
+    if platform.libc_ver()[0] != "glibc":
+        pytest.skip("malloc of another C library")
+    code = (
+        "import resource\n"
+        "from vocap.command import reuse_freed_memory\n"
+        "reuse_freed_memory()\n"
+        "for _ in range(20):\n"
+        "    bytearray(3 * 2**24)\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt * resource.getpagesize())"
+    )
+    pages = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    assert int(pages.stdout) < 3 * 3 * 2**24

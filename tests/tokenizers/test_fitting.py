@@ -207,7 +207,7 @@ FAULTS = {
     "model normalises differently": (
         MODEL,
         other_normaliser,
-        [MODEL, "another normaliser", "one release"],
+        [MODEL, "its normaliser is not", "one release"],
     ),
     "model is of another run": (
         MODEL,

@@ -101,7 +101,7 @@ def test_a_limit_that_is_null_is_none_and_not_the_default(config):
         (
             "vocabularies",
             {"engine": "sentencepiece", "arithmetic": "fast", "sizes": [1000]},
-            ["vocabularies.arithmetic", "write exact or engine: ladder"],
+            ["vocabularies.arithmetic", "write arithmetic: exact"],
         ),
         ("allocation/vocap-100k/total", "500K", ["allocation.vocap-100k.total", "'500K'"]),
         (

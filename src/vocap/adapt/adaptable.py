@@ -185,7 +185,7 @@ class Adaptable(Protocol):
                 f"{text}: it gives {available} new pieces, too few for a multiple of {multiple} "
                 "ids; give more text"
             )
-        log.warning("%s: too little text for %d new pieces: %d", text, wanted, count)
+        log.warning("%s: too little text for %d new pieces; it gives %d", text, wanted, count)
         return count
 
     def write(

@@ -371,7 +371,7 @@ def _read_words(source: UnigramTokenizer, text: Text, coverage: float) -> "WordT
     log.info("%s: %d lines, %d word types", name, words.sentences["train"], words.trained)
     if not alike(trained_with):
         log.warning(
-            "%s: another normaliser than this SentencePiece trains with; some new pieces may "
+            "%s: its normaliser is not that of this SentencePiece; some new pieces may "
             "never be used",
             source.path,
         )

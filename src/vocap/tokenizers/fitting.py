@@ -164,8 +164,8 @@ def read_models(
             normalizer, trained, first = proto.normalizer_spec, proto.trainer_spec, path
         elif proto.normalizer_spec != normalizer:
             raise VocapError(
-                f"{path}: another normaliser than {first}; train all models with one release of "
-                "SentencePiece"
+                f"{path}: its normaliser is not that of {first}; train all models with "
+                "one release of SentencePiece"
             )
     for piece, holders in chosen.owners.items():
         if lacking := [language for language in holders if piece not in models[language]]:

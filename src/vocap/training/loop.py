@@ -282,9 +282,9 @@ class Loop(ABC):
         found = checkpoints.steps(self.folder)
         there = f"a checkpoint of step {found[-1]}" if found else "no checkpoint"
         return VocapError(
-            f"step {step}: loss or gradient no finite number for {self.progress.skipped_in_row} "
-            "steps in a row; "
-            f"its batch: {self.batch_named(step)}; lower the learning rate, or look at its data. "
+            f"step {step}: the loss or the gradient was no finite number for "
+            f"{self.progress.skipped_in_row} steps in a row; its batch: {self.batch_named(step)}; "
+            "lower the learning rate, or look at its data. "
             f"{self.folder} has {there}"
         )
 

@@ -35,5 +35,5 @@ class Vocabularies(BaseModel):
     @classmethod
     def _of_the_engine(cls, value: str, info: ValidationInfo) -> str:
         if value == "fast" and info.data.get("engine") == "sentencepiece":
-            raise ValueError("engine: sentencepiece knows no fast; write exact or engine: ladder")
+            raise ValueError("arithmetic: fast is of engine: ladder alone; write arithmetic: exact")
         return value
