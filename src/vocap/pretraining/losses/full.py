@@ -17,7 +17,9 @@ from vocap.pretraining.losses.interface import (
     fastest_softmax_loss,
 )
 
-HELD = 2**27  # bytes of scores that exact_loss holds at once
+# bytes of scores that exact_loss holds at once; on a CPU less than malloc gives back to the
+# system, whose fresh pages cost as much as a product (`command.reuse_freed_memory`)
+HELD = {"cpu": 2**26, "cuda": 2**28}
 
 
 class FullSoftmax(Loss):
@@ -87,7 +89,8 @@ def exact_loss(
     of a score that is no number, rank before the target. Memory stays below `HELD`
     bytes of scores.
     """
-    step = max(1, HELD // (weight.shape[0] * 4))
+    held = HELD.get(weight.device.type, HELD["cpu"])
+    step = max(1, held // (weight.shape[0] * 4))
     hidden = hidden.to(weight.dtype)
     out = torch.tensor(list(excluded), dtype=torch.int64, device=weight.device)
     nats = torch.empty(len(targets), dtype=weight.dtype, device=weight.device)
