@@ -36,6 +36,7 @@ from vocap.starter.extraction import ENGLISH, Extraction, Row, read_members, wan
 from vocap.starter.packages import package_named
 
 COLUMNS = ("key", "message", "text")
+HEADER = "\t".join(COLUMNS)
 MISSING = "missing.txt"
 DIGITS = 16  # of a key, hexadecimal
 
@@ -58,7 +59,7 @@ def write_messages(
         for language, found in groupby(rows, key=itemgetter(0)):
             # keys need no escape, which `table_lines` looks for in every cell
             lines = [f"{key}\t{message}\t{escape(text)}\n" for _, key, message, text in found]
-            content = "".join(["\t".join(COLUMNS), "\n", *lines])
+            content = "".join([HEADER, "\n", *lines])
             (folder / f"{language}.tsv").write_bytes(content.encode())
         if missing:
             write_text(folder / MISSING, missing)
@@ -123,16 +124,10 @@ class Table:
     starts: NDArray[np.int64]
     ends: NDArray[np.int64]
 
-    def first_rows(self) -> NDArray[np.int64]:
-        """The rows, ascending, whose key no earlier one has."""
-        return np.sort(np.unique(self.keys, return_index=True)[1])
-
     def sentences(self, rows: NDArray[np.int64]) -> list[bytes]:
         """Those of some rows, in UTF-8."""
         bounds = zip(self.starts[rows].tolist(), self.ends[rows].tolist(), strict=True)
         found = [self.content[start:end] for start, end in bounds]
-        if b"\\" not in self.content:
-            return found
         return [unescape(one.decode()).encode() if b"\\" in one else one for one in found]
 
 
@@ -171,11 +166,14 @@ def _read_table(paths: Mapping[str, Path]) -> Table:
 
 
 def _body(path: Path) -> bytes:
-    """The lines of a table below its header. Raises VocapError for one that is cut off."""
+    """The lines of a table below its header. Raises VocapError for one that is cut off, or
+    another table.
+    """
     content = path.read_bytes()
-    if not content.endswith(b"\n"):
+    header, _, body = content.partition(b"\n")
+    if header.decode() != HEADER or not content.endswith(b"\n"):
         list(read_tsv(path, COLUMNS))  # names the line
-    return content.partition(b"\n")[2]
+    return body
 
 
 def _numbers(digits: NDArray[np.uint8]) -> NDArray[np.uint64]:
@@ -185,9 +183,8 @@ def _numbers(digits: NDArray[np.uint8]) -> NDArray[np.uint64]:
 
 def _are_in(values: NDArray[np.uint64], known: NDArray[np.uint64]) -> NDArray[np.bool_]:
     """Whether each of the values is in `known`, which ascends."""
-    if not len(known):
-        return np.zeros(len(values), bool)
-    return known[np.searchsorted(known, values).clip(max=len(known) - 1)] == values
+    padded = np.append(known, ~np.uint64(0))  # a key of no text, for places behind all others
+    return padded[np.searchsorted(known, values)] == values
 
 
 @dataclass
@@ -215,8 +212,7 @@ def choose_messages(folders: Sequence[Path], languages: Collection[str]) -> dict
     """
     for language, table in tables_by_language(folders, languages):
         if language == ENGLISH:
-            first = table.first_rows()
-            english = np.sort(table.keys[first])
+            english, first = np.unique(table.keys, return_index=True)
             candidates = np.unique(table.messages[first])
             candidates = candidates[candidates > 0]
             counts = np.zeros(len(candidates), np.int64)
@@ -243,19 +239,20 @@ def merge_packages(
     english = np.zeros(0, np.uint64)
     for language, table in tables_by_language(folders, languages):
         # what is held out of it
-        foreign = ~_are_in(table.keys, english)
-        own = np.flatnonzero(foreign & _are_in(table.messages, messages))
+        own = np.flatnonzero(_are_in(table.messages, messages))
+        own = own[~_are_in(table.keys[own], english)]
         pairs = zip(table.keys[own].tolist(), table.sentences(own), strict=True)
         found = dict(zip(table.messages[own].tolist(), pairs, strict=True))
-        first = table.first_rows()
-        first = first[foreign[first]]
-        parallel, held_out = _hold_out(found, chosen, len(first) // LEAST_PART)
-        if language == ENGLISH:
-            english = np.sort(table.keys[first])
+        keys, first = np.unique(table.keys, return_index=True)
+        foreign = ~_are_in(keys, english)
+        parallel, held_out = _hold_out(found, chosen, int(foreign.sum()) // LEAST_PART)
         # what is left
-        kept = first[~_are_in(table.keys[first], np.array(sorted(held_out), np.uint64))]
+        left = foreign & ~_are_in(keys, np.array(sorted(held_out), np.uint64))
+        kept = np.sort(first[left])
         borders = np.searchsorted(kept, list(accumulate(table.rows.values(), initial=0)))
         by_package = dict(zip(table.rows, np.diff(borders).tolist(), strict=True))
+        if language == ENGLISH:
+            english = keys
         if language in languages:
             yield StarterText(language, table.sentences(kept), by_package, parallel)
 
