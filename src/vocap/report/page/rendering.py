@@ -3,7 +3,6 @@
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -34,8 +33,7 @@ def render(title: str, sections: Sequence[Section]) -> str:
     """
     blocks = [block for section in sections for block in leaves(section.blocks)]
     programs = EXPLORER if any(isinstance(block, Explorer) for block in blocks) else ()
-    drawn = any(isinstance(block, figures.Figure) for block in blocks)
-    scripts = [vega().result()] if drawn else []
+    scripts = [vega()] if any(isinstance(block, figures.Figure) for block in blocks) else []
     scripts += [
         figures.read_template(name) for name in ("widgets.js", "picture.js", *programs, "page.js")
     ]
@@ -83,14 +81,9 @@ def _environment() -> jinja2.Environment:
 
 
 @cache
-def vega() -> Future[str]:
-    """Vega, Vega-Lite and vega-embed as vl-convert carries them, about 0.9 MB: a second of
-    work, in a thread from the first call on.
-    """
-    return ThreadPoolExecutor(1, thread_name_prefix="vega").submit(_bundle)
-
-
-def _bundle() -> str:
+def vega() -> str:
+    """Vega, Vega-Lite and vega-embed as vl-convert carries them; about 0.9 MB."""
+    # made once: a second thread that asks for it waits for the first
     bundle = vl_convert.javascript_bundle()  # type: ignore[call-arg]  # its argument is optional
     # inside a script element these would end it, or open a comment; in JavaScript
     # strings the escapes are equal
