@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from vocap.errors import UsageError
 from vocap.report.data.loading import load_results
-from vocap.report.page.rendering import write_report
+from vocap.report.page.rendering import vega, write_report
 from vocap.report.sections import build_sections
 from vocap.stages import STAGES
 
@@ -57,5 +58,6 @@ def report_results(
         raise UsageError(
             f"{results}: no results of a stage; --results names the folder that the stages wrote to"
         )
+    Thread(target=vega).start()  # a second of work, while the results are read
     loaded = load_results(results, languages_table, title, dict(settings or {}), parallel_text)
     return write_report(output, loaded.title, build_sections(loaded))

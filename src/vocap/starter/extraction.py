@@ -244,12 +244,15 @@ class Extraction:
     ) -> Generator[Row, None, set[str]]:
         """Clean the texts of one language; returns its keys."""
         self.messages += len(texts)
-        forms = Counter(message for message, text in dict.fromkeys(texts) if text)
-        # of equal texts the first message
+        # of equal texts the first message; of a message the first text
         chosen: dict[str, str] = {}
+        first: dict[str, str] = {}
+        several = set()  # messages of two texts or more
         for message, text in texts:
             if text:
                 chosen.setdefault(text, message)
+                if first.setdefault(message, text) != text:
+                    several.add(message)
         named = list(chosen.values())
         sentences, numbers = sentences_of(chosen, self.scripts[code], self.package.wikitext)
         found = Counter(numbers)
@@ -261,7 +264,7 @@ class Extraction:
                 keys.add(key)
                 self.sentences += 1
                 message = named[number]
-                only = found[number] == 1 and forms[message] == 1
+                only = found[number] == 1 and message not in several
                 yield code, key, message if only else "", sentence
         return keys
 

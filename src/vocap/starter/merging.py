@@ -11,13 +11,16 @@ whatever package.
 """
 
 import json
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import chain, groupby
+from dataclasses import dataclass
+from itertools import accumulate, chain, groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
 
 from vocap.errors import UsageError, VocapError, log
 from vocap.files.io import (
@@ -33,9 +36,9 @@ from vocap.starter.extraction import ENGLISH, Extraction, Row, read_members, wan
 from vocap.starter.packages import package_named
 
 COLUMNS = ("key", "message", "text")
+HEADER = "\t".join(COLUMNS)
 MISSING = "missing.txt"
-# of the sentences of a package: duplicate keys, message keys or "", and the sentences
-Sentences = tuple[list[str], list[str], list[str]]
+DIGITS = 16  # of a key, hexadecimal
 
 SETS = ("development", "test")
 # in each set; of a language at most a tenth of its sentences (as held-out lines are
@@ -56,7 +59,7 @@ def write_messages(
         for language, found in groupby(rows, key=itemgetter(0)):
             # keys need no escape, which `table_lines` looks for in every cell
             lines = [f"{key}\t{message}\t{escape(text)}\n" for _, key, message, text in found]
-            content = "".join(["\t".join(COLUMNS), "\n", *lines])
+            content = "".join([HEADER, "\n", *lines])
             (folder / f"{language}.tsv").write_bytes(content.encode())
         if missing:
             write_text(folder / MISSING, missing)
@@ -105,47 +108,101 @@ def missing_reason(folder: Path) -> str | None:
     return None
 
 
-def sentences_by_language(
+@dataclass(frozen=True)
+class Table:
+    """The sentences of one language in all packages, one package after the other.
+
+    `rows`: their number by package; `keys` uint64 [n], of duplicates; `messages` uint64
+    [n], the keys of messages, 0 for none; `content`, and in it `starts` and `ends` [n]
+    of the sentences.
+    """
+
+    rows: dict[str, int]
+    keys: NDArray[np.uint64]
+    messages: NDArray[np.uint64]
+    content: bytes
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+
+    def sentences(self, rows: NDArray[np.int64]) -> list[bytes]:
+        """Those of some rows, in UTF-8."""
+        bounds = zip(self.starts[rows].tolist(), self.ends[rows].tolist(), strict=True)
+        found = [self.content[start:end] for start, end in bounds]
+        return [unescape(one.decode()).encode() if b"\\" in one else one for one in found]
+
+
+def tables_by_language(
     folders: Sequence[Path], languages: Iterable[str]
-) -> Iterator[tuple[str, dict[str, Sentences]]]:
-    """Yield every language with its sentences by package, in the order of `folders`.
+) -> Iterator[tuple[str, Table]]:
+    """Yield every language with its sentences, the packages in the order of `folders`.
 
     English comes first (and is read even where `languages` lacks it), then the codes in
-    order. Holds a language of each package in memory.
+    order. Holds one language in memory.
     """
     for language in (ENGLISH, *sorted({*languages} - {ENGLISH})):
-        yield language, {folder.name: _sentences(folder / f"{language}.tsv") for folder in folders}
+        paths = {folder.name: folder / f"{language}.tsv" for folder in folders}
+        yield language, _read_table(paths)
 
 
-def _sentences(table: Path) -> Sentences:
-    """The columns of one of the tables that `write_messages` writes, read in a tenth of
-    the time of `read_tsv`.
+def _read_table(paths: Mapping[str, Path]) -> Table:
+    """The tables of one language that `write_messages` wrote, by package; some may lack.
+
+    A key has `DIGITS` digits, a message as many or none: where the cells are follows
+    from where the lines begin, without a search for tabs.
     """
-    content = table.read_text("utf-8") if table.exists() else ""
-    lines = content.partition("\n")[2].removesuffix("\n")
-    cells = lines.replace("\n", "\t").split("\t") if lines else []
-    width = len(COLUMNS)
-    if cells and len(cells) != width * (lines.count("\n") + 1):
-        list(read_tsv(table, COLUMNS))  # raises the error, with its line
-    keys, messages, texts = (cells[place::width] for place in range(width))
-    return keys, messages, list(map(unescape, texts)) if "\\" in lines else texts
+    bodies = {name: _body(path) if path.exists() else b"" for name, path in paths.items()}
+    content = b"".join(bodies.values())
+    ends = np.flatnonzero(np.frombuffer(content, np.uint8) == ord("\n"))
+    starts = np.concatenate([[0], ends + 1])[:-1]
+    width = 2 * DIGITS + 2  # of both keys with their tabs
+    padded = np.frombuffer(content + bytes(width), np.uint8)
+    heads = sliding_window_view(padded, width)[starts]
+    named = heads[:, DIGITS + 1] != ord("\t")
+    messages = np.zeros(len(heads), np.uint64)
+    messages[named] = _numbers(heads[named, DIGITS + 1 : -1])
+    rows = {name: body.count(b"\n") for name, body in bodies.items()}
+    texts = starts + np.where(named, width, DIGITS + 2)
+    return Table(rows, _numbers(heads[:, :DIGITS]), messages, content, texts, ends)
+
+
+def _body(path: Path) -> bytes:
+    """The lines of a table below its header. Raises VocapError for one that is cut off, or
+    another table.
+    """
+    content = path.read_bytes()
+    header, _, body = content.partition(b"\n")
+    if header.decode() != HEADER or not content.endswith(b"\n"):
+        list(read_tsv(path, COLUMNS))  # names the line
+    return body
+
+
+def _numbers(digits: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """The number of each row of hexadecimal digits [n, `DIGITS`]."""
+    return np.frombuffer(bytes.fromhex(digits.tobytes().decode()), ">u8").astype(np.uint64)
+
+
+def _are_in(values: NDArray[np.uint64], known: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Whether each of the values is in `known`, which ascends."""
+    padded = np.append(known, ~np.uint64(0))  # a key of no text, for places behind all others
+    return padded[np.searchsorted(known, values)] == values
 
 
 @dataclass
 class StarterText:
-    """The merged sentences of one language, how many each package gave, and its parallel text.
+    """The merged sentences of one language in UTF-8, how many each package gave, and its
+    parallel text.
 
     `parallel`: for each of `SETS` the sentences of the chosen messages, in their order;
-    "" where there is none.
+    empty where there is none.
     """
 
     language: str
-    sentences: list[str] = field(default_factory=list)
-    by_package: dict[str, int] = field(default_factory=dict)
-    parallel: dict[str, list[str]] = field(default_factory=dict)
+    sentences: list[bytes]
+    by_package: dict[str, int]
+    parallel: dict[str, list[bytes]]
 
 
-def choose_messages(folders: Sequence[Path], languages: Collection[str]) -> dict[str, list[str]]:
+def choose_messages(folders: Sequence[Path], languages: Collection[str]) -> dict[str, list[int]]:
     """The keys of the messages in each of `SETS`, those with a translation in most of
     `languages` first.
 
@@ -153,27 +210,23 @@ def choose_messages(folders: Sequence[Path], languages: Collection[str]) -> dict
     Equally frequent ones are in the order of their keys, which are hashes; the sets
     take turns. Reads the tables once.
     """
-    english: set[str] = set()
-    found: Counter[str] = Counter()
-    for language, packages in sentences_by_language(folders, languages):
-        for keys, messages, _ in packages.values():
-            if language == ENGLISH:
-                for key, message in zip(keys, messages, strict=True):
-                    if key not in english and message:
-                        found[message] = 0
-                    english.add(key)
-            elif language in languages:
-                if not english.isdisjoint(keys):
-                    rows = zip(keys, messages, strict=True)
-                    messages = [message for key, message in rows if key not in english]
-                found.update(filter(found.__contains__, messages))
-    ranked = sorted(found, key=lambda message: (-found[message], message))
+    for language, table in tables_by_language(folders, languages):
+        if language == ENGLISH:
+            english, first = np.unique(table.keys, return_index=True)
+            candidates = np.unique(table.messages[first])
+            candidates = candidates[candidates > 0]
+            counts = np.zeros(len(candidates), np.int64)
+        elif language in languages:
+            found = table.messages[~_are_in(table.keys, english)]
+            places = np.searchsorted(candidates, found[_are_in(found, candidates)])
+            counts += np.bincount(places, minlength=len(counts))
+    ranked = candidates[np.lexsort((candidates, -counts))].tolist()
     number = min(MESSAGES, len(english) // LEAST_PART, len(ranked) // len(SETS))
     return {name: ranked[place : number * len(SETS) : len(SETS)] for place, name in enumerate(SETS)}
 
 
 def merge_packages(
-    folders: Sequence[Path], languages: Iterable[str], chosen: Mapping[str, Sequence[str]]
+    folders: Sequence[Path], languages: Iterable[str], chosen: Mapping[str, Sequence[int]]
 ) -> Iterator[StarterText]:
     """Yield the text of every language: of equal keys the earliest package's sentence stays.
 
@@ -181,52 +234,46 @@ def merge_packages(
     are not in it. `chosen`: the keys of the messages of each set, as of
     `choose_messages`. Holds one language and the English keys in memory.
     """
-    languages, messages = (
-        set(languages),
-        {message for listed in chosen.values() for message in listed},
-    )
-    english: set[str] = set()
-    for language, packages in sentences_by_language(folders, languages):
-        keys = set(chain.from_iterable(columns[0] for columns in packages.values())) - english
-        found = {
-            message: (key, sentence)
-            for columns in packages.values()
-            for key, message, sentence in zip(*columns, strict=True)
-            if message in messages and key in keys
-        }
-        text = StarterText(language)
-        text.parallel, held_out = _hold_out(found, chosen, len(keys) // LEAST_PART)
-        keys -= held_out
+    languages = set(languages)
+    messages = np.unique(np.array([*chain.from_iterable(chosen.values())], np.uint64))
+    english = np.zeros(0, np.uint64)
+    for language, table in tables_by_language(folders, languages):
+        # what is held out of it
+        own = np.flatnonzero(_are_in(table.messages, messages))
+        own = own[~_are_in(table.keys[own], english)]
+        pairs = zip(table.keys[own].tolist(), table.sentences(own), strict=True)
+        found = dict(zip(table.messages[own].tolist(), pairs, strict=True))
+        keys, first = np.unique(table.keys, return_index=True)
+        foreign = ~_are_in(keys, english)
+        parallel, held_out = _hold_out(found, chosen, int(foreign.sum()) // LEAST_PART)
+        # what is left
+        left = foreign & ~_are_in(keys, np.array(sorted(held_out), np.uint64))
+        kept = np.sort(first[left])
+        borders = np.searchsorted(kept, list(accumulate(table.rows.values(), initial=0)))
+        by_package = dict(zip(table.rows, np.diff(borders).tolist(), strict=True))
         if language == ENGLISH:
-            english = keys | held_out
-        for package, columns in packages.items():
-            before = len(text.sentences)
-            for key, _, sentence in zip(*columns, strict=True):
-                if key in keys:
-                    keys.remove(key)
-                    text.sentences.append(sentence)
-            text.by_package[package] = len(text.sentences) - before
+            english = keys
         if language in languages:
-            yield text
+            yield StarterText(language, table.sentences(kept), by_package, parallel)
 
 
 def _hold_out(
-    found: Mapping[str, tuple[str, str]], chosen: Mapping[str, Sequence[str]], most: int
-) -> tuple[dict[str, list[str]], set[str]]:
-    """Each set's sentences in one language, "" where there is none, and the keys of all
-    of them.
+    found: Mapping[int, tuple[int, bytes]], chosen: Mapping[str, Sequence[int]], most: int
+) -> tuple[dict[str, list[bytes]], set[int]]:
+    """Each set's sentences in one language, empty where there is none, and the keys of
+    all of them.
 
     `found`: by message its key and sentence. The first `most` messages of a set are
     taken, and of messages with equal sentences the first.
     """
-    taken: set[str] = set()
+    taken: set[int] = set()
     parallel = {}
     for name, messages in chosen.items():
         lines, left = [], most
         for message in messages:
-            key, sentence = found.get(message, ("", ""))
-            free = left > 0 and sentence != "" and key not in taken
-            lines.append(sentence if free else "")
+            key, sentence = found.get(message, (0, b""))
+            free = left > 0 and sentence != b"" and key not in taken
+            lines.append(sentence if free else b"")
             if free:
                 taken.add(key)
                 left -= 1
@@ -270,5 +317,5 @@ def write_texts(
     return report
 
 
-def _write_lines(path: Path, lines: list[str]) -> None:
-    path.write_bytes("".join(f"{line}\n" for line in lines).encode())
+def _write_lines(path: Path, lines: list[bytes]) -> None:
+    path.write_bytes(b"\n".join([*lines, b""]))

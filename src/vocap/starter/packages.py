@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
-from vocap.corpora.download import download
 from vocap.errors import UsageError, VocapError, log
 from vocap.files.io import file_sha256, write_text
 
@@ -308,6 +307,8 @@ def _mediawiki(
         return archive, unquote(archive.name.split("_")[1]), "apt"
     except Unavailable as reason:
         by_apt = str(reason)
+    from vocap.corpora.download import download  # takes as long to import as all else here
+
     log.info("%s: %s; trying %s", package.name, by_apt, archive_url)
     # Beside the output, not in the temporary folder: the next call resumes a partial
     # file.

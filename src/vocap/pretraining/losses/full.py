@@ -17,7 +17,9 @@ from vocap.pretraining.losses.interface import (
     fastest_softmax_loss,
 )
 
-HELD = 2**28  # bytes of scores that exact_loss holds at once
+# bytes of scores that exact_loss holds at once; on a CPU less than malloc gives back to the
+# system, whose fresh pages cost as much as a product (`command.reuse_freed_memory`)
+HELD = {"cpu": 2**26, "cuda": 2**28}
 
 
 class FullSoftmax(Loss):
@@ -87,20 +89,26 @@ def exact_loss(
     of a score that is no number, rank before the target. Memory stays below `HELD`
     bytes of scores.
     """
-    step = max(1, HELD // (weight.shape[0] * 4))
+    held = HELD.get(weight.device.type, HELD["cpu"])
+    step = max(1, held // (weight.shape[0] * 4))
     hidden = hidden.to(weight.dtype)
     out = torch.tensor(list(excluded), dtype=torch.int64, device=weight.device)
     nats = torch.empty(len(targets), dtype=weight.dtype, device=weight.device)
     ranks = torch.empty(len(targets), dtype=torch.int64, device=weight.device)
+    # one block for all: on a CPU the first touch of fresh memory costs as much as a product
+    block = hidden.new_empty(min(step, len(targets)), weight.shape[0])
     with torch.autocast(weight.device.type, enabled=False):
         for start in range(0, len(targets), step):
             part = slice(start, start + step)
-            scores = torch.addmm(bias, hidden[part], weight.T)
+            rows = hidden[part]
+            scores = torch.addmm(bias, rows, weight.T, out=block[: len(rows)])
             scores[:, out] = -torch.inf
             own = scores.gather(1, targets[part, None])
-            nats[part] = torch.logsumexp(scores, 1) - own[:, 0]
             # in int32, which a CPU adds up in a third of the time of int64
             ranks[part] = scores.shape[1] - (scores < own).sum(1, dtype=torch.int32)
+            highest = scores.amax(1, keepdim=True)  # what follows is torch.logsumexp, in place
+            total = scores.sub_(highest).exp_().sum(1, keepdim=True)
+            nats[part] = (total.log_().add_(highest) - own)[:, 0]
     return nats, ranks
 
 

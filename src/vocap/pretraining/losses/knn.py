@@ -23,9 +23,10 @@ from vocap.pretraining.losses.interface import LossOutput
 from vocap.training.distributed import gather_rows, half_type, multiply, rank, world_size
 
 RUN = 64
-# bytes of scores held at once: a GPU is fast with large products
+# bytes of scores held at once: a GPU is fast with large products, and a CPU with memory that
+# malloc has used before
 HELD = {
-    "cpu": 2**27,
+    "cpu": 2**26,
     "cuda": 2**31,
 }
 NEVER = -1

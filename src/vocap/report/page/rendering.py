@@ -33,7 +33,7 @@ def render(title: str, sections: Sequence[Section]) -> str:
     """
     blocks = [block for section in sections for block in leaves(section.blocks)]
     programs = EXPLORER if any(isinstance(block, Explorer) for block in blocks) else ()
-    scripts = [_vega()] if any(isinstance(block, figures.Figure) for block in blocks) else []
+    scripts = [vega()] if any(isinstance(block, figures.Figure) for block in blocks) else []
     scripts += [
         figures.read_template(name) for name in ("widgets.js", "picture.js", *programs, "page.js")
     ]
@@ -81,8 +81,9 @@ def _environment() -> jinja2.Environment:
 
 
 @cache
-def _vega() -> str:
+def vega() -> str:
     """Vega, Vega-Lite and vega-embed as vl-convert carries them; about 0.9 MB."""
+    # made once: a second thread that asks for it waits for the first
     bundle = vl_convert.javascript_bundle()  # type: ignore[call-arg]  # its argument is optional
     # inside a script element these would end it, or open a comment; in JavaScript
     # strings the escapes are equal
