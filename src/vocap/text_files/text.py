@@ -21,9 +21,6 @@ Text = str | Path | Sequence[Path] | Iterable[str]
 # each language.
 Texts = str | Path | Mapping[str, Text]
 
-# A function that reads a text, its lines in lists, as often as it is called.
-Reader = Callable[[], Iterator[list[str]]]
-
 SENTENCES = "sentences"  # the name of such a text in messages
 LARGE = 16e9  # bytes of memory from which a training says what it takes
 SHORT = 5_000_000  # characters of a text whose lines may be kept
@@ -50,7 +47,7 @@ class _SentenceFile(LineFile):
         self.ended = True
 
 
-def text_blocks(text: Text, aligned: bool = False) -> Reader:
+def text_blocks(text: Text, aligned: bool = False) -> Callable[[], Iterator[list[str]]]:
     r"""A function that reads a text, which may be called as often as the text is needed.
 
     Parameters
@@ -90,7 +87,9 @@ def text_blocks(text: Text, aligned: bool = False) -> Reader:
     return lambda: decoded(_SentenceFile(kept), aligned)
 
 
-def keep_short(read: Reader) -> Reader:
+def keep_short(
+    read: Callable[[], Iterator[list[str]]],
+) -> Callable[[], Iterator[list[str]]]:
     """A reader of the same text, that is read here: of one of at most `SHORT` characters
     the lines are kept, so that it need not be read again.
     """

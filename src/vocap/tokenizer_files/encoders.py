@@ -47,6 +47,7 @@ PROBE = "  two\ttabs, \u00bd \ufb01 e\u0301\n\u3000\U0001f9ff "
 # the words whose tokens the library remembers (50 MB): by default 10,000, the first that
 # it meets, fewer than the distinct ones of a few languages
 KEPT_WORDS = 200_000
+NO_BYTE = 0xFFFD  # in the place of a character that stands for no byte
 REMEDY = "save it again with its own library, or use another tokenizer"
 
 
@@ -314,17 +315,18 @@ class Splitter:
 
     def __init__(self, encoder: Encoder):
         self.encoder = encoder
-        self._bytes: dict[str, int] | None = None
+        self._bytes: dict[int, int] = {}  # code points of the byte-level alphabet, if used
         self.continued = ""
         if isinstance(encoder, HuggingFaceEncoder):
-            definition = json.loads(encoder.tokenizer.to_str())
-            model = definition.get("model") or {}
-            if "ByteLevel" in step_types(
-                definition.get("decoder"), definition.get("pre_tokenizer")
-            ):
-                self._bytes = byte_characters()
-            if model.get("type") == "WordPiece":
-                self.continued = model.get("continuing_subword_prefix") or ""
+            from tokenizers import models
+
+            model, cutter = encoder.tokenizer.model, encoder.tokenizer.pre_tokenizer
+            steps = filter(None, (encoder.tokenizer.decoder, cutter))
+            if "ByteLevel" in step_types(*(json.loads(step.__getstate__()) for step in steps)):
+                self._bytes = dict.fromkeys(range(256), NO_BYTE)
+                self._bytes |= {ord(one): byte for one, byte in byte_characters().items()}
+            if isinstance(model, models.WordPiece):
+                self.continued = model.continuing_subword_prefix or ""
         self.prefix = self._find_prefix()
 
     @cached_property
@@ -352,7 +354,7 @@ class Splitter:
     @property
     def byte_level(self) -> bool:
         """Whether pieces are written in the byte-level alphabet, a character a byte."""
-        return self._bytes is not None
+        return bool(self._bytes)
 
     @cached_property
     def broken(self) -> np.ndarray:
@@ -361,9 +363,7 @@ class Splitter:
         def is_broken(piece: str) -> bool:
             if byte := BYTE_PIECE.fullmatch(piece):
                 return int(byte[1], 16) >= 0x80
-            if not self._bytes or not self._bytes.keys() >= set(piece):
-                return False
-            written = bytes(self._bytes[character] for character in piece)
+            written = self._bytes_of(piece)
             return written.decode("utf-8", "ignore").encode() != written
 
         return np.array(
@@ -390,11 +390,17 @@ class Splitter:
             )
         )
 
+    def _bytes_of(self, piece: str) -> bytes:
+        """The bytes that a piece is written for, none of one in no byte-level alphabet,
+        such as an added token.
+        """
+        try:
+            return piece.translate(self._bytes).encode("latin-1") if self._bytes else b""
+        except UnicodeEncodeError:
+            return b""
+
     def _write(self, piece: str) -> str:
-        if self._bytes is not None:
-            if not self._bytes.keys() >= set(piece):
-                return piece  # an added token, such as <s>
-            written = bytes(self._bytes[character] for character in piece)
+        if written := self._bytes_of(piece):
             return written.decode("utf-8", errors="backslashreplace").replace(" ", SPACE)
         if self.continued:
             if piece.startswith(self.continued):

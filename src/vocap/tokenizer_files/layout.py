@@ -246,11 +246,8 @@ def raise_shadowed(contents: Contents) -> tuple[np.ndarray, dict[str, list[str]]
     new scores [n] and, for each piece raised, the pieces that shadowed it. Pieces that
     hold a user-defined symbol stay as they are: the symbol comes first.
     """
-    scores = dict(
-        zip(contents.pieces, np.asarray(contents.scores, np.float64).tolist(), strict=True)
-    )
-    table = scores | symbol_scores(contents)
-    unknown = min(scores.values()) - UNKNOWN_PENALTY
+    table = lattice_scores(contents)
+    unknown = float(np.min(contents.scores)) - UNKNOWN_PENALTY
     # a beginning that scores less than the piece, whatever follows, shadows nothing: no
     # score is above the highest one, and no raised one unless that is nearly 0
     highest = max(table.values())
@@ -275,10 +272,7 @@ def score_additions(contents: Contents, new: Mapping[str, float], share: float) 
     split where that would win, shortest pieces first.
     """
     lowest = float(np.min(contents.scores))
-    table = dict(
-        zip(contents.pieces, np.asarray(contents.scores, np.float64).tolist(), strict=True)
-    )
-    table |= symbol_scores(contents)
+    table = lattice_scores(contents)
     shifted = round_scores(np.array(list(new.values())) + math.log(share))
     own = dict(zip(new, np.maximum(shifted, math.ceil(lowest / STEP) * STEP).tolist(), strict=True))
     for piece in sorted(own, key=lambda piece: (len(piece), piece)):
@@ -291,12 +285,14 @@ def score_additions(contents: Contents, new: Mapping[str, float], share: float) 
     return {piece: table[piece] for piece in new}
 
 
-def symbol_scores(contents: Contents) -> dict[str, float]:
-    """The scores of the user-defined symbols of `contents` in a lattice
+def lattice_scores(contents: Contents) -> dict[str, float]:
+    """The scores of the pieces and user-defined symbols of `contents` in a lattice
     (`unigram_model.cc`).
     """
-    highest = max(0.0, float(np.max(contents.scores)))
-    return {symbol: len(symbol.encode()) * highest + SYMBOL_SCORE for symbol in contents.symbols}
+    scores = np.asarray(contents.scores, np.float64).tolist()
+    highest = max(0.0, max(scores))
+    table = dict(zip(contents.pieces, scores, strict=True))
+    return table | {one: len(one.encode()) * highest + SYMBOL_SCORE for one in contents.symbols}
 
 
 def dead_pieces(proto: Any, among: Collection[str] | None = None) -> dict[str, list[str]]:

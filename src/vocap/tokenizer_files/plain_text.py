@@ -32,8 +32,9 @@ def choose_tokenizer(tokenizer: Tokenizer) -> Callable[[str], Tokenizer]:
     plain: these may hold spaces.
     """
     whole, added = tokenizer.normalizer, tokenizer.get_added_tokens_decoder().values()
-    content = json.loads(whole.__getstate__()) if isinstance(whole, normalizers.Sequence) else {}
-    steps = content.get("normalizers", [])
+    steps = []
+    if isinstance(whole, normalizers.Sequence):
+        steps = json.loads(whole.__getstate__())["normalizers"]
     known = sha256(json.dumps(steps[:STEPS]).encode()).hexdigest() == DIGEST
     searched = not tokenizer.encode_special_tokens or not all(token.special for token in added)
     if searched or not known:
@@ -43,7 +44,6 @@ def choose_tokenizer(tokenizer: Tokenizer) -> Callable[[str], Tokenizer]:
     behind = [whole[place] for place in range(STEPS, len(steps))]
     plain.normalizer = normalizers.Sequence([*spaces, *behind])
     plain.pre_tokenizer = tokenizer.pre_tokenizer
-    plain.encode_special_tokens = True
     other = last_characters(b64decode(steps[TABLE]["precompiled_charsmap"])) | {SPACE}
 
     def choose(line: str) -> Tokenizer:

@@ -275,11 +275,11 @@ def measure_counts(tally: Tally, splitter: Splitter, spaces: bool = True) -> dic
     # by the text of pieces, and by numbers
     used = np.flatnonzero(counts).tolist()
     pieces = splitter.encoder.pieces
-    single = (number for number in used if len((pieces[number] or "").replace("\u2581", "")) == 1)
-    row["single_char_share"] = sum(int(counts[number]) for number in single) / total
+    single = [number for number in used if len((pieces[number] or "").replace("\u2581", "")) == 1]
+    row["single_char_share"] = int(counts[single].sum()) / total
     held = {number: held for number in used if (held := digits(pieces[number]))}
     if held:
-        tokens = sum(int(counts[number]) for number in held)
+        tokens = int(counts[list(held)].sum())
         row["digits_per_token"] = (
             sum(int(counts[number]) * count for number, count in held.items()) / tokens
         )

@@ -222,11 +222,8 @@ def token_shares(
 
 def learnt_from(vocabularies: Vocabularies, chosen: Allocated) -> dict[str, int | float]:
     """Lines of text and exponents of the chosen models, from the files that exist."""
-    facts: dict[str, int | float] = {}
-    if chosen.lines is not None:
-        facts["lines"] = chosen.lines
-    elif (lines := _lines_of(vocabularies, chosen.sizes)) is not None:
-        facts["lines"] = lines
+    lines = _lines_of(vocabularies, chosen.sizes) if chosen.lines is None else chosen.lines
+    facts: dict[str, int | float] = {} if lines is None else {"lines": lines}
     exponents = ("alpha", "beta")
     return facts | {name: chosen.settings[name] for name in exponents if name in chosen.settings}
 
