@@ -269,15 +269,13 @@ def _hold_out(
     taken: set[int] = set()
     parallel = {}
     for name, messages in chosen.items():
-        lines, left = [], most
-        for message in messages:
-            key, sentence = found.get(message, (0, b""))
-            free = left > 0 and sentence != b"" and key not in taken
-            lines.append(sentence if free else b"")
-            if free:
+        lines, until = dict.fromkeys(messages, b""), len(taken) + most
+        for message in filter(found.__contains__, messages):
+            key, sentence = found[message]
+            if key not in taken and len(taken) < until:
                 taken.add(key)
-                left -= 1
-        parallel[name] = lines
+                lines[message] = sentence
+        parallel[name] = [*lines.values()]
     return parallel, taken
 
 
