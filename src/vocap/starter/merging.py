@@ -4,7 +4,7 @@ that is held out of it.
 `vocap starter-extract` writes the messages of a package into a folder of its name, a
 table `{lang}.tsv` for each language with columns `key message text`: the key that equal
 sentences share, the key of the message that is this sentence alone (else empty), the
-sentence. Messages of one key are translations of each other. A package that could not
+sentence. MessageTable of one key are translations of each other. A package that could not
 be had is a folder with the reason in `MISSING`. The two sets of parallel text, `SETS`,
 hold disjoint messages, and no sentence of them stays in the text of its language, from
 whatever package.
@@ -109,7 +109,7 @@ def missing_reason(folder: Path) -> str | None:
 
 
 @dataclass(frozen=True)
-class Table:
+class MessageTable:
     """The sentences of one language in all packages, one package after the other.
 
     `rows`: their number by package; `keys` uint64 [n], of duplicates; `messages` uint64
@@ -133,7 +133,7 @@ class Table:
 
 def tables_by_language(
     folders: Sequence[Path], languages: Iterable[str]
-) -> Iterator[tuple[str, Table]]:
+) -> Iterator[tuple[str, MessageTable]]:
     """Yield every language with its sentences, the packages in the order of `folders`.
 
     English comes first (and is read even where `languages` lacks it), then the codes in
@@ -144,7 +144,7 @@ def tables_by_language(
         yield language, _read_table(paths)
 
 
-def _read_table(paths: Mapping[str, Path]) -> Table:
+def _read_table(paths: Mapping[str, Path]) -> MessageTable:
     """The tables of one language that `write_messages` wrote, by package; some may lack.
 
     A key has `DIGITS` digits, a message as many or none: where the cells are follows
@@ -162,7 +162,7 @@ def _read_table(paths: Mapping[str, Path]) -> Table:
     messages[named] = _numbers(heads[named, DIGITS + 1 : -1])
     rows = {name: body.count(b"\n") for name, body in bodies.items()}
     texts = starts + np.where(named, width, DIGITS + 2)
-    return Table(rows, _numbers(heads[:, :DIGITS]), messages, content, texts, ends)
+    return MessageTable(rows, _numbers(heads[:, :DIGITS]), messages, content, texts, ends)
 
 
 def _body(path: Path) -> bytes:
