@@ -4,7 +4,7 @@ that is held out of it.
 `vocap starter-extract` writes the messages of a package into a folder of its name, a
 table `{lang}.tsv` for each language with columns `key message text`: the key that equal
 sentences share, the key of the message that is this sentence alone (else empty), the
-sentence. MessageTable of one key are translations of each other. A package that could not
+sentence. Messages of one key are translations of each other. A package that could not
 be had is a folder with the reason in `MISSING`. The two sets of parallel text, `SETS`,
 hold disjoint messages, and no sentence of them stays in the text of its language, from
 whatever package.
