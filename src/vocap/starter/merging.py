@@ -109,7 +109,7 @@ def missing_reason(folder: Path) -> str | None:
 
 
 @dataclass(frozen=True)
-class Table:
+class MessageTable:
     """The sentences of one language in all packages, one package after the other.
 
     `rows`: their number by package; `keys` uint64 [n], of duplicates; `messages` uint64
@@ -133,7 +133,7 @@ class Table:
 
 def tables_by_language(
     folders: Sequence[Path], languages: Iterable[str]
-) -> Iterator[tuple[str, Table]]:
+) -> Iterator[tuple[str, MessageTable]]:
     """Yield every language with its sentences, the packages in the order of `folders`.
 
     English comes first (and is read even where `languages` lacks it), then the codes in
@@ -144,7 +144,7 @@ def tables_by_language(
         yield language, _read_table(paths)
 
 
-def _read_table(paths: Mapping[str, Path]) -> Table:
+def _read_table(paths: Mapping[str, Path]) -> MessageTable:
     """The tables of one language that `write_messages` wrote, by package; some may lack.
 
     A key has `DIGITS` digits, a message as many or none: where the cells are follows
@@ -162,7 +162,7 @@ def _read_table(paths: Mapping[str, Path]) -> Table:
     messages[named] = _numbers(heads[named, DIGITS + 1 : -1])
     rows = {name: body.count(b"\n") for name, body in bodies.items()}
     texts = starts + np.where(named, width, DIGITS + 2)
-    return Table(rows, _numbers(heads[:, :DIGITS]), messages, content, texts, ends)
+    return MessageTable(rows, _numbers(heads[:, :DIGITS]), messages, content, texts, ends)
 
 
 def _body(path: Path) -> bytes:
@@ -269,15 +269,13 @@ def _hold_out(
     taken: set[int] = set()
     parallel = {}
     for name, messages in chosen.items():
-        lines, left = [], most
-        for message in messages:
-            key, sentence = found.get(message, (0, b""))
-            free = left > 0 and sentence != b"" and key not in taken
-            lines.append(sentence if free else b"")
-            if free:
+        lines, until = dict.fromkeys(messages, b""), len(taken) + most
+        for message in filter(found.__contains__, messages):
+            key, sentence = found[message]
+            if key not in taken and len(taken) < until:
                 taken.add(key)
-                left -= 1
-        parallel[name] = lines
+                lines[message] = sentence
+        parallel[name] = [*lines.values()]
     return parallel, taken
 
 
