@@ -257,15 +257,15 @@ def order_places(state, places):
     rows, found = state.pairs.rows, state.pairs.places
     end = 0
     for pair in range(state.number[PAIRS]):
-        end += rows[pair].size
-        rows[pair].head = end
+        row = rows[pair]
+        end += row.size
+        row.head, row.size = end, 0
     for at in range(state.number[PLACES]):
-        pair = found[at, 1]
-        head = rows[pair].head - 1
-        places[head, 0], places[head, 1] = found[at, 0], head + 1
-        rows[pair].head = head
-    for pair in range(state.number[PAIRS]):
-        places[rows[pair].head + rows[pair].size - 1, 1] = NONE
+        row = rows[found[at, 1]]
+        following = row.head if row.size else NONE
+        row.head -= 1
+        row.size += 1
+        places[row.head, 0], places[row.head, 1] = found[at, 0], following
 
 
 @kernel(types.void(STATE))

@@ -289,16 +289,14 @@ def sort_words(table: WordTable, words: np.ndarray, counts: np.ndarray) -> np.nd
     """
     bits = int(table.store[: table.bounds[table.known]].max(initial=0) + 1).bit_length()
     order, place, depth = np.argsort(-counts), np.arange(len(words)), 0
-    keys = counts[order]
+    keys = -counts[order]
     while True:
-        begins = np.ones(len(keys), bool)
-        begins[1:] = keys[1:] != keys[:-1]
-        alone = begins.copy()
-        alone[:-1] &= begins[1:]
-        place, group = place[~alone], np.cumsum(begins[~alone])
+        _, group, times = np.unique(keys, return_inverse=True, return_counts=True)
+        several = times[group] > 1
+        place, group = place[several], group[several]
         if not len(place):
             return words[order]
-        tied, width = order[place], (64 - len(group).bit_length()) // bits
+        tied, width = order[place], (64 - len(times).bit_length()) // bits
         keys = sort_keys(table.store, table.bounds, words[tied], group, depth, width, bits)
         by_key = np.argsort(keys)
         order[place], keys = tied[by_key], keys[by_key]
