@@ -5,8 +5,9 @@ change of speed.
 
 FOLDER: the root of a project in which the configuration has run, alone on its machine;
 this one unless named. Least squares of relative errors, with coefficients of at least
-0; what the runs leave open stays as it was. `disk_mb`, `spread`, `reach`
-and `word_reach` are written by hand.
+0. What the runs leave open, as of a rule with one job, keeps its proportions: all of the
+rule change by one factor. `disk_mb`, `spread`, `reach` and `word_reach` are written by
+hand.
 """
 
 import argparse
@@ -27,11 +28,12 @@ FLOOR = 0.05  # of the mean: a smaller forecast counts as if it were that much
 
 def fit(features: np.ndarray, values: np.ndarray, prior: np.ndarray) -> np.ndarray:
     """Coefficients c >= 0 [n] for which `features` [m, n] @ c is near `values` [m], or
-    near `prior`.
+    near a multiple of `prior`.
     """
-    found, present = prior.astype(np.float64), features.any(axis=0)
-    features, prior = features[:, present], prior[present]
-    level = max(float(values.mean()), 1e-9)
+    present, level = features.any(axis=0), max(float(values.mean()), 1e-9)
+    factor = np.median(values / np.maximum(features @ prior, FLOOR * level))
+    found = factor * prior
+    features, prior = features[:, present], found[present]
     # each unknown is about 1
     scale = np.maximum(prior, 1e-3 * level / np.abs(features).mean(axis=0))
     pull, forecast = np.sqrt(PRIOR) * np.eye(len(prior)), values
