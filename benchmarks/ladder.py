@@ -19,6 +19,7 @@ each stage of the ladder in the time of one thread. 10 MB take 5 (Russian) to 12
 
 import argparse
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -76,7 +77,8 @@ def run(*arguments: str) -> np.ndarray:
 def run_ladder(
     text: Path, folder: Path, sizes: str, threads: int, arithmetic: str = "exact"
 ) -> np.ndarray:
-    """`vocap ladder`, to `folder`."""
+    """`vocap ladder`, to `folder`; an earlier one there would be taken up again."""
+    shutil.rmtree(folder, ignore_errors=True)
     options = [
         "-o",
         folder,

@@ -6,8 +6,8 @@ change of speed.
 FOLDER: the root of a project in which the configuration has run, alone on its machine;
 this one unless named. Least squares of relative errors, with coefficients of at least
 0. What the runs leave open, as of a rule with one job, keeps its proportions: all of the
-rule change by one factor. `disk_mb`, `spread`, `reach` and `word_reach` are written by
-hand.
+rule change by one factor; a coefficient that no job needs stays. `disk_mb`, `spread`,
+`reach` and `word_reach` are written by hand.
 """
 
 import argparse
@@ -32,8 +32,8 @@ def fit(features: np.ndarray, values: np.ndarray, prior: np.ndarray) -> np.ndarr
     """
     present, level = features.any(axis=0), max(float(values.mean()), 1e-9)
     factor = np.median(values / np.maximum(features @ prior, FLOOR * level))
-    found = factor * prior
-    features, prior = features[:, present], found[present]
+    found = prior.astype(np.float64)
+    features, prior = features[:, present], factor * found[present]
     # each unknown is about 1
     scale = np.maximum(prior, 1e-3 * level / np.abs(features).mean(axis=0))
     pull, forecast = np.sqrt(PRIOR) * np.eye(len(prior)), values
