@@ -137,11 +137,18 @@ def tables_by_language(
     """Yield every language with its sentences, the packages in the order of `folders`.
 
     English comes first (and is read even where `languages` lacks it), then the codes in
-    order. Holds one language in memory.
+    order. Holds one language in memory. Raises VocapError for other tables.
     """
     for language in (ENGLISH, *sorted({*languages} - {ENGLISH})):
         paths = {folder.name: folder / f"{language}.tsv" for folder in folders}
-        yield language, _read_table(paths)
+        try:
+            table = _read_table(paths)
+        except ValueError:
+            raise VocapError(
+                f"{language}.tsv of {', '.join(map(str, folders))}: one of them is no table of "
+                "messages; make it again with: vocap starter-extract"
+            ) from None
+        yield language, table
 
 
 def _read_table(paths: Mapping[str, Path]) -> MessageTable:
