@@ -29,7 +29,7 @@ import numpy as np
 from numba import float64, int32, int64, types, uint64
 
 from vocap.unigram.kernels import kernel
-from vocap.unigram.word_types import STORE, WordTable, find_word
+from vocap.unigram.word_table import STORE, WordTable, find_word
 
 SPACE, LINE = ord(" "), ord("\n")
 SHORT, LONG = 2, 5  # characters that the next one depends on

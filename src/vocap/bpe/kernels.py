@@ -14,7 +14,7 @@ from numba import boolean, from_dtype, int32, int64, types, uint64
 from numpy.typing import NDArray
 
 from vocap.unigram.kernels import BOOLEANS, INT32S, INT64S, kernel
-from vocap.unigram.word_types import STORE, WordStore, find_word
+from vocap.unigram.word_table import STORE, WordStore, find_word
 
 NONE = -1
 # the count of a pair that is not to be merged; a merged one has -2 less the number of

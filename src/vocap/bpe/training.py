@@ -19,7 +19,8 @@ from vocap.errors import VocapError
 from vocap.tables.sampling_probabilities import line_weights
 from vocap.unigram.seeds import valid_stretches
 from vocap.unigram.text_settings import SPACE
-from vocap.unigram.word_types import TEXTS, WordStore, WordTable, WordTypes
+from vocap.unigram.word_table import TEXTS, WordStore, WordTable
+from vocap.unigram.word_types import WordTypes
 
 MERGES = 2000  # between two looks at interruptions and progress
 MAX_WEIGHT = 1 << 62

@@ -17,7 +17,7 @@ from vocap.errors import VocapError
 from vocap.tokenizer_files.cuts import SPACE
 from vocap.tokenizer_files.encoders import byte_characters
 from vocap.unigram.training_text import LINE_END, required_characters
-from vocap.unigram.word_types import RUNS, TEXTS, WordTable
+from vocap.unigram.word_table import RUNS, TEXTS, WordTable
 
 BYTES = 256
 
