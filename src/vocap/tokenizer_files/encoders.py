@@ -115,12 +115,22 @@ class HuggingFaceEncoder:
         return choose_tokenizer(self.tokenizer)
 
     def encode_batch(self, lines: list[str]) -> list[list[int]]:
-        rows: list[list[int]] = []
+        return [
+            ids
+            for tokenizer, some in groupby(lines, self.choose)
+            for ids in self._encode(tokenizer, [*some])
+        ]
+
+    def encode_with_all_steps(self, lines: list[str]) -> list[list[int]]:
+        """The same ids, by all steps of the normaliser, which `encode_batch` leaves out for
+        lines that they do not change.
+        """
+        return self._encode(self.tokenizer, lines)
+
+    def _encode(self, tokenizer: "Tokenizer", lines: list[str]) -> list[list[int]]:
         with refusals(self.path):
-            for tokenizer, some in groupby(lines, self.choose):
-                entries = tokenizer.encode_batch_fast([*some], add_special_tokens=False)
-                rows += [entry.ids for entry in entries]
-        return rows
+            entries = tokenizer.encode_batch_fast(lines, add_special_tokens=False)
+            return [entry.ids for entry in entries]
 
     def decode_batch(self, ids: list[list[int]]) -> list[str]:
         return self.tokenizer.decode_batch(ids, skip_special_tokens=False)

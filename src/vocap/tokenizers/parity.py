@@ -69,7 +69,6 @@ class TokenizerForms:
         self, proto: "ModelProto", encoder: HuggingFaceEncoder, name: str | Path = "the model"
     ):
         self.proto, self.encoder, self.processor = proto, encoder, build_processor(proto, name)
-        encoder.choose = lambda line: encoder.tokenizer  # all steps are to be compared
         if (size := len(encoder.ids)) != len(proto.pieces):
             raise VocapError(
                 f"the export has {size} ids, the model {len(proto.pieces)}; run vocap export again"
@@ -94,9 +93,8 @@ class TokenizerForms:
         for lines in filter(None, blocks):
             wanted = self.processor.encode(lines, num_threads=1)
             result.lines += len(lines)
-            for line, ids, others in zip(
-                lines, wanted, self.encoder.encode_batch(lines), strict=True
-            ):
+            given = self.encoder.encode_with_all_steps(lines)
+            for line, ids, others in zip(lines, wanted, given, strict=True):
                 if ids != others:
                     result.add(self.kind(line, ids, others), self.show(line, ids, others))
         return result
