@@ -8,9 +8,11 @@ import json
 import lzma
 import os
 import random
+import struct
 import subprocess
 import sys
 
+import fsspec
 import pytest
 from backports import zstd
 
@@ -69,8 +71,82 @@ def test_several_members(file, kind):
     assert unpacked(file(b"".join([*pieces, PACKERS[kind](b"")]))) == TEXT
 
 
-def test_skippable_frame_first(file):
-    assert unpacked(file(b"\x50\x2a\x4d\x18\x04\0\0\0abcd" + PACKED["zst"])) == TEXT
+def skippable(number, content=b"abcd"):
+    """A frame that holds no text (RFC 8878, section 3.1.2)."""
+    return struct.pack("<II", 0x184D2A50 + number, len(content)) + content
+
+
+EMPTY = {kind: PACKERS[kind](b"") for kind in COMPRESSED}
+PADDING = {"gz": bytes(13), "xz": bytes(512), "bz2": b"", "zst": skippable(3) + skippable(15, b"")}
+
+
+@pytest.mark.parametrize("kind", COMPRESSED)
+@pytest.mark.parametrize("remote", [False, True])
+def test_streams_and_padding(file, kind, remote):
+    """Between, before and behind streams, without text and of many sizes: each place
+    within a read of the file.
+    """
+    pad, empty = PADDING[kind], EMPTY[kind]
+    pieces, text = [empty, pad], []
+    for length in (0, 1, *range(100_000, 130_000, 5_000)):
+        text.append(random.Random(length).randbytes(length))
+        pieces += [PACKERS[kind](text[-1]), pad, empty, empty]
+    packed = b"".join([*pieces, pad])
+    path = file(packed)
+    if remote:
+        path = f"memory://streams/{kind}"
+        fsspec.filesystem("memory").pipe(path, packed)
+    blocks = LineFile(path)
+    assert b"".join(blocks.blocks()) == b"".join(text) and blocks.ended
+
+
+@pytest.mark.parametrize("number", range(16))
+def test_every_skippable_frame(file, number):
+    frame = skippable(number)
+    assert unpacked(file(frame + frame + PACKED["zst"] + frame)) == TEXT
+    assert unpacked(file(frame)) == b""
+
+
+SMALL = {kind: PACKERS[kind](b"a line\n" * 9) for kind in COMPRESSED}
+CHECKED = {zstd.CompressionParameter.checksum_flag: 1}
+SMALL["zst"] = zstd.compress(b"a line\n" * 9, options=CHECKED)
+AFTER = {  # what is neither a stream nor padding
+    "rubbish": lambda kind, pad: b"rubbish, of more than one header",
+    "one byte": lambda kind, pad: b"x",
+    "rubbish behind padding": lambda kind, pad: pad + b"rubbish, of more than one header",
+    "another format": lambda kind, pad: SMALL["xz" if kind == "gz" else "gz"],
+    "a damaged stream": lambda kind, pad: pad + damaged(SMALL[kind], len(SMALL[kind]) // 2),
+    "a damaged header": lambda kind, pad: pad + damaged(SMALL[kind], 1),
+    "a damaged check": lambda kind, pad: pad + damaged(SMALL[kind], len(SMALL[kind]) - 6),
+    "a cut stream": lambda kind, pad: pad + SMALL[kind][:-1],
+    "a cut header": lambda kind, pad: pad + SMALL[kind][:2],
+    "a cut frame": lambda kind, pad: skippable(1)[:-1],
+    "too little padding": lambda kind, pad: bytes(513) if kind != "gz" else b"\0\x1f",
+}
+
+
+def damaged(packed, place):
+    return packed[:place] + bytes([packed[place] ^ 255]) + packed[place + 1 :]
+
+
+@pytest.mark.parametrize("kind", COMPRESSED)
+@pytest.mark.parametrize("name", AFTER)
+def test_what_follows_a_stream_and_is_none(file, kind, name):
+    packed = PACKED[kind] + AFTER[name](kind, PADDING[kind])
+    with pytest.raises(VocapError, match=r"text\.txt: the \w+ data (stop in|cannot be decom)"):
+        unpacked(file(packed))
+
+
+@pytest.mark.parametrize("kind", COMPRESSED)
+def test_a_limit_within_what_follows_a_stream(file, kind):
+    """Is the end of a part, of a text of that length or more: no damage."""
+    packed = PACKED[kind] + PADDING[kind] + SMALL[kind]
+    for limit in range(len(PACKED[kind]), len(packed), 7):
+        blocks = LineFile(file(packed), limit_bytes=limit)
+        assert b"".join(blocks.blocks()).startswith(TEXT) and not blocks.ended
+    blocks = LineFile(file(packed[:-1]), limit_bytes=len(packed) - 1)
+    with pytest.raises(VocapError, match="stop in the middle"):
+        b"".join(blocks.blocks())
 
 
 @pytest.mark.parametrize("kind", COMPRESSED)

@@ -10,7 +10,6 @@ n, a backslash as two (`vocap sample --documents`).
 """
 
 import bz2
-import gzip
 import io
 import json
 import lzma
@@ -21,7 +20,7 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -46,13 +45,18 @@ LONGEST_LINE = 1 << 26  # bytes; a longer one, as of an array in JSON, is an err
 MOST_INVALID = 0.1  # of a file's lines; with more it is no text in UTF-8
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
-# First bytes of a file: downloads have no ending that would tell.
-_OPENERS: dict[bytes, tuple[str, Callable[[Any], Any]]] = {
-    b"\x1f\x8b": ("gzip", gzip.open),
-    b"\xfd7zXZ\0": ("xz", lzma.open),
-    b"BZh": ("bzip2", bz2.open),
-    b"\x28\xb5\x2f\xfd": ("zstd", zstd.open),
-    b"\x50\x2a\x4d\x18": ("zstd", zstd.open),  # pzstd writes such a frame first
+# By the first bytes of a file, since downloads have no ending that would tell: the name
+# of a format, a decompressor of one stream, and the zeros that pad streams.
+_FORMATS: dict[bytes, tuple[str, Callable[[], Any], bytes]] = {
+    b"\x1f\x8b": ("gzip", partial(zlib.decompressobj, 16 + zlib.MAX_WBITS), bytes(1)),
+    b"\xfd7zXZ\0": ("xz", partial(lzma.LZMADecompressor, lzma.FORMAT_XZ), bytes(4)),
+    b"BZh": ("bzip2", bz2.BZ2Decompressor, b""),
+    b"\x28\xb5\x2f\xfd": ("zstd", zstd.ZstdDecompressor, b""),
+    # skippable frames, with which pzstd and files with a table of their frames begin
+    **{
+        bytes([number]) + b"\x2a\x4d\x18": ("zstd", zstd.ZstdDecompressor, b"")
+        for number in range(0x50, 0x60)
+    },
 }
 _DAMAGED = (OSError, EOFError, lzma.LZMAError, zlib.error, zstd.ZstdError)
 FLAG = "documents"  # of stats.json
@@ -121,18 +125,54 @@ def open_remote(place: Place) -> RemoteFile:
     return RemoteFile(place if isinstance(place, Shard) else str(place))
 
 
-class _Fed:
-    """Compressed data as a decompressor takes it, `most` bytes at a time; `count`: its
-    bytes.
+class _Streams:
+    """The text of compressed data: streams of one format, and the padding between and
+    behind them. What else follows a stream is damage, so the end is known to be that of
+    the last stream: the standard library's files take it for rubbish without a word.
+
+    `most`: bytes that a decompressor takes at a time; `count`: those taken so far.
     """
 
-    def __init__(self, file: Any, most: int) -> None:
-        self.file, self.most, self.count = file, most, 0
+    def __init__(
+        self, file: io.BufferedIOBase, most: int, decompressor: Callable[[], Any], padding: bytes
+    ) -> None:
+        self.file, self.most, self.decompressor, self.padding = file, most, decompressor, padding
+        self.count = 0
+        self._stream = decompressor()
+        self._waiting = b""  # data that were read, which no decompressor took
 
-    def read(self, size: int) -> bytes:
-        part: bytes = self.file.read(min(size, self.most))
-        self.count += len(part)
-        return part
+    def _fetch(self) -> bytes:
+        self._waiting = self.file.read(self.most)
+        self.count += len(self._waiting)
+        return self._waiting
+
+    def read1(self, size: int) -> bytes:
+        """At most `size` bytes of text, none at the end; raises EOFError within a stream."""
+        while True:
+            if self._stream.eof:
+                if not self._follows():
+                    return b""
+                self._stream = self.decompressor()
+            text: bytes = self._stream.decompress(self._waiting, size)
+            # zlib's hands back what it did not take, the others keep it
+            rest = "unused_data" if self._stream.eof else "unconsumed_tail"
+            self._waiting = getattr(self._stream, rest, b"")
+            if text:
+                return text
+            if not (self._stream.eof or self._waiting or self._fetch()):
+                raise EOFError
+
+    def _follows(self) -> bool:
+        """Skip whole padding; whether anything is behind it."""
+        zeros = 0
+        while self._waiting or self._fetch():
+            data = self._waiting.lstrip(self.padding)
+            zeros += len(self._waiting) - len(data)
+            self._waiting = data
+            if data:
+                break
+        self._waiting = bytes(zeros % (len(self.padding) or 1)) + self._waiting
+        return bool(self._waiting)
 
 
 def frame_text(head: bytes) -> int | None:
@@ -206,22 +246,23 @@ class LineFile:
             self.size = stored.size
             buffered = io.BufferedReader(stored, REQUEST if is_remote(self.path) else 1 << 18)
             head = buffered.peek(_HEADER)
-            name, opener = next(
-                (entry for magic, entry in _OPENERS.items() if head.startswith(magic)), ("", None)
+            name, *kind = next(
+                (entry for magic, entry in _FORMATS.items() if head.startswith(magic)), ("",)
             )
-            fed = _Fed(buffered, _FED if self.limit_bytes is None else _FED_PART)
-            file = opener(fed) if opener else buffered
-            parts, length, ended, given = [], 0, False, 0
+            fed = _FED if self.limit_bytes is None else _FED_PART
+            file = _Streams(buffered, fed, *kind) if kind else buffered
+            parts, length, ended, given, taken = [], 0, False, 0, 0
             half: tuple[int, int] | None = None
             while not ended:
-                before = fed.count, given
+                before = taken, given
                 part = self._read(file, BLOCK - length, name, stored)
                 parts.append(part)
                 length += len(part)
                 given += len(part)
+                taken = getattr(file, "count", 0)  # of compressed data
                 if part:
-                    self.spanned = fed.count if opener else self.spanned + len(part)
-                if half is None and fed.count > before[0] >= (self.limit_bytes or math.inf) / 2:
+                    self.spanned = taken or self.spanned + len(part)
+                if half is None and taken > before[0] >= (self.limit_bytes or math.inf) / 2:
                     half = before  # a block of compressed data ends there
                 self.consumed = stored.consumed
                 ended = not part
@@ -229,20 +270,25 @@ class LineFile:
                     yield b"".join(parts)
                     parts, length = [], 0
             self.size = max(self.size, self.consumed)  # a pipe has no size
-            at_limit = self.consumed == self.limit_bytes and self.consumed < self.size
-            self.ended = not (self.cut or at_limit)
-            if half is not None and at_limit and self.spanned > half[0]:
+            self.ended = not self._is_cut(stored)
+            if half is not None and not self.ended and self.spanned > half[0]:
                 read = int(self.spanned), given
                 self.spanned = even_span(self.size, read, half, frame_text(head))
 
-    def _read(self, file: io.BufferedIOBase, most: int, name: str, stored: _Stored) -> bytes:
+    def _is_cut(self, stored: _Stored) -> bool:
+        """Whether the file goes on behind what was read of it."""
+        return self.cut or stored.consumed == self.limit_bytes != stored.size
+
+    def _read(
+        self, file: io.BufferedIOBase | _Streams, most: int, name: str, stored: _Stored
+    ) -> bytes:
         """The next bytes, none at the end; raises VocapError for damaged data of the
         format `name`.
         """
         try:
             return file.read1(min(most, 1 << 17))
         except EOFError:
-            if self.cut or stored.consumed == self.limit_bytes:
+            if self._is_cut(stored):
                 return b""
             reason = f"stop in the middle, at byte {stored.consumed}; the file was cut"
         except _DAMAGED as error:
