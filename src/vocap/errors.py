@@ -45,6 +45,14 @@ log = logging.getLogger("vocap")  # of every module
 LONGEST = 1000  # characters of a line of a message
 DAY_S = 86400
 YEAR_S = 365.25 * DAY_S
+# of durations: seconds, name, digits behind the point, and how many are of the next unit
+_UNITS = (
+    (1, "s", 1, 10),
+    (1, "s", 0, 120),
+    (60, "min", 1, 120),
+    (3600, "h", 1, 120),
+    (DAY_S, "days", 0, 2 * YEAR_S / DAY_S),
+)
 
 
 class VocapError(Exception):
@@ -118,18 +126,14 @@ def duration(seconds: float) -> str:
     ('0.3 s', '42 s', '10.0 min', '10.0 h')
     >>> duration(30 * 86400), duration(2.2e10)
     ('30 days', '697 years')
+    >>> duration(9.96), duration(119.6), duration(7199.99)
+    ('10 s', '2.0 min', '2.0 h')
     """
-    if seconds < 10:
-        return f"{seconds:.1f} s"
-    if seconds < 120:
-        return f"{seconds:.0f} s"
-    if seconds < 7200:
-        return f"{seconds / 60:.1f} min"
-    if seconds < 5 * DAY_S:
-        return f"{seconds / 3600:.1f} h"
-    return (
-        f"{seconds / DAY_S:.0f} days" if seconds < 2 * YEAR_S else f"{seconds / YEAR_S:,.0f} years"
-    )
+    for size, unit, digits, end in _UNITS:
+        shown = round(seconds / size, digits)  # first: 119.6 s are no 120 s
+        if shown < end:
+            return f"{shown:.{digits}f} {unit}"
+    return f"{seconds / YEAR_S:,.0f} years"
 
 
 def one_line(text: str) -> str:

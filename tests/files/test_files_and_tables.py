@@ -2,6 +2,7 @@
 
 import errno
 import os
+import platform
 import subprocess
 import sys
 import tempfile
@@ -18,6 +19,7 @@ from vocap.files.io import (
     replacing,
     replacing_directory,
     scratch_directory,
+    write_text,
     write_tsv,
 )
 from vocap.languages import default_table, natural, read_languages, select
@@ -114,6 +116,15 @@ def test_what_a_killed_writer_left_is_removed(tmp_path):
     with replacing(target) as file:
         file.write("whole")
     assert os.listdir(tmp_path) == ["out.txt"]
+
+
+def test_what_is_left_under_a_number_of_no_process(tmp_path):
+    """Too large for one is removed; what is no number, only to look at, may be alive."""
+    for owner in ("99999999999999999999", "²", "x"):
+        (tmp_path / f".out.txt.{platform.node()}.{owner}.part").write_text("half")
+    write_text(tmp_path / "out.txt", "whole")
+    left = {path.name.split(".")[-2] for path in tmp_path.glob(".out.txt.*.part")}
+    assert left == {"²", "x"} and (tmp_path / "out.txt").read_text() == "whole"
 
 
 def errors_of_a_full_device():

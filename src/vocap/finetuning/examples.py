@@ -4,7 +4,6 @@ questions with answers in a context.
 
 import csv
 import hashlib
-import lzma
 import re
 from collections.abc import Callable, Sequence
 from itertools import groupby, islice
@@ -14,6 +13,7 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from vocap.errors import VocapError
+from vocap.text_files.lines import LineFile
 
 AGAIN = "download the file again"
 ALIASES = {"contradictory": "contradiction"}  # MultiNLI's training file of XNLI
@@ -80,16 +80,13 @@ def read_task_lines(path: Path) -> list[str]:
 
 
 def read_text(path: Path) -> str:
-    """The text of a file, plain or packed by xz, without a byte order mark.
+    """The text of a file, compressed or not, without a byte order mark.
 
     Raises VocapError for a file that is empty, damaged or not UTF-8.
     """
-    content = b""
+    content = b"".join(LineFile(path).blocks())
     try:
-        content = lzma.decompress(path.read_bytes()) if path.suffix == ".xz" else path.read_bytes()
         text = content.decode("utf-8-sig")
-    except lzma.LZMAError as error:
-        raise VocapError(f"{path}: damaged ({error}); {AGAIN}") from None
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise VocapError(f"{path}, line {line}: not UTF-8 ({error.reason}); {AGAIN}") from None
