@@ -5,6 +5,7 @@ import io
 import json
 import lzma
 import os
+import stat
 import tarfile
 import zipfile
 from pathlib import Path
@@ -225,3 +226,47 @@ def test_archives_that_cannot_be_used_are_named(tmp_path):
     with pytest.raises(UsageError, match="no collection 'panx'"):
         unpack("panx", [archive], tmp_path, ["panx/dev-de.tsv"])
     assert not (tmp_path / path).exists()
+
+
+@pytest.mark.parametrize("pack", ["tar", "zip"])
+@pytest.mark.parametrize("place", ["../x", "a/../../../x", "{absolute}", "link/x", "hard"])
+def test_no_archive_writes_outside_of_its_folder(tmp_path, pack, place):
+    """By a path or by a link: the member is refused or left out, or lies inside."""
+    outside, home = tmp_path / "outside", tmp_path / "run"
+    outside.mkdir()
+    (outside / "x").write_text("mine")
+    name = place.format(absolute=outside / "x")
+    treebank = {"u/a/de_gsd-ud-train.conllu": "1\tx\t_\tX\t_\t_\t0\troot\t_\t_\n"}
+    if pack == "tar":
+        archive = tmp_path / "ud.tgz"
+        with tarfile.open(archive, "w:gz") as file:
+            for kind, link, target in (
+                (tarfile.SYMTYPE, "link", str(outside)),
+                (tarfile.LNKTYPE, "hard", str(outside / "x")),
+            ):
+                member = tarfile.TarInfo(link)
+                member.type, member.linkname = kind, target
+                file.addfile(member)
+            for path, content in {name: "theirs", **treebank}.items():
+                member = tarfile.TarInfo(path)
+                member.size = len(content)
+                file.addfile(member, io.BytesIO(content.encode()))
+    else:
+        archive = tmp_path / "ud.zip"
+        with zipfile.ZipFile(archive, "w") as file:
+            link = zipfile.ZipInfo("link")
+            link.external_attr = (stat.S_IFLNK | 0o777) << 16
+            if not place.startswith("link"):
+                file.writestr(link, str(outside))
+            for path, content in {name: "theirs", **treebank}.items():
+                file.writestr(path, content)
+    home.mkdir()
+    try:
+        unpack("udpos", [archive], home, ["udpos/train-de.tsv"])
+    except VocapError as error:
+        assert pack == "tar" and ".." in place and "ud.tgz: damaged (" in str(error)
+    else:
+        assert (home / "udpos/train-de.tsv").read_text() == "x\tX\n"
+    assert {path.name for path in tmp_path.iterdir()} == {archive.name, "outside", "run"}
+    assert (outside / "x").read_text() == "mine" and list(outside.iterdir()) == [outside / "x"]
+    assert {path.name for path in home.rglob("*")} <= {"udpos", "train-de.tsv"}

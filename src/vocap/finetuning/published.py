@@ -135,8 +135,8 @@ def unpack(collection: str, archives: Sequence[Path], folder: Path, paths: Colle
     order of ARCHIVES.
 
     Raises UsageError for a collection that is none or another number of archives,
-    VocapError for an archive that is damaged or holds something else. Files that are
-    not named are neither written nor touched.
+    VocapError for an archive that is damaged, holds something else, or would write
+    outside of its folder. Files that are not named are neither written nor touched.
     """
     if collection not in ARCHIVES:
         raise UsageError(f"no collection {collection!r}; there are {', '.join(ARCHIVES)}")
@@ -149,8 +149,12 @@ def unpack(collection: str, archives: Sequence[Path], folder: Path, paths: Colle
             for number, archive in enumerate(archives):
                 inside = scratch / str(number)
                 inside.mkdir()
-                unpacked = shutil.copy if archive.suffix == ".json" else shutil.unpack_archive
-                unpacked(archive, inside)
+                if archive.suffix == ".json":
+                    shutil.copy(archive, inside)
+                elif archive.suffix == ".zip":  # whose members stay inside
+                    shutil.unpack_archive(archive, inside)
+                else:
+                    shutil.unpack_archive(archive, inside, filter=_within)
             contents = {path: _content(path, scratch) for path in paths}
         except _DAMAGED as error:
             reason = " ".join(str(error).split())
@@ -162,6 +166,16 @@ def unpack(collection: str, archives: Sequence[Path], folder: Path, paths: Colle
     for path, content in contents.items():
         with replacing(folder / path, "wb") as file:
             file.write(content)
+
+
+def _within(member: tarfile.TarInfo, folder: str) -> tarfile.TarInfo | None:
+    """A member of a tar archive as it may be extracted: a file or folder within `folder`.
+
+    Links, by which others would be written elsewhere, are left out. Raises
+    tarfile.FilterError for a path that leads outside.
+    """
+    plain = member.isfile() or member.isdir()
+    return tarfile.data_filter(member, folder) if plain else None
 
 
 def _content(path: str, folder: Path) -> bytes:
