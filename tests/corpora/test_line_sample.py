@@ -8,8 +8,9 @@ import random
 import numpy as np
 import pytest
 
-from vocap.corpora.sampling import Reservoir, draw_sample, heldout_count
+from vocap.corpora.sampling import Reservoir, draw_sample, heldout_count, limit_characters
 from vocap.corpora.shard_sample import ShardSample
+from vocap.corpora.stage import sample_corpus
 from vocap.errors import VocapError
 from vocap.storage.listing import local_shard
 from vocap.text_files import MAX_LINE_BYTES, Layout
@@ -133,6 +134,14 @@ def test_a_limit_in_characters_takes_as_many_lines_as_fit(tmp_path):
         if len(kept) > 100:  # not the beginning, and neither the short lines nor the long ones
             assert 1300 < np.mean([place[line.encode()] for line in kept]) < 1700
             assert abs(size / len(kept) - everything / 3000) < 3
+
+
+def test_a_limit_below_every_line_keeps_one():
+    assert limit_characters([b"a" * 100, b"b" * 90, b"c" * 80], 50, 1) in (
+        [[line] for line in (b"a" * 100, b"b" * 90, b"c" * 80)]
+    )
+    found = sample_corpus(["A sentence of some length."] * 3, language="en", max_characters=9)
+    assert len(found.train) == 1 and found.stats["kept"] == 1
 
 
 def test_no_line_is_in_both_parts_by_content(tmp_path):

@@ -77,6 +77,32 @@ def test_conditions():
 
 
 @pytest.mark.parametrize(
+    ("values", "sign", "limit"),
+    [
+        ([2**63, 2**64 - 1], ">", 2**63 + 12),
+        ([1, 2], "==", 10**30 + 7),
+        ([1] * 999 + [-1, 2**64 - 1], ">", 3),
+        ([0.5, 2**60 + 1], ">=", 0.3),
+    ],
+)
+def test_numbers_of_more_bits_than_are_compared_are_one_line(tmp_path, values, sign, limit):
+    given = parse_filters(json.dumps({"where": [["hash", sign, limit]]}))
+    records = [{"text": f"Line {number}.", "hash": one} for number, one in enumerate(values)]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(one) + "\n" for one in records))
+    with pytest.raises(VocapError, match=r"a\.jsonl: where .*'hash'.* from -2\^63 to 2\^63 - 1"):
+        sample_corpus(tmp_path / "a.jsonl", language="en", format="jsonl:text", filters=given)
+    if limit == 2**63 + 12:
+        parquet.write_table(
+            pyarrow.table({"text": ["a", "b"], "hash": pyarrow.array(values, pyarrow.uint64())}),
+            tmp_path / "a.parquet",
+        )
+        with pytest.raises(VocapError, match=r"a\.parquet: where .*'hash'.* from -2\^63"):
+            sample_corpus(
+                tmp_path / "a.parquet", language="en", format="parquet:text", filters=given
+            )
+
+
+@pytest.mark.parametrize(
     ("given", "said"),
     [
         ('{"min_letter": 1}', "min_letter: Extra"),

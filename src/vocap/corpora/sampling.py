@@ -89,15 +89,15 @@ def heldout_count(kept: int) -> int:
 
 
 def limit_characters(lines: list[bytes], limit: int | None, seed: int) -> list[bytes]:
-    """Draw as many lines at random as hold no more than `limit` characters, in their
-    order; None: all.
+    """Draw as many lines at random as hold no more than `limit` characters, one at
+    least, in their order; None: all.
     """
     if limit is None or sum(map(len, lines)) <= limit:  # a character has a byte at least
         return lines
     characters = np.fromiter((len(line.decode()) for line in lines), np.int64, len(lines))
     order = np.random.Generator(np.random.PCG64([seed, 2])).permutation(len(lines))
     fitting = np.searchsorted(np.cumsum(characters[order]), limit, side="right")
-    return [lines[index] for index in np.sort(order[:fitting]).tolist()]
+    return [lines[index] for index in np.sort(order[: max(1, fitting)]).tolist()]
 
 
 @dataclass

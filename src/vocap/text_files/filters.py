@@ -226,11 +226,12 @@ class RecordFilter:
             kept = table.append_column("\0", numbers).filter(
                 filters_to_expression(self.filters.where)
             )
-        except pyarrow.ArrowException as error:
+        except (pyarrow.ArrowException, OverflowError) as error:
             said = " ".join(str(error).split())[:300]
             raise VocapError(
                 f"{path}: where {self.filters.where}: the values cannot be compared ({said}); "
-                "compare text with text, and numbers with numbers"
+                "compare text with text, and numbers with numbers: whole ones from -2^63 to "
+                "2^63 - 1, beside fractions those to 2^53"
             ) from None
         self.dropped["where"] += len(table) - len(kept)
         return kept.column("\0").to_pylist()
