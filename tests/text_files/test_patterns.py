@@ -3,14 +3,18 @@
 import gzip
 import json
 import os
+from pathlib import Path
 
 import pytest
 
 from tests.corpora.test_commands import sample_words, vocap
+from tests.storage.objects import local_objects
 from vocap.corpora.settings import Corpora, resolve_all
-from vocap.errors import UsageError
+from vocap.corpora.stage import sample_corpus
+from vocap.errors import UsageError, VocapError
 from vocap.files.paths import expand, expand_all
 from vocap.languages import read_languages
+from vocap.storage.listing import list_shards
 
 TABLE = read_languages()
 
@@ -68,6 +72,90 @@ def test_patterns(folder):
         f"{folder}/b.txt",
         f"{folder}/none",
     ]
+
+
+@pytest.fixture
+def linked(tmp_path):
+    """Of a folder `de` what links do: to a file and a folder in it, to its own and the
+    one above (two loops, of which paths have no end), out of it, and to nothing.
+    """
+    de, outside = tmp_path / "text/de", tmp_path / "elsewhere"
+    for name in (
+        "text/de/2026-10/part-1.txt",
+        "text/de/b.txt",
+        "text/en/en.txt",
+        "elsewhere/c.txt",
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(f"Line of {name}.\n")
+    os.link(de / "b.txt", de / "2026-10/hard.txt")
+    for name, target in {
+        "a.txt": "b.txt",
+        "a-latest": "2026-10",
+        "loop": ".",
+        "2026-10/up": "..",
+        "above": "../..",
+        "far": outside,
+    }.items():
+        (de / name).symlink_to(target)
+    return de
+
+
+def test_each_file_once_however_many_links_lead_to_it(linked):
+    """As many as have a number of their own, by the real path; none of another folder
+    above.
+    """
+    every = {"2026-10/part-1.txt", "2026-10/hard.txt", "far/c.txt"}  # hard.txt sorts before b.txt
+    for pattern in (str(linked), f"{linked}/**/*.txt", f"{linked}/**"):
+        assert set(names(linked, expand(pattern))) == every
+    assert len(expand(f"{linked}/*/*.txt")) == 3 and len(expand(f"{linked}/*/*/*.txt")) == 3
+    twice = [str(linked), f"{linked}/b.txt", f"{linked}/2026-10", f"{linked}/none"]
+    assert expand_all(twice) == [*expand(str(linked)), f"{linked}/none"]
+    assert [shard.path for shard in list_shards(twice[:3]).shards] == expand(str(linked))
+    (linked.parent / "linked").symlink_to(linked)
+    assert len(expand(str(linked.parent / "linked"))) == 3
+
+
+def test_a_link_to_nothing_is_named(linked):
+    for name, target in (("gone.txt", "nothing.txt"), ("self.txt", "self.txt")):
+        (linked / name).symlink_to(target)
+        found = resolved(f"{linked.parent}/{{lang}}", ("de",))["de"]
+        assert found.absent == [f"{linked}/{name}"] and len(found.files()) == 3
+        for path in (linked, linked / name):
+            with pytest.raises(
+                VocapError, match=rf"{name}: a link to a file that is not there; put"
+            ):
+                sample_corpus(Path(path), language="de")
+        (linked / name).unlink()
+
+
+def test_empty_files_are_left_out_and_counted(tmp_path):
+    """As Spark and object stores leave them; not where there is nothing else."""
+    (tmp_path / "de").mkdir()
+    for name in ("_SUCCESS", "part-0.jsonl.gz", "part-2.parquet"):
+        (tmp_path / "de" / name).touch()
+    found = resolved(f"{tmp_path}/{{lang}}", ("de",))["de"]
+    with pytest.raises(VocapError, match=r"_SUCCESS: the file is empty; put text in de there"):
+        sample_corpus(tmp_path / "de", language="de")
+    assert len(found.files()) == 3
+    (tmp_path / "de/part-1.txt").write_text("".join(f"Line {n}.\n" for n in range(40)))
+    for text in (tmp_path / "de", [tmp_path / "de/_SUCCESS", tmp_path / "de/part-1.txt"]):
+        stats = sample_corpus(text, language="de").stats
+        assert stats["read"] == 40 and stats["complete"] and stats["shards"] == 1
+        assert stats["empty_files"] == (3 if text == tmp_path / "de" else 1)
+    assert "empty_files" not in sample_corpus(tmp_path / "de/part-1.txt", language="de").stats
+    assert names(tmp_path, found.files()) == ["de/part-1.txt"] and not found.absent
+
+
+def test_empty_files_of_a_bucket_are_left_out_and_counted(tmp_path, monkeypatch):
+    text = "".join(f"Line {n}.\n" for n in range(40)).encode()
+    with local_objects() as store:
+        store.put("made", {"lang=de/": b"", "lang=de/_SUCCESS": b"", "lang=de/1.txt": text})
+        for name, value in store.environment().items():
+            monkeypatch.setenv(name, value)
+        for address in ("s3://made/lang=de/", "s3://made/lang=de", "s3://made/lang=*/**"):
+            stats = sample_corpus(address, language="de").stats
+            assert stats["read"] == 40 and stats["complete"] and stats["empty_files"] in (1, 2)
 
 
 def test_sampling_a_folder_and_a_pattern(folder, tmp_path):

@@ -30,7 +30,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from vocap.errors import UsageError
 from vocap.files.io import number, read_tsv
-from vocap.files.paths import COMPRESSED, check_local, check_path, expand
+from vocap.files.paths import COMPRESSED, check_local, check_path, expand_all
 from vocap.languages import Language
 from vocap.storage.remote import is_remote
 from vocap.text_files import Layout
@@ -401,14 +401,16 @@ class Resolved:
 
     @property
     def absent(self) -> list[str]:
-        """The paths on this machine without a file."""
-        return [path for path in self.paths if not is_remote(path) and not expand(path)]
+        """The paths on this machine without a file, and links in them to none."""
+        found = expand_all(path for path in self.paths if not is_remote(path))
+        return [path for path in found if not os.path.isfile(path)]
 
     def files(self) -> list[str]:
-        """The files of the paths, none of which is remote; raises UsageError for one
-        whose name a workflow cannot take.
+        """The files of the paths, none of which is remote, without empty ones unless all
+        are; raises UsageError for one whose name a workflow cannot take.
         """
-        files = [file for path in self.paths for file in expand(path)]
+        files = list(filter(os.path.isfile, expand_all(self.paths)))
+        files = list(filter(os.path.getsize, files)) or files
         for file in files:
             try:
                 check_path(file)
@@ -429,6 +431,14 @@ class Resolved:
             return [f"{results}/{self.source.folder}"]
         listing = Path(self.listing(results, stage))
         return [str(listing.with_suffix(".sha256"))] if self.remote else self.files()
+
+    def versions(self) -> dict[str, list[tuple[str, int, int]]]:
+        """Size and time of change of every file of a text of this machine's, which an older
+        file may have in the place of a newer one; empty for text that a rule makes or lists.
+        """
+        files = [] if self.remote or self.source.folder else self.files()
+        states = [(file, os.stat(file)) for file in files]
+        return {"versions": [(file, one.st_size, one.st_mtime_ns) for file, one in states]}
 
     def texts(self, inputs: list[str]) -> list[str]:
         """These inputs as arguments of a command; patterns as they are written."""

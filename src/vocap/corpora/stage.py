@@ -21,7 +21,7 @@ from vocap.errors import UsageError, VocapError, log
 from vocap.files.io import read_object, replacing
 from vocap.files.paths import expand_all
 from vocap.languages import read_languages
-from vocap.storage.listing import Listing, list_shards, local_shard
+from vocap.storage.listing import Listing, check_present, list_shards, local_shard, with_text
 from vocap.storage.remote import Shard, is_remote
 from vocap.tables.sampling_probabilities import (
     read_weights,
@@ -31,7 +31,6 @@ from vocap.tables.sampling_probabilities import (
 from vocap.text_files import Layout
 from vocap.text_files.filters import Filters, RecordFilter, record_filter
 from vocap.text_files.lines import FLAG, LineFile, holds_documents
-from vocap.text_files.records import check_present
 from vocap.text_files.text import SENTENCES, Text, sentence_file
 
 # the counts of stats.json; docs/corpora.md explains each
@@ -143,19 +142,19 @@ def sample_corpus(  # noqa: PLR0913  # settings of the stage, each by its name
     layout = Layout.parse(format, split_sentences, escaped_newlines, documents)
     chosen = record_filter(filters, language, layout) if filters else None
     shards, texts = _texts_of(files, chosen)
-    names = [shard.path for shard in shards]
-    corpus, missing = ShardSample(shards, layout, scan_bytes, max_sentences, seed, chosen), None
+    held = with_text(shards)
+    corpus, missing = ShardSample(held, layout, scan_bytes, max_sentences, seed, chosen), None
     try:
-        check_present(language, names)
+        check_present(language, shards)
         drawn = draw_sample(texts or corpus, max_sentences, seed, max_characters)
         if chosen:
             drawn.counts["filtered"] = chosen.dropped.total()
-        warnings = check_dropped([*names, SENTENCES][0], layout, drawn.counts)
+        warnings = check_dropped(held[0].path if held else SENTENCES, layout, drawn.counts)
         if not documents:  # which hold code
             warnings += markup_warnings(drawn.train)
     except VocapError as error:
         # text that cannot be used is no absence of text
-        if not allow_empty or any(shard.size for shard in shards):
+        if not allow_empty or any(shard.size for shard in held):
             raise
         missing, warnings = f"source {source} has no text in {language}", []
         log.warning(
@@ -164,6 +163,8 @@ def sample_corpus(  # noqa: PLR0913  # settings of the stage, each by its name
         corpus = ShardSample((), layout, None, max_sentences, seed)
         drawn = draw_sample(corpus, max_sentences, seed)
     counts = _summary_of(corpus, drawn, missing) | ({FLAG: True} if documents else {})
+    if held and len(held) < len(shards):
+        counts["empty_files"] = len(shards) - len(held)
     if chosen:
         counts["filtered"] = dict(sorted(chosen.dropped.items()))
     found = CorpusSample(drawn, {"language": language, "source": source, **counts})
@@ -214,9 +215,10 @@ def _summary_of(corpus: ShardSample, drawn: Sample, missing: str | None) -> dict
 def _log_counts(stats: Mapping[str, Any]) -> None:
     """Say what was read and kept."""
     log.info(
-        "%s: %s lines read%s; %s kept: %s train, %s held out",
+        "%s: %s lines read%s%s; %s kept: %s train, %s held out",
         stats["language"],
         f"{stats['read']:,}",
+        f", {empty:,} empty files left out" if (empty := stats.get("empty_files")) else "",
         "" if stats["complete"] else f", about {stats['n']:,} in the whole",
         *(f"{stats[name]:,}" for name in ("kept", "train", "heldout")),
     )

@@ -5,7 +5,8 @@ or a pattern.
 import glob
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Annotated, Any
 
 PATHVAR = re.compile(r"<[a-z][a-z0-9_]*>")  # Snakemake's own path variables, as <results>
@@ -73,26 +74,80 @@ def expand(path: str) -> list[str]:
     """The files of `path`, in sorted order; empty where there is none.
 
     A folder gives all files in it and in its folders, a pattern (`* ? [...]`, `**` for
-    folders) those that match. Hidden files, and those that `vocap fetch` keeps beside a
-    file, are left out. The order is that of the characters' code points, the same on
-    every machine.
+    folders) those that match. Links are followed, and each file is given once, however
+    many lead to it (`each_once`); a link to no file is given too. Hidden files, and
+    those that `vocap fetch` keeps beside a file, are left out. The order is that of the
+    characters' code points, the same on every machine.
     """
     if os.path.isdir(path):
         path = os.path.join(glob.escape(path), "**")
     elif os.path.exists(path):
         return [path]
-    found = [name for name in glob.glob(path, recursive=True) if not os.path.isdir(name)]
-    known = set(found)
-    return sorted(
-        name
-        for name in found
-        if not name.endswith((".part", ".part.json"))
-        and name.removesuffix(".json") not in known - {name}
+    found = {name for name in _matching(path) if not os.path.isdir(name)}
+    notes = {f"{name}.json" for name in found}
+    return each_once(
+        sorted(name for name in found - notes if not name.endswith((".part", ".part.json")))
     )
 
 
 def expand_all(paths: Iterable[str]) -> list[str]:
-    """The files of each of `paths`, in their order; a path without files stays as it
-    is.
+    """The files of each of `paths`, in their order, each once; a path without files
+    stays as it is.
     """
-    return [file for path in paths for file in expand(path) or [path]]
+    return each_once(file for path in paths for file in expand(path) or [path])
+
+
+def each_once(files: Iterable[str]) -> list[str]:
+    """The files without those that are an earlier one, by another link to it."""
+    found: dict[object, str] = {}
+    for file in files:
+        found.setdefault(_identity(file), file)
+    return list(found.values())
+
+
+def _identity(path: str) -> object:
+    """What tells a file or folder from others: device and number, by which links to it
+    are alike; the path where it is not there, or on another machine.
+    """
+    try:
+        status = os.stat(path)
+    except OSError:
+        return path
+    return status.st_dev, status.st_ino or os.path.realpath(path)
+
+
+def _matching(pattern: str) -> Iterator[str]:
+    """What a pattern matches; `**` stands for folders of `_folders`."""
+    found = re.fullmatch(r"(|.*?/)\*\*(?:/(.*))?", pattern, re.DOTALL)
+    if found is None:
+        yield from glob.iglob(pattern)
+        return
+    before, after = found.groups("*")
+    for top in glob.iglob(before) if before else [""]:
+        for folder in _folders(top):
+            yield from _matching(os.path.join(glob.escape(folder), after))
+
+
+def _folders(top: str) -> Iterator[str]:
+    """The folder and those below it but hidden ones, each once: links to folders are
+    followed after all others, and none to a folder that `top` lies in.
+
+    Raises OSError for one that cannot be read.
+    """
+    start = top or os.curdir
+    known = set(map(_identity, map(str, Path(os.path.realpath(start)).parents)))
+    waiting = [start]
+    for link in waiting:
+        for folder, names, _ in os.walk(link, onerror=_raise):
+            names[:] = [name for name in names if not name.startswith(".")]
+            if (place := _identity(folder)) in known:
+                names.clear()
+                continue
+            known.add(place)
+            paths = [os.path.join(folder, name) for name in names]
+            waiting += filter(os.path.islink, paths)  # which this loop comes to
+            yield folder if top else folder[len(f"{start}/") :]
+
+
+def _raise(error: OSError) -> None:
+    raise error

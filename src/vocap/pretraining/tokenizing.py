@@ -20,12 +20,12 @@ from vocap.errors import VocapError, log
 from vocap.files.io import file_sha256, replacing_directory, write_json
 from vocap.files.paths import expand_all
 from vocap.pretraining.data import COLUMNS, DESCRIPTION, FORMAT, PARTS, SHORTEST, SpecialIds
-from vocap.storage.listing import Listing, local_shard
+from vocap.storage.listing import Listing, check_present, local_shard, with_text
 from vocap.storage.remote import is_remote
 from vocap.text_files import Layout
 from vocap.text_files.filters import Filters, record_filter
 from vocap.text_files.lines import LineFile, survey, unescape_line
-from vocap.text_files.records import Corpus, check_present, read_lines
+from vocap.text_files.records import Corpus, read_lines
 from vocap.tokenizer_files.encoders import Encoder, load_encoder, special_ids, unknown_bytes
 
 PROGRESS = "progress.json"  # of unfinished blocks: the files that are in them
@@ -123,8 +123,8 @@ def tokenize_language(
         else list(map(local_shard, expand_all(map(str, files))))
     )
     # an empty file stands for a language that its source lacks
-    shards = [shard for shard in shards if shard.size or not Path(shard.path).is_file()]
-    check_present(language, [shard.path for shard in shards])
+    shards = with_text(shards)
+    check_present(language, shards)
     if not Path(heldout).exists():
         raise VocapError(f"{heldout}: no such file; make it with: vocap sample")
     encoder, special = load_block_tokenizer(model, Path(model).is_file() and file_sha256(model))

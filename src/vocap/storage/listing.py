@@ -1,5 +1,6 @@
 """The files of a text with their sizes and versions, as one listing found them."""
 
+import glob
 import hashlib
 import json
 import os
@@ -11,7 +12,7 @@ from typing import Any
 
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import read_object, replacing
-from vocap.files.paths import expand
+from vocap.files.paths import each_once, expand
 from vocap.storage.remote import (
     ATTEMPTS,
     Shard,
@@ -24,6 +25,7 @@ from vocap.storage.remote import (
     version_of,
 )
 
+EMPTY = "the file is empty"
 _REMEDY = "list the files again with: vocap list-files"
 
 
@@ -101,13 +103,47 @@ def list_shards(patterns: Sequence[str]) -> Listing:
             shards = list(map(local_shard, expand(pattern)))
         if not shards:
             raise VocapError(f"{address_of(pattern)}: no file matches it; check the path")
-        found |= {shard.path: shard for shard in shards if shard.path not in found}
-    return Listing(tuple(found.values()))
+        found |= {shard.path: shard for shard in shards}
+    return Listing(tuple(found[path] for path in each_once(found)))
 
 
 def local_shard(path: str) -> Shard:
     """A file of this machine, of 0 bytes where it is none."""
     return Shard(path, os.path.getsize(path) if os.path.isfile(path) else 0)
+
+
+def lacking(shard: Shard) -> str | None:
+    """Why a path of a text holds none; None for a file of some bytes, and for a pipe.
+
+    A key of 0 bytes stands for a folder of a bucket.
+    """
+    path = shard.path
+    if shard.size:
+        return None
+    if is_remote(path) or os.path.isfile(path):
+        return EMPTY
+    if os.path.exists(path):
+        return "a folder without files" if os.path.isdir(path) else None
+    if os.path.islink(path):
+        return "a link to a file that is not there"
+    return "no file matches this pattern" if glob.has_magic(path) else "no such file"
+
+
+def with_text(shards: Sequence[Shard]) -> list[Shard]:
+    """The files without empty ones, such as Spark's `_SUCCESS`."""
+    return [shard for shard in shards if lacking(shard) != EMPTY]
+
+
+def check_present(language: str, shards: Sequence[Shard]) -> None:
+    """Raises VocapError for a path that is not there or matches nothing, for a folder,
+    and where all files are empty.
+    """
+    for shard in with_text(shards) or shards:
+        if problem := lacking(shard):
+            raise VocapError(
+                f"{address_of(shard.path)}: {problem}; put text in {language} there, give "
+                f"{language} another source under corpora, or leave it out"
+            )
 
 
 def _remote_shards(pattern: str) -> list[Shard]:

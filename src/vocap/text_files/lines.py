@@ -46,18 +46,14 @@ MOST_INVALID = 0.1  # of a file's lines; with more it is no text in UTF-8
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 # By the first bytes of a file, since downloads have no ending that would tell: the name
-# of a format, a decompressor of one stream, and the zeros that pad streams.
-_FORMATS: dict[bytes, tuple[str, Callable[[], Any], bytes]] = {
-    b"\x1f\x8b": ("gzip", partial(zlib.decompressobj, 16 + zlib.MAX_WBITS), bytes(1)),
-    b"\xfd7zXZ\0": ("xz", partial(lzma.LZMADecompressor, lzma.FORMAT_XZ), bytes(4)),
-    b"BZh": ("bzip2", bz2.BZ2Decompressor, b""),
-    b"\x28\xb5\x2f\xfd": ("zstd", zstd.ZstdDecompressor, b""),
-    # skippable frames, with which pzstd and files with a table of their frames begin
-    **{
-        bytes([number]) + b"\x2a\x4d\x18": ("zstd", zstd.ZstdDecompressor, b"")
-        for number in range(0x50, 0x60)
-    },
-}
+# of a format, a decompressor of one stream, and the zeros that pad streams. A file of
+# zstd may begin with a skippable frame, as those of pzstd do.
+_FORMATS: tuple[tuple[bytes, str, Callable[[], Any], bytes], ...] = (
+    (rb"\x1f\x8b", "gzip", partial(zlib.decompressobj, 16 + zlib.MAX_WBITS), bytes(1)),
+    (rb"\xfd7zXZ\0", "xz", partial(lzma.LZMADecompressor, lzma.FORMAT_XZ), bytes(4)),
+    (rb"BZh", "bzip2", bz2.BZ2Decompressor, b""),
+    (rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18", "zstd", zstd.ZstdDecompressor, b""),
+)
 _DAMAGED = (OSError, EOFError, lzma.LZMAError, zlib.error, zstd.ZstdError)
 FLAG = "documents"  # of stats.json
 _ESCAPED = re.compile(r"\\([\\n])")
@@ -246,11 +242,12 @@ class LineFile:
             self.size = stored.size
             buffered = io.BufferedReader(stored, REQUEST if is_remote(self.path) else 1 << 18)
             head = buffered.peek(_HEADER)
-            name, *kind = next(
-                (entry for magic, entry in _FORMATS.items() if head.startswith(magic)), ("",)
-            )
-            fed = _FED if self.limit_bytes is None else _FED_PART
-            file = _Streams(buffered, fed, *kind) if kind else buffered
+            name: str = ""
+            file: io.BufferedIOBase | _Streams = buffered
+            for magic, known, decompressor, padding in _FORMATS:
+                if re.match(magic, head):
+                    fed = _FED if self.limit_bytes is None else _FED_PART
+                    name, file = known, _Streams(buffered, fed, decompressor, padding)
             parts, length, ended, given, taken = [], 0, False, 0, 0
             half: tuple[int, int] | None = None
             while not ended:

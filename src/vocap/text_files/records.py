@@ -2,7 +2,6 @@
 of text of all commands (`read_blocks`), and the files of one language.
 """
 
-import glob
 import json
 import os
 from collections import Counter
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from vocap.errors import VocapError, listed
-from vocap.storage.remote import Shard, address_of, is_remote
+from vocap.storage.remote import Shard, address_of
 from vocap.text_files import RECORDS, Layout, kind_of
 from vocap.text_files.lines import (
     LineFile,
@@ -457,25 +456,3 @@ def prefix_note(path: str | Path) -> dict[str, Any] | None:
         if isinstance(note, dict) and note.get("complete") is False and "fetched_bytes" in note
         else None
     )
-
-
-def check_present(language: str, paths: Sequence[str]) -> None:
-    """Raises VocapError for a path that is not there or matches nothing, for a folder,
-    and for an empty file.
-    """
-    remedy = (
-        f"put text in {language} there, give {language} another source under corpora, or "
-        "leave it out"
-    )
-    for path in paths:
-        if is_remote(path):
-            continue  # listed
-        if not os.path.exists(path):
-            problem = "no file matches this pattern" if glob.has_magic(path) else "no such file"
-        elif os.path.isdir(path):
-            problem = "a folder without files"
-        elif os.path.isfile(path) and not os.path.getsize(path):
-            problem = "the file is empty"
-        else:
-            continue
-        raise VocapError(f"{path}: {problem}; {remedy}")
