@@ -244,6 +244,11 @@ for batch in PLAN.batches:
             ),
             # Snakemake watches inputs as a set
             order=lambda wildcards: SOURCES[language_of(wildcards)].paths,
+            # Snakemake takes a file for new by a newer date alone
+            versions=lambda wildcards: text_versions(
+                SOURCES[language_of(wildcards)],
+                f"{RESULTS}/corpora/{language_of(wildcards)}/stats.json",
+            ),
         message:
             (
                 "Sampling the texts of the starter corpus"

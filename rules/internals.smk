@@ -92,6 +92,17 @@ def begin_run():
         stop(explain(error))
 
 
+def text_versions(found, made):
+    """A parameter that differs where a text is another than the one that `made` was made of.
+
+    persistence._read_record: where the record has none, of an earlier version of the rules,
+    nothing is made again; Snakemake compares no parameter that is no plain value.
+    """
+    record, versions = workflow.persistence._read_record(made), found.versions()
+    watched = record is None or any("versions" in param for param in record.params or ())
+    return versions if watched and versions["versions"] else ...
+
+
 def start_over():
     """Run the same command again: its jobs were planned from files that are gone since.
 

@@ -73,6 +73,12 @@ for batch in MODEL_BATCHES:
             blocks=lambda wildcards, output: Path(output[0]).parents[1],
             length=SETTINGS.pretraining.block,
             layout=lambda wildcards: layout_options(MODEL_SOURCES[language_of(wildcards)]),
+            # Snakemake takes a file for new by a newer date alone
+            versions=lambda wildcards: text_versions(
+                MODEL_SOURCES[language_of(wildcards)],
+                f"{RESULTS}/pretraining/tokens/{wildcards.tokenizer}/{language_of(wildcards)}"
+                "/description.json",
+            ),
             # of one language they depend on the input, so are not watched
             files=(
                 verbatim(MODEL_SOURCES["{lang}"].texts([STARTER_TEXT]))

@@ -3,6 +3,7 @@ counts of dry runs.
 """
 
 import json
+import os
 import re
 
 import pytest
@@ -56,6 +57,32 @@ def test_an_edit_reruns_what_depends_on_it(finished, name):
     planned = finished.planned()
     assert planned == jobs if spared is None else planned | jobs == planned
     assert not (spared or set()) & planned.keys()
+
+
+def test_text_is_new_by_another_size_or_date(finished):
+    """An older file too; neither by its owner and mode, nor where the results were made
+    before versions were recorded.
+    """
+    text, again = finished.folder / "text/de.txt", {"sample": 1, "ladder": 1}
+    state = text.stat()
+    text.chmod(0o600)
+    assert finished.planned("vocabularies") == {}
+    os.utime(text, ns=(state.st_atime_ns, 10**18))
+    planned = finished.planned("vocabularies")
+    assert planned | again == planned
+    text.write_text(make_text("de", seed=5), "utf-8")
+    os.utime(text, ns=(state.st_atime_ns, state.st_mtime_ns))
+    planned = finished.planned("vocabularies")
+    assert planned | again == planned
+    run = finished.snakemake("corpora")
+    assert run.returncode == 0 and finished.planned("corpora") == {}, run.stdout
+    for record in (finished.folder / ".snakemake/metadata").rglob("*"):
+        if record.is_file():
+            content = json.loads(record.read_text())
+            params = [one for one in content["params"] or () if "versions" not in one]
+            record.write_text(json.dumps({**content, "params": params}))
+    os.utime(text, ns=(state.st_atime_ns, 10**18))
+    assert finished.planned("corpora") == {}
 
 
 # a model of a few steps: of interest are the jobs, not the scores
