@@ -8,7 +8,7 @@ For each text, or as many MEGABYTES made from it by benchmarks/made_text.py (in 
 lines than SentencePiece takes): `vocap train` (one SentencePiece training and its ALP)
 at a few of the reachable sizes, in between interpolated, so that all sizes add up to
 what they would take; the bare training at the smallest size; and `vocap ladder` for all
-sizes with exact and fast arithmetic, all with one thread and with more. Every model
+sizes, all with one thread and with more. Every model
 trained one by one must have the bytes of the ladder's. Every figure is a process of its
 own, from start to files on disk, the fastest of `--repeat`; compiled kernels are
 cached, as after a first run. Prints seconds by the clock (on an idle machine, these
@@ -74,21 +74,10 @@ def run(*arguments: str) -> np.ndarray:
     return np.array([wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024])
 
 
-def run_ladder(
-    text: Path, folder: Path, sizes: str, threads: int, arithmetic: str = "exact"
-) -> np.ndarray:
+def run_ladder(text: Path, folder: Path, sizes: str, threads: int) -> np.ndarray:
     """`vocap ladder`, to `folder`; an earlier one there would be taken up again."""
     shutil.rmtree(folder, ignore_errors=True)
-    options = [
-        "-o",
-        folder,
-        "--sizes",
-        sizes,
-        "--threads",
-        str(threads),
-        "--arithmetic",
-        arithmetic,
-    ]
+    options = ["-o", folder, "--sizes", sizes, "--threads", str(threads)]
     return run(*VOCAP, "ladder", text, *options)
 
 
@@ -123,31 +112,21 @@ def measure(options: argparse.Namespace, text: Path, folder: Path):
         same = (folder / "models" / f"{size}.model").read_bytes()
         assert same == (folder / "ladder" / "models" / f"{size}.model").read_bytes(), size
     trainings = np.array([np.interp(reached, chosen, column).sum() for column in singles.T])
-    exact, fast = (
-        {
-            n: best(run_ladder, text, folder / f"{arithmetic}-{n}", sizes, n, arithmetic)
-            for n in (1, threads)
-        }
-        for arithmetic in ("exact", "fast")
-    )
+    ladders = {n: best(run_ladder, text, folder / f"ladder-{n}", sizes, n) for n in (1, threads)}
     bare = {n: best(run, "-c", TRAIN.format(n), text, str(reached[0])) for n in (1, threads)}
     rows = {
         f"{len(reached)} trainings with ALP, s": trainings,
-        "ladder, s": exact[1],
-        f"ladder with {threads} threads, s": exact[threads],
-        "fast ladder, s": fast[1],
-        f"fast ladder with {threads} threads, s": fast[threads],
+        "ladder, s": ladders[1],
+        f"ladder with {threads} threads, s": ladders[threads],
         f"training of {reached[0]}, no ALP, s": bare[1],
         f"training of {reached[0]} with {threads} threads, s": bare[threads],
-        "trainings : ladder": trainings / exact[1],
-        f"trainings : ladder with {threads} threads": trainings / exact[threads],
-        "trainings : fast ladder": trainings / fast[1],
-        "ladder : one training": exact[1] / bare[1],
-        f"ladder : one training, {threads} threads": exact[threads] / bare[threads],
-        f"ladder, 1 : {threads} threads": exact[1] / exact[threads],
-        f"fast ladder, 1 : {threads} threads": fast[1] / fast[threads],
+        "trainings : ladder": trainings / ladders[1],
+        f"trainings : ladder with {threads} threads": trainings / ladders[threads],
+        "ladder : one training": ladders[1] / bare[1],
+        f"ladder : one training, {threads} threads": ladders[threads] / bare[threads],
+        f"ladder, 1 : {threads} threads": ladders[1] / ladders[threads],
     }
-    peaks = {"ladder": exact[1], f"with {threads} threads": exact[threads], "training": bare[1]}
+    peaks = {"ladder": ladders[1], f"with {threads} threads": ladders[threads], "training": bare[1]}
     return (
         [(name, row[0], row[1]) for name, row in rows.items()],
         [(size, *row[:2]) for size, row in zip(chosen, singles, strict=True)],
@@ -160,7 +139,7 @@ def fastest(repeat: int, function, *arguments) -> np.ndarray:
     return min((function(*arguments) for _ in range(repeat)), key=lambda figures: figures[0])
 
 
-def stages(text: Path, sizes: list[int], arithmetic: str) -> list[tuple[str, float]]:
+def stages(text: Path, sizes: list[int]) -> list[tuple[str, float]]:
     """Processor seconds of each stage of a ladder in this process, with one thread."""
     begin = time.process_time()
     from vocap.text_files.records import read_blocks
@@ -190,7 +169,7 @@ def stages(text: Path, sizes: list[int], arithmetic: str) -> list[tuple[str, flo
             module, function = modules[name.split(".")[0]], name.split(".")[1]
             setattr(module, function, timed(stage, getattr(module, function)))
     words = word_types.load_word_types({"train": lambda: read_blocks(text)})
-    for _ in all_sizes.train_sizes(words, sizes, arithmetic=arithmetic):
+    for _ in all_sizes.train_sizes(words, sizes):
         pass
     spent["the rest"] = time.process_time() - begin - sum(spent.values())
     return [(stage, spent[stage]) for stage in ("imports", *STAGES, "the rest")]
@@ -258,24 +237,17 @@ def compare(options: argparse.Namespace, text: Path, folder: Path) -> None:
             "  peak MB: " + ", ".join(f"{name} {peak:.0f}" for name, peak in peaks.items()),
             flush=True,
         )
-    sizes = parse_sizes(options.sizes)
-    both = zip(
-        *(in_child(text, sizes, arithmetic) for arithmetic in ("exact", "fast")), strict=True
-    )
-    print(f"{'exact, s':>48}{'fast, s':>12}")
-    print(
-        *(f"  {name:<36}{exact:10.2f}{fast:12.2f}" for (name, exact), (_, fast) in both),
-        sep="\n",
-        flush=True,
-    )
+    print(f"{'processors, s':>48}")
+    found = in_child(text, parse_sizes(options.sizes))
+    print(*(f"  {name:<36}{seconds:10.2f}" for name, seconds in found), sep="\n", flush=True)
 
 
-def in_child(text: Path, sizes: list[int], arithmetic: str) -> list[tuple[str, float]]:
+def in_child(text: Path, sizes: list[int]) -> list[tuple[str, float]]:
     """`stages` in a fresh process, which has imported nothing and changed nothing."""
     from multiprocessing import get_context
 
     with get_context("spawn").Pool(1) as pool:
-        return pool.apply(stages, (text, sizes, arithmetic))
+        return pool.apply(stages, (text, sizes))
 
 
 if __name__ == "__main__":

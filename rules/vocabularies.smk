@@ -86,7 +86,6 @@ for batch in PLAN.batches if ENGINE == "ladder" else []:
             lang=language_of,
             sizes=",".join(map(str, SIZES)),
             coverage=SETTINGS.vocabularies.coverage,
-            arithmetic=SETTINGS.vocabularies.arithmetic,
             text=TEXT_OPTIONS,
         message:
             (
@@ -100,7 +99,6 @@ for batch in PLAN.batches if ENGINE == "ladder" else []:
                 --heldout {params.results:q}/corpora/{params.lang}/heldout.txt \
                 --sizes {params.sizes} \
                 --coverage {params.coverage} \
-                --arithmetic {params.arithmetic} \
                 {params.text} \
                 -o {params.results:q}/vocabularies/{params.lang} >{log:q} 2>&1
             """

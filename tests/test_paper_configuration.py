@@ -154,7 +154,6 @@ VOCABULARIES = {
     "engine": ("ladder", "ours: SentencePiece's models, byte for byte"),
     "sizes": ([1000 * size for size in range(1, 51)], "section 2.2.1: 1K to 50K"),
     "coverage": (0.9995, "the authors' script"),
-    "arithmetic": ("exact", "ours: SentencePiece's models, byte for byte"),
 }
 
 

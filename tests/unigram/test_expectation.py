@@ -8,12 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-import sentencepiece
 
-from vocap.unigram import descent, sentencepiece_trainer
-from vocap.unigram.em import expected_counts
+from vocap.unigram import descent
+from vocap.unigram.em import approximate_counts, expected_counts
 from vocap.unigram.kernels import Workers
-from vocap.unigram.ladder import train_sizes
 from vocap.unigram.word_types import load_word_types
 
 
@@ -45,8 +43,10 @@ def cuts(word: str, pieces: dict[str, int]):
                 yield [pieces[word[:end]], *rest]
 
 
-@pytest.mark.parametrize(("arithmetic", "tolerance"), [("exact", 2e-5), ("fast", 1e-6)])
-def test_counts_are_means_over_all_cuts(arithmetic, tolerance):
+@pytest.mark.parametrize(
+    ("count", "tolerance"), [(expected_counts, 2e-5), (approximate_counts, 1e-6)]
+)
+def test_counts_are_means_over_all_cuts(count, tolerance):
     corpus, state, arguments = seeded(make_lines(40))
     text = "".join(map(chr, corpus.text))
     places = zip(corpus.piece_place, corpus.piece_length, strict=True)
@@ -60,43 +60,23 @@ def test_counts_are_means_over_all_cuts(arithmetic, tolerance):
         for way, weight in zip(ways, weights, strict=True):
             for number in way:
                 expected[number] += frequency * weight / math.fsum(weights)
-    counts = expected_counts(*arguments, arithmetic=arithmetic)
-    np.testing.assert_allclose(counts, expected, rtol=tolerance, atol=tolerance)
+    np.testing.assert_allclose(count(*arguments), expected, rtol=tolerance, atol=tolerance)
 
 
-@pytest.mark.parametrize("arithmetic", ["exact", "fast"])
-def test_threads_change_no_bit_of_the_counts(arithmetic):
+def test_threads_change_no_bit_of_the_counts():
     *_, arguments = seeded(make_lines(20_000))
     assert len(arguments[0][1]) > 100_000  # several blocks
-    one = expected_counts(*arguments, arithmetic=arithmetic)
+    one = expected_counts(*arguments)
     for threads in (2, 5):
         with ThreadPoolExecutor(threads) as pool:
-            many = expected_counts(*arguments, Workers(threads, pool), arithmetic)
+            many = expected_counts(*arguments, Workers(threads, pool))
         assert many.tobytes() == one.tobytes()
 
 
 def test_probabilities_beyond_the_range_of_float64_are_logarithms():
     """Words of 2,000 characters: the probability of one is below 1e-1000."""
     *_, arguments = seeded(make_lines(30, longest=2000, words=1))
-    exact, fast = (
-        expected_counts(*arguments, arithmetic=arithmetic) for arithmetic in ("exact", "fast")
-    )
+    exact, fast = expected_counts(*arguments), approximate_counts(*arguments)
     assert exact.sum() > 1000
     # float32 logarithms of -5,000 are that rough
     np.testing.assert_allclose(fast, exact, rtol=0.02, atol=0.02)
-
-
-def test_fast_models_are_near_the_exact_ones():
-    lines = make_lines(2000)
-    words = load_word_types({"train": lambda: [lines]})
-    sizes = [50, 200, 500, 1000]
-    for rung in train_sizes(words, sizes, arithmetic="fast"):
-        expected, found = (
-            sentencepiece.SentencePieceProcessor(model_proto=model)
-            for model in (sentencepiece_trainer.train(lines, rung.point.size), rung.model)
-        )
-        names = [
-            {model.id_to_piece(number) for number in range(rung.point.size)}
-            for model in (expected, found)
-        ]
-        assert len(names[0] & names[1]) >= 0.99 * rung.point.size

@@ -98,11 +98,6 @@ def test_a_limit_that_is_null_is_none_and_not_the_default(config):
         ("vocabularies/sizes", [], ["vocabularies.sizes", "1000:50000:1000"]),
         ("vocabularies/sizes", [1000, "2K"], ["vocabularies.sizes", "'2K'", "whole number"]),
         ("vocabularies/sizes", [2, 1000], ["vocabularies.sizes", "2 is too small"]),
-        (
-            "vocabularies",
-            {"engine": "sentencepiece", "arithmetic": "fast", "sizes": [1000]},
-            ["vocabularies.arithmetic", "write arithmetic: exact"],
-        ),
         ("allocation/vocap-100k/total", "500K", ["allocation.vocap-100k.total", "'500K'"]),
         (
             "allocation/vocap-100k/beta",

@@ -6,7 +6,6 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, is_dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar, get_type_hints
 
@@ -18,7 +17,7 @@ from vocap.tables.piece_index import build, text_pieces
 from vocap.tokenizer_files.model_file import read_pieces
 from vocap.unigram import descent
 from vocap.unigram.alp import average_log_probability
-from vocap.unigram.em import THRESHOLD, expected_counts, run_m_step
+from vocap.unigram.em import THRESHOLD, approximate_counts, run_m_step
 from vocap.unigram.given_pieces import BORDER, Trie, build_trie, fill_lattice
 from vocap.unigram.ladder import META_COUNT, finalise, model_bytes, token_counts
 from vocap.unigram.lattice import Lattice
@@ -31,7 +30,6 @@ Result = TypeVar("Result")
 
 TEXTS = "train", "heldout"
 TOKEN_PRICE = 32.0  # nats a token beside minus its log probability, while pieces are chosen
-expect = partial(expected_counts, arithmetic="fast")
 
 
 @dataclass(frozen=True)
@@ -84,9 +82,9 @@ def estimate(language: LanguageState, rounds: int, dropping: bool = True) -> Lan
     corpus, state = language.corpus, language.state
     for _ in range(rounds):
         if dropping:
-            state = descent.run_em(corpus, state, expect)
+            state = descent.run_em(corpus, state, approximate_counts)
         else:
-            expected = np.maximum(descent.run_e_step(corpus, state, expect), THRESHOLD)
+            expected = np.maximum(descent.run_e_step(corpus, state, approximate_counts), THRESHOLD)
             state = replace(state, scores=run_m_step(expected)[1])
     return replace(language, state=state)
 

@@ -39,6 +39,7 @@ from vocap.text_files.text import Texts, language_text, text_blocks
 from vocap.tokenizer_files.encoders import SentencePieceEncoder
 from vocap.unigram import descent
 from vocap.unigram.alp import corpus_alp
+from vocap.unigram.em import approximate_counts
 from vocap.unigram.text_settings import XLM_R, TextSettings
 from vocap.unigram.word_types import WordTypes, load_word_types, most_frequent_types
 
@@ -551,7 +552,7 @@ def settle(
         )
         # lattices keep the pieces that EM drops here, since some of them are forced
         # into the model
-        state = descent.run_em(language.corpus, language.state, states.expect, last=True)
+        state = descent.run_em(language.corpus, language.state, approximate_counts, last=True)
         language = replace(language, state=state)
         return language, (had, language.alive)
 

@@ -153,15 +153,15 @@ def descend(
     corpus: DescentText,
     state: PieceState,
     sizes: Sequence[int],
-    expect: Callable[..., NDArray[np.float32]] = expected_counts,
+    expect: Callable[..., NDArray[np.float32]],
+    expect_together: Callable[..., NDArray[np.float32]],
     workers: Workers = ONE_THREAD,
-    expect_together: Callable[..., NDArray[np.float32]] | None = None,
 ) -> Iterator[Departure]:
     """`Trainer::Train` for all `sizes` at once; yields where they leave, the
     largest first.
 
-    `state` is used up. `expect`: `expected_counts` with its options; `expect_together`:
-    `lanes.expected_counts`, if branches may be computed together with the next rung.
+    `state` is used up. `expect`: `em.expected_counts` with its options; `expect_together`:
+    `lanes.expected_counts`, for branches that are computed together.
     """
     waiting = sorted(sizes)
     rounds = SUB_ITERATIONS
@@ -178,7 +178,7 @@ def descend(
         kept = ranking[: pruned_size(len(state.ids))]
         scores, rounds = state.scores[kept], SUB_ITERATIONS
         branches = _take_above(waiting, pruned_size(len(state.ids)))
-        if expect_together and waiting and len(branches) + 1 >= FEWEST_TOGETHER:
+        if waiting and len(branches) + 1 >= FEWEST_TOGETHER:
             # the next rung is a branch too
             together, branches = branches[: LANES - 1], branches[LANES - 1 :]
             counts = [len(kept), *map(desired_size, together)]
@@ -205,20 +205,20 @@ def _take_above(waiting: list[int], pieces: int) -> list[int]:
 def finish_sizes(
     corpus: DescentText,
     departure: Departure,
-    expect: Callable[..., NDArray[np.float32]] = expected_counts,
-    expect_together: Callable[..., NDArray[np.float32]] | None = None,
+    expect: Callable[..., NDArray[np.float32]],
+    expect_together: Callable[..., NDArray[np.float32]],
 ) -> Iterator[list[PieceState]]:
     """The last states of the sizes that leave together, in lists of those that share
     lattices: branches are pruned to their own sizes and get EM of their own.
 
-    `expect_together`: `lanes.expected_counts`, if they may be computed at once.
+    `expect` and `expect_together` as in `descend`.
     """
     if departure.ranking is None:
         yield departure.states
         return
     (state,), ranking = departure.states, departure.ranking
     counts = [desired_size(size) for size in departure.sizes]
-    if expect_together is None or len(counts) < FEWEST_TOGETHER:
+    if len(counts) < FEWEST_TOGETHER:
         for count in counts:
             yield [_finish_branch(corpus, state, ranking[:count], expect)]
     else:

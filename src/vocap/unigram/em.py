@@ -9,10 +9,10 @@ Kudo 2018, section 3.2).
 
 Types are independent of each other until their counts are added up, in the order of the
 types. So they are cut into blocks: probabilities are computed for some blocks at once,
-then each block is added in its turn. The exact arithmetic is that of SentencePiece, bit
-for bit: log probabilities as float32 (`Lattice`). For each word type,
+then each block is added in its turn. `expected_counts` has the arithmetic of
+SentencePiece, bit for bit: log probabilities as float32 (`Lattice`). For each word type,
 `walk_side_by_side` runs the forward and the backward pass, `marginals` computes the
-occurrences, `add_up` adds to the expected counts. The fast arithmetic multiplies
+occurrences, `add_up` adds to the expected counts. `approximate_counts` multiplies
 probabilities in float64.
 
 All kernels stand in one file, as numba's cache compiles a function again when its own
@@ -20,6 +20,7 @@ file changes.
 """
 
 import math
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -74,61 +75,56 @@ def expected_counts(
     score: NDArray[np.float32],
     alive: int,
     workers: Workers = ONE_THREAD,
-    arithmetic: str = "exact",
 ) -> NDArray[np.float32]:
-    """Expected counts float32 [alive] of the pieces over the lattices of all types
-    (`Trainer::RunEStep`).
+    """Expected counts float32 [alive] of the pieces over the lattices of all types, rounded
+    as by SentencePiece (`Trainer::RunEStep`).
 
     Type t occurs `frequency[t]` times (int64 [types]; lattices of further types are not
     counted). `score` float32 [n + unknown]. The sums are those of one thread for any
     `workers`. An unknown node has id 0 inside the trainer, so its expected count is
     added to that of piece 0.
-
-    `exact` rounds as SentencePiece does, `fast` multiplies probabilities in float64.
     """
     bounds, edges = blocks(lattice, len(frequency), BLOCK_EDGES)
     longest = int(lattice.size[: len(frequency)].max(initial=0))
-    if arithmetic == "fast":  # in float64
-        expected = np.zeros(alive, np.float64)
-        weight = np.exp(score.astype(np.float64))
+    expected = np.zeros(alive, np.float32)
+    # a margin for all sums over lattices of these sizes and scores
+    largest = (float(np.abs(score).max(initial=0)) + 1) * longest
+    margin = EXPANSION + ROUNDING * largest
+    types_of_block = int(np.diff(bounds).max(initial=0))
 
-        def new_buffer() -> WorkBuffer:
-            addend = np.empty(edges)
+    def new_buffer() -> WorkBuffer:
+        work = Work(
+            marginal=np.empty(edges, np.float32),
+            after=np.empty(edges, np.float32),
+            total=np.empty(types_of_block, np.float32),
+            addend=np.empty(edges),
+        )
 
-            def compute(block: int) -> None:
-                span = bounds[block : block + 2]
-                fast_occurrences(lattice, frequency, score, weight, *span, longest, addend)
+        def compute(block: int) -> None:
+            marginals(lattice, frequency, score, margin, *bounds[block : block + 2], work)
 
-            def add(block: int) -> None:
-                add_fast_occurrences(lattice, *bounds[block : block + 2], addend, expected)
+        def add(block: int) -> None:
+            add_up(lattice, frequency, *bounds[block : block + 2], work, expected)
 
-            return WorkBuffer(compute, add)
-
-    else:  # in SentencePiece's own arithmetic
-        expected = np.zeros(alive, np.float32)
-        # a margin for all sums over lattices of these sizes and scores
-        largest = (float(np.abs(score).max(initial=0)) + 1) * longest
-        margin = EXPANSION + ROUNDING * largest
-        types_of_block = int(np.diff(bounds).max(initial=0))
-
-        def new_buffer() -> WorkBuffer:
-            work = Work(
-                marginal=np.empty(edges, np.float32),
-                after=np.empty(edges, np.float32),
-                total=np.empty(types_of_block, np.float32),
-                addend=np.empty(edges),
-            )
-
-            def compute(block: int) -> None:
-                marginals(lattice, frequency, score, margin, *bounds[block : block + 2], work)
-
-            def add(block: int) -> None:
-                add_up(lattice, frequency, *bounds[block : block + 2], work, expected)
-
-            return WorkBuffer(compute, add)
+        return WorkBuffer(compute, add)
 
     workers.in_order(len(bounds) - 1, new_buffer)
-    return expected.astype(np.float32, copy=False)
+    return expected
+
+
+def approximate_counts(
+    lattice: Lattice, frequency: NDArray[np.int64], score: NDArray[np.float32], alive: int
+) -> NDArray[np.float32]:
+    """`expected_counts` from products of probabilities in float64, with one thread: not
+    rounded as by SentencePiece, and for single lists of pieces in less time.
+    """
+    bounds, edges = blocks(lattice, len(frequency), BLOCK_EDGES)
+    longest = int(lattice.size[: len(frequency)].max(initial=0))
+    expected, weight, addend = np.zeros(alive), np.exp(score.astype(np.float64)), np.empty(edges)
+    for block in pairwise(bounds):
+        fast_occurrences(lattice, frequency, score, weight, *block, longest, addend)
+        add_fast_occurrences(lattice, *block, addend, expected)
+    return expected.astype(np.float32)
 
 
 @kernel(types.UniTuple(uintp, 2)(LATTICE, int64), inner=True)
@@ -169,7 +165,7 @@ def middle_of(lattice, begin, stop):
     return middle
 
 
-# Probabilities of long types leave the range of float64, so the fast arithmetic scales
+# Probabilities of long types leave the range of float64, so `approximate_counts` scales
 # each by exp(SCALE) a character: about the cost of a character in most texts. A type
 # that still leaves the range is computed with logarithms.
 SCALE = 3.0

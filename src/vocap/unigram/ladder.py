@@ -83,17 +83,16 @@ def train_sizes(
     sizes: Sequence[int],
     coverage: float = COVERAGE,
     threads: int = 1,
-    arithmetic: str = "exact",
     reserved: int = 0,
 ) -> Generator[Rung, None, None]:
     """Models and ALPs of all `sizes`, in the order of completion; the same bytes for
     any number of `threads`.
 
     ALP is counted on the texts `train` and `heldout` of `words`, if it has their
-    counts. `coverage`, with which they are counted, is written into the models. With
-    `arithmetic` exact each model equals that of `vocap train` for its size, also the
-    reason of a size out of reach; fast is near it. `reserved`: ids of each size that
-    are left free, for meta pieces other than those of the settings.
+    counts. `coverage`, with which they are counted, is written into the models. Each model
+    equals that of `vocap train` for its size, also the reason of a size out of reach.
+    `reserved`: ids of each size that are left free, for meta pieces other than those of
+    the settings.
     """
     # Sizes that the text cannot reach
     if not any(words.required.values()):
@@ -117,7 +116,7 @@ def train_sizes(
         stack.callback(pool.shutdown, cancel_futures=True)
         workers = Workers(threads, pool)
         corpus, state = descent.seed(words, workers)
-        count = partial(expected_counts, workers=workers, arithmetic=arithmetic)
+        count = partial(expected_counts, workers=workers)
         count_together = partial(lanes.expected_counts, workers=workers)
         steps = stack.enter_context(
             Steps("training", descent.expectations(len(state.ids), reachable))
@@ -134,16 +133,14 @@ def train_sizes(
                 steps.advance()
             return expected
 
-        together = expect_together if arithmetic == "exact" else None
-
         def finish(departure: descent.Departure) -> list[Rung]:
             sizes, rungs = iter(departure.sizes), []
-            for states in descent.finish_sizes(corpus, departure, expect, together):
+            for states in descent.finish_sizes(corpus, departure, expect, expect_together):
                 own = [next(sizes) for _ in states]
                 rungs += _finish_sizes(words, corpus, states, own, coverage, reserved)
             return rungs
 
-        departures = descent.descend(corpus, state, reachable, expect, workers, together)
+        departures = descent.descend(corpus, state, reachable, expect, expect_together, workers)
         del state
         yield from chain.from_iterable(
             map(finish, departures)

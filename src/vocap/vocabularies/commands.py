@@ -8,7 +8,6 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Literal
 
 import click
 
@@ -166,13 +165,6 @@ def alp(model: Path, text: str, splits: tuple[str, ...], as_json: bool) -> None:
 )
 @options.threads("Number of threads. The results do not depend on it.")
 @options.coverage(COVERAGE, "Share of characters that must be pieces.")
-@click.option(
-    "--arithmetic",
-    type=click.Choice(["exact", "fast"]),
-    default="exact",
-    help="Make the models of SentencePiece bit by bit (exact), or models near them in "
-    "less time (fast).",
-)
 @options.text_options
 def ladder(
     train: Path,
@@ -181,17 +173,15 @@ def ladder(
     heldout: Path | None,
     threads: int,
     coverage: float,
-    arithmetic: Literal["exact", "fast"],
     settings: TextSettings,
 ) -> None:
     """Train models of all sizes on TRAIN at once, and measure their ALP.
 
     TRAIN is text with one sentence on each line, or a file of records, which the ending
     of its name tells. All lines are used. Every model equals the one that SentencePiece
-    0.2.1 trains for that size with one thread. With --arithmetic fast it is near that
-    one. A size that the text cannot reach has no model, and the curve states the
-    reason. Models of an earlier call with the same texts and options are kept. The
-    command prints the curve and its knee.
+    0.2.1 trains for that size with one thread. A size that the text cannot reach has no
+    model, and the curve states the reason. Models of an earlier call with the same texts
+    and options are kept. The command prints the curve and its knee.
     """
     from vocap.vocabularies.ladder import train_ladder
 
@@ -202,7 +192,6 @@ def ladder(
         heldout=heldout,
         threads=threads,
         coverage=coverage,
-        arithmetic=arithmetic,
         settings=settings,
     )
     for line in (*_curve_lines(trained.points, output / "curve.tsv"), *_outline(trained.points)):

@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -46,7 +46,6 @@ def train_ladder(
     heldout: Text | None = None,
     threads: int = 1,
     coverage: float = COVERAGE,
-    arithmetic: Literal["exact", "fast"] = "exact",
     settings: TextSettings = XLM_R,
 ) -> Ladder:
     """Train unigram models of all sizes on a text at once, and measure their ALP.
@@ -72,9 +71,6 @@ def train_ladder(
         Number of threads. The results do not depend on it.
     coverage
         Share of the characters of the text that must be pieces.
-    arithmetic
-        "exact" makes the models of SentencePiece bit by bit, and "fast" models near
-        them in less time.
     settings
         How text is read, with the settings of SentencePiece's trainer.
 
@@ -101,7 +97,7 @@ def train_ladder(
     words = load_word_types(blocks, coverage, settings)
     lines = words.sentences["train"]
     log.info("%s: %d lines, %d word types", name, lines, words.trained)
-    how = (coverage, threads, arithmetic)
+    how = (coverage, threads)
     if output is None:
         return _in_memory(words, numbers, how)
     output = Path(output)
@@ -109,7 +105,7 @@ def train_ladder(
     models.mkdir(parents=True, exist_ok=True)
     hashes = [_hash_text(text, blocks[part]) for part, text in texts.items()]
     hashes += [file_sha256(settings.rules_path)] if settings.rules_path else []
-    made_of = [REVISION, *hashes, coverage, arithmetic, *text_words(settings)]
+    made_of = [REVISION, *hashes, coverage, *text_words(settings)]
     kept, trained = _train_missing(words, numbers, how, models, made_of)
     points = sorted([*kept, *(rung.point for rung in trained)], key=lambda point: point.size)
     # tables, the curve last: without it there is no whole result
@@ -139,7 +135,7 @@ def _hash_text(text: Text, blocks: Blocks) -> str:
     return found.hexdigest()
 
 
-def _in_memory(words: WordTypes, sizes: Sequence[int], how: tuple[float, int, str]) -> Ladder:
+def _in_memory(words: WordTypes, sizes: Sequence[int], how: tuple[float, int]) -> Ladder:
     rungs = sorted(train_sizes(words, sizes, *how), key=lambda rung: rung.point.size)
     models = {rung.point.size: rung.model for rung in rungs if rung.model is not None}
     index = _index_rungs(rungs, words.settings)
@@ -170,7 +166,7 @@ def _index_rungs(rungs: Iterable[Rung], settings: TextSettings) -> PieceIndex:
 def _train_missing(
     words: WordTypes,
     sizes: Sequence[int],
-    how: tuple[float, int, str],
+    how: tuple[float, int],
     models: Path,
     made_of: list[Any],
 ) -> tuple[list[Point], list[Rung]]:

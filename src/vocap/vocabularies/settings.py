@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from vocap.tables.curve import parse_sizes
 from vocap.unigram.text_settings import COVERAGE
@@ -25,15 +25,3 @@ class Vocabularies(BaseModel):
     coverage: float = Field(
         COVERAGE, ge=0.98, le=1, description="share of the characters that must be pieces"
     )
-    arithmetic: Literal["exact", "fast"] = Field(
-        "exact",
-        description="arithmetic of the ladder: every bit as in SentencePiece, or near it in less "
-        "time; JOINT is always exact",
-    )
-
-    @field_validator("arithmetic")
-    @classmethod
-    def _of_the_engine(cls, value: str, info: ValidationInfo) -> str:
-        if value == "fast" and info.data.get("engine") == "sentencepiece":
-            raise ValueError("arithmetic: fast is of engine: ladder alone; write arithmetic: exact")
-        return value
