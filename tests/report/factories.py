@@ -148,10 +148,9 @@ def make_allocation(
     )
     pieces = [(f"▁piece{number}", ",".join(codes[:2])) for number in range(500)]
     write_tsv(out / "vocabulary.tsv", ("piece", "languages"), pieces)
-    ways = {"paper": 97.89, "pieces": 173.03}
     assessed = {
-        name: {"rule": name, "union": total - 11, "objective": -658.1, "way_percent": way}
-        for name, way in ways.items()
+        name: {"rule": name, "union": total - 11, "objective": -658.1}
+        for name in ("paper", "pieces")
     }
     summary = {
         "settings": {"total": total, "alpha": 0.7, "beta": 0.7, "rule": rule},

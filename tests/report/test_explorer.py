@@ -173,8 +173,8 @@ def compare(inputs, codes, solutions):
         assert found["sizes"] == [row.size for row in solution.rows], settings
         assert found["union"] == solution.union
         assert found["required"] == solution.required
-        assert (found["fitting"] is None) == (solution.bound is None)
-        if solution.bound is None:
+        assert (found["fitting"] is None) == (solution.chosen.union is None)
+        if solution.chosen.union is None:
             below += 1
         else:
             assert found["fitting"] == solution.chosen.union

@@ -131,10 +131,9 @@ def allocate(
     """Divide the T ids of a tokenizer among languages (Algorithm 1, or another rule).
 
     The command writes OUT/allocation.tsv (the size of each language),
-    OUT/vocabulary.tsv (the merged pieces) and OUT/summary.json. It prints the
-    optimality gap, an upper limit of what these sizes lose against the best possible
-    ones. Rule pieces also writes OUT/vocabularies, with a model of each language on the
-    pieces that it holds, for vocap fit.
+    OUT/vocabulary.tsv (the merged pieces) and OUT/summary.json. It prints the sizes and
+    the objective. Rule pieces also writes OUT/vocabularies, with a model of each
+    language on the pieces that it holds, for vocap fit.
     """
     found = stage.allocate(
         vocabularies,

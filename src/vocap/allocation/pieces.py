@@ -368,17 +368,15 @@ def _measured(
 
 
 def _solution(source: DescentSource, settings: Allocation, found: Descent) -> solutions.Solution:
-    """The content of the files: rows, vocabulary, and the comparison with the bound and
-    the rules of sizes.
+    """The content of the files: rows, vocabulary, and the comparison with the rules
+    of sizes.
     """
     pieces, models = found.pieces, found.models
     # the problem of the rules that choose sizes, with the same weights
     problem, q, required = solutions.pose(source.inputs, settings, source.coverage)
     problem = problem.weighed(list(found.weights.values()), [own.value for own in problem.curves])
-    _, bound, others = solutions.assess(problem, settings)
+    _, others = solutions.assess(problem, settings)
     objective = sum(own.weight * models[own.language].alp[0] for own in problem.curves)
-    smallest = problem.objective([0] * len(problem.curves))
-    way = None if bound is None else solutions.way_percent(objective, smallest, bound)
 
     vocabulary = found.owners
     sizes = [models[entry.language].size for entry in source.inputs.languages]
@@ -402,9 +400,8 @@ def _solution(source: DescentSource, settings: Allocation, found: Descent) -> so
         union=len(pieces),
         clipped=0,
         short=short,
-        objective_smallest=smallest,
-        bound=bound,
-        chosen=solutions.Assessment(settings.rule, len(pieces), objective, way),
+        objective_smallest=problem.objective([0] * len(problem.curves)),
+        chosen=solutions.Assessment(settings.rule, len(pieces), objective),
         others=list(others.values()),
         exhausted=[],
         warnings=warnings + found.warnings,

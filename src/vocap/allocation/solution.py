@@ -1,6 +1,4 @@
-"""One allocation: the choice of sizes, the bound and the other rules, clipping to
-capacity, files.
-"""
+"""One allocation: the choice of sizes, the other rules, clipping to capacity, files."""
 
 import json
 import math
@@ -22,7 +20,6 @@ from vocap.allocation.algorithm_1 import (
     fair_values,
     merge,
     next_gain,
-    upper_bound,
 )
 from vocap.allocation.inputs import Inputs, uneven_lines
 from vocap.allocation.rules import RULES
@@ -40,7 +37,6 @@ if TYPE_CHECKING:  # numba, which rules of sizes do not need
 
 Numbers = NDArray[np.float64]
 Scores = Callable[[str, int], dict[str, float]]  # of a language and a size: piece to score
-ROUNDING = 1e-12  # of a sum of some hundred languages, relative
 
 
 @dataclass(frozen=True)
@@ -58,16 +54,14 @@ class AllocationRow:
 
 @dataclass(frozen=True)
 class Assessment:
-    """A rule's choice at its last union that fits: its objective F and `way_percent`,
-    100 less the optimality gap.
+    """A rule's choice at its last union that fits, and its objective F.
 
-    Both are None when the smallest sizes alone do not fit.
+    Both are None where the smallest sizes alone do not fit.
     """
 
     rule: str
     union: int | None
     objective: float | None
-    way_percent: float | None
 
 
 @dataclass(frozen=True)
@@ -83,7 +77,6 @@ class Solution:
     clipped: int
     short: int
     objective_smallest: float
-    bound: float | None
     chosen: Assessment
     others: list[Assessment]
     exhausted: list[str]
@@ -101,12 +94,11 @@ def solve(
 
     `scores` gives piece to score of a language's model of a size, for clipping;
     `coverage`: the share of the multilingual sample's characters that must be pieces.
-    The solution has at most T - 5 pieces, the sizes, the bound and the optimality of
-    each rule. Raises UsageError for a total below the single characters, which are
-    never clipped.
+    The solution has at most T - 5 pieces, the sizes, and the objective of each rule.
+    Raises UsageError for a total below the single characters, which are never clipped.
     """
     problem, q, required = pose(inputs, settings, coverage)
-    choices, bound, assessments = assess(problem, settings)
+    choices, assessments = assess(problem, settings)
     choice, chosen = choices[settings.rule], assessments.pop(settings.rule)
 
     # the union of the chosen lists, clipped to the capacity
@@ -128,7 +120,6 @@ def solve(
         clipped=len(dropped),
         short=problem.capacity - len(pieces),
         objective_smallest=problem.objective([0] * len(problem.curves)),
-        bound=bound,
         chosen=chosen,
         others=list(assessments.values()),
         exhausted=[
@@ -229,45 +220,14 @@ def weigh_nats(inputs: Inputs, settings: Allocation) -> tuple[Numbers, Numbers]:
 
 def assess(
     problem: Problem, settings: Allocation
-) -> tuple[dict[str, SizeChoice], float | None, dict[str, Assessment]]:
-    """The choice of each rule that chooses sizes, the bound, and each choice compared with it.
-
-    The bound is None where the smallest sizes alone do not fit.
-    """
+) -> tuple[dict[str, SizeChoice], dict[str, Assessment]]:
+    """The choice of each rule that chooses sizes, and its objective."""
     choices = {rule.name: rule.choose(problem, settings) for rule in RULES.values() if rule.choose}
-    fitting = {rule: choice.fitting for rule, choice in choices.items() if choice.fitting}
-    if len(fitting) < len(choices):
-        return choices, None, {rule: Assessment(rule, None, None, None) for rule in choices}
-    bound, smallest, found = upper_bound(problem), problem.objective([0] * len(problem.curves)), {}
+    assessments = {}
     for rule, choice in choices.items():
-        objective = problem.objective(fitting[rule])
-        found[rule] = Assessment(
-            rule, choice.fitting_union, objective, way_percent(objective, smallest, bound)
-        )
-    return choices, bound, found
-
-
-def way_percent(objective: float, smallest: float, bound: float) -> float:
-    """The share of the distance from `smallest` (F_min) to the bound that an objective
-    covers, in percent.
-
-    100 at the bound, to 12 digits, and above it only for pieces that are no union of
-    whole lists. Below `smallest` it is 0: steps along the hull of a curve that falls as
-    measured lead there.
-
-    >>> way_percent(-3.0, -4.0, -2.0), way_percent(-5.0, -4.0, -3.99), way_percent(-4.0, -4.0, -4.0)
-    (50.0, 0.0, 100.0)
-    >>> far = way_percent(-36.02506820641912, -49040109064.640144, -36.02506792010601)
-    >>> far, way_percent(-1.0, -4.0, -2.0)
-    (100.0, 150.0)
-    """
-    slack = ROUNDING * abs(bound)
-    if abs(objective - bound) <= slack or (objective > bound and bound - smallest <= slack):
-        return 100.0
-    if objective <= smallest:
-        return 0.0
-    share = 100 * (objective - smallest) / (bound - smallest)
-    return share if objective > bound else min(100.0, share)
+        objective = problem.objective(choice.fitting) if choice.fitting else None
+        assessments[rule] = Assessment(rule, choice.fitting_union, objective)
+    return choices, assessments
 
 
 def make_rows(
@@ -420,7 +380,6 @@ def allocation_summary(
         "required_characters": solution.required,
         "required_characters_added": solution.required_added,
         "objective_smallest": solution.objective_smallest,
-        "bound": solution.bound,
         "chosen": asdict(solution.chosen),
         "other_rules": [asdict(other) for other in solution.others],
         "exhausted": solution.exhausted,
@@ -471,8 +430,8 @@ def write_allocation(
 
 
 def allocation_lines(settings: Allocation, solution: Solution) -> Iterator[str]:
-    """The lines that the command prints: the languages by falling size, and the quality
-    of the choice.
+    """The lines that the command prints: the languages by falling size, and the
+    objective.
     """
     yield f"{'language':<10}{'q':>9}{'size':>8}{'own pieces':>12}{'gain':>12}"
     for row in sorted(solution.rows, key=lambda row: (-row.size, row.language)):
@@ -490,23 +449,15 @@ def allocation_lines(settings: Allocation, solution: Solution) -> Iterator[str]:
         f"{solution.required:,} required characters; {solution.required_added:,} were in no "
         "chosen vocabulary"
     )
-    yield f"{settings.rule}: {_gap(solution.chosen)}"
+    yield f"{settings.rule}: {_objective(solution.chosen)}"
     for other in solution.others:
-        yield f"rule {other.rule} instead: {_gap(other)}"
+        yield f"rule {other.rule} instead: {_objective(other)}"
     if solution.exhausted:
         yield f"at the end of their curves: {', '.join(solution.exhausted)}"
 
 
-def _gap(of: Assessment) -> str:
-    """The optimality gap in words: the part of the distance from F_min to the bound
-    that is left, in percent.
-    """
-    if of.way_percent is None:
-        return "the smallest sizes do not fit, so there is no bound to compare with"
-    gap = 100 - of.way_percent
-    said = (
-        f"optimality gap {gap:.2f} %"
-        if gap >= 0
-        else f"{-gap:.2f} % above the bound on unions of whole lists"
-    )
-    return f"{said}, F = {of.objective:.6g} nats at the last union that fits, {of.union:,}"
+def _objective(of: Assessment) -> str:
+    """The objective of a rule's choice, in words."""
+    if of.objective is None:
+        return "the smallest sizes do not fit"
+    return f"F = {of.objective:.6g} nats at the last union that fits, {of.union:,}"

@@ -39,11 +39,7 @@ def section(results: Results) -> list[PageBlock]:
     return [
         Paragraph(
             "Algorithm 1 raises the language whose next step gains the most weighted ALP "
-            "until the union of all chosen vocabularies is full. The optimality gap is the "
-            "distance of an allocation’s objective from an upper bound for any choice of sizes, "
-            "in percent of the distance from every language at its smallest size (100 %) to the "
-            "bound (0 %). A rule that chooses pieces instead of sizes can pass the bound, and has "
-            "no gap."
+            "until the union of all chosen vocabularies is full."
         ),
         *_warnings(list(entries)),
         _overview(results),
@@ -57,9 +53,7 @@ def section(results: Results) -> list[PageBlock]:
 
 
 def _overview(results: Results) -> Table:
-    """A row an allocation. A gap is 1 minus the share of the distance to the bound that
-    was gained.
-    """
+    """A row an allocation."""
     correlation = [Column("rank_correlation", "Rank correlation with the paper", "number", 3)]
     more = correlation if any(_comparable(entry) for entry in results.allocations.values()) else []
     rows = []
@@ -68,15 +62,6 @@ def _overview(results: Results) -> Table:
             key: entry.setting(key) for key in ("rule", "total", "alpha", "beta")
         }
         row |= {"allocation": entry.name, "languages": len(entry.shares), "pieces": entry.pieces}
-        assessed = [entry.summary.get("chosen") or {}, *(entry.summary.get("other_rules") or ())]
-        gaps = {
-            one.get("rule"): 1 - one["way_percent"] / 100
-            for one in assessed
-            if one.get("way_percent")
-        }
-        bounded = not (entry.rule and entry.rule.needs_text)
-        row["optimality_gap"] = gaps.get(row["rule"]) if bounded else None
-        row["optimality_gap_paper"] = gaps.get("paper")
         row["sum_of_sizes"] = sum(size or 0 for size in entry.sizes.values())
         rows.append(row | {"rank_correlation": _correlation(entry)})
     return specified("allocations", rows, more)
@@ -92,9 +77,7 @@ def _warnings(entries: Sequence[AllocationResults]) -> list[PageBlock]:
         if entry.summary.get("short"):
             texts = []
         if not entry.summary:
-            texts.append(
-                "summary.json is missing: the optimality gap and the clipping are not known."
-            )
+            texts.append("summary.json is missing: the settings and the clipping are not known.")
         for text in texts:
             if not text.startswith(UNEVEN):
                 said.setdefault(text, []).append(entry.name)
