@@ -32,7 +32,7 @@ from vocap.allocation.inputs import gather
 from vocap.allocation.settings import Allocation
 from vocap.allocation.solution import solve
 from vocap.files.io import write_tsv
-from vocap.tables import piece_index as piece_index
+from vocap.tables import piece_index
 from vocap.tables.curve import COLUMNS
 from vocap.tables.sampling_probabilities import sampling_probabilities
 
@@ -90,10 +90,7 @@ def write_language(
         path = folder / "models" / f"{size}.model"
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(b"made" * 4096)
-    mark = piece_index.fingerprint(folder / "models", sizes)
-    piece_index.save_index(
-        piece_index.build(sizes, vocabularies).of(mark), folder / piece_index.NAME
-    )
+    piece_index.save_index(piece_index.build(sizes, vocabularies), folder / piece_index.NAME)
 
 
 def write_models(folder: Path, sizes: list[int], vocabularies: list[list[str]]) -> None:

@@ -6,7 +6,7 @@
 Input number n is drawn from the seed and n alone: one to four languages of one to five
 sizes with pieces that they share or not, nearly nested or not at all; curves that rise,
 bend, fall, or tie; text of a line to 10^12 lines; T from below the characters to beyond
-all pieces; alpha, beta, fairness, rule, search, curve, coverage.
+all pieces; alpha, beta, fairness, coverage.
 
 `solve` is held to Algorithm 1 written anew from section 2.2 of the paper, with sets of
 strings and exact fractions, and to the documented additions (docs/allocation.md): the
@@ -176,7 +176,7 @@ def algorithm_1(case: Case, weights, values, required):
     gains = []
     for sizes, weight, value in zip(case.sizes, weights, values, strict=True):
         exact = [Fraction(v) for v in value]
-        exact = hull(sizes, exact) if case.settings.curve == "hull" else exact
+        exact = hull(sizes, exact)
         gains.append(
             [
                 Fraction(weight) * (b - a) / (t - s)
@@ -246,7 +246,7 @@ def check(case: Case) -> str:
         assert held == expected, piece
 
     final, fitting, near = algorithm_1(case, weights, values, known)
-    if settings.search == "greedy" and not near:
+    if settings.rule == "paper" and not near:
         assert ranks == final, (ranks, final)
     worth = {
         every: sum(w * v[rank] for w, v, rank in zip(weights, values, every, strict=True))
@@ -260,10 +260,10 @@ def check(case: Case) -> str:
         return "smallest sizes do not fit"
     tolerance = 1e-9 * max(map(abs, worth.values()))
     assert chosen.union <= capacity and chosen.objective <= max(fits) + tolerance
-    if settings.search == "greedy" and not near:
+    if settings.rule == "paper" and not near:
         assert abs(chosen.objective - worth[fitting]) <= tolerance
         assert chosen.union == len(case.union(fitting, known))
-    return "a step hangs on rounding" if near else settings.search
+    return "a step hangs on rounding" if near else settings.rule
 
 
 def main() -> int:
