@@ -65,7 +65,7 @@ def theirs(options) -> dict:
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = Cut(
         options.split, digits="1" if options.split == "words" else None
-    ).pre_tokenizer("bytes")
+    ).pre_tokenizer()
     trainer = trainers.BpeTrainer(
         vocab_size=options.size, initial_alphabet=sorted(byte_characters()), show_progress=False
     )
@@ -86,7 +86,7 @@ def ours(options) -> dict:
     from vocap.unigram.text_settings import text_settings
 
     begin = time.perf_counter()
-    how = Pretokenization("bytes", options.split, text_settings("lossless"))
+    how = Pretokenization(options.split, text_settings("lossless"))
     words = count_words([partial(read_blocks, options.text)], how)
     merges = train_merges(byte_alphabet(), words, options.size)
     seconds = time.perf_counter() - begin

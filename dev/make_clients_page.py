@@ -44,7 +44,7 @@ and of characters on which programs are known to differ. The tokenizers are:
 |---|---|
 | `unigram` | a unigram model: VOCAP, PIECES or JOINT |
 | `unigram-symbols`, `-chat`, `-bytes` | with user-defined symbols; with chat tokens and reserved ids; with lossless text and byte pieces |
-| `bpe-nfkc`, `bpe-characters` | byte-pair encoding of normalised text, and of characters |
+| `bpe-nfkc` | byte-pair encoding of normalised text |
 | `bpe-words`, `-spaces`, `-gpt2` and so on | byte-pair encoding of lossless text, by its [cut](tokenizers.md#words-before-merging); `bpe-words` has chat tokens |
 | `bpe-symbols` | the same with user-defined symbols |
 

@@ -309,7 +309,6 @@ rule adopt:
 FOLLOWERS = PLAN.followers
 TRAINING_OPTIONS = {
     name: options(
-        coverage=SETTINGS.vocabularies.coverage if entry.unit == "characters" else None,
         development=DEVELOPMENT_TEXT.pattern if name in FOLLOWERS else None,
         **entry.options(),
     )

@@ -9,7 +9,16 @@ from collections import Counter
 from itertools import pairwise
 
 import pytest
-from tokenizers import AddedToken, Tokenizer, processors
+from tokenizers import (
+    AddedToken,
+    Regex,
+    Tokenizer,
+    decoders,
+    models,
+    pre_tokenizers,
+    processors,
+    trainers,
+)
 
 from tests.commands import run
 from tests.made_text import write_lines
@@ -26,10 +35,9 @@ NEW = "fr"  # words of `en` turned around, and two letters of its own
 KINDS = {
     "bytes": ["--preset=lossless"],
     "normalised": [],
-    "characters": ["--unit=characters", "--split=spaces", "--preset=lossless"],
     "symbols": ["--preset=lossless", "--user-defined-symbols=<date>"],
 }
-MADE = ("gpt2", "llama3")
+MADE = ("characters", "gpt2", "llama3")
 WHOLE = "QXQ"
 
 
@@ -41,9 +49,11 @@ def new_lines(count):
 
 
 def made(kind, lines):
-    """A tokenizer as of GPT-2, special token last; as of Llama 3, whole words first,
-    every split a merge.
+    """A tokenizer of characters with bytes for the others, as of Llama 2; as of GPT-2,
+    special token last; as of Llama 3, whole words first, every split a merge.
     """
+    if kind == "characters":
+        return character_tokenizer(lines)
     tokenizer = byte_tokenizer([line.replace(WHOLE, "") for line in lines], size=700)
     content = json.loads(tokenizer.to_str())
     if kind == "llama3":
@@ -72,6 +82,28 @@ def made(kind, lines):
         )
     tokenizer.enable_padding(pad_id=ends[1][1], pad_token="<|end|>")
     return tokenizer
+
+
+def character_tokenizer(lines):
+    """Byte-pair encoding of characters by `tokenizers`; its bytes never merge."""
+    rules = [f"<0x{byte:02X}>" for byte in range(256)]
+    tokenizer = Tokenizer(models.BPE(unk_token="<unk>", byte_fallback=True))
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(Regex(" *[^ ]+| +"), "isolated"),
+            pre_tokenizers.Metaspace("▁", "never", split=False),
+        ]
+    )
+    tokenizer.decoder = decoders.Sequence(
+        [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()]
+    )
+    trainer = trainers.BpeTrainer(
+        vocab_size=900, special_tokens=["<unk>", *rules], show_progress=False
+    )
+    tokenizer.train_from_iterator(lines, trainer)
+    content = json.loads(tokenizer.to_str())  # bytes are no added tokens
+    content["added_tokens"] = content["added_tokens"][:1]
+    return Tokenizer.from_str(json.dumps(content))
 
 
 @pytest.fixture(scope="module")

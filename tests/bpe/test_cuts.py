@@ -18,7 +18,7 @@ from tokenizers.pre_tokenizers import ByteLevel
 from transformers.convert_slow_tokenizer import TikTokenConverter
 from transformers.models.qwen2.tokenization_qwen2 import PRETOKENIZE_REGEX
 
-from tests.bpe.texts import CODE, LETTERS, cutter, expected, made, pretokenization, real, words_of
+from tests.bpe.texts import CODE, LETTERS, cutter, expected, made, real, words_of
 from tests.commands import run, vocap
 from tests.made_text import write_lines
 from vocap.config import load
@@ -47,9 +47,7 @@ ALPHABET = "aé1٣ \t\u00a0.'-\u0301\u200d\u0d4dക👍\ufe0f\r\n\u2581\ufdd1_<�
 
 
 def pieces(text: str, split: str, **own) -> list[str]:
-    return [
-        text[begin:end] for _, (begin, end) in cutter("bytes", split, **own).pre_tokenize_str(text)
-    ]
+    return [text[begin:end] for _, (begin, end) in cutter(split, **own).pre_tokenize_str(text)]
 
 
 def test_published_expressions_are_those_of_their_sources(monkeypatch):
@@ -98,15 +96,7 @@ def test_words_are_those_of_tokenizers_on_every_character(own):
 @given(st.lists(st.text(ALPHABET, max_size=12), min_size=1, max_size=4), st.sampled_from(CUTS))
 def test_words_of_any_text(lines, own):
     assert words_of(lines, **own) == expected(lines, **own)
-    for line in lines:
-        if "\u2581" not in line:
-            cut = cutter("characters", **own)
-            marked = (
-                line.replace(" ", "\u2581") if pretokenization("bytes", **own).cut.marked else line
-            )
-            found = [word for word, _ in cut.pre_tokenize_str(marked)]
-            assert found == [word.replace(" ", "\u2581") for word in pieces(line, **own)]
-            assert "".join(pieces(line, **own)) == line
+    assert ["".join(pieces(line, **own)) for line in lines] == lines
 
 
 def test_words_of_real_text():
@@ -168,15 +158,15 @@ def test_marks(script, split):
     """
     cut = 0
     for line in made(script, 20):
-        ends = {end for _, (_, end) in cutter("bytes", split).pre_tokenize_str(line)}
+        ends = {end for _, (_, end) in cutter(split).pre_tokenize_str(line)}
         marks = [at for at in range(1, len(line)) if unicodedata.category(line[at]).startswith("M")]
         cut += len(ends.intersection(at for at in marks if line[at - 1] != " "))
     assert bool(cut) == (split in ("gpt2", "llama-3", "qwen", "cl100k"))
 
 
 def test_a_space_goes_with_the_word_after_it():
-    found = cutter("characters", "words").pre_tokenize_str("a▁bc▁▁▁d,▁12▁(e)▁")
-    assert [word for word, _ in found] == ["a", "▁bc", "▁▁", "▁d", ",", "▁12", "▁(", "e", ")", "▁"]
+    found = pieces("a bc   d, 12 (e) ", "words")
+    assert found == ["a", " bc", "  ", " d", ",", " 12", " (", "e", ")", " "]
 
 
 def test_joiners():
@@ -208,7 +198,6 @@ def words(corpora, *more: object) -> list[object]:
     ]
 
 
-@pytest.mark.parametrize("unit", ["bytes", "characters"])
 @pytest.mark.parametrize(
     "own",
     [
@@ -217,25 +206,24 @@ def words(corpora, *more: object) -> list[object]:
         ["--regex", OWN],
     ],
 )
-def test_a_training_is_that_of_tokenizers(corpora, tmp_path, own, unit):
-    run(bpe, *words(corpora, "--total", 700, "--unit", unit, *own, "-o", tmp_path))
+def test_a_training_is_that_of_tokenizers(corpora, tmp_path, own):
+    run(bpe, *words(corpora, "--total", 700, *own, "-o", tmp_path))
     tokenizer = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
     for line in [*CODE, *made("Malayalam", 20)]:
         assert tokenizer.decode(tokenizer.encode(line, add_special_tokens=False).ids) == line
     settings = json.loads((tmp_path / "description.json").read_text("utf-8"))["settings"]
     assert settings["split"] == ("regex" if "--regex" in own else own[1])
-    if unit == "bytes":
-        other = Tokenizer(models.BPE())
-        other.pre_tokenizer = tokenizer.pre_tokenizer
-        merges = json.loads(tokenizer.to_str())["model"]["merges"]
-        alphabet = sorted(ByteLevel.alphabet())
-        trainer = trainers.BpeTrainer(
-            vocab_size=256 + len(merges), initial_alphabet=alphabet, show_progress=False
-        )
-        other.train_from_iterator(
-            (corpora / "ml" / "train.txt").read_text("utf-8").split("\n"), trainer
-        )
-        assert json.loads(other.to_str())["model"]["merges"] == merges
+    other = Tokenizer(models.BPE())
+    other.pre_tokenizer = tokenizer.pre_tokenizer
+    merges = json.loads(tokenizer.to_str())["model"]["merges"]
+    alphabet = sorted(ByteLevel.alphabet())
+    trainer = trainers.BpeTrainer(
+        vocab_size=256 + len(merges), initial_alphabet=alphabet, show_progress=False
+    )
+    other.train_from_iterator(
+        (corpora / "ml" / "train.txt").read_text("utf-8").split("\n"), trainer
+    )
+    assert json.loads(other.to_str())["model"]["merges"] == merges
 
 
 @pytest.mark.parametrize(
@@ -295,20 +283,10 @@ def test_a_configuration_with_an_error(entry, said):
 
 def test_options_and_the_name_of_a_training():
     plain = Bpe(kind="bpe", total=1000)
-    assert plain.options() == {"alpha": 0.7, "unit": "bytes", "split": "words"}
-    keys = {
-        "kind": "bpe",
-        "alpha": 0.7,
-        "unit": "bytes",
-        "split": "words",
-        "fairness": 0.0,
-        "rounds": 2,
-    }
-    # names of runs before digits
-    assert plain.model_dump(exclude={"total"}, exclude_none=True) == keys
+    assert plain.options() == {"alpha": 0.7, "split": "words"}
     own = Bpe(kind="bpe", total=1000, split={"regex": OWN})
-    assert own.options() == {"alpha": 0.7, "unit": "bytes", "regex": OWN}
+    assert own.options() == {"alpha": 0.7, "regex": OWN}
     digits = Bpe(kind="bpe", total=1000, split="qwen", digits=3, contractions=False)
     more = {"split": "qwen", "digits": 3, "no_contractions": True}
-    assert digits.options() == {"alpha": 0.7, "unit": "bytes", **more}
+    assert digits.options() == {"alpha": 0.7, **more}
     assert len({training_name(entry) for entry in (plain, own, digits)}) == 3

@@ -109,12 +109,11 @@ def test_roles_come_from_the_configuration(folder):
     assert others == (3, 4, 5)
 
 
-@pytest.mark.parametrize("unit", ["bytes", "characters"])
-def test_normalised_text_is_that_of_sentencepiece(corpora, tmp_path, unit):
+def test_normalised_text_is_that_of_sentencepiece(corpora, tmp_path):
     """The xlm-r text: the tokenizer normalises it as SentencePiece does."""
     from vocap.unigram.training_text import trainer_normalizer
 
-    run(bpe, *arguments(corpora, "--total", 900, "--unit", unit, "-o", tmp_path))
+    run(bpe, *arguments(corpora, "--total", 900, "-o", tmp_path))
     tokenizer = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
     normalize = trainer_normalizer().normalize
     for line in [*CODE, "ﬁ Å ｈａｌｆ  ﾊﾝ", "\u2581 x"]:
@@ -124,12 +123,12 @@ def test_normalised_text_is_that_of_sentencepiece(corpora, tmp_path, unit):
         assert decoded == expected.replace("\u2581", " ").removeprefix(" ")
 
 
-@pytest.mark.parametrize("words", [["--fairness", 4], ["--parity"], ["--parity", "--from", 100]])
+@pytest.mark.parametrize("words", [["--parity"], ["--parity", "--from", 100]])
 def test_parallel_text_is_followed(corpora, tmp_path, words):
     pattern = f"{corpora.parent}/development/{{lang}}.txt"
     run(bpe, *arguments(corpora, "--total", 800, "--development", pattern, *words, "-o", tmp_path))
     description = json.loads((tmp_path / "description.json").read_text("utf-8"))
-    assert description["kind"] == ("bpe" if "--fairness" in words else "parity-bpe")
+    assert description["kind"] == "parity-bpe"
     assert description["total"] == 800
     assert len(read_bpe(tmp_path).tokens) == 800
 
@@ -144,7 +143,6 @@ def test_parallel_text_is_followed(corpora, tmp_path, words):
             ["--total", 900, "--parity", "--from", 1000, "--development", "x{lang}"],
             "more merges than T",
         ),
-        (["--total", 900, "--fairness", 2, "--total", 800, "--development", "x{lang}"], "{total}"),
         (["--total", 900, "--user-defined-symbols", "<x>"], "add_dummy_prefix"),
         (["--total", 900, "--layout", "{multiple_of: 64}"], "take 896 or 960"),
     ],

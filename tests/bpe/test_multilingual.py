@@ -1,9 +1,6 @@
-"""Weights of languages, weights that follow parallel text, and parity against
-`ParityBpeTrainer`.
-"""
+"""Weights of languages, and parity against `ParityBpeTrainer`."""
 
 import json
-from decimal import Decimal
 from itertools import islice, pairwise
 from pathlib import Path
 
@@ -17,21 +14,18 @@ from vocap.bpe.cutting import Pretokenization
 from vocap.bpe.multilingual import (
     WeightedLanguage,
     count_languages,
-    fair_weights,
-    parallel_tokens,
-    train_fair,
     train_parity,
     train_weighted,
 )
-from vocap.bpe.tokenizer_json import Rows, build_bpe
+from vocap.bpe.tokenizer_json import Rows
 from vocap.bpe.training import token_names, train_merges
 from vocap.bpe.words import Words, byte_alphabet, byte_characters, count_words
-from vocap.errors import UsageError, VocapError
+from vocap.errors import VocapError
 from vocap.text_files.text import text_blocks
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT
 from vocap.unigram.text_settings import text_settings
 
-HOW = Pretokenization("bytes", "words", text_settings("lossless"))
+HOW = Pretokenization("words", text_settings("lossless"))
 ALPHABET = byte_alphabet()
 ROWS = Rows(HOW, XLM_R_LAYOUT)
 SCRIPTS = ["Latin", "Cyrillic", "Malayalam", "Han"]
@@ -79,7 +73,7 @@ def their_parity(
     train_texts: list[list[str]], dev_texts: list[list[str]], merges: int, **options
 ) -> list[tuple[str, str]]:
     tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = cutter("bytes", "words", True)
+    tokenizer.pre_tokenizer = cutter("words", True)
     trainer = trainers.ParityBpeTrainer(num_merges=merges, show_progress=False, **options)
     trainer.initial_alphabet = sorted(byte_characters())
     trainer.train_from_iterator(tokenizer, train_iterators=train_texts, dev_iterators=dev_texts)
@@ -135,9 +129,9 @@ def test_parity_with_gaps_lowers_the_longest_text(folder):
         ]
         for script in SCRIPTS
     ]
-    symbol = ALPHABET.symbol_of_byte
+    symbol = {byte_characters()[name]: number for number, name in enumerate(ALPHABET.names)}
     texts, trained = (
-        [[[int(symbol[b]) for b in word] for word in text] for text in group]
+        [[[symbol[b] for b in word] for word in text] for text in group]
         for group in (texts, trained)
     )
     for a, b, new in merges.tolist():
@@ -156,9 +150,7 @@ def test_parity_with_gaps_lowers_the_longest_text(folder):
 
 
 def _words(line: str) -> list[str]:
-    return [
-        line[begin:end] for _, (begin, end) in cutter("bytes", "words", True).pre_tokenize_str(line)
-    ]
+    return [line[begin:end] for _, (begin, end) in cutter("words", True).pre_tokenize_str(line)]
 
 
 def _merge(word: list[int], a: int, b: int, new: int) -> list[int]:
@@ -181,43 +173,6 @@ def test_first_merges_are_the_weighted_ones(folder):
     assert len(merges) == 200
 
 
-def test_weights_follow_the_tokens_of_parallel_text(folder):
-    """w x (x / mean)^P, x = tokens a byte of the reference, by the definition in
-    decimals.
-    """
-    found = languages(folder, (4, 4, 4, 4))
-    plain = train_weighted(found, ALPHABET, 700, ())
-    tokens = parallel_tokens(found, ALPHABET, plain)
-    tokenizer = build_bpe(ALPHABET, plain, ROWS)
-    for language, count in zip(found, tokens, strict=True):
-        lines = development(language.code)
-        assert count == sum(
-            len(tokenizer.encode(line, add_special_tokens=False).ids) for line in lines
-        )
-    rates = [
-        Decimal(count) / language.reference for language, count in zip(found, tokens, strict=True)
-    ]
-    mean = sum(rates) / len(rates)
-    expected = [round(4096 * (rate / mean) ** 4) for rate in rates]
-    assert fair_weights(found, [4096] * 4, tokens, 4) == expected
-
-
-def test_fairness_makes_tokens_more_equal(folder):
-    found = languages(folder, (9, 1, 3, 1))
-
-    def spread(fairness: float) -> float:
-        merges = train_fair(found, ALPHABET, 700, ROWS.reserved, fairness, 2)[0]
-        tokens = parallel_tokens(found, ALPHABET, merges)
-        rates = [count / language.reference for language, count in zip(found, tokens, strict=True)]
-        return max(rates) / min(rates)
-
-    assert spread(4) < spread(0)
-    assert (
-        train_fair(found, ALPHABET, 700, ROWS.reserved, 0, 2)[0]
-        == train_weighted(found, ALPHABET, 700, ROWS.reserved)
-    ).all()
-
-
 def test_gaps_count_on_neither_side(folder):
     """A line that one language lacks is left out of its text and of the reference's."""
     full = development("Cyrillic")
@@ -236,8 +191,6 @@ def test_gaps_count_on_neither_side(folder):
 def test_parity_without_parallel_text_is_refused(folder):
     with pytest.raises(VocapError, match="none of Han"):
         train_parity(languages(folder, Han=[]), ALPHABET, 400, ())
-    with pytest.raises(UsageError, match="no language has any"):
-        train_fair(languages(folder, **{key: [] for key in SCRIPTS}), ALPHABET, 400, (), 2, 1)
 
 
 def test_weights_beyond_64_bits_are_refused():

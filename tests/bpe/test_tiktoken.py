@@ -28,7 +28,7 @@ SCRIPTS = ("Latin", "Malayalam", "Thai", "Han")
 
 def make(folder: Path, lines: list[str], size: int, split: str = "words", **own) -> Path:
     """A tokenizer of one text, of `size` merges at most."""
-    how = pretokenization("bytes", split, **own)
+    how = pretokenization(split, **own)
     rows, alphabet = Rows(how, XLM_R_LAYOUT), byte_alphabet()
     merges = train_merges(alphabet, count_words([blocks(lines)], how), 256 + size, rows.reserved)
     description = {"kind": "bpe", "settings": {}}
@@ -151,10 +151,8 @@ def corpora(tmp_path_factory) -> Path:
     [
         (
             [],
-            "its text is normalised, or its units are not bytes (train with --preset lossless "
-            "--unit bytes)",
+            "its text is normalised, or its units are not bytes (train with --preset lossless)",
         ),
-        (["--preset", "lossless", "--unit", "characters"], "or its units are not bytes"),
         (
             ["--preset", "lossless", "--user-defined-symbols", "<url>"],
             "'<url>' is one token wherever it occurs",

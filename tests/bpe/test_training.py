@@ -18,13 +18,10 @@ from tests.bpe.texts import CODE, LETTERS, blocks, cutter, made, real
 from vocap.bpe.tokenizer_json import Rows, build_bpe
 from vocap.bpe.training import apply, piece_candidates, token_names, train_merges
 from vocap.bpe.words import (
-    SPACE,
     Pretokenization,
     byte_alphabet,
     byte_characters,
-    character_alphabet,
     count_words,
-    weigh_characters,
 )
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT
 from vocap.unigram.text_settings import text_settings
@@ -53,7 +50,7 @@ LANGUAGES = [
 
 def their_merges(lines: list[str], size: int, split: str) -> list[tuple[str, str]]:
     tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = cutter("bytes", split, True)
+    tokenizer.pre_tokenizer = cutter(split, True)
     trainer = trainers.BpeTrainer(
         vocab_size=size, initial_alphabet=sorted(byte_characters()), show_progress=False
     )
@@ -62,7 +59,7 @@ def their_merges(lines: list[str], size: int, split: str) -> list[tuple[str, str
 
 
 def our_merges(lines: list[str], size: int, split: str) -> list[tuple[str, str]]:
-    how = Pretokenization("bytes", split, text_settings("lossless"))
+    how = Pretokenization(split, text_settings("lossless"))
     merges = train_merges(byte_alphabet(), count_words([blocks(lines)], how), size)
     names = token_names(byte_alphabet(), merges)
     return [(names[a], names[b]) for a, b, _ in merges.tolist()]
@@ -95,7 +92,7 @@ def test_merges_of_few_letters(lines):
 
 
 def test_a_noncharacter_of_the_text_is_learnt_as_itself():
-    how = Pretokenization("bytes", "words", text_settings("lossless"))
+    how = Pretokenization("words", text_settings("lossless"))
     words = count_words([blocks(["x\ufdd1\u2581 y\ufdd1"] * 9)], how)
     names = token_names(byte_alphabet(), train_merges(byte_alphabet(), words, 280))
     texts = {byte_alphabet().text(name) for name in names}
@@ -104,9 +101,8 @@ def test_a_noncharacter_of_the_text_is_learnt_as_itself():
 
 def test_no_merge_gives_a_reserved_name():
     lines = ["<s> <0x41> <s><s> x<s>y"] * 20
-    how = Pretokenization("characters", "spaces", text_settings("lossless"))
-    words = count_words([blocks(lines)], how)
-    alphabet = character_alphabet(weigh_characters(words, words.counts[:, 0].copy()), 1.0, [SPACE])
+    how = Pretokenization("spaces", text_settings("lossless"))
+    words, alphabet = count_words([blocks(lines)], how), byte_alphabet()
     rows = Rows(how, XLM_R_LAYOUT)
     free = token_names(alphabet, train_merges(alphabet, words, 400))
     names = token_names(alphabet, train_merges(alphabet, words, 400, rows.reserved))
@@ -116,7 +112,7 @@ def test_no_merge_gives_a_reserved_name():
 
 def test_given_merges_are_applied_first():
     """Training on after the first merges gives those of one training."""
-    how = Pretokenization("bytes", "words", text_settings("lossless"))
+    how = Pretokenization("words", text_settings("lossless"))
     words, alphabet = count_words([blocks(made("Latin"))], how), byte_alphabet()
     whole = train_merges(alphabet, words, 900)
     assert (train_merges(alphabet, words, 900, given=whole[:200]) == whole).all()
@@ -136,7 +132,7 @@ def test_the_same_token_by_two_merges():
     # the next choice
     counts = np.array([[1 << place % 5, 0] for place in range(len(texts))], np.int64)
     merges = apply(alphabet, (symbols, starts), counts, 262, given=given)
-    rows = Rows(Pretokenization("bytes", "spaces", text_settings("lossless")), XLM_R_LAYOUT)
+    rows = Rows(Pretokenization("spaces", text_settings("lossless")), XLM_R_LAYOUT)
     tokenizer = build_bpe(alphabet, merges[: len(given)], rows)
     pairs = Counter()
     for text, (times, _) in zip(texts, counts.tolist(), strict=True):
@@ -162,7 +158,9 @@ def test_candidates_are_the_tokens_of_one_weighted_training():
     ]
     ours = piece_candidates(parts, [0.75, 0.25], 700)
     tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = cutter("characters", "words")
+    # letters with their marks, behind at most one space
+    words = Regex("\u2581?[\\p{L}\\p{M}]+|\u2581")
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(words, "isolated")
     trainer = trainers.BpeTrainer(vocab_size=3000, show_progress=False)
     tokenizer.train_from_iterator(trainer_normalizer().normalize(texts[0] * 3 + texts[1]), trainer)
     theirs = sorted(tokenizer.get_vocab().items(), key=lambda entry: entry[1])

@@ -40,14 +40,14 @@ CODE = [
 ]
 
 
-def pretokenization(unit: str, split: str, single: bool = False, **own) -> Pretokenization:
+def pretokenization(split: str, single: bool = False, **own) -> Pretokenization:
     """Of text as it is; `single`: text.split_digits."""
-    return Pretokenization(unit, split, text_settings("lossless", split_digits=single), **own)
+    return Pretokenization(split, text_settings("lossless", split_digits=single), **own)
 
 
-def cutter(unit: str, split: str, single: bool = False, **own):
+def cutter(split: str, single: bool = False, **own):
     """The pre-tokenizer of tokenizer.json."""
-    return pretokenization(unit, split, single, **own).cut.pre_tokenizer(unit)
+    return pretokenization(split, single, **own).cut.pre_tokenizer()
 
 
 def made(script: str, lines: int = 400) -> list[str]:
@@ -75,7 +75,7 @@ def blocks(lines: list[str]) -> Callable[[], Iterator[list[str]]]:
 
 def words_of(lines: list[str], split: str, single: bool = False, **own) -> Counter[str]:
     """The words that `count_words` counts, with spaces as they were."""
-    how = pretokenization("bytes", split, single, **own)
+    how = pretokenization(split, single, **own)
     words = count_words([blocks(lines)], how)
     text = "".join(map(chr, words.store.tolist()))
     found = Counter()
@@ -88,7 +88,7 @@ def words_of(lines: list[str], split: str, single: bool = False, **own) -> Count
 
 def expected(lines: list[str], split: str, single: bool = False, **own) -> Counter[str]:
     """Those of the tokenizer, by their places in the line."""
-    cut = cutter("bytes", split, single, **own)
+    cut = cutter(split, single, **own)
     return Counter(
         line[begin:end] for line in lines for _, (begin, end) in cut.pre_tokenize_str(line)
     )

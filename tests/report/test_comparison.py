@@ -28,10 +28,10 @@ from vocap.tokenizers.settings import BytePair
 CODES = ["en", "de", "ru", "hi", "fa", "it", "sw", "km", "ja", "fi"]
 COUNTED = [code for code in CODES if code != "ja"]  # Japanese is in no mean
 BYTE_PAIR = {
-    "fair4": ("bpe", {"fairness": 4.0, "rounds": 2}),
+    "fair4": ("bpe", {}),
     "plain": ("bpe", {}),
-    "fair2": ("bpe", {"fairness": 2.0, "rounds": 2}),
-    "chars": ("bpe", {"unit": "characters", "split": "spaces", "coverage": 0.9995}),
+    "fair2": ("bpe", {}),
+    "chars": ("bpe", {"split": "spaces"}),
     "parity": ("parity-bpe", {"from": 50_000}),
 }
 UNIGRAM = ["vocap100k", "joint100k", "pieces100k", "beta100k"]
@@ -198,12 +198,11 @@ def test_order_kinds_and_methods(run):
         "from elsewhere",
     ]
     assert list(shown.kind) == labels
-    assert shown.regime["chars"] == "BPE of characters between spaces"
+    assert shown.regime["chars"] == "BPE between spaces"
     made = table(folder, "tokenizers").set_index("tokenizer")
-    assert made.method["fair2"] == "weighted merges of bytes inside words, alpha 0.7, fairness 2"
+    assert made.method["fair2"] == "weighted merges inside words, alpha 0.7"
     assert (
-        made.method["parity"]
-        == "parity merges of bytes inside words, alpha 0.7, after 50,000 weighted ones"
+        made.method["parity"] == "parity merges inside words, alpha 0.7, after 50,000 weighted ones"
     )
     assert made.method["pieces100k"] == "allocation, pieces rule"
     assert (made.lines["pieces100k"], made.weights["pieces100k"]) == (
@@ -217,11 +216,11 @@ def test_order_kinds_and_methods(run):
 
 
 def test_cuts_before_merging_are_told_apart():
-    own = {"unit": "bytes", "split": "llama-3", "digits": "3-right", "contractions": False}
-    expression = {"unit": "bytes", "split": "regex", "regex": "a|[^a]"}
+    own = {"split": "llama-3", "digits": "3-right", "contractions": False}
+    expression = {"split": "regex", "regex": "a|[^a]"}
     assert [BytePair.cuts(settings) for settings in (own, expression, {})] == [
-        "of bytes cut as llama-3, digits 3-right, no contractions",
-        "of bytes cut by a|[^a]",
+        "cut as llama-3, digits 3-right, no contractions",
+        "cut by a|[^a]",
         "",
     ]
 

@@ -112,7 +112,7 @@ def test_mistakes_of_parallel_text_name_their_key(configure, tmp_path):
     with pytest.raises(VocapError, match=r"corpora\.development: own/de\.txt has 2 lines and"):
         plan_run(settings)
     assert plan_run(settings, dry_run=True).development.pattern == "own/{lang}.txt"
-    follower = {"fair": {"kind": "bpe", "total": 300, "fairness": 1.0}}
+    follower = {"fair": {"kind": "parity-bpe", "total": 300}}
     with pytest.raises(UsageError, match=r"tokenizers\.fair: follows parallel text, and this run"):
         plan_run(configure(tokenizers=follower))
 
@@ -184,4 +184,4 @@ def test_parity_without_parallel_text_of_a_language_stops_before_any_job(configu
     with pytest.raises(UsageError, match=r"tokenizers\.p: parity .* has none of ja; bring it, or"):
         plan_run(configure(corpora=corpora, tokenizers={"p": parity}))
     plan = plan_run(configure(corpora=corpora, tokenizers={"p": {**parity, "without": ["ja"]}}))
-    assert plan.followers == ["p"]
+    assert list(plan.followers) == ["p"]

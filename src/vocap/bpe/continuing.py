@@ -164,7 +164,7 @@ def _train(
     begun = len(names)
     reserved = [token for token in read.tokens if token not in number]
     applied = apply(
-        Alphabet("characters", tuple(names[:base]), 0),
+        Alphabet(tuple(names[:base])),
         *_symbols(words, number),
         wanted=begun + count - len(new[:count]),
         given=np.array(given, np.int32).reshape(-1, 2),

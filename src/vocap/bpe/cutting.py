@@ -87,11 +87,11 @@ def word_places(
     """
     store[store == HIDDEN] = ord(SPACE)
     if cut.by_class:
-        return _places_by_class(store, bounds, cut.expression())
+        return _places_by_class(store, bounds, cut.expression)
     points = np.select([store == ord(SPACE), store == ord(KEPT)], [ord(" "), ord(SPACE)], store)
     text = points.astype("<u4").tobytes().decode("utf-32-le")
     spans, sizes = [], []
-    with regex_errors(cut.expression()):
+    with regex_errors(cut.expression):
         for begin, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
             found = [place for _, place in cut.matches.pre_tokenize_str(text[begin:end])]
             spans += found
@@ -100,20 +100,18 @@ def word_places(
     first, last = np.array(spans, np.int64).reshape(-1, 2).T
     missed = np.bincount(owner, last - first, len(sizes)) != np.diff(bounds)
     for number in np.flatnonzero(missed)[:1].tolist():
-        check_matches(cut.expression(), text[bounds[number] : bounds[number + 1]])
+        check_matches(cut.expression, text[bounds[number] : bounds[number + 1]])
     return first + bounds[owner], last - first, owner
 
 
 @dataclass(frozen=True)
 class Pretokenization:
-    """How text becomes words of symbols: `unit` of `UNITS`, the settings of the text,
-    and those of `Cut`.
+    """How text becomes words of bytes: the settings of the text, and those of `Cut`.
 
     Raises UsageError as `Cut`, and for settings that byte-pair encoding has no
     counterpart of.
     """
 
-    unit: str
     split: str
     settings: TextSettings
     digits: str | None = None
@@ -143,10 +141,9 @@ class Pretokenization:
         the others.
         """
         own = self.settings
-        plain = own.normalization == "identity" and not (
+        return own.normalization == "identity" and not (
             own.remove_extra_whitespaces or own.add_dummy_prefix
         )
-        return plain and self.unit == "bytes"
 
     def normalized(self, blocks: Iterable[list[str]]) -> Iterator[bytearray]:
         """`code_points` of the normalised lines of each block, plain ones first, with a

@@ -23,13 +23,12 @@ NEVER = -1
 ENDED, PAUSED, FULL = 0, 1, 2  # results of `advance`
 SHARES = 2  # of the recent choices, that a group may have
 LOWER = 4  # the factor between two floors of a heap
-# Entries of `number`: tokens of all kinds, symbols, texts that no merge may give, the
-# first symbol that merges, pairs, places, nodes and the first unused of the latter two,
-# merges applied, the next of the given ones, pairs that wait to be merged again, the
-# pair chosen last, the tie rule, the places that the next merge needs, and the choices
-# of a group.
-TOKENS, BASE, RESERVED, SINGLE, PAIRS, PLACES, FREE_PLACE, NODES, FREE_NODE = range(9)
-APPLIED, GIVEN, WAITING, CHOSEN, BY_TEXT, NEEDED, CHOICES, LAST = range(9, 17)
+# Entries of `number`: tokens of all kinds, symbols, texts that no merge may give, pairs,
+# places, nodes and the first unused of the latter two, merges applied, the next of the
+# given ones, pairs that wait to be merged again, the pair chosen last, the tie rule, the
+# places that the next merge needs, and the choices of a group.
+TOKENS, BASE, RESERVED, PAIRS, PLACES, FREE_PLACE, NODES, FREE_NODE = range(8)
+APPLIED, GIVEN, WAITING, CHOSEN, BY_TEXT, NEEDED, CHOICES, LAST = range(8, 16)
 MAX_SYMBOLS, MAX_GROUPS = 1 << 28, 255  # that a key holds; the last group is for merges of any
 
 
@@ -231,7 +230,7 @@ def add_pairs(state, starts, last):
     From behind, so that a list begins with its first place. `places` gets each place and
     its pair, for `order_places`.
     """
-    pairs, number, single = state.pairs, state.number, state.number[SINGLE]
+    pairs, number = state.pairs, state.number
     places = pairs.places
     symbol, groups, counts = state.symbols.symbol, state.symbols.group, state.symbols.counts
     for word in range(last - 1, -1, -1):
@@ -240,12 +239,11 @@ def add_pairs(state, starts, last):
             return word + 1
         for at in range(starts[word + 1] - 2, starts[word] - 1, -1):
             a, b = np.int64(symbol[at]), np.int64(symbol[at + 1])
-            if a >= single and b >= single:
-                pair = add_pair(a, b, np.int64(groups[word]), pairs, number)
-                pairs.rows[pair].total += counts[word, 0]
-                pairs.rows[pair].size += 1
-                places[number[PLACES], 0], places[number[PLACES], 1] = at, pair
-                number[PLACES] += 1
+            pair = add_pair(a, b, np.int64(groups[word]), pairs, number)
+            pairs.rows[pair].total += counts[word, 0]
+            pairs.rows[pair].size += 1
+            places[number[PLACES], 0], places[number[PLACES], 1] = at, pair
+            number[PLACES] += 1
     return 0
 
 
@@ -519,7 +517,7 @@ def merge_in_group(state, pair, row):
     """
     pairs, number = state.pairs, state.number
     symbol, word, counts, _ = state.symbols
-    key, new, single = pairs.rows[pair].key, np.int64(state.applied[row, 2]), number[SINGLE]
+    key, new = pairs.rows[pair].key, np.int64(state.applied[row, 2])
     a, b = np.int64(key >> FIRST), np.int64(key >> SECOND) & BITS
     group = np.int64(key & np.uint64(255))
     # Its places, from left to right where they may overlap
@@ -547,11 +545,11 @@ def merge_in_group(state, pair, row):
         # The left symbol becomes the new one, the right one goes into it
         symbol[at], symbol[right] = new, NONE
         # The pairs with the symbol before, and with the one behind
-        if before >= 0 and symbol[before] >= single:
+        if before >= 0:
             one = np.int64(symbol[before])
             change = Replacement(one, a, one, new, before)
             touches = replace_pair(change, group, weight, touched, touches, pairs, number)
-        if behind >= 0 and symbol[behind] >= single:
+        if behind >= 0:
             one = np.int64(symbol[behind])
             change = Replacement(b, one, new, one, at)
             touches = replace_pair(change, group, weight, touched, touches, pairs, number)

@@ -1,5 +1,4 @@
-"""The words of many languages, one training with their weights, and weights that follow
-parallel text.
+"""The words of many languages, and one training with their weights, or for parity.
 
 A pair counts the words of all languages, each as often as the lines of its language
 count: no sample is drawn, and weights are integers, so sums and ties are the same on
@@ -19,18 +18,12 @@ from vocap.bpe.training import (
     apply,
     check_weight,
     concatenate,
-    count_merged_tokens,
     symbols_and_counts,
 )
-from vocap.errors import UsageError, VocapError, log
-from vocap.tables.sampling_probabilities import fair_factors
+from vocap.errors import VocapError, log
 from vocap.text_files.named_texts import reference_lines
-from vocap.unigram.training_text import required_characters
 
-# factor of the weights before those of parallel text are applied: they are rounded
-# afterwards
-FINE = 1 << 10
-TRAIN, PARALLEL = 0, 1  # the texts of a language's words
+TRAIN = 0  # the first of the texts of a language's words; the second is parallel text
 
 
 @dataclass(frozen=True)
@@ -69,111 +62,26 @@ def count_languages(
     return languages
 
 
-def common_alphabet(
-    languages: Sequence[WeightedLanguage], unit: str, coverage: float | None, required: str = ""
-) -> counting.Alphabet:
-    """The alphabet that holds, of unit characters, those which make up `coverage` of
-    each language's text.
-    """
-    if unit == "bytes":
-        return counting.byte_alphabet()
-    totals, chosen = {}, {*required, counting.SPACE}
-    for language in languages:
-        counts = counting.weigh_characters(language.words, language.words.counts[:, TRAIN].copy())
-        chosen.update(required_characters(counts, coverage))
-        totals.update(counts)
-    return counting.character_alphabet(totals, None, chosen)
-
-
 def train_weighted(
     languages: Sequence[WeightedLanguage],
     alphabet: counting.Alphabet,
     wanted: int,
     reserved: Sequence[str],
-    weights: Sequence[int] | None = None,
     **options: Any,
 ) -> np.ndarray:
     """The merges of one training on all languages, each line counting as often as its
     language weighs.
     """
     parts = []
-    for language, weight in zip(
-        languages, weights or [one.weight for one in languages], strict=True
-    ):
+    for language in languages:
         counts = language.words.counts[:, TRAIN : TRAIN + 1]
-        check_weight(float(counts.max(initial=0)) * weight)
-        parts.append((language.words, slice(None), counts * weight))
+        check_weight(float(counts.max(initial=0)) * language.weight)
+        parts.append((language.words, slice(None), counts * language.weight))
     words = counting.join(parts)
     log.info("%d distinct words of %d languages", len(words), len(languages))
     symbols, counts = symbols_and_counts(alphabet, words)
     del words, parts  # a sixth of the memory that the training takes
     return apply(alphabet, symbols, counts, wanted, reserved=reserved, **options)
-
-
-def parallel_tokens(
-    languages: Sequence[WeightedLanguage], alphabet: counting.Alphabet, merges: np.ndarray
-) -> list[int]:
-    """Tokens of each language's development lines, by `merges` (int32 [M, 3])."""
-    words = [language.words for language in languages]
-    return (
-        next(count_merged_tokens(alphabet, words, PARALLEL, merges, [len(merges)]))
-        .sum(axis=1)
-        .tolist()
-    )
-
-
-def fair_weights(
-    languages: Sequence[WeightedLanguage],
-    weights: Sequence[int],
-    tokens: Sequence[int],
-    fairness: float,
-) -> list[int]:
-    """The weights times (x / mean of x)^fairness, x = tokens a byte of the reference;
-    the others keep theirs.
-
-    >>> from types import SimpleNamespace as Entry
-    >>> entries = [Entry(reference=10), Entry(reference=10), Entry(reference=0)]
-    >>> fair_weights(entries, [8, 8, 8], [2, 6, 0], 1)
-    [4, 12, 8]
-    """
-    factors = fair_factors(tokens, [language.reference for language in languages], fairness)
-    return [
-        max(1, int((weight * factor).to_integral_value()))
-        for weight, factor in zip(weights, factors, strict=True)
-    ]
-
-
-def train_fair(
-    languages: Sequence[WeightedLanguage],
-    alphabet: counting.Alphabet,
-    wanted: int,
-    reserved: Sequence[str],
-    fairness: float,
-    rounds: int,
-    **options: Any,
-) -> tuple[np.ndarray, list[int]]:
-    """`train_weighted`, then `rounds` times again with `fair_weights`; the last merges,
-    and their weights.
-
-    Raises UsageError where no language has parallel text.
-    """
-    weights = [language.weight for language in languages]
-    if fairness and not any(language.reference for language in languages):
-        raise UsageError(
-            "fairness follows parallel text, and no language has any; give --development PATTERN"
-        )
-    trained = train_weighted(languages, alphabet, wanted, reserved, **options)
-    if not fairness:
-        return trained, weights
-    if without := [language.code for language in languages if not language.reference]:
-        log.warning("without parallel text, so without a change of weight: %s", ", ".join(without))
-    weights = [weight * FINE for weight in weights]
-    for number in range(1, rounds + 1):
-        tokens = parallel_tokens(languages, alphabet, trained)
-        weights = fair_weights(languages, weights, tokens, fairness)
-        log.info("round %d of fairness %g", number, fairness)
-        trained = train_weighted(languages, alphabet, wanted, reserved, weights, **options)
-    return trained, weights
 
 
 def train_parity(

@@ -91,12 +91,9 @@ def _unlike(read: BpeFile) -> str:
     single = {token for token in model["vocab"] if len(token) == 1}
     # text and words
     if read.definition.get("normalizer"):
-        return (
-            "its text is normalised, or its units are not bytes (train with --preset lossless "
-            "--unit bytes)"
-        )
+        return "its text is normalised, or its units are not bytes (train with --preset lossless)"
     if expression is None or not single >= byte_characters().keys() or model.get("byte_fallback"):
-        return "its units are not bytes, cut by one expression (train with --unit bytes)"
+        return "its units are not bytes, cut by one expression"
     if not SHARED.fullmatch(expression):
         return (
             f"its expression {expression!r} has parts that the engine of tiktoken reads otherwise"

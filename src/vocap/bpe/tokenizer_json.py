@@ -29,15 +29,14 @@ from vocap.unigram.text_settings import COVERAGE
 class Rows:
     """The ids of a tokenizer of byte-pair encoding besides its pieces of text.
 
-    Special tokens, control symbols, reserved ids, the bytes of unit characters and
-    user-defined symbols come before the pieces, and the mask after them.
+    Special tokens, control symbols, reserved ids and user-defined symbols come before the
+    pieces, and the mask after them.
     """
 
     def __init__(self, how: Pretokenization, layout: IdLayout):
         self.how, self.layout = how, layout
         special = [entry.token for entry in layout.special]
         self.controls = [*special, *how.settings.control_symbols, *layout.reserved_names]
-        self.bytes = list(BYTES) if how.unit == "characters" else []
         self.symbols = list(how.settings.user_defined_symbols)
         self.last = [MASK] if layout.mask else []
 
@@ -59,18 +58,15 @@ class Rows:
         apart = len(self.controls) + len(self.symbols) + len(self.last)
         if total - apart < len(alphabet.names):
             raise UsageError(
-                f"T = {total} does not hold the {len(alphabet.names)} {alphabet.unit} of the "
-                "alphabet, special "
-                f"tokens and symbols; the smallest possible T is {apart + len(alphabet.names)}"
+                f"T = {total} does not hold the {len(alphabet.names)} bytes of the alphabet, "
+                "special tokens and symbols; the smallest possible T is "
+                f"{apart + len(alphabet.names)}"
             )
         return total - apart
 
     def ids(self, names: Sequence[str]) -> list[str]:
-        """All tokens by id; `names`: the symbols and the tokens of merges, bytes of
-        unit characters first.
-        """
-        pieces = list(names)[len(self.bytes) :]
-        return [*self.controls, *self.bytes, *self.symbols, *pieces, *self.last]
+        """All tokens by id; `names`: the symbols and the tokens of merges."""
+        return [*self.controls, *self.symbols, *names, *self.last]
 
 
 def build_bpe(alphabet: Alphabet, merges: np.ndarray, rows: Rows) -> Tokenizer:
@@ -79,17 +75,10 @@ def build_bpe(alphabet: Alphabet, merges: np.ndarray, rows: Rows) -> Tokenizer:
     names = token_names(alphabet, merges)
     by_id = rows.ids(names)
     pairs = [(names[a], names[b]) for a, b, _ in merges.tolist()]
-    options = (
-        {"unk_token": layout.token("unk"), "byte_fallback": True}
-        if how.unit == "characters"
-        else {}
-    )
-    tokenizer = Tokenizer(
-        models.BPE({token: number for number, token in enumerate(by_id)}, pairs, **options)
-    )
+    tokenizer = Tokenizer(models.BPE({token: number for number, token in enumerate(by_id)}, pairs))
     if not how.keeps_text:
         tokenizer.normalizer = _normalizer(how)
-    tokenizer.pre_tokenizer = how.cut.pre_tokenizer(how.unit)
+    tokenizer.pre_tokenizer = how.cut.pre_tokenizer()
     tokenizer.decoder = _decoder(how)
     tokenizer.post_processor = special_tokens_step(
         layout, {token: number for number, token in enumerate(by_id)}
@@ -120,14 +109,11 @@ def _normalizer(how: Pretokenization) -> normalizers.Normalizer:
     step = build_normalizer(
         rules, spec.precompiled_charsmap, (), spec.add_dummy_prefix, spec.remove_extra_whitespaces
     )
-    marked = how.unit == "characters" and how.cut.marked
-    return step if marked else normalizers.Sequence([step, normalizers.Replace(SPACE, " ")])
+    return normalizers.Sequence([step, normalizers.Replace(SPACE, " ")])
 
 
 def _decoder(how: Pretokenization) -> decoders.Decoder:
     steps: list[decoders.Decoder] = [decoders.ByteLevel()]
-    if how.unit == "characters":
-        steps = [decoders.Replace(SPACE, " "), decoders.ByteFallback(), decoders.Fuse()]
     if how.settings.add_dummy_prefix:
         steps.append(decoders.Replace(Regex(r"\A "), ""))
     return decoders.Sequence(steps) if len(steps) > 1 else steps[0]
@@ -154,7 +140,7 @@ def describe_merges(
     tokenizer.encode_special_tokens = False  # as it is loaded; the encoder sets it
     ranks = {names[new]: -rank for rank, new in reversed(list(enumerate(merges[:, 2].tolist())))}
     table: list[tuple[str, int, float, str, str, str]] = []
-    first = len(rows.controls) + len(rows.bytes)
+    first = len(rows.controls)
     for number, name in enumerate(by_id[first : len(by_id) - len(rows.last)], start=first):
         if number < first + len(rows.symbols):
             table.append((name, number, 0, "", "symbol", ""))

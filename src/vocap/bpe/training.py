@@ -163,7 +163,7 @@ def begin(
         number=np.zeros(kernels.LAST + 1, np.int64),
     )
     state.number[[kernels.FREE_PLACE, kernels.FREE_NODE, kernels.CHOSEN]] = NONE
-    state.number[[kernels.SINGLE, kernels.BY_TEXT]] = alphabet.single, groups.by_text
+    state.number[kernels.BY_TEXT] = groups.by_text
     # Words, names that no merge may give, pairs
     kernels.number_words(state, starts, base)
     bounds = np.cumsum([0, *map(len, kept)])
@@ -338,7 +338,7 @@ def piece_candidates(parts: Sequence[WordTypes], weights: Sequence[float], total
     occurring = np.zeros(2 << POINT_BITS, np.int32)
     occurring[store] = 1
     points, symbols = np.flatnonzero(occurring), (np.cumsum(occurring, dtype=np.int32) - 1)[store]
-    alphabet = Alphabet("characters", tuple(map(_symbol_name, points.tolist())), 0)
+    alphabet = Alphabet(tuple(map(_symbol_name, points.tolist())))
     wanted = len(points) + total + total // 50
     merges = apply(alphabet, (symbols, bounds), table.counts[: table.known], wanted)
     names = [name for name in token_names(alphabet, merges) if len(name) > 1]

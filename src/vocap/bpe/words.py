@@ -1,12 +1,11 @@
 """A text as words of symbols: the input of training, counted once for every setting of
 weights.
 
-Text is cut into words as `cutting` says. A symbol is a byte in the order of the
-byte-level alphabet of `tokenizers` (unit bytes), or (unit characters) a character that
-has a token, or one of the bytes of another, which never merge.
+Text is cut into words as `cutting` says. A symbol is a byte, in the order of the
+byte-level alphabet of `tokenizers`.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,7 +15,7 @@ from vocap.bpe.cutting import KEPT, Pretokenization, hide_spaces, word_places
 from vocap.errors import VocapError
 from vocap.tokenizer_files.cuts import SPACE
 from vocap.tokenizer_files.encoders import byte_characters
-from vocap.unigram.training_text import LINE_END, required_characters
+from vocap.unigram.training_text import LINE_END
 from vocap.unigram.word_table import RUNS, TEXTS, WordTable
 
 BYTES = 256
@@ -82,7 +81,7 @@ def _stretches(
                 counts[:, number] = 1
                 yield points[points != ord(LINE_END)], bounds, counts
                 continue
-            if not how.cut.marked:
+            if not (how.cut.by_class or how.cut.by_spaces):
                 hide_spaces(points)
             table.count(block, RUNS, False, number)
     if how.regex is None and not how.cut.by_spaces:
@@ -119,60 +118,29 @@ def _as_words(table: WordTable, columns: slice) -> Words:
 
 @dataclass(frozen=True)
 class Alphabet:
-    """The symbols before any merge, by number: `names` as tokenizer.json has them.
+    """The symbols before any merge, by number: `names` as tokenizer.json has them."""
 
-    Unit bytes: the 256 bytes by their character of the byte-level alphabet. Unit
-    characters: `<0x00>` to `<0xFF>`, then the characters by code point. Symbols below
-    `single` never merge.
-    """
-
-    unit: str
     names: tuple[str, ...]
-    single: int
-
-    @cached_property
-    def symbol_of_byte(self) -> np.ndarray:
-        """The symbol of each byte, int32 [256]."""
-        if self.unit == "characters":
-            return np.arange(BYTES, dtype=np.int32)
-        symbols = np.empty(BYTES, np.int32)
-        symbols[[byte_characters()[name] for name in self.names]] = np.arange(BYTES)
-        return symbols
-
-    @cached_property
-    def symbol_of_character(self) -> np.ndarray:
-        """The symbol of each code point, int32 [0x110000]; -1 for one that is written
-        in bytes.
-        """
-        symbols = np.full(0x110000, -1, np.int32)
-        if self.unit == "characters":
-            points = [ord(name) for name in self.names[BYTES:]]
-            symbols[points] = np.arange(BYTES, BYTES + len(points))
-        return symbols
 
     def symbols(self, words: Words) -> tuple[np.ndarray, np.ndarray]:
-        """The symbols of all words, int32 [S], and where each word begins among them,
-        int64 [K + 1].
+        """The bytes of all words as symbols, int32 [S], and where each word begins among
+        them, int64 [K + 1].
         """
-        symbols = self.symbol_of_character[words.store]
-        spelled = words.store[symbols < 0]  # in bytes: U+2581 as a space, KEPT as U+2581
-        space, kept = spelled == ord(SPACE), spelled == ord(KEPT)
-        spelled[space], spelled[kept] = ord(" "), ord(SPACE)
-        further = (spelled >= 0x80).astype(np.int8) + (spelled >= 0x800) + (spelled >= 0x10000)
-        sizes = np.ones(len(symbols) + 1, np.int8)  # of the symbols, behind a 0
-        sizes[0] = 0
-        sizes[1:][symbols < 0] += further
-        symbols = np.repeat(symbols, sizes[1:])
-        text = str(spelled, "utf-32-le").encode()
-        symbols[symbols < 0] = self.symbol_of_byte[np.frombuffer(text, np.uint8)]
-        return symbols, np.cumsum(sizes, dtype=np.int64)[words.bounds]
+        symbol_of_byte = np.empty(BYTES, np.int32)
+        symbol_of_byte[[byte_characters()[name] for name in self.names]] = np.arange(BYTES)
+        points = words.store.copy()  # U+2581 is a space, KEPT is U+2581
+        space, kept = points == ord(SPACE), points == ord(KEPT)
+        points[space], points[kept] = ord(" "), ord(SPACE)
+        ends = np.zeros(len(points) + 1, np.int64)
+        sizes = 1 + (points >= 0x80).astype(np.int8) + (points >= 0x800) + (points >= 0x10000)
+        np.cumsum(sizes, out=ends[1:])
+        text = points.tobytes().decode("utf-32-le").encode()
+        return symbol_of_byte[np.frombuffer(text, np.uint8)], ends[words.bounds]
 
     def text(self, token: str) -> str:
         """A token to be read: bytes that are no whole characters of UTF-8 as escapes,
         U+2581 for spaces.
         """
-        if self.unit == "characters":
-            return token
         return (
             bytes(map(byte_characters().__getitem__, token))
             .decode("utf-8", errors="backslashreplace")
@@ -181,23 +149,5 @@ class Alphabet:
 
 
 def byte_alphabet() -> Alphabet:
-    """The alphabet of unit bytes."""
-    return Alphabet("bytes", tuple(byte_characters()), 0)
-
-
-def character_alphabet(
-    counts: Mapping[str, float], coverage: float | None, required: Iterable[str] = ()
-) -> Alphabet:
-    """The alphabet of unit characters: the most frequent ones that make up `coverage`,
-    and the `required` ones.
-    """
-    chosen = sorted(required_characters(counts, coverage, required))
-    return Alphabet("characters", (*(f"<0x{byte:02X}>" for byte in range(BYTES)), *chosen), BYTES)
-
-
-def weigh_characters(words: Words, weights: np.ndarray) -> dict[str, int]:
-    """The count of each character, `weights` int64 [K] by word."""
-    totals = np.zeros(0x110000, np.int64)
-    np.add.at(totals, words.store, np.repeat(weights, words.lengths))
-    totals[0] = 0
-    return {chr(point): int(totals[point]) for point in np.flatnonzero(totals).tolist()}
+    """The 256 bytes, by their characters of the byte-level alphabet."""
+    return Alphabet(tuple(byte_characters()))

@@ -16,9 +16,7 @@ CARD = "README.md"  # the model card beside them
 CHAT_TEMPLATE = "chat_template.jinja"  # beside them, if there is one
 TEMPLATES = "additional_chat_templates"  # the folder of further ones
 
-# Of byte-pair encoding: the symbols before any merge, and where text is cut before.
-Unit = Literal["bytes", "characters"]
-UNITS: tuple[Unit, ...] = get_args(Unit)
+# of byte-pair encoding: where text is cut before any merge
 Split = Literal["words", "spaces", "gpt2", "o200k", "llama-3", "qwen", "cl100k"]
 SPLITS: tuple[Split, ...] = get_args(Split)
 # where files of tiktoken's ranks are cut: one name for all, NAME=CUT, or by tokenizer

@@ -68,7 +68,7 @@ class Cut:
     own. None: as the split has it. Raises UsageError for an expression that does not
     compile or drops text, and for what a split has no place for.
 
-    >>> Cut("qwen", digits="3").expression() == PUBLISHED["llama-3"]
+    >>> Cut("qwen", digits="3").expression == PUBLISHED["llama-3"]
     True
     """
 
@@ -101,32 +101,23 @@ class Cut:
         return self.split == "spaces" and self.digits in (None, "none")
 
     @property
-    def marked(self) -> bool:
-        """Whether the expression can be written for text that has U+2581 for spaces."""
-        return self.by_class or self.by_spaces
-
-    def expression(self, space: str = " ") -> str:
-        """The regular expression whose matches are the words; `space`: that of the
-        text, if `marked`.
-        """
+    def expression(self) -> str:
+        """The regular expression whose matches are the words."""
         if self.split == REGEX:
             return self.regex or ""
-        optional = f"{space}?" if self.split in _SPACED else ""
+        optional = " ?" if self.split in _SPACED else ""
         numbers = NUMBERS[self.digits or "none"]
         numbers = optional + numbers if numbers.endswith("+") else numbers
         if self.split in PUBLISHED:
             return self._changed(PUBLISHED[self.split], numbers)
         if self.by_spaces:
-            return rf"{space}*[^{space}]+|{space}+"
+            return " *[^ ]+| +"
         if self.split == "spaces":
-            return rf"{space}*[^{space}\p{{N}}]+|{numbers}|{space}+"
+            return rf" *[^ \p{{N}}]+|{numbers}| +"
         # a run keeps its last space for a word after it
-        ahead = rf"(?![^\s{space}])" if space != " " else r"(?!\S)"
-        letters = f"{space}?" + r"[\p{L}\p{M}]" + "[\\p{L}\\p{M}\u200c\u200d]*"
-        first, further = rf"[^\s{space}\p{{L}}\p{{M}}\p{{N}}]", rf"[^\s{space}\p{{L}}\p{{N}}]"
-        others = rf"{space}?{first}{further}*[\r\n]*"
-        blanks = rf"[^\S\r\n{space}]+"
-        words = [letters, numbers, others, r"[\r\n]+", f"{space}+{ahead}", space, blanks]
+        letters = r" ?[\p{L}\p{M}]" + "[\\p{L}\\p{M}\u200c\u200d]*"
+        others = r" ?[^\s \p{L}\p{M}\p{N}][^\s \p{L}\p{N}]*[\r\n]*"
+        words = [letters, numbers, others, r"[\r\n]+", r" +(?!\S)", " ", r"[^\S\r\n ]+"]
         return "|".join([ENGLISH, *words] if self.contractions else words)
 
     def _changed(self, published: str, numbers: str) -> str:
@@ -139,26 +130,19 @@ class Cut:
             published = published.removeprefix(f"{first}|").replace(f"{ENGLISH}?", "")
         return published
 
-    def pre_tokenizer(self, unit: str) -> pre_tokenizers.PreTokenizer:
-        """The step of tokenizer.json: with the byte-level alphabet (unit bytes), or
-        with U+2581 for spaces.
-        """
-        space = SPACE if unit == "characters" and self.marked else " "
-        cut = pre_tokenizers.Split(Regex(self.expression(space)), "isolated")
-        if space == SPACE:
-            return cut
-        if unit == "characters":
-            return pre_tokenizers.Sequence(
-                [cut, pre_tokenizers.Metaspace(SPACE, "never", split=False)]
-            )
+    def pre_tokenizer(self) -> pre_tokenizers.PreTokenizer:
+        """The step of tokenizer.json, with the byte-level alphabet."""
         return pre_tokenizers.Sequence(
-            [cut, pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
+            [
+                pre_tokenizers.Split(Regex(self.expression), "isolated"),
+                pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+            ]
         )
 
     @cached_property
     def matches(self) -> pre_tokenizers.PreTokenizer:
         """The step that gives the matches alone."""
-        return _matches(self.expression())
+        return _matches(self.expression)
 
 
 @cache

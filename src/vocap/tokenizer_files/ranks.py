@@ -188,7 +188,7 @@ def build_from_ranks(
     ]
     vocabulary = {names[token]: number for token, number in tokens.items()}
     tokenizer = Tokenizer(models.BPE(vocabulary, merges, ignore_merges=True))
-    tokenizer.pre_tokenizer = cut.pre_tokenizer("bytes")
+    tokenizer.pre_tokenizer = cut.pre_tokenizer()
     tokenizer.decoder = decoders.ByteLevel()
     return tokenizer
 

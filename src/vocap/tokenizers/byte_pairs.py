@@ -1,5 +1,5 @@
-"""Byte-pair encoding of the text of all languages: weighted, fair or parity-aware merges,
-every T of one training.
+"""Byte-pair encoding of the text of all languages: weighted or parity-aware merges, every
+T of one training.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,15 +15,13 @@ from vocap.bpe.measure import HeldOut, ids_of_sizes, measure_merges, read_heldou
 from vocap.bpe.model_file import read_bpe
 from vocap.bpe.multilingual import (
     WeightedLanguage,
-    common_alphabet,
     count_languages,
-    train_fair,
     train_parity,
     train_weighted,
 )
 from vocap.bpe.tokenizer_json import Rows, build_bpe, describe_merges
 from vocap.bpe.training import MERGES, merges_for
-from vocap.bpe.words import Alphabet
+from vocap.bpe.words import Alphabet, byte_alphabet
 from vocap.errors import UsageError
 from vocap.files.io import read_object
 from vocap.options import folders
@@ -32,12 +30,12 @@ from vocap.tables.curve import Measured, write_sizes
 from vocap.tables.sampling_probabilities import Weights
 from vocap.text_files.named_texts import read_development
 from vocap.text_files.text import Text, Texts
-from vocap.tokenizer_files import REGEX, SPLITS, UNITS
+from vocap.tokenizer_files import REGEX, SPLITS
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT, IdLayout
 from vocap.tokenizers.sizes import points_below
 from vocap.tokenizers.trained import TrainedBpe, as_totals, warn_if_short
 from vocap.tokenizers.weighted_text import whole_text
-from vocap.unigram.text_settings import COVERAGE, XLM_R, TextSettings
+from vocap.unigram.text_settings import XLM_R, TextSettings
 
 # bytes of memory for a byte of text in several languages: dev/measurements.md
 MEMORY = 9
@@ -47,14 +45,12 @@ Progress = Callable[[int], None]
 
 @dataclass(frozen=True)
 class MergeOrder:
-    """Which pair is merged next: of weighted counts, of weights that follow parallel
-    text (`fairness` above 0), or of the language with the longest one (`parity`).
+    """Which pair is merged next: the heaviest, or that of the language with the longest
+    parallel text (`parity`).
 
     The fields are parameters of `train_bpe`.
     """
 
-    fairness: float = 0.0
-    rounds: int = 2
     parity: bool = False
     first: int = 0
     window: int = 0
@@ -71,36 +67,19 @@ class MergeOrder:
             raise UsageError("--window is of the merges of --parity; give both, or leave it out")
         if self.first > min(totals):
             raise UsageError(f"--from {self.first}: more merges than T = {min(totals)}; take fewer")
-        if self.parity and self.fairness:
-            raise UsageError(
-                "--parity and --fairness are two uses of parallel text; give one of them"
-            )
-        if self.follows_text and not development:
-            raise UsageError(
-                "--parity and --fairness follow parallel text; give --development PATTERN"
-            )
-        if self.fairness and len(set(totals)) > 1:
-            raise UsageError(
-                "--fairness depends on T: give one --total, and run the command for each"
-            )
+        if self.parity and not development:
+            raise UsageError("--parity follows parallel text; give --development PATTERN")
 
     @property
     def kind(self) -> str:
         """The kind of the tokenizer."""
         return "parity-bpe" if self.parity else "bpe"
 
-    @property
-    def follows_text(self) -> bool:
-        """Whether it depends on parallel text."""
-        return self.parity or self.fairness > 0
-
     def facts(self) -> dict[str, Any]:
         """Its entries in a description."""
         found: dict[str, Any] = {"from": self.first} if self.parity else {}
         if self.window:
             found["window"] = self.window
-        if self.fairness:
-            found |= {"fairness": self.fairness, "rounds": self.rounds}
         return found
 
 
@@ -113,15 +92,11 @@ def train_bpe(
     *,
     alpha: float = ...,
     per: str = ...,
-    unit: str = ...,
     split: str = ...,
     regex: str | None = ...,
     digits: str | None = ...,
     contractions: bool | None = ...,
-    coverage: float = ...,
     development: str | Mapping[str, Sequence[str]] | None = ...,
-    fairness: float = ...,
-    rounds: int = ...,
     parity: bool = ...,
     first: int = ...,
     window: int = ...,
@@ -150,15 +125,11 @@ def train_bpe(  # noqa: PLR0913  # options of the command
     *,
     alpha: float = 0.7,
     per: str = "line",
-    unit: str = UNITS[0],
     split: str = SPLITS[0],
     regex: str | None = None,
     digits: str | None = None,
     contractions: bool | None = None,
-    coverage: float = COVERAGE,
     development: str | Mapping[str, Sequence[str]] | None = None,
-    fairness: float = 0.0,
-    rounds: int = 2,
     parity: bool = False,
     first: int = 0,
     window: int = 0,
@@ -189,22 +160,14 @@ def train_bpe(  # noqa: PLR0913  # options of the command
     alpha, per
         Exponent of the share of a language (Equation 3), and whether the shares count
         by "line" or by "character".
-    unit
-        Symbols that text consists of before any merge, "bytes" or "characters".
     split, regex, digits, contractions
         How text is cut into words before merging. `split` is a name of `SPLITS`, and
         `regex` an expression whose matches are the words. `digits`, one of `DIGITS`,
         says how numbers are cut, and `contractions` whether English contractions are
         words.
-    coverage
-        Share of each language's characters that must be pieces, with the unit
-        "characters".
     development
         Aligned lines of each language, or the pattern of their files with {lang}, for
-        fairness and parity. A line is "" where there is no translation.
-    fairness, rounds
-        The exponent of the factor (tokens on parallel text / mean) by which weights are
-        multiplied, and the number of trainings with such weights.
+        parity. A line is "" where there is no translation.
     parity, first, window
         With `parity` each merge is for the language whose parallel text has most
         tokens, after `first` weighted merges. No language gets more than twice its
@@ -231,30 +194,27 @@ def train_bpe(  # noqa: PLR0913  # options of the command
     """
     totals = as_totals(total)
     places = folders(output, totals)
-    order = MergeOrder(fairness, rounds, parity, first, window)
+    order = MergeOrder(parity, first, window)
     order.check(totals, development is not None)
     own: dict[str, Any] = {"digits": digits, "contractions": contractions, REGEX: regex}
     own = {name: value for name, value in own.items() if value is not None}
-    how = Pretokenization(unit, split if regex is None else REGEX, settings, **own)
+    how = Pretokenization(split if regex is None else REGEX, settings, **own)
     rows = Rows(how, layout)
     text = whole_text(corpora, weights, alpha, per, without=without, memory=MEMORY)
     codes = [part.language for part in text.parts]
     parallel: Mapping[str, Sequence[str]] = {}
     if isinstance(development, Mapping):
         parallel = development
-    elif development is not None and order.follows_text:
+    elif development is not None and order.parity:
         parallel = read_development(development, codes)
     blocks = {part.language: part.blocks for part in text.parts}
     languages = count_languages(blocks, [part.weight for part in text.parts], how, parallel)
-    alphabet = common_alphabet(languages, how.unit, coverage, how.settings.required_chars)
-    merges, weighed = choose_merges(languages, alphabet, rows, totals, order)
+    alphabet = byte_alphabet()
+    merges = choose_merges(languages, alphabet, rows, totals, order)
     if curve:
         write_sizes(curve, _measure_heldout(corpora, codes, alphabet, merges, rows, max(totals)))
-    facts = {"alpha": alpha, "unit": how.unit, "split": how.split, **own}
-    if how.unit == "characters":
-        facts["coverage"] = coverage
-    facts |= order.facts() | how.settings.changed()
-    description = {"kind": order.kind, "settings": facts, "text": text.facts, **weighed}
+    facts = {"alpha": alpha, "split": how.split, **own, **order.facts()} | how.settings.changed()
+    description = {"kind": order.kind, "settings": facts, "text": text.facts}
     made = {}
     for asked in sorted(set(totals)):
         kept = merges_for(merges, rows.tokens(asked, alphabet), len(alphabet.names))
@@ -273,7 +233,7 @@ def cut_bpe(
     layout: IdLayout = XLM_R_LAYOUT,
 ) -> TrainedBpe:
     """The tokenizer of a smaller T of the same training: the first merges of `larger`, a
-    folder of `train_bpe` without fairness, which depends on T. No text is read.
+    folder of `train_bpe`. No text is read.
 
     `settings`, `layout`: those of the training. Raises UsageError for a T that does not
     hold the alphabet, VocapError for a folder that holds no such tokenizer.
@@ -282,15 +242,11 @@ def cut_bpe(
     facts = told["settings"]
     del facts["total"]  # of the larger one
     own = {name: facts[name] for name in ("digits", "contractions", REGEX) if name in facts}
-    rows = Rows(Pretokenization(facts["unit"], facts["split"], settings, **own), layout)
+    rows = Rows(Pretokenization(facts["split"], settings, **own), layout)
     # numbers of symbols and tokens, which `Rows.ids` spreads around the user's symbols
-    first, symbols = len(rows.controls), len(rows.symbols)
-    beside = first + len(rows.bytes)
-    merges = read.merges - first - symbols * (read.merges >= beside)
-    names = read.tokens[first:beside] + read.tokens[beside + symbols :]
-    base = int(merges[0, 2])
-    alphabet = Alphabet(facts["unit"], tuple(names[:base]), base)
-    kept = merges_for(merges, rows.tokens(total, alphabet), base)
+    merges = read.merges - len(rows.controls) - len(rows.symbols)
+    alphabet = byte_alphabet()
+    kept = merges_for(merges, rows.tokens(total, alphabet), len(alphabet.names))
     description = {"kind": told["kind"], "settings": facts, "text": told["text"]}
     return as_bpe_tokenizer(alphabet, kept, rows, description, total)
 
@@ -301,25 +257,19 @@ def choose_merges(
     rows: Rows,
     totals: Sequence[int],
     order: MergeOrder,
-) -> tuple[NDArray[np.int32], dict[str, Any]]:
-    """The merges of the largest T, int32 [M, 3], and the entry of the weights of
-    languages in a description, where they follow parallel text.
-    """
+) -> NDArray[np.int32]:
+    """The merges of the largest T, int32 [M, 3]."""
     # a total that does not hold the alphabet is refused before the training
     wanted = max(rows.tokens(total, alphabet) for total in totals)
-    trainings = 1
-    if order.fairness:
-        trainings += order.rounds
-    if order.first:
-        trainings += 1
+    trainings = 2 if order.first else 1
     with Steps("merges", trainings * wanted // MERGES) as steps:
 
         def progress(tokens: int) -> None:
             steps.advance()
 
         if order.parity:
-            return train_parity_merges(languages, alphabet, wanted, rows, order, progress), {}
-        return train_fair_merges(languages, alphabet, wanted, rows, order, progress)
+            return train_parity_merges(languages, alphabet, wanted, rows, order, progress)
+        return train_weighted(languages, alphabet, wanted, rows.reserved, progress=progress)
 
 
 def train_parity_merges(
@@ -337,32 +287,6 @@ def train_parity_merges(
         weighted = train_weighted(languages, alphabet, most, rows.reserved, progress=progress)
         given = weighted[: order.first]
     return train_parity(languages, alphabet, wanted, rows.reserved, given, order.window, progress)
-
-
-def train_fair_merges(
-    languages: Sequence[WeightedLanguage],
-    alphabet: Alphabet,
-    wanted: int,
-    rows: Rows,
-    order: MergeOrder,
-    progress: Progress,
-) -> tuple[NDArray[np.int32], dict[str, Any]]:
-    """The merges of `train_fair`, and the entry of the last weights; none where they do
-    not follow parallel text.
-    """
-    merges, weights = train_fair(
-        languages,
-        alphabet,
-        wanted,
-        rows.reserved,
-        order.fairness,
-        order.rounds,
-        progress=progress,
-    )
-    if not order.fairness:
-        return merges, {}
-    codes = [language.code for language in languages]
-    return merges, {"weights": dict(zip(codes, weights, strict=True))}
 
 
 def as_bpe_tokenizer(

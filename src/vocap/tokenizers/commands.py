@@ -13,7 +13,7 @@ import click
 from vocap import options
 from vocap.files.io import write_tsv
 from vocap.text_files.named_texts import find_texts, parse_files, parse_languages
-from vocap.tokenizer_files import DIGITS, REGEX, SPLITS, UNITS
+from vocap.tokenizer_files import DIGITS, REGEX, SPLITS
 from vocap.unigram.text_settings import COVERAGE, TextSettings
 
 if TYPE_CHECKING:
@@ -200,12 +200,6 @@ def cut_bpe(larger: Path, totals: tuple[int, ...], out: Path, **given: Any) -> N
 @ALPHA
 @PER
 @click.option(
-    "--unit",
-    type=click.Choice(UNITS),
-    default=UNITS[0],
-    help="Symbols that text consists of before any merge.",
-)
-@click.option(
     "--split",
     type=click.Choice(SPLITS),
     default=SPLITS[0],
@@ -227,27 +221,10 @@ def cut_bpe(larger: Path, totals: tuple[int, ...], out: Path, **given: Any) -> N
     default=None,
     help="Make English contractions ('s, 'll) words of their own.  [default: as --split does]",
 )
-@options.coverage(
-    COVERAGE, "Share of each language's characters that must be pieces, with --unit characters."
-)
 @click.option(
     "--development",
     metavar="PATTERN",
-    help="Parallel text for --fairness and --parity, as a path of line-aligned files with "
-    "{lang} in it.",
-)
-@click.option(
-    "--fairness",
-    default=0.0,
-    type=options.Real(0, 16),
-    help="Multiply the weight of each language by (tokens on parallel text / mean) to "
-    "this power, and train again.",
-)
-@click.option(
-    "--rounds",
-    default=2,
-    type=click.IntRange(1, 20),
-    help="Number of trainings with the weights of --fairness.",
+    help="Parallel text for --parity, as a path of line-aligned files with {lang} in it.",
 )
 @click.option(
     "--parity",

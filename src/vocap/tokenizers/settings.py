@@ -16,7 +16,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 from vocap.errors import UsageError
 from vocap.files.paths import PlainPath
-from vocap.tokenizer_files import REGEX, SPLITS, Split, Unit
+from vocap.tokenizer_files import REGEX, SPLITS, Split
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT, IdLayout
 from vocap.tokenizer_files.model_file import BYTES
 from vocap.unigram.text_settings import META_PIECES, TextSettings
@@ -132,7 +132,7 @@ class Kind(BaseModel):
     @classmethod
     def followed_text(cls, settings: Mapping[str, Any]) -> bool:
         """Whether its training followed parallel text."""
-        return bool(settings.get("fairness") or settings.get("token_fairness"))
+        return bool(settings.get("token_fairness"))
 
     @abstractmethod
     def rows(self, settings: Any) -> int | None:
@@ -305,10 +305,6 @@ class BytePair(Merged):
     total: Total
     alpha: Alpha = 0.7
     per: Per = None
-    unit: Unit = Field(
-        "bytes",
-        description="symbols before any merge: bytes, or characters, others of which become bytes",
-    )
     split: Annotated[Any, AfterValidator(check_split)] = Field(
         "words",
         description="where text is cut before merging: words (letters with their marks, numbers, "
@@ -334,16 +330,14 @@ class BytePair(Merged):
 
     @classmethod
     def cuts(cls, settings: Mapping[str, Any]) -> str:
-        """The units, and where text is cut before merging, in words."""
-        unit, split, digits = (settings.get(key) for key in ("unit", "split", "digits"))
+        """Where text is cut before merging, in words."""
+        split, digits = settings.get("split"), settings.get("digits")
         places = {
             "words": "inside words",
             "spaces": "between spaces",
             REGEX: f"cut by {settings.get(REGEX)}",
         }
-        unit = f"of {unit}" if unit else ""
-        place = places.get(str(split), f"cut as {split}" if split else "")
-        parts = [" ".join(filter(None, (unit, place)))]
+        parts = [places.get(str(split), f"cut as {split}" if split else "")]
         if digits:
             parts.append(f"digits {digits}")
         if (contractions := settings.get("contractions")) is not None:
@@ -353,11 +347,6 @@ class BytePair(Merged):
     @classmethod
     def model(cls, settings: Mapping[str, Any]) -> str:
         return f"{Bpe.label} {cls.cuts(settings)}".strip()
-
-    @property
-    @abstractmethod
-    def follows_text(self) -> bool:
-        """Whether it depends on parallel text."""
 
     def options(self) -> dict[str, Any]:
         """Its settings as options of `vocap bpe`."""
@@ -369,9 +358,7 @@ class BytePair(Merged):
             "no_contractions": self.contractions is False,
             "without": ",".join(self.without or ()),
         }
-        return {"alpha": self.alpha, "unit": self.unit, **split} | {
-            key: value for key, value in own.items() if value
-        }
+        return {"alpha": self.alpha, **split} | {key: value for key, value in own.items() if value}
 
     @property
     def byte_rows(self) -> int:
@@ -390,7 +377,7 @@ class BytePair(Merged):
             (REGEX, self.split[REGEX]) if isinstance(self.split, dict) else (self.split, None)
         )
         digits = None if self.digits is None else str(self.digits)
-        return Pretokenization(self.unit, split, run, digits, self.contractions, regex).settings
+        return Pretokenization(split, run, digits, self.contractions, regex).settings
 
 
 class Bpe(BytePair):
@@ -406,32 +393,10 @@ class Bpe(BytePair):
     colour = "mid"
     shape = "circle"
     kind: Literal["bpe"]
-    fairness: float = Field(
-        0.0,
-        ge=0,
-        le=16,
-        allow_inf_nan=False,
-        description="exponent of a language's tokens on parallel text (corpora.development) over "
-        "the mean, by "
-        "which its weight is multiplied; 0: weights do not follow it",
-    )
-    rounds: int = Field(
-        2, ge=1, le=20, description="trainings with weights that follow parallel text"
-    )
 
     @classmethod
     def selection(cls, settings: Mapping[str, Any], weights: str) -> Sequence[str]:
-        merges = f"weighted merges {cls.cuts(settings)}".strip()
-        fairness = settings.get("fairness")
-        return (merges, weights, f"fairness {fairness:g}" if fairness else "")
-
-    @property
-    def follows_text(self) -> bool:
-        return self.fairness > 0
-
-    def options(self) -> dict[str, Any]:
-        fair = {"fairness": self.fairness, "rounds": self.rounds} if self.follows_text else {}
-        return super().options() | fair
+        return (f"weighted merges {cls.cuts(settings)}".strip(), weights)
 
 
 class ParityBpe(BytePair):
@@ -472,10 +437,6 @@ class ParityBpe(BytePair):
 
     @classmethod
     def followed_text(cls, settings: Mapping[str, Any]) -> bool:
-        return True
-
-    @property
-    def follows_text(self) -> bool:
         return True
 
     def options(self) -> dict[str, Any]:

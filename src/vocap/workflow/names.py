@@ -4,7 +4,7 @@ import hashlib
 import json
 
 from vocap.config import Settings
-from vocap.tokenizers.settings import Bpe, BytePair, Joint
+from vocap.tokenizers.settings import BytePair, Joint
 
 FILES = ("sentencepiece.model", "pieces.tsv", "description.json")  # of a unigram tokenizer's folder
 BYTE_PAIR_FILES = (BytePair.file, "tokenizer_config.json", *FILES[1:])
@@ -33,11 +33,9 @@ def descent_name(entry: Joint, *further: object) -> str:
 def training_name(entry: BytePair, *further: object) -> str:
     """A name that all entries share which one training of byte-pair encoding gives.
 
-    It is their kind, and a hash of the other settings but T. Weights that follow
-    parallel text depend on T, so it is one of their settings.
+    It is their kind, and a hash of the other settings but T.
     """
-    apart = isinstance(entry, Bpe) and entry.fairness
-    own = entry.model_dump(exclude=set() if apart else {"total"}, exclude_none=True)
+    own = entry.model_dump(exclude={"total"}, exclude_none=True)
     return f"{entry.kind}-{_hash(own, *further)}"
 
 

@@ -21,7 +21,7 @@ from vocap.finetuning.published import ARCHIVES, collection_of
 from vocap.finetuning.settings import Grid, Supply, make_grid
 from vocap.pretraining.settings import ModelSettings
 from vocap.text_files.named_texts import find_aligned, read_aligned
-from vocap.tokenizers.settings import BytePair, File, Kind, ParityBpe
+from vocap.tokenizers.settings import File, Kind, ParityBpe
 from vocap.workflow.names import tokenizer_folder
 
 WORKERS = 8  # processes of a job that serves several languages
@@ -150,13 +150,10 @@ class RunPlan:
         return f"{tokenizer_folder(self.settings, name)}/{self.settings.tokenizers[name].file}"
 
     @property
-    def followers(self) -> list[str]:
-        """Those of byte-pair encoding whose weights follow parallel text."""
-        return [
-            name
-            for name, entry in self.tokenizers.items()
-            if isinstance(entry, BytePair) and entry.follows_text
-        ]
+    def followers(self) -> dict[str, ParityBpe]:
+        """The tokenizers of byte-pair encoding whose merges follow parallel text."""
+        entries = self.tokenizers.items()
+        return {name: entry for name, entry in entries if isinstance(entry, ParityBpe)}
 
     # Parallel text
 
@@ -304,16 +301,16 @@ def _plan_parallel_text(plan: RunPlan, first: bool) -> None:
             f"{followers[0]}: follows parallel text, and this run has none; name some under "
             "corpora.development"
         )
-    for name in plan.followers:
-        _check_parity_text(plan, name)
+    for name, entry in plan.followers.items():
+        _check_parity_text(plan, name, entry)
 
 
-def _check_parity_text(plan: RunPlan, name: str) -> None:
+def _check_parity_text(plan: RunPlan, name: str, entry: ParityBpe) -> None:
     """Raise UsageError for a tokenizer of kind parity-bpe, and a language that it reads
     whose parallel text is not there.
     """
-    entry, text = plan.tokenizers[name], plan.development
-    if not isinstance(entry, ParityBpe) or text is None or text.folder:
+    text = plan.development
+    if text is None or text.folder:
         return
     _, lacking = find_aligned(text.pattern, plan.languages)
     if lacking := [language for language in lacking if language not in (entry.without or ())]:

@@ -20,6 +20,7 @@ from vocap.report.page.tables import Column, specification
 from vocap.tables.line_bits import PARTS, paired_differences
 from vocap.tables.sampling_probabilities import language_shares
 from vocap.tokenizers.evaluation import COLUMNS, PARALLEL_COLUMNS, gini
+from vocap.tokenizers.settings import BytePair
 from vocap.unigram.usage import with_bytes
 
 FEWEST = 0.5  # share of the languages that a tokenizer must serve to be compared with others
@@ -482,7 +483,7 @@ def _facts(results: Results, tokenizers: list[Tokenizer]) -> pandas.DataFrame:
             "total": one.total,
             "regime": kind.regime(settings),
             "follows_text": kind.followed_text(settings),
-            "bytes": bool(settings.get("byte_fallback")) or settings.get("unit") == "bytes",
+            "bytes": bool(settings.get("byte_fallback")) or issubclass(kind, BytePair),
         }
         rows.append(row)
     facts = pandas.DataFrame(rows, index=[one.name for one in tokenizers])
