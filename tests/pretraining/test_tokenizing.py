@@ -22,7 +22,6 @@ from tests.pretraining.factories import make_lines, make_tokenizer, processor
 from tests.server import serving
 from tests.tokenizer_files.factories import train_model
 from vocap.errors import UsageError, VocapError
-from vocap.pretraining import tokenizing
 from vocap.pretraining.commands import tokenize
 from vocap.pretraining.data import open_language
 from vocap.pretraining.tokenizing import Packer, file_sha256, tokenize_language
@@ -121,7 +120,7 @@ def test_a_killed_run_leaves_nothing_and_the_next_one_is_whole(tokenizer, tmp_pa
     ]
     words += ["--heldout", heldout, train, "-o", out]
     killed = subprocess.Popen(words, stderr=subprocess.PIPE)
-    while not any(path.stat().st_size for path in out.parent.glob(".de.unfinished/train.npy")):
+    while not any(path.stat().st_size for path in out.parent.glob(".de.*/train.npy")):
         assert killed.poll() is None, killed.stderr.read()
         time.sleep(0.005)
     os.kill(killed.pid, signal.SIGKILL)
@@ -182,42 +181,6 @@ def test_filters_leave_out_the_records_that_a_sample_leaves_out(tokenizer, tmp_p
     assert found.exit_code == 0, found.output
     tokenize_language("de", paths[1:], Layout(), heldout, model, tmp_path / "there", 64)
     assert contents(tmp_path / "here") == contents(tmp_path / "there")
-
-
-def test_an_interrupted_call_goes_on_behind_the_last_whole_file(tokenizer, tmp_path, monkeypatch):
-    lines = make_lines("de", 600)
-    heldout = write_lines(tmp_path / "heldout.txt", lines[:20])
-    text = tmp_path / "text"
-    text.mkdir()
-    for number in range(4):
-        write_lines(text / f"{number}.txt", lines[20 + number : 600 : 4])
-    model = tokenizer / "sentencepiece.model"
-    words = ("de", [str(text)], Layout(), heldout, model)
-    fresh = tokenize_language(*words, tmp_path / "fresh", 64)
-    add_file, read = tokenizing._add_file, []
-
-    def interrupted(part, file, *others):
-        read.append(Path(file.path).name)
-        add_file(part, file, *others)
-        if len(read) == 3:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr(tokenizing, "SAVE_EVERY_S", 0)
-    monkeypatch.setattr(tokenizing, "_add_file", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        tokenize_language(*words, tmp_path / "de", 64)
-    assert not (tmp_path / "de").exists()
-    assert tokenize_language(*words, tmp_path / "de", 64) == fresh
-    assert read == ["0.txt", "1.txt", "2.txt", "2.txt", "3.txt"]
-    assert contents(tmp_path / "de") == contents(tmp_path / "fresh")
-    assert not list(tmp_path.glob(".*"))
-    # another text starts over
-    read.clear()
-    with pytest.raises(KeyboardInterrupt):
-        tokenize_language(*words, tmp_path / "other", 64)
-    write_lines(text / "0.txt", lines[20:40])
-    tokenize_language(*words, tmp_path / "other", 64)
-    assert read[3:] == ["0.txt", "1.txt", "2.txt", "3.txt"]
 
 
 def test_a_folder_with_other_files_is_not_replaced(tokenizer, tmp_path):

@@ -1,13 +1,7 @@
 """The text of one language, streamed, to blocks of token ids."""
 
-import hashlib
-import json
-import os
-import shutil
-import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from dataclasses import asdict
 from functools import lru_cache
 from itertools import chain
@@ -16,20 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from vocap.errors import VocapError, log
+from vocap.errors import VocapError
 from vocap.files.io import file_sha256, replacing_directory, write_json
 from vocap.files.paths import expand_all
 from vocap.pretraining.data import COLUMNS, DESCRIPTION, FORMAT, PARTS, SHORTEST, SpecialIds
 from vocap.storage.listing import Listing, check_present, local_shard, with_text
-from vocap.storage.remote import is_remote
 from vocap.text_files import Layout
 from vocap.text_files.filters import Filters, record_filter
 from vocap.text_files.lines import LineFile, survey, unescape_line
 from vocap.text_files.records import Corpus, read_lines
 from vocap.tokenizer_files.encoders import Encoder, load_encoder, special_ids, unknown_bytes
 
-PROGRESS = "progress.json"  # of unfinished blocks: the files that are in them
-SAVE_EVERY_S = 30.0  # at the end of a file, or of the first one after it
 OWNED = {DESCRIPTION, *(f"{part}{suffix}.npy" for part in PARTS for suffix in COLUMNS)}
 LEFT_OUT = ("heldout_lines", "empty", "overlong", "invalid_utf8", "no_field")
 # ids, the UTF-8 bytes of their text, and those of its unknown characters
@@ -111,11 +102,9 @@ def tokenize_language(
     listing) and of `heldout` to `folder`, whole or not at all; returns the description.
 
     `model` is a SentencePiece model, or a tokenizer.json, with an end token. Lines of
-    `files` equal to a held-out line are dropped and counted. Of several files, a call
-    that was interrupted is continued by the same call behind the last file that it
-    finished; with `filters` that tell distinct records it starts anew. Memory: one MiB of
-    text and the held-out lines. Raises VocapError for
-    unusable input, and UsageError for a `folder` that holds other files.
+    `files` equal to a held-out line are dropped and counted. Memory: one MiB of text and
+    the held-out lines. Raises VocapError for unusable input, and UsageError for a
+    `folder` that holds other files.
     """
     shards = (
         files.shards
@@ -138,33 +127,16 @@ def tokenize_language(
         "length": length,
         "heldout_sha256": file_sha256(heldout),
     }
-    versions = [
-        (
-            shard.path,
-            shard.size,
-            shard.version if is_remote(shard.path) else os.path.getmtime(shard.path),
-        )
-        for shard in shards
-    ]
-    text = {**description, "layout": asdict(layout), "files": versions}
     chosen = record_filter(filters, language, layout) if filters else None
-    if chosen:
-        text["filters"] = chosen.filters.words()
-    with (
-        replacing_directory(folder, OWNED) as made,
-        _Unfinished(Path(folder), text, len(shards)) as unfinished,
-    ):
-        train = _Part(unfinished.folder, "train", encoder, special, length, unfinished.state)
-        measured = _Part(unfinished.folder, "heldout", encoder, special, length)
-        done, left_out = unfinished.done, unfinished.left_out
-        for number, file in enumerate(Corpus(shards[done:], layout, chosen), done + 1):
+    left_out = Counter(dict.fromkeys(LEFT_OUT, 0))
+    with replacing_directory(folder, OWNED) as made:
+        train = _Part(made, "train", encoder, special, length)
+        for file in Corpus(shards, layout, chosen):
             _add_file(train, file, frozenset(held), layout.documents, left_out)
-            if not (filters and filters.distinct):
-                unfinished.save(number, train)
+        measured = _Part(made, "heldout", encoder, special, length)
         measured.add(held)
         description["train"] = {**left_out, **train.close()}
         description["heldout"] = measured.close()
-        unfinished.move(made)
         write_json(made / DESCRIPTION, description)
     return description
 
@@ -189,90 +161,23 @@ def load_block_tokenizer(model: str | Path, sha256: str | bool) -> tuple[Encoder
     return encoder, SpecialIds(**roles, eos=ids["eos"], others=others)
 
 
-class _Unfinished:
-    """The folder that blocks are written in, beside that of finished ones, and what a call
-    that was interrupted left there.
-
-    `text`: tokenizer, files and settings; blocks of others are removed. `done`: files
-    whose text is in the blocks; `left_out`: lines that are not, by reason; `state`: that
-    of the part, None at the beginning.
-    """
-
-    def __init__(self, target: Path, text: Mapping[str, Any], total: int) -> None:
-        self.folder, self.total = target.with_name(f".{target.name}.unfinished"), total
-        self._text = hashlib.sha256(json.dumps(text, sort_keys=True).encode()).hexdigest()
-        self._saved = time.monotonic()
-        self.done, self.left_out = 0, Counter(dict.fromkeys(LEFT_OUT, 0))
-        self.state: dict[str, Any] | None = None
-        with suppress(OSError, ValueError, KeyError):
-            found = json.loads((self.folder / PROGRESS).read_bytes())
-            if found["text"] == self._text:
-                self.done, self.left_out = found["done"], Counter(found["left_out"])
-                self.state = found["part"]
-                log.info("%s: going on behind file %s of %s", target, self.done, total)
-        if self.state is None:
-            shutil.rmtree(self.folder, ignore_errors=True)
-            self.folder.mkdir(parents=True)
-
-    def save(self, done: int, part: "_Part") -> None:
-        """Note that so many files are in the blocks, from time to time."""
-        if done == self.total or time.monotonic() - self._saved < SAVE_EVERY_S:
-            return
-        state = {"done": done, "left_out": self.left_out, "part": part.state()}
-        write_json(self.folder / PROGRESS, {"text": self._text, **state})
-        self._saved = time.monotonic()
-
-    def move(self, folder: Path) -> None:
-        """Move the arrays, finished, to `folder`."""
-        for name in OWNED - {DESCRIPTION}:
-            os.replace(self.folder / name, folder / name)
-
-    def __enter__(self) -> "_Unfinished":
-        return self
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        if kind is None or not (self.folder / PROGRESS).exists():
-            shutil.rmtree(self.folder)
-
-
 class _Part:
     """One part as it is written: its arrays, whose headers get the lengths at the end,
-    and counts of its text; with `state` it goes on from there.
+    and counts of its text.
     """
 
     def __init__(
-        self,
-        folder: Path,
-        part: str,
-        encoder: Encoder,
-        special: SpecialIds,
-        length: int,
-        state: Mapping[str, Any] | None = None,
+        self, folder: Path, part: str, encoder: Encoder, special: SpecialIds, length: int
     ) -> None:
         self.encoder, self.special = encoder, special
         self.packer = Packer(length, special.start, special.eos)
         self.files = {
-            suffix: open(folder / f"{part}{suffix}.npy", "r+b" if state else "wb")  # noqa: SIM115
+            suffix: open(folder / f"{part}{suffix}.npy", "wb")  # noqa: SIM115
             for suffix in COLUMNS
         }
         self.lengths = dict.fromkeys(COLUMNS, 0)
         self.counts = {"lines": 0, "bytes": 0, "text_tokens": 0, "unknown": 0}
-        if state:
-            self.lengths, self.counts = state["lengths"], state["counts"]
-            vars(self.packer).update(state["packer"])
         self._write_headers()
-        for suffix, file in self.files.items():
-            end = file.tell() + self.lengths[suffix] * COLUMNS[suffix].itemsize
-            if file.seek(0, os.SEEK_END) < end:
-                raise VocapError(f"{file.name}: cut short; delete {folder} and run again")
-            file.truncate(end)
-            file.seek(end)
-
-    def state(self) -> dict[str, Any]:
-        """What a later call goes on from; the arrays so far are on the disk."""
-        for file in self.files.values():
-            file.flush()
-        return {"lengths": self.lengths, "counts": self.counts, "packer": vars(self.packer)}
 
     def _write_headers(self) -> None:
         """Write the headers for the lengths so far; NumPy pads them to one size for
