@@ -92,7 +92,6 @@ rule trunk:
         train=expand("<results>/corpora/{lang}/train.txt", lang=LANGUAGES),
         tables=TABLES_OF_ALL,
         weights="<results>/corpora/weights.tsv",
-        rules=TEXT_RULES,
     output:
         "<results>/allocation/trunks/{trunk}.npz",
     log:
@@ -150,7 +149,6 @@ rule allocate_pieces:
         development=lambda wildcards: (
             DEVELOPMENT_TEXT.inputs(LANGUAGES) if wildcards.name in BY_TOKENS else []
         ),
-        rules=TEXT_RULES,
     output:
         allocation="<results>/allocation/{name}/allocation.tsv",
         vocabulary="<results>/allocation/{name}/vocabulary.tsv",

@@ -154,11 +154,9 @@ def run_params(stage, **own):
     }
 
 
-# How text is read, as options of the commands that train on it, and the file of its
-# rules, if any.
+# How text is read, as options of the commands that train on it.
 TEXT = SETTINGS.text.settings
 TEXT_OPTIONS = verbatim(shlex.join(text_words(TEXT)))
-TEXT_RULES = [TEXT.rules_path] if TEXT.rules_path else []
 
 # Special tokens and reserved ids, as words of the commands that lay tokenizers out.
 LAYOUT = [f"--layout={SETTINGS.layout.ids().text()}"] if SETTINGS.layout.ids().text() else []

@@ -159,7 +159,6 @@ rule joint_descent:
         text=lambda wildcards: JOINT_TEXT[DESCENDED[wildcards.descent]],
         heldout=expand("<results>/corpora/{lang}/heldout.txt", lang=LANGUAGES),
         weights="<results>/corpora/weights.tsv",
-        rules=TEXT_RULES,
     output:
         directory("<results>/tokenizers/.joint/{descent}"),
     log:
@@ -341,7 +340,6 @@ rule bpe_training:
         development=lambda wildcards: (
             DEVELOPMENT_TEXT.inputs(LANGUAGES) if TRAINED[wildcards.training] in FOLLOWERS else []
         ),
-        rules=TEXT_RULES,
     output:
         directory("<results>/tokenizers/.bpe/{training}"),
     log:

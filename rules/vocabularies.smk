@@ -57,7 +57,6 @@ for batch in PLAN.batches if ENGINE == "ladder" else []:
             ancient("<results>/vocabularies/compiled.txt"),
             train=expand("<results>/corpora/{lang}/train.txt", lang=batch.places),
             heldout=expand("<results>/corpora/{lang}/heldout.txt", lang=batch.places),
-            rules=TEXT_RULES,
         output:
             curve=expand("<results>/vocabularies/{lang}/curve.tsv", lang=batch.places),
             characters=expand("<results>/vocabularies/{lang}/characters.tsv", lang=batch.places),
@@ -110,7 +109,6 @@ if ENGINE == "sentencepiece":
         input:
             train="<results>/corpora/{lang}/train.txt",
             heldout="<results>/corpora/{lang}/heldout.txt",
-            rules=TEXT_RULES,
         output:
             point="<results>/vocabularies/{lang}/points/{size}.tsv",
         log:
@@ -144,7 +142,6 @@ if ENGINE == "sentencepiece":
         input:
             points=expand("<results>/vocabularies/{{lang}}/points/{size}.tsv", size=SIZES),
             train="<results>/corpora/{lang}/train.txt",
-            rules=TEXT_RULES,
         output:
             curve="<results>/vocabularies/{lang}/curve.tsv",
             characters="<results>/vocabularies/{lang}/characters.tsv",

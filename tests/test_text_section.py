@@ -70,8 +70,8 @@ JOINT = {"tokenizers": {"j": {"kind": "joint", "total": 1000}}}
         ),
         ({"text": {"normalization": "nfd"}}, ["text: normalization 'nfd'", "nmt_nfkc"]),
         (
-            {"text": {"normalization": "rules.tsv"}},
-            ["text.normalization", "rules.tsv: no such file"],
+            {"text": {"split_by_whitespace": False}},
+            ["text.split_by_whitespace: no such key"],
         ),
         (
             {"text": {"max_sentencepiece_length": 200}},

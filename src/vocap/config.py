@@ -41,7 +41,7 @@ from vocap.tables.sampling_probabilities import column_weight
 from vocap.tokenizer_files import XLMR_ROWS
 from vocap.tokenizer_files.id_layout import ROLES, SHORTHAND, XLM_R_LAYOUT, IdLayout
 from vocap.tokenizers.settings import Joint, Kind, Vocap, tokenizer_type
-from vocap.unigram.text_settings import NORMALIZATIONS, PRESETS, TextSettings, text_settings
+from vocap.unigram.text_settings import PRESETS, TextSettings, text_settings
 from vocap.vocabularies.settings import Vocabularies
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -291,7 +291,6 @@ def _loose_ends(settings: Settings) -> list[str]:
         ),
         *_names(settings, chosen),
         *_weights(settings, table, chosen),
-        *_text(settings),
         *_template(settings),
         *_tokenizers(settings, chosen),
         *_models(settings),
@@ -388,14 +387,6 @@ def _names(settings: Settings, chosen: list[str]) -> Iterator[str]:
                     f"{section}.{name}: a folder of this name holds something else; take "
                     "another name"
                 )
-
-
-def _text(settings: Settings) -> Iterator[str]:
-    """Keys of the text that a stage of this run cannot keep."""
-    text = settings.text.settings
-    if text.rules_path and not os.path.isfile(text.rules_path):
-        known = ", ".join(NORMALIZATIONS)
-        yield f"text.normalization: {text.rules_path}: no such file; take {known}, or a file *.tsv"
 
 
 def _template(settings: Settings) -> Iterator[str]:

@@ -111,6 +111,32 @@ def test_the_new_language_is_trained_with_the_tokenizers_own_settings(root, tmp_
     ) == trained_settings(read_model(model))
 
 
+@pytest.mark.parametrize(
+    ("spec", "key", "value", "said"),
+    [
+        ("trainer_spec", "split_by_whitespace", False, "its pieces cross spaces"),
+        ("normalizer_spec", "name", "user_defined", "by a table of its own"),
+    ],
+)
+def test_what_cannot_be_trained_is_refused(root, tmp_path, spec, key, value, said):
+    proto = read_model(root / "tokenizers/old/sentencepiece.model")
+    setattr(getattr(proto, spec), key, value)
+    proto.normalizer_spec.precompiled_charsmap = b""
+    (tmp_path / "own.model").write_bytes(proto.SerializeToString())
+    text, out = f"--text={root}/corpora/en/train.txt", tmp_path / "out"
+    with pytest.raises(VocapError, match=said):
+        run(
+            extend,
+            tmp_path / "own.model",
+            "--language=xx",
+            text,
+            "--pieces=9",
+            "-o",
+            tmp_path / "x",
+        )
+    assert not out.exists()
+
+
 def test_old_ids_and_scores_stay(root, extended):
     before, after = (
         read_model(path / "sentencepiece.model") for path in (root / "tokenizers/old", extended)

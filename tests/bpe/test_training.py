@@ -4,7 +4,6 @@ encoding at each.
 
 import json
 import random
-import re
 from collections import Counter
 from itertools import pairwise
 
@@ -185,28 +184,3 @@ def test_candidates_of_indented_text():
     found = piece_candidates([types], [1.0], 30)
     assert found == [token for token, _ in theirs if len(token) > 1][:30]
     assert {"\u2581" * 3, "\u2581" * 7, "\u2581cab"} <= set(found)
-
-
-def test_candidates_across_spaces():
-    """By definition: a space is one symbol with the character behind it, and each token
-    is a pair that no other pair is more frequent than.
-    """
-    rng = random.Random(5)
-    lines = [" ".join(rng.choices(("ab", "cab", "a", "bca"), k=5)) for _ in range(40)]
-    settings = text_settings("xlm-r", split_by_whitespace=False)
-    words = load_word_types({"train": blocks(lines)}, coverage=1.0, settings=settings)
-    found = piece_candidates([words], [1.0], 60)
-    texts = [re.findall("\u2581?[abc]", "\u2581" + line.replace(" ", "\u2581")) for line in lines]
-    alphabet = {symbol for text in texts for symbol in text if len(symbol) > 1}
-    assert set(found[: len(alphabet)]) == alphabet
-    for name in found[len(alphabet) :]:
-        pairs = Counter(pair for text in texts for pair in pairwise(text))
-        best = [pair for pair, times in pairs.items() if times == max(pairs.values())]
-        (pair,) = (pair for pair in best if "".join(pair) == name)
-        for text in texts:
-            at = 0
-            while at < len(text) - 1:
-                if tuple(text[at : at + 2]) == pair:
-                    text[at : at + 2] = [name]
-                at += 1
-    assert sum("\u2581" in name[1:] for name in found) > 5

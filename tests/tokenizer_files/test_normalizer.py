@@ -2,6 +2,7 @@
 copy.
 """
 
+import io
 import itertools
 import random
 import time
@@ -305,13 +306,19 @@ def test_a_file_of_rules_without_nfc(seed, tmp_path):
     path.write_text("".join(f"{key}\t{value}\n" for key, value in points), "ascii")
     symbols = tuple({"".join(rng.choices("abc日", k=rng.randint(1, 3))) for _ in range(seed % 4)})
     kept = {"remove_extra_whitespaces": bool(seed % 2), "add_dummy_prefix": bool(seed % 3)}
-    settings = TextSettings(
-        normalization=str(path), user_defined_symbols=symbols, byte_fallback=True, **kept
+    words, trained = ["".join(rng.choices("qwrtpsdfgh", k=5)) for _ in range(600)], io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(words),
+        model_writer=trained,
+        vocab_size=300,
+        normalization_rule_tsv=str(path),
+        user_defined_symbols=list(symbols),
+        byte_fallback=True,
+        minloglevel=2,
+        **kept,
     )
-    words = ["".join(rng.choices("qwrtpsdfgh", k=5)) for _ in range(600)]
-    trained = train(words, 300, settings=settings)
-    own = sentencepiece.SentencePieceProcessor(model_proto=trained)
-    other = normalizer_of(sentencepiece_model_pb2.ModelProto.FromString(trained))
+    own = sentencepiece.SentencePieceProcessor(model_proto=trained.getvalue())
+    other = normalizer_of(sentencepiece_model_pb2.ModelProto.FromString(trained.getvalue()))
     lines = [
         "".join(rng.choices("abcé 日\u0301qX\u00e0\ufdd0", k=rng.randint(0, 12)))
         for _ in range(3000)

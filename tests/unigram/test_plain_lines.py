@@ -68,16 +68,6 @@ def test_large_blocks_are_read_as_small_ones(name, lines):
     assert read(len(lines)) == read(LEAST // 2)
 
 
-def test_the_rules_of_a_file_are_those_that_count(tmp_path):
-    rules = tmp_path / "rules.tsv"
-    rules.write_text("61 62\t78\n63 20 64\t79\n")  # ab: x, c d: y
-    settings = TextSettings(normalization=str(rules))
-    lines = ["a", "b", "ba", "aab", "c d", "c", "Ａ", "a c"] * LEAST
-    plain, others = PlainLines(settings).take(lines, LINE_END)
-    assert set(split(plain)) == {"\u2581a", "\u2581c", "\u2581Ａ", "\u2581a\u2581c"}
-    assert Counter(others).keys() == {"b", "ba", "aab", "c d"}
-
-
 def test_a_line_with_a_line_end_is_not_taken_for_two():
     plain, others = PlainLines(XLM_R).take(["a\nb", "c"] * LEAST, LINE_END)
     assert not plain

@@ -39,7 +39,14 @@ from vocap.tokenizer_files.model_file import (
     find_model,
     read_model,
 )
-from vocap.unigram.text_settings import COVERAGE, META_PIECES, NFC, TextSettings, trained_settings
+from vocap.unigram.text_settings import (
+    COVERAGE,
+    META_PIECES,
+    NFC,
+    NORMALIZATIONS,
+    TextSettings,
+    trained_settings,
+)
 
 if TYPE_CHECKING:
     from vocap.unigram.word_types import WordTypes
@@ -362,10 +369,20 @@ def _read_words(source: UnigramTokenizer, text: Text, coverage: float) -> "WordT
         spec = source.proto.normalizer_spec
         return own.normalizer_spec.precompiled_charsmap == spec.precompiled_charsmap
 
+    if not source.proto.trainer_spec.split_by_whitespace:
+        raise VocapError(
+            f"{source.path}: its pieces cross spaces (split_by_whitespace: false), and new ones "
+            "cannot; extend a tokenizer whose pieces do not"
+        )
     trained_with = trained_settings(source.proto)
     composing = replace(trained_with, normalization=NFC)  # a table, which the file does not name
     if alike(composing):
         trained_with = composing
+    elif source.proto.normalizer_spec.name == "user_defined":
+        raise VocapError(
+            f"{source.path}: it normalises text by a table of its own, and new pieces cannot be "
+            f"trained so; extend a tokenizer of {', '.join(NORMALIZATIONS)}"
+        )
     name = text_name(text)
     words = load_word_types({"train": text_blocks(text)}, coverage=coverage, settings=trained_with)
     log.info("%s: %d lines, %d word types", name, words.sentences["train"], words.trained)

@@ -18,13 +18,11 @@ from vocap.bpe.words import Alphabet, Words
 from vocap.errors import VocapError
 from vocap.tables.sampling_probabilities import line_weights
 from vocap.unigram.seeds import valid_stretches
-from vocap.unigram.text_settings import SPACE
 from vocap.unigram.word_table import TEXTS, WordStore, WordTable
 from vocap.unigram.word_types import WordTypes
 
 MERGES = 2000  # between two looks at interruptions and progress
 MAX_WEIGHT = 1 << 62
-POINT_BITS = 21  # of a code point
 PAIRS_AT_FIRST = 1 << 12  # that there is space for: the arrays grow
 
 Record = TypeVar("Record", Pairs, Heaps, WordStore)
@@ -320,8 +318,7 @@ def piece_candidates(parts: Sequence[WordTypes], weights: Sequence[float], total
     `settings` of the parts, of two characters or more; only characters that their text
     requires are in them. The first tokens are those of a training for fewer. There are
     fewer than `total` where the text gives no more, and where more than a fiftieth are
-    longer than a piece may be. Where pieces may cross spaces, a space and the character
-    behind it are one symbol, as no piece ends in a space; such symbols come first.
+    longer than a piece may be.
     """
     lines = [next(iter(part.sentences.values())) for part in parts]
     table = WordTable(0)
@@ -330,41 +327,13 @@ def piece_candidates(parts: Sequence[WordTypes], weights: Sequence[float], total
         counts = np.zeros((len(types), TEXTS), np.int64)
         counts[:, 0] = words.frequencies[types] * weight
         table.add_counted(words.text, place, length, counts)
-    settings = parts[0].settings
     bounds = table.bounds[: table.known + 1]
-    store = table.store[: bounds[-1]].astype(np.int64)
-    if not settings.split_by_whitespace:
-        store, bounds = _join_spaces(store, bounds)
-    occurring = np.zeros(2 << POINT_BITS, np.int32)
+    store = table.store[: bounds[-1]]
+    occurring = np.zeros(0x110000, np.int32)
     occurring[store] = 1
     points, symbols = np.flatnonzero(occurring), (np.cumsum(occurring, dtype=np.int32) - 1)[store]
-    alphabet = Alphabet(tuple(map(_symbol_name, points.tolist())))
+    alphabet = Alphabet(tuple(map(chr, points.tolist())))
     wanted = len(points) + total + total // 50
     merges = apply(alphabet, (symbols, bounds), table.counts[: table.known], wanted)
-    names = [name for name in token_names(alphabet, merges) if len(name) > 1]
-    longest = settings.max_sentencepiece_length
-    return [name for name in names if len(name) <= longest and not _ends_in_space(name)][:total]
-
-
-def _join_spaces(store: np.ndarray, bounds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Words as symbols, int64: a space before another character of the word is one with
-    it, a bit above those of the character; and where each word begins.
-    """
-    spaces = store == ord(SPACE)
-    before = np.flatnonzero(spaces[:-1] & ~spaces[1:])
-    before = np.setdiff1d(before, bounds[1:] - 1)
-    joined = store.copy()
-    joined[before + 1] |= 1 << POINT_BITS
-    kept = np.ones(len(store), bool)
-    kept[before] = False
-    return joined[kept], np.concatenate([[0], np.cumsum(kept)])[bounds]
-
-
-def _symbol_name(symbol: int) -> str:
-    """The characters of a symbol of `_join_spaces`, or the one of a code point."""
-    space, point = divmod(symbol, 1 << POINT_BITS)
-    return (SPACE if space else "") + chr(point)
-
-
-def _ends_in_space(name: str) -> bool:
-    return name.endswith(SPACE) and name.strip(SPACE) != ""
+    longest = parts[0].settings.max_sentencepiece_length
+    return [name for name in token_names(alphabet, merges) if 1 < len(name) <= longest][:total]

@@ -16,11 +16,12 @@ from vocap.errors import VocapError, listed
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = 1, 2, 3, 4, 5, 6
 BYTES = [f"<0x{value:02X}>" for value in range(256)]  # names of the byte pieces
 # Keys of a `TrainerSpec` that decide the shape of pieces.
+WHITESPACE = "split_by_whitespace"  # of models from elsewhere: false where pieces cross spaces
 SHAPE = (
     "split_by_unicode_script",
     "split_by_number",
     "split_digits",
-    "split_by_whitespace",
+    WHITESPACE,
     "allow_whitespace_only_pieces",
     "max_sentencepiece_length",
 )

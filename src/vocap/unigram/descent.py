@@ -43,9 +43,8 @@ class DescentText:
 
     `text` int32; the `frequency` int64 [trained] of the first types. `piece_place`,
     `piece_length`, `alphabetical` int32 [N]: piece numbers begin with the `required`
-    characters. Pruning divides losses by the number of words, the `empty` ones among
-    them. `token_price`: nats that a token costs beside minus its log probability, in
-    EM, best paths and losses.
+    characters. `token_price`: nats that a token costs beside minus its log probability,
+    in EM, best paths and losses.
     """
 
     text: np.ndarray
@@ -54,7 +53,6 @@ class DescentText:
     piece_length: np.ndarray
     alphabetical: np.ndarray
     required: int
-    empty: int = 0
     token_price: float = 0.0
 
 
@@ -119,7 +117,7 @@ def seed(words: WordTypes, workers: Workers = ONE_THREAD) -> tuple[DescentText, 
     alphabetical[by_text] = np.arange(len(by_text), dtype=np.int32)
     weights = np.concatenate([np.array(list(words.required.values()), np.int64), found.score])
     corpus = DescentText(
-        words.text, words.frequencies, place, length, alphabetical, len(characters), words.empty
+        words.text, words.frequencies, place, length, alphabetical, len(characters)
     )
     ids = np.arange(len(weights), dtype=np.int32)
     state = PieceState(ids, np.zeros(len(ids), np.float32), ids, lattice)
@@ -369,7 +367,7 @@ def piece_losses(
     """
     scores = _node_scores(corpus, state)
     counts = trainer_counts(state.lattice, corpus.frequency, scores, len(state.ids), workers)
-    total = np.add.accumulate(corpus.frequency, dtype=np.float32)[-1] + np.float32(corpus.empty)
+    total = np.add.accumulate(corpus.frequency, dtype=np.float32)[-1]
     place, length = corpus.piece_place[state.ids], corpus.piece_length[state.ids]
     pruning = Pruning(place, length, scores, counts, total, np.float32(corpus.token_price))
     return *judge_pieces(state.lattice, pruning, workers), total

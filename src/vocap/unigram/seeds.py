@@ -23,7 +23,6 @@ from vocap.unigram.word_types import WordTypes
 _MAX = 2**31 - 1  # positions, and occurrences of a type, are 32-bit numbers
 _BLOCK = 1 << 17  # suffixes that a thread takes at a time: some milliseconds
 NO_SCRIPT, INHERITED, ALONE = -1, -2, -3
-RUNS, ACROSS = 1, 2  # pieces with spaces other than those that begin with one
 
 # Code points, hexadecimal, that have a script in the table of the pinned fontTools and
 # none in Scripts.txt of Unicode 9; gaps of unassigned ones are bridged. With another
@@ -308,7 +307,8 @@ def find_seeds(
     """
     bounds = independent_ranges(lcp)
     script, longest = scripts(source.text, settings), np.int32(settings.max_sentencepiece_length)
-    arguments = source.text, source.weight, order, lcp, script, longest, _spaces(settings)
+    runs = settings.allow_whitespace_only_pieces
+    arguments = source.text, source.weight, order, lcp, script, longest, runs
     parts = workers.map(
         len(bounds) - 1, lambda block: interval_tree(*arguments, *bounds[block : block + 2])
     )
@@ -316,13 +316,6 @@ def find_seeds(
     score = frequency * depth
     best = np.argsort(-score, kind="stable")[:limit]
     return Seeds(left[best], right[best], depth[best], score[best])
-
-
-def _spaces(settings: TextSettings) -> np.int64:
-    """The argument `spaces` of `is_valid`."""
-    return np.int64(
-        RUNS * settings.allow_whitespace_only_pieces + ACROSS * (not settings.split_by_whitespace)
-    )
 
 
 def valid_stretches(words: WordTypes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -334,18 +327,18 @@ def valid_stretches(words: WordTypes) -> tuple[np.ndarray, np.ndarray, np.ndarra
     """
     trained, settings = slice(words.trained), words.settings
     script = scripts(words.text, settings)
-    return cut(words.text, words.start[trained], words.length[trained], script, _spaces(settings))
+    runs = settings.allow_whitespace_only_pieces
+    return cut(words.text, words.start[trained], words.length[trained], script, runs)
 
 
-@kernel("boolean(int32[::1], int64, int64, int16[::1], int64)")
-def is_valid(text, start, length, script, spaces):
+@kernel("boolean(int32[::1], int64, int64, int16[::1], boolean)")
+def is_valid(text, start, length, script, runs):
     """`TrainerInterface::IsValidSentencePiece` for a substring of 2 characters to the
     longest length.
 
-    `spaces`: RUNS, if several U+2581 and nothing else are valid; ACROSS, if U+2581 may
-    stand inside.
+    `runs`: whether several U+2581 and nothing else are valid.
     """
-    if spaces & RUNS:
+    if runs:
         run = 0
         while run < length and text[start + run] == _SPACE:
             run += 1
@@ -357,7 +350,7 @@ def is_valid(text, start, length, script, spaces):
         if character in (0, _RESERVED, _SEPARATOR):
             return False
         if character == _SPACE:
-            if position > start and (not spaces & ACROSS or position == start + length - 1):
+            if position > start:
                 return False
             continue
         current = script[character]
@@ -371,8 +364,8 @@ def is_valid(text, start, length, script, spaces):
     return True
 
 
-@kernel("UniTuple(int32[::1], 3)(int32[::1], int32[::1], int32[::1], int16[::1], int64)")
-def cut(text, start, length, script, spaces):
+@kernel("UniTuple(int32[::1], 3)(int32[::1], int32[::1], int32[::1], int16[::1], boolean)")
+def cut(text, start, length, script, runs):
     """`valid_stretches` of the types `text[start[t]:start[t] + length[t]]`."""
     place = np.empty(text.size // 2 + 1, np.int32)
     size = np.empty(place.size, np.int32)
@@ -381,16 +374,14 @@ def cut(text, start, length, script, spaces):
     for t in range(start.size):
         begin, end = start[t], start[t] + length[t]
         for at in range(begin + 1, end + 1):
-            # a space that may stand inside a piece is no end of one
-            near = 3 if spaces & ACROSS and at + 1 < end and text[at] == _SPACE else 2
             stop = at
-            if at < end and is_valid(text, at - 1, near, script, spaces):
+            if at < end and is_valid(text, at - 1, 2, script, runs):
                 # the last space of a run is in one piece with what follows, or with the run
                 in_run = at - 1 > begin and text[at - 1] == _SPACE and text[at] != _SPACE
-                if spaces & ACROSS or not in_run:
+                if not in_run:
                     continue
                 stop = at - 1
-            if stop - begin >= 2 and is_valid(text, begin, stop - begin, script, spaces):
+            if stop - begin >= 2 and is_valid(text, begin, stop - begin, script, runs):
                 place[found], size[found], number[found] = begin, stop - begin, t
                 found += 1
             begin = stop
@@ -402,7 +393,7 @@ def cut(text, start, length, script, spaces):
     "(int32[::1], int32[::1], int32[::1], uint8[::1], int16[::1], int32, int64, int64, "
     "int64)"
 )
-def interval_tree(text, weight, order, lcp, script, longest, spaces, first, stop):
+def interval_tree(text, weight, order, lcp, script, longest, runs, first, stop):
     """Walk the nodes of the suffix tree in the order of `esaxx_private::suffixtree`;
     keep the valid ones.
 
@@ -441,7 +432,7 @@ def interval_tree(text, weight, order, lcp, script, longest, spaces, first, stop
                 1 < depth[top] <= longest
                 and carried > 1
                 and children[top] >= 2
-                and is_valid(text, order[start], depth[top], script, spaces)
+                and is_valid(text, order[start], depth[top], script, runs)
             ):
                 left[found], right[found], depths[found] = start, rank, depth[top]
                 frequency[found] = carried

@@ -1,14 +1,9 @@
 """Settings of the text and of the shape of pieces, under SentencePiece's own names, and
-tables of normalisation.
+a table of normalisation.
 
 `TextSettings` holds all of them. Defaults are those of SentencePiece and of the paper;
 a model records only the keys that differ, as SentencePiece does for options that it is
 given.
-
-A table of normalisation (`normalization_rule_tsv`) has lines `source TAB target`, both
-code points in hexadecimal with spaces between; no target deletes the source, and what
-follows a second tab is a comment. SentencePiece takes the longest source at each place
-and passes over the text once.
 
 `sentencepiece` is imported where a model or a normaliser is made: the configuration is
 read without it.
@@ -19,14 +14,21 @@ import io
 import tempfile
 import unicodedata
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
-from vocap.errors import UsageError, VocapError
-from vocap.tokenizer_files.model_file import BYTE, BYTES, CONTROL, SHAPE, UNKNOWN, USER_DEFINED
+from vocap.errors import UsageError
+from vocap.tokenizer_files.model_file import (
+    BYTE,
+    BYTES,
+    CONTROL,
+    SHAPE,
+    UNKNOWN,
+    USER_DEFINED,
+    WHITESPACE,
+)
 
 # share of a text's characters that must be pieces: the reference code's
 # character_coverage
@@ -56,14 +58,13 @@ class TextSettings:
     """
 
     normalization: str = _key(
-        "nmt_nfkc", f"Rules of normalisation, one of {', '.join(NORMALIZATIONS)}, or a file *.tsv."
+        "nmt_nfkc", f"Rules of normalisation, one of {', '.join(NORMALIZATIONS)}."
     )
     remove_extra_whitespaces: bool = _key(True, "Remove leading, trailing and repeated spaces.")
     add_dummy_prefix: bool = _key(True, "Put a space before each line.")
     split_by_unicode_script: bool = _key(True, "Let no piece mix two scripts.")
     split_by_number: bool = _key(True, "Treat digits as a script of their own.")
     split_digits: bool = _key(False, "Make each digit a piece of its own.")
-    split_by_whitespace: bool = _key(True, "Let no piece cross a space.")
     allow_whitespace_only_pieces: bool = _key(False, "Let runs of spaces be pieces too.")
     max_sentencepiece_length: int = _key(16, "Largest number of characters in a piece.")
     byte_fallback: bool = _key(
@@ -77,10 +78,9 @@ class TextSettings:
     control_symbols: tuple[str, ...] = _key((), "Name of an id that no text is encoded as.")
 
     def __post_init__(self) -> None:
-        if self.normalization not in NORMALIZATIONS and not self.normalization.endswith(".tsv"):
-            known = ", ".join(NORMALIZATIONS)
+        if self.normalization not in NORMALIZATIONS:
             raise UsageError(
-                f"normalization {self.normalization!r}: take {known}, or a file *.tsv with rules"
+                f"normalization {self.normalization!r}: take one of {', '.join(NORMALIZATIONS)}"
             )
 
         if not 1 <= self.max_sentencepiece_length <= MAX_PIECE_LENGTH:
@@ -140,11 +140,6 @@ class TextSettings:
         """Rows of byte fallback, user-defined and control symbols."""
         return len(self.metas) - len(META_PIECES)
 
-    @property
-    def rules_path(self) -> str | None:
-        """The path of the user's file with rules of normalisation, if it is one."""
-        return None if self.normalization in NORMALIZATIONS else self.normalization
-
     def rows_alone(self) -> "TextSettings":
         """The default settings with the rows of these: byte fallback, user-defined and
         control symbols.
@@ -166,14 +161,14 @@ def trained_settings(proto: Any) -> TextSettings:
     required characters.
 
     A normaliser whose rules were read from a table counts as nmt_nfkc: the file names
-    none.
+    none. Pieces that cross spaces are not told.
     """
     normalizer, trainer = proto.normalizer_spec, proto.trainer_spec
     return TextSettings(
         normalization=normalizer.name if normalizer.name in NORMALIZATIONS else NORMALIZATIONS[0],
         remove_extra_whitespaces=normalizer.remove_extra_whitespaces,
         add_dummy_prefix=normalizer.add_dummy_prefix,
-        **{key: getattr(trainer, key) for key in SHAPE},
+        **{key: getattr(trainer, key) for key in SHAPE if key != WHITESPACE},
     )
 
 
@@ -206,16 +201,17 @@ def text_settings(preset: str = "xlm-r", **keys: bool | int | str | Sequence[str
 
 @contextmanager
 def open_rules(settings: TextSettings) -> Iterator[str | None]:
-    """The path, in the block, of the table of rules of these settings; None for rules
-    that SentencePiece holds.
+    """The path, in the block, of the table of rules of nfc (`normalization_rule_tsv`);
+    None for rules that SentencePiece holds.
+
+    Its lines are `source TAB target`, both code points in hexadecimal. SentencePiece takes
+    the longest source at each place and passes over the text once.
     """
     import sentencepiece
 
     sentencepiece.set_min_log_level(2)  # it reports each table that it reads
     if settings.normalization != NFC:
-        if settings.rules_path:
-            check_rules(settings.rules_path)
-        yield settings.rules_path
+        yield None
         return
     # without a name: nothing is left if it is killed
     with tempfile.TemporaryFile("w+", encoding="ascii") as file:
@@ -227,9 +223,7 @@ def open_rules(settings: TextSettings) -> Iterator[str | None]:
 
 
 def trainer_normalizer(settings: TextSettings = XLM_R) -> Any:
-    """The normaliser that training applies, with U+2581 for spaces. Raises UsageError
-    for a bad file of rules.
-    """
+    """The normaliser that training applies, with U+2581 for spaces."""
     import sentencepiece
 
     with open_rules(settings) as rules:
@@ -306,38 +300,3 @@ def nfc_rules() -> list[tuple[str, str]]:
             source: composed for source in sources if unicodedata.normalize("NFC", source) != source
         }
     return sorted(rules.items())
-
-
-@functools.cache
-def check_rules(path: str) -> None:
-    """Raise UsageError, naming file and line, for a file that is no table of rules.
-
-    SentencePiece would read anything but a code point as U+0000.
-    """
-    try:
-        lines = Path(path).read_bytes().removesuffix(b"\n").split(b"\n")
-    except OSError as error:
-        raise VocapError(
-            f"{path}: {error.strerror}; it is to hold rules of normalisation"
-        ) from None
-    for number, line in enumerate(lines, 1):
-        source, target, *_ = [*line.decode("utf-8", "replace").rstrip("\r").split("\t"), ""]
-        if not source.strip() or not all(map(_is_code_point, [*source.split(), *target.split()])):
-            raise UsageError(
-                f"{path}, line {number}: no rule; write hexadecimal code points, source TAB target"
-            )
-    from sentencepiece import SentencePieceNormalizer
-
-    try:
-        SentencePieceNormalizer(rule_tsv=path)
-    except (RuntimeError, OSError) as error:
-        raise UsageError(
-            f"{path}: SentencePiece refuses these rules: {str(error).strip()}"
-        ) from None
-
-
-def _is_code_point(text: str) -> bool:
-    with suppress(ValueError):
-        point = int(text.removeprefix("U+"), 16)
-        return 0 < point < 0x110000 and not 0xD800 <= point < 0xE000
-    return False

@@ -112,7 +112,7 @@ def trained_on(
         whole: list[str] = []
         found: bytearray = bytearray()
         others: Sequence[str] = lines
-        if train and settings.split_by_whitespace:
+        if train:
             found, others = plain.take(lines, LINE_END)
         for line, text in zip(others, normalize(others), strict=True):
             apart = symbols and (symbols.in_line(line) or symbols.in_line(text))
@@ -120,7 +120,7 @@ def trained_on(
             if train and is_trainable(read):
                 seen = text if len(read) == len(line) else normalize(read)
                 seen = borders.replace(seen) if borders.in_line(seen) else seen
-            if seen == text and not apart and settings.split_by_whitespace:
+            if seen == text and not apart:
                 usual.append(text)
                 continue
             if seen is not None:

@@ -4,8 +4,7 @@ A word type is a stretch of normalised text that begins with U+2581, or with a l
 holds no other; with allow_whitespace_only_pieces, one that begins with a run of them.
 The trainer's lattices never cross its borders
 (`TrainerInterface::SplitSentencesByWhitespace`), and no piece does, so a corpus is its
-types and how often each occurs. Without split_by_whitespace the trainer takes the lines
-themselves, one by one in their order: then each line that it reads is a type.
+types and how often each occurs.
 """
 
 from collections import Counter
@@ -59,8 +58,7 @@ class WordTypes:
     are trained. `byte_counts`: with byte_fallback, occurrences of each byte, int64
     [256], of characters that are not required, in each text as `encode` sees it.
     `whole`: with user-defined symbols, the lines of each text that hold one and their
-    occurrences; they have no share in the other counts of encoded text. `empty`:
-    without split_by_whitespace, lines that normalise to nothing and count in pruning.
+    occurrences; they have no share in the other counts of encoded text.
     """
 
     text: np.ndarray
@@ -76,7 +74,6 @@ class WordTypes:
     settings: TextSettings = XLM_R
     byte_counts: Mapping[str, np.ndarray] = field(default_factory=dict)
     whole: Mapping[str, Counter[str]] = field(default_factory=dict)
-    empty: int = 0
 
     @property
     def frequencies(self) -> np.ndarray:
@@ -117,15 +114,13 @@ def count_word_types(
     VocapError for more distinct words than 32 bits can number the characters of.
     """
     required_chars = required_chars or settings.required_chars
-    if not settings.split_by_whitespace:
-        return _count_lines(texts, coverage, required_chars, settings)
     runs = settings.allow_whitespace_only_pieces
-    table, sentences, whole, _ = _count_texts(texts, RUNS if runs else WORDS)
+    table, sentences, whole = _count_texts(texts, RUNS if runs else WORDS)
     characters, required = _choose(table.character_counts(), coverage, required_chars)
     if (
         SPACE not in required
     ):  # a text almost without spaces: U+2581 is replaced too, so a line is one word
-        table, sentences, whole, _ = _count_texts(texts, WHOLE)
+        table, sentences, whole = _count_texts(texts, WHOLE)
     kept = _kept(required)
     byte_counts = _count_bytes(table, texts, kept) if settings.byte_fallback else {}
     table.replace(kept, ord(RESERVED))
@@ -163,53 +158,6 @@ def _count_bytes(table: WordTable, names: Iterable[str], kept: np.ndarray) -> di
     return counts
 
 
-def _count_lines(
-    texts: Mapping[str, Callable[[], Iterable[Sentences]]],
-    coverage: float | None,
-    required_chars: str,
-    settings: TextSettings,
-) -> WordTypes:
-    """`count_word_types` without split_by_whitespace: the trained types are the lines,
-    in the trainer's order.
-    """
-    table, lines, whole, read = _count_texts(texts, WHOLE, in_order=True)
-    rows, empty = _without_empty(np.concatenate([np.empty(0, np.int32), *read]))
-    np.add.at(table.counts[:, LAST], rows, 1)
-    characters, required = _choose(table.character_counts(), coverage, required_chars)
-    kept = _kept(required)
-    byte_counts = _count_bytes(table, texts, kept) if settings.byte_fallback else {}
-    # The trained lines, then those of other texts alone; the first of equal lines has
-    # their counts of texts
-    extra = _absent(table, required)
-    others = np.any(table.counts[: table.known, TEXTS:], axis=1)
-    others[extra] = True
-    others &= table.counts[: table.known, LAST] == 0
-    words = np.concatenate([rows, np.flatnonzero(others).astype(np.int32)])
-    distinct, first = np.unique(words, return_index=True)
-    counts = np.zeros((len(words), len(texts)), np.int64)
-    counts[first] = table.counts[distinct, TEXTS:]
-    types = _types(
-        table,
-        words,
-        np.zeros(len(words), np.int32),
-        1,
-        trained=len(rows),
-        inside=np.zeros(len(words), np.int64),
-        last=(np.arange(len(words)) < len(rows)).astype(np.int64),
-        counts={name: counts[:, column].copy() for column, name in enumerate(texts)},
-        sentences=lines,
-        required=required,
-        characters=characters,
-        settings=settings,
-        byte_counts=byte_counts,
-        whole=whole,
-        empty=empty,
-    )
-    types.text[~kept[types.text]] = ord(RESERVED)
-    types.text[types.start + types.length] = 0
-    return types
-
-
 def _absent(table: WordTable, required: Mapping[str, int]) -> np.ndarray:
     """The numbers of the required characters that no trained line holds, as words of
     the table.
@@ -237,46 +185,23 @@ def _types(
     return WordTypes(text, start, length, **facts)
 
 
-def _without_empty(lines: np.ndarray) -> tuple[np.ndarray, int]:
-    """The lines (-1: an empty one) as the trainer orders them, and how many empty ones
-    it keeps.
-
-    It moves the last line into the place of each empty one, and does not look whether
-    that one is empty too (`TrainerInterface::LoadSentences`).
-    """
-    order, size = lines.copy(), len(lines)
-    for place in np.flatnonzero(lines < 0).tolist():
-        if place >= size:
-            break
-        size -= 1
-        order[place] = order[size]
-    order = order[:size]
-    return order[order >= 0], int(np.count_nonzero(order < 0))
-
-
 def _count_texts(
-    texts: Mapping[str, Callable[[], Iterable[Sentences]]], cut: int, in_order: bool = False
-) -> tuple[WordTable, dict[str, int], dict[str, Counter[str]], list[np.ndarray]]:
+    texts: Mapping[str, Callable[[], Iterable[Sentences]]], cut: int
+) -> tuple[WordTable, dict[str, int], dict[str, Counter[str]]]:
     """The words of every text, as encoded and as trained on, the number of lines, and
     those encoded as a whole.
-
-    With `in_order` the trained lines are not counted, but numbered in their order, in
-    the last list.
     """
-    table, lines, read = WordTable(len(texts)), dict.fromkeys(texts, 0), []
+    table, lines = WordTable(len(texts)), dict.fromkeys(texts, 0)
     whole: dict[str, Counter[str]] = {name: Counter() for name in texts}
     for column, (name, sentences) in enumerate(texts.items()):
         for block in sentences():
             lines[name] += block.weight * block.lines
             table.count(block.usual, cut, True, column, block.weight)
             table.count(block.encoded, cut, False, column, block.weight)
-            if in_order:
-                read.append(np.repeat(table.number_lines(block.trained), block.weight))
-            else:
-                table.count(block.trained, cut, True, None, block.weight)
+            table.count(block.trained, cut, True, None, block.weight)
             for line in block.whole:
                 whole[name][line] += block.weight
-    return table, lines, whole, read
+    return table, lines, whole
 
 
 def most_frequent_types(words: WordTypes, most: int) -> WordTypes:

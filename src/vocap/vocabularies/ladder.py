@@ -104,7 +104,6 @@ def train_ladder(
     models = output / "models"
     models.mkdir(parents=True, exist_ok=True)
     hashes = [_hash_text(text, blocks[part]) for part, text in texts.items()]
-    hashes += [file_sha256(settings.rules_path)] if settings.rules_path else []
     made_of = [REVISION, *hashes, coverage, *text_words(settings)]
     kept, trained = _train_missing(words, numbers, how, models, made_of)
     points = sorted([*kept, *(rung.point for rung in trained)], key=lambda point: point.size)
