@@ -2,7 +2,6 @@
 remedy.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, get_args, get_origin
@@ -155,8 +154,6 @@ def _message(detail: ErrorDetails) -> str:
 def _hint(value: Any, may_be_name: bool) -> str:
     if isinstance(value, bool) and may_be_name:
         return f" ({YAML_BOOLEAN})"
-    if isinstance(value, str) and re.fullmatch(r"[0-9]+e[+-]?[0-9]+", value):
-        return f" (YAML reads {value} as text; write {value.replace('e', '.0e', 1)})"
     return ""
 
 

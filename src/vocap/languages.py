@@ -11,7 +11,7 @@ from vocap.files.io import read_tsv
 
 # of a language: a folder's name, and a part of a comma-separated list
 CODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
-COLUMNS = ("language", "name", "script", "resource")
+COLUMNS = ("language", "name")  # that a table must have, and the cells of a shortest row
 RESOURCES = ("low", "mid", "high")  # the paper's groups, by size on CommonCrawl
 UNICODE_SCRIPTS = {  # of the letters, where ISO 15924 has one name for several scripts
     "Jpan": ("Hira", "Kana", "Hani"),
@@ -35,7 +35,7 @@ class Language:
 
     code: str
     name: str
-    script: str  # ISO 15924, "Hans", "Jpan" and "Kore" included
+    script: str  # ISO 15924, "Hans", "Jpan" and "Kore" included; empty if it is not given
     resource: str  # of RESOURCES, or of DOMAINS
     facts: dict[str, str]
 
@@ -49,21 +49,24 @@ def default_table() -> Path:
 
 
 def read_languages(path: str | Path | None = None) -> dict[str, Language]:
-    """Read the table, in its own order, by code; raises UsageError for a duplicate code
-    or an unknown group.
+    """Read the table, in its own order, by code; raises UsageError for a duplicate code,
+    an empty name or an unknown group.
+
+    Cells behind the name may be missing or empty: no script, and the group low.
     """
     table = {}
     path = path or default_table()
-    for row in read_tsv(path, COLUMNS):
-        code = row["language"]
+    for row in read_tsv(path, COLUMNS, shortest=len(COLUMNS)):
+        code, group = row["language"], row.get("resource") or RESOURCES[0]
+        if not code or not row["name"]:
+            raise UsageError(f"{path}: a row without code or name: {code or row['name']!r}")
         if code in table:
             raise UsageError(f"{path}: duplicate language {code!r}; keep one of the rows")
-        if row["resource"] not in (known := (*RESOURCES, *DOMAINS)):
+        if group not in (known := (*RESOURCES, *DOMAINS)):
             raise UsageError(
-                f"{path}: language {code!r} has resource {row['resource']!r}; write one of "
-                f"{', '.join(known)}"
+                f"{path}: language {code!r} has resource {group!r}; write one of {', '.join(known)}"
             )
-        table[code] = Language(code, row["name"], row["script"], row["resource"], row)
+        table[code] = Language(code, row["name"], row.get("script", ""), group, row)
     return table
 
 

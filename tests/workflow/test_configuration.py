@@ -10,7 +10,9 @@ import yaml
 
 from tests.workflow.conftest import ROOT, base_config
 from vocap.config import load, read_files
+from vocap.corpora.settings import resolve_all
 from vocap.errors import UsageError
+from vocap.languages import default_table, read_languages
 from vocap.tables.curve import parse_sizes
 
 
@@ -99,11 +101,6 @@ def test_a_limit_that_is_null_is_none_and_not_the_default(config):
         ("vocabularies/sizes", [1000, "2K"], ["vocabularies.sizes", "'2K'", "whole number"]),
         ("vocabularies/sizes", [2, 1000], ["vocabularies.sizes", "2 is too small"]),
         ("allocation/vocap-100k/total", "500K", ["allocation.vocap-100k.total", "'500K'"]),
-        (
-            "allocation/vocap-100k/beta",
-            "1e-1",
-            ["allocation.vocap-100k.beta", "'1e-1'", "write 1.0e-1"],
-        ),
         ("allocation/vocap-100k/without", ["xx"], ["allocation.vocap-100k.without", "'xx'"]),
         ("results", "src", ["results", "folder of its own"]),
         (
@@ -310,6 +307,54 @@ def test_a_row_of_the_table_that_cannot_be_used_is_named(config, tmp_path, row, 
     table.write_text(f"language\tname\tscript\tresource\n{row}\n", "utf-8")
     with pytest.raises(UsageError, match=says):
         load(edit(config, "corpora/table", str(table)))
+
+
+@pytest.mark.parametrize("text", ["language\tname\ncv\tChuvash\n", None])
+def test_a_row_of_code_and_name_is_enough(config, tmp_path, text):
+    table = tmp_path / "languages.tsv"
+    table.write_text(text or f"{default_table().read_text('utf-8')}cv\tChuvash\n", "utf-8")
+    row = read_languages(table)["cv"]
+    assert (row.name, row.script, row.resource) == ("Chuvash", "", "low")
+    own = edit(edit(config, "corpora/table", str(table)), "languages", ["cv"])
+    assert load(own).languages == ["cv"]
+    filtered = {"mine": {"path": "{lang}.txt", "filters": {"min_script": 0.5}}}
+    own = edit(edit(own, "corpora/sources", filtered), "corpora/source", "mine")
+    with pytest.raises(UsageError, match="has no script of this language"):
+        resolve_all(load(own).corpora, [row])["cv"].sample_options()
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "value"),
+    [
+        ("corpora/max_sentences", "1e5", 100_000),
+        ("corpora/max_sentences", "1.0e+5", 100_000),
+        ("corpora/max_characters", "2E6", 2_000_000),
+        ("corpora/mix", "{sentences: 1e3}", {"sentences": 1000}),
+        ("vocabularies/sizes", "[1e3, 2e3]", [1000, 2000]),
+        ("vocabularies/sizes", "1e3:2e3:1e3", [1000, 2000]),
+        ("allocation/vocap-100k/beta", "1e-1", 0.1),
+        ("tokenizers/joint-100k/total", "1e5", 100_000),
+        ("layout", "{multiple_of: 1e1}", {"multiple_of": 10}),
+        ("report/title", "1e5", "1e5"),  # text is asked for
+    ],
+)
+def test_numbers_in_scientific_notation_are_read(config, path, text, value):
+    """As Snakemake reads the file, with YAML 1.1, in which 1e5 is a text."""
+    assert load(edit(config, path, yaml.safe_load(text))) == load(edit(config, path, value))
+
+
+@pytest.mark.parametrize(
+    ("number", "base"), [("01000", 8), ("-010", 8), ("16:40", 60), ("1:20.5", 60)]
+)
+def test_numbers_of_other_bases_are_refused(tmp_path, number, base):
+    path = tmp_path / "own.yaml"
+    path.write_text(f"seed: 1\ncorpora:\n  max_sentences: {number}\n")
+    with pytest.raises(
+        UsageError, match=rf"line 3: YAML reads {number} as a number of base {base}"
+    ):
+        read_files([path])
+    path.write_text(f"report: {{title: '{number}'}}\n")
+    assert read_files([path]) == {"report": {"title": number}}
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ Tables have a header, columns between tabs, UTF-8, `\n`, no quoting: a tab, newl
 carriage return or backslash inside a cell is written `\t`, `\n`, `\r`, `\\`.
 """
 
+import copy
 import fcntl
 import glob
 import hashlib
@@ -27,6 +28,9 @@ _ESCAPES = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
 _ESCAPED = re.compile(r"[\\\t\n\r]")
 _ORIGINALS = {escaped: original for original, escaped in _ESCAPES.items()}
 _MERGE = "tag:yaml.org,2002:merge"
+# YAML 1.1 takes 1e5 for text, 0100 for 64, 16:40 for 1000
+_SCIENTIFIC = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)[eE][-+]?\d+")
+_OTHER_BASE = re.compile(r"[-+]?0[0-7_]+|.*:.*")
 
 
 def file_sha256(path: str | Path) -> str:
@@ -277,8 +281,11 @@ def table_lines(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Ite
         yield "\t".join(map(format_cell, row)) + "\n"
 
 
-def read_tsv(path: str | Path, required: Sequence[str] = ()) -> Iterator[dict[str, str]]:
-    """Yield each line as a dict, column to cell.
+def read_tsv(
+    path: str | Path, required: Sequence[str] = (), shortest: int | None = None
+) -> Iterator[dict[str, str]]:
+    """Yield each line as a dict, column to cell; a line of `shortest` cells or more is
+    filled with empty ones.
 
     Raises VocapError, naming file and line, for a missing file or column, a folder,
     invalid UTF-8, a short line.
@@ -293,6 +300,8 @@ def read_tsv(path: str | Path, required: Sequence[str] = ()) -> Iterator[dict[st
                 )
             for number, line in enumerate(file, start=2):
                 cells = line.rstrip("\r\n").split("\t")
+                if shortest and len(cells) >= shortest:
+                    cells += [""] * (len(header) - len(cells))
                 if len(cells) != len(header):
                     raise VocapError(
                         f"{path}, line {number}: {len(cells)} cells, the header has {len(header)}; "
@@ -371,6 +380,18 @@ def _loader() -> type:
     import yaml  # files that are no YAML are read and written without it
 
     class Loader(yaml.SafeLoader):
+        def compose_scalar_node(self, anchor: Any) -> Any:
+            node = super().compose_scalar_node(anchor)
+            plain = node.style is None and node.tag.endswith((":int", ":float"))
+            if plain and _OTHER_BASE.fullmatch(node.value):
+                base = 60 if ":" in node.value else 8
+                raise UsageError(
+                    f"line {node.start_mark.line + 1}: YAML reads {node.value} as a number of "
+                    f"base {base}; write a decimal number without leading zeros, or "
+                    f'"{node.value}" in quotes for text'
+                )
+            return node
+
         def compose_mapping_node(self, anchor: Any) -> Any:
             node = super().compose_mapping_node(anchor)
             first: dict[tuple[str, str], int] = {}  # by key: its line
@@ -435,6 +456,43 @@ def parse_yaml(text: str, where: object) -> Any:
         Exception
     ) as error:  # of the reader, which knows no line, and of numbers and dates that are none
         raise UsageError(f"{where}: not YAML: {' '.join(str(error).split())[:300]}") from None
+
+
+def as_number(value: Any) -> Any:
+    """The number that a text such as 1e5 stands for, as an int where it is whole;
+    anything else as it is.
+
+    >>> as_number("1e5"), as_number(2.0), as_number("2.5e-1"), as_number("e5")
+    (100000, 2, 0.25, 'e5')
+    """
+    if isinstance(value, str) and _SCIENTIFIC.fullmatch(value):
+        value = float(value)
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def validate(model: Any, values: Any) -> Any:
+    """`values` checked by a model of pydantic, with `as_number` where it asks for a number.
+
+    Raises pydantic's ValidationError.
+    """
+    from pydantic import ValidationError  # tables are read and written without it
+
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        places = [
+            detail["loc"]
+            for detail in error.errors()
+            if detail["type"] in ("int_type", "float_type")
+        ]
+    values = copy.deepcopy(values)
+    for place in places:
+        outer = inner = values
+        for part in place:
+            with suppress(LookupError, TypeError):  # of the kind of a union, which is no key
+                outer, key, inner = inner, part, inner[part]
+        outer[key] = as_number(inner)
+    return model.model_validate(values)
 
 
 def key_lines(path: str | Path) -> Iterator[tuple[str, int]]:

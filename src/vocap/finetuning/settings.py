@@ -12,6 +12,7 @@ import pydantic
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 
 from vocap.errors import UsageError, VocapError
+from vocap.files.io import validate
 from vocap.files.paths import PlainPath
 from vocap.finetuning import tasks
 from vocap.finetuning.examples import HELD_OUT, is_labelled
@@ -234,7 +235,7 @@ def parse_tuning_recipe(
     if training not in TRAININGS:
         raise UsageError(f"no training {training!r}; there are {', '.join(TRAININGS)}")
     try:
-        return TuningRecipe.model_validate({**first_task(training).recipe, **values})
+        return validate(TuningRecipe, {**first_task(training).recipe, **values})
     except pydantic.ValidationError as error:
         raise UsageError(f"{where}: {first_mistake(error)}") from None
 

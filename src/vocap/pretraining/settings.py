@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from vocap.errors import UsageError
+from vocap.files.io import validate
 from vocap.pretraining.data import SHARE, SHORTEST
 from vocap.pretraining.loss_kinds import AnyLoss, Full, Knn
 from vocap.training import Betas, Precision, Seed, first_mistake
@@ -259,9 +260,7 @@ def parse_recipe(values: Mapping[str, Any], where: str = "settings") -> Recipe:
     Raises UsageError, naming the key and `where` it is given.
     """
     try:
-        return Recipe.model_validate(
-            {key: value for key, value in values.items() if key != "tokenizer"}
-        )
+        return validate(Recipe, {key: value for key, value in values.items() if key != "tokenizer"})
     except ValidationError as error:
         raise UsageError(f"{where}: {first_mistake(error)}") from None
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from vocap.errors import UsageError, VocapError
-from vocap.files.io import number, read_tsv, whole_number, write_tsv
+from vocap.files.io import as_number, number, read_tsv, whole_number, write_tsv
 
 CHARACTER_COLUMNS = ("character", "count", "per_line")
 COLUMNS = ("size", "pieces", "alp", "alp_heldout", "tokens_per_sentence", "status")
@@ -60,7 +60,7 @@ def parse_sizes(value: object) -> list[int]:
     """
     if isinstance(value, str):
         try:
-            first, last, step = (int(number) for number in value.split(":"))
+            first, last, step = (int(as_number(number)) for number in value.split(":"))
         except ValueError:
             raise ValueError(
                 f'write "first:last:step", as in "1000:50000:1000", not {value!r}'
@@ -72,6 +72,7 @@ def parse_sizes(value: object) -> list[int]:
         value = list(range(first, last + 1, step))
     if not isinstance(value, list) or not value:
         raise ValueError('give a list such as [1000, 2000], or "1000:50000:1000"')
+    value = list(map(as_number, value))
     for size in value:
         if isinstance(size, bool) or not isinstance(size, int):
             raise ValueError(f"{size!r} is not a whole number")

@@ -85,8 +85,15 @@ class Filters(BaseModel):
         return list(dict.fromkeys(condition[0] for condition in self.conditions))
 
     def of_script(self, script: str) -> "Filters":
-        """With this script, where `min_script` asks for one that is not given."""
+        """With this script, where `min_script` asks for one that is not given; raises
+        UsageError for an empty one.
+        """
         asked = self.min_script is not None and self.script is None
+        if asked and not script:
+            raise UsageError(
+                "min_script: the table of languages has no script of this language; write it "
+                "there, or give script, such as Latn"
+            )
         return self.model_copy(update={"script": script}) if asked else self
 
     def words(self) -> str:
