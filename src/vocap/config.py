@@ -29,7 +29,7 @@ from vocap.corpora.settings import Corpora, Download, resolve_all
 from vocap.corpora.sources import Resolved
 from vocap.correlation.study import Correlation
 from vocap.errors import UsageError, VocapError, one_line
-from vocap.files.io import read_yaml
+from vocap.files.io import read_yaml, validate
 from vocap.files.paths import PlainPath
 from vocap.finetuning.published import ARCHIVES
 from vocap.finetuning.settings import Finetuning
@@ -59,7 +59,18 @@ OF_THE_PROJECT = (
     "src",
     "tests",
 )
-UNLIMITED = {"max_characters"}  # keys whose null is no default
+UNLIMITED = {"max_characters", "model_max_length"}  # keys whose null is no default
+# keys of paths: one that begins with ./ or ../ lies beside its configuration file
+PATHS = {
+    "results",
+    "table",
+    "path",
+    "parallel",
+    "development",
+    "chat_template",
+    "normalization",
+    "xtreme",
+}
 SHOWN = 50  # mistakes that a message names
 OF_THIS_RUN = "the languages of this run"
 DIFFS = "diff"  # the folder of results/tokenizers that holds comparisons
@@ -206,15 +217,18 @@ class Settings(BaseModel):
 def load(config: Mapping[str, Any], files: Sequence[str | Path] = ()) -> Settings:
     """Check a merged configuration; entries that a later file set to null are gone.
 
-    Raises UsageError with one line for every mistake: the key, what is wrong, and what
-    would be right; before it the line of that one of `files`, which were merged, that
-    gives the key.
+    Paths that begin with ./ or ../ are those from the folder of the file that gives
+    them. Raises UsageError with one line for every mistake: the key, what is wrong, and
+    what would be right; before it the line of that one of `files`, which were merged,
+    that gives the key.
     """
     config = _without_nulls(config)
+    for path in reversed(files):
+        config = place_beside(config, Path(path).parent, read_yaml(path))
     mistakes = list(yaml_booleans(config))
     if not mistakes:
         try:
-            settings = Settings.model_validate(config)
+            settings = validate(Settings, config)
         except ValidationError as error:
             mistakes = describe_all(error.errors(), Settings)
         else:
@@ -245,6 +259,29 @@ def read_files(paths: Iterable[str | Path]) -> dict[str, Any]:
             )
         _merge(merged, content)
     return merged
+
+
+def place_beside(value: Any, folder: Path, given: Any, key: str = "") -> Any:
+    """A configuration with the paths in `folder` that its file gives with ./ or ../ at
+    the beginning; `given`: what the file holds.
+
+    They are paths from the working directory, where they lie in it.
+
+    >>> given = {"results": "./results", "report": {"title": "./"}}
+    >>> place_beside(given, Path("my-text"), given)
+    {'results': 'my-text/results', 'report': {'title': './'}}
+    """
+    if isinstance(value, Mapping) and isinstance(given, Mapping):
+        return {
+            name: place_beside(entry, folder, given.get(name), name)
+            for name, entry in value.items()
+        }
+    if isinstance(value, list) and value == given:
+        return [place_beside(entry, folder, entry, key) for entry in value]
+    if key in PATHS and value == given and str(value).startswith(("./", "../")):
+        path, here = os.path.abspath(folder / value), os.getcwd()
+        return os.path.relpath(path, here) if path.startswith(f"{here}/") else path
+    return value
 
 
 def _merge(base: dict[str, Any], changes: Mapping[str, Any]) -> None:

@@ -73,6 +73,25 @@ def test_each_total_is_the_tokenizer_of_its_own_training(corpora, folder, tmp_pa
         assert (tmp_path / name).read_bytes() == (folder / "700" / name).read_bytes()
 
 
+def test_an_export_for_models_that_write_has_no_tokens_around_a_text(folder, tmp_path):
+    """The layout of `vocap init --lossless`, but for the name of the end token."""
+    layout = (
+        "{special: [<pad>, {token: <|end|>, role: eos}, <unk>], mask: false, reserved: 3, "
+        "bos_eos: none, model_max_length: null}"
+    )
+    model = folder / "900" / "tokenizer.json"
+    (tmp_path / "tokenizer.json").write_bytes(model.read_bytes())
+    run(export, model, "-o", tmp_path / "huggingface", "--layout", layout)
+    loaded = AutoTokenizer.from_pretrained(tmp_path / "huggingface")
+    assert loaded.decode(loaded("Guten Tag")["input_ids"]) == "Guten Tag"
+    assert len(loaded("ab " * 4000, truncation=True)["input_ids"]) >= 4000
+    card_file = tmp_path / "README.md"
+    run(card, tmp_path / "tokenizer.json", "-o", card_file)
+    assert "Around a text stands no token, and an input has any number of ids." in (
+        card_file.read_text("utf-8")
+    )
+
+
 def test_the_export_loads_with_its_ids(corpora, folder, tmp_path):
     layout = (
         "{special: [<pad>, {token: <|end|>, role: eos}, <unk>], mask: false, reserved: 3, "

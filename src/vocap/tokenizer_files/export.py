@@ -91,7 +91,7 @@ tags: [tokenizer, {tags}]
 
 # {name}
 
-A multilingual {kind} tokenizer of T = {total:,} ids, made with VoCap: {special}{others}.
+A multilingual {kind} tokenizer of T = {total:,} ids, made with VoCap: {special}{others}.{use}
 
 ```python
 from transformers import AutoTokenizer
@@ -559,6 +559,19 @@ class About:
         return cls("SentencePiece unigram", len(proto.pieces), special, others, losses)
 
 
+def describe_use(folder: Path) -> str:
+    """What stands around a text in the ids of the export in a folder, and its longest
+    input, as a sentence of the card; empty where no export is there.
+    """
+    if not all((folder / name).is_file() for name in EXPORTED[:2]):
+        return ""
+    around = Tokenizer.from_file(str(folder / EXPORTED[0])).encode("").tokens
+    tokens = " and ".join(f"`{token}`" for token in around) or "no token"
+    longest = read_object(folder / EXPORTED[1]).get("model_max_length")
+    limit = f"at most {longest}" if longest else "any number of"
+    return f"Around a text stands {tokens}, and an input has {limit} ids."
+
+
 def write_card(
     name: str,
     about: About,
@@ -566,12 +579,14 @@ def write_card(
     evaluation: Sequence[Mapping[str, str]] | None = None,
     text: str | None = None,
     method: str = "",
+    use: str = "",
 ) -> str:
     """The card of the tokenizer `name`.
 
     `description`: of description.json, may be empty; `evaluation`: the rows of
     evaluation.tsv; `text`: where the text comes from and its licences, in Markdown;
-    `method`: of its kind. Parts that are unknown are said to be.
+    `method`: of its kind; `use`: of `describe_use`. Parts that are unknown are said to
+    be.
     """
     given = description.get("settings", {})
     settings = ", ".join(f"{key} {value}" for key, value in given.items() if value != [])
@@ -598,6 +613,7 @@ def write_card(
         total=about.total,
         special=", ".join(f"`{token}` {number}" for token, number in about.special),
         others=about.others,
+        use=f" {use}" if use else "",
         method=method or "Not recorded",
         settings=f" Settings: {settings}." if settings else "",
         text=text or "Not recorded. Say here where the text comes from, and under which licences.",

@@ -17,6 +17,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from sentencepiece import sentencepiece_model_pb2
 
 from vocap.errors import UsageError
+from vocap.files.io import parse_yaml, validate
 from vocap.tokenizer_files import MASK
 from vocap.tokenizer_files.model_file import BYTES, CONTROL, UNKNOWN
 
@@ -108,8 +109,8 @@ class IdLayout(BaseModel):
         description="which of the two tokens the export puts around a text; unless given, those "
         "there are",
     )
-    model_max_length: int = Field(
-        512, ge=1, description="longest input in ids, which the export names"
+    model_max_length: Annotated[int, Field(ge=1)] | None = Field(
+        512, description="longest input in ids, which the export names; null: no limit"
     )
     padding_side: Literal["left", "right"] | None = Field(
         None,
@@ -258,8 +259,8 @@ class IdLayout(BaseModel):
     @property
     def use(self) -> dict[str, Any]:
         """What tokenizer_config.json says of the use of the tokenizer."""
-        side = {} if self.padding_side is None else {"padding_side": self.padding_side}
-        return {"model_max_length": self.model_max_length, **side}
+        use = {"model_max_length": self.model_max_length, "padding_side": self.padding_side}
+        return {key: value for key, value in use.items() if value is not None}
 
     def text(self) -> str | None:
         """The value of the option that gives this layout to a command; None for the
@@ -277,20 +278,15 @@ def parse_layout(text: str) -> IdLayout:
     """The layout of the option --layout: `xlm-r`, or a map in YAML. Raises UsageError,
     naming the key.
     """
-    import yaml
-
     if text == SHORTHAND:
         return XLM_R_LAYOUT
-    try:
-        value = yaml.safe_load(text)
-    except yaml.YAMLError:
-        value = None
+    value = parse_yaml(text, "--layout")
     if not isinstance(value, dict):
         raise UsageError(
             f"--layout {text!r}: write {SHORTHAND}, or a map such as '{{mask: false, reserved: 8}}'"
         )
     try:
-        return IdLayout.model_validate(value)
+        return validate(IdLayout, value)
     except ValidationError as error:
         detail = error.errors()[0]
         key = "".join(f"{part}." for part in detail["loc"] if isinstance(part, str | int)).rstrip(

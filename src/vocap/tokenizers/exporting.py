@@ -5,7 +5,7 @@ from pathlib import Path
 from vocap.bpe import model_file, tiktoken_files
 from vocap.errors import UsageError
 from vocap.files.io import read_object, read_tsv, write_text
-from vocap.tokenizer_files.export import COLUMNS, About, export_unigram, write_card
+from vocap.tokenizer_files.export import COLUMNS, About, describe_use, export_unigram, write_card
 from vocap.tokenizer_files.id_layout import IdLayout
 from vocap.tokenizer_files.model_file import parse_model
 from vocap.tokenizers.gguf_file import export_gguf
@@ -101,7 +101,8 @@ def card(
         found = About.of(parse_model(model))
     kind = KINDS.get(facts.get("kind", ""))
     method = kind.method if kind else ""
-    written = write_card(model.resolve().parent.name, found, facts, rows, text, method)
+    use = describe_use(model.parent / "huggingface") or describe_use(model.parent)
+    written = write_card(model.resolve().parent.name, found, facts, rows, text, method, use)
     if output is not None:
         write_text(output, written)
     return written
