@@ -3,16 +3,20 @@ Snakemake then plans.
 """
 
 import bz2
+import gzip
 import json
 import subprocess
 from pathlib import PurePath
 
+import pyarrow
+import pyarrow.parquet
 import pytest
 import yaml
 
 from tests.commands import vocap
 from tests.workflow.conftest import ROOT, Workflow, make_text, parse_counts
-from vocap.init.language_files import Lines, Names, choose_formats, find_files, group, is_uneven
+from vocap.config import load, read_files
+from vocap.init.language_files import Lines, Names, is_uneven
 from vocap.languages import read_languages
 
 
@@ -35,27 +39,45 @@ def plan(configuration) -> dict[str, int]:
     [
         ("de.txt", "de"),
         ("DEU.txt.gz", "de"),
-        ("Norwegian Nynorsk.txt", "nn"),
+        ("Norwegian_Nynorsk.txt", "nn"),
         ("eng_Latn.jsonl", "en"),
         ("zh-Hans.txt", "zh"),
-        ("cmn_Hans.parquet", "zh"),
+        ("cmn_Hani.parquet", "zh"),
+        ("kor_Hang.parquet", "ko"),
         ("nb.txt", "no"),
+        ("my.txt", "my"),
         ("corpus.it.txt.xz", "it"),
-        ("my_text.txt", None),  # Burmese is called my
         ("hi/part-1.txt", "hi"),
         ("swahili/2024/a.txt", "sw"),
-        ("de/en.txt", "en"),
+        ("fi/deu_Latn/part.txt", "de"),  # the nearest folder
+        ("de/en.txt", "de"),
+        ("en/sr_Latn.txt", "en"),
+        ("is/part-1.txt", "is"),
+        ("de/is.txt", "de"),
         ("python/it/de.py", "python"),
+        ("en/python/it/x.txt", "python"),
+        ("python/javascript/x.js", "python"),  # folders of a repository below
     ],
 )
 def test_languages_are_taken_from_names(path, code):
-    found = Names(read_languages()).of(PurePath(path))
-    assert (found and found[0]) == code
+    assert Names(read_languages()).of(PurePath(path))[0] == code
 
 
-@pytest.mark.parametrize("path", ["zh-Hant.txt", "sr_Latn.txt", "europarl.de-en.txt"])
-def test_names_that_contradict_are_refused(path):
-    with pytest.raises(ValueError, match="its name says"):
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("notes.txt", "--languages-table"),
+        ("my_text.txt", "no language"),
+        ("europarl.de-en.txt", "no language"),
+        ("zh-Hant.txt", "no language"),
+        ("my/german.txt", "code of Burmese, and a word; another name says German"),
+        ("no/text/corpus.de.txt", "another name says German"),
+        ("German/as/part-1.txt", "another name says German"),
+        ("or/sr/or/1.txt", "another name says Serbian"),
+    ],
+)
+def test_names_without_one_language_are_refused(path, said):
+    with pytest.raises(ValueError, match=said):
         Names(read_languages()).of(PurePath(path))
 
 
@@ -85,7 +107,7 @@ def test_found_texts_become_a_configuration_that_snakemake_runs(texts):
     run = init(texts)
     written = yaml.safe_load((texts / "config.yaml").read_text("utf-8"))
     assert set(written["languages"]) == {"de", "fr", "ja", "no", "ru"}
-    assert written["results"] == str(texts / "results")
+    assert written["results"] == "./results"
     for left, why in (("README.md", "no language"), ("en.csv", "CSV"), ("el.txt", "UTF-8")):
         assert any(left in line and why in line for line in run.stderr.splitlines()), run.stderr
     sources = written["corpora"]["sources"].values()
@@ -98,7 +120,6 @@ def test_found_texts_become_a_configuration_that_snakemake_runs(texts):
     assert f"# In the project's root: {run.stdout}" in (texts / "config.yaml").read_text("utf-8")
     counts = plan(texts / "config.yaml")
     assert (counts["sample"], counts["ladder"], counts["fit"], counts["pick_joint"]) == (5, 5, 2, 1)
-    assert written["results"] == f"{texts}/results"
     assert joint["total"] < 20_000  # half a megabyte of text
 
 
@@ -125,17 +146,112 @@ def test_mark_up_is_named(tmp_path):
     assert warning.startswith("de: about 33% of the lines hold mark-up (<p>)")
 
 
-def test_a_folder_of_one_language_is_one_path(tmp_path):
-    for name in ("hi/1.txt", "hi/2.txt", "german/a.txt", "german/b.txt", "german/notes.csv"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(
-            "".join(f"text {number} of {name}\n" for number in range(50)), "utf-8"
-        )
-    found, _ = find_files(str(tmp_path), read_languages())
-    paths = {next(iter(source.codes)): source.paths for source in group(choose_formats(found)[0])}
-    assert paths["hi"] == (f"{tmp_path}/{{lang}}",)
-    # not the third file
-    assert paths["de"] == (f"{tmp_path}/{{lang}}/a.txt", f"{tmp_path}/{{lang}}/b.txt")
+def sources_of(folder) -> dict[str, dict]:
+    """The source of every language in a written configuration."""
+    written = yaml.safe_load((folder / "config.yaml").read_text("utf-8"))
+    corpora = written["corpora"]
+    own = corpora.get("languages", {})
+    return {
+        code: corpora["sources"][own.get(code, corpora["source"])] for code in written["languages"]
+    }
+
+
+def test_the_folder_decides_and_what_is_no_text_is_named(tmp_path):
+    """Files named by other languages are of their folder's; copies, notes on the files,
+    results of another configuration and a second script are no text.
+    """
+    line = "A line of text with some words.\n"
+    names = ("en/cat.txt", "en/fin-reports.txt", "en/mar.txt", "hi/1.txt", "hi/2.txt", "de.txt")
+    left = {
+        "en/README.md": "notes on the files",
+        "en/books.txt.bak": "a copy",
+        "de.txt~": "a copy",
+        "hi/1.txt.orig": "a copy",
+        "hi/notes.csv": "CSV",
+        "fi/none.txt": "empty",
+        "tr/blank.txt": "no line of text",
+        "zh-Hant/1.txt": "no language",
+    }
+    for name in (*names, *left, "results-bpe/corpora/de/train.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        text = {"fi/none.txt": "", "tr/blank.txt": "\n"}.get(name, line * 50)
+        (tmp_path / name).write_text(text, "utf-8")
+    said = init(tmp_path).stderr.splitlines()
+    found = {one.split(": ")[1]: one for one in said if one.startswith("left out: ")}
+    assert found.keys() == left.keys()
+    assert all(why in found[name] for name, why in left.items())
+    assert {code: source["path"] for code, source in sources_of(tmp_path).items()} == {
+        "de": "./{lang}.txt",
+        "en": [f"./{{lang}}/{name}.txt" for name in ("cat", "fin-reports", "mar")],
+        "hi": ["./{lang}/1.txt", "./{lang}/2.txt"],
+    }
+
+
+def test_shards_of_one_language_are_one_source(tmp_path):
+    """Shards that are long, short, empty, of another likeliest field and of another
+    format, in folders and files that name the language in three ways.
+    """
+    folder = tmp_path / "text"
+    short, long = "A short line of words.", "A longer line of words. " * 200
+
+    def write(name, records):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        content = "".join(json.dumps(record) + "\n" for record in records).encode()
+        path.write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+
+    for number in range(8):  # about a tenth of the records are too long for a line
+        many = 7 if number % 2 else 13
+        records = [{"text": long if place < many else short} for place in range(100)]
+        write(f"en/part-{number}.jsonl.gz", records)
+    # of two fields the one of most text differs
+    write("deu_Latn/1.jsonl", [{"q": short * 2, "a": short}] * 900)
+    write("german/2.jsonl", [{"q": short, "a": short * 2}] * 100)
+    write("de.jsonl", [{"b": short}] * 10)
+    (folder / "german/3.txt").write_text(short, "utf-8")
+    pyarrow.parquet.write_table(
+        pyarrow.table({"text": pyarrow.array([], pyarrow.string())}), folder / "en/4.parquet"
+    )
+    said = init(folder).stderr
+    assert "left out: de.jsonl: none of the first 10 records has text in the field 'q'" in said
+    assert "left out: german/3.txt: de has more text as jsonl; one format a language" in said
+    assert "left out: en/4.parquet: no line of text" in said
+    assert said.count("left out") == 3
+    sources = sources_of(folder)
+    paths = sources["en"].pop("path")
+    assert len(paths) == 8 and sources["en"] == {"format": "jsonl:text", "split_sentences": True}
+    assert sources["de"] == {
+        "path": ["./deu_Latn", "./german/2.jsonl"],
+        "format": "jsonl:q",
+    }
+
+
+def test_a_configuration_moves_with_its_text(tmp_path, monkeypatch):
+    """Paths of a file are those from its folder, below or above the working directory."""
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "text").mkdir()
+    (tmp_path / "text/de.txt").write_text("Zeile mit Text.\n" * 50, "utf-8")
+    init(tmp_path / "text", "--total", "300")
+    init(tmp_path / "text", "--total", "300", "-o", tmp_path / "runs/a.yaml")
+    (tmp_path / "more.yaml").write_text("corpora: {parallel: '../p/{lang}.txt'}\n")
+    monkeypatch.chdir(tmp_path)
+
+    def loaded(*files):
+        return load(read_files(files), files)
+
+    assert loaded("text/config.yaml", "more.yaml").results == "text/results"
+    assert loaded("text/config.yaml", "more.yaml").corpora.parallel == str(
+        tmp_path.parent / "p/{lang}.txt"
+    )
+    (tmp_path / "text").rename(tmp_path / "moved")
+    moved = loaded(tmp_path / "moved/config.yaml")
+    assert (moved.results, moved.corpora.sources["mine"].path) == (
+        "moved/results",
+        ["moved/{lang}.txt"],
+    )
+    other = loaded("runs/a.yaml")  # text elsewhere has absolute paths
+    assert other.results == "runs/results-a"
+    assert other.corpora.sources["mine"].path == [f"{tmp_path}/text/{{lang}}.txt"]
 
 
 def sentences(language, count):
@@ -193,8 +309,8 @@ def test_paragraphs_are_cut_where_lines_differ_and_the_rest_is_weighed_by_charac
     assert "dev/ja.txt: parallel text has equal numbers of lines, not 41 and 40" in said
     patterns = {key: written["corpora"][key] for key in ("parallel", "development")}
     assert patterns == {
-        "parallel": f"{uneven}/parallel/{{lang}}.txt",
-        "development": f"{uneven}/dev/{{lang}}.txt",
+        "parallel": "./parallel/{lang}.txt",
+        "development": "./dev/{lang}.txt",
     }
 
 
@@ -235,3 +351,37 @@ def test_translations_are_lines_of_like_length_and_paragraphs_are_not():
         return Lines(0, length, 0, frozenset())
 
     assert not is_uneven([lines(40), lines(60)]) and is_uneven([lines(40), lines(80)])
+
+
+def test_lossless_text_is_for_models_that_write(tmp_path):
+    """The layout has the special tokens of config/generative.yaml; records are documents
+    where they hold line ends.
+    """
+    texts = {"de": "Ein Satz.\n\nNoch ein \\n Satz.", "fr": "Une phrase \\n courte."}
+    for code, text in texts.items():
+        records = "".join(json.dumps({"text": text}) + "\n" for _ in range(300))
+        (tmp_path / f"{code}.jsonl").write_text(records, "utf-8")
+    init(tmp_path, "--lossless", "--kind", "bpe", "--total", "400")
+    written = yaml.safe_load((tmp_path / "config.yaml").read_text("utf-8"))
+    generative = yaml.safe_load((ROOT / "config/generative.yaml").read_text("utf-8"))
+    assert written["layout"] == {
+        "special": generative["layout"]["special"],
+        "mask": False,
+        "bos_eos": "none",
+        "model_max_length": None,
+    }
+    assert {code: source.get("documents") for code, source in sources_of(tmp_path).items()} == {
+        "de": True,
+        "fr": None,
+    }
+    assert load(written).layout.around == (None, None)
+
+
+def test_a_language_of_an_own_table_is_found(tmp_path):
+    (tmp_path / "cv.txt").write_text("Чӑваш чӗлхи.\n" * 50, "utf-8")
+    assert "add a row of code and name (--languages-table)" in init(tmp_path, status=1).stderr
+    table = tmp_path / "languages.tsv"
+    table.write_text("language\tname\ncv\tChuvash\n", "utf-8")
+    assert "cv  Chuvash" in init(tmp_path, "--languages-table", table).stderr
+    written = yaml.safe_load((tmp_path / "config.yaml").read_text("utf-8"))
+    assert written["corpora"]["table"] == "./languages.tsv"

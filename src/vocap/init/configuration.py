@@ -2,33 +2,31 @@
 T by the amount of text.
 """
 
-import json
+import re
 import shlex
 import textwrap
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from vocap.config import Settings, load
+from vocap.config import Settings, load, place_beside
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import write_text
 from vocap.forecast.costs import reach_of, read_costs
 from vocap.forecast.texts import check_totals, estimate_texts
 from vocap.init.language_files import (
-    UNEVEN,
-    FolderSource,
     FolderTexts,
     Lines,
-    group,
     is_uneven,
     listed_volumes,
     measure_lines,
+    source_paths,
 )
 from vocap.languages import Language, default_table
-from vocap.text_files import RECORDS
+from vocap.storage.remote import is_remote
 
 KINDS, LOSSLESS_KINDS = ("vocap", "pieces", "joint"), ("pieces", "bpe")  # without --kind
 LARGEST_SIZE = 50_000  # the largest vocabulary of a language, as in the paper
@@ -57,7 +55,25 @@ STEPS = (
     (1500, 200),
 )
 
-quoted = partial(json.dumps, ensure_ascii=False)  # JSON's texts and maps are YAML too
+# as in config/generative.yaml
+LAYOUT = {
+    "special": ["<pad>", {"token": "<|endoftext|>", "role": "eos"}, "<unk>"],
+    "mask": False,
+    "bos_eos": "none",
+    "model_max_length": None,
+}
+HEAD = """\
+# Made by `vocap init` for the text of {} languages.
+# In the project's root: snakemake --cores all --configfile {}
+# An edit reruns the jobs that depend on it. docs/configuration.md has every key.
+"""
+COMMENTS = {  # above the sections
+    "results": "everything that the run makes; ./ is the folder of this file",
+    "layout": "for a model that writes: no token around a text, no mask, no longest input",
+    "corpora": "Of a source with the key licence, as in `licence: CC BY-SA 4.0`, the cards say it.",
+    "vocabularies": "sizes of a language's models; larger ones need more text",
+    "allocation": "total: T, all ids; alpha and beta: how languages weigh",
+}
 
 
 def configure(
@@ -88,42 +104,55 @@ def configure(
     names = {code: language.name for code, language in table.items() if code in texts.files}
     # measure the text
     code = [language for language in names if table[language].resource == "code"]
-    before, after = measure_lines(texts.files, code)
-    corpora = corpora_section(group(texts.files), table_file, texts.parallel)
-    usable = {"table": str(default_table()), **corpora}
+    lines = measure_lines(texts, code, lossless)
+    corpora = corpora_section(texts, path.parent, table_file)
+    usable = {"table": str(default_table()), **place_beside(corpora, path.parent, corpora)}
     settings = Settings.model_validate({"languages": list(names), "corpora": usable})
-    amounts = estimate_texts(settings, volumes=listed_volumes(texts.files, after))
+    amounts = estimate_texts(settings, volumes=listed_volumes(texts, lines))
     reaches = reach_of(amounts, read_costs())
     megabytes = sum(amount.read_mb for amount in amounts.values())
     # write a configuration that can be used
-    characters = len(frozenset().union(*(lines.distinct for lines in after.values())))
-    reason = ", ".join(code) or ("--lossless" if lossless else "")
+    characters = len(frozenset().union(*(one.distinct for one in lines.values())))
+    reason = "--lossless" if lossless else ", ".join(code)
     if reason:
         characters += 256
     kinds = kinds or (LOSSLESS_KINDS if reason else KINDS)
+    writes = lossless or (code and any("bpe" in kind for kind in kinds))
     total = total or choose_total(list(reaches.values()), characters)
-    written = configuration_text(
-        path,
-        names,
-        corpora,
-        comments=line_comments(megabytes, before, after),
-        sizes=choose_sizes(max(reaches.values())),
-        stages=tokenizer_sections(
-            kinds, total, is_uneven(after.values()), texts.without_development()
-        ),
-        lossless=reason,
-    )
-    check_totals(load({**yaml.safe_load(written), "corpora": usable}), amounts)
-    write_text(path, written)
-    notes = language_notes(names, reaches, after)
-    notes += [
+    uneven = is_uneven(lines.values())
+    # each configuration of a folder has results of its own
+    results = "results" if path.stem == "config" else f"results-{path.stem}"
+    title = ", ".join(names.values()) if len(names) <= 4 else f"{len(names)} languages"
+    config = {
+        "results": f"./{results}",
+        "languages": list(names),
+        "text": {"preset": "lossless"} if reason else None,
+        "layout": LAYOUT if writes else None,
+        "corpora": corpora,
+        "vocabularies": {"sizes": choose_sizes(max(reaches.values()))},
+        **tokenizer_sections(kinds, total, uneven, texts.without_development()),
+        "report": {"title": f"Tokenizers for {title}"},
+    }
+    config = {key: value for key, value in config.items() if value}
+    check_totals(load({**config, "corpora": usable}), amounts)
+    comments = {**COMMENTS, "text": f"as it is, with indentation: {reason}"}
+    comments["corpora"] = line_comment(megabytes, lines, uneven) + comments["corpora"]
+    head = HEAD.format(len(names), shlex.quote(str(path)))
+    write_text(path, head + configuration_text(config, comments))
+    notes = language_notes(names, reaches, lines)
+    notes += text_notes(texts, code)
+    return [*notes, f"{path}: {len(names)} languages, {megabytes:,.1f} MB, T {total:,}"]
+
+
+def text_notes(texts: FolderTexts, code: Collection[str]) -> list[str]:
+    """What code does not learn, and the parallel text."""
+    notes = [
         f"{language}: line ends are learnt from records alone (JSON Lines, Parquet: documents: "
         "true)"
         for language in code
-        if texts.files[language][0].layout.kind not in RECORDS
+        if not texts.layouts[language].documents
     ]
-    notes += [f"{key}: {pattern}" for key, pattern in texts.parallel.items()]
-    return [*notes, f"{path}: {len(names)} languages, {megabytes:,.1f} MB, T {total:,}"]
+    return notes + [f"{key}: {pattern}" for key, pattern in texts.parallel.items()]
 
 
 def language_notes(
@@ -164,128 +193,97 @@ def choose_total(reaches: Sequence[float], characters: int) -> int:
     return max(total, next((total for total in TOTALS if total >= LEAST * characters), TOTALS[-1]))
 
 
-def corpora_section(
-    sources: Sequence[FolderSource], table_file: Path | None, parallel: Mapping[str, str]
-) -> dict[str, Any]:
-    """The section `corpora` of a configuration: others than the usual source by
-    language.
+def corpora_section(texts: FolderTexts, folder: Path, table_file: Path | None) -> dict[str, Any]:
+    """The section `corpora` of a configuration in `folder`: sources that together have
+    every language once, the usual one first.
+
+    Paths in that folder begin with ./, others are absolute.
     """
-    labels = ["mine"] + [f"mine-{number}" for number in range(2, len(sources) + 1)]
-    named = dict(zip(labels, sources, strict=True))
-    usual = max(named, key=lambda label: len(named[label].codes))
-    others = {code: label for label in labels if label != usual for code in named[label].codes}
-    section: dict[str, Any] = {}
-    if table_file:
-        section["table"] = str(table_file.resolve())
-    section["source"] = usual
-    if others:
-        section["languages"] = others
-    section["sources"] = {label: source.entry() for label, source in named.items()}
-    if any(source.layout.documents for source in sources):
-        section["weights"] = "bytes"
-    return section | dict(parallel)
+
+    def placed(path: str) -> str:
+        below = not is_remote(path) and Path(path).is_relative_to(folder)
+        return f"./{Path(path).relative_to(folder)}" if below else path
+
+    entries: dict[str, dict[str, Any]] = {}
+    users: dict[str, list[str]] = defaultdict(list)
+    for language, layout in texts.layouts.items():
+        said = {file.said for file in texts.files[language]}
+        paths = list(map(placed, source_paths(texts.files[language], varying=len(said) == 1)))
+        keys = {
+            "path": paths[0] if len(paths) == 1 else paths,
+            "format": layout.format if layout.kind != "text" else None,
+            "split_sentences": layout.split_sentences,
+            "documents": layout.documents,
+        }
+        entry = {key: value for key, value in keys.items() if value}
+        name = repr(entry)
+        users[name].append(language)
+        entries.setdefault(name, entry)
+        if len(said) == 1 and said != {language}:
+            entries[name].setdefault("codes", {})[language] = said.pop()
+    named = sorted(entries, key=lambda name: -len(users[name]))
+    labels = {name: f"mine-{number}" for number, name in enumerate(named, 1)}
+    labels[named[0]] = "mine"
+    section = {
+        "table": table_file and placed(str(table_file.resolve())),
+        "source": "mine",
+        "languages": {code: labels[name] for name in named[1:] for code in users[name]},
+        "sources": {labels[name]: entries[name] for name in named},
+        "weights": "bytes" if any(one.documents for one in texts.layouts.values()) else None,
+        **{key: placed(pattern) for key, pattern in texts.parallel.items()},
+    }
+    return {key: value for key, value in section.items() if value}
 
 
-def line_comments(megabytes: float, before: Mapping[str, Lines], after: Mapping[str, Lines]) -> str:
-    """Comments on the mean line of every language, as it is read, and what follows from
-    them.
-    """
-    longest = sorted(after, key=lambda language: -after[language].compressed)
+def line_comment(megabytes: float, lines: Mapping[str, Lines], uneven: bool) -> str:
+    """A comment on the mean line of every language, longest first."""
+    longest = sorted(lines, key=lambda language: -lines[language].compressed)
     figures = [
-        f"{code} {after[code].characters:.0f} ({after[code].compressed:.0f})" for code in longest
+        f"{code} {lines[code].characters:.0f} ({lines[code].compressed:.0f})" for code in longest
     ]
-    words = [
+    words = (
         f"{megabytes:,.1f} MB. Mean lines in characters (and in bytes under bzip2): "
         f"{', '.join(figures)}."
-    ]
-    if cut := [
-        f"{code} {lines.characters:.0f}"
-        for code, lines in before.items()
-        if after[code] is not lines
-    ]:
-        words.append(
-            f"Lines differed by {UNEVEN} or more; split_sentences cuts paragraphs: "
-            f"{', '.join(cut)} before."
-        )
-    if is_uneven(after.values()):
-        ratio = after[longest[0]].compressed / after[longest[-1]].compressed
-        words.append(
-            f"{longest[0]} has {ratio:.1f} times the line of {longest[-1]}: per: character keeps "
-            "the length of "
-            "lines out of the weights."
-        )
-    return "\n".join(
-        textwrap.fill(one, 116, initial_indent="# ", subsequent_indent="#   ") for one in words
     )
+    if uneven:
+        words += " per: character keeps the length of lines out of the weights."
+    return f"{words}\n"
 
 
 def tokenizer_sections(
-    kinds: Collection[str], total: int, per_character: bool, lacking: Collection[str] = ()
-) -> str:
-    """The sections `allocation`, where it is needed, and `tokenizers`: one of each kind,
+    kinds: Collection[str], total: int, per_character: bool, lacking: Sequence[str] = ()
+) -> dict[str, Any]:
+    """The sections `allocation`, which may be empty, and `tokenizers`: one of each kind,
     of `total` ids.
 
     `lacking`: languages without development text, which parity needs.
     """
     short = f"{total // 1000}k" if total % 1000 == 0 else str(total)
-    per = ", per: character" if per_character else ""
-    allocations, tokenizers = "", ""
+    weighed = {"total": total} | ({"per": "character"} if per_character else {})
+    allocations, tokenizers = {}, {}
     for kind in kinds:
-        name, keys = f"{kind}-{short}", f"kind: {kind}, total: {total}{per}"
+        name = f"{kind}-{short}"
+        tokenizers[name] = {"kind": kind, **weighed}
         if kind in ("vocap", "pieces"):
-            rule = ", rule: pieces" if kind == "pieces" else ""
-            allocations += f"  {name}: {{total: {total}{rule}{per}}}\n"
-            keys = f"kind: vocap, allocation: {name}"
+            allocations[name] = {**weighed, **({"rule": "pieces"} if kind == "pieces" else {})}
+            tokenizers[name] = {"kind": "vocap", "allocation": name}
         if kind == "parity-bpe":
-            keys += f", from: {total // 2}, window: 100"
-            keys += f", without: [{', '.join(map(quoted, lacking))}]" if lacking else ""
-        tokenizers += f"  {name}: {{{keys}}}\n"
-    if allocations:
-        allocations = (
-            "allocation:  # total: T, all ids; alpha and beta: how languages "
-            f"weigh\n{allocations}\n"
-        )
-    return f"{allocations}tokenizers:\n{tokenizers}"
+            tokenizers[name] |= {"from": total // 2, "window": 100}
+            tokenizers[name] |= {"without": list(lacking)} if lacking else {}
+    return {"allocation": allocations, "tokenizers": tokenizers}
 
 
-def configuration_text(
-    path: Path,
-    names: Mapping[str, str],
-    corpora: Mapping[str, Any],
-    *,
-    comments: str,
-    sizes: str,
-    stages: str,
-    lossless: str,
-) -> str:
-    """The text of the file `path`; `names`: code to name of every language, in the
-    order of the table.
+def configuration_text(config: Mapping[str, Any], comments: Mapping[str, str]) -> str:
+    """The sections in YAML, each below its comment."""
 
-    `comments`: on the text; `stages`: the sections behind `vocabularies`; `lossless`:
-    why the text is kept as it is, empty where it is not.
-    """
-    # each configuration of a folder has results of its own
-    results = "results" if path.stem == "config" else f"results-{path.stem}"
-    title = ", ".join(names.values()) if len(names) <= 4 else f"{len(names)} languages"
-    text = (
-        f"\ntext: {{preset: lossless}}  # as it is, with indentation: {lossless}\n"
-        if lossless
-        else ""
+    def commented(match: re.Match[str]) -> str:
+        lines = [
+            textwrap.fill(line, 98, initial_indent="# ", subsequent_indent="#   ")
+            for line in comments.get(match[1], "").splitlines()
+        ]
+        return "\n".join(["", *lines, match[0]])
+
+    text = yaml.safe_dump(
+        config, sort_keys=False, allow_unicode=True, width=1000, default_flow_style=None
     )
-    return f"""# Made by `vocap init` for the text of {len(names)} languages.
-# In the project's root: snakemake --cores all --configfile {shlex.quote(str(path))}
-# An edit reruns the jobs that depend on it. docs/configuration.md has every key.
-results: {quoted(str(path.parent / results))}  # everything that the run makes
-languages: [{", ".join(map(quoted, names))}]
-{text}
-{comments}
-# Of sources with the key licence, as in `licence: CC BY-SA 4.0`, the tokenizers' \
-model cards say it.
-{yaml.safe_dump({"corpora": corpora}, sort_keys=False, allow_unicode=True, width=1000)}
-vocabularies:
-  sizes: {quoted(sizes)}  # of a language's models; larger ones need more text
-
-{stages}
-report:
-  title: {quoted(f"Tokenizers for {title}")}
-"""
+    return re.sub(r"(?m)^(\w+):", commented, text)

@@ -10,31 +10,37 @@ languages of NTREX-128 is 1.4 times the shortest (85 of FLORES-200: 1.5), in pla
 """
 
 import bz2
+import fnmatch
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from fnmatch import fnmatchcase
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path, PurePath
-from typing import Any
 
 from vocap.corpora.sampling import markup_warnings
 from vocap.corpora.sources import MB, PROBE_BYTES, Volume
 from vocap.errors import UsageError, VocapError, system_error
 from vocap.files.paths import COMPRESSED, check_path, expand
-from vocap.languages import DOMAINS, Language
+from vocap.languages import DOMAINS, UNICODE_SCRIPTS, Language
 from vocap.storage.listing import list_shards, local_shard
 from vocap.storage.remote import Shard, address_of, is_remote
-from vocap.text_files import KINDS, RECORDS, Layout
-from vocap.text_files.lines import LineFile, split_sentences
+from vocap.text_files import KINDS, RECORDS, Layout, kind_of
+from vocap.text_files.lines import LineFile, split_sentences, survey
 from vocap.text_files.records import TextFile, detect_file
 
 LEFT_OUT_SHOWN = 20  # files left out that are named
-OWN = {"results", "config.yaml"}  # files of this command and of a run
-SCRIPT = re.compile(r"[A-Z][a-z]{3}")  # ISO 15924
-# Two-letter codes that are English words too: taken only alone, or as the last part of
-# a name (corpus.it.txt).
-WORDS = {"am", "as", "be", "he", "id", "is", "it", "la", "my", "no", "or"}
+# of this command and of runs, in the folder of the text
+OWN = re.compile(r"results(-.*)?|[^/]*\.ya?ml")
+ENDINGS = [*COMPRESSED, ".txt", ".text", ".csv", *chain.from_iterable(KINDS.values())]
+ENDING = re.compile(rf"(?i)({'|'.join(map(re.escape, ENDINGS))})+$")
+NO_TEXT = re.compile(
+    r"(?i)(readme|licen[cs]e|copying|notice|changelog|(md5|sha\d+)sums?)([._-].*)?"
+    r"|.*(~|\.(bak|orig|old|tmp|swp|md5|sha\d+)|[ _]\(?copy\)?(\.[^ ]*)?)"
+)
+# Codes that are English words too: as a folder's name they may mean something else.
+WORDS = {"am", "an", "as", "be", "ha", "he", "hi", "ho", "id", "is", "it", "la", "lo", "me"}
+WORDS |= {"mi", "ml", "my", "no", "or", "pa", "so", "to", "uk"}
 # Codes that are in use and in no column of the table.
 OTHERS = {
     "nb": "no",
@@ -61,85 +67,55 @@ DEVELOPMENT = re.compile(r"(?i)(?<![a-z])(dev|development)(?![a-z])")  # that tr
 SAMPLE_BYTES = 1 << 18  # of a language's text, from the beginning of each file
 UNEVEN = 2  # longest mean line over the shortest, from which lines are cut or characters counted
 PARAGRAPH = 2  # sentences of a mean line, from which it is a paragraph
+OVERLONG = 0.1  # share of overlong lines, above which lines are cut
+DOCUMENTS = 0.1  # line ends in a record's part, from which records are documents
 
 
 @dataclass(frozen=True)
 class LanguageFile:
-    """A file of one language, as it was listed; `relative`: its path in `folder`, of
-    which `said` names the language.
+    """A file of one language, as it was listed; `relative`: its path in `folder`;
+    `home`: the folder in it that is named by the language, or the file that is; `said`:
+    the name.
     """
 
     shard: Shard
     folder: str
     relative: PurePath
     language: str
+    home: PurePath
     said: str
-    layout: Layout
 
     @property
     def path(self) -> str:
         """Its path; of a data set without the commit that was listed."""
         return f"{self.folder}/{self.relative}"
 
-    @property
-    def pattern(self) -> str:
-        """The path with `{lang}` where the language is said; of a file of this machine
-        if it is said once.
-        """
-        text = str(self.relative)
-        parts = re.split(rf"(?<![^\W\d_]){re.escape(self.said)}(?![^\W\d_])", text)
-        varies = "{lang}".join(parts) if len(parts) == 2 or is_remote(self.folder) else text
-        return f"{self.folder}/{varies}"
+    def varying(self, path: PurePath) -> str:
+        """A path in the folder with `{lang}` where the language is said."""
+        varied = re.sub(rf"(?<![^\W\d_]){re.escape(self.said)}(?![^\W\d_])", "{lang}", str(path))
+        return f"{self.folder}/{varied}"
 
     @property
     def shards_pattern(self) -> str:
         """The pattern of this file and of the others of its folder that are called alike:
         `data/{lang}/*.parquet`, `c4-{lang}.*.json.gz`.
         """
-        folder, _, name = self.pattern.rpartition("/")
-        first = stem(name)
-        ending = name[len(first) :]
-        if "{lang}" in first:
-            first = re.sub(r"(\{lang\}[\W_]).*", r"\1*", first)
-        elif "{lang}" in folder:
-            first = "*"
-        return f"{folder}/{first}{ending}"
-
-
-@dataclass
-class FolderSource:
-    """An entry of `corpora.sources`: patterns of paths, format, and the languages that
-    it is the source of.
-    """
-
-    paths: tuple[str, ...]
-    layout: Layout
-    # language to the text in the place of {lang}
-    codes: dict[str, str] = field(default_factory=dict)
-
-    def entry(self) -> dict[str, Any]:
-        """Its keys in a configuration."""
-        path = self.paths[0] if len(self.paths) == 1 else list(self.paths)
-        entry: dict[str, Any] = {"path": path}
-        if codes := {code: said for code, said in self.codes.items() if said and said != code}:
-            entry["codes"] = codes
-        if self.layout.kind != "text":
-            entry["format"] = self.layout.format
-        if self.layout.split_sentences:
-            entry["split_sentences"] = True
-        if self.layout.documents:
-            entry["documents"] = True
-        return entry
+        folder, _, name = self.varying(self.relative).rpartition("/")
+        first = ENDING.sub("", name)
+        alike = "*" if "{lang}" in folder else re.sub(r"(\{lang\}[\W_]).*", r"\1*", first)
+        return f"{folder}/{alike}{name.removeprefix(first)}"
 
 
 @dataclass(frozen=True)
 class FolderTexts:
-    """The text of `folder`: `files` of every language, the patterns of `parallel` text
-    by key of `corpora`, and the files `left_out`, with the reason.
+    """The text of `folder`: the `files` of every language and their `layouts`, the
+    patterns of `parallel` text by key of `corpora`, and the files `left_out`, with the
+    reason.
     """
 
     folder: str
     files: dict[str, list[LanguageFile]]
+    layouts: dict[str, Layout]
     parallel: dict[str, str]
     left_out: dict[str, str]
 
@@ -159,11 +135,30 @@ class FolderTexts:
         return lines
 
 
+def source_paths(files: Sequence[LanguageFile], varying: bool) -> list[str]:
+    """The paths of one language's files, with `{lang}` if `varying`: the folder named by
+    the language, where it holds no other file; of other machines a pattern.
+    """
+    if varying and is_remote(files[0].folder):
+        return list(dict.fromkeys(file.shards_pattern for file in files))
+    homes: dict[PurePath, list[LanguageFile]] = defaultdict(list)
+    for file in files:
+        homes[file.home].append(file)
+    paths = []
+    for home, own in homes.items():
+        whole = set(expand(f"{own[0].folder}/{home}")) == {file.path for file in own}
+        relative = [home] if whole else [file.relative for file in own]
+        folder = own[0].folder
+        paths += [own[0].varying(one) if varying else f"{folder}/{one}" for one in relative]
+    return paths
+
+
 @dataclass(frozen=True)
 class Lines:
     """Means of the lines of a language's sample: characters, bytes under bzip2,
     sentences, bytes; its characters; `growth`: bytes of text for a stored byte of the
-    last file; `warnings` of mark-up.
+    last file; shares of lines that are `overlong`, and that hold the line `ends` of a
+    document; `warnings` of mark-up.
     """
 
     characters: float
@@ -172,19 +167,20 @@ class Lines:
     distinct: frozenset[str]
     bytes: float = 0
     growth: float = 1
+    overlong: float = 0
+    ends: float = 0
     warnings: Sequence[str] = ()
 
     @classmethod
-    def of(cls, files: Sequence[LanguageFile]) -> "Lines":
+    def of(cls, files: Sequence[LanguageFile], layout: Layout) -> "Lines":
         """Measure the beginning of each file, so much of it that all together hold
         about `SAMPLE_BYTES`; of files of another machine that of the first alone.
         """
-        if is_remote(files[0].folder):
-            files = files[:1]
+        files = files[:1] if is_remote(files[0].folder) else files
         share = max(SAMPLE_BYTES // len(files), 1 << 14)
         blocks = []
         for file in files:
-            text_file = TextFile(file.shard, file.layout, PROBE_BYTES)
+            text_file = _beginning(file.shard, layout)
             block = next(iter(text_file), b"")
             blocks.append(block[: block.rfind(b"\n", 0, share) + 1] or block)
             growth = len(block) / max(text_file.spanned or text_file.consumed, 1)
@@ -197,7 +193,9 @@ class Lines:
             frozenset(text),
             bytes=len(sample) / lines,
             growth=growth,
-            warnings=() if files[0].layout.documents else markup_warnings(sample.splitlines()),
+            overlong=survey(sample).overlong / lines,
+            ends=len(re.findall(r"(?<!\\)\\n.", text)) / lines,
+            warnings=() if layout.documents else markup_warnings(sample.splitlines()),
         )
 
 
@@ -216,63 +214,50 @@ def find_folder_texts(folder: str, table: Mapping[str, Language]) -> FolderTexts
     `folder` may be an address of another machine, or a pattern of one, in which
     `{lang}` stands for the languages. There is no parallel text then.
     """
-    texts, unread = find_files(folder, table)
+    left_out: dict[str, str] = {}
     parallel: dict[str, str] = {}
+    found = find_files(folder, table, left_out)
     if not is_remote(folder):
-        texts, parallel, unequal = take_parallel(texts)
-        unread |= unequal
-    files, others = choose_formats(texts)
-    return FolderTexts(folder, files, parallel, unread | others)
+        found, parallel = take_parallel(found, left_out)
+    texts = FolderTexts(folder, {}, {}, parallel, left_out)
+    for language in dict.fromkeys(file.language for file in found):
+        own = [file for file in found if file.language == language]
+        choose_format(language, own, texts)
+    return texts
 
 
 def find_files(
-    folder: str, table: Mapping[str, Language]
-) -> tuple[list[LanguageFile], dict[str, str]]:
-    """The files of text in `folder` and its folders, and those left out, with the reason.
+    folder: str, table: Mapping[str, Language], left_out: dict[str, str]
+) -> list[LanguageFile]:
+    """The files in `folder` and its folders that are named by a language; adds others
+    to those left out, with the reason.
 
-    Hidden files, `results` and `config.yaml` are skipped. Files of one language and
-    ending on another machine are taken to be alike.
+    Hidden files, results and configurations are skipped.
     """
     names = Names(table)
-    found: list[LanguageFile] = []
-    left_out: dict[str, str] = {}
-    known: dict[tuple[str, ...], Layout | str] = {}  # or the reason why there is none
+    found = []
     base, shards = list_folder(folder)
+    # an address as an expression that finds the language in the place of {lang}
+    given = fnmatch.translate(folder).replace(r"\{lang\}", "(?P<lang>[^/]+?)", 1)
+    given = given.replace(r"\{lang\}", "(?P=lang)")
     for relative, shard in shards.items():
-        name = relative.name
         try:
             check_path(shard.path)
-            language = names.of(relative)
-            if language is None:
-                raise ValueError("its name has no language of the table")
-            if name.lower().endswith(".csv"):
+            if NO_TEXT.fullmatch(relative.name):
+                raise ValueError("a copy, or notes on the files, and no language's text")
+            place = relative
+            if "{lang}" in folder:
+                match = re.fullmatch(given, f"{base}/{relative}")
+                place = PurePath(match["lang"] if match else "")
+            file = LanguageFile(shard, base, relative, *names.of(place))
+            if relative.suffix.lower() == ".csv":
                 raise ValueError("CSV is not read; save it with tabs (.tsv)")
             if not shard.size:
                 raise ValueError("empty")
-            file = LanguageFile(shard, base, relative, *language, Layout())
-            if "{lang}" in folder and not fnmatchcase(file.pattern, folder):
-                raise ValueError("no language of the table in the place of {lang}")
-            ending = name.removeprefix(stem(name))
-            alike = (*language, ending) if is_remote(base) else (shard.path,)
-            if alike not in known:
-                known[alike] = _layout_or_reason(shard)
-            layout = known[alike]
-            if isinstance(layout, str):
-                raise ValueError(layout)
-            found.append(replace(file, layout=layout))
+            found.append(file)
         except ValueError as error:
             left_out[str(relative)] = str(error)
-    return found, left_out
-
-
-def _layout_or_reason(shard: Shard) -> Layout | str:
-    """The layout of a file, or why it cannot be read."""
-    try:
-        return detect_file(shard, PROBE_BYTES) if is_remote(shard.path) else detect_file(shard)
-    except (OSError, VocapError) as error:
-        system = system_error(error)
-        said = system.strerror if system else None
-        return said or str(error).removeprefix(f"{address_of(shard.path)}: ")
+    return found
 
 
 def list_folder(folder: str) -> tuple[str, dict[PurePath, Shard]]:
@@ -296,7 +281,7 @@ def list_folder(folder: str) -> tuple[str, dict[PurePath, Shard]]:
             base = base.rpartition("/")[0]
     depth = len(_parts(base))
     files = {PurePath(*_parts(shard.path)[depth:]): shard for shard in shards}
-    return base, {name: shard for name, shard in files.items() if name.parts[0] not in OWN}
+    return base, {name: shard for name, shard in files.items() if not OWN.fullmatch(name.parts[0])}
 
 
 def _parts(path: str) -> tuple[str, ...]:
@@ -305,102 +290,119 @@ def _parts(path: str) -> tuple[str, ...]:
 
 
 def take_parallel(
-    files: Sequence[LanguageFile],
-) -> tuple[list[LanguageFile], dict[str, str], dict[str, str]]:
-    """Files of text, the paths of parallel text by key of `corpora`, and the files left
-    out, with the reason.
+    files: Sequence[LanguageFile], left_out: dict[str, str]
+) -> tuple[list[LanguageFile], dict[str, str]]:
+    """Files of text, and the paths of parallel text by key of `corpora`; adds files to
+    those left out, with the reason.
 
-    Parallel text has one of `PARALLEL` in its path, a file of lines for each of several
-    languages, named by code, with equal numbers of lines, and is not all text of them.
+    Parallel text lies in a folder with one of `PARALLEL` in its path: a file of lines
+    for each language, named by code, with equal numbers of lines.
     """
-    sets: dict[str, list[LanguageFile]] = {}
+    sets: dict[str, list[LanguageFile]] = defaultdict(list)
+    texts: list[LanguageFile] = []
     for file in files:
-        if (
-            file.layout.kind == "text"
-            and "{lang}" in file.pattern
-            and PARALLEL.search(str(file.relative))
-        ):
-            sets.setdefault(file.pattern, []).append(file)
+        aside = PARALLEL.search(str(file.relative.parent))
+        (sets[file.varying(file.relative)] if aside else texts).append(file)
     found: dict[str, str] = {}
-    left_out: dict[str, str] = {}
-    texts = list(files)
     for pattern, own in sets.items():
-        rest = [file for file in texts if file not in own]
-        if len(own) < 2 or not {file.language for file in rest} & {file.language for file in own}:
-            continue
         key = "development" if DEVELOPMENT.search(str(own[0].relative)) else "parallel"
         counts = [sum(block.count(b"\n") for block in LineFile(file.shard)) for file in own]
+        usual = Counter(counts).most_common(1)[0][0]
         for file, lines in zip(own, counts, strict=True):
-            if lines != counts[0]:
-                reason = (
-                    f"parallel text has equal numbers of lines, not {lines:,} and {counts[0]:,}"
-                )
-            elif file.said != file.language:
-                reason = (
-                    f"parallel text is found by code: {file.language} in the place of {file.said}"
-                )
+            if lines != usual:
+                reason = f"parallel text has equal numbers of lines, not {lines:,} and {usual:,}"
+            elif kind_of(file.path) != "text" or file.said != file.language:
+                reason = f"parallel text is a file of lines named {file.language}.txt"
             elif found.setdefault(key, pattern) != pattern:
                 reason = f"{found[key]} is the {key} text"
             else:
                 continue
             left_out[str(file.relative)] = reason
-        texts = rest
-    return texts, found, left_out
+    return texts, found
 
 
-def choose_formats(
-    files: Iterable[LanguageFile],
-) -> tuple[dict[str, list[LanguageFile]], dict[str, str]]:
-    """The files of every language, all of one format, and those left out, with the reason.
+def choose_format(language: str, files: Sequence[LanguageFile], texts: FolderTexts) -> None:
+    """Add the files of one language to `texts` that can be read in one format and field,
+    those of most bytes, and the others to those left out, with the reason.
 
-    A language whose files have several formats keeps the one with most bytes.
+    On another machine the first file of each ending is read, which others are like.
     """
-    kinds: dict[str, dict[Layout, list[LanguageFile]]] = {}
+    known: dict[str, Layout | str] = {}  # or the reason why there is none
+    amounts: Counter[Layout] = Counter()
     for file in files:
-        kinds.setdefault(file.language, {}).setdefault(file.layout, []).append(file)
-    chosen: dict[str, list[LanguageFile]] = {}
-    left_out: dict[str, str] = {}
-    for language, layouts in kinds.items():
-        most = max(layouts, key=lambda layout: sum(file.shard.size for file in layouts[layout]))
-        chosen[language] = layouts.pop(most)
-        reason = f"{language} has more text as {most.format}; one format a language"
-        left_out |= {str(file.relative): reason for others in layouts.values() for file in others}
-    return chosen, left_out
+        found = known.get(_alike(file)) or probe(file.shard)
+        known[_alike(file)] = found
+        if isinstance(found, Layout):
+            amounts[found] += file.shard.size
+    layout = max(amounts, key=amounts.__getitem__, default=None)
+    for file in files:
+        found = known[_alike(file)]
+        if layout and isinstance(found, Layout) and found != layout:
+            found = f"{language} has more text as {layout.kind}; one format a language"
+            if kind_of(file.path) == layout.kind:  # its likeliest field is another
+                found = probe(file.shard, layout)
+        if isinstance(found, str):
+            texts.left_out[str(file.relative)] = found
+        else:
+            texts.files.setdefault(language, []).append(file)
+            texts.layouts[language] = found
 
 
-def measure_lines(
-    chosen: dict[str, list[LanguageFile]], code: Collection[str]
-) -> tuple[dict[str, Lines], dict[str, Lines]]:
-    """The lines of every language as they are and as they will be read; where uneven,
-    `chosen` cuts paragraphs.
+def _alike(file: LanguageFile) -> str:
+    name = file.relative.name
+    return name.removeprefix(ENDING.sub("", name)) if is_remote(file.folder) else file.path
 
-    Records of the languages `code` become documents.
+
+def probe(shard: Shard, layout: Layout | None = None) -> Layout | str:
+    """The layout of a file, if it is not given, or why no text can be read in it."""
+    try:
+        if layout is None:
+            layout = replace(detect_file(shard), split_sentences=False)
+        return layout if any(map(bytes.strip, _beginning(shard, layout))) else "no line of text"
+    except (OSError, VocapError) as error:
+        system = system_error(error)
+        said = system.strerror if system else None
+        return said or str(error).removeprefix(f"{address_of(shard.path)}: ")
+
+
+def _beginning(shard: Shard, layout: Layout) -> TextFile:
+    return TextFile(shard, layout, PROBE_BYTES if is_remote(shard.path) else 16 * PROBE_BYTES)
+
+
+def measure_lines(texts: FolderTexts, code: Collection[str], lossless: bool) -> dict[str, Lines]:
+    """The lines of every language as they will be read: long ones are cut, and
+    paragraphs where lines are uneven.
+
+    Records become documents in the languages `code`, and in `lossless` text where they
+    hold line ends. Changes the layouts of `texts`.
     """
-    for language in code:
-        if chosen[language][0].layout.kind in RECORDS:
-            layout = replace(chosen[language][0].layout, documents=True, split_sentences=False)
-            chosen[language] = [replace(file, layout=layout) for file in chosen[language]]
-    before = {language: Lines.of(files) for language, files in chosen.items()}
-    if not is_uneven(before.values()):
-        return before, before
-    after = dict(before)
-    for language, lines in before.items():
-        if lines.sentences >= PARAGRAPH and language not in code:
-            layout = replace(chosen[language][0].layout, split_sentences=True)
-            chosen[language] = [replace(file, layout=layout) for file in chosen[language]]
-            after[language] = Lines.of(chosen[language])
-    return before, after
+    layouts = texts.layouts
+
+    def measured(language: str) -> Lines:
+        return Lines.of(texts.files[language], layouts[language])
+
+    for language, layout in layouts.items():
+        if layout.kind in RECORDS and (lossless or language in code):
+            layouts[language] = replace(layout, documents=True)
+            if language not in code and measured(language).ends < DOCUMENTS:
+                layouts[language] = layout
+    lines = {language: measured(language) for language in layouts}
+    uneven = is_uneven(lines.values())
+    for language, one in lines.items():
+        long = one.overlong > OVERLONG or (uneven and one.sentences >= PARAGRAPH)
+        if long and language not in code and not layouts[language].documents:
+            layouts[language] = replace(layouts[language], split_sentences=True)
+            lines[language] = measured(language)
+    return lines
 
 
-def listed_volumes(
-    files: Mapping[str, Sequence[LanguageFile]], lines: Mapping[str, Lines]
-) -> dict[str, Volume]:
-    """The amount of text of the languages whose `files` are on other machines, by their
-    sizes and the `lines` at the beginning of one.
+def listed_volumes(texts: FolderTexts, lines: Mapping[str, Lines]) -> dict[str, Volume]:
+    """The amount of text of the languages, where the files are on other machines, by
+    their sizes and the `lines` at the beginning of one.
     """
     volumes = {}
-    for language, own in files.items():
-        if is_remote(own[0].folder):
+    for language, own in texts.files.items():
+        if is_remote(texts.folder):
             one, stored = lines[language], sum(file.shard.size for file in own)
             count = stored * one.growth / max(one.bytes, 1)
             volumes[language] = Volume(
@@ -409,113 +411,59 @@ def listed_volumes(
     return volumes
 
 
-def group(chosen: Mapping[str, Sequence[LanguageFile]]) -> list[FolderSource]:
-    """Sources that together have every language once."""
-    sources: dict[tuple[tuple[str, ...], Layout, str], FolderSource] = {}
-    for language, files in chosen.items():
-        said = {file.said for file in files}
-        one = said.pop() if len(said) == 1 else ""
-        paths = _paths(files, bool(one))
-        code = one if all("{lang}" in path for path in paths) else ""
-        key = (paths, files[0].layout, "" if code else language)
-        source = sources.setdefault(key, FolderSource(paths, files[0].layout))
-        source.codes[language] = code
-    return list(sources.values())
-
-
-def _paths(files: Sequence[LanguageFile], varying: bool) -> tuple[str, ...]:
-    """The paths of one language's files, with `{lang}` if `varying`; the folder where
-    it holds no other file, of other machines the pattern of shards.
-    """
-    if varying and is_remote(files[0].folder):
-        return tuple(dict.fromkeys(file.shards_pattern for file in files))
-    in_folder: dict[str, list[LanguageFile]] = {}
-    for file in files:
-        in_folder.setdefault(str(PurePath(file.path).parent), []).append(file)
-    paths = []
-    for folder, own in in_folder.items():
-        patterns = [file.pattern if varying else file.path for file in own]
-        parents = {
-            str(Path(pattern).parent) for pattern in patterns if "{lang}" not in Path(pattern).name
-        }
-        whole = len(own) > 1 and len(own[0].relative.parts) > 1
-        if whole and len(parents) == 1 and set(expand(folder)) == {file.path for file in own}:
-            patterns = [*parents]
-        paths += patterns
-    return tuple(paths)
-
-
 class Names:
     """Looks up languages of a table by ISO 639 code or English name, in any case."""
 
     def __init__(self, table: Mapping[str, Language]) -> None:
         self.table = table
-        self.scripts = {language.script for language in table.values()} | {"Hant"}
-        self.known: dict[str, str] = {name: code for name, code in OTHERS.items() if code in table}
-        for code, language in table.items():
-            for column in ("name", "iso639_3", "iso639_3_individual"):
-                if name := language.facts.get(column, ""):
-                    self.known[name.casefold()] = code
-        self.known |= {code.casefold(): code for code in table}
+        self.known = {name: code for name, code in OTHERS.items() if code in table}
+        for column in ("name", "iso639_3", "iso639_3_individual", "language"):
+            for code, language in table.items():
+                self.known[_key(language.facts.get(column, ""))] = code
+        self.known.pop("", None)  # of empty cells
+        for name, code in list(self.known.items()):
+            script = table[code].script
+            for one in (script, *UNICODE_SCRIPTS.get(script, ())):
+                self.known[_key(f"{name}_{one}")] = code
 
-    def of(self, path: PurePath) -> tuple[str, str] | None:
-        """The code and the part of the path that names it: of the file's name, or of
-        the nearest folder's.
+    def of(self, path: PurePath) -> tuple[str, PurePath, str]:
+        """The code, the folder or the file that is named by the language, and the name.
 
-        `path` is relative to the folder of all text. Raises ValueError where names
-        contradict each other, or name a script other than the table's.
-
-        Files in a folder of code have names of their own: python/it/de.py is Python.
+        A folder of code at any depth decides, else the nearest folder that is a
+        language's code or name, alone or with its script, else the name of the file, or
+        its last dotted part. `path` is relative to the folder of all text. Raises
+        ValueError where there is none, and where the folder's name is a word of English
+        too and another name says another language.
 
         >>> from vocap.languages import read_languages
         >>> names = Names(read_languages())
-        >>> paths = ("german.txt", "eng_Latn.jsonl.xz", "hi/1.txt", "notes.txt")
-        >>> [names.of(PurePath(path)) for path in paths]
-        [('de', 'german'), ('en', 'eng_Latn'), ('hi', 'hi'), None]
+        >>> paths = ("python/it/de.py", "text/eng_Latn/fin.jsonl.xz", "a.german.txt", "my/1.txt")
+        >>> [names.of(PurePath(path))[0] for path in paths]
+        ['python', 'en', 'de', 'my']
         """
-        for part in path.parts[:-1]:
-            code = self.known.get(part.casefold())
-            if code and self.table[code].resource in DOMAINS:
-                return code, part
-        for part in (stem(path.name), *reversed(path.parts[:-1])):
-            if found := self._of_part(part):
-                return found
-        return None
-
-    def _of_part(self, part: str) -> tuple[str, str] | None:
-        if code := self.known.get(part.casefold()):
-            return code, part
-        found: dict[str, str] = {}
-        words = list(re.finditer(r"[^\W\d_]+", part))
-        for number, match in enumerate(words):
-            word = match[0]
-            code = self.known.get(word.casefold())
-            last = number == len(words) - 1
-            if code is None or (word.casefold() in WORDS and not last):
-                continue
-            said = word
-            if not last and SCRIPT.fullmatch(script := words[number + 1][0]):
-                own = self.table[code].script
-                if (
-                    script in self.scripts and script != own
-                ):  # other words of this form are no scripts
-                    raise ValueError(
-                        f"its name says script {script}; {code} has {own} in the table"
-                    )
-                said = part[match.start() : words[number + 1].end()]
-            found.setdefault(code, said)
-        if len(found) > 1:
-            raise ValueError(f"its name says {' and '.join(found)}")
-        return next(iter(found.items()), None)
+        name = ENDING.sub("", path.name)
+        places = [(place, place.name) for place in path.parents]
+        places += [(path, name), (path, name.rpartition(".")[2])]
+        found = [
+            (code, place, said) for place, said in places if (code := self.known.get(_key(said)))
+        ]
+        code_folders = [
+            one for one in found if one[1] != path and self.table[one[0]].resource in DOMAINS
+        ]
+        if not found:
+            raise ValueError(
+                "its name has no language of the table; rename it, or add a row of code and name "
+                "(--languages-table)"
+            )
+        code, place, said = [*found[:1], *code_folders][-1]
+        others = [self.table[one].name for one, _, _ in found if one != code]
+        if others and place != path and said.casefold() in WORDS:
+            raise ValueError(
+                f"its folder {said} is the code of {self.table[code].name}, and a word; another "
+                f"name says {others[-1]}: rename one of them"
+            )
+        return code, place, said
 
 
-def stem(name: str) -> str:
-    """The name of a file without the endings of its format.
-
-    >>> stem("corpus.de.txt.gz")
-    'corpus.de'
-    """
-    endings = (*COMPRESSED, ".txt", ".text", ".csv", *chain.from_iterable(KINDS.values()))
-    while "." in name and name[name.rindex(".") :].lower() in endings:
-        name = name[: name.rindex(".")]
-    return name
+def _key(name: str) -> str:
+    return re.sub("[ -]", "_", name.casefold())
