@@ -260,7 +260,8 @@ def tokenizer_sections(
     """
     short = f"{total // 1000}k" if total % 1000 == 0 else str(total)
     weighed = {"total": total} | ({"per": "character"} if per_character else {})
-    allocations, tokenizers = {}, {}
+    allocations: dict[str, dict[str, Any]] = {}
+    tokenizers: dict[str, dict[str, Any]] = {}
     for kind in kinds:
         name = f"{kind}-{short}"
         tokenizers[name] = {"kind": kind, **weighed}
