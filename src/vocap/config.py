@@ -61,16 +61,7 @@ OF_THE_PROJECT = (
 )
 UNLIMITED = {"max_characters", "model_max_length"}  # keys whose null is no default
 # keys of paths: one that begins with ./ or ../ lies beside its configuration file
-PATHS = {
-    "results",
-    "table",
-    "path",
-    "parallel",
-    "development",
-    "chat_template",
-    "normalization",
-    "xtreme",
-}
+PATHS = {"results", "table", "path", "parallel", "development", "chat_template", "xtreme"}
 SHOWN = 50  # mistakes that a message names
 OF_THIS_RUN = "the languages of this run"
 DIFFS = "diff"  # the folder of results/tokenizers that holds comparisons
