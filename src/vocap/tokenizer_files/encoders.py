@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import chain, groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ import numpy as np
 from vocap.errors import VocapError, one_line
 from vocap.files.io import read_object
 from vocap.tokenizer_files import EXPORTED, MASK, Cuts
-from vocap.tokenizer_files.model_file import NORMAL, find_model, load_processor
+from vocap.tokenizer_files.model_file import BYTES, NORMAL, find_model, load_processor
 from vocap.tokenizer_files.ranks import (
     RANKS,
     TEKKEN,
@@ -35,9 +36,19 @@ from vocap.tokenizer_files.ranks import (
     read_ranks,
     read_tekken,
 )
+from vocap.tokenizer_files.unknown import (
+    DELETING,
+    UNKNOWN,
+    Token,
+    Unknown,
+    deleted_by_rules,
+    deleted_parts,
+    sum_up,
+    with_unknown_token,
+)
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
+    from tokenizers import Encoding, Tokenizer
 
 SPACE = "\u2581"
 BYTE_PIECE = re.compile("<0x([0-9A-F]{2})>")
@@ -63,6 +74,21 @@ class SentencePieceEncoder:
     def pieces(self) -> list[str | None]:
         """The piece of each id; None where an id has none."""
         return self.processor.id_to_piece(list(range(self.size)))
+
+    @cached_property
+    def drops(self) -> "re.Pattern[str] | None":
+        """The text that the normaliser deletes, if it does."""
+        return deleted_by_rules(proto_of(self).normalizer_spec)
+
+    def tokens(self, text: str) -> list[Token]:
+        """The tokens of a text; of an unknown one, the text itself."""
+        pieces = self.processor.encode(text, out_type="immutable_proto").pieces
+        deleted = self.drops.finditer(text) if self.drops else ()
+        return [(one.id, one.piece, one.begin, one.end) for one in pieces] + [
+            (None, one[0], *one.span()) for one in deleted
+        ]
+
+    drops_bytes = False
 
     def encode_batch(self, lines: list[str]) -> list[list[int]]:
         """The ids of every line, no special tokens added."""
@@ -113,6 +139,65 @@ class HuggingFaceEncoder:
         from vocap.tokenizer_files.plain_text import choose_tokenizer
 
         return choose_tokenizer(self.tokenizer)
+
+    @cached_property
+    def _steps(self) -> str:
+        """The steps that change and cut text, as JSON, without those of an export, which
+        keep it.
+        """
+        from vocap.tokenizer_files.plain_text import STEPS, begins_as_known
+
+        steps = self.tokenizer.normalizer, self.tokenizer.pre_tokenizer
+        normal, cut = (json.loads(step.__getstate__()) if step else {} for step in steps)
+        if begins_as_known(normal.get("normalizers", [])):
+            del normal["normalizers"][:STEPS]
+        return json.dumps([normal, cut])
+
+    @cached_property
+    def _marking(self) -> "Tokenizer | None":
+        """The tokenizer with an unknown token, where it is byte-pair encoding that drops
+        characters for want of one.
+        """
+        model = self.tokenizer.model
+        if getattr(model, "unk_token", "") is not None:  # unigram models have no attribute
+            return None
+        names = (
+            byte_names(self._byte_level) if model.byte_fallback or self._byte_level else [UNKNOWN]
+        )
+        affixes = model.continuing_subword_prefix or model.end_of_word_suffix
+        held = not affixes and set(names) <= self.ids.keys()
+        return None if held else with_unknown_token(self.tokenizer)
+
+    @property
+    def _byte_level(self) -> bool:
+        return '"ByteLevel"' in self._steps
+
+    @cached_property
+    def drops(self) -> bool:
+        """Whether it may give no token to a character."""
+        return self._marking is not None or DELETING.search(self._steps) is not None
+
+    @property
+    def drops_bytes(self) -> bool:
+        """Whether it may give no token to a byte of a character."""
+        return self._marking is not None and self._byte_level
+
+    def tokens(self, text: str) -> list[Token]:
+        """The tokens of a text, and the characters that it drops."""
+        tokenizer = self._marking or self.tokenizer
+
+        def encode(text: str) -> "Encoding":
+            return tokenizer.encode(text, add_special_tokens=False)
+
+        found = encode(text)
+        tokens: list[Token] = [
+            (None if token == UNKNOWN else number, token, *place)
+            for number, token, place in zip(found.ids, found.tokens, found.offsets, strict=True)
+        ]
+        if not self.drops:
+            return tokens
+        deleted = deleted_parts(text, tokens, lambda text: encode(text).ids)
+        return sorted(chain(tokens, deleted), key=itemgetter(2))
 
     def encode_batch(self, lines: list[str]) -> list[list[int]]:
         return [
@@ -255,6 +340,13 @@ def roles_of(definition: Path, ids: Mapping[str, int]) -> dict[str, str]:
     return found
 
 
+def byte_names(level: bool) -> dict[str, str]:
+    """The names of the 256 bytes by their pieces, of a byte-level vocabulary or not."""
+    if level:
+        return {character: BYTES[byte] for character, byte in byte_characters().items()}
+    return dict(zip(BYTES, BYTES, strict=True))
+
+
 def special_ids(path: str | Path, encoder: Encoder) -> tuple[dict[str, int], tuple[int, ...]]:
     """The id of each role that a tokenizer has, the mask among them, and those of its
     other special tokens.
@@ -288,29 +380,24 @@ def special_ids(path: str | Path, encoder: Encoder) -> tuple[dict[str, int], tup
     return ids, tuple(sorted(special - set(ids.values())))
 
 
-def unknown_characters(encoder: Encoder, line: str) -> str:
-    """The characters of the line that `<unk>` stands for: normalised for SentencePiece,
-    else as written.
-    """
-    if hasattr(encoder, "processor"):
-        proto = encoder.processor.encode(line, out_type="immutable_proto")
-        return "".join(piece.piece for piece in proto.pieces if piece.id == encoder.unk_id)
-    encoding = encoder.tokenizer.encode(line, add_special_tokens=False)
-    return "".join(
-        line[start:end]
-        for number, (start, end) in zip(encoding.ids, encoding.offsets, strict=True)
-        if number == encoder.unk_id
-    )
+def find_unknown(
+    encoder: Encoder, lines: Sequence[str], ids: Sequence[Sequence[int]]
+) -> list[Unknown]:
+    """What no id stands for in each line, with its ids."""
+    drops, unknown, nothing = encoder.drops, encoder.unk_id, Unknown()
+    return [
+        sum_up(line, encoder.tokens(line), unknown, encoder.drops_bytes)
+        if drops or unknown in own
+        else nothing
+        for line, own in zip(lines, ids, strict=True)
+    ]
 
 
 def unknown_bytes(
     encoder: Encoder, lines: Sequence[str], ids: Sequence[Sequence[int]]
 ) -> list[int]:
     """The bytes of UTF-8 of the unknown characters of each line, with its ids."""
-    return [
-        len(unknown_characters(encoder, line).encode()) if encoder.unk_id in own else 0
-        for line, own in zip(lines, ids, strict=True)
-    ]
+    return [found.size for found in find_unknown(encoder, lines, ids)]
 
 
 def is_lossless(encoder: Encoder) -> bool:
@@ -357,7 +444,9 @@ class Splitter:
         rows = self.encoder.encode_batch(texts)
         piece_of = self._texts.__getitem__
         return [
-            self._with_unknown(text, row) if unknown in row else tuple(map(piece_of, row))
+            self._with_unknown(text)
+            if unknown in row or self.encoder.drops
+            else tuple(map(piece_of, row))
             for text, row in zip(texts, rows, strict=True)
         ]
 
@@ -380,25 +469,18 @@ class Splitter:
             [piece is not None and is_broken(piece) for piece in self.encoder.pieces], bool
         )
 
-    def _with_unknown(self, text: str, ids: Sequence[int]) -> tuple[str, ...]:
+    def _with_unknown(self, text: str) -> tuple[str, ...]:
         unknown = self.encoder.unk_id
-        if isinstance(self.encoder, SentencePieceEncoder):
-            pieces = self.encoder.processor.encode(text, out_type=str)  # unknown text is itself
-            numbered = zip(pieces, ids, strict=True)
-            return tuple(
-                bracketed(piece) if number == unknown else piece for piece, number in numbered
-            )
-        encoding = self.encoder.tokenizer.encode(text, add_special_tokens=False)
         # of unigram models, the token is the unknown text itself
         named = None if unknown is None else self.encoder.pieces[unknown]
-        return tuple(
-            self._write(token)
-            if number != unknown
-            else bracketed(text[slice(*place)] if token == named else token)
-            for token, number, place in zip(
-                encoding.tokens, encoding.ids, encoding.offsets, strict=True
-            )
-        )
+        parts: dict[Any, str] = {}
+        for number, token, *place in self.encoder.tokens(text):
+            if number is None or number == unknown:  # once, if bytes of a character are
+                itself = text[slice(*place)] if token in (named, UNKNOWN) else token
+                parts[tuple(place)] = bracketed(itself)
+            else:
+                parts[len(parts)] = self._write(token)
+        return tuple(parts.values())
 
     def _bytes_of(self, piece: str) -> bytes:
         """The bytes that a piece is written for, none of one in no byte-level alphabet,

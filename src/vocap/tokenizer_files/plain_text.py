@@ -11,6 +11,7 @@ import json
 from base64 import b64decode
 from collections.abc import Callable
 from hashlib import sha256
+from typing import Any
 
 from tokenizers import Tokenizer, normalizers
 
@@ -23,10 +24,16 @@ STEPS, TABLE = 36, 26
 DIGEST = "b66aec6bce123df87019bad6d686fe9f698316a93416c7c28d76fa062e2206e9"
 
 
+def begins_as_known(steps: list[Any]) -> bool:
+    """Whether the steps of a normaliser begin with those of nmt_nfkc, with the dummy
+    prefix and spaces removed.
+    """
+    return sha256(json.dumps(steps[:STEPS]).encode()).hexdigest() == DIGEST
+
+
 def choose_tokenizer(tokenizer: Tokenizer) -> Callable[[str], Tokenizer]:
     """A function that gives, for a line, a tokenizer that encodes it as `tokenizer` does:
-    one without steps for a plain line, where the normaliser begins with the steps of
-    nmt_nfkc, with the dummy prefix and spaces removed.
+    one without steps for a plain line, where the normaliser `begins_as_known`.
 
     The steps behind these are kept. Where text is searched for added tokens, no line is
     plain: these may hold spaces.
@@ -35,9 +42,8 @@ def choose_tokenizer(tokenizer: Tokenizer) -> Callable[[str], Tokenizer]:
     steps = []
     if isinstance(whole, normalizers.Sequence):
         steps = json.loads(whole.__getstate__())["normalizers"]
-    known = sha256(json.dumps(steps[:STEPS]).encode()).hexdigest() == DIGEST
     searched = not tokenizer.encode_special_tokens or not all(token.special for token in added)
-    if searched or not known:
+    if searched or not begins_as_known(steps):
         return lambda line: tokenizer
     plain = Tokenizer(tokenizer.model)  # the same one, with the words that it remembers
     spaces = [normalizers.Prepend(SPACE), normalizers.Replace(" ", SPACE)]

@@ -3,7 +3,7 @@
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import chain, takewhile
@@ -19,9 +19,10 @@ from vocap.tokenizer_files.encoders import (
     BYTE_PIECE,
     Encoder,
     Splitter,
+    find_unknown,
     is_bracketed,
-    unknown_characters,
 )
+from vocap.tokenizer_files.unknown import Unknown
 from vocap.tokenizers.bigram import Bigram, Integers, fold_bits
 from vocap.unigram.alp import average_log_probability
 from vocap.unigram.usage import with_bytes
@@ -102,8 +103,9 @@ class Tally:
     """Counts over one language's lines: `counts` int64 [V] by id, and totals.
 
     `whole`: words that are one token; `cuts`: for each number of digits, how often
-    which cut into tokens occurs; `unknown`: characters that `<unk>` stands for;
-    `trips`: lines that do not come back; `lengths`: `Coder.lengths`.
+    which cut into tokens occurs; `unknown`: characters that no id stands for, of which
+    `dropped` have no token either; `trips`: lines that do not come back; `lengths`:
+    `Coder.lengths`.
     """
 
     counts: Integers
@@ -113,6 +115,7 @@ class Tally:
     whole: int = 0
     cuts: dict[int, Counter[tuple[int, ...]]] = field(default_factory=lambda: defaultdict(Counter))
     unknown: Counter[str] = field(default_factory=Counter)
+    dropped: int = 0
     trips: Differences = field(default_factory=Differences)
     lengths: Floats = field(default_factory=lambda: np.zeros((4, 0)))
 
@@ -148,8 +151,12 @@ def tally(
         result.counts += np.bincount(
             np.fromiter(chain.from_iterable(encoded), np.int64), minlength=encoder.size
         )
-        result.unknown.update(chain.from_iterable(coder.add(lines, encoded)))
-        add_round_trips(result.trips, lines, encoded, encoder.decode_batch(encoded), encoder.unk_id)
+        unknown = coder.add(lines, encoded)
+        result.unknown.update(chain.from_iterable(one.characters for one in unknown))
+        result.dropped += sum(one.dropped for one in unknown)
+        decoded = encoder.decode_batch(encoded)
+        losing = {line for line, one in zip(lines, unknown, strict=True) if one.dropped}
+        add_round_trips(result.trips, lines, encoded, decoded, encoder.unk_id, losing)
         words.update(chain.from_iterable(map(str.split, lines)))
         if len(words) > DISTINCT:
             count_splits(splitter, words, result)
@@ -171,34 +178,26 @@ class Coder:
         self._blocks = [np.zeros((4, 0))]
         self._ids: list[NDArray[np.int32]] = []
 
-    def add(self, lines: Sequence[str], ids: Sequence[Sequence[int]]) -> list[str]:
+    def add(self, lines: Sequence[str], ids: Sequence[Sequence[int]]) -> list[Unknown]:
         """Code further lines; returns the unknown characters of each."""
         tokens = [numbers.count(self.encoder.unk_id) for numbers in ids]
-        unknown = [
-            unknown_characters(self.encoder, line) if count else ""
-            for line, count in zip(lines, tokens, strict=True)
-        ]
+        unknown = find_unknown(self.encoder, lines, ids)
         bits = self.model.line_bits(ids) if self.model else np.zeros(len(lines))
-        self._blocks.append(np.stack([bits, _byte_counts(lines), tokens, _byte_counts(unknown)]))
+        sizes = [len(line.encode()) for line in lines], [one.size for one in unknown]
+        self._blocks.append(np.array([bits, sizes[0], tokens, sizes[1]], float))
         if self.folds:
             self._ids += [np.array(numbers, np.int32) for numbers in ids]
         return unknown
 
     def lengths(self) -> Floats:
-        """Bits and bytes of all lines, their unknown tokens, and the UTF-8 bytes of the
-        characters that these stand for, float64 [4, lines]; bits are NaN where nothing
-        gives them.
+        """Bits and bytes of all lines, their unknown tokens, and the UTF-8 bytes of their
+        unknown characters, float64 [4, lines]; bits are NaN where nothing gives them.
         """
         found = np.concatenate(self._blocks, axis=1)
         if self.model is None:
             found[0] = fold_bits(self._ids, self.encoder.size) if self.folds else math.nan
         found[0] = with_unknown_bytes(found[0], found[3])
         return found
-
-
-def _byte_counts(texts: Sequence[str]) -> Integers:
-    """Bytes of UTF-8 of each text, int64."""
-    return np.array([len(text.encode("utf-8")) for text in texts], np.int64)
 
 
 def count_splits(splitter: Splitter, words: Mapping[str, int], result: Tally) -> None:
@@ -237,7 +236,8 @@ def digits(piece: str | None) -> int:
 def measure_counts(tally: Tally, splitter: Splitter, spaces: bool = True) -> dict[str, Any]:
     """The columns from `lines` on, as a dict; None where a measure is not defined.
 
-    alp: Equation 1, natural logarithm, p_uni counted on the same lines.
+    alp: Equation 1, natural logarithm, p_uni counted on the same lines, dropped
+    characters as one unknown id.
     tokens_per_sentence: tokens / lines. tokens_per_word: tokens / words, None where
     `spaces` is false. chars_per_token, bytes_per_token: of the raw text. unk_rate:
     unknown tokens / tokens. vocabulary_used: distinct ids that occur / V. renyi:
@@ -255,7 +255,7 @@ def measure_counts(tally: Tally, splitter: Splitter, spaces: bool = True) -> dic
     row["lines"] = tally.lines
     if not tally.lines:
         return row
-    row["alp"] = average_log_probability(counts, tally.lines)
+    row["alp"] = average_log_probability(np.append(counts, tally.dropped), tally.lines)
     row["tokens_per_sentence"] = total / tally.lines
     row["vocabulary_used"] = np.count_nonzero(counts) / len(counts)
     row["bigram_bits_per_byte"] = bits_per_byte(tally.lengths[:2])
@@ -316,7 +316,7 @@ SHOWN = 24  # characters of an example, from a little before its first differenc
 def loss(text: str, decoded: str, unknown: bool) -> str:
     """The reason for which a text does not come back.
 
-    `unknown`: it holds an unknown token; `U+2581`: this character, which stands for a
+    `unknown`: it holds an unknown character; `U+2581`: this character, which stands for a
     space; `spaces`: only white space; `characters`: others, which the normaliser
     replaced.
 
@@ -336,14 +336,15 @@ def add_round_trips(
     ids: Sequence[Sequence[int]],
     decoded: Sequence[str],
     unk_id: int | None,
+    dropping: Collection[str] = (),
 ) -> None:
     """Count texts, and those that do not come back from their ids: decode(encode(text))
-    != text.
+    != text. `dropping`: texts of which a character is dropped.
     """
     trips.lines += len(texts)
     for text, numbers, back in zip(texts, ids, decoded, strict=True):
         if back != text:
-            trips.add(loss(text, back, unk_id in numbers), example(text, back))
+            trips.add(loss(text, back, unk_id in numbers or text in dropping), example(text, back))
 
 
 def example(text: str, decoded: str) -> str:

@@ -8,8 +8,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from vocap.errors import listed
-from vocap.tokenizer_files.encoders import Splitter, byte_characters, dead_ids, texts_of
-from vocap.tokenizer_files.model_file import BYTES
+from vocap.tokenizer_files.encoders import Splitter, byte_names, dead_ids, texts_of
 from vocap.tokenizers.evaluation import LOSSES, Differences, add_round_trips
 
 LONGEST = 64  # characters of an id
@@ -55,10 +54,9 @@ def lossless(splitter: Splitter, trips: Differences) -> str:
     lines, name = trips, "lines"
     if trips.identical == trips.lines:
         lines, name = Differences(), "hard texts"
-        ids = splitter.encoder.encode_batch(list(PROBES))
-        add_round_trips(
-            lines, PROBES, ids, splitter.encoder.decode_batch(ids), splitter.encoder.unk_id
-        )
+        encoder = splitter.encoder
+        ids = encoder.encode_batch(list(PROBES))
+        add_round_trips(lines, PROBES, ids, encoder.decode_batch(ids), encoder.unk_id)
     lost = lines.lines - lines.identical
     kinds = ", ".join(f"{kind} {lines.kinds[kind]:,}" for kind in LOSSES if lines.kinds[kind])
     return (
@@ -85,10 +83,7 @@ def by_script(unknown: Mapping[str, int]) -> str:
 
 def missing_bytes(splitter: Splitter) -> str:
     """How many of the 256 bytes have no id, and the first."""
-    names = dict(zip(BYTES, BYTES, strict=True))
-    if splitter.byte_level:
-        names = {character: BYTES[byte] for character, byte in byte_characters().items()}
-    held = set(splitter.encoder.pieces)
+    names, held = byte_names(splitter.byte_level), set(splitter.encoder.pieces)
     missing = sorted(name for piece, name in names.items() if piece not in held)
     return f"{len(missing)} without an id, the first {missing[0]}" if missing else ""
 

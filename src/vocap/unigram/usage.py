@@ -8,7 +8,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from vocap.tokenizer_files.encoders import Encoder, is_bracketed, unknown_bytes
+from vocap.tokenizer_files.encoders import Encoder, find_unknown, is_bracketed
 from vocap.unigram.alp import average_log_probability
 
 Amount = TypeVar("Amount", int, float, NDArray[np.int64])
@@ -33,13 +33,15 @@ def tokens_of(split: Sequence[str]) -> int:
 @dataclass
 class Usage:
     """The tokens of a text: `counts` int64 [V] by id, and the bytes of UTF-8 of its
-    unknown characters. Means are None for a text without a line.
+    unknown characters, of which `dropped` have no token either. Means are None for a
+    text without a line.
     """
 
     encoder: Encoder
     counts: NDArray[np.int64]
     lines: int = 0
     unknown_bytes: int = 0
+    dropped: int = 0
 
     @classmethod
     def of(cls, encoder: Encoder) -> "Usage":
@@ -52,11 +54,12 @@ class Usage:
         self.counts += np.bincount(ids, minlength=len(self.counts))
         self.lines += len(rows)
         unknown = self.encoder.unk_id
-        sizes = unknown_bytes(self.encoder, lines, rows)
-        self.unknown_bytes += sum(sizes)
+        found = find_unknown(self.encoder, lines, rows)
+        self.unknown_bytes += sum(one.size for one in found)
+        self.dropped += sum(one.dropped for one in found)
         return [
-            with_bytes(len(row), row.count(unknown), size)
-            for row, size in zip(rows, sizes, strict=True)
+            with_bytes(len(row), row.count(unknown), one.size)
+            for row, one in zip(rows, found, strict=True)
         ]
 
     @property
@@ -75,8 +78,12 @@ class Usage:
 
     @property
     def alp(self) -> float | None:
-        """Nats a line (Equation 1), for which `<unk>` is one token."""
-        return average_log_probability(self.counts, self.lines) if self.lines else None
+        """Nats a line (Equation 1), for which `<unk>` is one token, and so is each dropped
+        character.
+        """
+        if not self.lines:
+            return None
+        return average_log_probability(np.append(self.counts, self.dropped), self.lines)
 
     @property
     def unk_rate(self) -> float:

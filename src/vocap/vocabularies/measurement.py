@@ -6,7 +6,6 @@ from vocap.errors import VocapError
 from vocap.text_files.text import Text, text_blocks
 from vocap.tokenizer_files import Cuts
 from vocap.tokenizer_files.loading import AnyTokenizer, open_encoder
-from vocap.unigram.alp import average_log_probability
 from vocap.unigram.usage import Usage
 
 
@@ -55,10 +54,10 @@ def measure_text(model: AnyTokenizer, text: Text, *, split: Cuts = ()) -> TextMe
     found = Usage.of(encoder)
     for lines in text_blocks(text)():
         found.add(lines, encoder.encode_batch(lines))
-    if not found.lines:
+    if found.alp is None:
         raise VocapError(f"{text}: no lines, so no mean; give a text with a sentence a line")
     return TextMeasure(
-        alp=average_log_probability(found.counts, found.lines),
+        alp=found.alp,
         tokens=found.tokens,
         sentences=found.lines,
         tokens_per_sentence=found.tokens / found.lines,
