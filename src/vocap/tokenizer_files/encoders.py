@@ -43,7 +43,6 @@ from vocap.tokenizer_files.unknown import (
     Unknown,
     deleted_by_rules,
     deleted_parts,
-    sum_up,
     with_unknown_token,
 )
 
@@ -88,7 +87,16 @@ class SentencePieceEncoder:
             (None, one[0], *one.span()) for one in deleted
         ]
 
-    drops_bytes = False
+    def find_unknown(self, line: str) -> Unknown:
+        """What no id stands for, normalised; a space is one byte, that before the line
+        none.
+        """
+        tokens = self.tokens(line)
+        lost = [text for number, text, *_ in tokens if number in (None, self.unk_id)]
+        if lost and tokens[0][0] == self.unk_id:
+            lost[0] = lost[0].removeprefix(SPACE)
+        text = "".join(lost).replace(SPACE, " ")
+        return Unknown(text, len(text.encode()), sum(number is None for number, *_ in tokens))
 
     def encode_batch(self, lines: list[str]) -> list[list[int]]:
         """The ids of every line, no special tokens added."""
@@ -177,11 +185,6 @@ class HuggingFaceEncoder:
         """Whether it may give no token to a character."""
         return self._marking is not None or DELETING.search(self._steps) is not None
 
-    @property
-    def drops_bytes(self) -> bool:
-        """Whether it may give no token to a byte of a character."""
-        return self._marking is not None and self._byte_level
-
     def tokens(self, text: str) -> list[Token]:
         """The tokens of a text, and the characters that it drops."""
         tokenizer = self._marking or self.tokenizer
@@ -198,6 +201,17 @@ class HuggingFaceEncoder:
             return tokens
         deleted = deleted_parts(text, tokens, lambda text: encode(text).ids)
         return sorted(chain(tokens, deleted), key=itemgetter(2))
+
+    def find_unknown(self, line: str) -> Unknown:
+        """What no id stands for, as it is written. A character of which some bytes have an
+        id counts as the others.
+        """
+        lost = [one for one in self.tokens(line) if one[0] in (None, self.unk_id)]
+        places = sorted(set(chain.from_iterable(range(*place) for _, _, *place in lost)))
+        text = "".join(map(line.__getitem__, places))
+        bytes_alone = self._marking is not None and self._byte_level
+        size = len(lost) if bytes_alone else len(text.encode())
+        return Unknown(text, size, sum(number is None for number, *_ in lost))
 
     def encode_batch(self, lines: list[str]) -> list[list[int]]:
         return [
@@ -386,9 +400,7 @@ def find_unknown(
     """What no id stands for in each line, with its ids."""
     drops, unknown, nothing = encoder.drops, encoder.unk_id, Unknown()
     return [
-        sum_up(line, encoder.tokens(line), unknown, encoder.drops_bytes)
-        if drops or unknown in own
-        else nothing
+        encoder.find_unknown(line) if drops or unknown in own else nothing
         for line, own in zip(lines, ids, strict=True)
     ]
 

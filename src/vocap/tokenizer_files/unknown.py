@@ -16,7 +16,6 @@ as spaces. Letters, marks, a tatweel, and characters of private use are text.
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 from unicodedata import normalize
 
@@ -44,24 +43,12 @@ Token = tuple[int | None, str, int, int]
 
 class Unknown(NamedTuple):
     """Of a line the characters that no id stands for, the bytes of UTF-8 that they count
-    as, and how many are dropped. A character of which some bytes have an id counts as
-    the others.
+    as, and how many are dropped.
     """
 
     characters: str = ""
     size: int = 0
     dropped: int = 0
-
-
-def sum_up(line: str, tokens: Iterable[Token], unk_id: int | None, bytes_lost: bool) -> Unknown:
-    """What no id stands for in a line with these tokens; `bytes_lost`: each token without
-    an id stands for a byte.
-    """
-    lost = [one for one in tokens if one[0] in (None, unk_id)]
-    places = sorted(set(chain.from_iterable(range(*place) for _, _, *place in lost)))
-    characters = "".join(map(line.__getitem__, places))
-    size = len(lost) if bytes_lost else len(characters.encode())
-    return Unknown(characters, size, sum(number is None for number, *_ in lost))
 
 
 def deleted_by_rules(spec: Any) -> re.Pattern[str] | None:

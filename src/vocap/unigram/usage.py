@@ -8,7 +8,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from vocap.tokenizer_files.encoders import Encoder, find_unknown, is_bracketed
+from vocap.tokenizer_files.encoders import SPACE, Encoder, find_unknown, is_bracketed
 from vocap.unigram.alp import average_log_probability
 
 Amount = TypeVar("Amount", int, float, NDArray[np.int64])
@@ -27,7 +27,9 @@ def tokens_of(split: Sequence[str]) -> int:
     >>> tokens_of(("▁a", "⟨é⟩"))
     3
     """
-    return sum(len(one[1:-1].encode()) if is_bracketed(one) else 1 for one in split)
+    return sum(
+        len(one[1:-1].replace(SPACE, " ").encode()) if is_bracketed(one) else 1 for one in split
+    )
 
 
 @dataclass
