@@ -113,6 +113,9 @@ def main() -> None:
         # lists of all lines and their ids hold no cycles, and a search for some after every
         # 700 new objects takes a tenth of the time
         gc.set_threshold(100_000)
+        # a terminal that is not UTF-8 gets escapes of what it cannot show
+        if sys.stdout is not None and sys.stdout.errors == "strict":
+            sys.stdout.reconfigure(errors="backslashreplace")
         reuse_freed_memory()
         return run()
 
