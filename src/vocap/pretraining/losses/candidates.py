@@ -40,7 +40,7 @@ class CandidateLoss(interface.Loss):
         """
         return interface.fastest_softmax_loss(candidates.device.type)
 
-    def __call__(
+    def of_targets(
         self, hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor
     ) -> interface.LossOutput:
         """The loss; h and the gradient of W touch the rows of V' only."""

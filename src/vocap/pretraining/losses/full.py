@@ -31,7 +31,9 @@ class FullSoftmax(Loss):
         super().__init__(vocabulary, excluded, **options)
         self.chunk = chunk
 
-    def __call__(self, hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> LossOutput:
+    def of_targets(
+        self, hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor
+    ) -> LossOutput:
         loss = linear_cross_entropy(hidden, weight, bias, targets, self.chunk)
         return LossOutput(loss, len(targets), float(self.vocabulary))
 
@@ -124,7 +126,9 @@ class FullSoftmaxAtEnd(Loss):
         self.current = self.first if step < self.since else self.last
         return self.current.start(step, weight)
 
-    def __call__(self, hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> LossOutput:
+    def of_targets(
+        self, hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor
+    ) -> LossOutput:
         return self.current(hidden, weight, bias, targets)
 
     def state_dict(self) -> dict[str, Tensor]:

@@ -26,13 +26,15 @@ from vocap.errors import log
 from vocap.training.distributed import add_product, multiply, rank
 from vocap.training.randomness import NEGATIVES, generator
 
+IGNORED = -100  # the target of a position that does not count, as in torch
+
 
 @dataclass(frozen=True)
 class LossOutput:
     """`loss`: the sum over the targets, nats, 0-dim float32 with a gradient; divide it
     by the tokens of the batch.
 
-    `count` = N targets; `candidates` = |V'|, rows of W in it (their mean over groups);
+    `count` = N targets that count; `candidates` = |V'|, rows of W in it (their mean over groups);
     `refresh_s`: seconds that the call spent on an index, if rows are refreshed at their
     first use.
     """
@@ -76,10 +78,19 @@ class Loss(ABC):
         return 0.0
 
     @abstractmethod
-    def __call__(self, hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> LossOutput:
+    def of_targets(
+        self, hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor
+    ) -> LossOutput:
         """The loss of h [N, d] against W [V, d], b [V]; `targets` int64 [N], none of
-        them excluded.
+        them excluded or `IGNORED`.
         """
+
+    def __call__(self, hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> LossOutput:
+        """The loss of the rows of h whose target is not `IGNORED`."""
+        kept = targets != IGNORED
+        if not kept.all():
+            hidden, targets = hidden[kept], targets[kept]
+        return self.of_targets(hidden, weight, bias, targets)
 
     def state_dict(self) -> dict[str, Tensor]:
         """The tensors of a checkpoint; equal on every rank."""

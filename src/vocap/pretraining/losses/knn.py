@@ -61,13 +61,15 @@ class KnnSampling(CandidateLoss):
         super().start(step, weight)
         return self.index.start(step, weight.detach())
 
-    def __call__(self, hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor) -> LossOutput:
+    def of_targets(
+        self, hidden: Tensor, weight: Tensor, bias: Tensor, targets: Tensor
+    ) -> LossOutput:
         self.refresh_s = 0.0
         if (
             self.group
         ):  # ranks may have different numbers of groups, yet must ask for neighbours equally often
             self.refresh_s = self.index.prepare(torch.unique(targets), weight.detach())
-        return replace(super().__call__(hidden, weight, bias, targets), refresh_s=self.refresh_s)
+        return replace(super().of_targets(hidden, weight, bias, targets), refresh_s=self.refresh_s)
 
     def candidates(self, targets: Tensor, weight: Tensor) -> Tensor:
         if not self.group:
