@@ -86,6 +86,19 @@ def test_full_softmax_is_cross_entropy(chunk):
     torch.testing.assert_close(gradients, torch.autograd.grad(reference, [hidden, weight, bias]))
 
 
+@pytest.mark.parametrize("kind", [Full(), *SAMPLED], ids=repr)
+def test_targets_of_minus_100_are_left_out_as_torch_does(kind):
+    hidden, weight, bias, targets = case()
+    kept = torch.arange(N) % 3 > 0
+    output = built(kind)(hidden, weight, bias, torch.where(kept, targets, -100))
+    others = built(kind)(hidden[kept], weight, bias, targets[kept])
+    assert (output.loss.item(), output.count) == (others.loss.item(), int(kept.sum()))
+    if kind == Full():
+        scores = hidden @ weight.T + bias
+        mean = torch.nn.functional.cross_entropy(scores, torch.where(kept, targets, -100))
+        assert (output.loss / output.count).item() == pytest.approx(mean.item())
+
+
 @pytest.mark.parametrize("kind", SAMPLED, ids=repr)
 def test_gradients(kind):
     hidden, weight, bias, targets = case()
