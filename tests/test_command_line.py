@@ -107,6 +107,14 @@ def test_a_file_where_a_folder_is_needed_is_named(tmp_path):
     assert "another path" in shown.stderr and "Traceback" not in shown.stderr
 
 
+@pytest.mark.parametrize("encoding", ["latin-1", "gbk"])
+def test_a_terminal_that_is_not_utf8_gets_escapes(encoding, tokenizer):
+    text = tokenizer / "text.txt"
+    call = ["evaluate", "--tokenizer", f"\u0915={tokenizer}", "--text", f"en={text}"]
+    shown = run(*call, env=os.environ | {"PYTHONIOENCODING": encoding})
+    assert shown.returncode == 0 and "\\u0915" in shown.stdout
+
+
 def small_files():
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 
