@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from io import TextIOWrapper
 from traceback import walk_stack
 from types import FrameType
 
@@ -114,7 +115,7 @@ def main() -> None:
         # 700 new objects takes a tenth of the time
         gc.set_threshold(100_000)
         # a terminal that is not UTF-8 gets escapes of what it cannot show
-        if sys.stdout is not None and sys.stdout.errors == "strict":
+        if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.errors == "strict":
             sys.stdout.reconfigure(errors="backslashreplace")
         reuse_freed_memory()
         return run()
