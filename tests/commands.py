@@ -28,6 +28,6 @@ def vocap(
         env=os.environ | environment,
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=3600,
         check=False,
     )

@@ -44,7 +44,7 @@ def interrupt(process, number, moment):
     time.sleep(moment)
     with contextlib.suppress(ProcessLookupError):  # it has ended
         os.killpg(process.pid, number)
-    return process.wait(60), process.communicate()[1]
+    return process.wait(600), process.communicate()[1]
 
 
 def write_text(path, words, lines):

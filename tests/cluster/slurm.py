@@ -51,7 +51,7 @@ exec {real} "$@"
 """
 
 
-def command(*words: str | Path, check: bool = True, seconds: float = 60) -> str:
+def command(*words: str | Path, check: bool = True, seconds: float = 600) -> str:
     """What the command prints."""
     return subprocess.run(
         words, check=check, capture_output=True, text=True, timeout=seconds

@@ -27,7 +27,7 @@ def get(server, tmp_path, monkeypatch):
     monkeypatch.setattr(download_file, "BACKOFF_S", 0.001)
 
     def get(path, **options):
-        return download(server.url(path), tmp_path / "text", timeout_s=5, **options)
+        return download(server.url(path), tmp_path / "text", timeout_s=60, **options)
 
     return get
 
@@ -115,7 +115,7 @@ def test_nobody_listens(get, tmp_path):
     with pytest.raises(
         VocapError, match=r"http://127\.0\.0\.1:9/x: .*refused.*resumes from there later"
     ):
-        download("http://127.0.0.1:9/x", tmp_path / "text", timeout_s=5)
+        download("http://127.0.0.1:9/x", tmp_path / "text", timeout_s=60)
 
 
 def test_not_found_fails_at_once(get, server, tmp_path):

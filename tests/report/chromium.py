@@ -81,7 +81,7 @@ class Tab:
             raise RuntimeError(str(answer["exceptionDetails"])[:600])
         return answer["result"].get("value")
 
-    def until(self, expression: str, seconds: float = 60) -> Any:
+    def until(self, expression: str, seconds: float = 600) -> Any:
         """Wait for an expression to be true; its value. Raises TimeoutError."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:

@@ -234,8 +234,8 @@ def test_a_broken_shard(places, tmp_path, name, format, damage):
 
 
 def test_an_interrupted_sample_leaves_nothing(places, tmp_path, monkeypatch):
-    """Ctrl-C while the server lets it wait."""
-    fault = Fault("002_00000", delay_s=20, times=1)
+    """Ctrl-C while the server lets it wait, for longer than this test does."""
+    fault = Fault("002_00000", delay_s=3600, times=1)
     places.web.faults.append(fault)
     for name, value in places.environment().items():
         monkeypatch.setenv(name, value)
@@ -243,9 +243,7 @@ def test_an_interrupted_sample_leaves_nothing(places, tmp_path, monkeypatch):
     process = start("sample", *words, *sample_options(tmp_path))
     while fault.times and process.poll() is None:
         time.sleep(0.01)
-    began = time.monotonic()
     assert interrupt(process, signal.SIGINT, 0.1) == (130, f"{LINE}\n")
-    assert time.monotonic() - began < 5
     assert written(tmp_path) == []
 
 

@@ -54,7 +54,7 @@ def test_blocks_are_added_in_order_and_buffers_are_few(threads, blocks):
         recorder = Recorder(seed)
         with ThreadPoolExecutor(threads) as pool:
             workers = Workers(threads, pool)
-            pool.submit(workers.in_order, blocks, recorder.new_buffer).result(timeout=60)
+            pool.submit(workers.in_order, blocks, recorder.new_buffer).result(timeout=600)
         assert recorder.added == list(range(blocks))
         assert recorder.buffers <= max(threads * BUFFERS, 1)
         assert len(recorder.threads) <= threads
@@ -63,8 +63,8 @@ def test_blocks_are_added_in_order_and_buffers_are_few(threads, blocks):
 def test_the_caller_computes_alone_while_other_threads_are_busy():
     recorder, done = Recorder(1), threading.Event()
     with ThreadPoolExecutor(2) as pool:
-        busy = pool.submit(done.wait, 60)
-        pool.submit(Workers(2, pool).in_order, 50, recorder.new_buffer).result(timeout=60)
+        busy = pool.submit(done.wait, 600)
+        pool.submit(Workers(2, pool).in_order, 50, recorder.new_buffer).result(timeout=600)
         assert not busy.done()
         done.set()
     assert recorder.added == list(range(50)) and recorder.buffers == 2 * BUFFERS
@@ -77,7 +77,7 @@ def test_an_error_in_one_block_ends_the_work_of_all(threads, fails_at):
     with ThreadPoolExecutor(threads) as pool:
         workers = Workers(threads, pool)
         with pytest.raises(ArithmeticError, match=f"block {fails_at}"):
-            pool.submit(workers.in_order, 100, recorder.new_buffer).result(timeout=60)
+            pool.submit(workers.in_order, 100, recorder.new_buffer).result(timeout=600)
     assert recorder.added == list(range(len(recorder.added))) and len(recorder.added) <= fails_at
 
 

@@ -68,7 +68,7 @@ class Workflow:
     def snakemake(
         self,
         *arguments: str,
-        timeout: float = 600,
+        timeout: float = 3600,
         configfile: str | None = "test.yaml",
         environment: dict[str, str] | None = None,
     ) -> subprocess.CompletedProcess:

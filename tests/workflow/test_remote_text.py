@@ -68,7 +68,7 @@ def interrupted(workflow, environment, fault) -> str:
         time.sleep(0.05)
     assert process.poll() is None, process.communicate()[0]
     os.killpg(process.pid, signal.SIGINT)
-    return process.communicate(timeout=60)[0]
+    return process.communicate(timeout=600)[0]
 
 
 def test_a_run_on_text_of_the_hub(hub, tmp_path):
