@@ -351,6 +351,21 @@ def test_a_warning_for_characters_that_are_no_piece(caplog):
     assert "it.model: 2 characters occur in pieces and are none themselves (q u)" in caplog.text
 
 
+@pytest.mark.parametrize(
+    ("facts", "said"),
+    [
+        ({"split": "words", "split_digits": True}, True),
+        ({"split": "words", "digits": "3", "split_digits": True}, False),
+        ({"split": "llama-3", "split_digits": True}, False),
+        ({"split_digits": True}, True),  # of unigram
+    ],
+)
+def test_the_card_says_single_digits_where_they_are_cut_so(facts, said):
+    about = About("BPE", 1000, [], "", [])
+    card = write_card("name", about, {"kind": "bpe", "settings": facts})
+    assert ("split_digits True" in card) == said
+
+
 def test_the_card_lists_iso_codes_alone():
     measures = {"alp": "-1.0", "tokens_per_sentence": "3.0", "unk_rate": "0.0"}
     codes = {

@@ -2,7 +2,7 @@
 
 from pydantic import BaseModel, ConfigDict, Field
 
-REVISION = 29
+REVISION = 30
 
 
 class Report(BaseModel):

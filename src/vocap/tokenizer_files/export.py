@@ -589,7 +589,11 @@ def write_card(
     be.
     """
     given = description.get("settings", {})
-    settings = ", ".join(f"{key} {value}" for key, value in given.items() if value != [])
+    # byte-pair encoding cuts digits by it where nothing else says how
+    unused = {"split_digits"} if given.get("split", "words") != "words" or "digits" in given else ()
+    settings = ", ".join(
+        f"{key} {value}" for key, value in given.items() if value != [] and key not in unused
+    )
     method = METHODS.get(given.get("rule") or description.get("kind", ""), method)
     table = [
         " | ".join(

@@ -61,7 +61,8 @@ def section(results: Results) -> list[PageBlock]:
         [(f"At {one.label}: {one.best}", _taken(results, one)) for one in sizes(results)]
     )
     if loads := _loads(results):
-        blocks.append(Fold(f"Python that loads each of {counted(len(loads), 'tokenizer')}", loads))
+        which = f"each of {len(loads):,} tokenizers" if len(loads) > 1 else "the tokenizer"
+        blocks.append(Fold(f"Python that loads {which}", loads))
     return [*blocks, *_cuts(results), Fold("The run in numbers", [Facts(_counts(results))])]
 
 
