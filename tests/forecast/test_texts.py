@@ -26,7 +26,7 @@ from vocap.forecast.texts import (
 from vocap.languages import default_table
 from vocap.storage.listing import Listing, Shard
 from vocap.text_files.word_growth import word_growth
-from vocap.tokenizers.settings import Joint
+from vocap.tokenizers.settings import Bpe, Joint
 
 LINES = [
     f"Zeile {number}, ein paar Wörter und eine Zahl: {number * 7919 % 10007}"
@@ -123,9 +123,12 @@ def test_a_total_that_the_text_does_not_reach_is_warned_of():
     config.allocation["v"] = Allocation(total=460)
     config.allocation["w"] = Allocation(total=461)
     config.tokenizers["j"] = Joint(kind="joint", total=1461)
-    allocation, joint = warn_of_totals(config, {"de": 150.0, "en": 310.0})
+    for name, total in (("b", 1380), ("c", 1381)):
+        config.tokenizers[name] = Bpe(kind="bpe", total=total)
+    allocation, joint, bpe = warn_of_totals(config, {"de": 150.0, "en": 310.0})
     assert allocation.startswith("w: T = 461 is above the pieces that the text gives, about 460;")
     assert joint.startswith("j: T = 1,461 is")
+    assert bpe.startswith("c: T = 1,381 is above the pieces that the text gives, about 1,380;")
 
 
 def test_lines_that_are_longer_in_bytes_and_characters_are_warned_of(tmp_path):
