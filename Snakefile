@@ -40,5 +40,5 @@ onsuccess:
     print("", *summarize(SETTINGS), sep="\n", file=sys.stderr)
 
 
-if DRY_RUN:
+if DRY_RUN and not IS_MODULE:
     atexit.register(end_dry_run)

@@ -154,6 +154,25 @@ Results of an earlier version are all in `results`. A configuration of your own 
 `results/paper`, move what is in `results` to `results/paper`, and `logs` to
 `results/paper/logs`. Files keep their times, and `snakemake -n` reports nothing to be done.
 
+## In another workflow
+
+The workflow is a module of others, in the folder that they are called from. Install the package in
+the environment of Snakemake first. Names of its rules may get a prefix:
+
+```text
+module vocap:
+    snakefile: "path/to/vocap/Snakefile"
+    config: config["vocap"]
+
+use rule * from vocap as vocap_*
+```
+
+The dictionary of `config` is the whole configuration, without the files of `--configfile`, and an
+empty one stands for `config/config.yaml`. The module prints nothing by itself. Its functions
+`onstart` and `onsuccess`, which a workflow calls in its own `onstart` and `onsuccess`, do, and its
+list `NOTICES` has what is left out. It takes no `prefix`: its folder is the key `results`.
+`vocap_all`, `vocap_tokenizers` and the other stages are targets.
+
 ## Refused input
 
 `--configfile` takes every word up to the next option. A target is therefore written before it,

@@ -13,13 +13,15 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+from snakemake.utils import update_config
+
 from vocap.config import compared_pairs, load, read_files
 from vocap.correlation.study import unreached
 from vocap.errors import VocapError
 from vocap.finetuning.published import ARCHIVES
 from vocap.finetuning.settings import input_length, settings_of
 from vocap.finetuning.tasks import TASKS, TRAININGS
-from vocap.languages import read_languages
+from vocap.languages import default_table, read_languages
 from vocap.options import text_words
 from vocap.pretraining.settings import count_parameters
 from vocap.stages import STAGES
@@ -34,10 +36,11 @@ from vocap.workflow.tuned import studied_model, tuned_model
 
 # Configuration
 
-SOURCES_FILE, DEFAULT_FILE = (
-    Path(workflow.basedir, "config", name) for name in ("sources.yaml", "config.yaml")
-)
-CONFIGFILES = GIVEN_CONFIGFILES or [DEFAULT_FILE]
+SOURCES_FILE, DEFAULT_FILE = own_file("config/sources.yaml"), own_file("config/config.yaml")
+if IS_MODULE:
+    CONFIGFILES = [] if config else [DEFAULT_FILE]
+else:
+    CONFIGFILES = GIVEN_CONFIGFILES or [DEFAULT_FILE]
 
 # One by one: of two equal keys in a file Snakemake takes the last without a word.
 try:
@@ -46,20 +49,26 @@ try:
 except VocapError as error:
     stop(error)
 
+if IS_MODULE:
+    # Snakemake reads no `configfile` of a module that was given a configuration.
+    given_config = config
+    config = read_files([SOURCES_FILE, *CONFIGFILES])
+    config["corpora"].setdefault("table", str(default_table()))
+    update_config(config, given_config)
+else:
 
-configfile: str(SOURCES_FILE)
+    configfile: str(SOURCES_FILE)
 
+    if not GIVEN_CONFIGFILES:
 
-if not GIVEN_CONFIGFILES:
-
-    configfile: str(DEFAULT_FILE)
+        configfile: str(DEFAULT_FILE)
 
 
 NOTICES = []
 try:
     SETTINGS = load(config, [SOURCES_FILE, *CONFIGFILES])
     TABLE = read_languages(SETTINGS.corpora.table)
-    if IS_MAIN:
+    if IS_MAIN and not IS_MODULE:
         # The configuration of a run is recorded in its folder: no other one undoes it by
         # mistake.
         try:
@@ -75,10 +84,10 @@ try:
 except VocapError as error:
     stop(error)
 
-# A dry run prints them at its end.
+# A dry run prints them at its end, and the workflow that uses this one as a module if it likes.
 NOTICES += PLAN.notices
-if IS_MAIN and not DRY_RUN:
-    print(*NOTICES, sep="\n", end="\n" if NOTICES else "", file=sys.stderr)
+if IS_MAIN and not DRY_RUN and not IS_MODULE:
+    say(NOTICES)
 
 # Where this run writes: <results> and <logs> in the files of a rule, RESULTS in its
 # parameters.

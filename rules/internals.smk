@@ -1,8 +1,7 @@
 """What needs Snakemake's internals: each use with its reason.
 
-Nothing else in Snakefile and rules/ names an attribute of `workflow`, but for `basedir`,
-which its manual has. tests/workflow/test_internals.py tests all of them under the pinned
-version.
+Nothing else in Snakefile and rules/ names an attribute of `workflow`.
+tests/workflow/test_internals.py tests all of them under the pinned version.
 """
 
 import atexit
@@ -42,11 +41,35 @@ IS_MAIN = workflow.is_main_process
 # nothing is merged over it.
 GIVEN_CONFIGFILES = workflow.overwrite_configfiles
 
+# modifier: whether another workflow uses this one as a module. Its dictionary is then the
+# configuration, and what is said at the start and the end of a run belongs to it.
+IS_MODULE = not workflow.modifier.is_main_snakefile()
+# current_basedir: the folder of this file, also where Snakemake copied it from a host.
+RULES_FOLDER = workflow.current_basedir
+
 
 def stop(message):
     """End with this message alone, and the status of a wrong call or configuration."""
     print(f"vocap: error: {message}", file=sys.stderr)
     sys.exit(2)
+
+
+def own_file(path):
+    """A file of this workflow's source, by its path there; of a host's, Snakemake's copy.
+
+    source_path: it copies local files too, and their copies have other names in each run.
+    """
+    if RULES_FOLDER.is_local:
+        return Path(RULES_FOLDER.path).parent / path
+    return Path(workflow.source_path(f"../{path}"))
+
+
+# path_modifier: parameters name the folder of the results as the configuration does.
+if workflow.modifier.path_modifier.prefix or workflow.modifier.path_modifier.modifies_prefixes:
+    stop("module: without `prefix` and `replace_prefix`; name a folder by `results` in its config")
+# Environments install the package from its source (envs/install-vocap.sh).
+if RULES_FOLDER.is_local:
+    os.environ["VOCAP_SOURCE"] = str(own_file(""))
 
 
 # The start of a run
@@ -66,7 +89,8 @@ def submitted_values(*resources):
 
 # Snakemake's plugin for SLURM asks sacct at times, even where SLURM keeps no accounts:
 # slurm/bin/sacct answers then.
-prepend_to_path(Path(workflow.basedir, "slurm", "bin"))
+if not IS_MODULE:
+    prepend_to_path(own_file("slurm/bin"))
 
 
 def begin_run():
@@ -87,7 +111,8 @@ def begin_run():
     try:
         for folder in (RESULTS, LOGS):
             os.makedirs(folder, exist_ok=True)
-        record_owner(RESULTS, CONFIGFILES)
+        if not IS_MODULE:
+            record_owner(RESULTS, CONFIGFILES)
     except OSError as error:
         stop(explain(error))
 
@@ -147,19 +172,24 @@ def write_jobs(path):
                 print(json.dumps(record), file=file)
 
 
+def say(lines):
+    """Print lines on the terminal, apart from what Snakemake says."""
+    print(*lines, sep="\n", end="\n" if lines else "", file=sys.stderr)
+
+
 def end_dry_run():
     """Write the jobs for `vocap plan`, or print what a dry run has to say.
 
     At the end of the process: Snakemake calls `onsuccess` of real runs alone.
     """
     if JOBS_FILE not in os.environ:
-        print(*NOTICES, sep="\n", end="\n" if NOTICES else "", file=sys.stderr)
+        say(NOTICES)
     elif workflow.dag is not None:
         write_jobs(os.environ[JOBS_FILE])
 
 
 # logger: a dry run of thousands of jobs prints a hundred.
-if DRY_RUN:
+if DRY_RUN and not IS_MODULE:
     if not (workflow.output_settings.printshellcmds or workflow.output_settings.verbose):
         logger.addFilter(limit_jobs)
 

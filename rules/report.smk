@@ -6,6 +6,7 @@ OUTPUTS
     results/report/index.html, tables, figures
 """
 
+import hashlib
 import os
 
 # The settings that the report shows: of the sources those that this run reads, and not
@@ -23,7 +24,11 @@ SHOWN_SETTINGS = SETTINGS.model_dump(
 
 # By a variable: Snakemake prints the command of a job that fails, twice.
 REPORT_SETTINGS = json.dumps(SHOWN_SETTINGS, ensure_ascii=False)
-os.environ.update(VOCAP_REPORT_SETTINGS=REPORT_SETTINGS)
+SETTINGS_VARIABLE = "VOCAP_REPORT_SETTINGS"
+OWN_VARIABLE = ""
+if IS_MODULE:  # there may be several of them, each with its settings
+    OWN_VARIABLE = f"{SETTINGS_VARIABLE}_{hashlib.sha256(RESULTS.encode()).hexdigest()[:12]}"
+os.environ[OWN_VARIABLE or SETTINGS_VARIABLE] = REPORT_SETTINGS
 
 
 rule report:
@@ -55,7 +60,7 @@ rule report:
     message:
         "Writing the report"
     shell:
-        "vocap report"
+        (f'{SETTINGS_VARIABLE}="${OWN_VARIABLE}" ' if OWN_VARIABLE else "") + "vocap report"
         " --results {params.results:q}"
         " --languages-table {input.table:q}"
         " {params.parallel}"
