@@ -34,11 +34,15 @@ rule all:
 
 onstart:
     begin_run()
+    check_space()
 
 
 onsuccess:
     print("", *summarize(SETTINGS), sep="\n", file=sys.stderr)
 
 
-if DRY_RUN and not IS_MODULE:
-    atexit.register(end_dry_run)
+if DRY_RUN:
+    if not IS_MODULE:
+        atexit.register(end_dry_run)
+elif IS_MAIN:
+    atexit.register(end_run)

@@ -149,10 +149,30 @@ file, such as a second one without `results`, is refused unless the recorded fil
 after the recorded one (`--configfile my.yaml more.yaml`) and `--config key=value` change the
 same run.
 
-Results of an earlier version are all in `results`. A configuration of your own without
-`results` continues there. To continue with those of `config/paper.yaml`, whose folder is now
-`results/paper`, move what is in `results` to `results/paper`, and `logs` to
-`results/paper/logs`. Files keep their times, and `snakemake -n` reports nothing to be done.
+## Moving a run
+
+Each stage records what its results were made with in `FOLDER/STAGE/parameters.jsonl`. Snakemake
+keeps its own records in `.snakemake` of the folder it is called from, by the paths of the files.
+Where it has none, the stage's file counts.
+
+1. Move or copy the folder of the results with the times of its files (`mv`, `cp -a`, `rsync -a`).
+2. Give the new place in the configuration (`results`, and the paths of text that moved with it).
+3. `snakemake -n` reports nothing to be done.
+
+Paths of the folder itself, and of what lies beside it, are not compared. Text that lies elsewhere
+and has another path is read again. An edit is made again and named, as in
+`made again: allocate, 1 job: settings: --total=500 -> --total=500 --beta=0.3`. Results of unknown
+parameters are named and taken as they are. `--forcerun RULE` makes them again, and with `--touch`
+records them as those of the configuration.
+
+## Updating
+
+`git pull && pip install -e '.[all]'`, then `snakemake -n`. The same command as before continues the
+run. Of results of another version it says which stages are made again and why, such as
+`revision 3 -> 4`: a stage has a revision, which a change of its results raises. What is taken as it
+is, the new version would give equally. Snakemake also makes a job again whose command has another
+text (`code has changed`); `--rerun-triggers mtime params input` leaves it. [Changes](../CHANGELOG.md) lists
+the versions. To keep results of an old version beside new ones, give the new run a folder of its own.
 
 ## In another workflow
 

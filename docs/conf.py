@@ -23,6 +23,7 @@ extensions = [
 # on a code host as well.
 include_patterns = [
     "README.md",
+    "CHANGELOG.md",
     "CONTRIBUTING.md",
     "config/README.md",
     "docs/*.md",

@@ -94,6 +94,16 @@ if IS_MAIN and not DRY_RUN and not IS_MODULE:
 RESULTS = SETTINGS.results
 LOGS = SETTINGS.logs
 
+# What those that are there were made with, and by which version.
+RECORDED, LAST_VERSION = {}, None
+if IS_MAIN:
+    try:
+        RECORDED = {path: made for made in read_parameters(RESULTS) for path in made.outputs}
+    except VocapError as error:
+        stop(error)
+    if Path(RESULTS, VERSION_FILE).is_file():
+        LAST_VERSION = Path(RESULTS, VERSION_FILE).read_text("utf-8").strip()
+
 
 pathvars:
     results=RESULTS,

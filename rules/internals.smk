@@ -6,8 +6,12 @@ tests/workflow/test_internals.py tests all of them under the pinned version.
 
 import atexit
 import json
+import logging
 import os
+import shutil
+import signal
 import sys
+import threading
 import warnings
 from collections import Counter
 from functools import lru_cache
@@ -16,11 +20,19 @@ from pathlib import Path
 import snakemake.common
 from snakemake.dag import DAG
 from snakemake.logging import logger
+from snakemake.persistence import ParamsChange, PersistenceBase
+from snakemake.settings.types import Quietness
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from vocap.errors import VocapError, explain
+from vocap import __version__
+from vocap.errors import VocapError, explain, listed
+from vocap.files.io import write_text
+from vocap.stages import STAGES
 from vocap.workflow.cluster import cancel_leftovers, check_cluster, prepend_to_path
 from vocap.workflow.owner import record_owner
+from vocap.workflow.parameters import VERSION_FILE, Change, Made, as_text, describe_changes
+from vocap.workflow.parameters import excerpts, find_changes, lost_models, read_parameters
+from vocap.workflow.parameters import stage_of, write_parameters
 
 JOBS_FILE = "VOCAP_JOBS"  # variable: the file that `vocap plan` reads
 SHOWN_JOBS = 100  # of a dry run; with -p all
@@ -64,12 +76,195 @@ def own_file(path):
     return Path(workflow.source_path(f"../{path}"))
 
 
+INTERRUPTED = b"vocap: interrupted; finished files are kept, run the same command again to go on\n"
+
+
+def interrupt(number, frame):
+    """Ctrl-C: one line. logger: what Snakemake says of each job that ends by it, with the job's
+    log, goes to its own log file alone. It takes this exit as it takes Ctrl-C, also where it
+    would print a traceback: while it reads the rules.
+    """
+    if frame and frame.f_code is threading._shutdown.__code__:
+        return  # the run is over
+    for handler in logger.handlers:
+        if not isinstance(handler, logging.FileHandler):
+            handler.addFilter(lambda record: False)
+    os.write(sys.stderr.fileno(), INTERRUPTED)
+    sys.exit(128 + number)
+
+
+# A job in the background ignores it, and jobs have their own handlers.
+if (
+    IS_MAIN
+    and not IS_MODULE
+    and threading.current_thread() is threading.main_thread()
+    and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+):
+    signal.signal(signal.SIGINT, interrupt)
+
 # path_modifier: parameters name the folder of the results as the configuration does.
 if workflow.modifier.path_modifier.prefix or workflow.modifier.path_modifier.modifies_prefixes:
     stop("module: without `prefix` and `replace_prefix`; name a folder by `results` in its config")
 # Environments install the package from its source (envs/install-vocap.sh).
 if RULES_FOLDER.is_local:
     os.environ["VOCAP_SOURCE"] = str(own_file(""))
+
+
+# Parameters of results: Snakemake's own records, in `.snakemake`, go by the path of a file
+
+EARLIER = "a version before 0.2.0"  # which recorded none
+CHANGES = {}  # of jobs whose parameters differ from those of their results
+EQUAL = set()  # jobs whose parameters do not
+
+
+@lru_cache(None)
+def watched(rule):
+    """The names of the parameters that Snakemake compares: not those that follow from files.
+
+    _is_deriving_function: that is how it tells them apart, and it keeps no names.
+    """
+    return [name for name, value in rule.params.items() if not rule._is_deriving_function(value)]
+
+
+def given(job):
+    """The parameters of a job that Snakemake compares, as text."""
+    return {name: as_text(job.params[name], RESULTS) for name in watched(job.rule)}
+
+
+def outputs_of(job):
+    """The outputs of a job that a stage keeps, as paths below the results."""
+    start = f"{RESULTS}/"
+    below = [str(path).removeprefix(start) for path in job.output if path.startswith(start)]
+    return [path for path in below if stage_of(path)]
+
+
+def recorded(job):
+    """What a job's results were made with, by the file beside them; None where it does not say."""
+    found = [RECORDED.get(path) for path in outputs_of(job)]  # of all of them the same
+    return found[0] if found and all(found) else None
+
+
+def has_metadata(persistence, job, own=PersistenceBase.has_metadata):
+    return own(persistence, job) or recorded(job) is not None
+
+
+def params_changed(
+    persistence,
+    job,
+    file=None,
+    own=PersistenceBase.params_changed,
+    own_metadata=PersistenceBase.has_metadata,
+):
+    """The parameters that differ, by name, as Snakemake knows them, else as the file beside the
+    results does; models of a curve that are lost count as one.
+    """
+    if not outputs_of(job):
+        return own(persistence, job, file)
+    name, made = job.rule.name, recorded(job)
+    differing = find_changes(name, made, given(job)) if made else []
+    found, known = differing, True
+    if not own_metadata(persistence, job):
+        known = made is not None
+    elif not (change := own(persistence, job, file)):
+        found = []
+    elif not differing:
+        # _serialize_param: which of the job's parameters have the values that it names
+        names = [
+            key
+            for key in watched(job.rule)
+            if persistence._serialize_param(job.params[key]) in change.only_new
+        ]
+        values = (", ".join(sorted(of)) for of in (change.only_old, change.only_new))
+        found = [Change(name, ", ".join(names) or "parameters", *values)]
+    if lost := [model for path in job.output for model in lost_models(path)]:
+        found.append(Change(name, "models", "made", f"lost: {', '.join(lost)}"))
+    if not found:
+        if known:
+            EQUAL.add(job)
+        return ParamsChange()
+    CHANGES[job] = found
+    shown = [(change.name, excerpts(change.before, change.now)) for change in found]
+    before, now = ({f"{key}: {values[end]}" for key, values in shown} for end in (0, 1))
+    return ParamsChange(only_old=before, only_new=now, files=set(job.output))
+
+
+# PersistenceBase: what Snakemake asks whether a job is to run again. Jobs do not ask.
+if IS_MAIN:
+    PersistenceBase.has_metadata = has_metadata
+    PersistenceBase.params_changed = params_changed
+
+
+def compare_results():
+    """Lines on results whose parameters or version are others, or not known.
+
+    dag: reason, needrun: why jobs run. `_reason` has the words of Snakemake's own summary.
+    """
+    again, versions, unknown = [], {}, Counter()
+    jobs = [(job, outputs) for job in workflow.dag.jobs if (outputs := outputs_of(job))]
+    for job, outputs in sorted(jobs, key=lambda one: STAGES.index(stage_of(one[1][0]))):
+        stage, reason = stage_of(outputs[0]), workflow.dag.reason(job)
+        runs = workflow.dag.needrun(job)
+        if reason.no_metadata and not runs:
+            unknown[stage] += 1
+        if reason.no_metadata or not all(map(os.path.exists, job.output)):
+            continue
+        if runs and job not in CHANGES:  # Snakemake asks where it has no other reason alone
+            workflow.persistence.params_changed(job)
+        changes = CHANGES.get(job, []) if runs else []
+        again += changes
+        made = recorded(job)
+        version = (made.version if made else LAST_VERSION) or EARLIER
+        if version == __version__:
+            continue
+        reasons = versions.setdefault(version, {}).setdefault(stage, set())
+        reasons |= {
+            (
+                f"revision {change.before} -> {change.now}"
+                if change.name == "revision"
+                else change.name
+            )
+            for change in changes
+        }
+        if runs and not changes:
+            reasons |= set(reason.get_names())
+    lines = list(describe_changes(again))
+    for version, reasons in sorted(versions.items()):
+        made = [f"{stage} ({listed(sorted(why))})" for stage, why in reasons.items() if why]
+        kept = [stage for stage, why in reasons.items() if not why]
+        said = {"made again": made, "taken as they are": kept}
+        said = "; ".join(f"{what}: {listed(stages)}" for what, stages in said.items() if stages)
+        lines.append(f"results of {version}, this is {__version__}: {said}")
+    if unknown:
+        names = listed([f"{stage} ({count})" for stage, count in unknown.items()])
+        lines.append(
+            f"results of unknown parameters, taken as they are: {names}; --forcerun RULE makes them"
+            " again, and with --touch records them as those of this configuration"
+        )
+    return lines
+
+
+def record_results():
+    """Write what the results of this run were made with, whatever its end.
+
+    dag.finished: the jobs that it ran. scheduler: none where Snakemake was asked for something
+    other than a run.
+    """
+    if workflow.scheduler is None:
+        return
+    jobs = []
+    for job in workflow.dag.jobs:
+        if not (outputs := outputs_of(job)):
+            continue
+        if workflow.dag.finished(job):
+            jobs.append(Made(outputs, __version__, given(job)))
+        elif job in EQUAL:
+            made = Made(outputs, LAST_VERSION, given(job))
+            if (known := recorded(job)) is None or known.parameters != made.parameters:
+                jobs.append(made)
+    try:
+        write_parameters(RESULTS, jobs, {id(made): made for made in RECORDED.values()}.values())
+    except OSError as error:
+        print(f"vocap: warning: {explain(error)}", file=sys.stderr)
 
 
 # The start of a run
@@ -111,10 +306,42 @@ def begin_run():
     try:
         for folder in (RESULTS, LOGS):
             os.makedirs(folder, exist_ok=True)
+        write_text(Path(RESULTS, VERSION_FILE), f"{__version__}\n")
         if not IS_MODULE:
             record_owner(RESULTS, CONFIGFILES)
     except OSError as error:
         stop(explain(error))
+    say(compare_results())
+
+
+def check_space():
+    """Stop where the device of the results has less space than the jobs of this run are forecast
+    to write. A rule that the forecast does not know is no reason to.
+    """
+    from vocap.forecast.jobs import PlannedJob  # of the main process, at its start alone
+    from vocap.forecast.run import disk_mb
+
+    jobs = [
+        PlannedJob(rule=job.rule.name, name=benchmark_name(job), wildcards=job.wildcards_dict)
+        for job in workflow.dag.needrun_jobs()
+        if job.benchmark
+    ]
+    try:
+        needed = disk_mb(SETTINGS, jobs)
+    except VocapError:
+        return
+    free = shutil.disk_usage(RESULTS).free / 1e6
+    if needed > free:
+        stop(
+            f"{RESULTS}: this run writes about {needed:,.0f} MB, and {free:,.0f} MB are free on "
+            "that device; free some space, name another folder (`results: FOLDER`), or run a "
+            "stage alone"
+        )
+
+
+def benchmark_name(job):
+    """The name of a job in the forecast: the path of its benchmark file."""
+    return Path(str(job.benchmark)).relative_to(f"{LOGS}/benchmarks").with_suffix("").as_posix()
 
 
 def text_versions(found, made):
@@ -145,12 +372,20 @@ def start_over():
 # The end of a dry run
 
 
-def limit_jobs(record, seen=Counter()):
-    """Whether Snakemake's log record is to be printed: of those of jobs, the first hundred."""
-    if getattr(record, "event", None) != LogEvent.JOB_INFO:
-        return True
-    seen["jobs"] += 1
-    return seen["jobs"] <= SHOWN_JOBS
+def limit_plan(record, seen=Counter()):
+    """Whether Snakemake's log record is to be printed: of those of jobs the first hundred, of the
+    two equal tables of jobs the second.
+
+    output_settings.quiet: there is one where neither jobs nor progress are to be shown.
+    """
+    event, settings = getattr(record, "event", None), workflow.output_settings
+    seen[event] += 1
+    if event == LogEvent.JOB_INFO:
+        all_jobs = settings.printshellcmds or settings.verbose
+        return all_jobs or seen[event] <= SHOWN_JOBS
+    if event == LogEvent.RUN_INFO:
+        return seen[event] > 1 or settings.quiet == {Quietness.RULES, Quietness.PROGRESS}
+    return True
 
 
 def write_jobs(path):
@@ -162,10 +397,9 @@ def write_jobs(path):
     with open(path, "w", encoding="utf-8") as file:
         for job in workflow.dag.jobs:
             if job.benchmark:
-                place = Path(str(job.benchmark)).relative_to(f"{LOGS}/benchmarks")
                 record = {
                     "rule": job.rule.name,
-                    "name": place.with_suffix("").as_posix(),
+                    "name": benchmark_name(job),
                     "wildcards": job.wildcards_dict,
                     "threads": job.rule.resources["_cores"].value,
                 }
@@ -177,21 +411,30 @@ def say(lines):
     print(*lines, sep="\n", end="\n" if lines else "", file=sys.stderr)
 
 
+def end_run():
+    """Record the parameters of the results; say what else `begin_run` says, which Snakemake calls
+    where there are jobs.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # it would interrupt the writing, with a traceback
+    if workflow.scheduler is not None and not IS_MODULE and not len(workflow.dag):
+        say(compare_results())
+    record_results()
+
+
 def end_dry_run():
     """Write the jobs for `vocap plan`, or print what a dry run has to say.
 
     At the end of the process: Snakemake calls `onsuccess` of real runs alone.
     """
     if JOBS_FILE not in os.environ:
-        say(NOTICES)
+        say([*NOTICES, *(compare_results() if workflow.scheduler is not None else [])])
     elif workflow.dag is not None:
         write_jobs(os.environ[JOBS_FILE])
 
 
-# logger: a dry run of thousands of jobs prints a hundred.
+# logger: a dry run of thousands of jobs prints a hundred, and its table once.
 if DRY_RUN and not IS_MODULE:
-    if not (workflow.output_settings.printshellcmds or workflow.output_settings.verbose):
-        logger.addFilter(limit_jobs)
+    logger.addFilter(limit_plan)
 
 # update_conda_envs: no plan needs the environments of jobs, which depend on all their
 # params. get_function_params: the parameters of the same few functions are asked for

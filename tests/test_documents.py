@@ -13,6 +13,7 @@ import pytest
 import yaml
 from snakemake.utils import update_config
 
+from vocap import __version__
 from vocap.cli import VERBS, vocap
 from vocap.config import load
 
@@ -149,10 +150,12 @@ def test_the_picture_is_that_of_the_workflow():
     )
 
 
-def test_the_licence_is_the_same_everywhere():
+def test_the_licence_and_the_version_are_the_same_everywhere():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
     assert project["license"] == citation["license"] == "Apache-2.0"
+    assert project["version"] == citation["version"] == __version__
+    assert f"\n## {__version__}\n" in (ROOT / "CHANGELOG.md").read_text("utf-8")
     assert "Apache License\n                           Version 2.0" in (ROOT / "LICENSE").read_text(
         "utf-8"
     )

@@ -15,7 +15,7 @@ nothing; progress goes to the logger `vocap`. Their types stand in `__init__.pyi
 from importlib import import_module
 from typing import Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # the functions of the library and their modules; `vocap.bpe`, `vocap.diff` and
 # `vocap.size` are packages

@@ -19,6 +19,7 @@ SNAKEFILE = """
 include: "internals.smk"
 
 RESULTS, LOGS, CONFIGFILES, NOTICES = "results", "logs", [], ["the last line"]
+RECORDED, LAST_VERSION = {}, None
 
 rule all:
     input:
@@ -82,7 +83,7 @@ def test_the_version_is_the_pinned_one():
 def test_one_file_names_them_and_each_has_a_reason():
     for path in [ROOT / "Snakefile", *(ROOT / "rules").glob("*.smk")]:
         text = path.read_text("utf-8")
-        names = set(re.findall(r"(?<!vocap\.)\bworkflow\.(\w+)", text)) - {"basedir"}
+        names = set(re.findall(r"(?<!vocap\.)\bworkflow\.(\w+)", text))
         if path.stem != "internals":
             assert not names, f"{path.name}: move the use of {names} to rules/internals.smk"
         for name in names:
@@ -92,6 +93,7 @@ def test_one_file_names_them_and_each_has_a_reason():
 def test_a_dry_run_prints_a_hundred_jobs_and_its_notices_last(run):
     assert (said := run("-n")).splitlines()[-1] == "the last line"
     assert len(re.findall("(?m)^(?:local)?rule (?:first|second):", said)) == 100
+    assert said.count("\ntotal ") == run("-n", "-q", "rules", "progress").count("\ntotal ") == 1
     shown = run("-n", "-p")
     assert len(re.findall("(?m)^(?:local)?rule (?:first|second):", shown)) == 150
 

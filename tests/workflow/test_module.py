@@ -53,6 +53,7 @@ def test_another_workflow_makes_its_tokenizers(workflow, tmp_path):
     made = other.folder / "made"
     assert len(list(read_tsv(made / "vocabularies/ru/curve.tsv"))) == 3
     assert "pieces.tsv" in (other.folder / "sizes.txt").read_text()
+    assert (made / "tokenizers/parameters.jsonl").exists()
     assert not (made / "configfiles.txt").exists()
     assert not (workflow.folder / "made").exists() and other.planned(configfile=None) == {}
 

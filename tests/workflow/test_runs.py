@@ -55,6 +55,42 @@ def test_a_killed_run_on_one_core_ends_with_the_bytes_of_a_whole_one_on_two(
     assert digests(killed.folder) == digests(finished_once.folder)
 
 
+def test_ctrl_c_ends_a_run_with_one_line(workflow):
+    """Of this project; what Snakemake says of the jobs is in its log file."""
+    process = subprocess.Popen(
+        [BIN / "snakemake", "--configfile", "test.yaml", "--cores", "2", "vocabularies"],
+        cwd=workflow.folder,
+        env={"PATH": f"{BIN}:/usr/bin:/bin", "HOME": str(workflow.folder)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    while not (workflow.folder / "logs/vocabularies/compile.log").exists():
+        assert process.poll() is None, process.communicate()[0]
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)
+    said = process.communicate(timeout=600)[0]
+    assert process.returncode != 0 and "Traceback" not in said, said
+    after = said[said.index("vocap: interrupted; finished files are kept") :].splitlines()
+    assert len(after) <= 5, said
+    (log,) = (workflow.folder / ".snakemake/log").iterdir()
+    assert "Error in rule compile" in log.read_text("utf-8")
+    assert workflow.planned("vocabularies")["ladder"] == 3
+
+
+def test_a_run_that_does_not_fit_on_the_disk_stops_before_its_first_job(workflow):
+    shape = {"layers": 1000, "hidden": 65536, "heads": 64, "intermediate": 262144, "positions": 64}
+    model = {"tokenizer": "mono", "loss": "full", "steps": 1, "batch": 1, "micro_batch": 1}
+    workflow.write_config(pretraining={"models": {"vast": {**model, "shape": shape}}})
+    run = workflow.snakemake("pretraining")
+    assert run.returncode != 0 and "Traceback" not in run.stdout
+    said = r"results: this run writes about [\d,]+ MB, and [\d,]+ MB are free"
+    assert re.search(said, run.stdout), run.stdout
+    assert not (workflow.folder / "results/corpora/de").exists()
+
+
 def test_a_missing_corpus_file_is_named_before_anything_runs(workflow):
     (workflow.folder / "text/ja.txt").unlink()
     run = workflow.snakemake()

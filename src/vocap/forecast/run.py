@@ -143,6 +143,16 @@ def forecast_run(
     )
 
 
+def disk_mb(settings: Settings, jobs: Iterable[PlannedJob]) -> float:
+    """Megabytes that some jobs of a run write. Raises UsageError for a rule without
+    features or coefficients.
+    """
+    costs = read_costs(None)
+    texts = estimate_texts(settings, Path(settings.results))
+    jobs = add_features(settings, list(jobs), texts, reach_of(texts, costs), gpu=False)
+    return sum(cost_of(job, costs)["disk_mb"] for job in jobs)
+
+
 def add_features(
     settings: Settings,
     jobs: Sequence[PlannedJob],
