@@ -171,8 +171,9 @@ records them as those of the configuration.
 run. Of results of another version it says which stages are made again and why, such as
 `revision 3 -> 4`: a stage has a revision, which a change of its results raises. What is taken as it
 is, the new version would give equally. Snakemake also makes a job again whose command has another
-text (`code has changed`); `--rerun-triggers mtime params input` leaves it. [Changes](../CHANGELOG.md) lists
-the versions. To keep results of an old version beside new ones, give the new run a folder of its own.
+text (`code has changed`); `--rerun-triggers mtime params input` leaves it.
+[Changes](../CHANGELOG.md) lists the versions. To keep results of an old version beside new ones,
+give the new run a folder of its own.
 
 ## In another workflow
 

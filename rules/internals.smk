@@ -107,7 +107,7 @@ if workflow.modifier.path_modifier.prefix or workflow.modifier.path_modifier.mod
     stop("module: without `prefix` and `replace_prefix`; name a folder by `results` in its config")
 # Environments install the package from its source (envs/install-vocap.sh).
 if RULES_FOLDER.is_local:
-    os.environ["VOCAP_SOURCE"] = str(own_file(""))
+    os.environ.update(VOCAP_SOURCE=str(own_file("")))
 
 
 # Parameters of results: Snakemake's own records, in `.snakemake`, go by the path of a file

@@ -28,7 +28,7 @@ SETTINGS_VARIABLE = "VOCAP_REPORT_SETTINGS"
 OWN_VARIABLE = ""
 if IS_MODULE:  # there may be several of them, each with its settings
     OWN_VARIABLE = f"{SETTINGS_VARIABLE}_{hashlib.sha256(RESULTS.encode()).hexdigest()[:12]}"
-os.environ[OWN_VARIABLE or SETTINGS_VARIABLE] = REPORT_SETTINGS
+os.environ.update({OWN_VARIABLE or SETTINGS_VARIABLE: REPORT_SETTINGS})
 
 
 rule report:
