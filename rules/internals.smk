@@ -21,7 +21,6 @@ import snakemake.common
 from snakemake.dag import DAG
 from snakemake.logging import logger
 from snakemake.persistence import ParamsChange, PersistenceBase
-from snakemake.settings.types import Quietness
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from vocap import __version__
@@ -375,8 +374,6 @@ def start_over():
 def limit_plan(record, seen=Counter()):
     """Whether Snakemake's log record is to be printed: of those of jobs the first hundred, of the
     two equal tables of jobs the second.
-
-    output_settings.quiet: there is one where neither jobs nor progress are to be shown.
     """
     event, settings = getattr(record, "event", None), workflow.output_settings
     seen[event] += 1
@@ -384,7 +381,7 @@ def limit_plan(record, seen=Counter()):
         all_jobs = settings.printshellcmds or settings.verbose
         return all_jobs or seen[event] <= SHOWN_JOBS
     if event == LogEvent.RUN_INFO:
-        return seen[event] > 1 or settings.quiet == {Quietness.RULES, Quietness.PROGRESS}
+        return seen[event] > 1
     return True
 
 

@@ -93,7 +93,7 @@ def test_one_file_names_them_and_each_has_a_reason():
 def test_a_dry_run_prints_a_hundred_jobs_and_its_notices_last(run):
     assert (said := run("-n")).splitlines()[-1] == "the last line"
     assert len(re.findall("(?m)^(?:local)?rule (?:first|second):", said)) == 100
-    assert said.count("\ntotal ") == run("-n", "-q", "rules", "progress").count("\ntotal ") == 1
+    assert said.count("\ntotal ") == 1
     shown = run("-n", "-p")
     assert len(re.findall("(?m)^(?:local)?rule (?:first|second):", shown)) == 150
 
