@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from vocap import __version__
-from vocap.errors import UsageError
+from vocap.errors import UsageError, VocapError
 from vocap.files.io import read_tsv, write_text
 from vocap.stages import STAGES
 
@@ -103,9 +103,9 @@ def write_parameters(results: str | Path, made: Sequence[Made], known: Iterable[
         line = json.dumps(one._asdict(), ensure_ascii=False)
         lines.setdefault(one.outputs[0].partition("/")[0], []).append(f"{line}\n")
     for stage, those in lines.items():
-        path, text = Path(results, stage, NAME), "".join(those)
-        if path.parent.is_dir() and not (path.is_file() and path.read_text("utf-8") == text):
-            write_text(path, text)
+        path = Path(results, stage, NAME)
+        if path.parent.is_dir():
+            write_text(path, "".join(those))
 
 
 def stage_of(output: str) -> str | None:
@@ -135,7 +135,11 @@ def lost_models(output: str) -> list[str]:
     if not (is_point or path.name == "curve.tsv") or not path.exists():
         return []
     folder = path.parents[int(is_point)] / "models"
-    models = [folder / f"{row['size']}.model" for row in read_tsv(path) if row["status"] == "ok"]
+    try:
+        rows = list(read_tsv(path, ("size", "status")))
+    except VocapError:
+        return []  # the job that reads it says why
+    models = [folder / f"{row['size']}.model" for row in rows if row["status"] == "ok"]
     return [str(model) for model in models if not model.exists()]
 
 
@@ -143,10 +147,10 @@ def describe_changes(changes: Iterable[Change]) -> Iterator[str]:
     """A line for each parameter that differs, with the number of its jobs."""
     counts = Counter(changes)
     for change, count in counts.most_common(SHOWN):
-        before, now = excerpts(change.before, change.now)
+        jobs = "1 job" if count == 1 else f"{count} jobs"
         by = f", made by {change.version}" if change.version not in (None, __version__) else ""
-        jobs = f"{count} job{'s'[: count > 1]}"
-        yield f"made again: {change.rule}, {jobs}{by}: {change.name}: {before} -> {now}"
+        values = " -> ".join(excerpts(change.before, change.now))
+        yield f"made again: {change.rule}, {jobs}{by}: {change.name}: {values}"
     if len(counts) > SHOWN:
         yield f"and {len(counts) - SHOWN} more parameters"
 
