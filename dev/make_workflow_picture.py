@@ -45,7 +45,6 @@ CAPTIONS = {
     "mono": "one language's model",
     "export": "Hugging Face, parity",
     "evaluate": "ALP, tokens, <unk>",
-    "diff": "VOCAP and JOINT",
     "tokenize": "text to blocks of ids",
     "pretrain": "a language model",
     "code_length": "bits per byte of lines",

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from snakemake.utils import update_config
 
-from vocap.config import compared_pairs, load, read_files
+from vocap.config import load, read_files
 from vocap.correlation.study import unreached
 from vocap.errors import VocapError
 from vocap.finetuning.published import ARCHIVES

@@ -7,7 +7,6 @@ REQUIRED INPUTS
 OUTPUTS
     results/tokenizers/{name}/sentencepiece.model or tokenizer.json, pieces.tsv, description.json
     results/tokenizers/{name}/huggingface, parity.tsv, evaluation.tsv and the other tables
-    results/tokenizers/diff/{a}-{b}
     results/pretraining/tokenizers/{tokenizer}, of those from elsewhere
 """
 
@@ -25,7 +24,6 @@ BYTE_PAIR = {
 BASELINE_SPLITS = {
     name: entry.split for name, entry in PLAN.tokenizers.items() if name not in MADE_HERE
 }
-COMPARED = compared_pairs(SETTINGS.tokenizers, SETTINGS.allocation)
 
 # The tables of a tokenizer by language; that of parallel text where there is some.
 EVALUATION_TABLES = [
@@ -64,7 +62,6 @@ rule tokenizers:
         expand("<results>/tokenizers/{name}/parity.tsv", name=TWO_FORMS),
         expand(f"<results>/tokenizers/{{name}}/huggingface/{CARD}", name=MADE_HERE),
         expand("<results>/tokenizers/{name}/evaluation.tsv", name=PLAN.tokenizers),
-        [f"{RESULTS}/tokenizers/diff/{a}-{b}" for a, b in COMPARED],
     message:
         "The stage tokenizers is made"
 
@@ -559,38 +556,4 @@ rule evaluate:
             --languages-table {params.table:q} \
             {params.parallel} \
             --tables {params.results:q}/tokenizers >{log:q} 2>&1
-        """
-
-
-rule diff:
-    input:
-        a="<results>/tokenizers/{a}/sentencepiece.model",
-        b="<results>/tokenizers/{b}/sentencepiece.model",
-        # for the held-out text of all languages
-        evaluation_a="<results>/tokenizers/{a}/evaluation.tsv",
-        evaluation_b="<results>/tokenizers/{b}/evaluation.tsv",
-    output:
-        directory("<results>/tokenizers/diff/{a}-{b}"),
-    log:
-        "<logs>/tokenizers/diff/{a}/{b}.log",
-    benchmark:
-        "<logs>/benchmarks/tokenizers/diff/{a}/{b}.tsv"
-    wildcard_constraints:
-        a=one_of(a for a, _ in COMPARED),
-        b=one_of(b for _, b in COMPARED),
-    conda:
-        "../envs/tokenizers.yaml"
-    resources:
-        **needs(1600, 60),
-    params:
-        **run_params("tokenizers"),
-        languages=",".join(LANGUAGES),
-    message:
-        "Comparing {wildcards.a} with {wildcards.b} on every language's held-out text"
-    shell:
-        """
-        vocap diff {input.a:q} {input.b:q} \
-            --corpora {params.results:q}/corpora \
-            --languages {params.languages} \
-            -o {output:q} >{log:q} 2>&1
         """

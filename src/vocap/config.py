@@ -40,7 +40,7 @@ from vocap.report import Report
 from vocap.tables.sampling_probabilities import column_weight
 from vocap.tokenizer_files import XLMR_ROWS
 from vocap.tokenizer_files.id_layout import ROLES, SHORTHAND, XLM_R_LAYOUT, IdLayout
-from vocap.tokenizers.settings import Joint, Kind, Vocap, tokenizer_type
+from vocap.tokenizers.settings import tokenizer_type
 from vocap.unigram.text_settings import PRESETS, TextSettings, text_settings
 from vocap.vocabularies.settings import Vocabularies
 
@@ -64,7 +64,6 @@ UNLIMITED = {"max_characters", "model_max_length"}  # keys whose null is no defa
 PATHS = {"results", "table", "path", "parallel", "development", "chat_template", "xtreme"}
 SHOWN = 50  # mistakes that a message names
 OF_THIS_RUN = "the languages of this run"
-DIFFS = "diff"  # the folder of results/tokenizers that holds comparisons
 
 
 def _text_keys() -> dict[str, Any]:
@@ -401,7 +400,7 @@ def _names(settings: Settings, chosen: list[str]) -> Iterator[str]:
             yield f"{where}: {code!r} is not a language code; use letters, digits, - and _"
     sections = {
         "allocation": (settings.allocation, ()),
-        "tokenizers": (settings.tokenizers, (DIFFS,)),
+        "tokenizers": (settings.tokenizers, ()),
         "pretraining.models": (settings.pretraining.models, ("tokens", "tokenizers", "listings")),
         "finetuning.models": (settings.finetuning.tuned([]), ("inputs",)),
         "downloads": (settings.downloads, ()),
@@ -432,27 +431,12 @@ def _template(settings: Settings) -> Iterator[str]:
 
 
 def _tokenizers(settings: Settings, chosen: list[str]) -> Iterator[str]:
-    """Contradictions of allocations and tokenizers with other sections, and names of
-    comparisons that clash.
-    """
+    """Contradictions of allocations and tokenizers with other sections."""
     for name, entry in settings.allocation.items():
         if set(entry.without).issuperset(chosen):
             yield f"allocation.{name}.without: no language is left to allocate to; name fewer"
     for name, entry in settings.tokenizers.items():
         yield from (f"tokenizers.{name}{mistake}" for mistake in entry.mistakes(settings, chosen))
-    made = {
-        name: entry
-        for name, entry in settings.tokenizers.items()
-        if not entry.allocated or entry.allocation in settings.allocation
-    }
-    folders: dict[str, tuple[str, str]] = {}
-    for pair in compared_pairs(made, settings.allocation):
-        if (other := folders.setdefault("-".join(pair), pair)) != pair:
-            yield (
-                f"tokenizers.{pair[1]}: {' with '.join(pair)} and {' with '.join(other)} would "
-                "both be compared "
-                f"in results/tokenizers/{DIFFS}/{'-'.join(pair)}; give one another name"
-            )
 
 
 def _models(settings: Settings) -> Iterator[str]:
@@ -533,24 +517,3 @@ def _weights(settings: Settings, table: Mapping[str, Language], chosen: list[str
                 column_weight(table, code, column, settings.corpora.table)
         except VocapError as error:
             yield f"corpora.weights: {error}"
-
-
-def compared_pairs(
-    tokenizers: Mapping[str, Kind], allocations: Mapping[str, Allocation]
-) -> list[tuple[str, str]]:
-    """Names of A and B, smallest T first, then in the order of `tokenizers`.
-
-    A: the first JOINT tokenizer of its T. B: of each rule of allocation, the first
-    VOCAP tokenizer of that T. Each comparison takes about 10 s at T = 100,000 and 86
-    languages, so further ones are left to `vocap diff`.
-    """
-    joint: dict[int, str] = {}
-    chosen: dict[tuple[int, str], str] = {}
-    for name, entry in tokenizers.items():
-        if isinstance(entry, Joint):
-            joint.setdefault(entry.total, name)
-        elif isinstance(entry, Vocap):
-            allocation = allocations[entry.allocation]
-            chosen.setdefault((allocation.total, allocation.rule), name)
-    pairs = [(total, joint[total], b) for (total, _), b in chosen.items() if total in joint]
-    return [(a, b) for _, a, b in sorted(pairs, key=lambda pair: pair[0])]

@@ -120,17 +120,6 @@ def test_a_limit_that_is_null_is_none_and_not_the_default(config):
             ["tokenizers.vocap-100k.allocation", "'none'"],
         ),
         (
-            "tokenizers",
-            {
-                "joint": {"kind": "joint", "total": 100_000},
-                "small-vocap": {"kind": "vocap", "allocation": "vocap-100k"},
-                "joint-small": {"kind": "joint", "total": 200_000},
-                "vocap": {"kind": "vocap", "allocation": "vocap-200k"},
-                "vocap-100k": {"kind": "vocap", "allocation": "vocap-100k"},
-            },
-            ["tokenizers.vocap", "joint-small with vocap", "diff/joint-small-vocap"],
-        ),
-        (
             "tokenizers/new",
             {"kind": "wordpiece"},
             ["tokenizers.new", "vocap, joint, bpe, parity-bpe"],
@@ -140,7 +129,6 @@ def test_a_limit_that_is_null_is_none_and_not_the_default(config):
             {"kind": "joint", "total": 260, "byte_fallback": True},
             ["tokenizers.new", "261 ids"],
         ),
-        ("tokenizers/diff", {"kind": "joint", "total": 2000}, ["tokenizers.diff", "another name"]),
         ("tokenizers/joint-100k/totl", 9, ["joint-100k.totl", "did you mean total"]),
         (
             "tokenizers/vocap-100k/total",

@@ -281,9 +281,9 @@ def _allocation(job: PlannedJob, inputs: FeatureInputs) -> dict[str, float]:
     }
 
 
-@features("fit", "pick_joint", "pick_bpe", "mono", "export", "export_bpe", "evaluate", "diff")
+@features("fit", "pick_joint", "pick_bpe", "mono", "export", "export_bpe", "evaluate")
 def _tokenizer(job: PlannedJob, inputs: FeatureInputs) -> dict[str, float]:
-    name = job.wildcards.get("name", job.wildcards.get("a", ""))
+    name = job.wildcards.get("name", "")
     entry = inputs.settings.tokenizers.get(name)
     if isinstance(entry, File) and entry.path is not None and Path(entry.path).exists():
         total = Path(entry.path).stat().st_size / 20  # bytes a piece

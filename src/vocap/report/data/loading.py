@@ -48,11 +48,6 @@ TOKENIZER_TABLES = {
 }
 SHARES = ("n", "q", "weight", "size", "gain", "own_pieces")  # numbers of allocation.tsv
 DEAD_SHOWN = 100  # dead pieces that the page lists; pieces.tsv has them all
-DIFF_COUNTS = ("count", "tokens_a", "tokens_b", "uses_a", "uses_b")
-DIFF_WORDS, DIFF_PIECES = 300, 50  # changed words; pieces that only one has, on each side
-# rows of a comparison's pieces.tsv, the most used first, that are looked through for
-# them
-DIFF_SCANNED = 10_000
 SECTIONS = {  # results by kind, and the section of the configuration that names them
     "allocations": ("allocation",),
     "tokenizers": ("tokenizers",),
@@ -144,7 +139,6 @@ def load_results(
         finetuned={name: read_finetuned(path) for name, path in finetuned.items()},
         correlation=correlation,
         unreached=absent,
-        diffs=load_diffs(folder / "tokenizers" / "diff", names, languages),
         settings=settings,
         versions=_versions(),
         left={kind: sorted(names) for kind, names in selection.left.items() if names},
@@ -406,58 +400,6 @@ def _task_scores(folder: Path) -> plain.TaskScores:
     for row in read_rows(folder / SUMMARY, ("language", "metric", *numbers), numbers):
         measured.setdefault(row["language"], {})[row["metric"]] = row
     return plain.TaskScores(read_selection(folder), measured)
-
-
-def load_diffs(
-    folder: Path, tokenizers: Collection[str], languages: Collection[str]
-) -> list[plain.Diff]:
-    """The comparisons under `folder` of two of these tokenizers, by name; rows of these
-    languages, in their order.
-
-    Raises VocapError, naming the file, for malformed tables.
-    """
-    found = []
-    for path in sorted(folder.glob("*/summary.json")):
-        summary = read_object(path)
-        a, b = _side(summary, "a"), _side(summary, "b")
-        if a not in tokenizers or b not in tokenizers:
-            continue
-        listed = {row["language"]: row for row in summary.get("languages", ())}
-        words = _diff_rows(path.with_name("words.tsv"), "word", languages)
-        words.sort(key=lambda row: (-row["count"], row["language"], row["word"]))
-        pieces = read_rows(
-            path.with_name("pieces.tsv"), ("piece", "status"), DIFF_COUNTS, most=DIFF_SCANNED
-        )
-        only_a = [row for row in pieces if row["status"] == "only_a"]
-        only_b = [row for row in pieces if row["status"] == "only_b"]
-        found.append(
-            plain.Diff(
-                path.parent.name,
-                a,
-                b,
-                summary,
-                languages=[listed[code] for code in languages if code in listed],
-                words=words[:DIFF_WORDS],
-                examples=_diff_rows(path.with_name("examples.tsv"), "line", languages),
-                only_a=only_a[:DIFF_PIECES],
-                only_b=only_b[:DIFF_PIECES],
-            )
-        )
-    return found
-
-
-def _side(summary: dict[str, Any], side: str) -> str:
-    """The tokenizer of a side, of its path results/tokenizers/NAME/FILE, or of its
-    folder.
-    """
-    path = Path(str(summary.get(side)))
-    return path.parent.name if path.suffix in (".model", ".json") else path.name
-
-
-def _diff_rows(path: Path, key: str, languages: Collection[str]) -> list[dict[str, Any]]:
-    """The rows of these languages of a table of words or examples."""
-    rows = read_rows(path, (key, "split_a"), DIFF_COUNTS)
-    return [row for row in rows if row["language"] in languages]
 
 
 def load_inputs(

@@ -137,23 +137,6 @@ class Tokenizer:
         return ", ".join(f"{name} {facts[name]:g}" for name in ("alpha", "beta") if name in facts)
 
 
-@dataclass(frozen=True)
-class Diff:
-    """Tokenizer A against B: `summary` as written, and the head of the tables, counts
-    as numbers.
-    """
-
-    name: str
-    a: str
-    b: str
-    summary: dict[str, Any]
-    languages: list[dict[str, Any]]
-    words: list[dict[str, Any]]
-    examples: list[dict[str, Any]]
-    only_a: list[dict[str, Any]]
-    only_b: list[dict[str, Any]]
-
-
 Stretch = tuple[str, bool]  # text of one token, and whether it is <unk>
 
 
@@ -298,7 +281,6 @@ class Results:
     versions: dict[str, str]
     # by language, sizes that the study lacks
     unreached: dict[str, list[int]]
-    diffs: list[Diff]  # pairs of tokenizers that were compared
     # by kind, names of other configurations' results
     left: dict[str, list[str]]
     inputs: Inputs  # of an allocation

@@ -25,7 +25,6 @@ PARTS = (
     ("allocation", "Vocabulary size of each language", "Allocation", allocation.section),
     ("size", "Size of the vocabulary", "Size", models.vocabulary_size),
     ("tokenizers", "The tokenizers", "Tokenizers", tokenizers.section),
-    ("segmentation", "Differences in segmentation", "Segmentation", tokenizers.segmentation),
     ("corpora", "Text of each language, and what is missing", "Corpora", corpora.section),
     ("models", "Pre-training", "Models", models.pretraining),
     ("finetuning", "Fine-tuning", "Fine-tuning", models.finetuning),

@@ -1,6 +1,4 @@
-"""Each tokenizer: description, measures, parity of its two exports, round trips; what
-differs between two.
-"""
+"""Each tokenizer: description, measures, parity of its two exports, round trips."""
 
 from dataclasses import replace
 from typing import Any
@@ -8,15 +6,13 @@ from typing import Any
 import pandas
 
 from vocap.report.data.comparison import frame, records
-from vocap.report.data.results import Diff, Results, Tokenizer, as_number, look_up
+from vocap.report.data.results import Results, Tokenizer, as_number, look_up
 from vocap.report.page.blocks import (
     CodeBlock,
     Fold,
     Note,
     PageBlock,
     Paragraph,
-    counted,
-    first_open,
     not_run,
     without_results,
 )
@@ -28,7 +24,6 @@ STATUS = {  # of pieces.tsv
     "symbol": "symbols",
 }
 COUNTS = ("lines", "sentences", "tokens", "english_tokens")
-STEADY = 0.005  # percent: below it as many tokens as before
 WORST = 5  # languages of a tokenizer whose forms differ most
 
 
@@ -190,53 +185,3 @@ def _unknown(results: Results, tokenizer: Tokenizer) -> Table:
         shown = {"character": visible(row["character"]), "count": int(row["count"])}
         cells.append(results.about(row["language"]) | shown)
     return specified("unknown", cells, of=tokenizer.name)
-
-
-def segmentation(results: Results) -> list[PageBlock]:
-    """One part for each pair that was compared."""
-    if not results.diffs:
-        return [
-            Note(
-                "No two tokenizers were compared. The workflow compares the first JOINT "
-                "tokenizer of each T with "
-                "the first VOCAP tokenizer of each rule of allocation and this T; any two can be "
-                "compared with "
-                "vocap diff."
-            )
-        ]
-    return first_open(
-        [
-            (f"{diff.b} against {diff.a}", [_sentence(diff), *_diff_tables(results, diff)])
-            for diff in results.diffs
-        ]
-    )
-
-
-def _sentence(diff: Diff) -> Paragraph:
-    moves = [row.get("change_percent") or 0.0 for row in diff.languages]
-    fewer, more = sum(move < -STEADY for move in moves), sum(move > STEADY for move in moves)
-    pieces = {key: count or 0 for key, count in (diff.summary.get("pieces") or {}).items()}
-    both = pieces.get("same", 0) + pieces.get("moved", 0)
-    return Paragraph(
-        f"{diff.b} needs fewer tokens than {diff.a} in {fewer} of "
-        f"{counted(len(moves), 'language')} and more in "
-        f"{more}. {both:,} pieces are in both, {pieces.get('only_a', 0):,} only in {diff.a}, "
-        f"{pieces.get('only_b', 0):,} only in {diff.b}."
-    )
-
-
-def _diff_tables(results: Results, diff: Diff) -> list[Table]:
-    """Words, sentences, languages and pieces."""
-    examples = [row for row in diff.examples if row.get("kind") != "same"]
-    examples.sort(key=lambda row: (row["tokens_b"] - row["tokens_a"], row["language"]))
-    pieces = [row | {"only_in": diff.a, "uses": row["uses_a"]} for row in diff.only_a]
-    pieces += [row | {"only_in": diff.b, "uses": row["uses_b"]} for row in diff.only_b]
-    pieces.sort(key=lambda row: (-row["uses"], row["piece"]))
-    named = {"words": diff.words, "examples": examples, "languages": diff.languages}
-    for name, found in named.items():
-        named[name] = [row | results.about(row["language"]) for row in found]
-    named["pieces"] = pieces
-    return [
-        specified(f"diff-{name}", found, of=diff.name, a=diff.a, b=diff.b)
-        for name, found in named.items()
-    ]
