@@ -1,1 +1,1 @@
-"""Two tokenizers on one text: differences in pieces, tokens, words and sentences."""
+"""Two tokenizers on one text: differences in tokens, words and pieces."""

@@ -1,5 +1,5 @@
-"""Two tokenizers on the same text: tokens of every line, splits of every distinct word,
-ids of every piece.
+"""Two tokenizers on the same text: tokens of each language, splits of every distinct
+word, ids of every piece.
 """
 
 from collections import Counter
@@ -28,11 +28,9 @@ if TYPE_CHECKING:
 KEPT_WORDS = 10_000  # changed words kept of a language, the most frequent
 WORDS_AT_ONCE = 50_000  # words split at a time
 LONG_WORD = 20  # characters of a word above which only the parts that differ are kept
-LONGEST_EXAMPLE = 160  # characters of the longest line that may serve as an example
 ONLY_A, ONLY_B, MOVED = "only_a", "only_b", "moved"
-TABLES = ("languages.tsv", "words.tsv", "pieces.tsv", "examples.tsv", "summary.json")
+TABLES = ("languages.tsv", "words.tsv", "pieces.tsv", "summary.json")
 WORD_COLUMNS = ("language", "word", "count", "tokens_a", "tokens_b", "split_a", "split_b")
-EXAMPLE_COLUMNS = ("language", "kind", "line", "tokens_a", "tokens_b", "split_a", "split_b")
 LIMITS = {  # the column that each limit is on, and its change in words
     "max_change": ("change_percent", "tokens a line changed by"),
     "max_words": ("words_changed_percent", "words segmented differently:"),
@@ -47,17 +45,6 @@ class WordChange(NamedTuple):
 
     word: str
     times: int
-    split_a: tuple[str, ...]
-    split_b: tuple[str, ...]
-
-
-class LineExample(NamedTuple):
-    """A line with all pieces of both; `kind`: `fewer`, `more` or the `same` number of
-    tokens in B.
-    """
-
-    kind: str
-    line: str
     split_a: tuple[str, ...]
     split_b: tuple[str, ...]
 
@@ -95,7 +82,6 @@ class Change:
     characters: int = 0
     characters_changed: int = 0
     changed: list[WordChange] = field(default_factory=list)  # most frequent first
-    examples: list[LineExample] = field(default_factory=list)
 
     @property
     def change_percent(self) -> float | None:
@@ -165,6 +151,16 @@ class Comparison:
         return pd.DataFrame(self.rows)
 
     @property
+    def words(self) -> list[tuple[Any, ...]]:
+        """The rows of words.tsv."""
+        rows: list[tuple[Any, ...]] = []
+        for code, change in self.changes.items():
+            for word, times, a, b in change.changed:
+                splits = " ".join(a), " ".join(b)
+                rows.append((code, word, times, tokens_of(a), tokens_of(b), *splits))
+        return rows
+
+    @property
     def beyond(self) -> list[str]:
         """A message for each limit that a language exceeds, and for each language
         without a line where there are limits.
@@ -202,22 +198,12 @@ class Comparison:
 
     def write(self, output: str | Path) -> None:
         """Write `TABLES` as the folder `output`, whole or not at all."""
-
-        def with_splits(code: str, one: WordChange | LineExample) -> tuple[Any, ...]:
-            *cells, a, b = one
-            return (code, *cells, tokens_of(a), tokens_of(b), " ".join(a), " ".join(b))
-
-        words, examples = [], []
-        for code, change in self.changes.items():
-            words += [with_splits(code, one) for one in change.changed]
-            examples += [with_splits(code, one) for one in change.examples]
         rows = [tuple(row.values()) for row in self.rows]
         with replacing_directory(output, owned=TABLES) as folder:
             write_tsv(folder / TABLES[0], tuple(self.rows[0]), rows)
-            write_tsv(folder / TABLES[1], WORD_COLUMNS, words)
+            write_tsv(folder / TABLES[1], WORD_COLUMNS, self.words)
             write_tsv(folder / TABLES[2], PieceChange._fields, self.pieces)
-            write_tsv(folder / TABLES[3], EXAMPLE_COLUMNS, examples)
-            write_json(folder / TABLES[4], self.summary())
+            write_json(folder / TABLES[3], self.summary())
 
 
 def compare(  # noqa: PLR0913  # the options of the command, each by its name
@@ -233,8 +219,8 @@ def compare(  # noqa: PLR0913  # the options of the command, each by its name
     max_characters: float | None = None,
     output: str | Path | None = None,
 ) -> Comparison:
-    """Compare the tokens, words, sentences and pieces of two tokenizers on text. An
-    unknown character counts as its bytes.
+    """Compare the tokens, words and pieces of two tokenizers on text. An unknown
+    character counts as its bytes.
 
     Parameters
     ----------
@@ -303,34 +289,16 @@ def compare_text(
     """
     change = Change(Usage.of(a.encoder), Usage.of(b.encoder))
     words: Counter[str] = Counter()
-    # the changed line of the largest relative difference of each kind
-    best: dict[str, tuple[float, str]] = {}
     for lines in blocks:
         # tokens of each line
         rows = [side.encoder.encode_batch(lines) for side in (a, b)]
-        sizes = change.a.add(lines, rows[0]), change.b.add(lines, rows[1])
-        for line, one, other, before, after in zip(lines, *rows, *sizes, strict=True):
-            if [to_b[number] for number in one] != other:
-                change.lines_changed += 1
-                kind = "fewer" if after < before else "more"
-                if after == before:
-                    kind = "same"
-                # short lines count little
-                size = abs(after - before) / max(before, after, 8)
-                if len(line) <= LONGEST_EXAMPLE and (kind not in best or size > best[kind][0]):
-                    best[kind] = size, line
+        change.a.add(lines, rows[0])
+        change.b.add(lines, rows[1])
+        for one, other in zip(*rows, strict=True):
+            change.lines_changed += [to_b[number] for number in one] != other
         words.update(chain.from_iterable(map(str.split, lines)))
-    change.examples = [
-        LineExample(kind, line, _split_line(a, line), _split_line(b, line))
-        for kind, (_, line) in sorted(best.items())
-    ]
     _compare_words(a, b, words, change)
     return change
-
-
-def _split_line(side: Splitter, line: str) -> tuple[str, ...]:
-    """The pieces of all words of a line."""
-    return tuple(chain.from_iterable(side.split(line.split())))
 
 
 def _ids_in_b(a: Splitter, b: Splitter) -> list[int]:

@@ -7,13 +7,22 @@ from typing import Any
 import click
 
 from vocap import options
-from vocap.diff.analysis import compare
-from vocap.diff.messages import diff_text
+from vocap.diff.analysis import MOVED, WORD_COLUMNS, Comparison, PieceChange, compare
 from vocap.errors import UsageError, VocapError, explain, system_error
 from vocap.text_files.named_texts import parse_files, parse_languages
 
 PATH = click.Path(path_type=Path)
 LIMIT = options.Real(min=0)
+SHOWN = [  # columns of languages.tsv
+    "language",
+    "lines",
+    "lines_changed",
+    "tokens_per_sentence_a",
+    "tokens_per_sentence_b",
+    "change_percent",
+    "words_changed_percent",
+    "characters_changed_percent",
+]
 
 
 @click.command()
@@ -53,13 +62,10 @@ LIMIT = options.Real(min=0)
     help="Largest share allowed of text that is segmented differently.",
 )
 @click.option(
-    "--words", default=20, type=click.IntRange(0), help="Number of changed words to print."
-)
-@click.option(
-    "--examples",
-    default=3,
+    "--words",
+    default=20,
     type=click.IntRange(0),
-    help="Number of languages to print examples of.",
+    help="Number of changed words, and of pieces, to print.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as one JSON object.")
 @click.option("-o", "--output", type=PATH, help="Folder to write tables and a summary to.")
@@ -73,10 +79,9 @@ def diff(
     languages: str | None,
     as_json: bool,
     words: int,
-    examples: int,
     **settings: Any,
 ) -> None:
-    """Compare the tokens, words, sentences and pieces of two tokenizers on text.
+    """Compare the tokens, words and pieces of two tokenizers on text.
 
     A and B are each a .model of SentencePiece, a tokenizer.json, tiktoken's ranks, a
     tekken.json, or a folder with one of them (results/tokenizers/NAME, or any Hugging
@@ -96,6 +101,30 @@ def diff(
     if as_json:
         click.echo(json.dumps(found.summary(), ensure_ascii=False))
     else:
-        click.echo(diff_text(found, words, examples))
+        click.echo(diff_text(found, words))
     if found.beyond:
         context.exit(1)
+
+
+def diff_text(found: Comparison, most: int) -> str:
+    """Tables of the languages, of at most `most` words that are segmented differently
+    and pieces that one of the two lacks, each with the largest first; then the limits
+    that are exceeded.
+    """
+    import pandas as pd
+
+    words = pd.DataFrame(found.words, columns=WORD_COLUMNS)
+    pieces = pd.DataFrame(found.pieces, columns=PieceChange._fields)
+    tables = [
+        found.languages[SHOWN].sort_values("change_percent", key=abs, ascending=False),
+        words.sort_values("count", ascending=False, kind="stable").head(most),
+        pieces.loc[pieces.status != MOVED, ["piece", "status", "uses_a", "uses_b"]].head(most),
+    ]
+    parts = [f"A: {found.a}, {found.ids_a:,} ids. B: {found.b}, {found.ids_b:,} ids."]
+    with pd.option_context("display.unicode.east_asian_width", True):
+        for table in tables:
+            if len(table):
+                text = table.to_string(index=False, float_format="{:.2f}".format, na_rep="-")
+                parts.append(text)
+    parts += [f"BEYOND THE LIMIT: {reason}" for reason in found.beyond]
+    return "\n\n".join(parts)
