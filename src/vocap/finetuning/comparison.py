@@ -13,6 +13,7 @@ from vocap.finetuning.examples import Examples
 from vocap.finetuning.predictions import Predictions, read_predictions
 from vocap.finetuning.scores import ALL, PREDICTIONS, gold_labels, read_selection
 from vocap.finetuning.tasks import TASKS, DataSet, Task
+from vocap.tables.bootstrap import find_interval, resample_ratios
 
 
 def score_parts(
@@ -36,14 +37,6 @@ def score_parts(
     return {
         name: np.stack([values, np.ones(len(values))], axis=1) for name, values in columns.items()
     }
-
-
-def ratio(sums: np.ndarray) -> np.ndarray:
-    """Percent from summed `parts`: float64 [..., 2] to [...]."""
-    numerator, denominator = sums[..., 0], sums[..., 1]
-    return 100 * np.divide(
-        numerator, denominator, out=np.zeros_like(numerator), where=denominator > 0
-    )
 
 
 class Difference(NamedTuple):
@@ -93,12 +86,9 @@ def paired_bootstrap(
     whole, sampled = {}, {}  # percent of both models: [2], [samples, 2]
     for number, language in enumerate(first):
         split, examples, _ = first[language].shape
-        # [examples, seeds of both, 2]
-        both = np.concatenate([first[language], second[language]]).swapaxes(0, 1)
+        both = np.concatenate([first[language], second[language]])  # [seeds of both, examples, 2]
         random = np.random.default_rng([seed, examples if parallel else number])
-        draws = (random.integers(examples, size=examples) for _ in range(samples))
-        sums = [np.tensordot(np.bincount(drawn, minlength=examples), both, 1) for drawn in draws]
-        measures = ratio(np.array([both.sum(axis=0), *sums]))  # [1 + samples, seeds of both]
+        measures = 100 * resample_ratios(both, samples, random)
         means = np.stack(
             [measures[:, :split].mean(axis=1), measures[:, split:].mean(axis=1)], axis=1
         )
@@ -107,7 +97,7 @@ def paired_bootstrap(
     found = {}
     for language, means in sampled.items():
         differences = means[:, 0] - means[:, 1]
-        low, high = np.quantile(differences, [0.025, 0.975])
+        low, high = find_interval(differences)
         side = min(np.count_nonzero(differences <= 0), np.count_nonzero(differences >= 0))
         p = min(1.0, 2 * (side + 1) / (samples + 1))
         one, other = whole[language]

@@ -11,11 +11,11 @@ import numpy as np
 
 from vocap.errors import VocapError
 from vocap.files.io import replacing
+from vocap.tables.bootstrap import find_interval, resample_ratios
 
 BITS_FILE = "bits.npz"  # the file of a tokenizer's lines
 PARTS = ("heldout", "parallel")  # of the text in a file
-RESAMPLES, WITHIN = 1000, 0.95  # of the bootstrap, and the share of them that an interval holds
-PART = 1 << 22  # drawn numbers of lines that are held at a time
+SAMPLES = 1000  # of the bootstrap
 
 
 def write_lengths(path: str | Path, lengths: Mapping[tuple[str, str], np.ndarray]) -> None:
@@ -63,23 +63,11 @@ def paired_differences(
     if not shared:
         return {}
     random = np.random.default_rng(0)
-    means, drawn = np.zeros(len(names)), np.zeros((RESAMPLES, len(names)))
+    measures = np.zeros((1 + SAMPLES, len(names)))
     for code in shared:
-        table = np.stack(
-            [*(lengths[name][code][0] for name in names), lengths[names[0]][code][1]],
-            1,
-            dtype=float,
-        )
-        sums, count = table.sum(0), len(table)
-        means += sums[:-1] / sums[-1] / len(shared)
-        step = max(1, PART // count)
-        for start in range(0, RESAMPLES, step):
-            rows = min(step, RESAMPLES - start)
-            lines = random.integers(count, size=(rows, count)) + count * np.arange(rows)[:, None]
-            often = np.bincount(lines.ravel(), minlength=rows * count).reshape(rows, count)
-            sums = often @ table
-            drawn[start : start + rows] += sums[:, :-1] / sums[:, -1:] / len(shared)
-    drawn -= drawn[:, [int(means.argmin())]]
-    low, high = np.quantile(drawn, [(1 - WITHIN) / 2, (1 + WITHIN) / 2], axis=0)
+        parts = np.stack([lengths[name][code].T for name in names]).astype(float)
+        measures += resample_ratios(parts, SAMPLES, random) / len(shared)
+    means = measures[0]
+    low, high = find_interval(measures[1:] - measures[1:, [int(means.argmin())]])
     found = zip(means.tolist(), low.tolist(), high.tolist(), strict=True)
     return dict(zip(names, found, strict=True))
