@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
-from itertools import product
 from typing import Any
 
 import jinja2
@@ -150,9 +149,6 @@ def joined_pairs(
 
 HEIGHT, PAD = 260, 0.1  # px; of the extent of the marks, on each side
 LEAST = 0.1  # of the largest value: an axis has at least this extent
-# px of the marks' area in a wide page and on a phone, and the size of names for it
-AREAS = ((WIDTH - 60, "width < 400 ? 0 : 11"), (280, "width < 400 ? 11 : 0"))
-LETTER, LINE = 6.3, 15  # px of a letter and of a line of a name
 
 
 def scatter(
@@ -162,8 +158,8 @@ def scatter(
     tooltip: Sequence[dict[str, str]],
     height: int = HEIGHT,
 ) -> Chart:
-    """A mark for each of `rows`, at `x` and `y`, with its `name` where there is space,
-    the first rows' first.
+    """A mark for each of `rows`, at `x` and `y`, with its `name` beside it in a wide
+    page.
 
     `titles` are of the axes. `kinds`: colour (a name of the palette) and shape by the
     `kind` of a row, in the order of the legend.
@@ -183,7 +179,6 @@ def scatter(
         colours=[token(kinds[kind][0]) for kind in present],
         shapes=[kinds[kind][1] for kind in present],
         tooltip=tooltip,
-        named=[(_place(rows, domains, width, height), size) for width, size in AREAS],
         height=height,
     )
 
@@ -193,51 +188,6 @@ def _domain(values: Sequence[float]) -> tuple[float, float]:
     low, high = min(values), max(values)
     pad = max(PAD * (high - low), (LEAST * abs(high) - (high - low)) / 2) or 1.0
     return low - pad, high + pad
-
-
-def _place(
-    rows: Sequence[dict[str, Any]],
-    domains: Mapping[str, tuple[float, float]],
-    width: int,
-    height: int,
-) -> list[dict[str, Any]]:
-    """The names that have space, with `align`, `dx` and `dy`, in an area of this width
-    and height in px.
-
-    A name without space is left out; the tooltip and the table have it.
-    """
-    (left, right), (low, high) = domains["x"], domains["y"]
-    marks = [
-        (width * (row["x"] - left) / (right - left), height * (high - row["y"]) / (high - low))
-        for row in rows
-    ]
-    taken = [(a - 6, a + 6, b - 6, b + 6) for a, b in marks]
-    labels = []
-    for number, (row, (a, b)) in enumerate(zip(rows, marks, strict=True)):
-        long = LETTER * len(row["name"])
-        sides = {"left": (8, a + 8), "right": (-8, a - 8 - long), "center": (0, a - long / 2)}
-        for dy, (align, (dx, start)) in product((0, -14, 14), sides.items()):
-            box = (start, start + long, b + dy - LINE / 2, b + dy + LINE / 2)
-            inside = start >= 0 and start + long <= width and box[2] >= 0 and box[3] <= height
-            free = not any(
-                _overlap(box, other) for place, other in enumerate(taken) if place != number
-            )
-            if row["name"] and inside and free and (dy or align != "center"):
-                labels.append(
-                    {
-                        **{key: row[key] for key in ("name", "x", "y")},
-                        "align": align,
-                        "dx": dx,
-                        "dy": dy,
-                    }
-                )
-                taken.append(box)
-                break
-    return labels
-
-
-def _overlap(one: tuple[float, ...], other: tuple[float, ...]) -> bool:
-    return one[0] < other[1] and other[0] < one[1] and one[2] < other[3] and other[2] < one[3]
 
 
 @dataclass(frozen=True)

@@ -72,29 +72,6 @@ def _introduction(results: Results, found: Sequence[Size]) -> str:
     return f"{said} The text: {results.parallel_text}." if results.parallel_text else said
 
 
-def against(results: Results, one: Size, name: str) -> str:
-    """A tokenizer against the reference: mean differences of ALP, and the language that
-    loses most.
-    """
-    row = one.summary.loc[name]
-    changes = one.counted[one.counted.tokenizer == name].set_index("language").percent
-    worst = changes.sort_index().idxmin()
-    loss = (
-        f"{results.name(worst)} loses most, {-changes[worst]:.1f} %"
-        if changes[worst] < 0
-        else "none loses"
-    )
-    weighted = (
-        f" ({signed(row.percent_q)} % weighted by q)" if row.percent_q == row.percent_q else ""
-    )
-    return (
-        f"{name} against {one.reference}: {signed(row.percent)} % of ALP in the mean{weighted}, "
-        f"{signed(row.nats)} nats per line, better in {row.better} of "
-        f"{counted(row.languages, 'language')}; "
-        f"{loss}."
-    )
-
-
 def _table(results: Results, found: Sequence[Size]) -> Table:
     rows = [
         {"size": one.total, **row} for one in found for row in records(one.summary.reset_index())
@@ -119,10 +96,10 @@ def _one(results: Results, one: Size) -> list[PageBlock]:
     axes = [pair for pair in planes if len(one.summary.dropna(subset=[*pair])) > 1]
     charts: list[PageBlock] = [_plane(results, one, *pair) for pair in axes]
     strips = [_strip(results, one, one.compared[0])] if one.compared else []
-    more = [*charts[1:], *(Paragraph(against(results, one, name)) for name in one.compared)]
+    more = charts[1:]
     if regimes := comparison.apart_by_text(one.regimes):
         more.append(Note(f"{regimes} {caption('comparison-cuts')}"))
-    fold = [Fold("Inequality, the other tokenizers, limits of comparison", more)] if more else []
+    fold = [Fold("Inequality, limits of comparison", more)] if more else []
     return [*charts[:1], *strips, *_apart(results, one), *fold, _languages(results, one)]
 
 
@@ -185,31 +162,19 @@ def _strip(results: Results, one: Size, name: str) -> Figure:
 
 
 def strip(results: Results, one: Size, name: str) -> Chart:
-    """A row for each resource group, dots that would cover each other in lanes above
-    and below its middle.
+    """A row for each resource group, a dot for each of its languages, in five lanes by
+    rank.
     """
-    found = one.counted[one.counted.tokenizer == name].sort_values(["percent", "language"])
+    found = one.counted[one.counted.tokenizer == name]
     reference = one.counted[one.counted.tokenizer == one.reference].set_index("language").alp
+    numbers = found[["percent", "nats", "alp"]].assign(other=found.language.map(reference))
+    rows = numbers.round(4).assign(
+        code=found.language, group=found.resource, language=found.language.map(results.name)
+    )
     groups = [group for group in results.groups() if group in set(found.resource)]
-    low, high = min(0.0, found.percent.min()), max(0.0, found.percent.max())
-    extent = high - low or 1.0
-    # a mark of each language, with the code of the first and the last of a group
-    rows = []
-    for group in groups:
-        members = records(found[found.resource == group])
-        lanes = _lanes([row["percent"] for row in members], extent / 46)
-        for place, (row, lane) in enumerate(zip(members, lanes, strict=True)):
-            code = row["language"]
-            row["other"] = reference[code]
-            numbers = {key: round(row[key], 4) for key in ("percent", "nats", "alp", "other")}
-            edge = {0: "right", len(members) - 1: "left"}.get(place)
-            about = {"group": group, "language": results.name(code), "code": code}
-            rows.append(about | numbers | {"lane": lane, "align": edge})
-    means = found.groupby("resource").percent.mean().round(4)
     return figures.fill(
         "strip.json",
-        rows=rows,
-        means=[{"group": group, "percent": means[group], "lane": 0} for group in groups],
+        rows=records(rows),
         groups=groups,
         colours=figures.palette(groups),
         shapes=figures.group_shapes(groups),
@@ -217,24 +182,9 @@ def strip(results: Results, one: Size, name: str) -> Chart:
             f"{name} − {one.reference}",
             f"percent of each language’s ALP under {one.reference}",
         ],
-        domain=[low - extent / 12, high + extent / 12],
-        reach=max(4, *(abs(row["lane"]) + 1 for row in rows)),
         name=name,
         reference=one.reference,
     )
-
-
-def _lanes(places: list[float], width: float) -> list[int]:
-    """A lane for each of the ascending places, no two in a lane nearer than `width`: 0,
-    1, -1, 2 ...
-    """
-    last: list[float] = []  # of each lane
-    lanes = []
-    for place in places:
-        lane = next((lane for lane, end in enumerate(last) if place - end >= width), len(last))
-        last[lane : lane + 1] = [place]
-        lanes.append((lane + 1) // 2 * (1 if lane % 2 else -1))
-    return lanes
 
 
 def _languages(results: Results, one: Size) -> Table:
