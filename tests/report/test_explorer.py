@@ -90,7 +90,8 @@ def vectors(codes=CODES):
             "alpha": rng.choice([0, 0.3, 0.7, 1, 10]),
             "beta": rng.choice([0, 0.25, 0.7, 1, 10]),
             "fairness": rng.choice([0, 0, 1.5, 20, 50]),
-            "rule": rng.choice(["paper"] * 3),  # a draw, so that some totals below stay too small
+            "per": rng.choice(["line", "line", "character"]),
+            "rule": "paper",
             "without": sorted(rng.sample(codes, rng.choice(off))),
         }
 
@@ -188,10 +189,9 @@ def test_the_lines_to_copy_give_the_sizes_shown(run):
         entry = yaml.safe_load(touched["lines"])["allocation"]["explored"]
         solution = allocate(inputs, COVERAGE, **entry)
         assert touched["sizes"] == [row.size for row in solution.rows]
-        assert (
-            f"--total {entry['total']} " in touched["lines"]
-            and f"--coverage {COVERAGE} " in touched["lines"]
-        )
+        for option, value in {**entry, "coverage": COVERAGE, "other-rows": 0}.items():
+            if option != "without":
+                assert f"--{option} {value} " in touched["lines"]
         seen.append(entry)
     first, moved, fewer, reset = seen
     assert first == reset == {**first, **PRESENT} and first["fairness"] == 0
@@ -274,12 +274,15 @@ def make_by_text(folder, template, name, **settings):
     return models
 
 
+OTHERS = {"per": "character", "fairness": 2.5, "other_rows": 17, "special_tokens": 9}
+
+
 @pytest.fixture(scope="module")
 def computed(tmp_path_factory, browser):
     folder = tmp_path_factory.mktemp("computed")
     inputs = make_run(folder / "results")
     write_choice(folder / "results", "present", inputs, COVERAGE, **PRESENT)
-    write_choice(folder / "results", "characters", inputs, COVERAGE, **PRESENT, per="character")
+    write_choice(folder / "results", "characters", inputs, COVERAGE, **PRESENT, **OTHERS)
     models = make_by_text(folder / "results/allocation", "present", "pieces", total=850)
     write(folder / "results", folder / "out")
     with browser.open((folder / "out/index.html").as_uri()) as tab:
@@ -287,23 +290,29 @@ def computed(tmp_path_factory, browser):
         yield inputs, models, tab
 
 
-def start_from(tab, name):
-    choose = "const from = document.querySelector('.explorer select'); "
-    shown = touch(tab, f"{choose} from.value = '{name}'; from.dispatchEvent(new Event('change'));")
+def choose(tab, label, name):
+    """What the page shows with an allocation chosen to start from, or to compare with."""
+    field = f"document.querySelector('.explorer select[aria-label=\"{label}\"]')"
+    action = f"const one = {field}; one.value = '{name}'; one.dispatchEvent(new Event('change'));"
+    shown = touch(tab, action)
     return shown, by_code(shown["rows"]), shown["text"]
 
 
 def test_the_page_starts_from_an_allocation_that_it_computes(computed):
     inputs, _, tab = computed
     found = json.loads(tab.until(SOLVED))
-    assert tab.evaluate("document.querySelector('.explorer select').value") == "present"
-    assert found["sizes"] == [row.size for row in allocate(inputs, COVERAGE, **PRESENT).rows]
+    name = tab.evaluate("document.querySelector('.explorer select').value")
+    settings = PRESENT if name == "present" else PRESENT | OTHERS
+    assert found["sizes"] == [row.size for row in allocate(inputs, COVERAGE, **settings).rows]
 
 
-def test_pieces_are_compared_with_the_live_rule_of_the_same_total(computed):
+def test_pieces_are_to_compare_with_and_never_the_start(computed):
     inputs, models, tab = computed
-    found, rows, said = start_from(tab, "pieces")
-    live = allocate(inputs, COVERAGE, **PRESENT | {"total": 850})
+    starts = "[...document.querySelectorAll('.explorer select')].map((one) => one.textContent)"
+    assert tab.evaluate(starts) == ["characterspresent", "characterspiecespresent"]
+    choose(tab, "Start from", "present")
+    found, rows, said = choose(tab, "Compare with", "pieces")
+    live = allocate(inputs, COVERAGE, **PRESENT)
     assert found["sizes"] == [row.size for row in live.rows]
     alp = {
         entry.language: dict(zip(entry.index.sizes.tolist(), entry.alp, strict=True))
@@ -320,21 +329,20 @@ def test_pieces_are_compared_with_the_live_rule_of_the_same_total(computed):
         assert float(cells[6].replace("−", "-")) == pytest.approx(
             float(cells[5].replace("−", "-")) - heldout, abs=0.011
         )
-    assert (
-        "That one is shown as computed (rule pieces, nats per line); the page computes rule paper."
-        in said
-    )
+    assert "rule pieces" in said
 
 
-def test_nats_per_character_are_shown_as_computed(computed):
+def test_every_setting_of_the_rule_is_computed(computed):
+    """Nothing touched, the page has the sizes of the run, and the lines their settings."""
     inputs, _, tab = computed
-    found, rows, said = start_from(tab, "characters")
-    expected = allocate(inputs, COVERAGE, **PRESENT, per="character")
-    assert [cells[2] for cells in rows] == [f"{row.size:,}" for row in expected.rows]
-    assert found["sizes"] == [row.size for row in allocate(inputs, COVERAGE, **PRESENT).rows]
-    assert found["sizes"] != [row.size for row in expected.rows]
-    assert "shown as computed (rule paper, nats per character)" in said
-    assert "per:" not in tab.evaluate("document.querySelector('.explorer pre').textContent")
+    expected = [row.size for row in allocate(inputs, COVERAGE, **PRESENT, **OTHERS).rows]
+    assert expected != [row.size for row in allocate(inputs, COVERAGE, **PRESENT).rows]
+    found, rows, said = choose(tab, "Start from", "characters")
+    assert found["sizes"] == expected and "The sizes of characters." in said
+    assert all(cells[1] == cells[2] and cells[4] == "0" for cells in rows)
+    lines = found["lines"]
+    assert "per: character" in lines and "fairness: 2.5" in lines
+    assert "--per character" in lines and "--other-rows 17 --special-tokens 9" in lines
 
 
 def test_only_computed_allocations_leave_the_live_rule(tmp_path, browser):

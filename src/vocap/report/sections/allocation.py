@@ -3,6 +3,7 @@ others on the page.
 """
 
 import base64
+import math
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -151,9 +152,9 @@ def explorer(results: Results) -> list[PageBlock]:
     if others := [one.name for one, said in results.computed() if said.rule != "paper"]:
         blocks.append(
             Paragraph(
-                f"The allocations of other rules ({', '.join(others)}) are shown as computed. For "
-                "a rule that reads the languages’ text, the size is the number of pieces that a "
-                "language uses."
+                f"The allocations of other rules ({', '.join(others)}) are there to compare with, "
+                "as they were computed. For a rule that reads the languages’ text, the size is the "
+                "number of pieces that a language uses."
             )
         )
     return blocks
@@ -258,6 +259,7 @@ def make_explorer(results: Results) -> dict[str, Any] | None:
                 "name": results.name(entry.language),
                 "group": results.resource(entry.language),
                 "n": entry.n,
+                "length": math.fsum((entry.characters or {}).values()),  # characters a line
                 "sizes": [point.size for point in points],
             }
         )
@@ -290,7 +292,9 @@ def _rounded(values: Iterable[float | None]) -> list[float | None]:
 
 
 def _present(entry: AllocationResults, settings: Settings) -> dict[str, Any]:
-    """An allocation of this run, which the explorer starts from or compares with."""
+    """An allocation of this run, which the explorer compares with, and starts from where
+    it is by the paper's rule.
+    """
     coverage = entry.setting("coverage") or COVERAGE
     return {
         "name": entry.name,

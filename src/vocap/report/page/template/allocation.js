@@ -31,6 +31,12 @@ const allocation = (() => {
     return required;
   };
 
+  // by language: mean characters of a line of all languages / of this one; 1 for nats a line
+  const perCharacter = (languages, { per }) => {
+    const mean = languages.reduce((sum, { length }) => sum + length, 0) / languages.length;
+    return languages.map(({ length }) => (per === "character" ? mean / length : 1));
+  };
+
   const fairValues = (alp, fairness) => {
     const best = Math.max(...alp);
     if (fairness === 0 || best >= 0) return alp;
@@ -124,7 +130,7 @@ const allocation = (() => {
   const solve = ({ times, languages, characters }, settings) => {
     const active = languages.filter(({ code }) => !settings.without.includes(code));
     const q = samplingProbabilities(active.map(({ n }) => n), settings.alpha);
-    const weights = q.map((share) => share ** settings.beta);
+    const weights = q.map((share, k) => share ** settings.beta * perCharacter(active, settings)[k]);
     const known = active.map((_, k) => k).filter((k) => active[k].table.character.length);
     const required = requiredCharacters(
       known.map((k) => active[k].table),
@@ -147,7 +153,7 @@ const allocation = (() => {
   };
 
   // whether an allocation has settings that `solve` computes; those of other rules are shown from their files
-  const computes = ({ rule, per }) => rule === "paper" && per === "line";
+  const computes = ({ rule }) => rule === "paper";
 
   return { reserved, Union, makeProblem, start, solve, computes };
 })();

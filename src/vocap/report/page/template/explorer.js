@@ -16,10 +16,13 @@
   const shown = data.shown.map((code) => data.languages.find((language) => language.code === code)); // by name
 
   let read = null; // the result of overlap.read
-  // the allocation to compare with, and the settings of the live one: the paper's rule with the same T and weights
-  let present = data.present.find((entry) => allocation.computes(entry.settings)) ?? data.present[0];
-  const live = (entry) => ({ ...structuredClone(entry.settings), rule: "paper", per: "line" });
-  let settings = live(present);
+  // the allocations of the paper's rule to start from; in a run without one, that rule with the settings of another
+  const starts = data.present.filter((entry) => allocation.computes(entry.settings));
+  if (!starts.length) starts.push({ ...data.present[0], name: `paper's rule, T = ${data.present[0].settings.total}` });
+  let origin = starts[0];
+  let present = data.present.find(({ name }) => name === origin.name) ?? data.present[0]; // to compare with
+  const live = (entry) => ({ ...structuredClone(entry.settings), rule: "paper" });
+  let settings = live(origin);
   let latest = 0; // the number of the last touch: older work stops
 
   // ---- the result: a sentence, a table, lines to copy
@@ -96,8 +99,7 @@
     ];
     if (choice.fitting === null) parts.push("The smallest sizes of all languages exceed T already.");
     if (!allocation.computes(present.settings)) {
-      const { rule, per } = present.settings;
-      parts.push(`That one is shown as computed (rule ${rule}, nats per ${per}); the page computes rule paper.`);
+      parts.push(`That one is shown as computed (rule ${present.settings.rule}); the page computes rule paper.`);
     }
     if (gain.length) parts.push(`Most gained (nats per line): ${list(gain)}.`);
     if (lose.length) parts.push(`Most lost: ${list(lose)}.`);
@@ -106,12 +108,14 @@
 
   const SEE_ALSO = "# one entry more under `allocation:` of the configuration, or a file of its own after the run's:\n";
   const configuration = () => {
-    const { total, alpha, beta, fairness, rule, coverage, without } = settings;
-    const words = Object.entries({ total, alpha, beta, fairness, rule });
+    const { total, alpha, beta, fairness, per, rule, coverage, without } = settings;
+    const words = Object.entries({ total, alpha, beta, fairness, per, rule });
     const yaml = words.map(([key, value]) => `${key}: ${value}`);
     if (without.length) yaml.push(`without: ${JSON.stringify(without)}`);
     const options = words.map(([key, value]) => ` --${key} ${value}`);
     if (without.length) options.push(` --without ${without.join(",")}`);
+    // a configuration has these rows in its sections text and layout
+    options.push(` --other-rows ${settings.other_rows} --special-tokens ${settings.special_tokens}`);
     return (
       `${SEE_ALSO}# snakemake --cores all --configfile RUN.yaml THIS.yaml -- allocation\n` +
       `allocation:\n  explored: {${yaml.join(", ")}}\n\n` +
@@ -150,7 +154,7 @@
     said.textContent = describe(solution, show(solution));
     // the picture of the first screen; nothing for the run's own sizes
     const sizes = Object.fromEntries(solution.active.map(({ code }, k) => [code, solution.sizes[k]]));
-    const moved = JSON.stringify(settings) !== JSON.stringify(live(present));
+    const moved = JSON.stringify(settings) !== JSON.stringify(live(origin));
     const detail = moved ? { sizes, before: present.sizes, name: present.name } : null;
     document.dispatchEvent(new CustomEvent("allocated", { detail }));
     place.dataset.solved = JSON.stringify({ number, sizes: solution.sizes });
@@ -202,29 +206,36 @@
       touch();
     },
   );
-  const start = (name, change = {}) => {
-    present = data.present.find((entry) => entry.name === name);
-    settings = { ...live(present), ...change };
+  const start = (name) => {
+    origin = starts.find((entry) => entry.name === name);
+    settings = live(origin);
+    if (data.present.some((entry) => entry.name === name)) against.value = name;
+    present = data.present.find((entry) => entry.name === against.value);
     Object.values(sliders).forEach(({ shown }) => shown());
     const off = settings.without;
     chips.press([...names.keys()].filter((code) => !off.includes(code)), true);
     chips.press(off, false);
   };
-  const from = element("select", {}, ...data.present.map(({ name }) => element("option", {}, name)));
-  labelled(from, "Start from, compare with");
-  from.value = present.name;
+  const select = (entries) => element("select", {}, ...entries.map(({ name }) => element("option", {}, name)));
+  const from = labelled(select(starts), "Start from");
+  const against = labelled(select(data.present), "Compare with");
   from.addEventListener("change", () => start(from.value));
+  against.addEventListener("change", () => {
+    present = data.present.find((entry) => entry.name === against.value);
+    touch();
+  });
   const all = (on) => () => chips.press([...names.keys()], on);
   const panel = element(
     "div",
     { className: "panel" },
-    fieldset("Start from, compare with", from, plain("Reset", () => start(from.value))),
+    fieldset("Start from", from, plain("Reset", () => start(from.value))),
+    fieldset("Compare with", against),
     element("div", { className: "settings" }, ...Object.values(sliders).map(({ row }) => row)),
     fieldset("Languages", chips.search, plain("All on", all(true)), plain("All off", all(false))),
     chips.chips,
   );
   place.append(panel, said, scroll, element("details", { className: "copy" }, element("summary", {}, "Lines to copy"), copy, copied, lines));
-  start(present.name);
+  start(origin.name);
 
   // ---- the data are read shortly before the explorer is visible
   const load = async () => {
