@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 from vocap.errors import UsageError
@@ -58,6 +57,6 @@ def report_results(
         raise UsageError(
             f"{results}: no results of a stage; --results names the folder that the stages wrote to"
         )
-    Thread(target=vega).start()  # a second of work, while the results are read
+    vega()  # a second of work, while the results are read
     loaded = load_results(results, languages_table, title, dict(settings or {}), parallel_text)
     return write_report(output, loaded.title, build_sections(loaded))

@@ -3,6 +3,7 @@
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -33,7 +34,9 @@ def render(title: str, sections: Sequence[Section]) -> str:
     """
     blocks = [block for section in sections for block in leaves(section.blocks)]
     programs = EXPLORER if any(isinstance(block, Explorer) for block in blocks) else ()
-    scripts = [vega()] if any(isinstance(block, figures.Figure) for block in blocks) else []
+    scripts = (
+        [vega().result()] if any(isinstance(block, figures.Figure) for block in blocks) else []
+    )
     scripts += [
         figures.read_template(name) for name in ("widgets.js", "picture.js", *programs, "page.js")
     ]
@@ -81,9 +84,14 @@ def _environment() -> jinja2.Environment:
 
 
 @cache
-def vega() -> str:
-    """Vega, Vega-Lite and vega-embed as vl-convert carries them; about 0.9 MB."""
-    # made once: a second thread that asks for it waits for the first
+def vega() -> Future[str]:
+    """Vega, Vega-Lite and vega-embed as vl-convert carries them, about 0.9 MB; made
+    once in a process, by a thread of its own.
+    """
+    return ThreadPoolExecutor(1).submit(_bundle)
+
+
+def _bundle() -> str:
     bundle = vl_convert.javascript_bundle()  # type: ignore[call-arg]  # its argument is optional
     # inside a script element these would end it, or open a comment; in JavaScript
     # strings the escapes are equal
