@@ -36,7 +36,7 @@ def test_tables_in_three_forms_hold_the_stages_numbers(made):
 
 
 def test_missing_languages_and_sizes_are_listed(made):
-    _, _, page = made
+    folder, _, page = made
     words = words_of(page)
     assert (
         "1 language without text" in words
@@ -52,6 +52,9 @@ def test_missing_languages_and_sizes_are_listed(made):
         and "GPL-2.0-or-later" in words
         and "ab" * 32 in words
     )
+    stats = [json.loads(path.read_text()) for path in folder.glob("results/corpora/*/stats.json")]
+    overlong = sum(one["overlong"] for one in stats)
+    assert overlong and f"{overlong:,} lines of more than 4,192 bytes" in words
     assert "ꙮ U+A66E" in words and "\u0301" in words
     assert "Missing in results/tokenizers/xlmr" not in words and "No curve over T" in words
 

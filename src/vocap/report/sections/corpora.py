@@ -9,11 +9,13 @@ from itertools import groupby
 from typing import Any
 
 from vocap.allocation.inputs import UNEVEN
+from vocap.errors import listed
 from vocap.report.data.results import Records, Results, look_up
-from vocap.report.page.blocks import PageBlock, Paragraph, not_run, text_of
+from vocap.report.page.blocks import Note, PageBlock, Paragraph, not_run, text_of
 from vocap.report.page.figures import Chart, Figure, drawn_as, fill, palette
 from vocap.report.page.tables import specified
 from vocap.tables.curve import outline
+from vocap.text_files import MAX_LINE_BYTES
 
 FEW = 12  # languages that are all brought out and labelled
 PAPER_FIGURE = ("hi", "fa", "it", "ru")  # the four languages of the paper's Figure 1
@@ -39,6 +41,19 @@ def section(results: Results) -> list[PageBlock]:
             "Where reading stopped at the scan limit the number of lines n is extrapolated by "
             "bytes, and the row is marked."
         )
+    overlong = {code: stats.get("overlong") or 0 for code, stats in results.corpora.items()}
+    notes = []
+    if any(overlong.values()):
+        codes = sorted(overlong, key=lambda code: (-overlong[code], code))
+        named = [f"{results.name(code)} {overlong[code]:,}" for code in codes if overlong[code]]
+        notes.append(
+            Note(
+                f"{sum(overlong.values()):,} lines of more than {MAX_LINE_BYTES:,} bytes are left "
+                f"out: {listed(named)}. The key split_sentences of a source cuts lines into "
+                "sentences.",
+                "warning",
+            )
+        )
     tables = {
         "corpora": _lines(results),
         "packages": results.packages,
@@ -50,7 +65,7 @@ def section(results: Results) -> list[PageBlock]:
             row | {"tokenizer": one.name} for one in results.tokenizers.values() for row in one.dead
         ],
     }
-    return [about, *(specified(name, rows) for name, rows in tables.items() if rows)]
+    return [about, *notes, *(specified(name, rows) for name, rows in tables.items() if rows)]
 
 
 def _lines(results: Results) -> Records:
