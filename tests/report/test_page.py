@@ -9,12 +9,14 @@ import altair
 import jsonschema
 import pytest
 import yaml
+from markupsafe import Markup
 
 from tests.report.factories import make_results
 from tests.report.pages import Page, write
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import read_tsv, write_tsv
 from vocap.languages import default_table, natural, read_languages
+from vocap.report.page.blocks import Fold, Note, Paragraph, named_after
 from vocap.report.stage import report_results
 
 HOSTILE = "</script><script>alert(1)</script>\"'<img src=x onerror=alert(2)>&amp;"
@@ -202,3 +204,11 @@ def test_wrong_calls(tmp_path):
         write(tmp_path, tmp_path / "out", "--settings-json", "{")
     with pytest.raises(UsageError, match="not both"):
         write(tmp_path, tmp_path / "out", "--settings-json", "{}", "--settings", bad)
+
+
+def test_the_folder_of_a_run_is_named_and_no_path_of_a_user_changes():
+    """Also in Markup and inside a fold, and where the folder is written already."""
+    text = "$results/report, my-results/dev/de.txt, results/mine/x, /data/results/y"
+    named = text.replace("$results", "results/mine")
+    note, fold = named_after("results/mine", [Note(Markup(text)), Fold("more", [Paragraph(text)])])
+    assert note.text == named and fold.blocks[0].text == named

@@ -12,6 +12,8 @@ from markupsafe import Markup
 from vocap.report.page.figures import Figure
 from vocap.report.page.tables import Table
 
+RESULTS = "$results"  # in texts of the package: no path of a user has it
+
 
 @dataclass(frozen=True)
 class Paragraph:
@@ -106,15 +108,15 @@ def leaves(blocks: Iterable[PageBlock]) -> Iterator[PageBlock]:
 
 
 def named_after(folder: str, blocks: Iterable[PageBlock]) -> list[PageBlock]:
-    """The blocks with the files that they name in the run's own `folder`."""
+    """The blocks with the run's own `folder` for `RESULTS`, as their texts write it."""
     found: list[PageBlock] = []
     for block in blocks:
         if isinstance(block, Fold):
             block = replace(block, blocks=named_after(folder, block.blocks))
         elif isinstance(block, Table | Figure):
-            block = replace(block, caption=block.caption.replace("results/", f"{folder}/"))
+            block = replace(block, caption=block.caption.replace(RESULTS, folder))
         elif isinstance(block, Paragraph | Note):
-            block = replace(block, text=block.text.replace("results/", f"{folder}/"))
+            block = replace(block, text=block.text.replace(RESULTS, folder))
         found.append(block)
     return found
 

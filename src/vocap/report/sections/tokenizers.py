@@ -34,7 +34,7 @@ def section(results: Results) -> list[PageBlock]:
     rows = frame(results)
     incomplete = [
         Note(
-            f"Missing in results/tokenizers/{one.name}: {', '.join(one.missing)}. Run the "
+            f"Missing in $results/tokenizers/{one.name}: {', '.join(one.missing)}. Run the "
             "tokenizers stage again.",
             "warning",
         )
