@@ -30,6 +30,7 @@ UNKNOWN_LIMIT = (
 REACHED = 0.95  # share of T: tokenizers of fewer ids need more tokens for that alone
 TIED = 0.005  # share of a measure by which two tokenizers differ and still tie
 LEVEL = 1.01  # bits of a bigram that differ by less do not decide: models follow tokens, too
+INTERVALS = {"parallel_bits": "parallel", "bigram_bits_per_byte": "heldout"}  # of measures
 HELD_OUT = list(COLUMNS[3:])  # columns of evaluation.tsv that have means over languages
 WEIGHED = ["alp", "percent", "nats"]  # columns that have means weighted by q too
 
@@ -97,11 +98,11 @@ class Size:
 
     @property
     def best(self) -> str:
-        """The tokenizer to take: the first by `deciding`; of those with the fewest bits
-        of parallel text that of fewest tokens.
+        """The tokenizer to take: the first by `deciding`; of those that bits per byte do
+        not tell apart that of fewest tokens.
         """
         values = self.values
-        return values.idxmax() if MEASURE[self.deciding].more_is_better else values.idxmin()
+        return values.idxmax() if MEASURE[self.chosen_by].more_is_better else values.idxmin()
 
     @property
     def values(self) -> pandas.Series:
@@ -111,9 +112,17 @@ class Size:
             # ALP compares the tokenizers of the reference's regime alone
             rivals = own[own.regime == self.summary.regime[self.reference]]
             return rivals.percent if len(rivals) else self.summary.percent
-        if self.deciding == "bigram_bits_per_byte":
-            return own.bigram_bits_per_byte.dropna()
-        return own.parallel_tokens[self.level or own.index]
+        names = self.level if len(self.level) > 1 else own.index
+        return own.loc[names, self.chosen_by].dropna()
+
+    @property
+    def chosen_by(self) -> str:
+        """The measure that `best` is the best by: tokens of the same text where bits per
+        byte do not tell the first ones apart.
+        """
+        if len(self.level) < 2:
+            return self.deciding
+        return "parallel_tokens" if self.on_parallel_text else "tokens_per_sentence"
 
     @property
     def tied(self) -> list[str]:
@@ -126,13 +135,17 @@ class Size:
 
     @property
     def level(self) -> list[str]:
-        """The tokenizers with at most `LEVEL` times the fewest bits per byte of
-        parallel text, if that decides.
+        """Where bits per byte decide, the tokenizers that they do not tell from the
+        fewest: the interval reaches 0, or, on parallel text, at most `LEVEL` times as
+        many.
         """
-        bits = self.summary[self.summary.own].parallel_bits
-        return (
-            list(bits.index[bits <= LEVEL * bits.min()]) if self.deciding == "parallel_bits" else []
-        )
+        if self.deciding not in INTERVALS:
+            return []
+        own = self.summary[self.summary.own]
+        bits, near = own[self.deciding], LEVEL if self.on_parallel_text else 1
+        ends = own[INTERVALS[self.deciding]]
+        reaches = ends.map(lambda found: isinstance(found, tuple) and found[0] <= 0)
+        return list(bits.index[(bits <= near * bits.min()) | reaches.astype(bool)])
 
     @property
     def deciding(self) -> str:
@@ -522,13 +535,13 @@ def _shares(results: Results, tokenizers: Sequence[Tokenizer]) -> tuple[str, dic
     for tokenizer in tokenizers:
         allocation = results.allocation_of(tokenizer)
         if allocation and (q := results.probabilities(tokenizer)):
-            return f"results/allocation/{allocation.name}/allocation.tsv", q
+            return f"$results/allocation/{allocation.name}/allocation.tsv", q
     alphas = (tokenizer.text.get("alpha") for tokenizer in tokenizers)
     alpha = next((alpha for alpha in alphas if alpha is not None), None)
     n = results.line_counts
     if alpha is None or not n:
         return "", {}
-    return f"results/corpora/weights.tsv with alpha {alpha:g}", language_shares(n, alpha)
+    return f"$results/corpora/weights.tsv with alpha {alpha:g}", language_shares(n, alpha)
 
 
 def by_sizes(results: Results, found: Sequence[Size]) -> list[tuple[Size, str]]:

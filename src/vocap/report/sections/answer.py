@@ -167,7 +167,7 @@ def reasons(results: Results, first: Shares) -> str:
         said.append(_growth(results, first, first.allocation))
     one = _size(results, first)
     if one and one.reached and one.compared:
-        least = NOUNS.get("parallel_tokens" if len(one.level) > 1 else one.deciding)
+        least = NOUNS.get(one.chosen_by)
         shown = "" if one.best == first.name else f"; the picture shows {first.name}"
         what = f"the fewest {least}" if least else "the highest ALP"
         said.append(f"{one.best} has {what}{shown}")

@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from vocap.errors import listed
 from vocap.report.data.comparison import (
+    INTERVALS,
     MEASURE,
     Size,
     front_page,
@@ -138,13 +139,12 @@ def _doubts(results: Results, one: Size) -> list[Note]:
             f"Fewer than {FEW_HELD_OUT} held-out lines decide for {names}. Bring more text, or "
             "name parallel text under corpora.parallel"
         )
-    part = "parallel" if one.deciding == "parallel_bits" else "heldout"
-    intervals = one.summary[part][one.summary.own].dropna()
-    unclear = [name for name, (low, high) in intervals.items() if low <= 0 < high]
-    if unclear and "bits" in one.deciding:
+    part = one.summary[INTERVALS.get(one.deciding, "heldout")]
+    unclear = [name for name in one.level if part[name] == part[name] and part[name][1] > 0]
+    if unclear:
         said.append(
-            f"Bits per byte of {listed(unclear)} cannot be told from the fewest (95 % interval). "
-            "Take another measure that matters to you, or measure more lines"
+            f"Bits per byte do not tell {listed(unclear)} from the fewest (95 % interval), so "
+            "fewer tokens decide. More lines make the intervals smaller"
         )
     totals = one.summary.total[one.summary.own].dropna()
     if not one.reached:
@@ -165,9 +165,9 @@ def _value(one: Size, name: str, key: str) -> str:
 def _uses(one: Size) -> list[tuple[str, str]]:
     """The tokenizer to take for each use, with the figures of this run that say so."""
     own, best = one.summary[one.summary.own], one.best
-    # the first choice, and those with as few bits
+    # the first choice, and those that bits do not tell from the fewest
     near = [name for name in one.level if name != best and name not in one.tied]
-    level = f"; {listed(near)} within 1 %, with more tokens" if near else ""
+    level = f"; {listed(near)} not told apart by bits, with more tokens" if near else ""
     measured = f"the highest ALP in percent of each language’s under {one.reference}"
     if one.deciding in NOUNS:
         measured = f"{_value(one, best, one.deciding)} {NOUNS[one.deciding]}"
