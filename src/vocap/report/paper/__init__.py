@@ -11,6 +11,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import orjson
+
 from vocap.files.io import read_tsv
 from vocap.finetuning.tasks import TASKS
 from vocap.languages import Language, default_table, natural, read_languages
@@ -20,34 +22,44 @@ SOURCE = (
     "Pre-training, "
     "EMNLP 2021, arXiv 2109.07306"
 )
+SIZES = {  # column of Tables 7 to 9: that of the table of languages
+    "cc_gb": "paper_cc_gb",
+    "wikipedia_gb": "paper_wikipedia_gb",
+    "thousands": "paper_allocated_thousands",
+}
 FILES = Path(str(resources.files("vocap.report.paper")))
 TASK_NAMES = {name: task.label for name, task in TASKS.items()}
 METRIC_NAMES = {"acc": "accuracy", "f1": "F1", "exact_match": "EM"}
-# columns that are neither numbers nor yes and no
-_TEXT = (
-    "method",
-    "loss",
-    "task",
-    "kind",
-    "language",
-)
 _WORDS = {"yes": True, "no": False, "": None}
 
 
 @cache
 def printed(name: str) -> tuple[dict[str, Any], ...]:
-    """The rows of a printed table (xtreme, sampling, k, beta, correlation or datasets):
-    texts, numbers, yes and no as such, None for an empty cell.
+    """The rows of a printed table (xtreme, sampling, k, beta, correlation or datasets),
+    or of the appendix's sizes (languages): texts, numbers, yes and no as such, None for
+    an empty cell.
 
     >>> printed("k")[4]["k"], printed("k")[4]["speed"]
-    (50.0, 1.64)
+    (50, 1.64)
     """
-    rows: list[dict[str, Any]] = list(read_tsv(FILES / f"{name}.tsv"))
-    for row in rows:
-        for key in row.keys() - set(_TEXT):
-            cell = row[key]
-            row[key] = _WORDS[cell] if cell in _WORDS else float(cell)
-    return tuple(rows)
+    if name == "languages":
+        return tuple({"language": code, **_sizes(code)} for code in paper_languages())
+    return tuple(map(_values, read_tsv(FILES / f"{name}.tsv")))
+
+
+def _sizes(code: str) -> dict[str, float | None]:
+    return {short: paper_size(code, key) for short, key in SIZES.items()}
+
+
+def _values(row: dict[str, str]) -> dict[str, Any]:
+    return {key: _value(cell) for key, cell in row.items()}
+
+
+def _value(cell: str) -> Any:
+    try:
+        return _WORDS[cell] if cell in _WORDS else orjson.loads(cell)
+    except ValueError:
+        return cell
 
 
 @cache

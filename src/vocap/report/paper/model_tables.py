@@ -1,7 +1,7 @@
 """Tables 1 to 4 of the paper: its rows, each with this run's model that does the same."""
 
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -62,6 +62,39 @@ class Run:
     def kind_class(self) -> type[Kind]:
         """The class that answers for its kind; none of an allocation by a rule that reads text."""
         return KINDS.get(self.kind, Kind)
+
+    @property
+    def allocated(self) -> bool:
+        """Whether its tokenizer is VOCAP's."""
+        return self.kind_class.allocated
+
+    @property
+    def allotted(self) -> bool:
+        """Whether beta and T are known."""
+        return self.beta is not None and bool(self.total)
+
+    @property
+    def known(self) -> bool:
+        """Whether Table 1 has lines of its kind."""
+        return self.kind in KIND_NAMES
+
+    @property
+    def loss_label(self) -> str:
+        return LOSSES[self.loss].label if self.loss in LOSSES else self.loss
+
+    @property
+    def method(self) -> str:
+        """As Table 1 names it."""
+        parts = [f"{KIND_NAMES[self.kind]} {self.size}".strip()]
+        if self.loss == "knn":
+            parts.append("k-NN")
+        if self.half:
+            parts.append("half embeddings")
+        return ", ".join(parts)
+
+    def method_of(self, spec: Mapping[str, Any]) -> tuple[Any, ...]:
+        """What tells its method from others of a table."""
+        return tuple(getattr(self, column) for column in spec["match"])
 
     @property
     def paper_beta(self) -> bool:
@@ -144,7 +177,7 @@ def table_rows(name: str, runs: Sequence[Run]) -> list[MethodRow]:
     Table 1 has a line for each run of another T or kind.
     """
     spec = specification()[TABLES[name]]
-    runs = _comparable(name, runs)
+    runs = _comparable(spec, runs)
     runs.sort(
         key=lambda run: (
             abs((run.k or PAPER_K) - PAPER_K),
@@ -154,80 +187,42 @@ def table_rows(name: str, runs: Sequence[Run]) -> list[MethodRow]:
     )
     found: dict[tuple[Any, ...], Run] = {}
     for run in runs:
-        found.setdefault(tuple(getattr(run, column) for column in spec["match"]), run)
+        found.setdefault(run.method_of(spec), run)
     rows = []
     for row in printed(name):
         method = tuple(row[column] for column in spec["match"])
         rows.append(MethodRow(row["method"], row, found.pop(method, None)))
-    others = list(found.values())
     if name == "xtreme":
         kinds = {row["kind"] for row in printed(name)}
         totals = {row["thousands"] for row in printed(name)}
         others = [run for run in runs if run.kind not in kinds or run.thousands not in totals]
+        names = list(KIND_NAMES)
         others.sort(
-            key=lambda run: (
-                run.total or 0,
-                list(KIND_NAMES).index(run.kind),
-                run.half,
-                run.loss,
-                run.name,
-            )
+            key=lambda run: (run.total or 0, names.index(run.kind), run.half, run.loss, run.name)
         )
-    elif name == "sampling":
-        others.sort(key=lambda run: run.loss)
-    else:
-        others.sort(key=lambda run: getattr(run, name) or 0)
-    return rows + [MethodRow(_method(name, run), None, run) for run in others]
+        return rows + [MethodRow(run.method, None, run) for run in others]
+    others = sorted(found.values(), key=lambda run: run.method_of(spec)[0] or 0)
+    return rows + [MethodRow(spec["label"].format(run=run), None, run) for run in others]
 
 
-def _comparable(name: str, runs: Sequence[Run]) -> list[Run]:
-    """The runs that a table compares: in Tables 2 to 4 those that differ in its own
-    variety alone.
+def _comparable(spec: Mapping[str, Any], runs: Sequence[Run]) -> list[Run]:
+    """The runs that a table compares: those of its values `only`, and of one value of
+    `same`: that with the most different methods, of equals the T nearest to 500K.
     """
-    if name == "xtreme":
-        usual = [run for run in runs if run.loss in ("full", "knn") and run.paper_beta]
-        return [run for run in usual if run.kind in KIND_NAMES]
-    wide = [run for run in runs if run.kind_class.allocated and not run.half]
-    if name == "beta":
-        full = [run for run in wide if run.loss == "full" and run.beta is not None and run.total]
-        return _most_varied(full, lambda run: run.total, lambda run: run.beta)
-    plain = [run for run in wide if run.paper_beta]
-    if name == "k":
-        plain = [run for run in plain if run.loss in ("full", "knn")]
-    return _most_varied(
-        plain, lambda run: run.tokenizer, lambda run: run.k if name == "k" else run.loss
-    )
-
-
-def _most_varied(
-    runs: list[Run], same: Callable[[Run], Any], variety: Callable[[Run], Any]
-) -> list[Run]:
-    """The runs of one value of `same` with most different values of `variety`; of
-    equals the T nearest to 500K.
-    """
+    runs = list(runs)
+    for key, values in spec["only"].items():
+        runs = [run for run in runs if getattr(run, key) in values]
+    if "same" not in spec:
+        return runs
     groups: dict[Any, list[Run]] = {}
     for run in runs:
-        groups.setdefault(same(run), []).append(run)
+        groups.setdefault(getattr(run, spec["same"]), []).append(run)
 
     def order(group: list[Run]) -> tuple[int, int, str]:
         away = abs((group[0].total or 0) - PAPER_TOTAL)
-        return -len({variety(run) for run in group}), away, group[0].tokenizer
+        return -len({run.method_of(spec) for run in group}), away, group[0].tokenizer
 
     return min(groups.values(), key=order, default=[])
-
-
-def _method(name: str, run: Run) -> str:
-    """A method that the paper does not have, as a table names it."""
-    if name == "xtreme":
-        parts = [f"{KIND_NAMES[run.kind]} {run.size}".strip()]
-        if run.loss == "knn":
-            parts.append("k-NN")
-        if run.half:
-            parts.append("half embeddings")
-        return ", ".join(parts)
-    if name == "sampling":
-        return LOSSES[run.loss].label if run.loss in LOSSES else run.loss
-    return f"k = {run.k}" if name == "k" else f"β = {run.beta:g}"
 
 
 def results_table(name: str, runs: Sequence[Run]) -> Table:

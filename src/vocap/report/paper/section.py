@@ -5,7 +5,7 @@ run's that does the same.
 import re
 import statistics
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,17 +30,17 @@ from vocap.report.page.figures import (
     scatter,
     tooltips,
 )
-from vocap.report.page.tables import Column, Table, caption, signed, specified
+from vocap.report.page.tables import Column, Table, caption, signed, specification, specified
 from vocap.report.paper import (
     METRIC_NAMES,
     SOURCE,
     TASK_NAMES,
     paper_languages,
-    paper_size,
     printed,
 )
 from vocap.report.paper.model_tables import NOT_RUN, TABLES, Run, origins, results_table, runs
 
+Own = dict[tuple[str, ...], dict[str, Any]]  # cells of this run by the key of their row
 GB = 1e9
 FIGURES = {"udpos": 2, "panx": 3}  # the paper's numbers
 SHAPES = ["circle", "square", "triangle-up", "diamond", "cross"]
@@ -158,114 +158,101 @@ def _points(results: Results, points: Sequence[StudyPoint]) -> Chart:
 
 
 def _correlations(results: Results, found: list[Coefficients]) -> Table:
-    """Table 5: a row for each language and task of the paper, then of this run."""
-    pairs = {
-        (row["language"], row["task"]): {
-            "paper_rho_alp": row["rho_alp"],
-            "paper_rho_size": row["rho_size"],
-        }
-        for row in printed("correlation")
-    }
+    """Table 5."""
+    own: Own = {}
+    points: dict[tuple[str, ...], list[StudyPoint]] = {}
+    for point in results.correlation:
+        points.setdefault((point.language, point.task), []).append(point)
     for one in found:
         numbers = {key: getattr(one, key) for key in ("rho_alp", "rho_size", "sizes", "holes")}
-        pairs.setdefault((one.language, one.task), {}).update(numbers)
+        own[one.language, one.task] = numbers
+    for key, members in points.items():
+        other = any(point.split != "test" for point in members)
+        own.setdefault(key, {}).update(
+            remarks="development file: the test labels are withheld" if other else "",
+            seeds=min(point.seeds for point in members),
+            steps=max(point.steps for point in members),
+        )
+    return set_beside(results, "paper-correlation", own, {"remarks": NOT_RUN})
+
+
+def set_beside(
+    results: Results,
+    name: str,
+    own: Own,
+    absent: Mapping[str, Any] = {},
+    more: Sequence[Column] = (),
+    rows_of: Iterable[tuple[str, ...]] = (),
+) -> Table:
+    """One of Tables 5 to 9: the numbers of the paper, as `paper_` and their column, and
+    this run's `own` beside them in the same row; `absent` stands where it has none.
+
+    Keys are the values of `match` of the specification; rows those of the paper, then
+    of this run alone, or `rows_of` these keys.
+    """
+    spec = specification()[name]
+    match = spec["match"]
+    paper: Own = {tuple(map(row.__getitem__, match)): row for row in printed(spec["printed"])}
     rows = []
-    for (language, task), numbers in pairs.items():
-        points = [
-            point
-            for point in results.correlation
-            if (point.language, point.task) == (language, task)
-        ]
-        row = {**numbers, **results.about(language), "task": TASK_NAMES.get(task, task)}
-        row["remarks"] = "" if points else "not run"
-        if any(point.split != "test" for point in points):
-            row["remarks"] = "development file: the test labels are withheld"
-        row["seeds"] = min((point.seeds for point in points), default=None)
-        row["steps"] = max((point.steps for point in points), default=None)
+    for key in rows_of or {**paper, **own}:
+        row = {f"paper_{column}": value for column, value in paper.get(key, {}).items()}
+        row |= {**dict(zip(match, key, strict=True)), **own.get(key, absent)}
+        if "language" in row:
+            row |= results.about(row["language"])
+        if "task" in row:
+            row["task"] = TASK_NAMES.get(row["task"], row["task"])
         rows.append(row)
-    return specified("paper-correlation", rows)
+    return specified(name, rows, more)
 
 
 def data_tables(results: Results, runs: list[Run]) -> list[Table]:
     """Tables 6 to 9, where the run has numbers for them; the last three of the paper's
     languages that the run has.
     """
-    tables = [_datasets(runs)] if any(run.tuned.scores for run in runs) else []
-    if not any(code in paper_languages() for code in results.languages):
-        return tables
-    if results.corpora:
-        read = {
-            code: {
-                "read_gb": stats["bytes"] / GB,
-                "lines": results.lines(code),
-                "source": text_of(stats.get("source")),
-            }
-            for code, stats in results.corpora.items()
-            if stats.get("kept")
+    tables = [_datasets(results, runs)] if any(run.tuned.scores for run in runs) else []
+    codes = [(code,) for code in results.languages if code in paper_languages()]
+    read: Own = {
+        (code,): {
+            "read_gb": stats["bytes"] / GB,
+            "lines": results.lines(code),
+            "source": text_of(stats.get("source")),
         }
-        tables.append(_by_language(results, "paper-text-vocabularies", "paper_cc_gb", read))
-    if results.training_bytes:
-        trained = {code: {"trained_gb": size / GB} for code, size in results.training_bytes.items()}
-        tables.append(
-            _by_language(results, "paper-text-pretraining", "paper_wikipedia_gb", trained)
-        )
-    if results.allocations:
-        sizes: dict[str, dict[str, Any]] = {}
-        for name, entry in results.allocations.items():
-            for code, size in entry.sizes.items():
-                if size is not None:
-                    sizes.setdefault(code, {})[f"thousands_{name}"] = size / 1000
-        more = [Column(f"thousands_{name}", name, "number") for name in results.allocations]
-        tables.append(
-            _by_language(results, "paper-allocated-sizes", "paper_allocated_thousands", sizes, more)
-        )
+        for code, stats in results.corpora.items()
+        if stats.get("kept")
+    }
+    sizes: Own = {}
+    trained: Own = {
+        (code,): {"trained_gb": size / GB} for code, size in results.training_bytes.items()
+    }
+    for name, entry in results.allocations.items():
+        for code, size in entry.sizes.items():
+            if size is not None:
+                sizes.setdefault((code,), {})[f"thousands_{name}"] = size / 1000
+    more = [Column(f"thousands_{name}", name, "number") for name in results.allocations]
+    for table, there, own, columns in (
+        ("paper-text-vocabularies", results.corpora, read, ()),
+        ("paper-text-pretraining", results.training_bytes, trained, ()),
+        ("paper-allocated-sizes", results.allocations, sizes, more),
+    ):
+        if codes and there:
+            tables.append(set_beside(results, table, own, more=columns, rows_of=codes))
     return tables
 
 
-def _datasets(runs: list[Run]) -> Table:
+def _datasets(results: Results, runs: list[Run]) -> Table:
     """Table 6: the tasks, with the languages and models of this run."""
-    rows = []
+    own: Own = {}
     for row in printed("datasets"):
-        tuned = [
-            run
-            for run in runs
-            if row["task"] in run.tuned.tasks and run.tuned.tasks[row["task"]].overall
-        ]
-        languages = max(
-            (len(run.tuned.tasks[row["task"]].languages) for run in tuned), default=None
-        )
-        models = listed([run.name for run in tuned], most=4) or "not run"
-        paper = {
-            "paper_train_examples": int(row["train_examples"]),
-            "paper_languages": int(row["languages"]),
-        }
-        about = {
-            "task": TASK_NAMES[row["task"]],
+        task = row["task"]
+        tuned = [run for run in runs if task in run.tuned.tasks and run.tuned.tasks[task].overall]
+        counts = [len(run.tuned.tasks[task].languages) for run in tuned]
+        models = listed([run.name for run in tuned], most=4) or NOT_RUN
+        own[task,] = {
             "kind": row["kind"],
-            "languages": languages,
+            "languages": max(counts, default=None),
             "models": models,
         }
-        rows.append({**paper, **about})
-    return specified("paper-data-sets", rows)
-
-
-def _by_language(
-    results: Results,
-    name: str,
-    column: str,
-    cells: dict[str, dict[str, Any]],
-    more: Sequence[Column] = (),
-) -> Table:
-    """One of Tables 7 to 9: the paper's `column` of each language beside this run's
-    cells.
-    """
-    key = column.replace("allocated_", "")
-    rows = [
-        {**results.about(code), key: paper_size(code, column), **cells.get(code, {})}
-        for code in results.languages
-        if code in paper_languages()
-    ]
-    return specified(name, rows, more)
+    return set_beside(results, "paper-data-sets", own)
 
 
 def group_scores(results: Results, runs: Sequence[Run]) -> list[dict[str, Any]]:
