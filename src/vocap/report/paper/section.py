@@ -57,7 +57,8 @@ def section(results: Results) -> list[PageBlock]:
     """
     found = runs(results)
     tables = [results_table(name, found) for name in TABLES]
-    groups, costs = group_blocks(group_scores(results, found)), cost_blocks(cost_points(results))
+    groups = _by_task(group_scores(results, found), _group_figure, "paper-groups")
+    costs = _by_task(cost_points(results), _cost_figure, "paper-costs")
     trained = list(filter(_names_a_model, tables))
     parts: dict[str, Sequence[PageBlock]] = {
         "Models and scores": [*trained, *groups, *costs],
@@ -324,12 +325,8 @@ def _by_task(
     return blocks
 
 
-def group_blocks(rows: list[dict[str, Any]]) -> list[PageBlock]:
-    """Figure 6, one for each task, and its numbers."""
-    return _by_task(rows, _group_figure, "paper-groups")
-
-
 def _group_figure(task: str, rows: list[dict[str, Any]]) -> Figure:
+    """Figure 6 of one task."""
     # a row of the chart is a group, with the models' names where T has several pairs
     joint, vocap = PAIR_KEYS
     models = {(row["total"], row[vocap], row[joint]) for row in rows}
@@ -408,12 +405,8 @@ def _hours(results: Results, name: str, step: int) -> float | None:
     return float(np.interp(step, steps, seconds)) * (model.setting("processes") or 1) / 3600
 
 
-def cost_blocks(rows: list[dict[str, Any]]) -> list[PageBlock]:
-    """Figure 5, a panel a task with a line a model, and its numbers."""
-    return _by_task(rows, _cost_figure, "paper-costs")
-
-
 def _cost_figure(task: str, rows: list[dict[str, Any]]) -> Figure:
+    """Figure 5 of one task, a line a model."""
     name = TASK_NAMES[task]
     names = [METRIC_NAMES[metric] for metric in TASKS[task].metrics]
     measure = names[0] if len(names) == 1 else f"mean of {' and '.join(names)}"
