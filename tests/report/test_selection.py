@@ -80,10 +80,6 @@ def test_languages_of_many_unknown_tokens_are_in_no_mean(tmp_path):
     mean = sum(alp[0][code] - alp[1][code] for code in counted) / len(counted)
     row = one_row(tables / "comparison-groups.tsv", group="all", tokenizer="vocap100k")
     assert float(row["nats"]) == pytest.approx(mean) and int(row["languages"]) == len(counted)
-    assert (
-        f"{mean:+.2f} nats per line".replace("-", "−") in said
-        and f"of {len(counted)} languages" in said
-    )
     reasons = {
         "ja": "25.0 % <unk> in joint100k",
         "km": "1.0 % <unk> in xlmr",
