@@ -115,6 +115,8 @@ pathvars:
 REVISION = {stage: importlib.import_module(f"vocap.{stage}").REVISION for stage in STAGES}
 # of the rule of allocation
 REVISION["pieces"] = importlib.import_module("vocap.allocation").PIECES_REVISION
+# of samples of text that is read in part
+REVISION["parts"] = importlib.import_module("vocap.corpora").PARTS_REVISION
 
 # Languages and their text; {lang} is a language of the starter corpus, whose job serves
 # all of them.

@@ -199,6 +199,15 @@ SAMPLE_LIMITS = options(
     scan_bytes=SETTINGS.corpora.scan_bytes,
     seed=SETTINGS.seed,
 )
+
+
+def sample_revision(wildcards):
+    """The revision of a sample, where text may be read in part also that of parts."""
+    if SETTINGS.corpora.scan_bytes or language_of(wildcards) in LISTED["corpora"]:
+        return REVISION["corpora"], REVISION["parts"]
+    return REVISION["corpora"]
+
+
 # Snakemake watches the text of a command with its spaces: those of this one stay as they
 # are until a REVISION rises, so that no text is sampled again.
 # fmt: off
@@ -231,7 +240,9 @@ for batch in PLAN.batches:
             ),
         params:
             **run_params(
-                "corpora", folder=lambda wildcards: f"{RESULTS}/corpora/{language_of(wildcards)}"
+                "corpora",
+                folder=lambda wildcards: f"{RESULTS}/corpora/{language_of(wildcards)}",
+                revision=sample_revision,
             ),
             each=each_of(batch),
             source=lambda wildcards: shlex.join(SOURCES[language_of(wildcards)].sample_options()),

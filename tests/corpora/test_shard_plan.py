@@ -2,91 +2,73 @@
 definitions and simulated corpora.
 """
 
-from itertools import islice
-
 import numpy as np
 import pytest
 
 from vocap.corpora.shard_plan import (
+    draw_items,
+    draw_lengths,
     estimate_total,
-    part_at,
-    positions,
-    spread_quotas,
+    fit_chances,
     student_quantile,
 )
 
-
-def test_every_prefix_of_the_positions_is_spread_evenly():
-    for seed in range(5):
-        places = np.array(list(islice(positions(seed), 500)))
-        for count in (5, 40, 500):
-            gaps = np.diff(np.sort(np.append(places[:count], places[:count].min() + 1)))
-            assert gaps.max() < 2.7 / count  # of independent positions about log(count) / count
+STARTS = (np.arange(4000) + 0.5) / 4000
 
 
-def test_a_position_falls_into_each_part_in_proportion_to_its_bytes():
-    sizes = np.array([10, 0, 30, 60])
-    found = [part_at(sizes, place) for place in (np.arange(1000) + 0.5) / 1000]
-    counts = np.bincount([index for index, _ in found], minlength=4)
-    assert counts.tolist() == [100, 0, 300, 600]
-    inner = [place for index, place in found if index == 3]
-    assert min(inner) < 0.01 and max(inner) > 0.99 and np.mean(inner) == pytest.approx(0.5)
+def test_items_are_drawn_by_their_chances_and_never_twice():
+    chances = np.array([0.25, 1.0, 0.0, 0.7, 0.05, 0.5, 1.0, 0.3])
+    drawn = np.array([draw_items(chances, start) for start in STARTS])
+    assert drawn.mean(0) == pytest.approx(chances, abs=1e-3)
+    assert set(drawn.sum(1)) <= {3, 4}  # the sum of the chances is 3.8
 
 
-def test_quotas_follow_sizes_and_keep_the_limit():
-    generator = np.random.default_rng(1)
-    for seed in range(20):
-        sizes = generator.integers(1, 5000, 60)
-        limit = int(sizes.sum() * generator.random())
-        counts = spread_quotas(sizes, limit, 100, positions(seed))
-        taken = np.minimum(counts * 100, sizes)
-        assert limit - 100 < taken.sum() <= limit or taken.sum() > 0.99 * sizes.sum()
-        expected = sizes / sizes.sum() * counts.sum()
-        assert abs(counts - expected).max() < 3  # a fair sample: its parts are as the files'
+@pytest.mark.parametrize("rate", [0.01, 0.2, 0.9])
+def test_the_same_share_of_every_file_is_read_on_average(rate):
+    """Of files below the quota, above it, and so large that they are always read."""
+    sizes = np.array([3, 0, 40, 99, 101, 250, 900, 30_000, 7, 120, 100, 5000])
+    lengths = np.array([draw_lengths(sizes, rate, 100, start) for start in STARTS])
+    assert lengths.mean(0) == pytest.approx(rate * sizes, rel=0.02, abs=0.02)
+    read = lengths > 0
+    assert (lengths <= sizes).all() and (lengths >= np.minimum(sizes, 100))[read].all()
 
 
-def test_one_position_gives_the_total_on_average():
-    generator = np.random.default_rng(2)
-    sizes = generator.integers(100, 1000, 30)
-    lines = (sizes * generator.random(30)).astype(int)
-    estimates = []
-    for place in (np.arange(20_000) + 0.5) / 20_000:
-        index, _ = part_at(sizes, place)
-        span, value = sizes[[index]], lines[[index]]
-        estimates.append(estimate_total(sizes.sum(), np.ones(1), span, value)[0])
-    assert np.mean(estimates) == pytest.approx(lines.sum(), rel=1e-3)
-
-
-def estimated(sizes, lines, count, seed):
-    """The estimate from `count` positions, parts read whole."""
-    drawn = np.zeros(len(sizes))
-    for place in islice(positions(seed), count):
-        drawn[part_at(sizes, place)[0]] += 1
-    read = drawn > 0
-    return estimate_total(sizes.sum(), drawn[read], sizes[read], lines[read])
+def test_lowered_chances_keep_the_limit_from_every_start():
+    costs = np.random.default_rng(1).integers(5, 29, 240)
+    chances = np.full(240, 0.125)
+    fitted = fit_chances(chances, costs, costs.sum() / 8)
+    assert np.ptp(fitted) == 0 and 0.7 < fitted[0] / chances[0] < 1
+    most = max(costs[draw_items(fitted, start)].sum() for start in STARTS)
+    assert most <= 1.03 * costs.sum() / 8
+    assert (fit_chances(chances, costs, 10**9) == chances).all()
+    alone = fit_chances(chances, np.array([10**6, *costs[1:]]), costs.sum() / 8)
+    assert 0.45 < alone[0] / chances[0] < 0.55  # the first item can never be read
 
 
 @pytest.mark.parametrize("drift", [0.0, 1.0])
 def test_the_interval_holds_the_total(drift):
-    """Of 200 corpora of 400 parts each, whose lines grow shorter by `drift`."""
+    """Of 200 corpora of 400 files each, whose lines grow shorter by `drift`."""
     generator = np.random.default_rng(3)
     held, errors = 0, []
-    for seed in range(200):
-        sizes = generator.integers(500, 1500, 400)
+    for _ in range(200):
+        sizes = generator.integers(50, 1500, 400)
         ratio = 1 + drift * np.linspace(0, 1, 400) + 0.1 * generator.standard_normal(400)
-        lines = sizes * ratio
-        found, interval = estimated(sizes, lines, 40, seed)
-        held += interval[0] <= lines.sum() <= interval[1]
-        errors.append(abs(found / lines.sum() - 1))
+        lengths = draw_lengths(sizes, 0.1, 500, generator.random())
+        read = lengths > 0
+        values = (lengths * ratio)[read]
+        found, interval = estimate_total(sizes.sum(), lengths[read], values)
+        true = float(sizes @ ratio)
+        held += interval[0] <= true <= interval[1]
+        errors.append(abs(found / true - 1))
     assert held >= 180
-    assert np.mean(errors) < 0.02
+    assert np.mean(errors) < 0.03
 
 
 def test_the_interval_closes_where_everything_is_read_and_needs_two_parts():
     sizes = np.array([10, 20])
-    value, interval = estimate_total(30, np.array([1, 2]), sizes, np.array([5, 10]))
+    value, interval = estimate_total(30, sizes, np.array([5, 10]))
     assert value == pytest.approx(15) and interval == pytest.approx((15, 15))
-    assert estimate_total(30, np.ones(1), sizes[:1], np.array([5])) == (15, None)
+    assert estimate_total(30, sizes[:1], np.array([5])) == (15, None)
 
 
 def test_the_quantiles_are_those_of_student():

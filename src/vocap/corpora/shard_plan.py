@@ -1,73 +1,85 @@
 """Which parts of a text's files are read where not all are, and the estimate of the
 whole from them.
 
-A part is drawn with a probability in proportion to its stored bytes, so that the sample
-of lines is as even as the text, and each part estimates the whole (Hansen and Hurwitz;
-Cochran, Sampling Techniques, 3rd edition, section 9A.3).
+Every line is to have the same chance. A file is drawn with a probability, of a drawn one
+a share of its bytes is read, and the product of both is the same for all files, the
+share of the text that is read (`draw_lengths`). Row groups of Parquet are drawn from
+the files that are drawn, each with the probability that is that share, so that all of
+the text have the same one, whatever their bytes and rows (two-stage sampling; Särndal,
+Swensson and Wretman, Model Assisted Survey Sampling, section 4.3). Of other files the
+beginning is read: they can't be entered in the middle where they are compressed, so of
+a file whose text drifts from its beginning to its end the sample is of its beginning.
 """
 
 import math
-from collections.abc import Iterable, Iterator
 from statistics import NormalDist
 
 import numpy as np
 
-QUOTA = 1 << 20  # bytes read of a file for each position in it
-LEAST_POSITIONS = 8  # so many, where the limit allows fewer of that size
-# of a compressed file less is a block or two, whose text is not that of as many bytes:
-# then fewer positions, but this number
-LEAST_QUOTA, FEWEST = 1 << 18, 4
-MISSES = 1000  # positions in a row that bring nothing new: nearly all is read
-_GOLDEN = (math.sqrt(5) - 1) / 2
+QUOTA = 1 << 18  # bytes read of a file at least; less is a block or two of compressed data
+BZIP2_QUOTA = 1 << 19  # of bzip2, whose blocks hold up to 900,000 bytes of text
+# standard deviation, of a value by byte, between the beginnings of files and what follows:
+# on even text up to 4 % (zstd, level 19, of files that do not tell their length)
+BEGINNING = 0.02
+FEWEST = 4  # files, where the limit allows fewer of a quota
+# starts that are tried for the most that a draw costs; by how much its chances are lowered,
+# and how often at most, to half of them: one item may cost more than the limit by itself
+_STARTS, _LOWER, _LOWERINGS = 32, 0.97, 23
 _COVERED = 0.975  # Student's t below the upper end of the interval of 95 %
 _FEW = (12.706, 4.303, 3.182, 2.776)  # that quantile for 1 to 4 degrees of freedom
 
 
-def positions(seed: int) -> Iterator[float]:
-    """Positions in [0, 1) without end, of which every prefix is spread evenly: steps of
-    the golden ratio from a random start (Kronecker's sequence).
+def draw_items(chances: np.ndarray, start: float) -> np.ndarray:
+    """Whether each item is drawn, by its probability (at most 1), for a `start` drawn from
+    [0, 1): systematic sampling (Madow 1949), spread evenly over the items in their order.
+
+    >>> draw_items(np.array([0.5, 0.25, 0.25, 1.0]), 0.3)
+    array([False,  True, False,  True])
     """
-    place = float(np.random.Generator(np.random.PCG64([seed, 3])).random())
-    while True:
-        yield place
-        place = (place + _GOLDEN) % 1.0
+    return np.diff(np.floor(np.cumsum(chances) + start), prepend=0.0) > 0
 
 
-def part_at(sizes: np.ndarray, place: float) -> tuple[int, float]:
-    """The part at a position in [0, 1) of all bytes, and the position in that part."""
-    bounds = np.cumsum(sizes)
-    offset = place * bounds[-1]
-    index = min(int(np.searchsorted(bounds, offset, side="right")), len(sizes) - 1)
-    return index, 1 - float(bounds[index] - offset) / float(sizes[index])
+def draw_lengths(sizes: np.ndarray, rate: float, quota: float, start: float) -> np.ndarray:
+    """The bytes to read of each file, float64, 0 of those that are not drawn.
 
+    Parameters
+    ----------
+    sizes
+        Bytes of the files, int64.
+    rate
+        Share of the text that is read on average, at most 1.
+    quota
+        Bytes read of a drawn file at least, or all that it has.
+    start
+        As of `draw_items`.
 
-def quota_of(limit: int) -> int:
-    """Bytes read for each position, by the limit for all."""
-    return max(1, min(LEAST_QUOTA, limit // FEWEST), min(QUOTA, limit // LEAST_POSITIONS))
-
-
-def spread_quotas(sizes: np.ndarray, limit: int, quota: int, places: Iterable[float]) -> np.ndarray:
-    """The number of positions in each file, int64, until the beginnings of `quota` bytes
-    for each of them amount to `limit`.
-
-    >>> spread_quotas(np.array([100, 300]), 40, 10, positions(1))
-    array([1, 3])
+    Notes
+    -----
+    Of a file of S bytes `max(quota, rate * S)` are read, at most S, with a probability
+    of `rate * S` over them: `rate * S` bytes on average of every file.
     """
-    counts = np.zeros(len(sizes), np.int64)
-    left, misses = limit, 0
-    for place in places:
-        index, _ = part_at(sizes, place)
-        brought = max(0, min(quota, int(sizes[index] - counts[index] * quota)))
-        misses = 0 if brought else misses + 1
-        if brought > left or misses == MISSES:
+    lengths = np.clip(rate * sizes, np.minimum(quota, sizes), sizes)
+    drawn = draw_items(rate * sizes / np.maximum(lengths, 1), start)
+    return np.where(drawn, lengths, 0.0)
+
+
+def fit_chances(chances: np.ndarray, costs: np.ndarray, limit: float) -> np.ndarray:
+    """The chances of items, all lowered by one factor until what is drawn costs no more
+    than `limit` together, from whichever start.
+
+    Leaving out what goes beyond the limit after the draw would lower the chance of
+    costly items alone.
+    """
+    starts = (np.arange(_STARTS) + 0.5) / _STARTS
+    for _ in range(_LOWERINGS):
+        if all(costs[draw_items(chances, start)].sum() <= limit for start in starts):
             break
-        counts[index] += 1
-        left -= brought
-    return counts
+        chances = chances * _LOWER
+    return chances
 
 
 def estimate_total(
-    total: int, drawn: np.ndarray, spans: np.ndarray, values: np.ndarray
+    total: int, spans: np.ndarray, values: np.ndarray, unlike: float = 0.0
 ) -> tuple[float, tuple[float, float] | None]:
     """The sum of a value over all parts of a text, and its interval of 95 %, None of
     fewer than two parts.
@@ -76,24 +88,28 @@ def estimate_total(
     ----------
     total
         Stored bytes of the text.
-    drawn, spans, values
-        Of each part that was read: the positions in it, the stored bytes that its value
-        is of, and the value.
+    spans, values
+        Of each part that was read: the stored bytes that its value is of, and the value.
+    unlike
+        Standard deviation, as a share of the estimate, between all parts and what was
+        not read: `BEGINNING` for parts that are the beginnings of files.
 
     Notes
     -----
-    The interval is Student's; its variance, with replacement, is taken times the share
-    of bytes that were not read, so it closes where everything was. Within a text that
-    drifts it is too wide: the positions are spread more evenly than random ones.
+    The values by byte of the parts, times `total` (a ratio estimate; Cochran, Sampling
+    Techniques, 3rd edition, section 6.3). The interval is Student's; its variance, with
+    replacement, is taken times the share of bytes that were not read, so it closes
+    where everything was. Within a text that drifts it is too wide: the parts are spread
+    more evenly than random ones.
     """
-    ratios, shares = values / spans, drawn / drawn.sum()
-    mean = float(shares @ ratios)
-    count = len(ratios)
+    mean = float(values.sum() / spans.sum())
+    count = len(spans)
     if count < 2:
         return total * mean, None
     unread = max(0.0, 1 - float(spans.sum()) / total)
-    variance = unread * count / (count - 1) * float(shares**2 @ (ratios - mean) ** 2)
-    width = student_quantile(count - 1) * math.sqrt(variance)
+    residuals = (values - mean * spans) / spans.sum()
+    variance = count / (count - 1) * float(residuals @ residuals) + (unlike * mean) ** 2
+    width = student_quantile(count - 1) * math.sqrt(unread * variance)
     return total * mean, (total * max(0.0, mean - width), total * (mean + width))
 
 

@@ -3,22 +3,21 @@ estimate of the whole text from them.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from vocap.corpora.shard_plan import (
-    LEAST_POSITIONS,
-    MISSES,
+    BEGINNING,
+    BZIP2_QUOTA,
+    FEWEST,
     QUOTA,
+    draw_items,
+    draw_lengths,
     estimate_total,
-    part_at,
-    positions,
-    quota_of,
-    spread_quotas,
+    fit_chances,
 )
 from vocap.errors import VocapError
 from vocap.progress import Progress
@@ -32,20 +31,23 @@ if TYPE_CHECKING:
     from vocap.text_files.filters import RecordFilter  # pydantic
 
 _MARGIN = 1.5  # lines read for each that is wanted, where no limit is given
+_FOOTERS = 64  # files at least whose row groups are drawn from, if the text has them
+_LEAST_GROUPS = 8  # row groups read before it is known how many lines they hold
+_LEAST_LINE = 4  # stored bytes; a text that has fewer for each line wanted is read whole
+_TRIES = 1000  # of a start at which a row group is drawn
 _KEPT_FOOTERS = 1 << 26  # bytes, of those that are kept
 
 
 @dataclass
 class _Part:
-    """A part that was read: its file, the positions in it, the stored bytes that its
-    counts are of, and these: valid lines and bytes of text.
+    """A part that was read: its file, the stored bytes that its counts are of, and
+    these: valid lines and bytes of text.
     """
 
     shard: int
-    drawn: int
-    span: float = 0.0
-    valid: int = 0
-    bytes: int = 0
+    span: float
+    valid: int
+    bytes: int
 
 
 class ShardSample:
@@ -90,7 +92,11 @@ class ShardSample:
         self.wanted, self.valid = lines * _MARGIN, 0
         self.consumed, self.complete = 0, not shards
         self.parts: list[_Part] = []
+        bzip2 = any(str(shard.path).endswith(".bz2") for shard in shards)
+        self._quota = BZIP2_QUOTA if bzip2 else QUOTA
         self._footers: dict[int, Footer] = {}
+        self._read: set[tuple[int, int]] = set()  # row groups, as numbers of file and group
+        self._generator = np.random.Generator(np.random.PCG64([seed, 3]))
         self._progress = Progress(f"sample of {len(shards):,} files", "what is to be read")
 
     def __iter__(self) -> Iterator[TextFile]:
@@ -112,12 +118,12 @@ class ShardSample:
         corpus = Corpus(self.shards, self.layout, self.chosen)
         for index, file in enumerate(corpus):
             yield file
-            self._note(_Part(index, 1), file, file.size)
+            self._note(index, file, file.size)
         self.complete, self.total = corpus.complete, corpus.total
 
-    def _note(self, part: _Part, file: TextFile, span: float) -> None:
+    def _note(self, index: int, file: TextFile, span: float) -> None:
         """Take the counts of a part whose file was read."""
-        part.span, part.valid, part.bytes = span, file.counts["valid"], file.counts["bytes"]
+        part = _Part(index, span, file.counts["valid"], file.counts["bytes"])
         self.parts.append(part)
         self.consumed += file.consumed
         self.valid += part.valid
@@ -130,90 +136,117 @@ class ShardSample:
         )
 
     def _beginnings(self) -> Iterator[TextFile]:
-        """The beginning of each file that positions fall into, in order; where lines
-        still lack, of further files.
-        """
+        """The beginning of each file that is drawn, in order."""
         limit = self.limit or self._needed()
         if self.limit is None and limit > self.stored / 2:
             yield from self._whole()
             return
-        places = positions(self.seed)
-        quota = quota_of(limit)
-        drawn = spread_quotas(self.sizes, limit, quota, places)
-        left = (drawn == 0) & (self.sizes > 0)
-        for index in np.flatnonzero(drawn).tolist():
-            yield from self._beginning(index, int(drawn[index]), quota)
+        lengths = self._draw_beginnings(limit)
+        for index in np.flatnonzero(lengths).tolist():
+            most = int(lengths[index]) if lengths[index] < self.sizes[index] else None
+            file = TextFile(self.shards[index], self.layout, most, chosen=self.chosen)
+            yield file
+            if file.spanned:
+                self._note(index, file, file.spanned)
         if not self.parts:
             raise VocapError(
-                f"{address_of(self.shards[0].path)}: {quota:,} bytes of a file hold no whole line, "
-                "or no whole block of compressed data; raise scan_bytes"
+                f"{address_of(self.shards[0].path)}: {int(lengths.max()):,} bytes of a file hold "
+                "no whole line, or no whole block of compressed data; raise scan_bytes"
             )
-        further = islice(places, MISSES) if self.limit is None else ()
-        for place in further:
-            index, _ = part_at(self.sizes, place)
-            if left[index] and self.valid * _MARGIN < self.wanted:
-                left[index] = False
-                yield from self._beginning(index, 1, quota)
         self.complete = self.consumed == self.stored
 
-    def _beginning(self, index: int, drawn: int, quota: int) -> Iterator[TextFile]:
-        most = drawn * quota
-        limit = most if most < self.sizes[index] else None
-        file = TextFile(self.shards[index], self.layout, limit, chosen=self.chosen)
-        yield file
-        if file.spanned:
-            self._note(_Part(index, drawn), file, file.spanned)
+    def _draw_beginnings(self, limit: int) -> np.ndarray:
+        """The bytes to read of each file, at most `limit` together."""
+        quota = max(1, min(self._quota, limit // FEWEST))
+        rate = min(1.0, limit / self.stored)
+        lengths = draw_lengths(self.sizes, rate, quota, self._generator.random())
+        # one more file than the average was drawn
+        return np.floor(lengths * min(1.0, limit / lengths.sum()))
 
     def _needed(self) -> int:
-        """Bytes that the lines wanted need, by the beginning of one file."""
-        index, _ = part_at(self.sizes, next(positions(self.seed)))
-        # of its own, since a filter counts, and keeps what it has seen
-        chosen = type(self.chosen)(self.chosen.filters) if self.chosen else None
-        file = TextFile(self.shards[index], self.layout, QUOTA, chosen=chosen)
-        lines = sum(len(survey(block).starts) for block in file)
-        return math.ceil(self.wanted * file.spanned / lines) if lines else self.stored
+        """Bytes that the lines wanted need, by the beginnings of some files."""
+        lines, spanned = 0, 0.0
+        lengths = self._draw_beginnings(FEWEST * self._quota)
+        for index in np.flatnonzero(lengths).tolist():
+            # of its own, since a filter counts, and keeps what it has seen
+            chosen = type(self.chosen)(self.chosen.filters) if self.chosen else None
+            file = TextFile(self.shards[index], self.layout, int(lengths[index]), chosen=chosen)
+            lines += sum(len(survey(block).starts) for block in file)
+            spanned += file.spanned
+        if not lines:
+            return self.stored
+        return max(FEWEST * self._quota, math.ceil(self.wanted * spanned / lines))
 
     def _row_groups(self) -> Iterator[TextFile]:
-        """Row groups, in the order of the positions that fall into them."""
-        read: dict[tuple[int, int], _Part] = {}
-        misses = 0
-        for place in positions(self.seed):
-            index, inner = part_at(self.sizes, place)
-            footer = self._footer(index)
-            number = part_at(footer.sizes, inner)[0] if len(footer.sizes) else -1
-            if number < 0 or (index, number) in read:
-                misses += 1
-                if number >= 0:
-                    read[index, number].drawn += 1
-                if misses < MISSES:
-                    continue
-            enough = misses == MISSES or self._is_enough(footer, number)
-            if enough or (self.limit is None and self._is_nearly_all()):
-                break
-            misses = 0
-            part = read[index, number] = _Part(index, 1)
-            span = self.sizes[index] * footer.sizes[number] / footer.sizes.sum()
-            yield from self._groups(part, footer, [number], float(span))
-        if self.limit is None and self._is_nearly_all():
-            for index in range(len(self.shards)):
-                footer = self._footer(index)
-                others = [
-                    number for number in range(len(footer.sizes)) if (index, number) not in read
-                ]
-                yield from self._groups(_Part(index, 1), footer, others, 0.0)
+        """Row groups, all with the same chance, in order; where no limit is given, some,
+        and then as many as the lines wanted need by these.
+        """
+        # a group as of the file in the middle of the text: whichever file this is, its
+        # groups have no other chance
+        middle = int(np.searchsorted(np.cumsum(self.sizes), self.stored / 2))
+        footer, size = self._footer(middle), int(self.sizes[middle])
+        group, column = size / max(1, len(footer.sizes)), max(1, int(footer.column.sum()))
+        if self.limit is not None:
+            wanted = max(group, self.limit * size / column)
+            yield from self._groups(self._draw_groups(wanted, group, self.limit))
+        elif self.stored * column / size < self.wanted * _LEAST_LINE:
+            yield from self._whole()
+            return
+        else:
+            yield from self._groups(self._draw_groups(_LEAST_GROUPS * group, group))
+            spanned = sum(part.span for part in self.parts)
+            needed = self.wanted * spanned / max(1, self.valid)
+            if needed > self.stored / 2:
+                yield from self._groups(self._draw_groups(self.stored, group))
+            elif needed > spanned:
+                yield from self._groups(self._draw_groups(needed - spanned, group))
+        if round(sum(part.span for part in self.parts)) == self.stored:
             self.consumed, self.complete = self.stored, True
 
-    def _groups(
-        self, part: _Part, footer: Footer, numbers: list[int], span: float
-    ) -> Iterator[TextFile]:
-        file = TextFile(
-            self.shards[part.shard],
-            self.layout,
-            row_groups=(footer, numbers),
-            chosen=self.chosen,
-        )
-        yield file
-        self._note(part, file, span)
+    def _draw_groups(
+        self, wanted: float, group: float, limit: float = math.inf
+    ) -> list[tuple[int, int]]:
+        """Row groups of about `wanted` stored bytes, as numbers of file and group; of their
+        text at most `limit` bytes, or one group.
+
+        `group`: stored bytes of one, about.
+        """
+        rate, least = min(1.0, wanted / self.stored), min(group, wanted / _FOOTERS)
+        for _ in range(_TRIES):
+            lengths = draw_lengths(self.sizes, rate, least, self._generator.random())
+            files = np.flatnonzero(lengths)
+            footers = list(map(self._footer, files.tolist()))
+            counts = [len(footer.sizes) for footer in footers]
+            columns = np.concatenate([footer.column for footer in footers])
+            chances = np.repeat(lengths[files] / self.sizes[files], counts)
+            chances = fit_chances(chances, columns, limit)
+            drawn = np.flatnonzero(draw_items(chances, self._generator.random()))
+            if len(drawn):
+                break
+        numbers = np.concatenate(list(map(np.arange, counts)))
+        order = self._generator.permutation(drawn)
+        fitting = np.searchsorted(np.cumsum(columns[order]), limit, side="right")
+        chosen = np.sort(order[: max(1, fitting)])
+        owners = np.repeat(files, counts)[chosen]
+        return list(zip(owners.tolist(), numbers[chosen].tolist(), strict=True))
+
+    def _groups(self, groups: Iterable[tuple[int, int]]) -> Iterator[TextFile]:
+        """Those of the row groups that were not read yet."""
+        for index, number in groups:
+            if (index, number) in self._read:
+                continue
+            self._read.add((index, number))
+            footer = self._footer(index)
+            file = TextFile(
+                self.shards[index],
+                self.layout,
+                row_groups=(footer, [number]),
+                chosen=self.chosen,
+            )
+            yield file
+            self._note(
+                index, file, float(self.sizes[index] * footer.sizes[number] / footer.sizes.sum())
+            )
 
     def _footer(self, index: int) -> Footer:
         """The footer of a file, read once where memory allows."""
@@ -227,19 +260,6 @@ class ShardSample:
             self._footers[index] = footer
         return footer
 
-    def _is_enough(self, footer: Footer, number: int) -> bool:
-        """Whether nothing is to be read beyond the limit, or the lines wanted."""
-        if not self.parts:
-            return False
-        if self.limit is not None:
-            return self.consumed + int(footer.column[number]) > self.limit
-        return self.valid >= self.wanted and len(self.parts) >= LEAST_POSITIONS
-
-    def _is_nearly_all(self) -> bool:
-        """Whether the lines wanted need more than half of the text."""
-        spanned = sum(part.span for part in self.parts)
-        return bool(self.parts) and self.wanted * spanned > self.valid * self.stored / 2
-
     def estimate(self, name: str, seen: int) -> tuple[int, list[int] | None]:
         """The `valid` lines or the `bytes` of the whole text, of which `seen` were read,
         and the interval of 95 % that holds them, None where it cannot be told.
@@ -248,9 +268,10 @@ class ShardSample:
             return seen, [seen, seen]
         if self.total is None or self.total > self.stored:  # of files fetched in part
             return round(seen * (self.total or self.consumed) / max(1, self.consumed)), None
-        columns = [(part.drawn, part.span, getattr(part, name)) for part in self.parts]
-        drawn, spans, values = np.array(columns, float).T
-        value, interval = estimate_total(self.stored, drawn, spans, values)
+        columns = [(part.span, getattr(part, name)) for part in self.parts]
+        spans, values = np.array(columns, float).T
+        unlike = 0.0 if self.layout.kind == "parquet" else BEGINNING
+        value, interval = estimate_total(self.stored, spans, values, unlike)
         if interval is None:
             return round(value), None
         return round(value), [max(seen, math.floor(interval[0])), math.ceil(interval[1])]
