@@ -206,8 +206,6 @@ def sample_revision(wildcards):
     if SETTINGS.corpora.scan_bytes or language_of(wildcards) in LISTED["corpora"]:
         return REVISION["corpora"], REVISION["parts"]
     return REVISION["corpora"]
-
-
 # Snakemake watches the text of a command with its spaces: those of this one stay as they
 # are until a REVISION rises, so that no text is sampled again.
 # fmt: off
