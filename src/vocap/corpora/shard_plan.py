@@ -19,7 +19,7 @@ import numpy as np
 QUOTA = 1 << 18  # bytes read of a file at least; less is a block or two of compressed data
 BZIP2_QUOTA = 1 << 19  # of bzip2, whose blocks hold up to 900,000 bytes of text
 # standard deviation, of a value by byte, between the beginnings of files and what follows:
-# on even text up to 4 % (zstd, level 19, of files that do not tell their length)
+# of even text it differs by up to 4 % (xz; zstd of level 19 without the length of the text)
 BEGINNING = 0.02
 FEWEST = 4  # files, where the limit allows fewer of a quota
 # starts that are tried for the most that a draw costs; by how much its chances are lowered,
