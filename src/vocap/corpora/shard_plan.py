@@ -7,7 +7,7 @@ share of the text that is read (`draw_lengths`). Row groups of Parquet are drawn
 the files that are drawn, each with the probability that is that share, so that all of
 the text have the same one, whatever their bytes and rows (two-stage sampling; Särndal,
 Swensson and Wretman, Model Assisted Survey Sampling, section 4.3). Of other files the
-beginning is read: they can't be entered in the middle where they are compressed, so of
+beginning is read: they cannot be entered in the middle where they are compressed, so of
 a file whose text drifts from its beginning to its end the sample is of its beginning.
 """
 
