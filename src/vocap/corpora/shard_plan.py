@@ -20,7 +20,7 @@ QUOTA = 1 << 18  # bytes read of a file at least; less is a block or two of comp
 BZIP2_QUOTA = 1 << 19  # of bzip2, whose blocks hold up to 900,000 bytes of text
 # standard deviation, of a value by byte, between the beginnings of files and what follows:
 # of even text it differs by up to 4 % (xz; zstd of level 19 without the length of the text)
-BEGINNING = 0.02
+BEGINNING = 0.025
 FEWEST = 4  # files, where the limit allows fewer of a quota
 # starts that are tried for the most that a draw costs; by how much its chances are lowered,
 # and how often at most, to half of them: one item may cost more than the limit by itself
