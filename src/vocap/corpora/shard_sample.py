@@ -160,8 +160,14 @@ class ShardSample:
         quota = max(1, min(self._quota, limit // FEWEST))
         rate = min(1.0, limit / self.stored)
         lengths = draw_lengths(self.sizes, rate, quota, self._generator.random())
-        # one more file than the average was drawn
-        return np.floor(lengths * min(1.0, limit / lengths.sum()))
+        # what goes beyond the limit is cut from files that are cut anyway: of a small one a
+        # block of compressed data, which is all that it has, would be lost
+        whole = self._generator.permutation(np.flatnonzero(lengths == self.sizes))
+        lengths[whole[np.cumsum(lengths[whole]) > limit]] = 0
+        cut = lengths < self.sizes
+        left = limit - lengths[~cut].sum()
+        lengths[cut] *= min(1.0, left / max(1.0, lengths[cut].sum()))
+        return np.floor(lengths)
 
     def _needed(self) -> int:
         """Bytes that the lines wanted need, by the beginnings of some files."""
