@@ -6,11 +6,11 @@
         the head alone, on a CPU
 
 `gpu` measures on one GPU: the tests marked `gpu`, the head alone, whole steps of the
-paper's models, the learning by each loss in equal time, and the coefficients of
-`vocap plan`. Each row is kept as soon as it is measured, in FOLDER/STAGE.jsonl; the
-same command goes on after the last one, until nothing is left (exit status 0, else 75).
-A kernel that this machine lacks is a row that says so. FOLDER/summary.md has the
-tables. `--dry-run`: every stage at tiny sizes on a CPU, for a look at the tables.
+paper's models, and the learning by each loss in equal time. Each row is kept as soon as
+it is measured, in FOLDER/STAGE.jsonl; the same command goes on after the last one, until
+nothing is left (exit status 0, else 75). A kernel that this machine lacks is a row that
+says so. FOLDER/summary.md has the tables. `--dry-run`: every stage at tiny sizes on a
+CPU, for a look at the tables.
 
 Weights are as initialised, so that they share few neighbours: V' of k-NN is given the
 size that the paper's speeds fit. Tokens follow Zipf's law (1/rank over V).

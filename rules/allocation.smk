@@ -69,7 +69,7 @@ rule allocate:
     conda:
         "../envs/allocation.yaml"
     resources:
-        **needs(3600, 60),
+        **needs("allocate"),
     params:
         **run_params("allocation"),
         coverage=SETTINGS.vocabularies.coverage,
@@ -104,7 +104,7 @@ rule trunk:
     conda:
         "../envs/allocation.yaml"
     resources:
-        **needs(2500, 60, minutes_per_mb=0.5),
+        **needs("trunk"),
     params:
         **run_params("pieces"),
         coverage=SETTINGS.vocabularies.coverage,
@@ -164,7 +164,7 @@ rule allocate_pieces:
     conda:
         "../envs/allocation.yaml"
     resources:
-        **needs(2500, 60, minutes_per_mb=0.5),
+        **needs("allocate_pieces"),
     params:
         **run_params("pieces"),
         coverage=SETTINGS.vocabularies.coverage,

@@ -21,9 +21,9 @@ from vocap.errors import VocapError
 from vocap.finetuning.published import ARCHIVES
 from vocap.finetuning.settings import input_length, settings_of
 from vocap.finetuning.tasks import TASKS, TRAININGS
+from vocap.forecast.needs import known_amount, needs_of
 from vocap.languages import default_table, read_languages
 from vocap.options import text_words
-from vocap.pretraining.settings import count_parameters
 from vocap.stages import STAGES
 from vocap.starter.packages import PACKAGES
 from vocap.tokenizer_files import CARD, EXPORTED
@@ -220,36 +220,39 @@ def language_of(wildcards):
     return wildcards.get("lang", "{lang}")
 
 
-# Resources: memory and time (docs/cluster.md has the measurements)
+# Resources: memory and time
 
 # that asks for more: a long training is submitted again many times, for its time limit
 HIGHEST_ATTEMPT = 3
 # the two Snakemakes that start a cluster job's command; SLURM counts them as the job's
 # memory
 SNAKEMAKE_MB = 350
+# nodes differ, and are shared
+MEASURED_TIMES = 20
 
 
-def needs(mb, minutes, mb_per_mb=0, minutes_per_mb=0, parameters=None):
-    """Memory as measured, and several times the measured time: nodes differ and are shared.
+def needs(rule, minutes=30):
+    """The memory of a rule, by the table that `vocap plan` reads, and many times its time.
 
-    So much, so much more for each MB of input, and as much again with each retry. With
-    `parameters`, a function of the wildcards: a training of so many, whose weights,
-    gradients and moments in 32 bits and one more copy for checkpoints need memory.
+    As much again with each retry. `minutes`: in any case; a training or a slow network
+    needs more than the table knows.
     """
+    row = needs_of(rule)
 
-    def of(fixed, per_mb, trained=None):
-        return lambda wildcards, input, attempt: int(
-            min(attempt, HIGHEST_ATTEMPT)
-            * (
-                fixed
-                + (per_mb and per_mb * input.size_mb)
-                + (24 * trained(wildcards) / 1e6 if trained else 0)
-            )
-        )
+    def asked(fixed, need, factor=1):
+        def of(wildcards, input, attempt):
+            def amount(name):
+                if name == "text":
+                    return input.size_mb
+                return known_amount(name, rule, wildcards, SETTINGS)
+
+            return int(min(attempt, HIGHEST_ATTEMPT) * (fixed + factor * need.of(amount)))
+
+        return of
 
     return {
-        "mem_mb": of(SNAKEMAKE_MB + mb, mb_per_mb, parameters),
-        "runtime": of(minutes, minutes_per_mb),
+        "mem_mb": asked(SNAKEMAKE_MB, row.memory_mb),
+        "runtime": asked(minutes, row.seconds, MEASURED_TIMES / 60),
     }
 
 

@@ -43,7 +43,7 @@ rule fetch_starter:
     conda:
         "../envs/corpora.yaml"
     resources:
-        **needs(200, 60),
+        **needs("fetch_starter", minutes=60),
     params:
         **run_params("corpora"),
     message:
@@ -66,7 +66,7 @@ rule extract_starter:
     conda:
         "../envs/corpora.yaml"
     resources:
-        **needs(400, 30),
+        **needs("extract_starter"),
     params:
         **run_params("corpora"),
         # not watched: a new row changes nothing for the others
@@ -92,7 +92,7 @@ rule merge_starter:
     conda:
         "../envs/corpora.yaml"
     resources:
-        **needs(200, 30),
+        **needs("merge_starter"),
     params:
         **run_params("corpora"),
         order=STARTER,  # decides which of two translations stays; Snakemake watches inputs as a set
@@ -130,7 +130,7 @@ rule list_files:
     conda:
         "../envs/corpora.yaml"
     resources:
-        **needs(200, 30),
+        **needs("list_files"),
     params:
         **run_params("corpora"),
         paths=lambda wildcards: SOURCES[wildcards.lang].paths,
@@ -178,7 +178,7 @@ rule fetch_file:
     conda:
         "../envs/corpora.yaml"
     resources:
-        **needs(200, 600),
+        **needs("fetch_file", minutes=600),
     params:
         **run_params("corpora"),
         url=lambda wildcards: SETTINGS.downloads[wildcards.download].url,
@@ -189,10 +189,6 @@ rule fetch_file:
         "vocap fetch {params.url:q} {params.sha256} -o {output.file:q} 2> {log:q}"
 
 
-# of the library that reads Parquet, and of the clients of text elsewhere
-READERS_MB = 160 * any(
-    source.source.format.startswith("parquet:") for source in PLAN.sources.values()
-) + 150 * bool(LISTED["corpora"])
 SAMPLE_LIMITS = options(
     max_sentences=SETTINGS.corpora.max_sentences,
     max_characters=SETTINGS.corpora.max_characters,
@@ -231,11 +227,8 @@ for batch in PLAN.batches:
             "../envs/corpora.yaml"
         threads: batch.threads
         resources:
-            **needs(
-                350 + READERS_MB + 350 * SETTINGS.corpora.max_sentences / 1_000_000,
-                240 if LISTED["corpora"] else 30,  # a network is slower than a disk
-                minutes_per_mb=0.02,
-            ),
+            # a network is slower than a disk
+            **needs(f"sample{batch.suffix}", minutes=240 if LISTED["corpora"] else 30),
         params:
             **run_params(
                 "corpora",
@@ -291,7 +284,7 @@ rule weigh:
     conda:
         "../envs/corpora.yaml"
     resources:
-        **needs(50, 10),
+        **needs("weigh"),
     params:
         **run_params("corpora"),
         by=verbatim(WEIGHED_BY),
@@ -323,11 +316,7 @@ rule mix:
     conda:
         "../envs/corpora.yaml"
     resources:
-        **needs(
-            800 + (SETTINGS.corpora.mix.sentences / 10_000 if SAMPLED_ALPHAS else 0),
-            30,
-            minutes_per_mb=0.02,
-        ),
+        **needs("mix"),
     params:
         **run_params("corpora"),
         sentences=SETTINGS.corpora.mix.sentences,

@@ -74,7 +74,7 @@ for collection, paths in PLAN.fetched.items():
         conda:
             "../envs/finetuning.yaml"
         resources:
-            **needs(1500, 60),
+            **needs(f"unpack_{collection}", minutes=60),
         params:
             **run_params("finetuning"),
             collection=collection,
@@ -107,7 +107,7 @@ rule encode:
     conda:
         "../envs/finetuning.yaml"
     resources:
-        **needs(1500, 60, mb_per_mb=20, minutes_per_mb=1),
+        **needs("encode", minutes=60),
     params:
         **run_params("finetuning"),
         xtreme=lambda wildcards: xtreme_of(wildcards.inputs),
@@ -153,7 +153,7 @@ rule finetune:
         "../envs/finetuning.yaml"
     threads: SETTINGS.finetuning.threads
     resources:
-        **needs(2000, 600, parameters=lambda wildcards: TUNED[wildcards.tuned].parameters),
+        **needs("finetune", minutes=600),
     params:
         **run_params("finetuning"),
         model=lambda wildcards: TUNED[wildcards.tuned].folder,
@@ -205,7 +205,7 @@ rule score:
     conda:
         "../envs/finetuning.yaml"
     resources:
-        **needs(1500, 60),
+        **needs("score", minutes=60),
     params:
         **run_params("finetuning"),
         xtreme=lambda wildcards: xtreme_of(wildcards.tuned),
@@ -236,7 +236,7 @@ rule average:
     conda:
         "../envs/finetuning.yaml"
     resources:
-        **needs(300, 10),
+        **needs("average"),
     params:
         **run_params("finetuning"),
         tasks=lambda wildcards, input: [Path(selection).parent for selection in input],
@@ -280,7 +280,7 @@ if STUDY.languages and IS_MAIN:
         conda:
             "../envs/finetuning.yaml"
         resources:
-            **needs(200, 10),
+            **needs("studied_sizes"),
         params:
             **run_params("correlation"),
         message:
@@ -307,7 +307,7 @@ rule studied_tokenizer:
     conda:
         "../envs/tokenizers.yaml"
     resources:
-        **needs(1600, 30),
+        **needs("studied_tokenizer"),
     params:
         **run_params("tokenizers"),
         model=f"{RESULTS}/vocabularies/{{lang}}/models/{{size}}.model",
@@ -337,7 +337,7 @@ rule studied_text:
     conda:
         "../envs/tokenizers.yaml"
     resources:
-        **needs(700, 1440 if LISTED[MODEL_TEXT_STAGE] else 60, minutes_per_mb=0.05),
+        **needs("studied_text", minutes=1440 if LISTED[MODEL_TEXT_STAGE] else 60),
     params:
         **run_params("pretraining"),
         each="",
@@ -377,13 +377,7 @@ use rule pretrain as studied_model with:
     wildcard_constraints:
         lang=one_of(STUDY.languages),
     resources:
-        **needs(
-            2000,
-            1440,
-            parameters=lambda wildcards: studied_model(
-                SETTINGS, wildcards.lang, int(wildcards.size)
-            ).parameters,
-        ),
+        **needs("studied_model", minutes=1440),
     params:
         settings=verbatim(recipe_json(SETTINGS.correlation.model)),
         languages=lambda wildcards: wildcards.lang,
@@ -409,7 +403,7 @@ rule own_files:
     conda:
         "../envs/finetuning.yaml"
     resources:
-        **needs(200, 10),
+        **needs("own_files"),
     params:
         **run_params("correlation"),
         folders=lambda wildcards, output: [
@@ -446,7 +440,7 @@ rule correlate:
     conda:
         "../envs/finetuning.yaml"
     resources:
-        **needs(300, 10),
+        **needs("correlate"),
     params:
         **run_params("correlation"),
         sizes=options(size=SETTINGS.correlation.sizes),

@@ -14,11 +14,9 @@ import sys
 import threading
 import warnings
 from collections import Counter
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
-import snakemake.common
-from snakemake.dag import DAG
 from snakemake.logging import logger
 from snakemake.persistence import ParamsChange, PersistenceBase
 from snakemake_interface_logger_plugins.common import LogEvent
@@ -116,7 +114,7 @@ CHANGES = {}  # of jobs whose parameters differ from those of their results
 EQUAL = set()  # jobs whose parameters do not
 
 
-@lru_cache(None)
+@cache
 def watched(rule):
     """The names of the parameters that Snakemake compares: not those that follow from files.
 
@@ -388,8 +386,7 @@ def limit_plan(record, seen=Counter()):
 def write_jobs(path):
     """One line of JSON for each job that has a benchmark, for `vocap.forecast.jobs`.
 
-    dag: Snakemake has no other list of jobs. Threads of all rules are numbers; those of
-    a job are known after all its resources, which takes a fifth of the time.
+    dag: Snakemake has no other list of jobs.
     """
     with open(path, "w", encoding="utf-8") as file:
         for job in workflow.dag.jobs:
@@ -398,7 +395,6 @@ def write_jobs(path):
                     "rule": job.rule.name,
                     "name": benchmark_name(job),
                     "wildcards": job.wildcards_dict,
-                    "threads": job.rule.resources["_cores"].value,
                 }
                 print(json.dumps(record), file=file)
 
@@ -432,10 +428,3 @@ def end_dry_run():
 # logger: a dry run of thousands of jobs prints a hundred, and its table once.
 if DRY_RUN and not IS_MODULE:
     logger.addFilter(limit_plan)
-
-# update_conda_envs: no plan needs the environments of jobs, which depend on all their
-# params. get_function_params: the parameters of the same few functions are asked for
-# each job. Both take a third of the time of a plan.
-if JOBS_FILE in os.environ:
-    DAG.update_conda_envs = lambda dag: None
-    snakemake.common.get_function_params = lru_cache(1000)(snakemake.common.get_function_params)

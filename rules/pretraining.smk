@@ -62,9 +62,8 @@ for batch in MODEL_BATCHES:
         resources:
             # of text elsewhere the size is not known; a retry goes on behind the last whole file
             **needs(
-                1000 if batch.together or LISTED[MODEL_TEXT_STAGE] else 700,
-                1440 if LISTED[MODEL_TEXT_STAGE] and not batch.together else 60,
-                minutes_per_mb=0.05,
+                f"tokenize{batch.suffix}",
+                minutes=1440 if LISTED[MODEL_TEXT_STAGE] and not batch.together else 60,
             ),
         params:
             **run_params("pretraining"),
@@ -104,12 +103,6 @@ for batch in MODEL_BATCHES:
             -o {params.blocks:q}/{params.lang} 2>{log:q}
         """
 # fmt: on
-PARAMETERS = {
-    name: count_parameters(model.shape, SETTINGS.rows(model.tokenizer), model.causal)
-    for name, model in MODELS.items()
-}
-
-
 rule pretrain:
     input:
         blocks=lambda wildcards: expand(
@@ -145,7 +138,7 @@ rule pretrain:
         "../envs/pretraining.yaml"
     threads: SETTINGS.pretraining.threads
     resources:
-        **needs(2000, 1440, parameters=lambda wildcards: PARAMETERS[wildcards.name]),
+        **needs("pretrain", minutes=1440),
     params:
         **run_params("pretraining"),
         settings=lambda wildcards: recipe_json(MODELS[wildcards.name]),
@@ -191,7 +184,7 @@ rule code_length:
         "../envs/pretraining.yaml"
     threads: SETTINGS.pretraining.threads
     resources:
-        **needs(2000, 240),
+        **needs("code_length", minutes=240),
     params:
         **run_params("pretraining"),
         threads=SETTINGS.pretraining.threads,

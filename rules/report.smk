@@ -52,7 +52,7 @@ rule report:
     conda:
         "../envs/report.yaml"
     resources:
-        **needs(1600, 30),
+        **needs("report"),
     params:
         **run_params("report"),
         settings=verbatim(REPORT_SETTINGS),  # watched

@@ -84,7 +84,7 @@ rule fit:
     conda:
         "../envs/tokenizers.yaml"
     resources:
-        **needs(3600, 60),
+        **needs("fit"),
     params:
         **run_params("tokenizers"),
         allocation=lambda wildcards: f"{RESULTS}/allocation/{ALLOCATION_OF[wildcards.name]}",
@@ -168,7 +168,7 @@ rule joint_descent:
     conda:
         "../envs/tokenizers.yaml"
     resources:
-        **needs(330, 30, mb_per_mb=15, minutes_per_mb=0.2),  # 772 MB for 65 MB of 86 languages
+        **needs("joint_descent"),
     params:
         **run_params("tokenizers"),
         coverage=SETTINGS.vocabularies.coverage,
@@ -221,7 +221,7 @@ rule pick_joint:
     conda:
         "../envs/tokenizers.yaml"
     resources:
-        **needs(50, 10),
+        **needs("pick_joint"),
     params:
         **run_params("tokenizers"),
         place=lambda wildcards: joint_of(
@@ -248,7 +248,7 @@ rule mono:
     conda:
         "../envs/tokenizers.yaml"
     resources:
-        **needs(200, 10),
+        **needs("mono"),
     params:
         **run_params("tokenizers"),
         models=lambda wildcards, input: Path(input.curve).with_name("models"),
@@ -287,7 +287,7 @@ rule adopt:
     conda:
         "../envs/tokenizers.yaml"
     resources:
-        **needs(1600, 30),
+        **needs("adopt"),
     params:
         **run_params("tokenizers"),
     message:
@@ -349,7 +349,7 @@ rule bpe_training:
     conda:
         "../envs/tokenizers.yaml"
     resources:
-        **needs(600, 30, mb_per_mb=25, minutes_per_mb=0.5),
+        **needs("bpe_training"),
     params:
         **run_params("tokenizers"),
         settings=lambda wildcards: TRAINING_OPTIONS[TRAINED[wildcards.training]],
@@ -400,7 +400,7 @@ rule pick_bpe:
     conda:
         "../envs/tokenizers.yaml"
     resources:
-        **needs(1600, 10),
+        **needs("pick_bpe"),
     params:
         **run_params("tokenizers"),
         total=lambda wildcards: BYTE_PAIR[wildcards.name].total,
@@ -455,7 +455,7 @@ rule export:
     conda:
         "../envs/tokenizers.yaml"
     resources:
-        **needs(1600, 120),
+        **needs("export"),
     params:
         **run_params("tokenizers", folder=lambda wildcards, output: Path(output.parity).parent),
         layout=EXPORT_LAYOUT,
@@ -497,7 +497,7 @@ rule export_bpe:
     conda:
         "../envs/tokenizers.yaml"
     resources:
-        **needs(1600, 30),
+        **needs("export_bpe"),
     params:
         **run_params("tokenizers"),
         layout=EXPORT_LAYOUT,
@@ -535,7 +535,7 @@ rule evaluate:
     conda:
         "../envs/tokenizers.yaml"
     resources:
-        **needs(1600, 60),
+        **needs("evaluate"),
     params:
         **run_params("tokenizers"),
         languages=",".join(LANGUAGES),

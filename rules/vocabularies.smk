@@ -37,7 +37,7 @@ if ENGINE == "ladder":
         conda:
             "../envs/vocabularies.yaml"
         resources:
-            **needs(450, 10),
+            **needs("compile"),
         params:
             **run_params("vocabularies"),
         message:
@@ -72,13 +72,7 @@ for batch in PLAN.batches if ENGINE == "ladder" else []:
             "../envs/vocabularies.yaml"
         threads: batch.threads
         resources:
-            # 351 MB for 8 MB of Thai, 344 and 1,531 for 10 and 100 MB of Japanese:
-            # dev/measurements.md
-            **(
-                needs(350 * batch.threads, 30, mb_per_mb=5, minutes_per_mb=2)
-                if batch.together
-                else needs(330, 30, mb_per_mb=15, minutes_per_mb=2)
-            ),
+            **needs(f"ladder{batch.suffix}"),
         params:
             **run_params("vocabularies"),
             each=each_of(batch),
@@ -118,7 +112,7 @@ if ENGINE == "sentencepiece":
         conda:
             "../envs/vocabularies.yaml"
         resources:
-            **needs(150, 15, mb_per_mb=25, minutes_per_mb=0.2),  # 180 MB for 8 MB of Russian
+            **needs("train"),
         params:
             **run_params("vocabularies"),
             models=f"{RESULTS}/vocabularies/{{lang}}/models",
@@ -157,7 +151,7 @@ if ENGINE == "sentencepiece":
         conda:
             "../envs/vocabularies.yaml"
         resources:
-            **needs(650, 60),
+            **needs("curve"),
         params:
             **run_params("vocabularies"),
             models=f"{RESULTS}/vocabularies/{{lang}}/models",

@@ -1,3 +1,1 @@
-"""Measurements on a GPU, in stages: correctness, the head, the step, the learning, the
-costs of `vocap plan`.
-"""
+"""Measurements on a GPU, in stages: correctness, the head, the step, the learning."""

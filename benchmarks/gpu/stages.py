@@ -14,7 +14,7 @@ from .sizes import PAPER, TINY, Sizes
 from .summary import write_summary
 from .table import NoTimeLeft, Table
 
-STAGES = ("works", "head", "step", "learning", "costs")
+STAGES = ("works", "head", "step", "learning")
 LONGEST_S = 280  # of a stage in one call
 UNFINISHED = 75  # exit status: the same command goes on
 
@@ -63,13 +63,9 @@ def run_stage(arguments: argparse.Namespace, deadline: float) -> int:
     """One stage in this process."""
     device = "cpu" if arguments.dry_run else "cuda"
     sizes = TINY if arguments.dry_run else PAPER
-    if arguments.stage == "costs":  # of the other tables: made anew
-        (arguments.out / "costs.jsonl").unlink(missing_ok=True)
-    tables = {
-        stage: Table(arguments.out / f"{stage}.jsonl", facts(device), deadline) for stage in STAGES
-    }
+    table = Table(arguments.out / f"{arguments.stage}.jsonl", facts(device), deadline)
     try:
-        _measure(arguments, sizes, device, tables, deadline)
+        _measure(arguments, sizes, device, table, deadline)
     except NoTimeLeft:
         return UNFINISHED
     return 0
@@ -79,16 +75,15 @@ def _measure(
     arguments: argparse.Namespace,
     sizes: Sizes,
     device: str,
-    tables: dict[str, Table],
+    table: Table,
     deadline: float,
 ) -> None:
-    table, out = tables[arguments.stage], arguments.out
     # a stage imports its own modules alone: the machine may lack those of another
     match arguments.stage:
         case "works":
             from . import works
 
-            works.run(table, out / "works.log", deadline - time.monotonic())
+            works.run(table, arguments.out / "works.log", deadline - time.monotonic())
         case "head":
             from . import head
 
@@ -101,10 +96,6 @@ def _measure(
             from . import learning
 
             learning.run(table, sizes, device, arguments.text)
-        case "costs":
-            from . import costs
-
-            costs.run(table, sizes, tables["step"], tables["learning"], out / "costs.yaml")
 
 
 def facts(device: str) -> dict[str, str]:

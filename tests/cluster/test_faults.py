@@ -5,7 +5,6 @@ Where the fault could hit a later job, of another rule, the target is the alloca
 second job takes 40 s more, most of them until Snakemake asks for its state.
 """
 
-import re
 import shutil
 import signal
 import subprocess
@@ -23,15 +22,16 @@ def has_failed(cluster, runs, *states: str):
     return lambda: set(states) & set(cluster.states("ladder", runs.folder, "ru"))
 
 
-def ask_of_ladder(runs, needs: str) -> None:
-    """Change what the rule asks for: `needs` are the arguments of that function,
-    megabytes and minutes.
-    """
+def ask_of_ladder(runs, megabytes: int, minutes: int) -> None:
+    """Change what the first attempt of the rule asks for."""
     rules = runs.folder / "rules/vocabularies.smk"
-    pattern = r"(else needs)\([^)]*\)"
-    text, count = re.subn(pattern, rf"\g<1>({needs})", rules.read_text("utf-8"))
-    assert count == 1
-    rules.write_text(text, "utf-8")
+    asked = {"mem_mb": megabytes, "runtime": minutes}
+    words = ", ".join(
+        f"{name}=lambda wildcards, attempt: {value} * attempt" for name, value in asked.items()
+    )
+    old, text = '**needs(f"ladder{batch.suffix}")', rules.read_text("utf-8")
+    assert text.count(old) == 1
+    rules.write_text(text.replace(old, words), "utf-8")
 
 
 def held(cluster, runs, *words: str, place: str = "ladder@ru"):
@@ -165,7 +165,7 @@ def test_a_job_over_its_memory(cluster, runs, fault):
     """A process of 800 MB asks for 600 MB, and is killed; the retry asks for 1,200, and
     is not.
     """
-    ask_of_ladder(runs, "600 - SNAKEMAKE_MB, 30")
+    ask_of_ladder(runs, 600, 30)
     runs.hold("ladder@ru", takes_mb=800)
     run = runs.start("vocabularies")
     cluster.running("ladder", runs.folder, "ru")
@@ -187,7 +187,7 @@ def test_a_job_over_its_memory(cluster, runs, fault):
 
 @pytest.mark.faults
 def test_a_job_over_its_time(cluster, runs, fault):
-    ask_of_ladder(runs, "330, 1")
+    ask_of_ladder(runs, 680, 1)
     run, _ = held(cluster, runs, "vocabularies")
     fault.strikes("the job's runtime, 1 minute, is too short")
     wait_until(has_failed(cluster, runs, "TIMEOUT"), 300, "over its time")
@@ -203,7 +203,7 @@ def test_a_job_over_its_time(cluster, runs, fault):
 
 @pytest.mark.faults
 def test_a_job_over_its_time_in_its_last_attempt(cluster, runs, fault):
-    ask_of_ladder(runs, "330, 1")
+    ask_of_ladder(runs, 680, 1)
     first, job = held(cluster, runs, "vocabularies", "--retries", "0")
     fault.strikes(
         "the job's runtime, 1 minute, is too short, and no retry is left; the same command again"

@@ -8,6 +8,7 @@ import pytest
 
 from tests.cluster.slurm import ClusterRuns, digests
 from tests.workflow.conftest import copy_workflow
+from vocap.forecast.needs import needs_of
 
 SMOKE = "config/smoke.yaml"
 # with all before them; fine-tuning would be many more jobs of a kind
@@ -50,9 +51,7 @@ def test_the_smoke_workflow_goes_through_sbatch(cluster, tmp_path):
     runs.start(*STAGES, config=SMOKE).succeed(900)
     assert lasting(runs.digests()) == lasting(digests(alone.folder))
 
-    rules = (runs.folder / "rules/vocabularies.smk").read_text("utf-8")
-    measured = re.search(r"else needs\((\d+), \d+, mb_per_mb=([\d.]+)", rules)
-    fixed_mb, per_input_mb = map(float, measured.groups())
+    needed = needs_of("ladder").memory_mb
     folder = runs.folder
     for rule, count in planned.items():
         states = cluster.states(rule, folder)
@@ -66,12 +65,14 @@ def test_the_smoke_workflow_goes_through_sbatch(cluster, tmp_path):
         assert [given[key] for key in ("NumNodes", "NumCPUs", "TimeLimit")] == [
             "1",
             "1",
-            "01:00:00",
+            "00:30:00",
         ]
     for job in cluster.jobs("ladder", folder):
         text = folder / "results/smoke/corpora" / job.comment.rpartition("_")[2]
         megabytes = sum((text / name).stat().st_size for name in ("train.txt", "heldout.txt")) / 1e6
-        assert asked(job.details)["mem"] == f"{int(350 + fixed_mb + per_input_mb * megabytes)}M"
+        assert (
+            asked(job.details)["mem"] == f"{int(350 + needed.fixed + needed.factor * megabytes)}M"
+        )
         assert (asked(job.details)["Partition"], job.node[:3]) == ("cpu", "cpu")
     for job in cluster.jobs("pretrain", folder):
         found = asked(job.details)

@@ -15,11 +15,12 @@ from vocap.allocation.settings import Allocation
 from vocap.config import Settings
 from vocap.corpora.sources import PACKAGES, starter_table
 from vocap.errors import VocapError
-from vocap.forecast.costs import reach_of, read_costs
 from vocap.forecast.texts import (
+    REACH,
     check_files,
     check_totals,
     estimate_texts,
+    reach_of,
     warn_of_lines,
     warn_of_totals,
 )
@@ -169,10 +170,9 @@ def test_growth_is_not_taken_from_the_short_first_of_several_files(tmp_path):
     assert estimate_texts(config)["de"].words is not None
     (tmp_path / "2.txt").write_bytes(TEXT)
     text = estimate_texts(config)["de"]
-    costs = read_costs()
-    law = costs["reach"]
+    scale, power = REACH
     assert text.words is None
-    assert reach_of({"de": text}, costs)["de"] == law["scale"] * text.train_mb ** law["power"]
+    assert reach_of({"de": text})["de"] == scale * text.train_mb**power
 
 
 @pytest.mark.skipif("VOCAP_DATA" not in os.environ, reason="needs real text: set VOCAP_DATA")
@@ -182,7 +182,7 @@ def test_largest_vocabulary_within_a_quarter_of_the_trainers(tmp_path, language)
     with lzma.open(f"{os.environ['VOCAP_DATA']}/text/mono/{language}.txt.xz") as text:
         path.write_bytes(text.read())
     status = vocap.train_ladder(path, sizes=[1_000_000]).points[0].status
-    found = reach_of(estimate_texts(settings({"path": str(path)})), read_costs())["de"]
+    found = reach_of(estimate_texts(settings({"path": str(path)})))["de"]
     assert found == pytest.approx(int(re.search(r"at most (\d+)", status)[1]), rel=0.25)
 
 

@@ -1,19 +1,14 @@
-"""Operations of a training against torch's own count and the paper's numbers; costs of
-jobs, and their fit.
+"""Operations of a training against torch's own count and the paper's numbers; the table
+of needs, and the costs of jobs by hand.
 """
 
-import numpy as np
 import pytest
-import yaml
-from pandas import DataFrame
 
-from benchmarks.plan_costs import as_yaml, fit
 from vocap.config import Settings
 from vocap.errors import UsageError
-from vocap.forecast.costs import PARTS, cost_of, reach_of, read_costs, sum_costs
-from vocap.forecast.jobs import PlannedJob, candidate_words, operations, training_features
-from vocap.forecast.run import add_features, processor_seconds
-from vocap.forecast.texts import estimate_texts
+from vocap.forecast.jobs import FINETUNING, PlannedJob, Workload, candidate_words, operations
+from vocap.forecast.needs import Need, needs_of, read_needs
+from vocap.forecast.run import _costs, disk_mb, sum_costs, workload
 from vocap.languages import default_table
 from vocap.pretraining.loss_kinds import Full, Knn
 from vocap.pretraining.settings import ModelSettings, Shape, encoder_operations
@@ -41,78 +36,23 @@ def test_operations_of_a_causal_model_are_those_that_torch_counts():
     with FlopCounterMode(display=False) as counter:
         hidden = network(torch.randint(4, 499, (2, 32)), None, torch.arange(64))
         (hidden @ network.decoder_weight.T).sum().backward()
-    made = operations(
-        model(loss=Full(), shape=shape, objective="causal", steps=1, batch=2, warmup=0), 500, 32, 3
-    )
-    assert (made["encoder_pflop"] + made["head_pflop"]) * 1e15 == pytest.approx(
-        counter.get_total_flops(), rel=0.1
-    )
+    recipe = model(loss=Full(), shape=shape, objective="causal", steps=1, batch=2, warmup=0)
+    assert operations(recipe, 500, 32) == pytest.approx(counter.get_total_flops(), rel=0.1)
 
 
-def test_parts_grow_with_what_they_are_of():
-    whole = operations(model(loss=Full()), 1000, 32, 3)
-    assert whole["encoder_pflop"] * 1e15 == pytest.approx(
-        10 * 4 * 32 * encoder_operations(SMALL, 32)
-    )
-    assert whole["head_pflop"] * 1e15 == pytest.approx(10 * 4 * 32 * 0.15 * 6 * 1000 * 64)
-    assert whole["index_pflop"] == 0
-    twice = operations(model(loss=Full(), steps=20), 1000, 32, 3)
-    assert twice["updated_gparameters"] == pytest.approx(2 * whole["updated_gparameters"])
-    refreshed = operations(model(loss=Knn(every=4)), 1000, 32, 3)
-    assert refreshed["index_pflop"] * 1e15 == pytest.approx(3 * 2 * 1000**2 * 64)
-    assert refreshed["head_pflop"] <= whole["head_pflop"]
-
-
-def test_fp16_takes_the_memory_of_bf16():
-    """Half of the activations, 34 bytes a token, layer and unit (Korthikanti et al.
-    2022), and of logits.
-    """
-    held = {
-        name: training_features(model(loss=Full(), precision=name), 1000, 32, 3, gpu=False)[
-            "held_mb"
-        ]
-        for name in ("auto", "fp32", "bf16", "fp16")
+def test_a_training_is_its_layers_its_output_layer_and_its_index():
+    layers = 10 * 4 * 32 * encoder_operations(SMALL, 32)
+    whole = operations(model(loss=Full()), 1000, 32)
+    assert whole == pytest.approx(layers + 10 * 4 * 32 * 0.15 * 6 * 1000 * 64)
+    recipe = model(loss=Knn(k=2, every=4))
+    head = 10 * 4 * 32 * 0.15 * 6 * candidate_words(recipe, 1000, 32) * 64
+    assert operations(recipe, 1000, 32) == pytest.approx(layers + head + 3 * 2 * 1000**2 * 64)
+    # a finish is so much of the full softmax
+    words = {
+        name: candidate_words(model(steps=100, loss=loss), 5000, 32)
+        for name, loss in {"knn": Knn(k=2), "both": Knn(k=2, finish=0.3)}.items()
     }
-    assert held["auto"] == held["fp32"] and held["fp16"] == held["bf16"]
-    on_gpu = {
-        name: training_features(model(loss=Full(), precision=name), 1000, 32, 3, gpu=True)[
-            "gpu_memory_mb"
-        ]
-        for name in ("auto", "fp32", "fp16")
-    }
-    assert on_gpu == {"auto": held["fp16"], "fp32": held["fp32"], "fp16": held["fp16"]}
-    tokens, masked = 2 * 32, int(0.15 * 2 * 32) + 2
-    activations, logits = 34 * tokens * 2 * 64, masked * 1000 * 2 * 2
-    # of W and its gradient, which products in 16 bits need beside the float32 ones
-    copied = 1000 * 64 * (2 + 4)
-    assert (held["fp32"] - held["fp16"]) * 1e6 == pytest.approx(activations + logits - copied)
-
-
-def test_a_finish_is_so_much_of_the_full_softmax():
-    parts = {
-        name: operations(model(steps=100, loss=loss), 5000, 32, 3)
-        for name, loss in {
-            "full": Full(),
-            "knn": Knn(k=2, every=10),
-            "both": Knn(k=2, every=10, finish=0.3),
-        }.items()
-    }
-    full, knn, both = (parts[name]["head_pflop"] for name in ("full", "knn", "both"))
-    assert knn < full / 10
-    assert both == pytest.approx(0.3 * full + 0.7 * knn)
-    assert parts["both"]["index_pflop"] == pytest.approx(0.7 * parts["knn"]["index_pflop"])
-
-
-@pytest.mark.parametrize(("steps", "lines"), [(10, 3), (8, 2), (3, 1)])
-def test_the_last_step_is_validated_too(steps, lines):
-    """As `Training.run` has it."""
-    checked = operations(model(loss=Full(), steps=steps, log_every=4), 1000, 32, 3)[
-        "validation_pflop"
-    ]
-    tokens = lines * 3 * model().heldout_blocks * 32
-    assert checked * 1e15 == pytest.approx(
-        tokens * (encoder_operations(SMALL, 32) / 3 + 2 * 0.15 * SMALL.width * 1000)
-    )
+    assert words["both"] == pytest.approx(0.3 * 5000 + 0.7 * words["knn"])
 
 
 @pytest.mark.parametrize(
@@ -123,105 +63,128 @@ def test_candidates_are_near_the_papers_table(k, words):
     assert candidate_words(recipe, 500_000, 512) == pytest.approx(words, rel=0.15)
 
 
-def test_models_are_priced_by_their_jobs():
-    config = {
-        "languages": ["de", "ru"],
-        "corpora": {"sources": {"starter": {"starter": True}}, "table": str(default_table())},
-        "vocabularies": {"sizes": [1000]},
-        "tokenizers": {"j": {"kind": "joint", "total": 1000}},
-        "pretraining": {"models": {"a": {"tokenizer": "j"}}},
-    }
-    jobs = [
-        PlannedJob(
-            "tokenize", "pretraining/tokenize-j-de", wildcards={"tokenizer": "j", "lang": "de"}
-        ),
-        PlannedJob("pretrain", "pretraining/a", wildcards={"name": "a"}),
-    ]
-    settings, costs = Settings.model_validate(config), read_costs()
-    texts = estimate_texts(settings)
-    tokenize, pretrain = add_features(settings, jobs, texts, reach_of(texts, costs), gpu=True)
-    assert cost_of(pretrain, costs)["gpu_s"] > 3600
-    assert cost_of(tokenize, costs)["gpu_s"] == 0
+def run_of(**sections) -> Workload:
+    corpora = {"sources": {"starter": {"starter": True}}, "table": str(default_table())}
+    sizes = {"sizes": [1000, 2000]}
+    config = {"languages": ["de", "en"], "corpora": corpora, "vocabularies": sizes, **sections}
+    return workload(Settings.model_validate(config))
 
 
-MODEL = {
-    "fitted_on": ["made up"],
-    "features": {"mb": "megabytes"},
-    "spread": {"low": 0.5, "high": 2},
-    "reach": {"scale": 100, "power": 0.5},
-    "word_reach": {"scale": 2, "power": 0.5},
-    "rules": {
-        "read": {
-            "cpu_s": {"job": 1, "mb": 2},
-            "memory_mb": {"job": 50, "mb": 3},
-        },
-        "train": {"cpu_s": {"mb": 8}, "gpu_s": {"mb": 1}, "disk_mb": {"job": 7}},
-    },
-}
-
-
-def test_cost_of_a_job_is_the_sum_of_its_terms():
-    read = cost_of(PlannedJob("read", "a/read", {"mb": 10, "unused": 1e9}), MODEL)
-    assert read == dict(zip(PARTS, (21, 0, 80, 0), strict=True))
-    train = cost_of(PlannedJob("train", "a/train", {"mb": 10}), MODEL)
-    assert train == dict(zip(PARTS, (80, 10, 0, 7), strict=True))
-    table = DataFrame([train, read]).assign(stage=["b", "a"], all="all")
-    whole = {"jobs": 2, **dict(zip(PARTS, (101, 10, 80, 7), strict=True))}
-    assert sum_costs(table, "all") == {"all": whole}
-    assert sum_costs(table, "stage") == {"b": {"jobs": 1, **train}, "a": {"jobs": 1, **read}}
-    with pytest.raises(UsageError, match="no rule 'sing'"):
-        cost_of(PlannedJob("sing", "a/sing", {}), MODEL)
-
-
-def test_processor_time_after_the_last_sample_is_assumed_at_the_same_rate():
-    """Samples at 0.5 s steps until 15.5 s, then every 30 s: the last before 40 s is at
-    15.5 s; no job takes more than its threads.
+def test_fp16_takes_the_memory_of_bf16():
+    """Half of the activations, 34 bytes a token, layer and unit (Korthikanti et al.
+    2022), and of logits.
     """
-    assert processor_seconds(0.4, None, 1) == 0.4
-    assert processor_seconds(40.0, 7.75, 1) == pytest.approx(20.0)
-    assert processor_seconds(40.0, 31.0, 1) == 40.0
-    assert processor_seconds(40.0, 31.0, 4) == pytest.approx(80.0)
-    assert processor_seconds(60.5, 45.5, 1) == pytest.approx(60.5)
-
-
-def test_the_shipped_coefficients_name_each_feature_and_survive_writing(tmp_path):
-    costs = read_costs()
-    parts = [
-        part for rule in costs["rules"].values() for part in rule.values() if isinstance(part, dict)
-    ]
-    used = {name for part in parts for name in part}
-    described = set(costs["features"])
-    assert {
-        name.removeprefix("gpu_") for name in used if not name.startswith("package ")
-    } <= described
-    path = tmp_path / "costs.yaml"
-    path.write_text(as_yaml(costs), "utf-8")
-    assert read_costs(path) == costs
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (None, "No such file"),
-        ("rules: [", "not YAML"),
-        ("5", "costs.yaml"),
-        (yaml.safe_dump({**MODEL, "extra": 1}), "no table of coefficients"),
-    ],
-)
-def test_a_file_that_is_no_cost_model(tmp_path, content, message):
-    path = tmp_path / "costs.yaml"
-    if content is not None:
-        path.write_text(content, "utf-8")
-    with pytest.raises(UsageError, match=message):
-        read_costs(path)
-
-
-def test_fit_finds_the_coefficients_of_made_costs():
-    generator = np.random.default_rng(1)
-    features = np.column_stack(
-        [np.ones(80), generator.uniform(0, 5, 80), generator.uniform(0, 50, 80)]
+    names = ("auto", "fp32", "bf16", "fp16")
+    models = {name: model(loss=Full(), precision=name).model_dump() for name in names}
+    found = run_of(
+        tokenizers={"t": {"kind": "joint", "total": 1000}},
+        pretraining={"block": 32, "models": models},
     )
-    true = np.array([0.7, 1.5, 0.0])
-    values = features @ true * generator.normal(1, 0.03, 80)
-    found = fit(features, values, np.array([1.0, 1.0, 1.0]))
-    assert np.allclose(found, true, atol=0.12), found
+    held = {name: found.gpu_memory_mb(PlannedJob("pretrain", "", {"name": name})) for name in names}
+    assert held["auto"] == held["bf16"] == held["fp16"]
+    tokens, masked = 2 * 32, int(0.15 * 2 * 32) + 2
+    activations, logits = 34 * tokens * 2 * 64, masked * 1000 * 2 * 2
+    # of W and its gradient, which products in 16 bits need beside the float32 ones
+    copied = 1000 * 64 * (2 + 4)
+    assert (held["fp32"] - held["fp16"]) * 1e6 == pytest.approx(activations + logits - copied)
+
+
+def test_a_cell_is_a_number_and_a_factor_of_an_amount():
+    assert Need.parse("0.5").of(lambda name: 1 / 0) == 0.5
+    assert Need.parse("330 + 13 text").of({"text": 10.0}.__getitem__) == 460
+    with pytest.raises(UsageError, match=r"needs\.tsv has no rule sing; add a row"):
+        needs_of("sing")
+
+
+def test_each_amount_of_the_table_has_its_meaning():
+    found = run_of(
+        allocation={"v": {"total": 3000}},
+        tokenizers={
+            "v": {"kind": "vocap", "allocation": "v"},
+            "j": {"kind": "joint", "total": 4000},
+        },
+        pretraining={
+            "models": {"m": {"tokenizer": "j", "loss": {"kind": "full"}, "export_steps": [5, 6]}}
+        },
+        correlation={"sizes": [1000]},
+    )
+    de, en = found.texts.values()
+    whole = sum(text.lines * text.line_bytes for text in (de, en)) / 1e6
+
+    def amount(name, rule, /, **wildcards):
+        return found.amount(PlannedJob(rule, "", wildcards), name)
+
+    assert amount("text", "joint_descent") == pytest.approx(whole)
+    assert amount("text", "ladder_starter") == pytest.approx(whole)
+    assert amount("text", "ladder", lang="de") == pytest.approx(de.lines * de.line_bytes / 1e6)
+    assert amount("kept", "sample_starter") == pytest.approx(whole)
+    assert amount("sentences", "sample", lang="de") == 1
+    assert amount("pieces", "ladder", lang="de") == 0.003
+    ids = {rule: amount("ids", rule, name="v") for rule in ("allocate", "fit", "export")}
+    assert set(ids.values()) == {0.003}
+    assert amount("ids", "studied_tokenizer", lang="de", size="1000") == 0.001002
+    parameters = amount("parameters", "pretrain", name="m")
+    assert parameters == pytest.approx(85.7 + 768 * 0.004, rel=0.01)  # XLM-R base without words
+    assert amount("exported", "pretrain", name="m") == pytest.approx(3 * parameters)
+    used = {
+        need.amount for row in read_needs().values() for need in vars(row).values() if need.amount
+    }
+    assert used == {"text", "kept", "sentences", "pieces", "ids", "parameters", "exported"}
+
+
+def test_trainings_that_differ_in_more_than_t_are_jobs_of_their_own_t():
+    """Each tokenizer takes its own T from a training, whatever else shares its alpha."""
+    tokenizers = {
+        "a": {"kind": "joint", "total": 4000},
+        "b": {"kind": "joint", "total": 9000, "byte_fallback": True},
+    }
+    found = run_of(tokenizers=tokenizers)
+    jobs = [PlannedJob("joint_descent", f"tokenizers/{name}") for name in tokenizers]
+    first, second = _costs(found, jobs, [0, 0], None).to_dict("records")
+    assert first == second
+    picks = {name: [PlannedJob("pick_joint", "", {"name": name})] for name in tokenizers}
+    a, b = (disk_mb(found.settings, jobs) for jobs in picks.values())
+    assert b == pytest.approx(9 / 4 * a)
+
+
+def test_costs_by_hand():
+    found = run_of(
+        tokenizers={"j": {"kind": "joint", "total": 1000}},
+        pretraining={"models": {"m": {"tokenizer": "j", "loss": "full"}}},
+    )
+    jobs = [
+        PlannedJob("export", "tokenizers/export/j", {"name": "j"}),
+        PlannedJob("pretrain", "pretraining/m", {"name": "m"}),
+    ]
+    work = [found.operations(job) for job in jobs]
+    assert work == [0, operations(found.settings.pretraining.models["m"], 1000, 512)]
+    export, pretrain = read_needs()["export"], read_needs()["pretrain"]
+    on_gpu, on_cpu = (_costs(found, jobs, work, tflops) for tflops in (100.0, None))
+    assert on_gpu.loc["pretraining/m", "gpu_s"] == pytest.approx(work[1] / 1e14)
+    assert on_gpu.loc["pretraining/m", "cpu_s"] == pretrain.seconds.fixed
+    assert on_cpu["gpu_s"].sum() == 0
+    assert on_cpu.loc["pretraining/m", "cpu_s"] == pytest.approx(work[1] / 1e11 + 3)
+    memory = export.memory_mb.fixed + export.memory_mb.factor * 0.001
+    assert on_cpu.loc["tokenizers/export/j", "memory_mb"] == pytest.approx(memory)
+    whole = sum_costs(on_cpu.assign(all="total"), "all")["total"]
+    assert (whole["jobs"], whole["cpu_s"]) == (2, pytest.approx(on_cpu["cpu_s"].sum()))
+    assert whole["memory_mb"] == on_cpu["memory_mb"].max()
+
+
+def test_fine_tuning_is_priced_by_its_tokens(tmp_path):
+    """One epoch of a file of 4,000 bytes, no other file: 1,000 tokens, and no evaluation."""
+    (tmp_path / "xnli").mkdir()
+    (tmp_path / "xnli" / "train-en.tsv").write_text("x" * 3999 + "\n")
+    found = run_of(
+        tokenizers={"j": {"kind": "joint", "total": 1000}},
+        pretraining={"models": {"m": {"tokenizer": "j"}}},
+        finetuning={"xtreme": str(tmp_path), "tasks": ["xnli"]},
+    )
+    words = {"tuned": "finetuning/m", "training": "xnli", "epochs": "1", "seed": "1"}
+    job = PlannedJob("finetune", "", words)
+    sizes = found.sizes_of("xnli")
+    assert sum(sizes.values()) >= 4000
+    for name in sizes:
+        sizes[name] = sizes[name] if name.split == "train" else 0.0
+    operation = encoder_operations(Shape(), found.settings.finetuning.recipes["xnli"].max_length)
+    assert found.operations(job) == pytest.approx(FINETUNING * 1000 * operation)

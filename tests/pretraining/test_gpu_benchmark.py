@@ -41,8 +41,7 @@ def test_a_dry_run_fills_every_table_and_goes_on_where_it_stopped(tmp_path):
     ended = dry_run("--out", out, "--text", tmp_path / "text")
     assert ended.returncode == 0, ended.stderr
     tables = {
-        stage: rows_of(out / f"{stage}.jsonl")
-        for stage in ("works", "head", "step", "learning", "costs")
+        stage: rows_of(out / f"{stage}.jsonl") for stage in ("works", "head", "step", "learning")
     }
     assert all(
         row["torch"] == torch.__version__ and row["device"]
@@ -65,9 +64,6 @@ def test_a_dry_run_fills_every_table_and_goes_on_where_it_stopped(tmp_path):
     assert all(
         row["bits_per_byte"] < row["curve"][0]["bits_per_byte"] + 0.1 for row in tables["learning"]
     )
-    assert {"feature", "measured"} <= set(tables["costs"][0]) and tables["costs"][-1][
-        "refitted_s"
-    ] > 0
     summary = (out / "summary.md").read_text("utf-8")
     assert all(f"## {title}\n" in summary for title in (*tables, "Speeds, and the paper's"))
 

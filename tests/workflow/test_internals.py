@@ -41,7 +41,6 @@ rule second:
         "results/second/{number}",
     benchmark:
         "logs/benchmarks/made/second/{number}.tsv"
-    threads: 2
     shell:
         "touch {output}"
 
@@ -107,7 +106,6 @@ def test_a_dry_run_for_the_forecast_writes_its_jobs(run, tmp_path):
         "rule": "second",
         "name": "made/second/7",
         "wildcards": {"number": "7"},
-        "threads": 2,
     }
 
 

@@ -5,7 +5,6 @@ for clusters, without one.
 import json
 import re
 import subprocess
-import sys
 from base64 import b64encode
 from pathlib import Path
 
@@ -16,8 +15,8 @@ from pandas import read_csv
 from tests.commands import vocap
 from tests.tokenizers.scripts import model
 from tests.workflow.conftest import ROOT, parse_counts
-from vocap.forecast.costs import read_costs
-from vocap.forecast.jobs import FEATURES, PRICED_AS, read_jobs
+from vocap.forecast.jobs import read_jobs
+from vocap.forecast.needs import read_needs
 from vocap.forecast.run import forecast_run
 
 
@@ -78,62 +77,44 @@ def test_a_tokenizer_from_elsewhere_is_read_before_the_first_job(workflow):
     assert "ranks of tiktoken do not say where text is cut" in workflow.snakemake("-n").stdout
 
 
-def test_forecast_against_a_finished_run(finished):
-    """Every benchmark belongs to a planned job, and every job has one: same names, so
-    same jobs.
+def test_a_run_asks_for_what_is_forecast_and_takes_no_more(finished, monkeypatch):
+    """Every job of a finished run has a forecast, which its request equals but for the
+    text: there the files' own size counts.
     """
-    arguments = ("--configfile", "test.yaml", "--compare")
-    result = json.loads(plan(finished.folder, *arguments, "--json").stdout)
-    assert (result["missing"], result["foreign"]) == ([], [])
-    files = list((finished.folder / "logs/benchmarks").rglob("*.tsv"))
-    assert result["total"]["jobs"] == len(files)
-    # a job computes on its threads, two at most, for as long as it runs
-    counted = [read_csv(path, sep="\t").iloc[0] for path in files]
-    seconds = sum(row["s"] for row in counted)
-    sampled = sum(min(row["cpu_time"], row["s"]) for row in counted if row["s"] >= 1)
-    assert sampled <= result["total"]["measured"]["cpu_s"] <= 2 * seconds
-    peak = max(row["max_rss"] for row in counted if row["s"] >= 1)
-    assert result["total"]["measured"]["memory_mb"] == pytest.approx(peak)
-    table = plan(finished.folder, *arguments).stdout.splitlines()
-    assert [line for line in table if line.startswith("vocabularies")]
-
-
-def test_coefficients_fitted_on_a_run_forecast_it(finished):
-    """By processor time: the clock of a busy machine would fit nothing."""
-    program = [
-        sys.executable,
-        ROOT / "benchmarks" / "plan_costs.py",
-        "fitted.yaml",
-        "--configfile",
-        "test.yaml",
-    ]
-    subprocess.run(program, cwd=finished.folder, check=True)
-    arguments = (
-        "--configfile",
-        "test.yaml",
-        "--compare",
-        "--costs",
-        "fitted.yaml",
-        "--json",
-    )
-    factor = json.loads(plan(finished.folder, *arguments).stdout)["total"]["factor"]
-    assert 1 / 1.5 < factor["cpu_s"] < 1.5
+    monkeypatch.chdir(finished.folder)
+    costs = forecast_run(["test.yaml"]).costs
+    run = finished.snakemake("-n", "-p", "--forceall")
+    place = r"benchmark: logs/benchmarks/(\S+)\.tsv\n(?:.*\n)*?    resources: .*?mem_mb=(\d+)"
+    asked = {name: int(found) - 350 for name, found in re.findall(place, run.stdout)}
+    assert asked.keys() == set(costs.index)
+    for name, megabytes in asked.items():
+        assert megabytes == pytest.approx(costs.loc[name, "memory_mb"], abs=2 + 0.02 * megabytes)
+        measured = read_csv(f"logs/benchmarks/{name}.tsv", sep="\t").iloc[0]
+        assert measured["s"] < 1 or measured["max_rss"] <= megabytes, name
 
 
 def test_wrong_calls_say_what_to_do(workflow):
     folder = workflow.folder
-    assert (
-        "let it run first"
-        in plan(folder, "--compare", "--configfile", "test.yaml", status=1).stderr
-    )
     assert "project's root" in plan(folder / "rules", status=2).stderr
     (folder / "wrong.yaml").write_text("- a list\n")
     assert "not a map" in plan(folder, "--configfile", "wrong.yaml", status=2).stderr
-    benchmark = folder / "logs/benchmarks/corpora/mix/0.7.tsv"
-    benchmark.parent.mkdir(parents=True)
-    benchmark.write_text("s\tmax_rss\tcpu_time\n1.0\tmany\t1.0\n")
-    message = plan(folder, "--compare", "--configfile", "test.yaml", status=1).stderr
-    assert "mix/0.7.tsv: not the numbers" in message and "run its job again" in message
+    assert "No such option" in plan(folder, "--compare", status=2).stderr
+
+
+def test_gpus_are_assumed_where_a_core_would_train_for_more_than_a_day(workflow):
+    models = {"m": {"tokenizer": "joint", "loss": "full", "steps": 10_000}}
+    workflow.write_config(pretraining={"block": 64, "models": models})
+    arguments = ("--configfile", "test.yaml")
+    shown = plan(workflow.folder, *arguments, "--no-gpu").stdout
+    assert "Training: on cores of 0.1 TFLOPS each" in shown and "GPU  " not in shown
+    shown = plan(workflow.folder, *arguments, "--tflops", "100").stdout
+    assert "on GPUs of 100 TFLOPS each" in shown and "of pretraining/pretrain/m." in shown
+    shape = {"layers": 1, "hidden": 16, "heads": 1, "intermediate": 16, "positions": 64}
+    workflow.write_config(
+        pretraining={"block": 64, "models": {"m": {**models["m"], "shape": shape}}}
+    )
+    assert "on cores" in plan(workflow.folder, *arguments).stdout
+    assert "on GPUs of 495 TFLOPS" in plan(workflow.folder, *arguments, "--gpu").stdout
 
 
 def test_a_function_forecasts_files_and_their_content(workflow, monkeypatch):
@@ -141,7 +122,7 @@ def test_a_function_forecasts_files_and_their_content(workflow, monkeypatch):
     content = yaml.safe_load(Path("test.yaml").read_text("utf-8"))
     shown = json.loads(plan(workflow.folder, "--configfile", "test.yaml", "--json").stdout)
     found = forecast_run(content)
-    assert found.jobs == forecast_run(["test.yaml"]).jobs
+    assert found.costs.equals(forecast_run(["test.yaml"]).costs)
     assert json.loads(json.dumps(found.as_plain())) == shown
     assert shown["total"]["cpu_s"] == pytest.approx(sum(found.costs["cpu_s"]))
 
@@ -150,7 +131,7 @@ def test_a_jobs_fields_are_those_of_its_rule(workflow, monkeypatch):
     monkeypatch.chdir(workflow.folder)
     jobs = {job.name: job for job in read_jobs([Path("test.yaml")])}
     ladder = jobs["vocabularies/ladder/de"]
-    assert (ladder.rule, ladder.wildcards, ladder.threads) == ("ladder", {"lang": "de"}, 1)
+    assert (ladder.rule, ladder.wildcards) == ("ladder", {"lang": "de"})
     assert jobs["report/report"].stage == "report"
     stages = [job.stage for job in jobs.values()]
     assert stages.index("corpora") < stages.index("vocabularies") < stages.index("tokenizers")
@@ -182,16 +163,18 @@ def rules_of_files() -> dict[str, str]:
     return rules
 
 
-def test_every_rule_shows_its_parts_and_has_features_and_coefficients():
+def test_every_rule_shows_its_parts_and_has_a_row_in_the_table_of_needs():
     made = {name: text for name, text in rules_of_files().items() if "output:" in text}
     for name, text in made.items():
         assert all(f"{part}:" in text for part in ("log", "benchmark", "message")), name
-        assert any(rule.startswith(name) for rule in FEATURES), name
+        assert any(rule.startswith(name) for rule in read_needs()), name
         if "shell:" in text:
             parts = ("conda", "resources", "params")
             assert all(f"{part}:" in text for part in parts), name
             assert "**run_params(" in text, name
-    assert set(PRICED_AS.values()) == read_costs()["rules"].keys()
+            assert re.search(rf'\*\*needs\(\s*f?"{name}(\{{|")', text), name
+    beginnings = tuple(made)
+    assert all(rule.startswith(beginnings) for rule in read_needs())
 
 
 PROFILE = yaml.safe_load((ROOT / "slurm/config.yaml").read_text("utf-8"))
@@ -212,12 +195,10 @@ def test_a_dry_run_takes_the_profile(workflow):
     assert run.returncode == 0 and "Using profiles slurm" in run.stdout, run.stdout
 
 
-def test_every_rule_asks_for_more_of_its_memory_and_time_in_a_retry():
+def test_no_rule_retries_by_itself():
+    """The Snakemake inside a job would retry too, in the same allocation."""
     for name, rule in rules_of_files().items():
-        if "shell:" in rule:
-            assert re.search(r"\*\*\(?\s*needs\(", rule), name
-        # the Snakemake inside a job would retry too, in the same allocation
-        assert "retries:" not in rule
+        assert "retries:" not in rule, name
 
 
 def test_eight_gpus_a_model_are_commented_in():

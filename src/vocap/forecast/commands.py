@@ -1,15 +1,13 @@
 """`vocap plan`."""
 
 import json
-import shutil
 from pathlib import Path
-from typing import Any
 
 import click
 
-from vocap.forecast.run import compare_costs, forecast_run
-from vocap.forecast.wording import comparison_text, forecast_text
-from vocap.options import PATH
+from vocap.forecast.run import GPU_TFLOPS, forecast_run
+from vocap.forecast.wording import forecast_text
+from vocap.options import PATH, Real
 
 
 @click.command()
@@ -24,37 +22,23 @@ from vocap.options import PATH
 @click.option(
     "--gpu/--no-gpu",
     default=None,
-    help="Forecast training on a GPU.  [default: whether this machine has one]",
+    help="Whether models are trained on GPUs.  [default: where one core would take more "
+    "than a day]",
 )
 @click.option(
-    "--compare", is_flag=True, help="Compare the forecast with the finished run in this folder."
-)
-@click.option(
-    "--costs",
-    type=PATH,
-    help="File of cost coefficients, in place of the package's.",
+    "--tflops",
+    default=GPU_TFLOPS,
+    type=Real(0.001, 1e6),
+    help="10^12 floating-point operations of a GPU in a second of training.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the forecast as JSON.")
-def plan(
-    configfiles: tuple[Path, ...],
-    gpu: bool | None,
-    compare: bool,
-    costs: Path | None,
-    as_json: bool,
-) -> None:
+def plan(configfiles: tuple[Path, ...], gpu: bool | None, tflops: float, as_json: bool) -> None:
     """Forecast the jobs, time, memory and disk of a configuration, before anything runs.
 
-    Call it in the project's root. docs/cluster.md describes the cost model.
+    Call it in the project's root. docs/cluster.md says what the columns are.
     """
-    if gpu is None:
-        gpu = shutil.which("nvidia-smi") is not None
-    forecast = forecast_run(configfiles, gpu=gpu, costs=costs, from_results=not compare)
+    forecast = forecast_run(configfiles, gpu=gpu, tflops=tflops)
     for warning in forecast.warnings:
         click.echo(f"vocap: warning: {warning}", err=True)
-    content: dict[str, Any]
-    if compare:
-        content = compare_costs(forecast)
-        text = comparison_text(content)
-    else:
-        content, text = forecast.as_plain(), forecast_text(forecast)
-    click.echo(json.dumps(content, ensure_ascii=False, indent=1) if as_json else text)
+    plain = json.dumps(forecast.as_plain(), ensure_ascii=False, indent=1)
+    click.echo(plain if as_json else forecast_text(forecast))

@@ -1,10 +1,8 @@
-"""The forecast of a run from its configuration, and the cost that a finished run
-measured beside it.
-"""
+"""The forecast of a run from its configuration."""
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -13,41 +11,39 @@ import yaml
 from pandas import DataFrame
 
 from vocap.config import Settings, load, read_files
-from vocap.errors import VocapError
-from vocap.files.io import read_tsv
 from vocap.finetuning.settings import make_grid
-from vocap.forecast.costs import PARTS, cost_of, reach_of, read_costs, sum_costs
-from vocap.forecast.jobs import FeatureInputs, PlannedJob, read_jobs, with_features
+from vocap.forecast.jobs import PlannedJob, Workload, read_jobs
+from vocap.forecast.needs import needs_of
 from vocap.forecast.texts import (
     LanguageText,
     check_files,
     check_totals,
     estimate_pretraining_texts,
     estimate_texts,
+    reach_of,
     warn_of_lines,
     warn_of_totals,
 )
 
 SOURCES, DEFAULT = Path("config/sources.yaml"), Path("config/config.yaml")  # as in the Snakefile
-
-# Snakemake samples a job every half second, after 31 samples every 30 s
-# (`ScheduledPeriodicTimer`): the time after the last sample is in no column but `s`.
-SHORT_S, SHORT_SAMPLES, LONG_S = 0.5, 31, 30.0
-SEEN_S = 1.0  # a shorter job ends before its memory has been seen
-MISSING = ("NA", "-", "")
+GPU_TFLOPS = 495.0  # half of what NVIDIA states for an H100 in 16 bits
+CORE_TFLOPS = 0.1  # of one core, measured on small models
+TERA = 1e12
+DAY_S = 86_400  # of training on one core: beyond it GPUs are assumed
 
 
 @dataclass(frozen=True, repr=False)
 class RunForecast:
     """The forecast of one run.
 
-    `jobs` : with their features, by stage and name
-    `costs` : a row a job, by its name; columns `rule`, `stage` and `PARTS`
-    `texts` : the text of each language, that features are computed from
+    `costs` : a row a job, by its name, in the order of stages and names; columns `rule`,
+        `stage`, `cpu_s`, `gpu_s`, `memory_mb`, `disk_mb`, `fetched_mb` and
+        `gpu_memory_mb`
+    `texts` : the text of each language
     `warnings` : of lines of uneven length, where an allocation counts lines, and of a T
         that the text does not reach
-    `spread` : measured over forecast processor time, `low` and `high`, of other runs
-    `fitted_on` : the runs that the coefficients were fitted on, in words
+    `operations` : floating-point ones of all trainings
+    `gpu` : whether models are trained on GPUs; `tflops`: 10^12 operations of one in a second
     """
 
     settings: Settings
@@ -55,45 +51,51 @@ class RunForecast:
     costs: DataFrame
     texts: Mapping[str, LanguageText]
     warnings: Sequence[str]
-    spread: Mapping[str, float]
-    fitted_on: Sequence[str]
+    operations: float
+    gpu: bool
+    tflops: float
 
     @property
     def largest_training(self) -> tuple[float, str]:
         """Megabytes on a GPU, and the job, of the training that takes most; 0 and "" on
         a CPU.
         """
-        return max(
-            ((job.features.get("gpu_memory_mb", 0.0), job.name) for job in self.jobs),
-            default=(0.0, ""),
-        )
+        held = self.costs["gpu_memory_mb"]
+        return (float(held.max()), held.idxmax()) if self.gpu and held.any() else (0.0, "")
 
     def as_plain(self) -> dict[str, Any]:
         """Plain values: costs by stage, by rule and in all, and the texts below them."""
         return {
-            **_groups(self.costs),
+            "stages": sum_costs(self.costs, "stage"),
+            "rules": sum_costs(self.costs, "rule"),
+            "total": sum_costs(self.costs.assign(all="total"), "all")["total"],
             "largest_training": self.largest_training,
-            "spread": self.spread,
+            "gpu": self.gpu,
+            "tflops": self.tflops,
             "texts": {lang: asdict(text) for lang, text in self.texts.items()},
-            "fitted_on": self.fitted_on,
         }
 
 
-def _groups(costs: DataFrame) -> dict[str, Any]:
-    """The costs of each stage, of each rule, and of all jobs."""
-    return {
-        "stages": sum_costs(costs, "stage"),
-        "rules": sum_costs(costs, "rule"),
-        "total": sum_costs(costs.assign(all="total"), "all")["total"],
-    }
+def sum_costs(costs: DataFrame, by: str) -> dict[str, Any]:
+    """Number of jobs, summed times, bytes on disk and fetched, and the largest memory, of
+    the jobs with one value in the column `by`, in the order of the table.
+    """
+    sums = costs.groupby(by, sort=False).agg(
+        jobs=("cpu_s", "size"),
+        cpu_s=("cpu_s", "sum"),
+        gpu_s=("gpu_s", "sum"),
+        memory_mb=("memory_mb", "max"),
+        disk_mb=("disk_mb", "sum"),
+        fetched_mb=("fetched_mb", "sum"),
+    )
+    return sums.to_dict("index")
 
 
 def forecast_run(
     configuration: Mapping[str, Any] | Sequence[str | Path] = (),
     *,
-    gpu: bool = False,
-    costs: str | Path | None = None,
-    from_results: bool = True,
+    gpu: bool | None = None,
+    tflops: float = GPU_TFLOPS,
 ) -> RunForecast:
     """Forecast jobs, processor and GPU time, memory and disk of a run, before anything
     runs. Call it in the project's root. It makes Snakemake's dry run.
@@ -102,19 +104,17 @@ def forecast_run(
     ----------
     configuration : configuration files, later ones over earlier ones, or the content of
         one; none for config/config.yaml
-    gpu : whether models are trained on GPUs
-    costs : file of coefficients; those of the package unless given
-    from_results : whether text is counted as an earlier run in the folder of the
-        results counted it
+    gpu : whether models are trained on GPUs; None: where one core would train them for
+        more than a day
+    tflops : 10^12 floating-point operations that a GPU computes in a second of training
 
     Raises
     ------
-    UsageError : for a configuration that cannot be used, and a rule without features or
-        coefficients
+    UsageError : for a configuration that cannot be used, and a rule without a row in the
+        table of needs
     VocapError : where files of a language's text are missing, T is too small for the
         characters of the text, or the dry run fails
     """
-    coefficients = read_costs(costs)
     with TemporaryDirectory() as folder:
         if isinstance(configuration, Mapping):
             configfiles = [Path(folder, "configuration.yaml")]
@@ -128,155 +128,70 @@ def forecast_run(
         check_totals(settings, texts)
         warnings = warn_of_lines(settings, texts)
         jobs = read_jobs(configfiles)
-    if from_results:
-        texts = estimate_texts(settings, Path(settings.results))
-    reach = reach_of(texts, coefficients)
-    jobs = add_features(settings, jobs, texts, reach, gpu)
+    load_of = workload(settings)
+    operations = [load_of.operations(job) for job in jobs]
+    if gpu is None:
+        gpu = sum(operations) > DAY_S * CORE_TFLOPS * TERA
+    costs = _costs(load_of, jobs, operations, tflops if gpu else None)
     return RunForecast(
         settings=settings,
         jobs=jobs,
-        costs=_table(jobs, [cost_of(job, coefficients) for job in jobs]),
+        costs=costs,
+        texts=load_of.texts,
+        warnings=[*warnings, *warn_of_totals(settings, reach_of(load_of.texts))],
+        operations=sum(operations),
+        gpu=gpu,
+        tflops=tflops,
+    )
+
+
+def workload(settings: Settings) -> Workload:
+    """What the jobs of a run read: counted by an earlier run, where there is one, else
+    estimated.
+    """
+    texts = estimate_texts(settings, Path(settings.results))
+    sizes = settings.vocabularies.sizes
+    return Workload(
+        settings=settings,
         texts=texts,
-        warnings=[*warnings, *warn_of_totals(settings, reach)],
-        spread=coefficients["spread"],
-        fitted_on=coefficients["fitted_on"],
+        read=estimate_pretraining_texts(settings, texts),
+        reached={
+            lang: [size for size in sizes if size <= reach]
+            for lang, reach in reach_of(texts).items()
+        },
+        grid=make_grid(settings.finetuning, settings.pretraining.masked, assume=True),
     )
 
 
 def disk_mb(settings: Settings, jobs: Iterable[PlannedJob]) -> float:
-    """Megabytes that some jobs of a run write. Raises UsageError for a rule without
-    features or coefficients.
-    """
-    costs = read_costs(None)
-    texts = estimate_texts(settings, Path(settings.results))
-    jobs = add_features(settings, list(jobs), texts, reach_of(texts, costs), gpu=False)
-    return sum(cost_of(job, costs)["disk_mb"] for job in jobs)
+    """Millions of bytes that these jobs leave on the disk."""
+    load_of = workload(settings)
+    return sum(needs_of(job.rule).disk_mb.of(partial(load_of.amount, job)) for job in jobs)
 
 
-def add_features(
-    settings: Settings,
+def _costs(
+    load_of: Workload,
     jobs: Sequence[PlannedJob],
-    texts: Mapping[str, LanguageText],
-    reach: Mapping[str, float],
-    gpu: bool,
-) -> list[PlannedJob]:
-    """The jobs with the features that decide their costs; `reach`: the largest
-    vocabulary of each language. Raises UsageError for a rule without features.
+    operations: Sequence[float],
+    tflops: float | None,
+) -> DataFrame:
+    """A row a job, by its name. `operations`: of its training; `tflops`: of a GPU, None
+    on a CPU.
     """
-    sizes = settings.vocabularies.sizes
-    inputs = FeatureInputs(
-        settings=settings,
-        texts=texts,
-        read=estimate_pretraining_texts(settings, texts),
-        reached={lang: [size for size in sizes if size <= reach[lang]] for lang in texts},
-        grid=make_grid(settings.finetuning, settings.pretraining.masked, assume=True),
-        gpu=gpu,
-    )
-    return [with_features(job, inputs) for job in jobs]
-
-
-def _table(jobs: Sequence[PlannedJob], costs: Sequence[Mapping[str, float]]) -> DataFrame:
-    """A row a job, by its name: its rule, its stage and its cost."""
-    table = DataFrame(costs, index=[job.name for job in jobs])
-    return table.assign(rule=[job.rule for job in jobs], stage=[job.stage for job in jobs])
-
-
-def read_benchmarks(jobs: Iterable[PlannedJob], logs: Path) -> DataFrame:
-    """Measured costs of the jobs with a benchmark file, of the run in the current
-    folder that logged to `logs`: a table as `RunForecast.costs`, with memory 0 of a job
-    too short to be seen.
-
-    Raises VocapError, naming file and remedy, for a file that is no benchmark, and
-    where there is none.
-    """
-    folder = logs / "benchmarks"
-    found = [job for job in jobs if (folder / f"{job.name}.tsv").exists()]
-    if not found:
-        raise VocapError(
-            f"{folder}: no benchmark of this configuration's jobs; let it run first (snakemake "
-            "--cores all), and give the same --configfile here"
+    rows = []
+    for job, training in zip(jobs, operations, strict=True):
+        needs, amount = needs_of(job.rule), partial(load_of.amount, job)
+        seconds = training / TERA / (tflops or CORE_TFLOPS)
+        rows.append(
+            {
+                "rule": job.rule,
+                "stage": job.stage,
+                "cpu_s": needs.seconds.of(amount) + (0.0 if tflops else seconds),
+                "gpu_s": seconds if tflops else 0.0,
+                "memory_mb": needs.memory_mb.of(amount),
+                "disk_mb": needs.disk_mb.of(amount),
+                "fetched_mb": load_of.fetched_mb(job),
+                "gpu_memory_mb": load_of.gpu_memory_mb(job),
+            }
         )
-    costs = [_read_benchmark(folder / f"{job.name}.tsv", job.threads) for job in found]
-    return _table(found, costs)
-
-
-def _read_benchmark(path: Path, threads: int) -> dict[str, float]:
-    """The processor time and memory of one job; a benchmark knows no others."""
-    try:
-        row = next(read_tsv(path, ("s", "max_rss", "cpu_time")))
-        wall_s = float(row["s"])
-        cpu_s = None if row["cpu_time"] in MISSING else float(row["cpu_time"])
-        memory_mb = 0.0 if row["max_rss"] in MISSING else float(row["max_rss"])
-    except (ValueError, StopIteration):
-        raise VocapError(
-            f"{path}: not the numbers of a benchmark; delete it, and run its job again"
-        ) from None
-    return {
-        "cpu_s": processor_seconds(wall_s, cpu_s, threads),
-        "gpu_s": 0.0,
-        "memory_mb": memory_mb if wall_s >= SEEN_S else 0.0,
-        "disk_mb": 0.0,
-    }
-
-
-def processor_seconds(wall_s: float, cpu_s: float | None, threads: int) -> float:
-    """All processor seconds of a job, from those counted until Snakemake's last sample of it.
-
-    After that sample the same rate is assumed; a job too short to be sampled is assumed
-    to be busy.
-
-    >>> processor_seconds(40.0, 15.5, 1)
-    40.0
-    """
-    frequent_s = SHORT_S * (SHORT_SAMPLES - 1)
-    if wall_s < frequent_s + LONG_S:
-        sampled_s = min(math.floor(wall_s / SHORT_S) * SHORT_S, frequent_s + SHORT_S)
-    else:
-        sampled_s = (
-            frequent_s + SHORT_S + math.floor((wall_s - frequent_s - SHORT_S) / LONG_S) * LONG_S
-        )
-    if cpu_s is None or sampled_s < SEEN_S:
-        return wall_s
-    return min(cpu_s * max(wall_s / sampled_s, 1.0), threads * wall_s)
-
-
-def compare_costs(forecast: RunForecast) -> dict[str, Any]:
-    """The forecast beside the benchmark files of the finished run in the current
-    folder, as plain values.
-
-    `rules`, `stages` and `total` have the costs of the jobs that were measured and
-    `factor`, forecast over measured; `missing` and `foreign`: jobs without a benchmark,
-    and benchmarks of no job. Raises VocapError as `read_benchmarks`.
-    """
-    folder = Path(forecast.settings.logs, "benchmarks")
-    measured = read_benchmarks(forecast.jobs, folder.parent)
-    expected = forecast.costs.loc[measured.index]
-    # the memory of a job that was not seen counts on neither side
-    expected = expected.assign(
-        memory_mb=expected["memory_mb"].where(measured["memory_mb"] > 0, 0.0)
-    )
-    ours, theirs = _groups(expected), _groups(measured)
-    known = set(forecast.costs.index)
-    names = {
-        path.relative_to(folder).as_posix().removesuffix(".tsv") for path in folder.rglob("*.tsv")
-    }
-    groups = {
-        group: {name: _beside(ours[group][name], row) for name, row in theirs[group].items()}
-        for group in ("stages", "rules")
-    }
-    return {
-        **groups,
-        "total": _beside(ours["total"], theirs["total"]),
-        "missing": sorted(known.difference(measured.index)),
-        "foreign": sorted(names - known),
-    }
-
-
-def _beside(forecast: Mapping[str, float], measured: Mapping[str, float]) -> dict[str, Any]:
-    factors = {part: forecast[part] / measured[part] if measured[part] else None for part in PARTS}
-    return {
-        "jobs": measured["jobs"],
-        "forecast": forecast,
-        "measured": measured,
-        "factor": factors,
-    }
+    return DataFrame(rows, index=[job.name for job in jobs])

@@ -15,8 +15,7 @@ import yaml
 from vocap.config import Settings, load, place_beside
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import write_text
-from vocap.forecast.costs import reach_of, read_costs
-from vocap.forecast.texts import check_totals, estimate_texts
+from vocap.forecast.texts import check_totals, estimate_texts, reach_of
 from vocap.init.language_files import (
     FolderTexts,
     Lines,
@@ -109,7 +108,7 @@ def configure(
     usable = {"table": str(default_table()), **place_beside(corpora, path.parent, corpora)}
     settings = Settings.model_validate({"languages": list(names), "corpora": usable})
     amounts = estimate_texts(settings, volumes=listed_volumes(texts, lines))
-    reaches = reach_of(amounts, read_costs())
+    reaches = reach_of(amounts)
     megabytes = sum(amount.read_mb for amount in amounts.values())
     # write a configuration that can be used
     characters = len(frozenset().union(*(one.distinct for one in lines.values())))

@@ -1,0 +1,116 @@
+"""What a job needs: the table `needs.tsv`, which `vocap plan` adds up and the rules ask for.
+
+A row is of one rule or several. A cell is a fixed number and a factor of an amount, as
+`330 + 13 text`. Amounts are in millions:
+
+- `text`: bytes of text that the job reads. A forecast estimates them; a request takes the
+  size of the input files.
+- `sentences`: lines of a sample, at most
+- `ids`: rows of the job's tokenizer, T of an allocation
+- `parameters`: of the model that is trained
+- of disk alone, which no rule asks for: `kept`, bytes of the sampled lines; `pieces`, of
+  all models of a language; `exported`, parameters of all models that a training writes
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from pathlib import Path
+
+from vocap.config import Settings
+from vocap.errors import UsageError
+from vocap.files.io import read_tsv
+from vocap.pretraining.settings import count_parameters
+from vocap.workflow.tuned import TunedModel, studied_model, tuned_model
+
+MILLION = 1e6
+
+
+@dataclass(frozen=True)
+class Need:
+    """A fixed number, and a factor of an amount."""
+
+    fixed: float
+    factor: float = 0.0
+    amount: str = ""
+
+    @classmethod
+    def parse(cls, cell: str) -> "Need":
+        """
+        >>> Need.parse("330 + 13 text")
+        Need(fixed=330.0, factor=13.0, amount='text')
+        """
+        fixed, _, more = cell.partition(" + ")
+        factor, _, amount = more.partition(" ")
+        return cls(float(fixed), float(factor or 0), amount)
+
+    def of(self, amount: Callable[[str], float]) -> float:
+        """The number, where `amount` gives the amount of a name."""
+        return self.fixed + (self.factor * amount(self.amount) if self.amount else 0.0)
+
+
+@dataclass(frozen=True)
+class Needs:
+    """Of one job: processor seconds besides those of a training, and millions of bytes."""
+
+    seconds: Need
+    memory_mb: Need
+    disk_mb: Need
+
+
+@cache
+def read_needs() -> dict[str, Needs]:
+    """The table, by rule."""
+    path = Path(str(resources.files("vocap.forecast"))) / "needs.tsv"
+    return {
+        rule: Needs(*(Need.parse(row[name]) for name in ("seconds", "memory_mb", "disk_mb")))
+        for row in read_tsv(path)
+        for rule in row["rules"].split()
+    }
+
+
+def needs_of(rule: str) -> Needs:
+    """The row of a rule; UsageError for one that the table lacks."""
+    if rule not in read_needs():
+        raise UsageError(f"src/vocap/forecast/needs.tsv has no rule {rule}; add a row")
+    return read_needs()[rule]
+
+
+def known_amount(name: str, rule: str, wildcards: Mapping[str, str], settings: Settings) -> float:
+    """An amount of a job that the configuration decides alone: `sentences`, `ids` or
+    `parameters`, in millions.
+    """
+    if name == "sentences":
+        corpora = settings.corpora
+        most = corpora.mix.sentences if rule == "mix" else corpora.max_sentences
+        return float(most) / MILLION
+    if name == "ids":
+        return tokenizer_rows(rule, wildcards, settings) / MILLION
+    if name != "parameters":
+        raise ValueError(f"no amount {name}")
+    if "tuned" in wildcards or rule == "studied_model":
+        return model_of(wildcards, settings).parameters / MILLION
+    model = settings.pretraining.models[wildcards["name"]]
+    rows = settings.rows(model.tokenizer)
+    return count_parameters(model.shape, rows, model.causal) / MILLION
+
+
+def tokenizer_rows(rule: str, wildcards: Mapping[str, str], settings: Settings) -> int:
+    """T of the tokenizer or the allocation of a job; of the correlation study the size,
+    <pad> and <mask>.
+    """
+    if "size" in wildcards:
+        return int(wildcards["size"]) + 2
+    if rule.startswith("allocate"):
+        return settings.allocation[wildcards["name"]].total
+    names = (wildcards.get(key) for key in ("tokenizer", "name", "a"))
+    return settings.rows(next(filter(None, names)))
+
+
+def model_of(wildcards: Mapping[str, str], settings: Settings) -> TunedModel:
+    """The model of a job of fine-tuning or of the correlation study."""
+    if "tuned" not in wildcards:
+        return studied_model(settings, wildcards["lang"], int(wildcards["size"]))
+    _, name, *size = wildcards["tuned"].split("/")
+    return studied_model(settings, name, int(*size)) if size else tuned_model(settings, name)
