@@ -25,15 +25,16 @@ import sentencepiece
 import torch
 from downstream import BATCH, GROUPS, LENGTH, SHAPE, bytes_per_step, table, tokenize, train
 
-from vocap.pretraining.settings import Shape
+from vocap.pretraining.settings import Shape, count_parameters
 from vocap.size.forecast import ModelCosts
+
+COSTS = ModelCosts(count_parameters(Shape(**SHAPE), 0), Shape(**SHAPE).hidden)
 
 
 def equal_steps(totals: list[int], steps: int) -> dict[int, int]:
     """Steps of each T that cost as much as `steps` of the largest."""
-    costs = ModelCosts(Shape(**SHAPE))
-    most = costs.training_operations(max(totals)) * steps
-    return {total: round(most / costs.training_operations(total)) for total in totals}
+    most = COSTS.training_operations(max(totals)) * steps
+    return {total: round(most / COSTS.training_operations(total)) for total in totals}
 
 
 def main() -> None:
@@ -55,7 +56,7 @@ def main() -> None:
     for folder in options.tokenizers:
         model = sentencepiece.SentencePieceProcessor(model_file=str(folder / "sentencepiece.model"))
         folders[model.get_piece_size()] = folder
-    steps, costs = equal_steps(list(folders), options.steps), ModelCosts(Shape(**SHAPE))
+    steps = equal_steps(list(folders), options.steps)
     for seed in options.seeds.split(","):
         for total, folder in sorted(folders.items()):
             path = options.output / "runs" / f"{seed} {total}.json"
@@ -80,7 +81,7 @@ def main() -> None:
         for path in sorted((options.output / "runs").glob("*.json"))
     ]
     seconds = pd.DataFrame(runs).groupby("tokenizer")["cpu_s"].mean()
-    per_token = pd.Series({total: costs.training_operations(total) for total in found.index})
+    per_token = pd.Series({total: COSTS.training_operations(total) for total in found.index})
     bytes_read = found["bytes_per_step"] * pd.Series(steps)
     facts = {
         "steps": pd.Series(steps),

@@ -25,7 +25,7 @@ FUNCTIONS = {
     "alp": "vocap.vocabularies.measurement",
     "card": "vocap.tokenizers.exporting",
     "compare": "vocap.diff.analysis",
-    "compare_sizes": "vocap.size.comparison",
+    "compare_sizes": "vocap.size.forecast",
     "evaluate": "vocap.tokenizers.evaluate",
     "export": "vocap.tokenizers.exporting",
     "extend": "vocap.adapt.extend",

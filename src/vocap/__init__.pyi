@@ -10,7 +10,7 @@ from vocap.finetuning.scores import score_task as score_task
 from vocap.forecast.run import forecast_run as forecast_run
 from vocap.pieces_tokenizer import train_pieces as train_pieces
 from vocap.pretraining.training import pretrain_model as pretrain_model
-from vocap.size.comparison import compare_sizes as compare_sizes
+from vocap.size.forecast import compare_sizes as compare_sizes
 from vocap.tables.frames import read_curves as read_curves
 from vocap.tables.frames import read_table as read_table
 from vocap.tokenizer_files.loading import load_tokenizer as load_tokenizer

@@ -50,7 +50,16 @@ def page(tmp_path_factory):
 def test_the_numbers_are_those_of_the_command(page):
     folder, _ = page
     results = folder / "results"
-    words = ["--weights", results / "corpora" / "weights.tsv", "-o", folder / "base.tsv"]
+    words = [
+        "--parameters",
+        "86e6",
+        "--hidden",
+        768,
+        "--weights",
+        results / "corpora" / "weights.tsv",
+        "-o",
+        folder / "base.tsv",
+    ]
     run(size, results / "tokenizers" / "joint100k" / "sizes.tsv", *words)
     expected = list(read_tsv(folder / "base.tsv"))
     rows = list(read_tsv(folder / "out/tables/size-costs-joint100k.tsv"))

@@ -140,7 +140,7 @@ class Workload:
     def _mix_mb(self) -> float:
         """The multilingual text: a sample of lines of mean length."""
         each = [text.line_bytes for text in self.texts.values()]
-        return self.settings.corpora.mix.sentences * sum(each) / max(1, len(each)) / MB
+        return float(self.settings.corpora.mix.sentences) * sum(each) / max(1, len(each)) / MB
 
     def _text_mb(self, job: PlannedJob) -> float:
         """The text that a job reads: of downloads, of fine-tuning, or of languages."""

@@ -10,54 +10,28 @@ from vocap import options
 from vocap.errors import UsageError
 from vocap.files.io import aligned, write_tsv
 from vocap.options import FILE
-from vocap.size.comparison import forecast_table, model_costs
-from vocap.size.forecast import COLUMNS, STAGES, Forecast, reference, verdict
+from vocap.size.forecast import COLUMNS, Forecast, ModelCosts, forecast_table
 
 COUNT = click.IntRange(1)
 
 
 @click.command()
 @click.argument("tables", nargs=-1, required=True, type=FILE)
-@click.option("--layers", default=12, type=COUNT, help="L, the number of transformer layers.")
-@click.option("--hidden", default=768, type=COUNT, help="H, the width of layers and embeddings.")
 @click.option(
-    "--intermediate",
-    type=COUNT,
-    help="I, the width of feed-forward layers.  [default: 4 H, or 8/3 H with --swiglu]",
+    "--parameters",
+    "others",
+    required=True,
+    type=options.Real(1, 1e15),
+    help="N, the parameters beside the embeddings, as 85e6.",
 )
-@click.option("--length", default=512, type=click.IntRange(8), help="S, the tokens of a block.")
+@click.option("--hidden", required=True, type=COUNT, help="H, the width of the embeddings.")
 @click.option(
     "--causal",
     is_flag=True,
-    help="Assume a causal model of GPT-2's form, which predicts every token, in place of "
-    "a masked model of XLM-R's form.",
-)
-@click.option(
-    "--swiglu",
-    is_flag=True,
-    help="Assume a causal model of Llama's form, with rotary positions and without biases.",
-)
-@click.option(
-    "--heads", type=COUNT, help="Number of attention heads, for --kv-heads.  [default: H / 64]"
-)
-@click.option(
-    "--kv-heads",
-    type=COUNT,
-    help="Number of heads of keys and values (grouped attention).  [default: that of --heads]",
+    help="Assume a causal model, which predicts every token, in place of a masked one, "
+    "which predicts 15 %.",
 )
 @click.option("--untied", is_flag=True, help="Give the output layer a table of its own.")
-@click.option(
-    "--micro-batch",
-    default=32,
-    type=COUNT,
-    help="Number of blocks whose logits are held at a time.",
-)
-@click.option(
-    "--candidates",
-    type=COUNT,
-    metavar="K",
-    help="Number of words in a sampled loss.  [default: all T]",
-)
 @click.option(
     "--weights",
     type=FILE,
@@ -82,31 +56,25 @@ def size(
     alpha: float,
     size: int | None,
     out: Path | None,
-    **model: Any,  # the parameters of `model_costs` of the same names
+    **model: Any,  # the fields of `ModelCosts`
 ) -> None:
     """Compare tokens, ALP and the cost of a model at each T.
 
     TABLE has the columns total, language, lines, bytes, tokens and alp, which vocap
     joint --curve measures on held-out text with the vocabulary of each T. Costs are
     operations per byte of text, that is tokens per byte times operations per token. A
-    token takes 6 L (4 H^2 + 2 H I) + 12 L S H + 6 p H K operations in training. There p
-    is 1 for a causal model and 0.15 for a masked one, and K is T or --candidates. The
-    head of a masked model adds 6 p H^2. SwiGLU adds 6 L H I, and grouped attention
-    saves 12 L H^2 (1 - kv heads / heads). In inference the layers take a third of that,
-    and the head of a causal model takes 2 H T. A parameter takes 16 bytes of memory in
-    training and 2 in inference. The logits of a block take 4 p S K bytes.
-    docs/commands.md explains the output.
+    token takes 6 N + 6 p H T operations in training, where p is 1 for a causal model and
+    0.15 for a masked one. In inference it takes 2 N, and 2 H T more in a causal model. A
+    parameter takes 16 bytes of memory in training and 2 in inference. docs/commands.md
+    explains the output.
     """
     if out and len(tables) > 1:
         raise UsageError("-o is one table; give one TABLE, or leave -o out")
-    costs = model_costs(**model)
+    costs = ModelCosts(**model)
     for table in tables:
         sizes, rows = forecast_table(table, costs, weights, alpha)
         click.echo(f"{table}: {len(next(iter(sizes.values())))} languages")
         click.echo(_as_text(rows, size))
-        for stage in STAGES:
-            click.echo(verdict(rows, stage))
-        click.echo(reference(costs))
         if out:
             columns: tuple[str, ...] = COLUMNS
             cells = [tuple(vars(row).values()) for row in rows]
@@ -128,7 +96,6 @@ def _as_text(rows: Sequence[Forecast], size: int | None) -> str:
         "embeddings",
         "share",
         "train GB",
-        "logits GB",
     ]
     heads += ["train MFLOP/byte", "use MFLOP/byte", "from T", "tokens", "training"]
 
@@ -153,7 +120,6 @@ def _cells(row: Forecast) -> list[str]:
         f"{row.embedding_mparameters:.1f} M",
         f"{100 * row.embedding_share:.0f} %",
         f"{row.training_gb:.2f}",
-        f"{row.logits_gb:.2f}",
         f"{row.training_mflop_per_byte:.1f}",
         f"{row.inference_mflop_per_byte:.1f}",
         "" if row.compared_with is None else f"{row.compared_with:,}",

@@ -1,164 +1,68 @@
 """The cost of a model by T: the tokens of a byte of text, by the measured table, times
 operations.
 
-H: width of the layers, L: layers, I: width of the feed-forward layers, S: tokens of a
-block, T: ids. A product of a vector with a matrix of N weights counts 2 N operations, 6
-N with its backward pass (Kaplan et al. 2020, 2.1).
+N: parameters beside the embeddings, H: width of the embeddings, T: ids. A product of a
+vector with a matrix of N weights counts 2 N operations, 6 N with its backward pass (Kaplan
+et al. 2020, 2.1).
 """
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from vocap.errors import VocapError, listed
 from vocap.pretraining.data import SHARE
-from vocap.pretraining.settings import Shape, count_parameters, encoder_operations, layer_parameters
-from vocap.tables.curve import Sizes
-from vocap.tables.sampling_probabilities import language_shares
+from vocap.tables.curve import Sizes, read_sizes
+from vocap.tables.sampling_probabilities import Weights, language_shares, load_weights
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TRAINED_BYTES = 16  # of a parameter: weight, gradient and both moments of Adam in float32
-SERVED_BYTES = 2  # of a parameter, and of a number of the cache of keys and values: 16 bits
-LOGIT_BYTES = 4  # of a float32
-NEAR = 0.01  # above the fewest operations: as good
+SERVED_BYTES = 2  # of a parameter: 16 bits
 STEP = 50_000  # ids that a point is compared over
-# a, b, c: N_v = a (N_nv / b) ^ c parameters of embeddings for N_nv others
-TAO = (
-    3_145_728,
-    33e6,
-    0.8353974,
-)
-TAO_RANGE = 33e6, 3e9  # N_nv of the models that it was fitted on
 STAGES = ("training", "inference")
 
 
 @dataclass(frozen=True)
 class ModelCosts:
-    """A masked language model in XLM-R's form, or a causal one in GPT-2's; both predict
-    from the embedding table.
+    """A masked language model, or a causal one; both predict by the full softmax.
 
-    `swiglu`: a causal one in Llama's form instead: feed-forward layers of three
-    products, no biases, rotary positions. `kv_share`: key and value heads of each head
-    (grouped attention). `untied`: the output layer has a table of its own.
-    `candidates`: words of a sampled loss that take part in a batch; None: all T (the
-    full softmax). `shape` has the embeddings as wide as the layers.
+    `others`: parameters beside the embeddings; `hidden`: width of the embeddings;
+    `untied`: the output layer has a table of its own.
     """
 
-    shape: Shape
+    others: float
+    hidden: int
     causal: bool = False
-    swiglu: bool = False
-    kv_share: float = 1.0
     untied: bool = False
-    candidates: int | None = None
-    micro_batch: int = 32  # blocks that a device works on at a time
 
-    @property
-    def predicted(self) -> float:
-        """The share of the tokens that are predicted in training."""
-        return 1.0 if self.causal else SHARE
-
-    def parameters(self, total: int) -> int:
+    def parameters(self, total: int) -> float:
         """All parameters of the model with `total` ids, a tied table once."""
-        shape, hidden = self.shape, self.shape.hidden
-        if self.swiglu:
-            body = shape.layers * (4 * hidden + 3 * shape.intermediate + 2) * hidden + hidden
-        elif self.causal:
-            body = layer_parameters(shape) + shape.positions * hidden + 2 * hidden
-        else:
-            body = count_parameters(shape, 0)
-        return body - self._spared * (hidden + (not self.swiglu)) + self.embedding_parameters(total)
-
-    @property
-    def _spared(self) -> int:
-        """Keys' and values' numbers of a token that grouped attention doesn't compute,
-        in all layers.
-        """
-        return 2 * self.shape.layers * round((1 - self.kv_share) * self.shape.hidden)
+        return self.others + self.embedding_parameters(total)
 
     def embedding_parameters(self, total: int) -> int:
         """T H of a table, twice if untied; a masked model has an output bias of T
         besides.
         """
-        return total * (self.shape.hidden * (2 if self.untied else 1) + (not self.causal))
-
-    def training_bytes(self, total: int) -> int:
-        """Memory of weights, gradients and moments; activations depend on the batch and
-        are left out.
-        """
-        return TRAINED_BYTES * self.parameters(total)
-
-    def logits_bytes(self, total: int) -> int:
-        """Memory of a micro-batch's logits, float32, held at once; their gradients take
-        as much again.
-        """
-        predicted = round(self.predicted * self.micro_batch * self.shape.positions)
-        return LOGIT_BYTES * predicted * min(total, self.candidates or total)
-
-    def inference_bytes(self, total: int) -> int:
-        """Memory of the weights in 16 bits."""
-        return SERVED_BYTES * self.parameters(total)
-
-    def cache_bytes(self) -> int:
-        """Keys and values of one token in all layers, 16 bits; 0 for a masked model,
-        which keeps none.
-        """
-        return (
-            (2 * self.shape.layers * self.shape.hidden - self._spared) * SERVED_BYTES
-            if self.causal
-            else 0
-        )
+        return total * (self.hidden * (2 if self.untied else 1) + (not self.causal))
 
     def training_operations(self, total: int) -> float:
-        """Operations of one token, forward and backward: layers, attention over a whole
-        block, and the head.
-
-        6 L (4 H^2 + 2 H I) + 12 L S H + 6 p (K H + H^2 of a masked model): p is the
-        share of tokens that are predicted, K the smaller of T and the candidates.
-        SwiGLU's third product adds 6 L H I; grouped attention takes 12 L (1 - share)
-        H^2 less.
+        """Operations of one token, forward and backward: 6 N + 6 p H T, where p is the
+        share of tokens that are predicted. Attention between tokens is left out.
         """
-        return self._body() + 3 * self.predicted * self._head(min(total, self.candidates or total))
+        predicted = 1.0 if self.causal else SHARE
+        return 6 * self.others + 6 * predicted * self.hidden * total
 
     def inference_operations(self, total: int) -> float:
-        """Operations of one token, forward: a third of the layers', and the head of a
-        causal model, with all T.
+        """Operations of one token, forward: 2 N, and 2 H T of a causal model.
 
         A masked model is taken for an encoder, as after fine-tuning: it has no head
         over the vocabulary.
         """
-        return self._body() / 3 + (self._head(total) if self.causal else 0)
-
-    def _body(self) -> float:
-        shape = self.shape
-        gate = shape.layers * shape.intermediate if self.swiglu else 0
-        return encoder_operations(shape, shape.positions) + 6 * shape.hidden * (gate - self._spared)
-
-    def _head(self, words: int) -> float:
-        """Operations of one predicted token, forward: 2 a weight; a masked model's head
-        has a layer of its own.
-        """
-        hidden = self.shape.hidden
-        return 2 * hidden * words + (0 if self.causal else 2 * hidden * hidden)
-
-
-def reference(costs: ModelCosts) -> str:
-    """One line on the T of Tao et al. (2024, their second approach) for the layers of a
-    model, and its limits.
-    """
-    scale, unit, power = TAO
-    others = costs.parameters(0)
-    total = scale * (others / unit) ** power / costs.shape.hidden
-    outside = (
-        ""
-        if TAO_RANGE[0] <= others <= TAO_RANGE[1]
-        else ", outside of the 33 M to 3,000 M it was fitted on"
-    )
-    return (
-        f"reference: T = {total:,.0f} by the law of Tao et al. (2024) for {others / 1e6:,.0f} M "
-        "parameters beside "
-        f"the embeddings{outside}; of causal models of English, each on the text that is optimal "
-        "for its "
-        "operations: no advice for several languages, whose models ship many times as many ids"
-    )
+        return 2 * self.others + (2 * self.hidden * total if self.causal else 0)
 
 
 @dataclass(frozen=True)
@@ -184,8 +88,6 @@ class Forecast:
     inference_gb: float
     training_mflop_per_byte: float
     inference_mflop_per_byte: float
-    cache_bytes_per_byte: float
-    logits_gb: float
     compared_with: int | None = None
     alp_gain: float | None = None
     tokens_percent: float | None = None
@@ -256,12 +158,10 @@ def forecast(
             embedding_mparameters=embeddings / 1e6,
             mparameters=parameters / 1e6,
             embedding_share=embeddings / parameters,
-            training_gb=costs.training_bytes(total) / 1e9,
-            inference_gb=costs.inference_bytes(total) / 1e9,
+            training_gb=TRAINED_BYTES * parameters / 1e9,
+            inference_gb=SERVED_BYTES * parameters / 1e9,
             training_mflop_per_byte=used * costs.training_operations(total) / 1e6,
             inference_mflop_per_byte=used * costs.inference_operations(total) / 1e6,
-            cache_bytes_per_byte=used * costs.cache_bytes(),
-            logits_gb=costs.logits_bytes(total) / 1e9,
         )
         # changes over STEP ids
         before = next((other for other in reversed(rows) if other.total <= total - STEP), None)
@@ -304,18 +204,75 @@ def limit(rows: Sequence[Forecast], stage: str = "training") -> int | None:
     )
 
 
-def verdict(rows: Sequence[Forecast], stage: str) -> str:
-    """One line on the T of least cost, those near it, and that from which more ids stop
-    paying.
+def compare_sizes(
+    tables: str | Path | Sequence[str | Path],
+    *,
+    parameters: float,
+    hidden: int,
+    causal: bool = False,
+    untied: bool = False,
+    weights: Weights | None = None,
+    alpha: float = 0.7,
+    bytes: int | None = None,
+) -> "pd.DataFrame":
+    """Compare tokens, ALP and the cost of a model at each T, by the formulas of
+    docs/commands.md.
+
+    Parameters
+    ----------
+    tables
+        Tables with the columns total, language, lines, bytes, tokens and alp, which
+        `curve` of `train_joint` measures on held-out text with the vocabulary of each
+        T.
+    parameters, hidden
+        Parameters beside the embeddings, and the width of the embeddings.
+    causal, untied
+        Whether the model predicts every token, and whether the output layer has a
+        table of its own.
+    weights, alpha
+        n by language and the exponent of Equation 3, which give the mixture of the
+        training text.
+    bytes
+        Number of UTF-8 bytes of the training text. It adds the column training_pflop.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each table and T, with the columns of `Forecast`. Operations are in
+        10^6 per byte of text, memory in 10^9 bytes, and ALP in nats per line.
+
+    Raises
+    ------
+    VocapError
+        For a table that is missing or damaged, or weights of other languages.
     """
-    stop, best = limit(rows, stage), cheapest(rows, stage)
-    most = (1 + NEAR) * getattr(best, f"{stage}_mflop_per_byte")
-    near = [row.total for row in rows if getattr(row, f"{stage}_mflop_per_byte") <= most]
-    stop = stop or (best.total if best is not rows[-1] else None)
-    end = (
-        f"more ids cost more from T = {stop:,} on"
-        if stop
-        else "as far as the table goes, more ids pay"
-    )
-    within = f"within {100 * NEAR:.0f} %: {min(near):,} to {max(near):,}"
-    return f"{stage}: fewest operations per byte at T = {best.total:,} ({within}); {end}"
+    import pandas as pd
+
+    from vocap.tables.frames import frame_of
+
+    costs = ModelCosts(parameters, hidden, causal, untied)
+    frames = {}
+    for table in [tables] if isinstance(tables, str | Path) else tables:
+        _, rows = forecast_table(table, costs, weights, alpha)
+        frames[str(table)] = frame_of(Forecast, rows)
+    found = pd.concat(frames, names=["table"]).reset_index(level=0).reset_index(drop=True)
+    if bytes is not None:
+        found["training_pflop"] = found["training_mflop_per_byte"] * (bytes / 1e9)
+    return found
+
+
+def forecast_table(
+    table: str | Path, costs: ModelCosts, weights: Weights | None, alpha: float
+) -> tuple[Sizes, list[Forecast]]:
+    """The content of a table, and a row for each T of it; with `weights` also of the
+    mix by q (Equation 3).
+    """
+    sizes = read_sizes(table)
+    if len(sizes) < 2:
+        raise VocapError(
+            f"{table}: {len(sizes)} T in it; a choice needs two or more (vocap joint --curve)"
+        )
+    if weights is None:
+        return sizes, forecast(sizes, costs)
+    where = "weights" if isinstance(weights, Mapping) else str(weights)
+    return sizes, forecast(sizes, costs, shares_of(sizes, load_weights(weights), alpha, where))

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from vocap.finetuning.tasks import TASKS
 from vocap.pretraining.loss_kinds import LOSSES
-from vocap.pretraining.settings import Shape
+from vocap.pretraining.settings import Shape, count_parameters
 from vocap.report.data.results import Finetuned, ModelResults, Results, TaskScores, look_up
 from vocap.report.page.blocks import (
     Fold,
@@ -34,16 +34,12 @@ from vocap.tables.sampling_probabilities import language_shares
 
 NOT_RUN = "not run"
 MINUTES = "minutes of training, validation and checkpoints left out"
-# of common models, in the forms of ModelCosts; the run's own come before them
+# of common models: parameters beside the embeddings, and width; the run's own come first
 MODELS = {
-    "XLM-R base": ModelCosts(Shape()),
-    "XLM-R large": ModelCosts(Shape(layers=24, hidden=1024, heads=16, intermediate=4096)),
-    "GPT-2 small": ModelCosts(Shape(positions=1024), causal=True),
-    "causal, 32 layers of 4096": ModelCosts(
-        Shape(layers=32, hidden=4096, heads=32, intermediate=16384, positions=4096),
-        causal=True,
-        untied=True,
-    ),
+    "XLM-R base": ModelCosts(86e6, 768),
+    "XLM-R large": ModelCosts(304e6, 1024),
+    "GPT-2 small": ModelCosts(86e6, 768, causal=True),
+    "causal, 32 layers of 4096": ModelCosts(6.5e9, 4096, causal=True, untied=True),
 }
 
 
@@ -151,25 +147,18 @@ def size_curves(results: Results) -> list[SizeCurve]:
 
 
 def _own_models(results: Results) -> dict[str, ModelCosts]:
-    """The shapes that the configuration trains; positions beyond its blocks are not
-    filled.
-    """
+    """The models that the configuration trains."""
     own = {}
     for model in results.section("pretraining", "models").values():
         try:
             shape = Shape.model_validate(look_up(model, "shape"))
         except (ValidationError, TypeError):
             continue
-        if shape.width != shape.hidden:
-            continue
-        name = f"{shape.layers} layers of {shape.hidden}"
-        if look_up(model, "objective") == "causal":
-            share = shape.key_heads / shape.heads
-            own[f"this run’s, causal, {name}"] = ModelCosts(
-                shape, causal=True, swiglu=True, kv_share=share
-            )
-        else:
-            own[f"this run’s, {name}"] = ModelCosts(shape)
+        causal = look_up(model, "objective") == "causal"
+        kind = "causal, " if causal else ""
+        others = count_parameters(shape, 0, causal)
+        name = f"this run’s, {kind}{shape.layers} layers of {shape.hidden}"
+        own[name] = ModelCosts(others, shape.width, causal)
     return own
 
 
