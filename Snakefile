@@ -21,7 +21,7 @@ rule all:
     default_target: True
     input:
         rules.corpora.input,
-        rules.vocabularies.input,
+        ASKED_CURVES,
         rules.allocation.input,
         rules.tokenizers.input,
         rules.pretraining.input,

@@ -34,7 +34,7 @@ os.environ.update({OWN_VARIABLE or SETTINGS_VARIABLE: REPORT_SETTINGS})
 rule report:
     input:
         rules.corpora.input,
-        rules.vocabularies.input,
+        ASKED_CURVES,
         rules.allocation.input,
         rules.tokenizers.input,
         rules.pretraining.input,

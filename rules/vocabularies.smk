@@ -9,6 +9,12 @@ OUTPUTS
 
 ENGINE = SETTINGS.vocabularies.engine
 SIZES = SETTINGS.vocabularies.sizes
+# What the whole run trains for its page: byte-pair encoding and JOINT ask for no curve. Other
+# rules name those that they read.
+ASKED_CURVES = expand(
+    "<results>/vocabularies/{lang}/curve.tsv",
+    lang=LANGUAGES if SETTINGS.allocation or not SETTINGS.tokenizers else [],
+)
 
 
 rule vocabularies:

@@ -56,6 +56,17 @@ def test_jobs_of_the_reference_engine_of_local_files_and_of_baselines(workflow):
     assert counts["train"] == 3 * 3
 
 
+def test_a_run_of_byte_pairs_alone_trains_no_ladder(workflow):
+    """Nor is it forecast; the target `vocabularies` still trains one a language."""
+    tokenizers = {"vocap": None, "joint": None, "mono": None, "b": {"kind": "bpe", "total": 400}}
+    workflow.write_config(allocation={"a": None, "b": None}, tokenizers=tokenizers)
+    counts = planned_counts(workflow, "test.yaml")
+    assert counts == workflow.planned() and not counts.keys() & {"ladder", "compile"}
+    assert workflow.planned("vocabularies")["ladder"] == 3
+    workflow.write_config(allocation={"b": None}, tokenizers={**tokenizers, "joint": None})
+    assert workflow.planned()["ladder"] == 3
+
+
 def test_a_tokenizer_from_elsewhere_is_read_before_the_first_job(workflow):
     """A damaged one is said by the dry run and by the forecast; a good one is measured
     with its cut.
