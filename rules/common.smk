@@ -244,7 +244,7 @@ def needs(rule, minutes=30):
             def amount(name):
                 if name == "text":
                     return input.size_mb
-                return known_amount(name, rule, wildcards, SETTINGS)
+                return known_amount(name, rule, dict(wildcards.items()), SETTINGS)
 
             return int(min(attempt, HIGHEST_ATTEMPT) * (fixed + factor * need.of(amount)))
 
