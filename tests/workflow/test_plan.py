@@ -88,15 +88,30 @@ def test_a_tokenizer_from_elsewhere_is_read_before_the_first_job(workflow):
     assert "ranks of tiktoken do not say where text is cut" in workflow.snakemake("-n").stdout
 
 
+WRITE_ASKED = """
+def write_asked():
+    jobs = [job for job in workflow.dag.jobs if job.benchmark]
+    asked = {str(job.benchmark): job.resources["mem_mb"] for job in jobs}
+    Path("asked.json").write_text(json.dumps(asked))
+
+atexit.register(write_asked)
+"""
+
+
 def test_a_run_asks_for_what_is_forecast_and_takes_no_more(finished, monkeypatch):
     """Every job of a finished run has a forecast, which its request equals but for the
     text: there the files' own size counts.
     """
     monkeypatch.chdir(finished.folder)
     costs = forecast_run(["test.yaml"]).costs
-    run = finished.snakemake("-n", "-p", "--forceall")
-    place = r"benchmark: logs/benchmarks/(\S+)\.tsv\n(?:.*\n)*?    resources: .*?mem_mb=(\d+)"
-    asked = {name: int(found) - 350 for name, found in re.findall(place, run.stdout)}
+    Path("Snakefile").write_text(Path("Snakefile").read_text("utf-8") + WRITE_ASKED, "utf-8")
+    run = finished.snakemake("-n", "--forceall")
+    assert run.returncode == 0, run.stdout
+    asked = json.loads(Path("asked.json").read_text("utf-8"))
+    asked = {
+        name.removeprefix("logs/benchmarks/").removesuffix(".tsv"): megabytes - 350
+        for name, megabytes in asked.items()
+    }
     assert asked.keys() == set(costs.index)
     for name, megabytes in asked.items():
         assert megabytes == pytest.approx(costs.loc[name, "memory_mb"], abs=2 + 0.02 * megabytes)
