@@ -318,8 +318,16 @@ def bad_calls(root, tmp_path):
     folder, corpora = root / "tokenizers/all", ["--corpora", root / "corpora"]
     stock = root / "stock.model"
     return [
-        ([folder / "huggingface"], VocapError, "not one SentencePiece .model in it"),
-        ([folder / "huggingface/tokenizer.json"], VocapError, "not a SentencePiece model"),
+        (
+            [folder / "huggingface"],
+            VocapError,
+            "a unigram tokenizer without its SentencePiece model",
+        ),
+        (
+            [folder / "huggingface/tokenizer.json"],
+            VocapError,
+            "a unigram tokenizer without its SentencePiece model",
+        ),
         ([folder, f"--text=en={tmp_path}/empty.txt"], VocapError, "no line in any text"),
         (
             [folder, "--languages=en", f"--heldout=ka={tmp_path}/empty.txt"],

@@ -305,12 +305,8 @@ def load_unigram(path: Path) -> UnigramTokenizer:
 
     Raises VocapError for anything else, naming the remedy.
     """
+    encoders.refuse_definition(path)
     model = find_model(path)
-    if encoders.is_json(model):
-        raise VocapError(
-            f"{model}: not a SentencePiece model, nor byte-pair encoding; name the .model that it "
-            "was made from"
-        )
     proto = read_model(model)
     ids, own = _ids(proto), layout_of(proto)
     # a stock model names tokens of roles that it lacks, such as <pad>

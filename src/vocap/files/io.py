@@ -339,7 +339,7 @@ def aligned(rows: Sequence[Sequence[str]], left: Container[int] = ()) -> list[st
 def read_object(
     path: str | Path, remedy: str = "run its stage again", absent: str | None = None
 ) -> dict[str, Any]:
-    """The object that a file holds.
+    """The object that a file holds, behind a byte-order mark or without one.
 
     Raises VocapError, naming file, line and `remedy`, for a file that is not UTF-8, no
     JSON or another value, and for one with a key twice; for one that is not there with
@@ -355,7 +355,7 @@ def read_object(
         return found
 
     try:
-        value = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=unique)
+        value = json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=unique)
     except FileNotFoundError:
         raise VocapError(f"{path}: no such file; {absent or remedy}") from None
     except UnicodeDecodeError as error:

@@ -13,6 +13,7 @@ import json
 import os
 import re
 from base64 import b64decode
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -308,6 +309,7 @@ def parse_encoder(definition: bytes, path: str | Path) -> HuggingFaceEncoder:
     from tokenizers import Tokenizer
 
     with refusals(path):
+        definition = definition.removeprefix(BOM_UTF8)
         content = json.loads(definition)
         if "model" not in content and {"config", "vocab"} <= content.keys():
             return HuggingFaceEncoder(read_tekken(Path(path), content), None, path)
@@ -320,11 +322,31 @@ def parse_encoder(definition: bytes, path: str | Path) -> HuggingFaceEncoder:
 
 
 def is_json(path: Path) -> bool:
-    """Whether a file begins as a JSON object does, which no SentencePiece model
-    does.
+    """Whether a file begins as a JSON object does, behind a byte-order mark or without
+    one; no SentencePiece model does.
     """
     with open(path, "rb") as file:
-        return file.read(64).lstrip().startswith(b"{")
+        return file.read(64).removeprefix(BOM_UTF8).lstrip().startswith(b"{")
+
+
+def refuse_definition(path: Path) -> None:
+    """Raise VocapError for a file in JSON, or a folder with one and no .model, naming the
+    type of its tokenizer: it is no SentencePiece model.
+    """
+    file = find_definition(path)
+    if not file.is_file() or (path.is_dir() and any(path.glob("*.model"))) or not is_json(file):
+        return
+    model = read_object(file).get("model")
+    kind = model.get("type") if isinstance(model, dict) else "unknown"
+    if kind == "Unigram":
+        raise VocapError(
+            f"{file}: a unigram tokenizer without its SentencePiece model; name the .model that "
+            "it was made from, or put that beside it"
+        )
+    raise VocapError(
+        f"{file}: a tokenizer of type {kind}; only unigram models of SentencePiece, and "
+        "byte-pair encoding with merges, are adapted and exported"
+    )
 
 
 def roles_of(definition: Path, ids: Mapping[str, int]) -> dict[str, str]:

@@ -5,6 +5,7 @@ from pathlib import Path
 from vocap.bpe import model_file, tiktoken_files
 from vocap.errors import UsageError
 from vocap.files.io import read_object, read_tsv, write_text
+from vocap.tokenizer_files.encoders import refuse_definition
 from vocap.tokenizer_files.export import COLUMNS, About, describe_use, export_unigram, write_card
 from vocap.tokenizer_files.id_layout import IdLayout
 from vocap.tokenizer_files.model_file import parse_model
@@ -56,6 +57,7 @@ def export(
         return write(model, output)
     if model_file.is_bpe(model):
         return model_file.export_bpe(model, output, layout)
+    refuse_definition(model)
     return export_unigram(model, output, layout)
 
 
