@@ -315,7 +315,7 @@ rule studied_tokenizer:
         "Making a tokenizer of {wildcards.size} ids for {wildcards.lang}"
     shell:
         "(vocap mono --model {params.model:q} --language {wildcards.lang} -o {params.folder:q}"
-        " && vocap export {output.model:q} -o {params.folder:q}/huggingface) 2> {log:q}"
+        " && vocap export {output.model:q} --layout=xlm-r -o {params.folder:q}/huggingface) 2> {log:q}"
 
 
 # The command of rule tokenize; `use rule` cannot take a rule that has its name from

@@ -53,7 +53,9 @@ for name, source in sorted(READ_SOURCES.items()):
 CARD_TEXT = verbatim(
     "\n".join(f"- {', '.join(names)}: {terms}." for terms, names in LICENCES.items())
 )
-EXPORT_LAYOUT = verbatim(options(layout=SETTINGS.layout.text()))
+# the file of a model does not hold the longest input
+EXPORT_LAYOUT = verbatim(options(layout=SETTINGS.layout.text() or "xlm-r"))
+BPE_EXPORT_LAYOUT = verbatim(options(layout=SETTINGS.layout.text()))
 
 
 rule tokenizers:
@@ -296,7 +298,7 @@ rule adopt:
         """
         (
             vocap mono --model {input:q} --language all -o {params.folder:q}
-            vocap export {output.model:q} -o {params.folder:q}/huggingface
+            vocap export {output.model:q} --layout=xlm-r -o {params.folder:q}/huggingface
         ) 2>{log:q}
         """
 
@@ -500,7 +502,7 @@ rule export_bpe:
         **needs("export_bpe"),
     params:
         **run_params("tokenizers"),
-        layout=EXPORT_LAYOUT,
+        layout=BPE_EXPORT_LAYOUT,
         text=CARD_TEXT,
     message:
         "Exporting {wildcards.name} for Hugging Face"

@@ -20,8 +20,7 @@ from vocap.files.io import write_json, write_tsv
 from vocap.text_files.named_texts import read_sentences
 from vocap.text_files.text import Text, text_name
 from vocap.tokenizer_files import encoders, layout
-from vocap.tokenizer_files.export import About
-from vocap.tokenizer_files.id_layout import IdLayout
+from vocap.tokenizer_files.export import NOTHING, About
 from vocap.tokenizer_files.model_file import BYTES
 from vocap.unigram.alp import count_tokens
 
@@ -207,7 +206,7 @@ class BpeTokenizer(Adaptable):
             folder,
             Tokenizer.from_str(json.dumps(self.definition)),
             self.read.roles,
-            IdLayout().use,
+            NOTHING,
             self.config,
         )
         read = model_file.read_bpe(folder / "tokenizer.json")

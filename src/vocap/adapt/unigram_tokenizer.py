@@ -30,7 +30,7 @@ from vocap.tokenizer_files.export import (
     write_export,
     write_folder,
 )
-from vocap.tokenizer_files.id_layout import ROLES, XLM_R_LAYOUT, IdLayout, layout_of
+from vocap.tokenizer_files.id_layout import ROLES, XLM_R_LAYOUT, IdLayout, layout_of, role_ids
 from vocap.tokenizer_files.layout import Contents
 from vocap.tokenizer_files.model_file import (
     CONTROL,
@@ -312,7 +312,8 @@ def load_unigram(path: Path) -> UnigramTokenizer:
     # a stock model names tokens of roles that it lacks, such as <pad>
     named = (role for role in ROLES if getattr(proto.trainer_spec, f"{role}_piece"))
     if any(own.token(role) is None for role in named):
-        own = XLM_R_LAYOUT
+        mask = "mask" not in role_ids(proto) or own.mask  # a symbol stays one
+        own = XLM_R_LAYOUT.model_copy(update={"model_max_length": None, "mask": mask})
     # the tokenizer.json of the folder, or of its export
     folders = (model.parent, model.parent / "huggingface")[path.is_file() :]
     definition = next((one / EXPORTED[0] for one in folders if (one / EXPORTED[0]).is_file()), None)

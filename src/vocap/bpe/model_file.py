@@ -189,8 +189,7 @@ def write_bpe_export(
         if template := layout.read_template(ids):
             chat = {**chat, CHAT_TEMPLATE: template}
     given = NOTHING if layout else find_settings(read.path)
-    use = (layout or IdLayout()).use
-    write_folder(output, tokenizer, roles, use, chat, given)
+    write_folder(output, tokenizer, roles, layout.use if layout else NOTHING, chat, given)
 
 
 def about(read: BpeFile) -> About:

@@ -19,7 +19,7 @@ from sentencepiece import sentencepiece_model_pb2
 from vocap.errors import UsageError
 from vocap.files.io import parse_yaml, validate
 from vocap.tokenizer_files import MASK
-from vocap.tokenizer_files.model_file import BYTES, CONTROL, UNKNOWN
+from vocap.tokenizer_files.model_file import BYTES, CONTROL, UNKNOWN, USER_DEFINED
 
 RESERVED = "<reserved_{}>"  # from 0
 Role = Literal["bos", "eos", "pad", "unk"]  # of SentencePiece, which has none for the mask
@@ -297,8 +297,8 @@ def parse_layout(text: str) -> IdLayout:
 
 
 def role_ids(proto: Any) -> dict[str, int]:
-    """The ids of a `ModelProto` that have a role, `mask` among them: only those that
-    are there.
+    """The ids of a `ModelProto` that have a role, `mask` among them, which may be a
+    user-defined symbol: only those that are there.
     """
     spec = proto.trainer_spec
     names = {spec.bos_piece: "bos", spec.eos_piece: "eos", spec.pad_piece: "pad", MASK: "mask"}
@@ -306,14 +306,16 @@ def role_ids(proto: Any) -> dict[str, int]:
     for number, entry in enumerate(proto.pieces):
         if entry.type == UNKNOWN:
             found["unk"] = number
-        elif entry.type == CONTROL and entry.piece in names:
+        elif entry.piece in names and (
+            entry.type == CONTROL or (entry.piece == MASK and entry.type == USER_DEFINED)
+        ):
             found[names[entry.piece]] = number
     return found
 
 
 def layout_of(proto: Any) -> IdLayout:
     """The layout of a `ModelProto`, as far as a model file holds it: special tokens,
-    reserved ids, mask.
+    reserved ids, mask; no longest input.
 
     Special tokens are the rows before all others; control symbols of the text, which
     the file names, are none.
@@ -333,7 +335,9 @@ def layout_of(proto: Any) -> IdLayout:
             special.append(Special(token=entry.piece, role=by_id.get(number)))
     others = [entry.piece for entry in proto.pieces if entry.type == CONTROL]
     count = sum(piece not in controls and bool(reserved.fullmatch(piece)) for piece in others)
-    return IdLayout.model_construct(special=special, mask=MASK in others, reserved=count)
+    return IdLayout.model_construct(
+        special=special, mask=MASK in others, reserved=count, model_max_length=None
+    )
 
 
 def set_roles(proto: Any, layout: IdLayout) -> None:
