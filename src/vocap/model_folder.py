@@ -3,8 +3,9 @@ without loading the model, and what is written with a model of other ids.
 """
 
 import json
+import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -27,8 +28,11 @@ REMEDY = (
     f"name the folder of a Hugging Face model: {CONFIG}, {WEIGHTS[0]} and the tokenizer's files"
 )
 
-# lists of ids of a generation_config.json, besides keys in _token_id
+IDS = re.compile(r"_token_(id|ids|index)$|^(bos|eos|pad|unk|mask)_index$")  # keys of ids
+SIZES = re.compile(r"^((src|tgt|text|decoder)_)?vocab_size")  # keys of T
+# lists of ids of a generation_config.json, and of pairs with ids in one place
 TOKEN_LISTS = ("suppress_tokens", "begin_suppress_tokens", "bad_words_ids", "force_words_ids")
+TOKEN_PAIRS = {"forced_decoder_ids": 1, "sequence_bias": 0}
 
 KINDS = {  # of the keys that are used here
     "model_type": str,
@@ -106,43 +110,103 @@ def longest_input(config: dict[str, Any]) -> int | None:
     return positions - (1 if pad is None else pad) - 1
 
 
-def renumbered(settings: Mapping[str, Any], number: Mapping[int, int]) -> dict[str, Any]:
-    """Settings of a model with the ids of tokens in them exchanged, by `number`; None
-    for an id that is gone, in a list nothing.
+def weight_files(folder: Path) -> list[Path]:
+    """The files of a model's weights. Raises VocapError without safetensors."""
+    if (folder / WEIGHTS[0]).is_file():
+        return [folder / WEIGHTS[0]]
+    if not (folder / WEIGHTS[1]).is_file():
+        raise VocapError(
+            f"{folder}: no {WEIGHTS[0]} there; save the model with save_pretrained first"
+        )
+    parts = read_object(folder / WEIGHTS[1], REMEDY).get("weight_map")
+    names = sorted(set(parts.values())) if isinstance(parts, dict) else []
+    return [folder / name for name in names]
 
-    >>> renumbered({"eos_token_id": [7, 9], "pad_token_id": 1, "layers": 7}, {7: 3})
+
+def renumbered(
+    settings: Mapping[Any, Any],
+    number: Callable[[int], int | None],
+    sizes: Mapping[int, int],
+) -> dict[Any, Any]:
+    """Settings of a model, nested ones too, with the ids of tokens in them exchanged by
+    `number`, and T by `sizes`; None for an id that is gone, in a list nothing.
+
+    A part whose T is none of `sizes` has ids of its own, which stay.
+
+    >>> renumbered({"eos_token_id": [7, 9], "pad_token_id": 1, "layers": 7}, {7: 3}.get, {})
     {'eos_token_id': [3], 'pad_token_id': None, 'layers': 7}
+    >>> renumbered({"vocab_size": 7, "forced_decoder_ids": [[1, 6]]}, {6: 4}.get, {7: 5})
+    {'vocab_size': 5, 'forced_decoder_ids': [[1, 4]]}
     """
 
     def new(value: Any) -> Any:
-        """Of an id, or of a sequence, which is gone with any of its ids."""
-        if isinstance(value, list):
-            return [number[one] for one in value] if number.keys() >= set(value) else None
-        return number.get(value)
+        """Of an id, or of a sequence, which is gone with any of its ids, or of several."""
+        if not isinstance(value, list):
+            return number(value)
+        found = [new(one) for one in value]
+        several = any(isinstance(one, list) for one in value)
+        return present(found) if several else None if None in found else found
+
+    def present(found: Sequence[Any]) -> Any:
+        return [one for one in found if one is not None] or None
+
+    def in_pair(pair: list[Any], place: int) -> Any:
+        ids = new(pair[place])
+        gone = ids is None and pair[place] is not None
+        return None if gone else [*pair[:place], ids, *pair[place + 1 :]]
 
     def exchanged(key: str, value: Any) -> Any:
         if isinstance(value, dict):
-            return renumbered(value, number)
-        if not key.endswith("_token_id") and key not in TOKEN_LISTS:
+            if key.endswith("_to_id"):  # of names
+                return {name: number(one) for name, one in value.items()}
+            own = value.get("vocab_size")
+            return value if own and own not in sizes else renumbered(value, number, sizes)
+        if SIZES.search(key):
+            return sizes.get(value, value)
+        if key in TOKEN_PAIRS and value:
+            return present([in_pair(pair, TOKEN_PAIRS[key]) for pair in value])
+        if not IDS.search(key) and key not in TOKEN_LISTS:
             return value
-        if isinstance(value, list):
-            return [found for one in value if (found := new(one)) is not None]
-        return new(value)
+        return present([new(one) for one in value]) if isinstance(value, list) else new(value)
 
-    return {key: exchanged(key, value) for key, value in settings.items()}
+    return {key: exchanged(str(key), value) for key, value in settings.items()}
 
 
-def write_settings(source: Path, folder: Path, number: Mapping[int, int], total: int) -> None:
+def write_settings(
+    source: Path,
+    folder: Path,
+    loaded: Mapping[str, Any],
+    number: Mapping[int, int],
+    sizes: Mapping[int, int],
+) -> None:
     """Write config.json of the model folder `source` to `folder`, and its
-    generation_config.json if it has one, with `total` ids.
+    generation_config.json if it has one, with ids exchanged as by `renumbered`.
 
-    `number`: old to new ids.
+    `loaded`: the configuration as the library has it, whose defaults are written where
+    they change. Raises VocapError for lists of ids of another form.
     """
-    config = renumbered(read_config(source), number)
-    write_json(folder / CONFIG, config | {"vocab_size": total})
     (folder / GENERATION).unlink(missing_ok=True)
-    if (source / GENERATION).is_file():
-        write_json(folder / GENERATION, renumbered(read_object(source / GENERATION), number))
+    for name in (CONFIG, GENERATION):
+        if (source / name).is_file():
+            given = read_object(source / name, REMEDY)
+            with foreign_model(source / name, "not the ids that transformers writes", REMEDY):
+                written = renumbered(given, number.get, sizes)
+            if name == CONFIG:
+                _add_changed(written, loaded, renumbered(loaded, number.get, sizes))
+            write_json(folder / name, written)
+
+
+def _add_changed(written: dict[str, Any], old: Mapping[str, Any], new: Mapping[str, Any]) -> None:
+    """Add those settings that `written` lacks and that are not the same in both others."""
+    for key, value in new.items():
+        if isinstance(value, dict) and isinstance(old[key], dict):
+            part = written.get(key) or {}
+            if isinstance(part, dict):
+                _add_changed(part, old[key], value)
+            if part:
+                written[key] = part
+        elif key not in written and value != old[key]:
+            written[key] = value
 
 
 def copy_modules(source: Path, folder: Path) -> None:

@@ -24,7 +24,6 @@ from tests.commands import run
 from tests.made_text import write_lines
 from tests.tokenizers.factories import byte_tokenizer, make_lines
 from vocap.adapt.commands import extend, trim
-from vocap.adapt.model_rows import check_padding
 from vocap.diff.commands import diff
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import read_tsv, write_tsv
@@ -468,14 +467,6 @@ def test_the_model_gives_the_same_logits(root, tmp_path):
         )
 
 
-def test_positions_that_depend_on_the_padding_are_kept():
-    from .test_trim import make_model
-
-    with pytest.raises(VocapError, match="its positions depend on it"):
-        check_padding(make_model("tied", 50), {0: 0, 1: 2, 2: 1})
-    check_padding(gpt(50, 7), {7: 3})
-
-
 def changed(root, path, change):
     content = definition(root / "tokenizers/gpt2")
     change(content)
@@ -514,7 +505,7 @@ def test_bad_input_is_one_message(root, tmp_path):
         ),
         (
             lambda content: content["model"].update(type="WordLevel"),
-            "not a SentencePiece model, nor byte-pair",
+            "a tokenizer of type WordLevel",
         ),
     ):
         path = changed(root, other, change)

@@ -14,50 +14,25 @@ from vocap.adapt.unigram_tokenizer import load_unigram
 from vocap.bpe.model_file import is_bpe, read_bpe
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import replacing_directory, write_text, write_tsv
-from vocap.model_folder import WEIGHTS
 from vocap.tokenizer_files import CARD
 from vocap.tokenizer_files.export import write_card, write_templates
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedModel
+    from vocap.adapt.model_rows import ModelFiles
+    from vocap.adapt.proof import Proof
 
 ID_COLUMNS = ("old", "new", "piece", "reason")
 IdRow = tuple[int | None, int, str, str]
 
 
-@dataclass(frozen=True)
-class ModelSize:
-    """The parameters of a model, those of its tables of ids among them, and the MB of
-    the files of its weights.
-    """
-
-    parameters: int
-    embeddings: int
-    megabytes: float
-
-
-@dataclass(frozen=True)
-class AdaptedModel:
-    """A model, which gets the rows of other ids; `before`: its size as it was given."""
-
-    model: "PreTrainedModel"
-    before: ModelSize
-
-    def give_rows(self, ids: Sequence[IdRow], origins: Sequence[Sequence[int]]) -> None:
-        """Give it a row for each of `ids`: the mean of its old rows `origins`."""
-        from vocap.adapt.model_rows import check_padding, replace_rows
-
-        check_padding(self.model, new_ids(ids))
-        replace_rows(self.model, origins)
-
-
-@dataclass(frozen=True, repr=False)
+@dataclass(repr=False)
 class Adapted:
     """The `tokenizer` made of `source`.
 
     `kind`, `settings` and `facts` are entries of description.json; `ids`: rows of
     `ID_COLUMNS`, a new id each; `checks`: the lines of every text; `additions`: rows of
-    additions.tsv; `model`: with a row for each new id.
+    additions.tsv; `model`: the old one, which gets for each of `ids` the mean of its rows
+    `origins`; `proof`: of the model that was written.
     """
 
     source: Adaptable
@@ -67,8 +42,10 @@ class Adapted:
     facts: Mapping[str, Any]
     ids: Sequence[IdRow]
     checks: Checks
-    model: AdaptedModel | None
+    model: "ModelFiles | None"
+    origins: Sequence[Sequence[int]]
     additions: Sequence[tuple[Any, ...]] = ()
+    proof: "Proof | None" = None
 
     def write(self, output: str | Path) -> None:
         """Write the new folder `output`, whole or not at all: the tokenizer, ids.tsv,
@@ -92,15 +69,21 @@ class Adapted:
             card = write_card(output.resolve().name, about, description)
             write_text(folder / "huggingface" / CARD, card)
             if self.model is not None:
-                from vocap.adapt.model_rows import save_model
+                self.proof = self._write_model(self.model, folder)
 
-                number = new_ids(self.ids)
-                save_model(self.model.model, number, folder / "huggingface", folder / "model")
+    def _write_model(self, model: "ModelFiles", folder: Path) -> "Proof":
+        """Write the model to the folder of its tokenizer, and prove it on lines of the
+        texts.
+        """
+        from vocap.adapt.model_rows import write_with_ids
+        from vocap.adapt.proof import prove
 
-
-def new_ids(ids: Sequence[IdRow]) -> dict[int, int]:
-    """Old to new ids."""
-    return {old: new for old, new, *_ in ids if old is not None}
+        number = {old: new for old, new, *_ in self.ids if old is not None}
+        write_with_ids(model, number, self.origins, folder / "huggingface", folder / "model")
+        # the ids of the model, which XLM-R's files shift
+        rows = [self.source.ids.get(piece or "", -1) for piece in self.source.encoder.pieces]
+        lines = [[rows[one] for one in ids] for one in self.checks.values() for ids in one.samples]
+        return prove(model, folder / "model", number, lines)
 
 
 def open_tokenizer(path: str | Path, output: str | Path | None) -> Adaptable:
@@ -125,33 +108,19 @@ def open_tokenizer(path: str | Path, output: str | Path | None) -> Adaptable:
     return BpeTokenizer(read)
 
 
-def open_model(folder: str | Path | None, source: Adaptable) -> AdaptedModel | None:
+def open_model(folder: str | Path | None, source: Adaptable) -> "ModelFiles | None":
     """The model of a folder, whose ids are those of a tokenizer; None for none.
 
-    Raises VocapError as `load_model`, and for a tokenizer without the ids of special
+    Raises VocapError as `open_files`, and for a tokenizer without the ids of special
     tokens.
     """
     if folder is None:
         return None
-    from vocap.adapt.model_rows import load_model  # torch: only where it is needed
+    from vocap.adapt.model_rows import open_files  # torch: only where it is needed
 
     if source.lacking:
         raise VocapError(
             f"{source.path}: no id for {', '.join(source.lacking)}, which a model needs; name the "
             "folder of the tokenizer, with its tokenizer.json"
         )
-    model = load_model(Path(folder), source.ids)
-    return AdaptedModel(model, size_of(model, Path(folder)))
-
-
-def size_of(model: "PreTrainedModel", folder: Path) -> ModelSize:
-    """The size of a model whose files are in a folder; tied tables count once."""
-    layers = filter(None, (model.get_input_embeddings(), model.get_output_embeddings()))
-    tables = {id(layer.weight): layer.weight.numel() for layer in layers}
-    whole = folder / WEIGHTS[0]
-    files = [whole] if whole.is_file() else folder.glob("*.safetensors")
-    return ModelSize(
-        parameters=sum(parameter.numel() for parameter in model.parameters()),
-        embeddings=sum(tables.values()),
-        megabytes=sum(file.stat().st_size for file in files) / 1e6,
-    )
+    return open_files(Path(folder), source.ids)

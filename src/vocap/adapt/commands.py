@@ -84,7 +84,7 @@ def trim(
         heldout=parse_files(heldout, "--heldout"),
         **settings,
     )
-    click.echo(trimmed_text(found, output))
+    click.echo(trimmed_text(found))
     click.echo(f"{output}: {len(found.ids)} of {found.source.total} ids", err=True)
 
 

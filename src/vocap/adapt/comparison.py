@@ -10,6 +10,7 @@ from vocap.text_files.named_texts import Parts, read_sentences
 from vocap.unigram.usage import Usage
 
 EXAMPLES_KEPT = 3
+SAMPLES_KEPT = 8  # lines of a text on which a model is compared
 _SHOWN = 80  # characters of an example
 CHECK_COLUMNS = (
     "language",
@@ -28,7 +29,8 @@ CHECK_COLUMNS = (
 class LineCheck:
     """The lines of one text, and their tokens `before` and `after`: `identical` lines
     have the same pieces; `unforeseen` use one that training text did not. Tokens count
-    an unknown character as its bytes in UTF-8.
+    an unknown character as its bytes in UTF-8. `samples`: the ids before of lines whose
+    every token stays.
 
     `unforeseen` of held-out text: the lines that would have changed if it had not been
     read, an estimate for unseen text; None where it is not measured.
@@ -39,6 +41,7 @@ class LineCheck:
     identical: int = 0
     unforeseen: int | None = None
     examples: list[str] = field(default_factory=list)
+    samples: list[list[int]] = field(default_factory=list)
 
     @property
     def lines(self) -> int:
@@ -74,8 +77,8 @@ def check_lines(
     `foreseen`: the pieces that were chosen without held-out text, for its check.
     """
     pieces = before.encoder.pieces
-    number = {piece: new for new, piece in enumerate(after.encoder.pieces)}
-    renamed = [number.get(piece, -1) for piece in pieces]
+    places = {piece: new for new, piece in enumerate(after.encoder.pieces)}
+    renamed = [places.get(piece, -1) for piece in pieces]
     unforeseen = set()
     if foreseen is not None:
         unforeseen = {old for old, piece in enumerate(pieces) if piece not in foreseen}
@@ -94,7 +97,10 @@ def check_lines(
                 for line, old, new in zip(lines, *rows, strict=True):
                     if check.unforeseen is not None and not unforeseen.isdisjoint(old):
                         check.unforeseen += 1
-                    if list(map(renamed.__getitem__, old)) == new:
+                    mapped = [renamed[number] for number in old]
+                    if old and len(check.samples) < SAMPLES_KEPT and -1 not in mapped:
+                        check.samples.append(old)
+                    if mapped == new:
                         check.identical += 1
                     elif len(check.examples) < EXAMPLES_KEPT:
                         splits = before.tokens(line), after.tokens(line)

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vocap.adapt.adaptable import Adaptable
-from vocap.adapt.adapted import Adapted, AdaptedModel, IdRow, open_model, open_tokenizer
+from vocap.adapt.adapted import Adapted, IdRow, open_model, open_tokenizer
 from vocap.adapt.comparison import check_lines
 from vocap.errors import UsageError
 from vocap.files.io import read_object
@@ -14,11 +14,14 @@ from vocap.text_files.named_texts import Parts, find_texts
 from vocap.text_files.text import Text, repeatable, text_name
 from vocap.unigram.text_settings import COVERAGE
 
+if TYPE_CHECKING:
+    from vocap.adapt.model_rows import ModelFiles
+
 # of the tokens, which the scores of new pieces assume; docs/adapting.md compares others
 SHARE = 0.01
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
+@dataclass(kw_only=True, repr=False)
 class Extended(Adapted):
     """The tokenizer with a language more.
 
@@ -120,7 +123,7 @@ def _extend_by(
     own: dict[str, Text],
     others: Parts,
     settings: Mapping[str, Any],
-    model: AdaptedModel | None,
+    model: "ModelFiles | None",
 ) -> Extended:
     language = settings["language"]
     made = source.extended(own["train"], settings)
@@ -139,7 +142,6 @@ def _extend_by(
         old = number < source.total
         ids.append((number, number, name, "old") if old else (None, number, name, "new"))
     if model is not None:
-        model.give_rows(ids, [*([number] for number in range(source.total)), *made.origins])
         facts["rows"] = "mean"
     return Extended(
         source=source,
@@ -150,6 +152,7 @@ def _extend_by(
         ids=ids,
         checks=checks,
         model=model,
+        origins=[*([number] for number in range(source.total)), *made.origins],
         additions=made.rows,
         language=language,
         origin=made.origin,

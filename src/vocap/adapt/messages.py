@@ -3,15 +3,15 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from vocap.adapt.adapted import Adapted, size_of
+from vocap.adapt.adapted import Adapted
 from vocap.adapt.comparison import LineCheck
 from vocap.adapt.extend import Extended
 
 WORST_SHOWN = 5  # languages with most changed lines
 
 
-def trimmed_text(found: Adapted, output: Path) -> str:
-    """What was kept, line by line what changed, and the model in the folder `output`."""
+def trimmed_text(found: Adapted) -> str:
+    """What was kept, line by line what changed, and the model."""
     counts = found.facts["kept_for"].items()
     reasons = (f"{count:,} {reason}" for reason, count in counts if count)
     shown = [f"kept: {', '.join(reasons)}"]
@@ -25,11 +25,11 @@ def trimmed_text(found: Adapted, output: Path) -> str:
     lines, identical = found.facts["lines_compared"], found.facts["lines_identical"]
     verdict = "all the same" if lines == identical else f"{lines - identical:,} differ"
     shown.append(f"{lines:,} lines compared, {verdict}")
-    return "\n".join([*shown, *_model(found, output)])
+    return "\n".join([*shown, *_model(found)])
 
 
 def extended_text(found: Extended, output: Path) -> str:
-    """What was added, its effects on the new language and on the others, and the model
+    """What was added, its effects on the new language and on the others, and the model,
     in the folder `output`.
     """
     before, after = found.source.total, found.tokenizer.total
@@ -37,7 +37,7 @@ def extended_text(found: Extended, output: Path) -> str:
     for (code, part), check in found.checks.items():
         if code == found.language and check.lines:
             shown.append(f"{code} {part}: {_effect(check)}")
-    return "\n".join([*shown, *_others(found), *_model(found, output)])
+    return "\n".join([*shown, *_others(found), *_model(found)])
 
 
 def _effect(check: LineCheck) -> str:
@@ -80,15 +80,18 @@ def _others(found: Extended) -> Iterator[str]:
             yield from (f"    {example}" for example in check.examples[:1])
 
 
-def _model(found: Adapted, output: Path) -> list[str]:
-    """The size of the model before and after; nothing without a model."""
-    if found.model is None:
+def _model(found: Adapted) -> list[str]:
+    """The size of the model before and after, and its proof; nothing without a model."""
+    proof = found.proof
+    if found.model is None or proof is None:
         return []
-    before, after = found.model.before, size_of(found.model.model, output / "model")
+    before, after = found.model.size, proof.size
     return [
         f"model: {before.parameters:,} to {after.parameters:,} parameters, of them embeddings "
         f"{before.embeddings:,} to {after.embeddings:,}; weights {before.megabytes:,.2f} to "
-        f"{after.megabytes:,.2f} MB"
+        f"{after.megabytes:,.2f} MB",
+        f"model: {proof.output} of {proof.lines} lines differ by at most {proof.difference:.2g}, "
+        f"the largest being {proof.largest:.3g}",
     ]
 
 

@@ -2,17 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from vocap.adapt.adaptable import Adaptable, Reason
-from vocap.adapt.adapted import Adapted, AdaptedModel, IdRow, open_model, open_tokenizer
+from vocap.adapt.adapted import Adapted, IdRow, open_model, open_tokenizer
 from vocap.adapt.comparison import check_lines
 from vocap.errors import UsageError, VocapError
 from vocap.text_files.named_texts import Parts, find_texts, read_sentences
 from vocap.text_files.text import Text, repeatable, text_name
 from vocap.unigram.alp import count_tokens
+
+if TYPE_CHECKING:
+    from vocap.adapt.model_rows import ModelFiles
 
 
 def trim(  # noqa: PLR0913  # the options of the command, each by its name
@@ -88,7 +91,7 @@ def trim(  # noqa: PLR0913  # the options of the command, each by its name
 
 
 def _trim_to(
-    source: Adaptable, texts: Parts, settings: Mapping[str, Any], model: AdaptedModel | None
+    source: Adaptable, texts: Parts, settings: Mapping[str, Any], model: "ModelFiles | None"
 ) -> Adapted:
     # uses of each id in the texts and in the held-out texts
     encoder = source.encoder
@@ -112,8 +115,6 @@ def _trim_to(
     for new, (piece, name) in enumerate(zip(after.encoder.pieces, after.names, strict=True)):
         reason = choice.reasons.get(piece or "", Reason.SPECIAL)
         ids.append((source.ids.get(piece or ""), new, name, reason))
-    if model is not None:
-        model.give_rows(ids, [[old] for old, *_ in ids if old is not None])
     reasons = list(choice.reasons.values())
     facts = {
         "total_before": source.total,
@@ -122,4 +123,5 @@ def _trim_to(
         "lines_compared": sum(check.lines for check in checks.values()),
         "lines_identical": sum(check.identical for check in checks.values()),
     }
-    return Adapted(source, after, "trimmed", settings, facts, ids, checks, model)
+    origins = [[old] for old, *_ in ids if old is not None]
+    return Adapted(source, after, "trimmed", settings, facts, ids, checks, model, origins)
