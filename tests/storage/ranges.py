@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 FOREVER = 10**9
-COUNTS = "/.counts"  # path, range and bytes of each request since the last question, as JSON
 
 
 class Request(NamedTuple):
@@ -161,12 +160,6 @@ class RangeHandler(BaseHTTPRequestHandler):
 
     def answer(self) -> None:
         """Answer a request that is not to fail."""
-        if self.path == COUNTS:
-            seen = [(request.path, request.range, request.sent) for request in self.server.seen]
-            self.server.seen.clear()
-            self.send_object(seen)
-            self.server.seen.clear()
-            return
         content = self.server.find(self.path.partition("?")[0].lstrip("/"))
         if content is None:
             self.refuse(404)
@@ -244,9 +237,3 @@ def at_work(server: RangeServer) -> Iterator[RangeServer]:
         ).start()
         yield server
         server.shutdown()
-
-
-if __name__ == "__main__":  # python -m tests.storage.ranges FOLDER: prints its address
-    with RangeServer(Path(sys.argv[1])) as alone:
-        print(alone.address, flush=True)
-        alone.serve_forever()

@@ -1,7 +1,7 @@
 """The table of the starter corpus that `vocap plan` forecasts from, out of a finished
 default run.
 
-    python benchmarks/starter_table.py [RESULTS] > src/vocap/corpora/starter.tsv
+    python dev/make_starter_table.py [RESULTS] > src/vocap/corpora/starter.tsv
 
 A row for each language: `lines`, `bytes` and `characters` of its merged text, line ends
 counted; `reach`, the largest vocabulary that SentencePiece says its text can give (the
