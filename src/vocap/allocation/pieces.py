@@ -45,7 +45,7 @@ from vocap.unigram.word_types import WordTypes, load_word_types, most_frequent_t
 
 CHARACTERS = 50_000_000  # of distinct words of all languages in the common text, at most
 OFFERED = 1.5  # tokens offered for each piece of T; measured in dev/measurements.md
-ROUNDS = 2  # of descents with weights that follow tokens; measured in dev/measurements.md
+ROUNDS = 2  # of descents with weights that follow tokens
 MEMORY = 1 << 28  # bytes of the languages' states in memory; the others lie in files
 BRANCH_RATE = 0.9  # smaller steps near T
 CORE = 0.5  # of T, if the settings do not say; measured in dev/measurements.md
