@@ -65,6 +65,25 @@ HARD = [
     ),
 ]
 
+# Letters, marks and digits of Unicode 15, 15.1 and 16: Kawi, Nag Mundari, Kannada, Arabic,
+# CJK; Garay, Todhri, Tulu-Tigalari, Kirat Rai, Latin, Cyrillic.
+YOUNG = [
+    *("\U00011f12\U00011f34\U00011f02 \U00011f13's", "\U0001e4d1\U0001e4ec\U0001e4d2 \U0001e4f1"),
+    *(
+        "ಕ\u0cf3 ಕ",
+        "\u0628\U00010efd \u0628",
+        "\U00031350\U00031351 \U0002ebf0中",
+        "\U0001df25\U0001e030",
+    ),
+    *("\U00010d5a\U00010d6a\U00010d5b \U00010d41", "\U000105c0\U000105c1. \U000105c2!"),
+    *(
+        "\U00011380\U000113b8 (\U00011381)",
+        "\U00016d43\U00016d44 \U00016d71",
+        "a\ua7cba\ua7da \ua7dc",
+    ),
+    *("\u1c89а\u1c8a", "\u0628\u0897\u0628 \U00010ec2\U00010efc"),
+]
+
 
 def languages() -> list[str]:
     """The languages whose text tokenizers learn, without the one that is added."""
@@ -85,13 +104,15 @@ def text_of(language: str) -> list[str]:
 
 
 def compared_lines() -> list[str]:
-    """The hard strings, and lines that no tokenizer has learnt, of all languages."""
+    """The hard strings, lines that no tokenizer has learnt, of all languages, and letters of
+    younger versions of Unicode.
+    """
     rng = random.Random(0)
     codes = [*languages(), SETTINGS["extended"]]
     text = [line for code in codes for line in text_of(code)[TRAINED : TRAINED + COMPARED]]
     pieces = [piece for piece in HARD if piece]
     mixed = ["".join(rng.choices(pieces, k=rng.randint(2, 5))) for _ in range(100)]
-    return [*HARD, *mixed, *text]
+    return [*HARD, *mixed, *text, *YOUNG]
 
 
 def make_all(folder: Path) -> dict[str, dict[str, str]]:
@@ -100,7 +121,10 @@ def make_all(folder: Path) -> dict[str, dict[str, str]]:
     """
     codes = languages()
     for code in codes:
-        write_lines(folder / "corpora" / code / "train.txt", text_of(code)[:TRAINED])
+        # merges of young letters show where a client cuts them otherwise
+        young = YOUNG * TRAINED if code == codes[0] else []
+        lines = [*text_of(code)[:TRAINED], *young]
+        write_lines(folder / "corpora" / code / "train.txt", lines)
         write_lines(folder / "corpora" / code / "heldout.txt", text_of(code)[TRAINED:][:COMPARED])
     added = write_lines(folder / "added.txt", text_of(SETTINGS["extended"])[:TRAINED])
     weights = [f"{code}\t{TRAINED}" for code in codes]
