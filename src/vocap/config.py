@@ -14,8 +14,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import (
-    BaseModel,
-    ConfigDict,
     Field,
     ValidationError,
     create_model,
@@ -29,7 +27,7 @@ from vocap.corpora.settings import Corpora, Download, resolve_all
 from vocap.corpora.sources import Resolved
 from vocap.correlation.study import Correlation
 from vocap.errors import UsageError, VocapError, one_line
-from vocap.files.io import read_yaml, validate
+from vocap.files.io import read_yaml
 from vocap.files.paths import PlainPath
 from vocap.finetuning.published import ARCHIVES
 from vocap.finetuning.settings import Finetuning
@@ -37,6 +35,7 @@ from vocap.finetuning.tasks import TASKS
 from vocap.languages import CODE, Language, natural, read_languages, select
 from vocap.pretraining.settings import Pretraining
 from vocap.report import Report
+from vocap.section import Section
 from vocap.tables.sampling_probabilities import column_weight
 from vocap.tokenizer_files import XLMR_ROWS
 from vocap.tokenizer_files.id_layout import ROLES, SHORTHAND, XLM_R_LAYOUT, IdLayout
@@ -81,7 +80,7 @@ def _text_keys() -> dict[str, Any]:
 
 class TextSection(  # its keys are those of `TextSettings`
     create_model(  # type: ignore[misc]
-        "TextKeys", __config__=ConfigDict(extra="forbid", strict=True), **_text_keys()
+        "TextKeys", __base__=Section, **_text_keys()
     )
 ):
     """How text is normalised and cut, of all languages and stages.
@@ -106,12 +105,10 @@ class TextSection(  # its keys are those of `TextSettings`
         return text_settings(self.preset, **{**given, **lists})
 
 
-class Settings(BaseModel):
+class Settings(Section):
     """The whole configuration: the files of `--configfile`, or `config/config.yaml`
     where none is given.
     """
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     results: PlainPath = Field(RESULTS, description="folder that the run writes")
     seed: int = Field(
@@ -132,8 +129,8 @@ class Settings(BaseModel):
     layout: IdLayout = XLM_R_LAYOUT
     corpora: Corpora = Field(default_factory=Corpora)
     vocabularies: Vocabularies = Vocabularies()
-    allocation: dict[str, Allocation] = {}
-    tokenizers: dict[str, tokenizer_type()] = {}  # type: ignore[valid-type]  # the known kinds
+    allocation: dict[str, Allocation] = Field({})
+    tokenizers: dict[str, tokenizer_type()] = Field({})  # type: ignore[valid-type]  # the known kinds
     pretraining: Pretraining = Pretraining()
     finetuning: Finetuning = Finetuning()
     correlation: Correlation = Correlation()
@@ -218,7 +215,7 @@ def load(config: Mapping[str, Any], files: Sequence[str | Path] = ()) -> Setting
     mistakes = list(yaml_booleans(config))
     if not mistakes:
         try:
-            settings = validate(Settings, config)
+            settings = Settings.model_validate(config)
         except ValidationError as error:
             mistakes = describe_all(error.errors(), Settings)
         else:

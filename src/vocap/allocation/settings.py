@@ -2,22 +2,21 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from vocap.allocation.rules import RULES
 from vocap.errors import UsageError
+from vocap.section import Section
 from vocap.tokenizer_files import SPECIALS
 from vocap.unigram.text_settings import TextSettings
 
 LARGEST = 500_000  # T that a trunk is for, unless said
 
 
-class Allocation(BaseModel):
+class Allocation(Section):
     """One allocation of a merged vocabulary; the fields are the options of `vocap
     allocate`.
     """
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     total: int = Field(
         ge=2, description="T, the number of all ids of the tokenizer, special tokens included"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pydantic
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from vocap.corpora import MIN_CHARACTERS
 from vocap.corpora.sources import (
@@ -23,13 +23,12 @@ from vocap.corpora.sources import (
 from vocap.errors import UsageError
 from vocap.files.paths import PlainPath
 from vocap.languages import Language, default_table
+from vocap.section import Section
 from vocap.storage.remote import is_remote
 
 
-class Download(BaseModel):
+class Download(Section):
     """A file besides text that some runs need, and where it is free."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     url: Address = Field(description="its address; the last part names the file")
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")] | None = Field(
@@ -50,10 +49,8 @@ class Download(BaseModel):
         return self.url.rpartition("/")[2]
 
 
-class Mix(BaseModel):
+class Mix(Section):
     """The multilingual text that JOINT is trained on."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     sentences: Literal["all"] | Annotated[int, Field(ge=1)] = Field(
         "all",
@@ -63,10 +60,8 @@ class Mix(BaseModel):
     )
 
 
-class Starter(BaseModel):
+class Starter(Section):
     """The starter corpus."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     packages: Annotated[
         list[Literal[PACKAGES]],  # type: ignore[valid-type]  # the names of a table
@@ -77,12 +72,10 @@ class Starter(BaseModel):
     )
 
 
-class Corpora(BaseModel):
+class Corpora(Section):
     """Where text comes from, how much of it is kept, and how much each language
     weighs.
     """
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     table: PlainPath = Field(
         "config/languages.tsv", description="the languages: names, scripts, resource groups"

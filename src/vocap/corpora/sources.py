@@ -26,12 +26,13 @@ from typing import Annotated, Any, ClassVar, Literal, Union
 
 import pydantic
 import pydantic_core
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from vocap.errors import UsageError
 from vocap.files.io import number, read_tsv
 from vocap.files.paths import COMPRESSED, check_local, check_path, expand_all
 from vocap.languages import Language
+from vocap.section import Section
 from vocap.storage.remote import is_remote
 from vocap.text_files import Layout
 from vocap.text_files.filters import Filters, check_filters
@@ -129,7 +130,7 @@ PathPattern = Annotated[str, Field(min_length=1), pydantic.AfterValidator(check_
 AlignedPattern = Annotated[PathPattern, pydantic.AfterValidator(check_varies)]
 
 
-class Source(BaseModel):
+class Source(Section):
     """Settings of every source; a kind adds those that say where its text is.
 
     Attributes
@@ -139,8 +140,6 @@ class Source(BaseModel):
     folder : below the results, made by the run, with {lang}.txt of every language; None
         for text from elsewhere
     """
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     key: ClassVar[str]
     options: ClassVar[tuple[str, ...]] = ()

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from vocap.errors import VocapError
 from vocap.finetuning.settings import Finetuning, Supply
 from vocap.finetuning.tasks import SPLITS, TASKS, DataSet
 from vocap.pretraining.loss_kinds import Full
 from vocap.pretraining.settings import Recipe
+from vocap.section import Section
 from vocap.tables.curve import parse_sizes, read_points
 from vocap.training import Distinct, Seed
 
@@ -31,12 +32,10 @@ def _unweighted(model: Recipe) -> Recipe:
     return model
 
 
-class Correlation(BaseModel):
+class Correlation(Section):
     """Section 2.1: a model for each of a language's vocabularies, and its scores in
     that language.
     """
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     languages: Distinct[str] = Field(
         [], description="the paper's: [hi, fa, it, ru]; none: nothing runs"

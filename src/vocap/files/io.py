@@ -5,7 +5,6 @@ Tables have a header, columns between tabs, UTF-8, `\n`, no quoting: a tab, newl
 carriage return or backslash inside a cell is written `\t`, `\n`, `\r`, `\\`.
 """
 
-import copy
 import fcntl
 import glob
 import hashlib
@@ -459,40 +458,17 @@ def parse_yaml(text: str, where: object) -> Any:
 
 
 def as_number(value: Any) -> Any:
-    """The number that a text such as 1e5 stands for, as an int where it is whole;
-    anything else as it is.
+    """The number that a text such as 1e5 stands for, as an int where it is whole; those
+    of a list; anything else as it is.
 
     >>> as_number("1e5"), as_number(2.0), as_number("2.5e-1"), as_number("e5")
     (100000, 2, 0.25, 'e5')
     """
+    if isinstance(value, list):
+        return list(map(as_number, value))
     if isinstance(value, str) and _SCIENTIFIC.fullmatch(value):
         value = float(value)
     return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-def validate(model: Any, values: Any) -> Any:
-    """`values` checked by a model of pydantic, with `as_number` where it asks for a number.
-
-    Raises pydantic's ValidationError.
-    """
-    from pydantic import ValidationError  # tables are read and written without it
-
-    try:
-        return model.model_validate(values)
-    except ValidationError as error:
-        places = [
-            detail["loc"]
-            for detail in error.errors()
-            if detail["type"] in ("int_type", "float_type")
-        ]
-    values = copy.deepcopy(values)
-    for place in places:
-        outer = inner = values
-        for part in place:
-            with suppress(LookupError, TypeError):  # of the kind of a union, which is no key
-                outer, key, inner = inner, part, inner[part]
-        outer[key] = as_number(inner)
-    return model.model_validate(values)
 
 
 def key_lines(path: str | Path) -> Iterator[tuple[str, int]]:

@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
 import pydantic
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from vocap.errors import UsageError, VocapError
-from vocap.files.io import validate
 from vocap.files.paths import PlainPath
 from vocap.finetuning import tasks
 from vocap.finetuning.examples import HELD_OUT, is_labelled
 from vocap.finetuning.published import collection_of
 from vocap.finetuning.tasks import ENGLISH, TASKS, TRAININGS, DataSet, Selection, first_task
 from vocap.model_folder import CONFIG
+from vocap.section import Section
 from vocap.training import Betas, Distinct, Precision, Seed, first_mistake
 
 
@@ -34,12 +34,10 @@ TaskName = Annotated[str, AfterValidator(_known_task)]
 OF_INPUTS = {"max_length", "question_length", "stride"}
 
 
-class TuningRecipe(BaseModel):
+class TuningRecipe(Section):
     """How one model is fine-tuned on one training; every rate is tried with every
     number of epochs and seed.
     """
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     learning_rates: Distinct[Rate] = Field(
         min_length=1, description="peaks of the schedule, each tried"
@@ -128,12 +126,10 @@ def make_recipes(values: dict[str, Any]) -> dict[str, TuningRecipe]:
     return pydantic.TypeAdapter(Recipes).validate_python(values)
 
 
-class Tuned(BaseModel):
+class Tuned(Section):
     """One entry of `finetuning: models`; an empty one is the model of `pretraining` of
     the same name.
     """
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     model: str | None = Field(
         None, min_length=1, description="name of an entry of pretraining: models"
@@ -167,10 +163,8 @@ def _all_is_none(value: object) -> object:
     return None if value == "all" else value
 
 
-class Finetuning(BaseModel):
+class Finetuning(Section):
     """The models to fine-tune, and their tasks."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     xtreme: PlainPath | None = Field(
         None, description="the download/ folder of XTREME's scripts, or xTune's; null: nothing runs"
@@ -235,7 +229,7 @@ def parse_tuning_recipe(
     if training not in TRAININGS:
         raise UsageError(f"no training {training!r}; there are {', '.join(TRAININGS)}")
     try:
-        return validate(TuningRecipe, {**first_task(training).recipe, **values})
+        return TuningRecipe.model_validate({**first_task(training).recipe, **values})
     except pydantic.ValidationError as error:
         raise UsageError(f"{where}: {first_mistake(error)}") from None
 

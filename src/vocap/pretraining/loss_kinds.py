@@ -12,8 +12,10 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Annotated, Any, ClassVar, Literal, TypeVar, Union
 
-from pydantic import BaseModel, ConfigDict, Field, GetPydanticSchema, TypeAdapter
+from pydantic import Field, GetPydanticSchema, TypeAdapter
 from pydantic_core import core_schema
+
+from vocap.section import Section
 
 FullSoftmaxFraction = Annotated[
     float,
@@ -28,7 +30,7 @@ Count = TypeVar("Count", int, float)  # of targets; a mean is no whole number
 LOGITS = 2**28  # logits that a loss over V' holds at once, at most
 
 
-class LossSettings(BaseModel):
+class LossSettings(Section):
     """The settings of one loss, with its label, candidate words, memory and computation.
 
     Attributes
@@ -40,8 +42,6 @@ class LossSettings(BaseModel):
     restricted : whether it normalises over the words of V' alone, so that other words
         are never pushed down
     """
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     kind: str
     label: ClassVar[str]

@@ -5,12 +5,12 @@ models.
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from vocap.errors import UsageError
-from vocap.files.io import validate
 from vocap.pretraining.data import SHARE, SHORTEST
 from vocap.pretraining.loss_kinds import AnyLoss, Full, Knn
+from vocap.section import Section
 from vocap.training import Betas, Precision, Seed, first_mistake
 
 FLOAT = 4  # bytes
@@ -20,12 +20,10 @@ ACTIVATIONS = 34
 Steps = Annotated[int, Field(ge=1)]
 
 
-class Shape(BaseModel):
+class Shape(Section):
     """A language model; the defaults are XLM-R base. A causal one has Llama's
     layers.
     """
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     layers: int = Field(12, ge=1, description="transformer layers")
     hidden: int = Field(768, ge=1, description="width of the transformer layers")
@@ -87,12 +85,10 @@ class Shape(BaseModel):
         return self.embedding_size or self.hidden
 
 
-class Recipe(BaseModel):
+class Recipe(Section):
     """The training of one model; the defaults are the paper's, and InfoXLM's where the
     paper refers to it.
     """
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     objective: Literal["masked", "causal"] = Field(
         "masked",
@@ -211,10 +207,8 @@ class ModelSettings(Recipe):
     tokenizer: str = Field(min_length=1, description="name of an entry of the tokenizers section")
 
 
-class Pretraining(BaseModel):
+class Pretraining(Section):
     """The models to pre-train, and their text."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     corpus: str | None = Field(
         None,
@@ -260,7 +254,9 @@ def parse_recipe(values: Mapping[str, Any], where: str = "settings") -> Recipe:
     Raises UsageError, naming the key and `where` it is given.
     """
     try:
-        return validate(Recipe, {key: value for key, value in values.items() if key != "tokenizer"})
+        return Recipe.model_validate(
+            {key: value for key, value in values.items() if key != "tokenizer"}
+        )
     except ValidationError as error:
         raise UsageError(f"{where}: {first_mistake(error)}") from None
 

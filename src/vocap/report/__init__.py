@@ -1,14 +1,14 @@
 """Tables, figures and the page; the `report` section of the configuration."""
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from vocap.section import Section
 
 REVISION = 30
 
 
-class Report(BaseModel):
+class Report(Section):
     """Texts of the page that no stage computes."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     title: str | None = Field(
         None,

@@ -11,10 +11,11 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 import pydantic
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
 
 from vocap.errors import UsageError, VocapError, log, missing_extra
 from vocap.languages import read_languages
+from vocap.section import Section
 from vocap.text_files import RECORDS, Layout
 from vocap.text_files.scripts import count_letters
 
@@ -27,10 +28,10 @@ Share = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=1)]
 
 
-class Filters(BaseModel):
+class Filters(Section):
     """What a record must have to be read; by default every record is."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(frozen=True)
 
     where: list[Condition] | list[list[Condition]] = Field(
         [],

@@ -13,11 +13,12 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from sentencepiece import sentencepiece_model_pb2
 
 from vocap.errors import UsageError
-from vocap.files.io import parse_yaml, validate
+from vocap.files.io import parse_yaml
+from vocap.section import Section
 from vocap.tokenizer_files import MASK
 from vocap.tokenizer_files.model_file import BYTES, CONTROL, UNKNOWN, USER_DEFINED
 
@@ -56,10 +57,10 @@ NAMED: dict[str, Role] = {
 }
 
 
-class Special(BaseModel):
+class Special(Section):
     """A special token, and its role, if it has one."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(frozen=True)
 
     token: str = Field(min_length=1, description="its text, which no other text is encoded as")
     role: Role | None = Field(None, description="use of the token by models and libraries, if any")
@@ -70,10 +71,10 @@ def _with_role(value: Any) -> Any:
     return {"token": value, "role": NAMED.get(value)} if isinstance(value, str) else value
 
 
-class IdLayout(BaseModel):
+class IdLayout(Section):
     """The ids besides pieces, and the form of a text in the Hugging Face export."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(frozen=True)
 
     special: list[
         Annotated[Special, BeforeValidator(_with_role, json_schema_input_type=str | Special)]
@@ -286,7 +287,7 @@ def parse_layout(text: str) -> IdLayout:
             f"--layout {text!r}: write {SHORTHAND}, or a map such as '{{mask: false, reserved: 8}}'"
         )
     try:
-        return validate(IdLayout, value)
+        return IdLayout.model_validate(value)
     except ValidationError as error:
         detail = error.errors()[0]
         key = "".join(f"{part}." for part in detail["loc"] if isinstance(part, str | int)).rstrip(

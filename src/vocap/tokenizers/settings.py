@@ -12,10 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal, Union, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from vocap.errors import UsageError
 from vocap.files.paths import PlainPath
+from vocap.section import Section
 from vocap.tokenizer_files import REGEX, SPLITS, Split
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT, IdLayout
 from vocap.tokenizer_files.model_file import BYTES
@@ -75,7 +76,7 @@ def check_symbols(symbols: list[str], layout: IdLayout = XLM_R_LAYOUT) -> list[s
     return symbols
 
 
-class Kind(BaseModel):
+class Kind(Section):
     """One entry of the section; its field `kind` names the class, and its docstring
     describes it in the docs.
 
@@ -90,8 +91,6 @@ class Kind(BaseModel):
     The class methods read the settings of a trained tokenizer from the `settings` of
     its description.json, which holds those of its command.
     """
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     label: ClassVar[str] = ""
     method: ClassVar[str] = ""
@@ -411,9 +410,7 @@ class ParityBpe(BytePair):
     )
     colour = "muted"
     shape = "square"
-    model_config = ConfigDict(
-        extra="forbid", strict=True, validate_by_alias=True, validate_by_name=True
-    )
+    model_config = ConfigDict(validate_by_alias=True, validate_by_name=True)
     kind: Literal["parity-bpe"]
     first: int = Field(
         0,

@@ -2,16 +2,15 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, Field
 
+from vocap.section import Section
 from vocap.tables.curve import parse_sizes
 from vocap.unigram.text_settings import COVERAGE
 
 
-class Vocabularies(BaseModel):
+class Vocabularies(Section):
     """One model for every language and size."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
 
     engine: Literal["ladder", "sentencepiece"] = Field(
         "ladder",
