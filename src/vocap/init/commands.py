@@ -10,7 +10,7 @@ from vocap.errors import UsageError
 from vocap.init.configuration import configure
 from vocap.init.language_files import find_folder_texts
 from vocap.languages import read_languages
-from vocap.storage.remote import is_remote
+from vocap.storage.remote import address_of, is_remote
 
 TOKENIZER_KINDS = ("vocap", "joint", "pieces", "bpe", "parity-bpe")
 
@@ -62,10 +62,10 @@ def init(
     have equal numbers of lines. An existing config.yaml is never overwritten. Run the
     configuration with: snakemake --cores all --configfile DIR/config.yaml
 
-    DIR may be an address on another machine, such as hf://datasets/OWNER/NAME/data,
-    s3:// or gs://, or a pattern with {lang} in the place of the language, such as
-    "https://HOST/{lang}/*.jsonl.gz". Its files are listed, and the beginning of one
-    file of each language is read.
+    DIR may be a pattern of files of one format on another machine, with {lang} in the
+    place of the language, such as "hf://datasets/OWNER/NAME/data/{lang}/*.parquet", of
+    s3:// or https://. Its files are listed, and the beginning of one of each language
+    is read.
     """
     place, path = _resolved(folder, output)
     if path.exists():
@@ -91,6 +91,17 @@ def init(
 def _resolved(folder: str, output: Path | None) -> tuple[str, Path]:
     """Where the text is, and the configuration to write."""
     if is_remote(folder):
+        shown = address_of(folder)
+        if shown != folder:
+            raise UsageError(
+                f"{shown}: its user, password or query would be in the configuration; give them "
+                "to the client by its variables of the environment"
+            )
+        if "{lang}" not in folder:
+            raise UsageError(
+                f"{folder}: write {{lang}} in the place of the language, as in "
+                "hf://datasets/OWNER/NAME/data/{lang}/*.parquet"
+            )
         return folder, (output or Path("config.yaml")).resolve()
     if not Path(folder).is_dir():
         raise UsageError(f"{folder}: no such folder; name the one that holds your text")

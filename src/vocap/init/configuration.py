@@ -135,7 +135,6 @@ def configure(
     config = {key: value for key, value in config.items() if value}
     check_totals(load({**config, "corpora": usable}), amounts)
     comments = {**COMMENTS, "text": f"as it is, with indentation: {reason}"}
-    comments["corpora"] = line_comment(megabytes, lines, uneven) + comments["corpora"]
     head = HEAD.format(len(names), shlex.quote(str(path)))
     write_text(path, head + configuration_text(config, comments))
     notes = language_notes(names, reaches, lines)
@@ -157,14 +156,13 @@ def text_notes(texts: FolderTexts, code: Collection[str]) -> list[str]:
 def language_notes(
     names: Mapping[str, str], reaches: Mapping[str, float], lines: Mapping[str, Lines]
 ) -> list[str]:
-    """What the text of each language is enough for, and the warnings of its lines."""
+    """What the text of each language is enough for."""
     notes = []
     for language, name in names.items():
         pieces, length = min(reaches[language], LARGEST_SIZE), lines[language].characters
         notes.append(
             f"{language}  {name}: text for {pieces:,.0f} pieces, {length:,.0f} characters a line"
         )
-        notes += [f"{language}: {warning}" for warning in lines[language].warnings]
     return notes
 
 
@@ -207,7 +205,7 @@ def corpora_section(texts: FolderTexts, folder: Path, table_file: Path | None) -
     users: dict[str, list[str]] = defaultdict(list)
     for language, layout in texts.layouts.items():
         said = {file.said for file in texts.files[language]}
-        paths = list(map(placed, source_paths(texts.files[language], varying=len(said) == 1)))
+        paths = list(map(placed, source_paths(texts.folder, texts.files[language], len(said) == 1)))
         keys = {
             "path": paths[0] if len(paths) == 1 else paths,
             "format": layout.format if layout.kind != "text" else None,
@@ -232,21 +230,6 @@ def corpora_section(texts: FolderTexts, folder: Path, table_file: Path | None) -
         **{key: placed(pattern) for key, pattern in texts.parallel.items()},
     }
     return {key: value for key, value in section.items() if value}
-
-
-def line_comment(megabytes: float, lines: Mapping[str, Lines], uneven: bool) -> str:
-    """A comment on the mean line of every language, longest first."""
-    longest = sorted(lines, key=lambda language: -lines[language].compressed)
-    figures = [
-        f"{code} {lines[code].characters:.0f} ({lines[code].compressed:.0f})" for code in longest
-    ]
-    words = (
-        f"{megabytes:,.1f} MB. Mean lines in characters (and in bytes under bzip2): "
-        f"{', '.join(figures)}."
-    )
-    if uneven:
-        words += " per: character keeps the length of lines out of the weights."
-    return f"{words}\n"
 
 
 def tokenizer_sections(

@@ -1,8 +1,8 @@
-"""The text of a folder, or below an address of another machine: its language files by
-name, their lines, parallel text, and the sources that they make.
+"""The text of a folder, or of a pattern of another machine: its language files by name,
+their lines, parallel text, and the sources that they make.
 
 Of files of another machine the listing gives the sizes; the beginning of one of each
-language is read, and the sources are patterns.
+language is read, and the source is the pattern.
 
 Lines are compared by their bytes under bzip2. In these the longest mean line of the 80
 languages of NTREX-128 is 1.4 times the shortest (85 of FLORES-200: 1.5), in plain bytes
@@ -11,14 +11,14 @@ languages of NTREX-128 is 1.4 times the shortest (85 of FLORES-200: 1.5), in pla
 
 import bz2
 import fnmatch
+import os
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path, PurePath
 
-from vocap.corpora.sampling import markup_warnings
 from vocap.corpora.sources import MB, PROBE_BYTES, Volume
 from vocap.errors import UsageError, VocapError, system_error
 from vocap.files.paths import COMPRESSED, check_path, expand
@@ -26,7 +26,7 @@ from vocap.languages import DOMAINS, UNICODE_SCRIPTS, Language
 from vocap.storage.listing import list_shards, local_shard
 from vocap.storage.remote import Shard, address_of, is_remote
 from vocap.text_files import KINDS, RECORDS, Layout, kind_of
-from vocap.text_files.lines import LineFile, split_sentences, survey
+from vocap.text_files.lines import split_sentences, survey
 from vocap.text_files.records import TextFile, detect_file
 
 LEFT_OUT_SHOWN = 20  # files left out that are named
@@ -71,39 +71,25 @@ OVERLONG = 0.1  # share of overlong lines, above which lines are cut
 DOCUMENTS = 0.1  # line ends in a record's part, from which records are documents
 
 
+# of a data set of the Hub: what names it, before its revision
+REVISION = re.compile(r"(hf://\w+/[^/]+/[^/@]+)@(?:refs/\w+/)?[^/]+")
+
+
 @dataclass(frozen=True)
 class LanguageFile:
-    """A file of one language, as it was listed; `relative`: its path in `folder`;
-    `home`: the folder in it that is named by the language, or the file that is; `said`:
-    the name.
+    """A file of one language; `name`: its path in the folder, or its address; `home`: the
+    folder that is named by the language, or the file that is; `said`: the name.
     """
 
     shard: Shard
-    folder: str
-    relative: PurePath
+    name: str
     language: str
-    home: PurePath
+    home: str
     said: str
 
-    @property
-    def path(self) -> str:
-        """Its path; of a data set without the commit that was listed."""
-        return f"{self.folder}/{self.relative}"
-
-    def varying(self, path: PurePath) -> str:
-        """A path in the folder with `{lang}` where the language is said."""
-        varied = re.sub(rf"(?<![^\W\d_]){re.escape(self.said)}(?![^\W\d_])", "{lang}", str(path))
-        return f"{self.folder}/{varied}"
-
-    @property
-    def shards_pattern(self) -> str:
-        """The pattern of this file and of the others of its folder that are called alike:
-        `data/{lang}/*.parquet`, `c4-{lang}.*.json.gz`.
-        """
-        folder, _, name = self.varying(self.relative).rpartition("/")
-        first = ENDING.sub("", name)
-        alike = "*" if "{lang}" in folder else re.sub(r"(\{lang\}[\W_]).*", r"\1*", first)
-        return f"{folder}/{alike}{name.removeprefix(first)}"
+    def varying(self, path: str) -> str:
+        """The path with `{lang}` where the language is said."""
+        return re.sub(rf"(?<![^\W\d_]){re.escape(self.said)}(?![^\W\d_])", "{lang}", path)
 
 
 @dataclass(frozen=True)
@@ -135,21 +121,22 @@ class FolderTexts:
         return lines
 
 
-def source_paths(files: Sequence[LanguageFile], varying: bool) -> list[str]:
+def source_paths(folder: str, files: Sequence[LanguageFile], varying: bool) -> list[str]:
     """The paths of one language's files, with `{lang}` if `varying`: the folder named by
-    the language, where it holds no other file; of other machines a pattern.
+    the language, where it holds no other file; of other machines the pattern `folder`.
     """
-    if varying and is_remote(files[0].folder):
-        return list(dict.fromkeys(file.shards_pattern for file in files))
-    homes: dict[PurePath, list[LanguageFile]] = defaultdict(list)
+    if is_remote(folder):
+        said = dict.fromkeys(file.said for file in files)
+        return [folder] if varying else [folder.replace("{lang}", name) for name in said]
+    homes: dict[str, list[LanguageFile]] = defaultdict(list)
     for file in files:
         homes[file.home].append(file)
     paths = []
     for home, own in homes.items():
-        whole = set(expand(f"{own[0].folder}/{home}")) == {file.path for file in own}
-        relative = [home] if whole else [file.relative for file in own]
-        folder = own[0].folder
-        paths += [own[0].varying(one) if varying else f"{folder}/{one}" for one in relative]
+        names = [file.name for file in own]
+        if set(expand(f"{folder}/{home}")) == {file.shard.path for file in own}:
+            names = [home]
+        paths += [f"{folder}/{own[0].varying(name) if varying else name}" for name in names]
     return paths
 
 
@@ -158,7 +145,7 @@ class Lines:
     """Means of the lines of a language's sample: characters, bytes under bzip2,
     sentences, bytes; its characters; `growth`: bytes of text for a stored byte of the
     last file; shares of lines that are `overlong`, and that hold the line `ends` of a
-    document; `warnings` of mark-up.
+    document.
     """
 
     characters: float
@@ -169,14 +156,13 @@ class Lines:
     growth: float = 1
     overlong: float = 0
     ends: float = 0
-    warnings: Sequence[str] = ()
 
     @classmethod
     def of(cls, files: Sequence[LanguageFile], layout: Layout) -> "Lines":
         """Measure the beginning of each file, so much of it that all together hold
         about `SAMPLE_BYTES`; of files of another machine that of the first alone.
         """
-        files = files[:1] if is_remote(files[0].folder) else files
+        files = files[:1] if is_remote(files[0].shard.path) else files
         share = max(SAMPLE_BYTES // len(files), 1 << 14)
         blocks = []
         for file in files:
@@ -195,7 +181,6 @@ class Lines:
             growth=growth,
             overlong=survey(sample).overlong / lines,
             ends=len(re.findall(r"(?<!\\)\\n.", text)) / lines,
-            warnings=() if layout.documents else markup_warnings(sample.splitlines()),
         )
 
 
@@ -211,15 +196,13 @@ def find_folder_texts(folder: str, table: Mapping[str, Language]) -> FolderTexts
     """The text in `folder` and its folders, in languages of `table`; raises VocapError
     as `list_shards`.
 
-    `folder` may be an address of another machine, or a pattern of one, in which
-    `{lang}` stands for the languages. There is no parallel text then.
+    `folder` may be a pattern of another machine, in which `{lang}` stands for the
+    languages. There is no parallel text then.
     """
-    left_out: dict[str, str] = {}
-    parallel: dict[str, str] = {}
-    found = find_files(folder, table, left_out)
+    texts = FolderTexts(folder, {}, {}, {}, {})
+    found = find_files(folder, table, texts.left_out)
     if not is_remote(folder):
-        found, parallel = take_parallel(found, left_out)
-    texts = FolderTexts(folder, {}, {}, parallel, left_out)
+        found = take_parallel(found, texts)
     for language in dict.fromkeys(file.language for file in found):
         own = [file for file in found if file.language == language]
         choose_format(language, own, texts)
@@ -236,121 +219,95 @@ def find_files(
     """
     names = Names(table)
     found = []
-    base, shards = list_folder(folder)
-    # an address as an expression that finds the language in the place of {lang}
-    given = fnmatch.translate(folder).replace(r"\{lang\}", "(?P<lang>[^/]+?)", 1)
-    given = given.replace(r"\{lang\}", "(?P=lang)")
-    for relative, shard in shards.items():
+    for name, place, shard in list_remote(folder) if is_remote(folder) else list_folder(folder):
         try:
             check_path(shard.path)
-            if NO_TEXT.fullmatch(relative.name):
+            if NO_TEXT.fullmatch(PurePath(name).name):
                 raise ValueError("a copy, or notes on the files, and no language's text")
-            place = relative
-            if "{lang}" in folder:
-                match = re.fullmatch(given, f"{base}/{relative}")
-                place = PurePath(match["lang"] if match else "")
-            file = LanguageFile(shard, base, relative, *names.of(place))
-            if relative.suffix.lower() == ".csv":
+            language, home, said = names.of(place)
+            if name.lower().endswith(".csv"):
                 raise ValueError("CSV is not read; save it with tabs (.tsv)")
             if not shard.size:
                 raise ValueError("empty")
-            found.append(file)
+            found.append(LanguageFile(shard, name, language, str(home), said))
         except ValueError as error:
-            left_out[str(relative)] = str(error)
+            left_out[name] = str(error)
     return found
 
 
-def list_folder(folder: str) -> tuple[str, dict[PurePath, Shard]]:
-    """The folder of a path, an address or a pattern of one, as it is written there, and
-    its files by relative path.
+def list_folder(folder: str) -> Iterator[tuple[str, PurePath, Shard]]:
+    """The files of a folder: path in it, where the language is said, file."""
+    for path in expand(folder):
+        relative = PurePath(path).relative_to(folder)
+        if not OWN.fullmatch(relative.parts[0]):
+            yield str(relative), relative, local_shard(path)
 
-    Raises UsageError for an address that a configuration is not to hold, VocapError as
-    `list_shards`.
+
+def list_remote(pattern: str) -> Iterator[tuple[str, PurePath, Shard]]:
+    """The files of a pattern of another machine: address, what stands for `{lang}`, file.
+
+    Raises UsageError for files of several formats, and VocapError as `list_shards`.
     """
-    if not is_remote(folder):
-        base, shards = folder, tuple(map(local_shard, expand(folder)))
-    else:
-        if (shown := address_of(folder)) != folder:
-            raise UsageError(
-                f"{shown}: its user, password or query would be in the configuration; give them "
-                "to the client by its variables of the environment"
-            )
-        base = re.split(r"[^/]*[*?\[{]", folder, maxsplit=1)[0].rstrip("/")
-        shards = list_shards([folder.replace("{lang}", "*")]).shards
-        if len(_parts(shards[0].path)) == len(_parts(base)):  # one file
-            base = base.rpartition("/")[0]
-    depth = len(_parts(base))
-    files = {PurePath(*_parts(shard.path)[depth:]): shard for shard in shards}
-    return base, {name: shard for name, shard in files.items() if not OWN.fullmatch(name.parts[0])}
+    given = fnmatch.translate(REVISION.sub(r"\1", pattern))
+    given = given.replace(r"\{lang\}", "(?P<lang>[^/]+?)", 1).replace(r"\{lang\}", "(?P=lang)")
+    shards = list_shards([pattern.replace("{lang}", "*")]).shards
+    if len(kinds := sorted({kind_of(shard.path) for shard in shards if shard.size})) > 1:
+        raise UsageError(
+            f"{pattern}: files of {' and '.join(kinds)}; let it end as those of one format do"
+        )
+    for shard in shards:
+        match = re.fullmatch(given, REVISION.sub(r"\1", shard.path))
+        yield address_of(shard.path), PurePath(match["lang"] if match else ""), shard
 
 
-def _parts(path: str) -> tuple[str, ...]:
-    """The parts of a path; a revision of a data set is one, as the commit that it names."""
-    return PurePath(re.sub(r"@refs/\w+/", "@", path)).parts
-
-
-def take_parallel(
-    files: Sequence[LanguageFile], left_out: dict[str, str]
-) -> tuple[list[LanguageFile], dict[str, str]]:
-    """Files of text, and the paths of parallel text by key of `corpora`; adds files to
-    those left out, with the reason.
+def take_parallel(files: Sequence[LanguageFile], texts: FolderTexts) -> list[LanguageFile]:
+    """The files of text; the patterns of parallel text, and files left out, go into
+    `texts`.
 
     Parallel text lies in a folder with one of `PARALLEL` in its path: a file of lines
-    for each language, named by code, with equal numbers of lines.
+    for each language, named by code.
     """
-    sets: dict[str, list[LanguageFile]] = defaultdict(list)
-    texts: list[LanguageFile] = []
+    rest: list[LanguageFile] = []
     for file in files:
-        aside = PARALLEL.search(str(file.relative.parent))
-        (sets[file.varying(file.relative)] if aside else texts).append(file)
-    found: dict[str, str] = {}
-    for pattern, own in sets.items():
-        key = "development" if DEVELOPMENT.search(str(own[0].relative)) else "parallel"
-        counts = [sum(block.count(b"\n") for block in LineFile(file.shard)) for file in own]
-        usual = Counter(counts).most_common(1)[0][0]
-        for file, lines in zip(own, counts, strict=True):
-            if lines != usual:
-                reason = f"parallel text has equal numbers of lines, not {lines:,} and {usual:,}"
-            elif kind_of(file.path) != "text" or file.said != file.language:
-                reason = f"parallel text is a file of lines named {file.language}.txt"
-            elif found.setdefault(key, pattern) != pattern:
-                reason = f"{found[key]} is the {key} text"
-            else:
-                continue
-            left_out[str(file.relative)] = reason
-    return texts, found
+        if not PARALLEL.search(os.path.dirname(file.name)):
+            rest.append(file)
+            continue
+        key = "development" if DEVELOPMENT.search(file.name) else "parallel"
+        pattern = f"{texts.folder}/{file.varying(file.name)}"
+        if kind_of(file.name) != "text" or file.said != file.language:
+            texts.left_out[file.name] = (
+                f"parallel text is a file of lines named {file.language}.txt"
+            )
+        elif texts.parallel.setdefault(key, pattern) != pattern:
+            texts.left_out[file.name] = f"{texts.parallel[key]} is the {key} text"
+    return rest
 
 
 def choose_format(language: str, files: Sequence[LanguageFile], texts: FolderTexts) -> None:
     """Add the files of one language to `texts` that can be read in one format and field,
     those of most bytes, and the others to those left out, with the reason.
 
-    On another machine the first file of each ending is read, which others are like.
+    On another machine the first file is read, which others are like.
     """
-    known: dict[str, Layout | str] = {}  # or the reason why there is none
+    if is_remote(texts.folder):
+        known = [probe(files[0].shard)] * len(files)
+    else:
+        known = [probe(file.shard) for file in files]
     amounts: Counter[Layout] = Counter()
-    for file in files:
-        found = known.get(_alike(file)) or probe(file.shard)
-        known[_alike(file)] = found
+    for file, found in zip(files, known, strict=True):
         if isinstance(found, Layout):
             amounts[found] += file.shard.size
     layout = max(amounts, key=amounts.__getitem__, default=None)
-    for file in files:
-        found = known[_alike(file)]
+    for file, found in zip(files, known, strict=True):
         if layout and isinstance(found, Layout) and found != layout:
             found = f"{language} has more text as {layout.kind}; one format a language"
-            if kind_of(file.path) == layout.kind:  # its likeliest field is another
+            if kind_of(file.name) == layout.kind:  # its likeliest field is another
                 found = probe(file.shard, layout)
         if isinstance(found, str):
-            texts.left_out[str(file.relative)] = found
+            texts.left_out[file.name] = found
         else:
             texts.files.setdefault(language, []).append(file)
             texts.layouts[language] = found
-
-
-def _alike(file: LanguageFile) -> str:
-    name = file.relative.name
-    return name.removeprefix(ENDING.sub("", name)) if is_remote(file.folder) else file.path
 
 
 def probe(shard: Shard, layout: Layout | None = None) -> Layout | str:
