@@ -4,7 +4,7 @@ python dev/make_glossary.py
 
 from pathlib import Path
 
-from vocap.report.page.glossary import terms
+from vocap.report.page.rendering import terms
 from vocap.report.page.tables import for_markdown
 
 PAGE = Path(__file__).parents[1] / "docs" / "concepts.md"

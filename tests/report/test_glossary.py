@@ -6,7 +6,7 @@ from markupsafe import Markup
 
 from dev.make_glossary import PAGE, render
 from tests.test_documents import anchors
-from vocap.report.page.glossary import Marker, terms
+from vocap.report.page.rendering import Marker, terms
 
 
 def test_the_docs_have_the_glossary_of_the_page():

@@ -13,8 +13,7 @@ from tests.made_text import write_lines
 from vocap.corpora.stage import sample_corpus
 from vocap.errors import UsageError, VocapError
 from vocap.text_files import filters
-from vocap.text_files.filters import Distinct, RecordFilter, parse_filters
-from vocap.text_files.scripts import count_letters
+from vocap.text_files.filters import Distinct, RecordFilter, count_letters, parse_filters
 
 
 def test_letters_are_those_of_unicode():

@@ -4,20 +4,21 @@ unwanted values in other fields, and those that were read before.
 A record is a line of text or of a table, an object of JSON Lines, or a row of Parquet.
 """
 
+import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import cache
 from hashlib import blake2b
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 import pydantic
 from pydantic import ConfigDict, Field
 
 from vocap.errors import UsageError, VocapError, log, missing_extra
-from vocap.languages import read_languages
+from vocap.languages import UNICODE_SCRIPTS, read_languages
 from vocap.section import Section
 from vocap.text_files import RECORDS, Layout
-from vocap.text_files.scripts import count_letters
 
 RECENT = 1 << 16  # hashes of records in a set, before they are sorted into the others
 
@@ -259,3 +260,69 @@ def record_filter(filters: Filters, language: str, layout: Layout) -> RecordFilt
             )
         filters = filters.of_script(known.script)
     return RecordFilter(filters)
+
+
+class Letters(NamedTuple):
+    """Characters of a text, counted.
+
+    `own`, `foreign`: letters of the script asked for, and of other ones; `common`:
+    letters that belong to no one script (Common, Inherited: the Japanese long vowel
+    mark); `marks`; `visible`: characters but white space.
+    """
+
+    own: int
+    foreign: int
+    common: int
+    marks: int
+    visible: int
+
+    @property
+    def total(self) -> int:
+        """Letters and marks."""
+        return self.own + self.foreign + self.common + self.marks
+
+
+class _Classes(dict[int, str]):
+    """For str.translate: i letter of the script, n of none, x of another, m mark,
+    space, and . for others.
+    """
+
+    def __init__(self, script: str) -> None:
+        super().__init__()
+        self.scripts = UNICODE_SCRIPTS.get(script, (script,))
+
+    def __missing__(self, code_point: int) -> str:
+        from fontTools.unicodedata import script
+
+        character = chr(code_point)
+        category = unicodedata.category(character)
+        if category[0] == "L":
+            own = script(character)
+            result = "n" if own in ("Zyyy", "Zinh") else "x"
+            if own in self.scripts:
+                result = "i"
+        elif category[0] == "M":
+            result = "m"
+        else:
+            result = " " if character.isspace() else "."
+        self[code_point] = result
+        return result
+
+
+_classes = cache(_Classes)
+
+
+def count_letters(text: str, script: str) -> Letters:
+    """The letters of `text`; `script`: an ISO 15924 code.
+
+    >>> count_letters("Ja, да 2", "Latn")
+    Letters(own=2, foreign=2, common=0, marks=0, visible=6)
+    """
+    classes = text.translate(_classes(script))
+    return Letters(
+        own=classes.count("i"),
+        foreign=classes.count("x"),
+        common=classes.count("n"),
+        marks=classes.count("m"),
+        visible=len(classes) - classes.count(" "),
+    )

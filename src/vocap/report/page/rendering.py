@@ -1,25 +1,30 @@
 """One self-contained HTML page from sections, and the files of the report."""
 
+import re
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
 from functools import cache
 from hashlib import sha256
+from importlib import resources
 from pathlib import Path
 from typing import TypeVar
 
 import jinja2
 import vl_convert
-from markupsafe import Markup
+import yaml
+from markupsafe import Markup, escape
 
 from vocap.errors import VocapError
 from vocap.files.io import replacing_directory, write_text, write_tsv
 from vocap.report.page import figures
 from vocap.report.page.blocks import Explorer, Section, leaves
-from vocap.report.page.glossary import Marker, terms
 from vocap.report.page.tables import Table, for_latex, for_markdown
 
+# these elements stay as they are, and all tags
+WHOLE = r"<(a|code|strong)\b.*?</\1>|<[^>]*>"
 EXPLORER = ("allocation.js", "overlap.js", "explorer.js")
 LIMIT = 8_000_000  # bytes of the page
 Named = TypeVar("Named", Table, figures.Figure)
@@ -144,3 +149,62 @@ def _by_name(blocks: Sequence[Named]) -> dict[str, Named]:
             "tokenizer"
         )
     return {block.name: block for block in blocks}
+
+
+@dataclass(frozen=True)
+class Term:
+    """A word of the glossary; `words` is a regular expression of its forms, `concept`
+    the section of docs/concepts.md that explains it at length.
+    """
+
+    term: str
+    text: str
+    words: str = ""
+    concept: str = ""
+
+    @property
+    def id(self) -> str:
+        """Of its text on the page."""
+        return "term-" + re.sub(r"\W+", "-", self.term)
+
+
+@cache
+def terms() -> dict[str, Term]:
+    """All words in the order of the file, by the names of their groups in `_forms`."""
+    return {
+        f"t{k}": Term(**entry)
+        for k, entry in enumerate(
+            yaml.safe_load((resources.files("vocap.report") / "glossary.yaml").read_bytes())
+        )
+    }
+
+
+@cache
+def _forms() -> re.Pattern[str]:
+    """What stays whole, or a form of a word, in the group of its name."""
+    forms = (
+        f"(?P<{name}>{one.words or re.escape(escape(one.term))})" for name, one in terms().items()
+    )
+    return re.compile(rf"{WHOLE}|(?<![\w/.-])(?:{'|'.join(forms)})(?![\w/.-]*\w)")
+
+
+@dataclass
+class Marker:
+    """Marks each term once in the texts of one section."""
+
+    marked: set[str] = field(default_factory=set)
+
+    def __call__(self, text: str) -> Markup:
+        """The text, escaped where it is not Markup, with a button for each new term."""
+        return Markup(_forms().sub(self._replaced, escape(text)))
+
+    def _replaced(self, match: re.Match[str]) -> str:
+        name = match.lastgroup
+        if name is None or name in self.marked:
+            return match[0]
+        self.marked.add(name)
+        term = terms()[name]
+        return (
+            f'<button type="button" class="term" popovertarget="{term.id}" '
+            f'title="{escape(term.text)}">{match[0]}</button>'
+        )
