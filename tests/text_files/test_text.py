@@ -51,7 +51,7 @@ def test_an_entry_of_another_type_is_named(file):
 
 
 def test_the_text_of_a_language(tmp_path):
-    assert language_text(tmp_path, "de", "heldout") == tmp_path / "de" / "heldout.txt"
+    assert language_text(tmp_path, "de") == tmp_path / "de" / "train.txt"
     with pytest.raises(UsageError, match="no text of 'fr'"):
         language_text({"de": ["a"]}, "fr")
 

@@ -288,9 +288,9 @@ def _column(batch: Any, name: str) -> Any:
     return values
 
 
-def detect_file(place: Place, limit_bytes: int = _PROBE_BYTES) -> Layout:
+def detect_file(place: Place) -> Layout:
     """The format of a file by the ending of its name; its field of text and length of
-    lines by its beginning, at most `limit_bytes` as stored.
+    lines by its beginning.
 
     Raises VocapError for a file without text, and as `TextFile`.
     """
@@ -302,7 +302,7 @@ def detect_file(place: Place, limit_bytes: int = _PROBE_BYTES) -> Layout:
                 {name: 0 for name, is_text in text_columns(file).items() if is_text}
             )
     elif kind != "text":
-        block = next(iter(LineFile(place, limit_bytes)), b"")
+        block = next(iter(LineFile(place, _PROBE_BYTES)), b"")
         lines = block[:-1].split(b"\n")[:_HEAD]
         fields = text_fields(lines) if kind == "jsonl" else _text_cells(lines)
     if not fields:
@@ -312,7 +312,7 @@ def detect_file(place: Place, limit_bytes: int = _PROBE_BYTES) -> Layout:
             remedy = "; of an array: jq -c '.[]' FILE > FILE.jsonl"
         raise VocapError(f"{path}: its {held} hold no text{remedy}")
     layout = Layout(kind, fields[0])
-    file = TextFile(place, layout, limit_bytes)
+    file = TextFile(place, layout, _PROBE_BYTES)
     block = next(iter(file), b"")
     if not block:
         return replace(layout, split_sentences=file.size > 0)

@@ -133,8 +133,8 @@ def warn_of_memory(name: object, texts: Iterable[Text], times: float) -> None:
         )
 
 
-def language_text(texts: Texts, language: str, part: str = "train") -> Text:
-    """The text of a language: its entry in a mapping, or `{language}/{part}.txt` in a
+def language_text(texts: Texts, language: str) -> Text:
+    """The text of a language: its entry in a mapping, or `{language}/train.txt` in a
     folder.
 
     Raises UsageError for a language that the mapping does not have. A file that is not
@@ -144,7 +144,7 @@ def language_text(texts: Texts, language: str, part: str = "train") -> Text:
     ['Guten Tag.']
     """
     if not isinstance(texts, Mapping):
-        return Path(texts) / language / f"{part}.txt"
+        return Path(texts) / language / "train.txt"
     if language not in texts:
         raise UsageError(f"no text of {language!r}; give one, or leave it out of the weights")
     return texts[language]

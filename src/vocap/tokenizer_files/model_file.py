@@ -13,7 +13,7 @@ import numpy as np
 from vocap.errors import VocapError, listed
 
 # piece types of sentencepiece_model.proto
-NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = 1, 2, 3, 4, 5, 6
+NORMAL, UNKNOWN, CONTROL, USER_DEFINED, BYTE = 1, 2, 3, 4, 6
 BYTES = [f"<0x{value:02X}>" for value in range(256)]  # names of the byte pieces
 # Keys of a `TrainerSpec` that decide the shape of pieces.
 WHITESPACE = "split_by_whitespace"  # of models from elsewhere: false where pieces cross spaces

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib import metadata
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -273,15 +272,15 @@ def _training_bytes(folder: Path, languages: Collection[str]) -> dict[str, int]:
 
 
 def read_rows(
-    path: Path, required: Sequence[str], numbers: Sequence[str] = (), most: int | None = None
+    path: Path, required: Sequence[str], numbers: Sequence[str] = ()
 ) -> list[dict[str, Any]]:
-    """The first `most` rows of a table, cells of the columns `numbers` as numbers; None
+    """The rows of a table, cells of the columns `numbers` as numbers; None
     where one is empty.
 
     Raises VocapError, naming file and line, for a column that is not there and for
     another text.
     """
-    rows: list[dict[str, Any]] = list(islice(read_tsv(path, required), most))
+    rows: list[dict[str, Any]] = list(read_tsv(path, required))
     for line, row in enumerate(rows, start=2):
         for column in numbers:
             cell = row.get(column, "")
