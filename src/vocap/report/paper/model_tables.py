@@ -173,8 +173,7 @@ def table_rows(name: str, runs: Sequence[Run]) -> list[MethodRow]:
     runs of other methods.
 
     A method is the values of the table's `match` columns. Of several runs of one the
-    table takes that of the k nearest to the paper's, then of most nearly its steps;
-    Table 1 has a line for each run of another T or kind.
+    table takes that of the k nearest to the paper's, then of most nearly its steps.
     """
     spec = specification()[TABLES[name]]
     runs = _comparable(spec, runs)
@@ -192,16 +191,17 @@ def table_rows(name: str, runs: Sequence[Run]) -> list[MethodRow]:
     for row in printed(name):
         method = tuple(row[column] for column in spec["match"])
         rows.append(MethodRow(row["method"], row, found.pop(method, None)))
-    if name == "xtreme":
-        kinds = {row["kind"] for row in printed(name)}
-        totals = {row["thousands"] for row in printed(name)}
-        others = [run for run in runs if run.kind not in kinds or run.thousands not in totals]
-        names = list(KIND_NAMES)
-        others.sort(
-            key=lambda run: (run.total or 0, names.index(run.kind), run.half, run.loss, run.name)
-        )
-        return rows + [MethodRow(run.method, None, run) for run in others]
-    others = sorted(found.values(), key=lambda run: run.method_of(spec)[0] or 0)
+    others = sorted(
+        found.values(),
+        key=lambda run: (
+            run.total or 0,
+            run.kind,
+            run.half,
+            run.loss,
+            run.k or 0,
+            run.beta or 0,
+        ),
+    )
     return rows + [MethodRow(spec["label"].format(run=run), None, run) for run in others]
 
 
