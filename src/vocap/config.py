@@ -130,7 +130,7 @@ class Settings(Section):
     corpora: Corpora = Field(default_factory=Corpora)
     vocabularies: Vocabularies = Vocabularies()
     allocation: dict[str, Allocation] = Field({})
-    tokenizers: dict[str, tokenizer_type()] = Field({})  # type: ignore[valid-type]  # the known kinds
+    tokenizers: dict[str, tokenizer_type()] = Field({})  # type: ignore[valid-type]  # known kinds
     pretraining: Pretraining = Pretraining()
     finetuning: Finetuning = Finetuning()
     correlation: Correlation = Correlation()

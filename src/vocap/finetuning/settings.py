@@ -19,7 +19,7 @@ from vocap.finetuning.published import collection_of
 from vocap.finetuning.tasks import ENGLISH, TASKS, TRAININGS, DataSet, Selection, first_task
 from vocap.model_folder import CONFIG
 from vocap.section import Section
-from vocap.training import Betas, Distinct, Precision, Seed, first_mistake
+from vocap.training import Betas, Distinct, Precision, Seed
 
 
 def _known_task(name: str) -> str:
@@ -228,10 +228,7 @@ def parse_tuning_recipe(
     """
     if training not in TRAININGS:
         raise UsageError(f"no training {training!r}; there are {', '.join(TRAININGS)}")
-    try:
-        return TuningRecipe.model_validate({**first_task(training).recipe, **values})
-    except pydantic.ValidationError as error:
-        raise UsageError(f"{where}: {first_mistake(error)}") from None
+    return TuningRecipe.parsed({**first_task(training).recipe, **values}, where)
 
 
 @dataclass

@@ -5,13 +5,12 @@ models.
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
-from vocap.errors import UsageError
 from vocap.pretraining.data import SHARE, SHORTEST
 from vocap.pretraining.loss_kinds import AnyLoss, Full, Knn
 from vocap.section import Section
-from vocap.training import Betas, Precision, Seed, first_mistake
+from vocap.training import Betas, Precision, Seed
 
 FLOAT = 4  # bytes
 # bytes a token, layer and unit of the hidden width in 16 bits (Korthikanti et al. 2022,
@@ -253,12 +252,8 @@ def parse_recipe(values: Mapping[str, Any], where: str = "settings") -> Recipe:
 
     Raises UsageError, naming the key and `where` it is given.
     """
-    try:
-        return Recipe.model_validate(
-            {key: value for key, value in values.items() if key != "tokenizer"}
-        )
-    except ValidationError as error:
-        raise UsageError(f"{where}: {first_mistake(error)}") from None
+    keys = {key: value for key, value in values.items() if key != "tokenizer"}
+    return Recipe.parsed(keys, where)
 
 
 def estimate_memory(

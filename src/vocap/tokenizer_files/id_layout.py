@@ -13,7 +13,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 from sentencepiece import sentencepiece_model_pb2
 
 from vocap.errors import UsageError
@@ -286,15 +286,7 @@ def parse_layout(text: str) -> IdLayout:
         raise UsageError(
             f"--layout {text!r}: write {SHORTHAND}, or a map such as '{{mask: false, reserved: 8}}'"
         )
-    try:
-        return IdLayout.model_validate(value)
-    except ValidationError as error:
-        detail = error.errors()[0]
-        key = "".join(f"{part}." for part in detail["loc"] if isinstance(part, str | int)).rstrip(
-            "."
-        )
-        reason = detail["msg"].removeprefix("Value error, ")
-        raise UsageError(f"--layout: {f'{key}: ' if key else ''}{reason}") from None
+    return IdLayout.parsed(value, "--layout")
 
 
 def role_ids(proto: Any) -> dict[str, int]:

@@ -8,7 +8,7 @@ imports no torch.
 import os
 from typing import Annotated, Literal, TypeVar
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
+from pydantic import AfterValidator, BeforeValidator, Field
 
 MAX_SEED = 2**63 - 1  # an int64, which torch and NumPy take
 Seed = Annotated[int, Field(ge=0, le=MAX_SEED)]
@@ -40,14 +40,3 @@ def prepare_torch(threads: int) -> None:
     # the first touch of fresh memory is a tenth of a k-NN head's time on a CPU; of huge
     # pages there are fewer
     os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
-
-
-def first_mistake(error: ValidationError) -> str:
-    """The key of the first mistake in settings, without the kind of a loss, and what is
-    wrong.
-    """
-    first = error.errors()[0]
-    keys = [str(key) for key in first["loc"]]
-    if keys[:1] == ["loss"]:
-        del keys[1:2]  # which pydantic adds
-    return f"{'.'.join(keys) or 'settings'}: {first['msg'].removeprefix('Value error, ')}"
