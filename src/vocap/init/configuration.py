@@ -121,7 +121,6 @@ def configure(
     uneven = is_uneven(lines.values())
     # each configuration of a folder has results of its own
     results = "results" if path.stem == "config" else f"results-{path.stem}"
-    title = ", ".join(names.values()) if len(names) <= 4 else f"{len(names)} languages"
     config = {
         "results": f"./{results}",
         "languages": list(names),
@@ -130,7 +129,6 @@ def configure(
         "corpora": corpora,
         "vocabularies": {"sizes": choose_sizes(max(reaches.values()))},
         **tokenizer_sections(kinds, total, uneven, texts.without_development()),
-        "report": {"title": f"Tokenizers for {title}"},
     }
     config = {key: value for key, value in config.items() if value}
     check_totals(load({**config, "corpora": usable}), amounts)
@@ -157,13 +155,11 @@ def language_notes(
     names: Mapping[str, str], reaches: Mapping[str, float], lines: Mapping[str, Lines]
 ) -> list[str]:
     """What the text of each language is enough for."""
-    notes = []
-    for language, name in names.items():
-        pieces, length = min(reaches[language], LARGEST_SIZE), lines[language].characters
-        notes.append(
-            f"{language}  {name}: text for {pieces:,.0f} pieces, {length:,.0f} characters a line"
-        )
-    return notes
+    return [
+        f"{language}  {name}: text for {min(reaches[language], LARGEST_SIZE):,.0f} pieces, "
+        f"{lines[language].characters:,.0f} characters a line"
+        for language, name in names.items()
+    ]
 
 
 def choose_sizes(reach: float) -> str:

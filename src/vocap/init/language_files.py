@@ -69,8 +69,6 @@ UNEVEN = 2  # longest mean line over the shortest, from which lines are cut or c
 PARAGRAPH = 2  # sentences of a mean line, from which it is a paragraph
 OVERLONG = 0.1  # share of overlong lines, above which lines are cut
 DOCUMENTS = 0.1  # line ends in a record's part, from which records are documents
-
-
 # of a data set of the Hub: what names it, before its revision
 REVISION = re.compile(r"(hf://\w+/[^/]+/[^/@]+)@(?:refs/\w+/)?[^/]+")
 
@@ -222,7 +220,7 @@ def find_files(
     for name, place, shard in list_remote(folder) if is_remote(folder) else list_folder(folder):
         try:
             check_path(shard.path)
-            if NO_TEXT.fullmatch(PurePath(name).name):
+            if not is_remote(folder) and NO_TEXT.fullmatch(PurePath(name).name):
                 raise ValueError("a copy, or notes on the files, and no language's text")
             language, home, said = names.of(place)
             if name.lower().endswith(".csv"):
