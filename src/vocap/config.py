@@ -35,7 +35,7 @@ from vocap.finetuning.tasks import TASKS
 from vocap.languages import CODE, Language, natural, read_languages, select
 from vocap.pretraining.settings import Pretraining
 from vocap.report import Report
-from vocap.section import Section
+from vocap.section import ConfigSection
 from vocap.tables.sampling_probabilities import column_weight
 from vocap.tokenizer_files import XLMR_ROWS
 from vocap.tokenizer_files.id_layout import ROLES, SHORTHAND, XLM_R_LAYOUT, IdLayout
@@ -80,7 +80,7 @@ def _text_keys() -> dict[str, Any]:
 
 class TextSection(  # its keys are those of `TextSettings`
     create_model(  # type: ignore[misc]
-        "TextKeys", __base__=Section, **_text_keys()
+        "TextKeys", __base__=ConfigSection, **_text_keys()
     )
 ):
     """How text is normalised and cut, of all languages and stages.
@@ -105,7 +105,7 @@ class TextSection(  # its keys are those of `TextSettings`
         return text_settings(self.preset, **{**given, **lists})
 
 
-class Settings(Section):
+class Settings(ConfigSection):
     """The whole configuration: the files of `--configfile`, or `config/config.yaml`
     where none is given.
     """

@@ -15,7 +15,7 @@ from vocap.errors import UsageError
 from vocap.files.io import as_number
 
 
-class Section(BaseModel):
+class ConfigSection(BaseModel):
     """Keys of known names and types; a number may be written as 1e5, which YAML 1.1
     reads as a text.
     """

@@ -6,14 +6,14 @@ from pydantic import Field, ValidationError, model_validator
 
 from vocap.allocation.rules import RULES
 from vocap.errors import UsageError
-from vocap.section import Section
+from vocap.section import ConfigSection
 from vocap.tokenizer_files import SPECIALS
 from vocap.unigram.text_settings import TextSettings
 
 LARGEST = 500_000  # T that a trunk is for, unless said
 
 
-class Allocation(Section):
+class Allocation(ConfigSection):
     """One allocation of a merged vocabulary; the fields are the options of `vocap
     allocate`.
     """

@@ -23,11 +23,11 @@ from vocap.corpora.sources import (
 from vocap.errors import UsageError
 from vocap.files.paths import PlainPath
 from vocap.languages import Language, default_table
-from vocap.section import Section
+from vocap.section import ConfigSection
 from vocap.storage.remote import is_remote
 
 
-class Download(Section):
+class Download(ConfigSection):
     """A file besides text that some runs need, and where it is free."""
 
     url: Address = Field(description="its address; the last part names the file")
@@ -49,7 +49,7 @@ class Download(Section):
         return self.url.rpartition("/")[2]
 
 
-class Mix(Section):
+class Mix(ConfigSection):
     """The multilingual text that JOINT is trained on."""
 
     sentences: Literal["all"] | Annotated[int, Field(ge=1)] = Field(
@@ -60,7 +60,7 @@ class Mix(Section):
     )
 
 
-class Starter(Section):
+class Starter(ConfigSection):
     """The starter corpus."""
 
     packages: Annotated[
@@ -72,7 +72,7 @@ class Starter(Section):
     )
 
 
-class Corpora(Section):
+class Corpora(ConfigSection):
     """Where text comes from, how much of it is kept, and how much each language
     weighs.
     """

@@ -32,7 +32,7 @@ from vocap.errors import UsageError
 from vocap.files.io import number, read_tsv
 from vocap.files.paths import COMPRESSED, check_local, check_path, expand_all
 from vocap.languages import Language
-from vocap.section import Section
+from vocap.section import ConfigSection
 from vocap.storage.remote import is_remote
 from vocap.text_files import Layout
 from vocap.text_files.filters import Filters, check_filters
@@ -130,7 +130,7 @@ PathPattern = Annotated[str, Field(min_length=1), pydantic.AfterValidator(check_
 AlignedPattern = Annotated[PathPattern, pydantic.AfterValidator(check_varies)]
 
 
-class Source(Section):
+class Source(ConfigSection):
     """Settings of every source; a kind adds those that say where its text is.
 
     Attributes

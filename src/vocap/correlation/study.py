@@ -14,7 +14,7 @@ from vocap.finetuning.settings import Finetuning, Supply
 from vocap.finetuning.tasks import SPLITS, TASKS, DataSet
 from vocap.pretraining.loss_kinds import Full
 from vocap.pretraining.settings import Recipe
-from vocap.section import Section
+from vocap.section import ConfigSection
 from vocap.tables.curve import parse_sizes, read_points
 from vocap.training import Distinct, Seed
 
@@ -32,7 +32,7 @@ def _unweighted(model: Recipe) -> Recipe:
     return model
 
 
-class Correlation(Section):
+class Correlation(ConfigSection):
     """Section 2.1: a model for each of a language's vocabularies, and its scores in
     that language.
     """

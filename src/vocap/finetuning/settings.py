@@ -18,7 +18,7 @@ from vocap.finetuning.examples import HELD_OUT, is_labelled
 from vocap.finetuning.published import collection_of
 from vocap.finetuning.tasks import ENGLISH, TASKS, TRAININGS, DataSet, Selection, first_task
 from vocap.model_folder import CONFIG
-from vocap.section import Section
+from vocap.section import ConfigSection
 from vocap.training import Betas, Distinct, Precision, Seed
 
 
@@ -34,7 +34,7 @@ TaskName = Annotated[str, AfterValidator(_known_task)]
 OF_INPUTS = {"max_length", "question_length", "stride"}
 
 
-class TuningRecipe(Section):
+class TuningRecipe(ConfigSection):
     """How one model is fine-tuned on one training; every rate is tried with every
     number of epochs and seed.
     """
@@ -126,7 +126,7 @@ def make_recipes(values: dict[str, Any]) -> dict[str, TuningRecipe]:
     return pydantic.TypeAdapter(Recipes).validate_python(values)
 
 
-class Tuned(Section):
+class Tuned(ConfigSection):
     """One entry of `finetuning: models`; an empty one is the model of `pretraining` of
     the same name.
     """
@@ -163,7 +163,7 @@ def _all_is_none(value: object) -> object:
     return None if value == "all" else value
 
 
-class Finetuning(Section):
+class Finetuning(ConfigSection):
     """The models to fine-tune, and their tasks."""
 
     xtreme: PlainPath | None = Field(

@@ -70,7 +70,7 @@ PARAGRAPH = 2  # sentences of a mean line, from which it is a paragraph
 OVERLONG = 0.1  # share of overlong lines, above which lines are cut
 DOCUMENTS = 0.1  # line ends in a record's part, from which records are documents
 # of a data set of the Hub: what names it, before its revision
-REVISION = re.compile(r"(hf://\w+/[^/]+/[^/@]+)@(?:refs/\w+/)?[^/]+")
+HUB_REVISION = re.compile(r"(hf://\w+/[^/]+/[^/@]+)@(?:refs/\w+/)?[^/]+")
 
 
 @dataclass(frozen=True)
@@ -246,7 +246,7 @@ def list_remote(pattern: str) -> Iterator[tuple[str, PurePath, Shard]]:
 
     Raises UsageError for files of several formats, and VocapError as `list_shards`.
     """
-    given = fnmatch.translate(REVISION.sub(r"\1", pattern))
+    given = fnmatch.translate(HUB_REVISION.sub(r"\1", pattern))
     given = given.replace(r"\{lang\}", "(?P<lang>[^/]+?)", 1).replace(r"\{lang\}", "(?P=lang)")
     shards = list_shards([pattern.replace("{lang}", "*")]).shards
     if len(kinds := sorted({kind_of(shard.path) for shard in shards if shard.size})) > 1:
@@ -254,7 +254,7 @@ def list_remote(pattern: str) -> Iterator[tuple[str, PurePath, Shard]]:
             f"{pattern}: files of {' and '.join(kinds)}; let it end as those of one format do"
         )
     for shard in shards:
-        match = re.fullmatch(given, REVISION.sub(r"\1", shard.path))
+        match = re.fullmatch(given, HUB_REVISION.sub(r"\1", shard.path))
         yield address_of(shard.path), PurePath(match["lang"] if match else ""), shard
 
 

@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar, Union
 from pydantic import Field, GetPydanticSchema, TypeAdapter
 from pydantic_core import core_schema
 
-from vocap.section import Section
+from vocap.section import ConfigSection
 
 FullSoftmaxFraction = Annotated[
     float,
@@ -30,7 +30,7 @@ Count = TypeVar("Count", int, float)  # of targets; a mean is no whole number
 LOGITS = 2**28  # logits that a loss over V' holds at once, at most
 
 
-class LossSettings(Section):
+class LossSettings(ConfigSection):
     """The settings of one loss, with its label, candidate words, memory and computation.
 
     Attributes

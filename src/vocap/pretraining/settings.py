@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from vocap.pretraining.data import SHARE, SHORTEST
 from vocap.pretraining.loss_kinds import AnyLoss, Full, Knn
-from vocap.section import Section
+from vocap.section import ConfigSection
 from vocap.training import Betas, Precision, Seed
 
 FLOAT = 4  # bytes
@@ -19,7 +19,7 @@ ACTIVATIONS = 34
 Steps = Annotated[int, Field(ge=1)]
 
 
-class Shape(Section):
+class Shape(ConfigSection):
     """A language model; the defaults are XLM-R base. A causal one has Llama's
     layers.
     """
@@ -84,7 +84,7 @@ class Shape(Section):
         return self.embedding_size or self.hidden
 
 
-class Recipe(Section):
+class Recipe(ConfigSection):
     """The training of one model; the defaults are the paper's, and InfoXLM's where the
     paper refers to it.
     """
@@ -206,7 +206,7 @@ class ModelSettings(Recipe):
     tokenizer: str = Field(min_length=1, description="name of an entry of the tokenizers section")
 
 
-class Pretraining(Section):
+class Pretraining(ConfigSection):
     """The models to pre-train, and their text."""
 
     corpus: str | None = Field(

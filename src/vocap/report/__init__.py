@@ -2,12 +2,12 @@
 
 from pydantic import Field
 
-from vocap.section import Section
+from vocap.section import ConfigSection
 
 REVISION = 30
 
 
-class Report(Section):
+class Report(ConfigSection):
     """Texts of the page that no stage computes."""
 
     title: str | None = Field(

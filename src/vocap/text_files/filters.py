@@ -17,7 +17,7 @@ from pydantic import ConfigDict, Field
 
 from vocap.errors import UsageError, VocapError, log, missing_extra
 from vocap.languages import UNICODE_SCRIPTS, read_languages
-from vocap.section import Section
+from vocap.section import ConfigSection
 from vocap.text_files import RECORDS, Layout
 
 RECENT = 1 << 16  # hashes of records in a set, before they are sorted into the others
@@ -29,7 +29,7 @@ Share = Annotated[float, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=1)]
 
 
-class Filters(Section):
+class Filters(ConfigSection):
     """What a record must have to be read; by default every record is."""
 
     model_config = ConfigDict(frozen=True)

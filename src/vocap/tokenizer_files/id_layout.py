@@ -18,7 +18,7 @@ from sentencepiece import sentencepiece_model_pb2
 
 from vocap.errors import UsageError
 from vocap.files.io import parse_yaml
-from vocap.section import Section
+from vocap.section import ConfigSection
 from vocap.tokenizer_files import MASK
 from vocap.tokenizer_files.model_file import BYTES, CONTROL, UNKNOWN, USER_DEFINED
 
@@ -57,7 +57,7 @@ NAMED: dict[str, Role] = {
 }
 
 
-class Special(Section):
+class Special(ConfigSection):
     """A special token, and its role, if it has one."""
 
     model_config = ConfigDict(frozen=True)
@@ -71,7 +71,7 @@ def _with_role(value: Any) -> Any:
     return {"token": value, "role": NAMED.get(value)} if isinstance(value, str) else value
 
 
-class IdLayout(Section):
+class IdLayout(ConfigSection):
     """The ids besides pieces, and the form of a text in the Hugging Face export."""
 
     model_config = ConfigDict(frozen=True)

@@ -16,7 +16,7 @@ from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from vocap.errors import UsageError
 from vocap.files.paths import PlainPath
-from vocap.section import Section
+from vocap.section import ConfigSection
 from vocap.tokenizer_files import REGEX, SPLITS, Split
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT, IdLayout
 from vocap.tokenizer_files.model_file import BYTES
@@ -76,7 +76,7 @@ def check_symbols(symbols: list[str], layout: IdLayout = XLM_R_LAYOUT) -> list[s
     return symbols
 
 
-class Kind(Section):
+class Kind(ConfigSection):
     """One entry of the section; its field `kind` names the class, and its docstring
     describes it in the docs.
 

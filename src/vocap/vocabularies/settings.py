@@ -4,12 +4,12 @@ from typing import Annotated, Literal
 
 from pydantic import BeforeValidator, Field
 
-from vocap.section import Section
+from vocap.section import ConfigSection
 from vocap.tables.curve import parse_sizes
 from vocap.unigram.text_settings import COVERAGE
 
 
-class Vocabularies(Section):
+class Vocabularies(ConfigSection):
     """One model for every language and size."""
 
     engine: Literal["ladder", "sentencepiece"] = Field(

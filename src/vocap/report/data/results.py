@@ -33,7 +33,7 @@ def look_up(value: Any, *path: str) -> Any:
     return value
 
 
-def as_number(value: Any) -> float | int | None:
+def numeric(value: Any) -> float | int | None:
     """A value of a JSON file where it is a number, else None."""
     return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
@@ -124,7 +124,7 @@ class Tokenizer:
         `sample` is True where the lines were drawn from more.
         """
         names = ("lines", "word_types", "alpha", "beta", "sentences")
-        known = {name: as_number(look_up(self.description, "text", name)) for name in names}
+        known = {name: numeric(look_up(self.description, "text", name)) for name in names}
         sample = {"sample": True} if known.pop("sentences") is not None else {}
         return {name: value for name, value in known.items() if value is not None} | sample
 

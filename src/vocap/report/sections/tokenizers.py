@@ -6,7 +6,7 @@ from typing import Any
 import pandas
 
 from vocap.report.data.comparison import frame, records
-from vocap.report.data.results import Results, Tokenizer, as_number, look_up
+from vocap.report.data.results import Results, Tokenizer, look_up, numeric
 from vocap.report.page.blocks import (
     CodeBlock,
     Fold,
@@ -60,7 +60,7 @@ def _made(results: Results) -> Table:
         description, text = tokenizer.description, tokenizer.text
         counts = ("pieces", "dead", "dead_share", "raised", "dropped", "word_types")
         rule = look_up(description, "settings", "scores")  # its name; "scores" explains it
-        row = {key: as_number(description.get(key)) for key in counts} | text
+        row = {key: numeric(description.get(key)) for key in counts} | text
         row |= {
             "tokenizer": tokenizer.name,
             "kind": tokenizer.kind,
