@@ -3,6 +3,7 @@
 import json
 from html.parser import HTMLParser
 
+import pandas
 from click.testing import CliRunner
 
 from vocap.files.io import read_tsv, write_tsv
@@ -79,6 +80,16 @@ def change(path, **columns):
         for column, cells in columns.items():
             row[column] = str(cells.get(row["language"], row.get(column, "")))
     write_tsv(path, list(rows[0]), [tuple(row.values()) for row in rows])
+
+
+def edit(path, **entries):
+    """Set entries of a JSON file."""
+    path.write_text(json.dumps(json.loads(path.read_text("utf-8")) | entries))
+
+
+def frame(path, index="language"):
+    """A table in pandas."""
+    return pandas.read_csv(path, sep="\t").set_index(index)
 
 
 def one_row(path, **wanted):

@@ -11,8 +11,7 @@ import sentencepiece
 from sentencepiece import sentencepiece_model_pb2
 
 from tests.report.factories import make_results
-from tests.report.pages import Page, words_of, write
-from vocap.allocation.inputs import UNEVEN
+from tests.report.pages import Page, write
 from vocap.files.io import read_tsv
 from vocap.languages import read_languages
 from vocap.report.data.results import CutSentence
@@ -109,38 +108,15 @@ def test_the_lines_load_from_the_folder_of_the_command(run, monkeypatch):
 def test_the_recommendation_stands_first(run):
     folder, text = run
     first = text[text.index("Your tokenizers</h2>") : text.index("<h3>The same sentence")]
-    best = [
+    own = {
         row["tokenizer"]
         for row in read_tsv(folder / "out/tables/comparison.tsv")
         if row["kind"] != "from elsewhere"
-    ]
+    }
     said = re.sub(r"<[^>]*>", "", first)
     taken = re.findall(r"Take (\w+)\. T = (\d+)K", said)
-    assert [total for _, total in taken] == ["100", "200"] and {name for name, _ in taken} <= set(
-        best
-    )
-    assert (
-        said.index("Take")
-        < said.index("Python that loads each")
-        < said.index("AutoTokenizer.from_pretrained")
-    )
-
-
-def test_differing_line_lengths_reach_the_first_page(run, tmp_path):
-    folder, _ = run
-    results = shutil.copytree(folder / "results", tmp_path / "results")
-    for name in ("v100k", "v200k"):
-        path = results / "allocation" / name / "summary.json"
-        said = (
-            f"{UNEVEN}, and a language with longer lines gets more pieces: too many for de (3 "
-            "times)"
-        )
-        path.write_text(json.dumps(json.loads(path.read_text()) | {"warnings": [said]}))
-    first = words_of(write(results, tmp_path / "out")).partition("Take ")[0]
-    assert (
-        "A language with longer lines gets more pieces: too many for de (3 times) (v100k, v200k)."
-        in first
-    )
+    assert [total for _, total in taken] == ["100", "200"] and own.issuperset(dict(taken))
+    assert said.index("Take") < said.index("AutoTokenizer.from_pretrained")
 
 
 def test_six_scripts_are_cut_as_sentencepiece_cuts_them(run):

@@ -5,10 +5,11 @@ files that are not there.
 import json
 
 import numpy as np
+import pandas
 import pytest
 
 from tests.report.factories import make_corpora, make_model
-from tests.report.pages import Page, one_row, words_of, write
+from tests.report.pages import frame, one_row, words_of, write
 from vocap.errors import VocapError
 from vocap.report.data.results import ModelResults
 from vocap.tables.line_bits import read_lengths
@@ -25,62 +26,50 @@ def results(tmp_path):
     return folder
 
 
-def test_tables_hold_the_last_lines_numbers(results, tmp_path):
-    page = Page(write(results, tmp_path / "out"))
-    last = json.loads(
-        (results / "pretraining/knn/metrics.jsonl").read_text("utf-8").splitlines()[-1]
-    )
+def test_tables_and_curves_hold_the_numbers_of_the_metrics(results, tmp_path):
+    text = write(results, tmp_path / "out")
+    path = results / "pretraining/knn/metrics.jsonl"
+    last = [json.loads(line) for line in path.read_text("utf-8").splitlines()][-1]
     row = one_row(tmp_path / "out/tables/models.tsv", model="knn")
-    assert (
-        row["loss"] == "knn (k = 50)" and row["tokenizer"] == "vocap100k" and row["device"] == "CPU"
-    )
-    assert float(row["parameters_mi"]) == 13 and int(row["steps"]) == 500
-    for column, key in (
-        ("bits_per_byte", "bits_per_byte"),
-        ("training_loss", "loss"),
-        ("candidates", "candidates"),
-    ):
-        assert float(row[column]) == last[key]
-    assert float(row["minutes"]) == pytest.approx(5)
+    expected = {"loss": "knn (k = 50)", "tokenizer": "vocap100k", "device": "CPU", "steps": "500"}
+    assert row == row | expected
+    shown = [
+        float(row[column])
+        for column in ("bits_per_byte", "training_loss", "candidates", "parameters_mi", "minutes")
+    ]
+    assert shown == pytest.approx([last["bits_per_byte"], last["loss"], last["candidates"], 13, 5])
     assert one_row(tmp_path / "out/tables/models.tsv", model="full")["loss"] == ""
     language = one_row(tmp_path / "out/tables/models-languages.tsv", language="ru")
     assert float(language["bits_per_byte_knn"]) == last["languages"]["ru"]["bits_per_byte"]
-    words = words_of(page)
-    assert "snakemake --cores all pretraining" not in words
+    assert "snakemake --cores all pretraining" not in words_of(text)
+    for name in ("exact-loss-steps.svg", "exact-loss-time.pdf"):
+        assert (tmp_path / "out/figures" / name).stat().st_size > 1000
+    for line in (results / "pretraining/full/metrics.jsonl").read_text("utf-8").splitlines():
+        assert f"{round(json.loads(line)['bits_per_byte'], 5)}" in text
 
 
 def test_code_lengths_are_means_over_seeds_and_languages(results, tmp_path):
     """By the definition; seeds of one tokenizer are one row, and the best row has no
     interval above itself.
     """
+    means = {"one": [], "other": []}
     for name, seed, tokenizer in (("a-1", 1, "one"), ("a-2", 2, "one"), ("b", 1, "other")):
         make_model(
             results, name, {"kind": "full"}, CODES, seed=seed, tokenizer=tokenizer, causal=True
         )
-    write(results, tmp_path / "out")
-    means = {}
-    for name in ("a-1", "a-2", "b"):
         lines = read_lengths(results / "pretraining" / name / "code-length.npz", "parallel")
-        means[name] = np.mean([lines[code][0].sum() / lines[code][1].sum() for code in CODES])
-    one = one_row(tmp_path / "out/tables/models-causal.tsv", tokenizer="one")
-    other = one_row(tmp_path / "out/tables/models-causal.tsv", tokenizer="other")
-    assert (one["models"], one["part"], one["languages"]) == ("a-1, a-2", "parallel", "3")
-    assert one["measure"] == "code length of the text" and other["deviation"] == ""
-    assert float(one["bits_per_byte"]) == pytest.approx((means["a-1"] + means["a-2"]) / 2, rel=1e-6)
-    assert float(one["deviation"]) == pytest.approx(
-        abs(means["a-1"] - means["a-2"]) / 2**0.5, rel=1e-4
+        means[tokenizer].append(np.mean([bits.sum() / size.sum() for bits, size in lines.values()]))
+    write(results, tmp_path / "out")
+    rows = frame(tmp_path / "out/tables/models-causal.tsv", "tokenizer")
+    assert rows.bits_per_byte.to_dict() == pytest.approx(
+        {name: np.mean(values) for name, values in means.items()}, rel=1e-6
     )
-    assert float(other["bits_per_byte"]) == pytest.approx(means["b"], rel=1e-6)
-    assert sorted([one["above"] == "", other["above"] == ""]) == [False, True]
+    assert rows.deviation["one"] == pytest.approx(np.std(means["one"], ddof=1), rel=1e-4)
+    assert pandas.isna(rows.deviation["other"]) and rows.above.isna().sum() == 1
+    expected = {"models": "a-1, a-2", "part": "parallel", "languages": 3}
+    expected |= {"measure": "code length of the text"}
+    assert rows.loc["one", list(expected)].to_dict() == expected
     assert one_row(tmp_path / "out/tables/models.tsv", model="b")["objective"] == "causal"
-
-
-def test_the_curves_are_figures_with_every_point(results, tmp_path):
-    text = write(results, tmp_path / "out")
-    for name in ("exact-loss-steps.svg", "exact-loss-time.pdf"):
-        assert (tmp_path / "out/figures" / name).stat().st_size > 1000
-    for line in (results / "pretraining/full/metrics.jsonl").read_text("utf-8").splitlines():
-        assert f"{round(json.loads(line)['bits_per_byte'], 5)}" in text
 
 
 @pytest.mark.parametrize("line", ["{", "[]", '{"step": 1}'])
