@@ -7,11 +7,17 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
 from playwright.sync_api import sync_playwright
 
 BROWSER = (
     shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 )
+# marks of the tests that use it: one worker has the browser
+LIVE = [
+    pytest.mark.skipif(BROWSER is None, reason="no chromium here: install Debian's chromium"),
+    pytest.mark.xdist_group("browser"),
+]
 OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-background-networking"]
 
 

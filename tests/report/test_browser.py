@@ -4,16 +4,11 @@ their effects.
 
 import pytest
 
-from tests.report.chromium import BROWSER
+from tests.report.chromium import LIVE
 from tests.report.factories import make_byte_pair, make_model, make_parallel, make_results
 from tests.report.pages import Page, write
 
-pytestmark = [
-    pytest.mark.skipif(
-        BROWSER is None, reason="no chromium here: install Debian's chromium to draw the page"
-    ),
-    pytest.mark.xdist_group("browser"),
-]
+pytestmark = LIVE
 
 FIGURES = 11
 HEIGHT = 9000  # px of the page at 1280, of eleven languages and two T

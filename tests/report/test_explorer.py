@@ -1,16 +1,15 @@
-"""The explorer in Chromium: the sizes of `vocap allocate`, and a configuration that
-asks for them.
+"""The explorer in Chromium: the sizes of `vocap allocate`, and settings that ask for
+them.
 """
 
 import json
 import random
 import shutil
-from pathlib import Path
 
 import pytest
 import yaml
 
-from tests.report.chromium import BROWSER
+from tests.report.chromium import LIVE
 from tests.report.factories import (
     CODES,
     COVERAGE,
@@ -21,21 +20,12 @@ from tests.report.factories import (
     make_run,
     write_choice,
 )
-from tests.report.pages import write
-from vocap.allocation.settings import Allocation
-from vocap.config import load
+from tests.report.pages import change, edit, write
 from vocap.errors import UsageError
 from vocap.files.io import read_tsv, write_tsv
 from vocap.tables.curve import COLUMNS
 
-pytestmark = [
-    pytest.mark.skipif(
-        BROWSER is None, reason="no chromium here: install Debian's chromium to run the explorer"
-    ),
-    pytest.mark.xdist_group("browser"),
-]
-PRESENT_SETTINGS = Allocation(**PRESENT).model_dump()
-ROOT = Path(__file__).parents[2]
+pytestmark = LIVE
 TRIALS = 60
 
 SOLVED = "document.querySelector('.explorer').dataset.solved"
@@ -199,48 +189,29 @@ def test_the_lines_to_copy_give_the_sizes_shown(run):
     assert fewer["fairness"] == 6 and fewer["without"] == ["de"]
 
 
-def test_the_lines_to_copy_are_a_configuration(run):
-    _, said = run
-    base = yaml.safe_load((ROOT / "config/sources.yaml").read_text("utf-8"))
-    base |= yaml.safe_load((ROOT / "config/config.yaml").read_text("utf-8")) | {
-        "corpora": base["corpora"]
-    }
-    for touched in said["touched"]:
-        entry = yaml.safe_load(touched["lines"])["allocation"]
-        settings = load({**base, "allocation": {**base["allocation"], **entry}})
-        assert settings.allocation["explored"].model_dump() == {
-            **PRESENT_SETTINGS,
-            **entry["explored"],
-        }
-
-
 def test_the_table_shows_gains_and_losses(run):
     inputs, said = run
     present, moved, fewer, *_ = said["touched"]
-    assert (
-        all(row[1] == row[2] and row[4] == "0" for row in present["rows"])
-        and "The sizes of present." in present["text"]
-    )
-    assert said["opened"]["sizes"] == [
-        row.size for row in allocate(inputs, COVERAGE, **PRESENT).rows
-    ]
-    assert said["opened"]["sizes"] == present["sizes"]
+    assert all(row[1] == row[2] and row[4] == "0" for row in present["rows"])
+    assert "The sizes of present." in present["text"]
+    sizes = [row.size for row in allocate(inputs, COVERAGE, **PRESENT).rows]
+    assert said["opened"]["sizes"] == present["sizes"] == sizes
     assert said["opened"]["text"].startswith("8 languages, ")
-    alp = [
-        dict(zip(entry.index.sizes.tolist(), entry.alp.tolist(), strict=True))
-        for entry in inputs.languages
-    ]
-    gain = lose = 0
-    for row, curve, before, now in zip(
-        by_code(moved["rows"]), alp, present["sizes"], moved["sizes"], strict=True
+    gains = []
+    for row, entry, before, now in zip(
+        by_code(moved["rows"]), inputs.languages, sizes, moved["sizes"], strict=True
     ):
-        assert row[1:3] == [f"{now:,}", f"{before:,}"]
-        assert row[3] == f"{curve[now]:.2f}".replace("-", "−")
-        gain += curve[now] > curve[before]
-        lose += curve[now] < curve[before]
+        alp = alp_at(entry, now)
+        assert row[1:4] == [f"{now:,}", f"{before:,}", f"{alp:.2f}".replace("-", "−")]
+        gains.append(alp - alp_at(entry, before))
+    gain, lose = (sum(sign * one > 0 for one in gains) for sign in (1, -1))
     assert gain and f"Against present, {gain} gain and {lose} lose." in moved["text"]
     assert [row[1] for row in fewer["rows"]].count("off") == 1
     assert said["none"].startswith("No allocation: no language is left")
+
+
+def alp_at(entry, size):
+    return entry.alp[entry.index.sizes.tolist().index(size)]
 
 
 def make_by_text(folder, template, name, **settings):
@@ -249,28 +220,15 @@ def make_by_text(folder, template, name, **settings):
     """
     shutil.copytree(folder / template, folder / name)
     summary = json.loads((folder / name / "summary.json").read_text())
-    summary["settings"] |= {"rule": "pieces", **settings}
-    (folder / name / "summary.json").write_text(json.dumps(summary))
-    rows = [dict(row) for row in read_tsv(folder / name / "allocation.tsv")]
+    asked = summary["settings"] | {"rule": "pieces", **settings}
+    edit(folder / name / "summary.json", settings=asked)
     models = {}
-    for place, row in enumerate(rows):
-        row["size"] = str(333 + place)
-        models[row["language"]] = (
-            333 + place,
-            333 + place,
-            -60.25 - place,
-            -61.5 - place,
-            7.5 + place,
-            "ok",
-        )
-        write_tsv(
-            folder / name / "vocabularies" / row["language"] / "curve.tsv",
-            COLUMNS,
-            [models[row["language"]]],
-        )
-    write_tsv(
-        folder / name / "allocation.tsv", list(rows[0]), [tuple(row.values()) for row in rows]
-    )
+    for place, row in enumerate(read_tsv(folder / name / "allocation.tsv")):
+        measured = (-60.25 - place, -61.5 - place, 7.5 + place)
+        models[row["language"]] = (333 + place, 333 + place, *measured, "ok")
+    change(folder / name / "allocation.tsv", size={code: one[0] for code, one in models.items()})
+    for code, model in models.items():
+        write_tsv(folder / name / "vocabularies" / code / "curve.tsv", COLUMNS, [model])
     return models
 
 
@@ -298,14 +256,6 @@ def choose(tab, label, name):
     return shown, by_code(shown["rows"]), shown["text"]
 
 
-def test_the_page_starts_from_an_allocation_that_it_computes(computed):
-    inputs, _, tab = computed
-    found = json.loads(tab.until(SOLVED))
-    name = tab.evaluate("document.querySelector('.explorer select').value")
-    settings = PRESENT if name == "present" else PRESENT | OTHERS
-    assert found["sizes"] == [row.size for row in allocate(inputs, COVERAGE, **settings).rows]
-
-
 def test_pieces_are_to_compare_with_and_never_the_start(computed):
     inputs, models, tab = computed
     starts = "[...document.querySelectorAll('.explorer select')].map((one) => one.textContent)"
@@ -314,21 +264,13 @@ def test_pieces_are_to_compare_with_and_never_the_start(computed):
     found, rows, said = choose(tab, "Compare with", "pieces")
     live = allocate(inputs, COVERAGE, **PRESENT)
     assert found["sizes"] == [row.size for row in live.rows]
-    alp = {
-        entry.language: dict(zip(entry.index.sizes.tolist(), entry.alp, strict=True))
-        for entry in inputs.languages
-    }
-    for cells, chosen in zip(rows, live.rows, strict=True):
+    for cells, chosen, entry in zip(rows, live.rows, inputs.languages, strict=True):
         size, _, was, heldout, tokens, _ = models[chosen.language]
         assert cells[1:3] == [f"{chosen.size:,}", f"{size:,}"]
-        now = alp[chosen.language][chosen.size]
-        assert float(cells[4].replace("−", "-")) == pytest.approx(now - was, abs=0.006)
-        assert "–" not in cells and float(cells[8].replace("−", "-")) == pytest.approx(
-            float(cells[7]) - tokens, abs=0.011
-        )
-        assert float(cells[6].replace("−", "-")) == pytest.approx(
-            float(cells[5].replace("−", "-")) - heldout, abs=0.011
-        )
+        now = alp_at(entry, chosen.size)
+        shown = [float(cell.replace("−", "-")) for cell in cells[4:9]]
+        expected = [now - was, shown[1], shown[1] - heldout, shown[3], shown[3] - tokens]
+        assert shown == pytest.approx(expected, abs=0.011)
     assert "rule pieces" in said
 
 
