@@ -3,20 +3,19 @@ that does the same.
 """
 
 import json
+import math
 import os
 from dataclasses import replace
 from pathlib import Path
 
-import pandas
 import pytest
 
 from tests.report.factories import make_finetuned, make_model, make_other_tokenizers, make_results
-from tests.report.pages import one_row, words_of, write
+from tests.report.pages import frame, one_row, words_of, write
 from vocap.correlation.study import StudyPoint, correlations
 from vocap.files.io import read_tsv, write_tsv
 from vocap.finetuning.metrics import paper_average
 from vocap.finetuning.tasks import TASKS
-from vocap.languages import read_languages
 from vocap.report.paper import paper_languages, paper_size, printed
 from vocap.report.paper.model_tables import Run, results_table, table_rows
 from vocap.tables.curve import Point, write_points
@@ -117,14 +116,10 @@ def test_a_tokenizer_by_pieces_is_in_no_row_of_the_papers(tmp_path):
         name: {"kind": "vocap", "allocation": allocation} for name, allocation in kinds.items()
     }
     write(results, tmp_path / "out", "--settings-json", json.dumps({"tokenizers": tokenizers}))
-    table = list(read_tsv(tmp_path / "out/tables/paper-table-1.tsv"))
-    methods = {
-        row["model"]: row["method"] for row in table if row["model"] in ("by-sizes", "by-pieces")
-    }
-    assert methods == {"by-sizes": "VOCAP 100K, k-NN", "by-pieces": "PIECES 100K, k-NN"}
-    assert "by-pieces" not in {
-        row["model"] for row in read_tsv(tmp_path / "out/tables/paper-table-2.tsv")
-    }
+    methods = frame(tmp_path / "out/tables/paper-table-1.tsv", "model").method
+    assert methods["by-sizes"] == "VOCAP 100K, k-NN"
+    assert methods["by-pieces"] == "PIECES 100K, k-NN"
+    assert "by-pieces" not in frame(tmp_path / "out/tables/paper-table-2.tsv", "model").index
 
 
 def test_tables_2_and_3_compare_losses_of_one_tokenizer():
@@ -152,23 +147,25 @@ def test_tables_2_and_3_compare_losses_of_one_tokenizer():
     assert list(found)[-2:] == ["k = 7", "k = 40"]
 
 
+def rows_of_this_run(name, runs):
+    """A table's rows of `runs`, by model."""
+    table = results_table(name, runs)
+    keys = [column.key for column in table.columns]
+    rows = (dict(zip(keys, row, strict=True)) for row in table.rows)
+    return {row["model"]: row for row in rows if row["origin"] == "this run"}
+
+
 def test_a_k_that_is_not_the_papers_is_said():
-    runs = [
-        replace(RUN, name="full"),
-        *(replace(RUN, name=f"k{k}", loss="knn", k=k) for k in (7, 10)),
-    ]
+    runs = [replace(RUN, name="full")]
+    runs += [replace(RUN, name=f"k{k}", loss="knn", k=k) for k in (7, 10)]
     runs += [replace(RUN, name="small", tokenizer="t", total=1000, loss="knn", k=9)]
-
-    def remarks(name):
-        table = results_table(name, runs)
-        keys = [column.key for column in table.columns]
-        found = (dict(zip(keys, row, strict=True)) for row in table.rows)
-        return {row["model"]: row["remarks"] for row in found if row["origin"] == "this run"}
-
-    assert remarks("sampling")["k10"] == "k = 10; not fine-tuned"
-    assert remarks("xtreme")["small"] == "k = 9; not fine-tuned"
-    in_its_own_line = remarks("k")
-    assert in_its_own_line["k7"] == in_its_own_line["k10"] == "not fine-tuned"
+    for name, model, said in (
+        ("sampling", "k10", "k = 10; not fine-tuned"),
+        ("xtreme", "small", "k = 9; not fine-tuned"),
+        ("k", "k7", "not fine-tuned"),  # in a line of its own
+        ("k", "k10", "not fine-tuned"),
+    ):
+        assert rows_of_this_run(name, runs)[model]["remarks"] == said
 
 
 def test_table_4_takes_one_total():
@@ -186,19 +183,15 @@ def test_table_4_takes_one_total():
 
 
 def test_speeds_are_relative_to_the_papers_baseline_on_one_device():
+    joint = {"kind": "joint", "total": 250_000, "steps": 1_000_000, "tokens_per_s": 200.0}
     runs = [
-        replace(
-            RUN, name="joint", kind="joint", total=250_000, tokens_per_s=200.0, steps=1_000_000
-        ),
+        replace(RUN, name="joint", **joint),
         replace(RUN, name="knn", loss="knn", k=50, tokens_per_s=236.0),
         replace(RUN, name="half", half=True, machine=("another GPU", 1)),
     ]
-    table = results_table("xtreme", runs)
-    keys = [column.key for column in table.columns]
-    speeds = {row[keys.index("model")]: row[keys.index("speed")] for row in table.rows}
-    assert (
-        speeds["joint"] == 1.0 and speeds["knn"] == pytest.approx(1.18) and speeds["half"] is None
-    )
+    rows = rows_of_this_run("xtreme", runs)
+    assert rows["joint"]["speed"] == 1.0 and rows["half"]["speed"] is None
+    assert rows["knn"]["speed"] == pytest.approx(1.18)
 
 
 def test_the_page_has_the_papers_lines_and_names_those_not_run(tmp_path):
@@ -206,15 +199,13 @@ def test_the_page_has_the_papers_lines_and_names_those_not_run(tmp_path):
     make_model(results, "knn", {"kind": "knn", "k": 50}, ["en", "de"])
     text = write(results, tmp_path / "out")
     tables = tmp_path / "out/tables"
-    paper = one_row(tables / "paper-table-2.tsv", method="NCE", origin="the paper")
-    assert (paper["xnli_acc"], paper["speed"], paper["steps"]) == ("56.0", "1.4", "500000")
-    assert (
-        one_row(tables / "paper-table-2.tsv", method="NCE", origin="this run")["model"] == "not run"
-    )
-    run = one_row(tables / "paper-table-2.tsv", method="k-NN, k = 50", origin="this run")
-    assert (run["model"], run["total"], run["remarks"]) == ("knn", "100000", "not fine-tuned")
-    words = words_of(text)
-    assert "arXiv 2109.07306" in words
+    rows = frame(tables / "paper-table-2.tsv", ["origin", "method"])
+    paper = rows.loc["the paper", "NCE"]
+    assert (paper.xnli_acc, paper.speed, paper.steps) == (56.0, 1.4, 500_000)
+    assert rows.model["this run", "NCE"] == "not run"
+    run = rows.loc["this run", "k-NN, k = 50"]
+    assert (run.model, run.total, run.remarks) == ("knn", 100_000, "not fine-tuned")
+    assert "arXiv 2109.07306" in words_of(text)
 
 
 def test_sizes_stand_beside_the_papers_in_a_run_on_its_languages(tmp_path):
@@ -223,14 +214,13 @@ def test_sizes_stand_beside_the_papers_in_a_run_on_its_languages(tmp_path):
     )
     write(results, tmp_path / "out")
     tables = tmp_path / "out/tables"
-    german = one_row(tables / "paper-allocated-sizes.tsv", language="de")
-    allocated = one_row(results / "allocation/v100k/allocation.tsv", language="de")
-    assert float(german["paper_thousands"]) == 24
-    assert float(german["thousands_v100k"]) * 1000 == float(allocated["size"])
-    rows = list(read_tsv(tables / "paper-allocated-sizes.tsv"))
-    sizes = pandas.DataFrame(rows)[["thousands_v100k", "paper_thousands"]].apply(pandas.to_numeric)
-    overview = one_row(tables / "allocations.tsv", allocation="v100k")
-    assert float(overview["rank_correlation"]) == pytest.approx(sizes.corr("spearman").iloc[0, 1])
+    sizes = frame(tables / "paper-allocated-sizes.tsv")
+    allocated = frame(results / "allocation/v100k/allocation.tsv")["size"]
+    assert sizes.paper_thousands["de"] == 24
+    assert sizes.thousands_v100k["de"] * 1000 == allocated["de"]
+    found = frame(tables / "allocations.tsv", "allocation").rank_correlation["v100k"]
+    expected = sizes[["thousands_v100k", "paper_thousands"]].corr("spearman").iloc[0, 1]
+    assert found == pytest.approx(expected)
 
 
 def test_a_run_on_few_languages_has_their_rows(tmp_path):
@@ -241,23 +231,18 @@ def test_a_run_on_few_languages_has_their_rows(tmp_path):
     tables = tmp_path / "out/tables"
     names = sorted(path.stem for path in tables.glob("paper-*.tsv"))
     assert names == ["paper-allocated-sizes", "paper-text-vocabularies"]
-    sizes = {row["language"]: row for row in read_tsv(tables / "paper-allocated-sizes.tsv")}
-    known = read_languages()
-    assert sorted(sizes) == sorted(
-        ["en", "de", "ru", "hi", "fa", "it", "sw", "km", "ja", "fi", "sa"]
-    )
-    for code, row in sizes.items():
-        assert float(row["paper_thousands"]) == float(
-            known[code].facts["paper_allocated_thousands"]
-        )
+    sizes = frame(tables / "paper-allocated-sizes.tsv").paper_thousands
+    assert set(sizes.index) == {"en", "de", "ru", "hi", "fa", "it", "sw", "km", "ja", "fi", "sa"}
+    assert sizes.to_dict() == {
+        code: paper_size(code, "paper_allocated_thousands") for code in sizes.index
+    }
     assert "rank_correlation" not in (tables / "allocations.tsv").read_text("utf-8")
     words = words_of(text)
-    lacking = (
-        "Table 1, Table 2, Table 3, Table 4, Figure 2, Figure 3, Figure 5, Figure 6, Table "
-        "5, Table 6"
-    )
-    assert words.count(f"Not in this run: {lacking}, Table 8. config/paper.yaml") == 1
-    assert "Spearman" not in words
+    _, _, lacking = words.partition("Not in this run: ")
+    lacking, _, _ = lacking.partition(" config/paper.yaml")
+    places = [*(f"Table {one}" for one in (1, 2, 3, 4)), *(f"Figure {one}" for one in (2, 3, 5, 6))]
+    assert lacking == ", ".join([*places, "Table 5", "Table 6", "Table 8."])
+    assert words.count(f"Not in this run: {lacking}") == 1 and "Spearman" not in words
 
 
 QUESTIONS = {"f1": 60.0, "exact_match": 40.0}
@@ -378,24 +363,18 @@ def test_figure_6_has_the_means_of_each_resource_group(tmp_path):
     for name in ("sampled", "larger"):
         score_languages(results, name, {"xnli": dict.fromkeys(xnli, 1.0)})
     text = write(results, tmp_path / "out")
-    rows = list(read_tsv(tmp_path / "out/tables/paper-groups.tsv"))
-    found = {
-        (row["task"], row["resource"]): (float(row["vocap_score"]), float(row["joint_score"]))
-        for row in rows
+    rows = frame(tmp_path / "out/tables/paper-groups.tsv", ["task", "resource"])
+    found = rows[["codes", "vocap_score", "joint_score", "gain"]]
+    assert {key: tuple(row) for key, row in found.iterrows()} == {
+        ("XNLI", "low"): ("sw", 60.0, 50.0, 10.0),
+        ("XNLI", "mid"): ("hi bg", 68.5, 67.5, 1.0),  # hi 66, 63; bg 71, 72
+        ("XNLI", "high"): ("en de", 82.0, 80.5, 1.5),  # en 84, 83; de 80, 78
+        ("NER", "low"): ("sw af", 45.75, 40.0, 5.75),  # sw 50, 40; af 41.5, 40
+        ("NER", "mid"): ("fi hi", 66.0, 65.5, 0.5),  # fi 70, 71; hi 62, 60
+        ("NER", "high"): ("en", 80.0, 81.0, -1.0),
     }
-    assert found == {
-        ("XNLI", "low"): (60.0, 50.0),
-        ("XNLI", "mid"): (68.5, 67.5),  # hi 66, 63; bg 71, 72
-        ("XNLI", "high"): (82.0, 80.5),  # en 84, 83; de 80, 78
-        ("NER", "low"): (45.75, 40.0),  # sw 50, 40; af 41.5, 40
-        ("NER", "mid"): (66.0, 65.5),  # fi 70, 71; hi 62, 60
-        ("NER", "high"): (80.0, 81.0),
-    }
-    assert {(row["total"], row["vocap"], row["joint"]) for row in rows} == {
-        ("100K", "ours", "theirs")
-    }
-    assert [row["codes"] for row in rows[:3]] == ["sw", "hi bg", "en de"]
-    assert [float(row["gain"]) for row in rows] == [10.0, 1.0, 1.5, 5.75, 0.5, -1.0]
+    for column, only in (("total", "100K"), ("vocap", "ours"), ("joint", "theirs")):
+        assert set(rows[column]) == {only}
     for task, gains in (
         ("xnli", "low, 100K: +10.00; mid, 100K: +1.00"),
         ("panx", "high, 100K: −1.00"),
@@ -419,20 +398,17 @@ def test_the_study_is_beside_the_papers_correlations(tmp_path):
     curve += [Point(size, status="needs more text") for size in (9000, 10000)]
     write_points(results / "vocabularies/hi/curve.tsv", curve)
     text = write(results, tmp_path / "out")
-    row = one_row(tmp_path / "out/tables/paper-correlation.tsv", language="hi", task="POS")
-    assert (row["paper_rho_alp"], row["paper_rho_size"]) == ("0.922", "0.787")
-    assert (row["sizes"], row["holes"], row["seeds"], row["steps"]) == ("8", "2", "2", "700")
-    assert float(row["rho_alp"]) == correlations(points, {})[0].rho_alp
+    rows = frame(tmp_path / "out/tables/paper-correlation.tsv", ["name", "task"])
+    row = rows.loc["Hindi", "POS"]
+    assert (row.paper_rho_alp, row.paper_rho_size) == (0.922, 0.787)
+    assert (row.sizes, row.holes, row.seeds, row.steps) == (8, 2, 2, 700)
+    assert row.rho_alp == correlations(points, {})[0].rho_alp
     assert "Sizes that the text does not reach have no point: Hindi: 9,000, 10,000." in text
     for number in (2, 3):  # a hidden number of an axis has an opacity: other bytes in every PDF
         assert 'opacity="0"' not in (tmp_path / f"out/figures/paper-figure-{number}.svg").read_text(
             "utf-8"
         )
-    other = one_row(tmp_path / "out/tables/paper-correlation.tsv", language="ru", task="NER")
-    assert (other["rho_alp"], other["remarks"]) == ("", "not run")
-    paper = read_tsv(tmp_path / "out/tables/paper-correlation.tsv")
-    assert {(row["name"], row["task"]) for row in paper} == {
-        (name, task)
-        for name in ("Hindi", "Persian", "Italian", "Russian")
-        for task in ("POS", "NER")
-    }
+    other = rows.loc["Russian", "NER"]
+    assert math.isnan(other.rho_alp) and other.remarks == "not run"
+    names = ("Hindi", "Persian", "Italian", "Russian")
+    assert set(rows.index) == {(name, task) for name in names for task in ("POS", "NER")}
