@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.report.pages import write
+from tests.report.pages import edit, write
 from vocap.allocation.inputs import Inputs, LanguageInput
 from vocap.allocation.settings import Allocation
 from vocap.allocation.solution import Solution, solve, write_allocation
@@ -18,11 +18,11 @@ from vocap.files.io import write_tsv
 from vocap.finetuning.tasks import TASKS
 from vocap.languages import read_languages
 from vocap.tables.bits_per_byte import bits_per_byte
-from vocap.tables.curve import COLUMNS, write_characters
+from vocap.tables.curve import Point, write_characters, write_points
 from vocap.tables.line_bits import write_lengths
 from vocap.tables.piece_index import NAME, build, save_index
 from vocap.tokenizers.evaluation import COLUMNS as EVALUATION
-from vocap.tokenizers.evaluation import PARALLEL_COLUMNS
+from vocap.tokenizers.evaluation import PARALLEL_COLUMNS, ROUND_TRIP_COLUMNS
 
 CODES = ["de", "en", "fa", "hi", "ja", "no", "ru", "sw"]
 STEP = 40
@@ -57,12 +57,9 @@ def make_corpora(
             "complete": code != codes[0],
             "n": lines,
             "missing": "no package of the starter corpus has this language" if gone else None,
-            **(
-                {"missing": "only 612 lines in mediawiki; bring your own text"}
-                if code == codes[2]
-                else {}
-            ),
         }
+        if code == codes[2]:
+            stats["missing"] = "only 612 lines in mediawiki; bring your own text"
         path = folder / "corpora" / code / "stats.json"
         path.parent.mkdir(parents=True)
         path.write_text(json.dumps(stats))
@@ -88,44 +85,19 @@ def make_curves(folder: Path, codes: list[str], sizes: range, seed: int = 2) -> 
     for code in codes:
         scale, slope = rng.uniform(180, 420), rng.uniform(8, 26)
         last = sizes[-1] if rng.random() < 0.6 else rng.choice(sizes[len(sizes) // 4 :])
-        rows = []
+        points = []
         for size in sizes:
             if code in ("ja", "zh") and size == sizes[0]:
-                rows.append(
-                    (
-                        size,
-                        None,
-                        None,
-                        None,
-                        None,
-                        "2,613 required characters do not fit in 1,000 ids",
-                    )
-                )
+                status = "2,613 required characters do not fit in 1,000 ids"
+                points.append(Point(size, status=status))
             elif size > last:
-                rows.append(
-                    (
-                        size,
-                        None,
-                        None,
-                        None,
-                        None,
-                        f"the text has pieces for {last + 377} ids at most",
-                    )
-                )
+                status = f"the text has pieces for {last + 377} ids at most"
+                points.append(Point(size, status=status))
             else:
                 alp = -scale + slope * math.log2(size / 1000 + 0.6) - rng.random() * 0.2
-                rows.append(
-                    (
-                        size,
-                        size,
-                        alp,
-                        alp * 1.02 - size / 9000,
-                        30 - 2 * math.log2(size / 500),
-                        "ok",
-                    )
-                )
-        columns = ("size", "pieces", "alp", "alp_heldout", "tokens_per_sentence", "status")
-        write_tsv(folder / "vocabularies" / code / "curve.tsv", columns, rows)
+                heldout = alp * 1.02 - size / 9000
+                points.append(Point(size, size, alp, heldout, 30 - 2 * math.log2(size / 500)))
+        write_points(folder / "vocabularies" / code / "curve.tsv", points)
 
 
 def make_allocation(
@@ -143,15 +115,11 @@ def make_allocation(
     total_weight = sum(row[2] for row in rows)
     rows = [(code, n, weight / total_weight, *rest) for code, n, weight, *rest in rows]
     out = folder / "allocation" / name
-    write_tsv(
-        out / "allocation.tsv", ("language", "n", "q", "weight", "size", "gain", "own_pieces"), rows
-    )
+    columns = ("language", "n", "q", "weight", "size", "gain", "own_pieces")
+    write_tsv(out / "allocation.tsv", columns, rows)
     pieces = [(f"▁piece{number}", ",".join(codes[:2])) for number in range(500)]
     write_tsv(out / "vocabulary.tsv", ("piece", "languages"), pieces)
-    assessed = {
-        name: {"rule": name, "union": total - 11, "objective": -658.1}
-        for name in ("paper", "pieces")
-    }
+    chosen = {"rule": rule, "union": total - 11, "objective": -658.1}
     summary = {
         "settings": {"total": total, "alpha": 0.7, "beta": 0.7, "rule": rule},
         "languages": len(codes),
@@ -160,16 +128,17 @@ def make_allocation(
         "clipped": 217,
         "short": 0,
         "pieces": total - 5,
-        "chosen": assessed.pop(rule),
-        "other_rules": [one for name, one in assessed.items() if name != "pieces"],
+        "chosen": chosen,
+        "other_rules": [chosen | {"rule": "paper"}] if rule == "pieces" else [],
         "exhausted": codes[:2],
         "warnings": ["2 languages are at the end of their curves; add sizes or text"],
     }
     (out / "summary.json").write_text(json.dumps(summary))
     if rule == "pieces":  # a model of each language
         for code, _, _, _, size, *_ in rows:
-            point = (size - 7, size - 7, -100.0 - rng.random(), -101.0 - rng.random(), 20.5, "ok")
-            write_tsv(out / "vocabularies" / code / "curve.tsv", COLUMNS, [point])
+            alp, heldout = -100.0 - rng.random(), -101.0 - rng.random()
+            path = out / "vocabularies" / code / "curve.tsv"
+            write_points(path, [Point(size - 7, size - 7, alp, heldout, 20.5)])
 
 
 def make_tokenizer(
@@ -186,55 +155,31 @@ def make_tokenizer(
     rng = random.Random(seed)
     table = read_languages()
     rows, parity = [], []
-    for code in codes:
-        alp = (
-            -base.uniform(130, 340)
-            + math.log(total / 1e5) * 6
-            + (rng.gauss(2.5, 2.5) if kind == "vocap" else 0)
-        )
+    for place, code in enumerate(codes):
+        alp = -base.uniform(130, 340) + math.log(total / 1e5) * 6
+        alp += rng.gauss(2.5, 2.5) if kind == "vocap" else 0
         resource = table[code].resource if code in table else "low"
         used, renyi = rng.random() / 10, 0.4 + rng.random() / 5
+        unknown = rng.random() / 900
         whole = (0.52, 1.8, 0.8, 0.0)  # words, digits per token, numbers alike, broken UTF-8
-        rows.append(
-            (
-                code,
-                resource,
-                500,
-                alp,
-                33.3,
-                1.45,
-                3.21,
-                4.4,
-                rng.random() / 900,
-                used,
-                renyi,
-                0.21,
-                *whole,
-                31 + len(parity),  # unknown bytes
-            )
-        )
-        lines = min(1500, 500 + len(parity) * 200)
-        example = "normaliser 2: “a b”: ▁a b | ▁a▁b; tie 1: “c d”: ▁c d | ▁c▁d"
-        identical = lines - 3 * (len(parity) % 2)
-        parity.append(
-            (code, lines, identical, identical / lines, example if identical < lines else "")
-        )
+        measures = (alp, 33.3, 1.45, 3.21, 4.4, unknown, used, renyi, 0.21, *whole, 31 + place)
+        rows.append((code, resource, 500, *measures))
+        lines = min(1500, 500 + place * 200)
+        identical = lines - 3 * (place % 2)
+        example = "normaliser 2: “a b”: ▁a b | ▁a▁b; tie 1: “c d”: ▁c d | ▁c▁d" * (place % 2)
+        parity.append((code, lines, identical, identical / lines, example))
     out = folder / "tokenizers" / name
     write_tsv(out / "evaluation.tsv", (*EVALUATION[:16], "unknown_bytes"), rows)
     trips = [(code, "text", 500, 490, 0.98, "spaces 10: “a  b” → “a b”") for code in codes]
-    write_tsv(
-        out / "roundtrip.tsv",
-        ("language", "domain", "texts", "identical", "share", "example"),
-        trips,
-    )
+    write_tsv(out / "roundtrip.tsv", ROUND_TRIP_COLUMNS, trips)
     write_tsv(out / "parity.tsv", ("language", "lines", "identical", "share", "example"), parity)
     pieces = [
         (f"▁piece{number}", number + 4, -number / 1024, "en", "ok", "") for number in range(300)
     ]
-    pieces += [("▁shadow", 304, -20.0, "de,en", "dead", "▁sha dow")]
-    write_tsv(
-        out / "pieces.tsv", ("piece", "id", "score", "languages", "status", "shadowed_by"), pieces
-    )
+    write_pieces(out, [*pieces, ("▁shadow", 304, -20.0, "de,en", "dead", "▁sha dow")])
+    if text is None:
+        text = {"lines": 1_280_000, "alpha": 0.7}
+        text |= {"beta": 0.7} if kind == "vocap" else {"sentences": "all"}
     description = {
         "kind": kind,
         "total": total,
@@ -243,15 +188,14 @@ def make_tokenizer(
         "pieces": total - 5,
         "dead": 1,
         "dead_share": 1 / (total - 5),
-        "text": {
-            "lines": 1_280_000,
-            "alpha": 0.7,
-            **({"beta": 0.7} if kind == "vocap" else {"sentences": "all"}),
-        }
-        if text is None
-        else text,
+        "text": text,
     }
     (out / "description.json").write_text(json.dumps(description))
+
+
+def write_pieces(folder: Path, pieces: list[tuple]) -> None:
+    columns = ("piece", "id", "score", "languages", "status", "shadowed_by")
+    write_tsv(folder / "pieces.tsv", columns, pieces)
 
 
 def make_baseline(folder: Path, name: str, codes: list[str]) -> None:
@@ -279,30 +223,14 @@ def make_byte_pair(
     """A tokenizer of kind `bpe` or `parity-bpe`: as `make_tokenizer`, without
     parity.tsv and owners of pieces.
     """
-    make_tokenizer(
-        folder,
-        name,
-        kind,
-        codes,
-        total,
-        seed,
-        text={"sentences": "all", "alpha": 0.7, "lines": 1000},
-    )
+    text = {"sentences": "all", "alpha": 0.7, "lines": 1000}
+    make_tokenizer(folder, name, kind, codes, total, seed, text)
     out = folder / "tokenizers" / name
     (out / "parity.tsv").unlink()
-    pieces = [(f" piece{number}", number + 4, -number, "", "ok", "") for number in range(300)]
-    write_tsv(
-        out / "pieces.tsv", ("piece", "id", "score", "languages", "status", "shadowed_by"), pieces
-    )
-    description = json.loads((out / "description.json").read_text())
-    asked = {"total": total, "alpha": 0.7, "unit": "bytes", "split": "words", **settings}
-    description |= {
-        "settings": asked,
-        "scores": "by the order of merges",
-        "merges": total - 261,
-        "dead": 0,
-    }
-    (out / "description.json").write_text(json.dumps(description))
+    write_pieces(out, [(f" piece{n}", n + 4, -n, "", "ok", "") for n in range(300)])
+    asked = {"total": total, "alpha": 0.7, "split": "words", **settings}
+    scores = {"scores": "by the order of merges", "merges": total - 261, "dead": 0}
+    edit(out / "description.json", settings=asked, **scores)
 
 
 def make_parallel(
@@ -498,15 +426,11 @@ def make_run(folder: Path, seed: int = 1, codes: Sequence[str] = CODES) -> Input
         }
         counts |= {chr(0x3041 + rng.randrange(60)): 1 for _ in range(5)} | {"\t": 3}
         target = folder / "vocabularies" / code
-        rows = [
-            (size, size, a, a * 1.01 - size / 90, 9 - size / 99, "ok")
+        points = [
+            Point(size, size, a, a * 1.01 - size / 90, 9 - size / 99)
             for size, a in zip(sizes, alp, strict=True)
         ]
-        write_tsv(
-            target / "curve.tsv",
-            COLUMNS,
-            [*rows, (9999, None, None, None, None, "too little text")],
-        )
+        write_points(target / "curve.tsv", [*points, Point(9999, status="too little text")])
         write_characters(target / "characters.tsv", counts, lines)
         index = build(sizes, sets)
         save_index(index, target / NAME)

@@ -363,11 +363,9 @@ def test_percent_of_each_language_decides_without_bits(tmp_path, winner):
     """One language of long lines loses more nats than nine others gain: they win."""
     results = make_results(tmp_path / "results")
     for name in ("vocap100k", "joint100k"):
-        lost = {"ja": -4000.0 if name == winner else -3800.0}
-        change(
-            results / f"tokenizers/{name}/evaluation.tsv",
-            alp=dict.fromkeys(CODES, -90.0 if name == winner else -100.0) | lost,
-        )
+        alp, lost = (-90.0, -4000.0) if name == winner else (-100.0, -3800.0)
+        set_all(results, name, alp=alp)
+        change(results / f"tokenizers/{name}/evaluation.tsv", alp={"ja": lost})
     said = words(results, tmp_path / "out", named("vocap100k", "joint100k"))
     assert f"Take {winner}. T = 100K, 2 tokenizers, on held-out lines." in said
     assert "1 of 10 languages, in percent of its own ALP: to " in said
@@ -393,19 +391,16 @@ def test_a_mean_gain_hides_no_loss(tmp_path):
     """
     results = make_results(tmp_path / "results")
     for name, alp, russian in (("vocap100k", -100.0, -20.82), ("joint100k", -101.0, -20.0)):
-        change(
-            results / f"tokenizers/{name}/evaluation.tsv",
-            alp=dict.fromkeys(CODES, alp) | {"ru": russian},
-        )
+        set_all(results, name, alp=alp)
+        change(results / f"tokenizers/{name}/evaluation.tsv", alp={"ru": russian})
     said = words(results, tmp_path / "out", named("vocap100k", "joint100k"))
-    row = one_row(tmp_path / "out/tables/comparison-groups.tsv", group="all", tokenizer="vocap100k")
-    assert float(row["percent"]) == pytest.approx((9 * 100 / 101 - 4.1) / 10)
-    assert float(row["nats"]) == pytest.approx(0.818) and row["better"] == "9"
+    row = table(tmp_path, "comparison-groups").set_index(["group", "tokenizer"])
+    row = row.loc["all", "vocap100k"]
+    assert row.percent == pytest.approx((9 * 100 / 101 - 4.1) / 10)
+    assert row.nats == pytest.approx(0.818) and row.better == 9
     assert "Russian −4.10 %" in said
-    assert (
-        "percent of each language"
-        in (tmp_path / "out/figures/comparison-100000-vocap100k.svg").read_text()
-    )
+    drawn = (tmp_path / "out/figures/comparison-100000-vocap100k.svg").read_text()
+    assert "percent of each language" in drawn
 
 
 def test_without_a_joint_the_first_is_the_reference(tmp_path):

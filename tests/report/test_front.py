@@ -209,17 +209,12 @@ def test_languages_are_sorted_by_name_everywhere(made):
 @pytest.mark.parametrize(
     ("settings", "title"),
     [
-        ({}, "VoCap: tokenizers of 100K and 200K ids for 11 languages"),
         ({"report": {"title": None}}, "VoCap: tokenizers of 100K and 200K ids for 11 languages"),
         ({"report": {"title": "My words"}}, "My words"),
         ({"languages": ["en"], "tokenizers": {}}, "VoCap: 1 language"),
     ],
 )
 def test_the_heading_is_the_run_s_own(tmp_path, settings, title):
-    text = write(
-        make_results(tmp_path / "results"),
-        tmp_path / "out",
-        "--settings-json",
-        json.dumps(settings),
-    )
+    results = make_results(tmp_path / "results")
+    text = write(results, tmp_path / "out", "--settings-json", json.dumps(settings))
     assert f"<h1>{title}</h1>" in text and f"<title>{title}</title>" in text

