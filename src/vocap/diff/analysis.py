@@ -63,7 +63,7 @@ class PieceChange(NamedTuple):
 
 
 @dataclass
-class Change:
+class LanguageChange:
     """The text of one language under both tokenizers.
 
     Words are separated by white space; a word counts as often as it occurs in the text.
@@ -134,7 +134,7 @@ class Comparison:
     b: str
     ids_a: int
     ids_b: int
-    changes: dict[str, Change]
+    changes: dict[str, LanguageChange]
     pieces: list[PieceChange]
     limits: dict[str, float]
 
@@ -281,13 +281,13 @@ def compare(  # noqa: PLR0913  # the options of the command, each by its name
 
 def compare_text(
     a: Splitter, b: Splitter, to_b: Sequence[int], blocks: Iterable[list[str]]
-) -> Change:
+) -> LanguageChange:
     """Encode every line with both tokenizers, and every distinct word, all of which are
     held in memory.
 
     `to_b`: the id in B of each id of A, -1 where it has none.
     """
-    change = Change(Usage.of(a.encoder), Usage.of(b.encoder))
+    change = LanguageChange(Usage.of(a.encoder), Usage.of(b.encoder))
     words: Counter[str] = Counter()
     for lines in blocks:
         # tokens of each line
@@ -315,7 +315,7 @@ def _ids_of_pieces(side: Splitter) -> dict[str, int]:
     return {piece: number for number, piece in enumerate(side.pieces) if piece is not None}
 
 
-def _compare_words(a: Splitter, b: Splitter, words: Counter[str], change: Change) -> None:
+def _compare_words(a: Splitter, b: Splitter, words: Counter[str], change: LanguageChange) -> None:
     """Add up the changes in all words of a text."""
     change.words = words.total()
     change.characters = sum(count * len(word) for word, count in words.items())
