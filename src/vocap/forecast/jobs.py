@@ -26,7 +26,7 @@ from vocap.finetuning.tasks import (
     first_task,
     predicted_sets,
 )
-from vocap.forecast.needs import known_amount, model_of, needs_of, tokenizer_rows
+from vocap.forecast.needs import known_amount, model_of_job, needs_of, tokenizer_rows
 from vocap.forecast.texts import MB, LanguageText
 from vocap.pretraining.settings import Recipe, count_parameters, encoder_operations, estimate_memory
 from vocap.stages import STAGES
@@ -215,7 +215,7 @@ class Workload:
         those of each evaluation and of the predictions at the end.
         """
         own, training = self.settings.finetuning, job.wildcards["training"]
-        recipe, model = own.recipes[training], model_of(job.wildcards, self.settings)
+        recipe, model = own.recipes[training], model_of_job(job.wildcards, self.settings)
         studied, epochs = studied_language(job), int(job.wildcards["epochs"])
         sizes = self.sizes_of(training, studied)
         learnt = sum(size for found, size in sizes.items() if found.split == "train")

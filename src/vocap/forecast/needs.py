@@ -90,7 +90,7 @@ def known_amount(name: str, rule: str, wildcards: Mapping[str, str], settings: S
     if name != "parameters":
         raise ValueError(f"no amount {name}")
     if "tuned" in wildcards or rule == "studied_model":
-        return model_of(wildcards, settings).parameters / MILLION
+        return model_of_job(wildcards, settings).parameters / MILLION
     model = settings.pretraining.models[wildcards["name"]]
     rows = settings.rows(model.tokenizer)
     return count_parameters(model.shape, rows, model.causal) / MILLION
@@ -108,7 +108,7 @@ def tokenizer_rows(rule: str, wildcards: Mapping[str, str], settings: Settings) 
     return settings.rows(next(filter(None, names)))
 
 
-def model_of(wildcards: Mapping[str, str], settings: Settings) -> TunedModel:
+def model_of_job(wildcards: Mapping[str, str], settings: Settings) -> TunedModel:
     """The model of a job of fine-tuning or of the correlation study."""
     if "tuned" not in wildcards:
         return studied_model(settings, wildcards["lang"], int(wildcards["size"]))
