@@ -38,7 +38,7 @@ class Head:
 class Free(Loss):
     """No output layer: a gradient for h, none for W."""
 
-    def __call__(self, hidden, weight, bias, targets):
+    def of_targets(self, hidden, weight, bias, targets):
         return LossOutput(hidden.float().sum(), len(targets), 0.0)
 
 
@@ -49,7 +49,7 @@ class Exact(Loss):
         super().__init__(vocabulary, excluded, **options)
         self.function = function
 
-    def __call__(self, hidden, weight, bias, targets):
+    def of_targets(self, hidden, weight, bias, targets):
         return LossOutput(
             self.function(hidden, weight, bias, targets), len(targets), float(self.vocabulary)
         )
@@ -87,7 +87,7 @@ class Liger(Loss):
         super().__init__(vocabulary, excluded, **options)
         self.chunk = chunk
 
-    def __call__(self, hidden, weight, bias, targets):
+    def of_targets(self, hidden, weight, bias, targets):
         from liger_kernel.transformers.functional import liger_fused_linear_cross_entropy
 
         kind = hidden.device.type
@@ -120,7 +120,7 @@ class ScalableCrossEntropy(Loss):
         self.bucket_words = words
         self.excluded = torch.tensor(list(excluded), device=self.words.device)
 
-    def __call__(self, hidden, weight, bias, targets):
+    def of_targets(self, hidden, weight, bias, targets):
         count = len(targets)
         size = min(count, math.ceil(2 * math.sqrt(count)))
         with torch.no_grad():

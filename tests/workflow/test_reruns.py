@@ -207,7 +207,7 @@ def test_with_single_trainings_a_size_added_trains_that_size(workflow, finished_
     run = workflow.snakemake("vocabularies")
     assert run.returncode == 0, run.stdout
     for path in sorted((workflow.folder / "results/vocabularies").rglob("*")):
-        if path.is_file() and path.parent.name != "points":
+        if path.is_file() and path.parent.name != "points" and path.name != "parameters.jsonl":
             other = finished_once.folder / path.relative_to(workflow.folder)
             assert path.read_bytes() == other.read_bytes(), path
     workflow.write_config(vocabularies={"engine": "sentencepiece", "sizes": [50, 150, 200, 300]})
