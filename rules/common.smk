@@ -258,6 +258,16 @@ def needs(rule, minutes=30):
 
 # Functions of single stages: Snakemake's linter wants none beside rules.
 
+# corpora
+
+
+def sample_revision(wildcards):
+    """The revision of a sample, where text may be read in part also that of parts."""
+    if SETTINGS.corpora.scan_bytes or language_of(wildcards) in LISTED["corpora"]:
+        return REVISION["corpora"], REVISION["parts"]
+    return REVISION["corpora"]
+
+
 # tokenizers
 
 

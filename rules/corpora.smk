@@ -195,13 +195,6 @@ SAMPLE_LIMITS = options(
     scan_bytes=SETTINGS.corpora.scan_bytes,
     seed=SETTINGS.seed,
 )
-
-
-def sample_revision(wildcards):
-    """The revision of a sample, where text may be read in part also that of parts."""
-    if SETTINGS.corpora.scan_bytes or language_of(wildcards) in LISTED["corpora"]:
-        return REVISION["corpora"], REVISION["parts"]
-    return REVISION["corpora"]
 # Snakemake watches the text of a command with its spaces: those of this one stay as they
 # are until a REVISION rises, so that no text is sampled again.
 # fmt: off

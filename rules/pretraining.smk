@@ -75,8 +75,7 @@ for batch in MODEL_BATCHES:
             # Snakemake takes a file for new by a newer date alone
             versions=lambda wildcards: text_versions(
                 MODEL_SOURCES[language_of(wildcards)],
-                f"{RESULTS}/pretraining/tokens/{wildcards.tokenizer}/{language_of(wildcards)}"
-                "/description.json",
+                f"{RESULTS}/pretraining/tokens/{wildcards.tokenizer}/{language_of(wildcards)}/description.json",
             ),
             # of one language they depend on the input, so are not watched
             files=(
