@@ -145,7 +145,9 @@ def renumbered(
             return number(value)
         found = [new(one) for one in value]
         several = any(isinstance(one, list) for one in value)
-        return present(found) if several else None if None in found else found
+        if several:
+            return present(found)
+        return None if None in found else found
 
     def present(found: Sequence[Any]) -> Any:
         return [one for one in found if one is not None] or None
