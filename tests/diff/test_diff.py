@@ -20,8 +20,9 @@ from vocap.diff.analysis import changed_parts, compare
 from vocap.diff.commands import diff
 from vocap.errors import UsageError
 from vocap.files.io import read_tsv
-from vocap.tokenizer_files.encoders import HuggingFaceEncoder, Splitter, load_encoder
+from vocap.tokenizer_files.encoders import HuggingFaceEncoder, load_encoder
 from vocap.tokenizer_files.export import export_unigram
+from vocap.tokenizer_files.splitting import Splitter
 from vocap.unigram.sentencepiece_trainer import train
 
 

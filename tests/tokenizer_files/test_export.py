@@ -18,13 +18,8 @@ from tokenizers import Tokenizer
 
 from tests.tokenizers.scripts import ODD, make_lines, model, processor
 from vocap.errors import UsageError, VocapError
-from vocap.tokenizer_files.export import (
-    About,
-    build_tokenizer,
-    export_unigram,
-    scores_of,
-    write_card,
-)
+from vocap.tokenizer_files.card import About, write_card
+from vocap.tokenizer_files.export import build_tokenizer, export_unigram, scores_of
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT
 from vocap.tokenizer_files.layout import Contents, build_model
 

@@ -15,7 +15,8 @@ from tests.bpe.texts import CODE, made
 from tests.commands import run
 from tests.made_text import write_lines
 from vocap.errors import UsageError, VocapError
-from vocap.tokenizer_files.encoders import Splitter, load_encoder
+from vocap.tokenizer_files.encoders import load_encoder
+from vocap.tokenizer_files.splitting import Splitter
 from vocap.tokenizers.commands import evaluate, export
 from vocap.vocabularies.commands import alp
 

@@ -18,8 +18,9 @@ from tests.made_text import write_lines
 from tests.tokenizers.factories import byte_tokenizer
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import read_tsv
-from vocap.tokenizer_files.encoders import Splitter, dead_ids, load_encoder, texts_of
+from vocap.tokenizer_files.encoders import load_encoder
 from vocap.tokenizer_files.export import export_unigram
+from vocap.tokenizer_files.splitting import Splitter, dead_ids, texts_of
 from vocap.tokenizers.commands import evaluate
 from vocap.tokenizers.evaluate import evaluate as evaluate_tokenizers
 from vocap.tokenizers.evaluate import name_tokenizers

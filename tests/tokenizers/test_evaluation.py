@@ -16,8 +16,9 @@ from tests.made_text import write_lines
 from tests.tokenizers.factories import byte_tokenizer
 from vocap.files.io import read_tsv
 from vocap.tables.line_bits import read_lengths
-from vocap.tokenizer_files.encoders import HuggingFaceEncoder, Splitter, load_encoder
+from vocap.tokenizer_files.encoders import HuggingFaceEncoder, load_encoder
 from vocap.tokenizer_files.export import export_unigram
+from vocap.tokenizer_files.splitting import Splitter
 from vocap.tokenizers.commands import evaluate
 from vocap.tokenizers.evaluation import COLUMNS, Tally, measure_counts, renyi_efficiency, tally
 

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from vocap.errors import VocapError, listed, log
 from vocap.text_files.text import Text
 from vocap.tokenizer_files import encoders
-from vocap.tokenizer_files.export import About, find_settings, find_templates
+from vocap.tokenizer_files.card import About
+from vocap.tokenizer_files.export import find_settings, find_templates
 
 FOLDERS = ("", "huggingface")  # of a tokenizer's settings, beside its file
 

@@ -15,7 +15,8 @@ from vocap.bpe.model_file import is_bpe, read_bpe
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import replacing_directory, write_text, write_tsv
 from vocap.tokenizer_files import CARD
-from vocap.tokenizer_files.export import write_card, write_templates
+from vocap.tokenizer_files.card import write_card
+from vocap.tokenizer_files.export import write_templates
 
 if TYPE_CHECKING:
     from vocap.adapt.model_rows import ModelFiles

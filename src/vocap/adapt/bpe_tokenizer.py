@@ -19,8 +19,9 @@ from vocap.errors import VocapError, listed, log
 from vocap.files.io import write_json, write_tsv
 from vocap.text_files.named_texts import read_sentences
 from vocap.text_files.text import Text, text_name
-from vocap.tokenizer_files import encoders, layout
-from vocap.tokenizer_files.export import NOTHING, About
+from vocap.tokenizer_files import encoders, layout, splitting
+from vocap.tokenizer_files.card import About
+from vocap.tokenizer_files.export import NOTHING
 from vocap.tokenizer_files.model_file import BYTES
 from vocap.unigram.alp import count_tokens
 
@@ -49,8 +50,8 @@ class BpeTokenizer(Adaptable):
         self.encoder = encoder_as_loaded(self.definition, self.ids, self.path)
 
     @cached_property
-    def splitter(self) -> encoders.Splitter:
-        return encoders.Splitter(self.encoder)
+    def splitter(self) -> splitting.Splitter:
+        return splitting.Splitter(self.encoder)
 
     @cached_property
     def names(self) -> list[str]:
@@ -210,7 +211,7 @@ class BpeTokenizer(Adaptable):
             self.config,
         )
         read = model_file.read_bpe(folder / "tokenizer.json")
-        dead = set(encoders.dead_ids(self.splitter, dict(encoders.texts_of(self.splitter))))
+        dead = set(splitting.dead_ids(self.splitter, dict(splitting.texts_of(self.splitter))))
         description = {
             "kind": kind,
             "total": len(read.tokens),

@@ -22,14 +22,8 @@ from vocap.errors import VocapError, log
 from vocap.files.io import read_object, read_tsv
 from vocap.text_files.text import Text, text_blocks, text_name
 from vocap.tokenizer_files import EXPORTED, encoders, layout
-from vocap.tokenizer_files.export import (
-    NEVER,
-    About,
-    find_settings,
-    pipeline,
-    write_export,
-    write_folder,
-)
+from vocap.tokenizer_files.card import About
+from vocap.tokenizer_files.export import NEVER, find_settings, pipeline, write_export, write_folder
 from vocap.tokenizer_files.id_layout import ROLES, XLM_R_LAYOUT, IdLayout, layout_of, role_ids
 from vocap.tokenizer_files.layout import Contents
 from vocap.tokenizer_files.model_file import (

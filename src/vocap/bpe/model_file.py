@@ -22,10 +22,10 @@ from tokenizers import Tokenizer
 from vocap.errors import VocapError
 from vocap.files.io import read_object, write_json, write_text
 from vocap.tokenizer_files import CHAT_TEMPLATE
+from vocap.tokenizer_files.card import About
 from vocap.tokenizer_files.encoders import check_charsmaps, is_json, refusals, roles_of
 from vocap.tokenizer_files.export import (
     NOTHING,
-    About,
     configuration,
     find_settings,
     find_templates,

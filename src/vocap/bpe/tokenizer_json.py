@@ -18,11 +18,12 @@ from vocap.bpe.words import Alphabet
 from vocap.errors import UsageError
 from vocap.tokenizer_files.charsmap import read_charsmap
 from vocap.tokenizer_files.cuts import SPACE
-from vocap.tokenizer_files.encoders import HuggingFaceEncoder, Splitter, dead_ids, texts_of
+from vocap.tokenizer_files.encoders import HuggingFaceEncoder
 from vocap.tokenizer_files.export import special_tokens_step
 from vocap.tokenizer_files.id_layout import MASK, IdLayout
 from vocap.tokenizer_files.model_file import BYTES
 from vocap.tokenizer_files.normalizer import build_normalizer
+from vocap.tokenizer_files.splitting import Splitter, dead_ids, texts_of
 from vocap.unigram.text_settings import COVERAGE
 
 

@@ -18,8 +18,8 @@ from vocap.files.io import replacing_directory, write_json, write_tsv
 from vocap.text_files.named_texts import find_texts, read_sentences
 from vocap.text_files.text import Text
 from vocap.tokenizer_files import Cuts
-from vocap.tokenizer_files.encoders import Splitter, is_bracketed
 from vocap.tokenizer_files.loading import AnyTokenizer, open_encoders
+from vocap.tokenizer_files.splitting import Splitter, is_bracketed
 from vocap.unigram.usage import Usage, tokens_of
 
 if TYPE_CHECKING:

@@ -3,10 +3,6 @@ never executed.
 
 What tokenizer.json needs is imported in its functions: `vocap train`, a job a size,
 starts without it.
-
-A `Splitter` gives the split of a word by any of them in one notation: the pieces' own
-text, U+2581 at the start of a word. Text without a piece is in brackets, `⟨text⟩`: a
-piece and <unk> for the same text differ.
 """
 
 import json
@@ -22,12 +18,10 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from vocap.errors import VocapError, one_line
 from vocap.files.io import read_object
 from vocap.tokenizer_files import EXPORTED, MASK, Cuts
-from vocap.tokenizer_files.model_file import BYTES, NORMAL, find_model, load_processor
+from vocap.tokenizer_files.model_file import BYTES, find_model, load_processor
 from vocap.tokenizer_files.ranks import (
     RANKS,
     TEKKEN,
@@ -58,7 +52,6 @@ PROBE = "  two\ttabs, \u00bd \ufb01 e\u0301\n\u3000\U0001f9ff "
 # the words whose tokens the library remembers (50 MB): by default 10,000, the first that
 # it meets, fewer than the distinct ones of a few languages
 KEPT_WORDS = 200_000
-NO_BYTE = 0xFFFD  # in the place of a character that stands for no byte
 REMEDY = "save it again with its own library, or use another tokenizer"
 
 
@@ -441,122 +434,6 @@ def is_lossless(encoder: Encoder) -> bool:
     return encoder.decode_batch(encoder.encode_batch([PROBE])) == [PROBE]
 
 
-class Splitter:
-    """An encoder, and its pieces in the common notation."""
-
-    def __init__(self, encoder: Encoder):
-        self.encoder = encoder
-        self._bytes: dict[int, int] = {}  # code points of the byte-level alphabet, if used
-        self.continued = ""
-        if isinstance(encoder, HuggingFaceEncoder):
-            from tokenizers import models
-
-            model, cutter = encoder.tokenizer.model, encoder.tokenizer.pre_tokenizer
-            steps = filter(None, (encoder.tokenizer.decoder, cutter))
-            if "ByteLevel" in step_types(*(json.loads(step.__getstate__()) for step in steps)):
-                self._bytes = dict.fromkeys(range(256), NO_BYTE)
-                self._bytes |= {ord(one): byte for one, byte in byte_characters().items()}
-            if isinstance(model, models.WordPiece):
-                self.continued = model.continuing_subword_prefix or ""
-        self.prefix = self._find_prefix()
-
-    @cached_property
-    def pieces(self) -> list[str | None]:
-        """Every id's piece in the common notation; None where an id has none."""
-        return [None if piece is None else self._write(piece) for piece in self.encoder.pieces]
-
-    @cached_property
-    def _texts(self) -> list[str]:
-        return [piece or "" for piece in self.pieces]
-
-    def split(self, words: Sequence[str]) -> list[tuple[str, ...]]:
-        """The pieces of each word (no spaces inside) after a space; unknown text in
-        brackets.
-        """
-        unknown = self.encoder.unk_id
-        texts = [self.prefix + word for word in words]
-        rows = self.encoder.encode_batch(texts)
-        piece_of = self._texts.__getitem__
-        return [
-            self._with_unknown(text)
-            if unknown in row or self.encoder.drops
-            else tuple(map(piece_of, row))
-            for text, row in zip(texts, rows, strict=True)
-        ]
-
-    @property
-    def byte_level(self) -> bool:
-        """Whether pieces are written in the byte-level alphabet, a character a byte."""
-        return bool(self._bytes)
-
-    @cached_property
-    def broken(self) -> np.ndarray:
-        """Whether the bytes of each id are no whole characters of UTF-8, bool [V]."""
-
-        def is_broken(piece: str) -> bool:
-            if byte := BYTE_PIECE.fullmatch(piece):
-                return int(byte[1], 16) >= 0x80
-            written = self._bytes_of(piece)
-            return written.decode("utf-8", "ignore").encode() != written
-
-        return np.array(
-            [piece is not None and is_broken(piece) for piece in self.encoder.pieces], bool
-        )
-
-    def _with_unknown(self, text: str) -> tuple[str, ...]:
-        unknown = self.encoder.unk_id
-        # of unigram models, the token is the unknown text itself
-        named = None if unknown is None else self.encoder.pieces[unknown]
-        parts: dict[Any, str] = {}
-        for number, token, *place in self.encoder.tokens(text):
-            if number is None or number == unknown:  # once, if bytes of a character are
-                itself = text[slice(*place)] if token in (named, UNKNOWN) else token
-                parts[tuple(place)] = bracketed(itself)
-            else:
-                parts[len(parts)] = self._write(token)
-        return tuple(parts.values())
-
-    def _bytes_of(self, piece: str) -> bytes:
-        """The bytes that a piece is written for, none of one in no byte-level alphabet,
-        such as an added token.
-        """
-        try:
-            return piece.translate(self._bytes).encode("latin-1") if self._bytes else b""
-        except UnicodeEncodeError:
-            return b""
-
-    def _write(self, piece: str) -> str:
-        if written := self._bytes_of(piece):
-            return written.decode("utf-8", errors="backslashreplace").replace(" ", SPACE)
-        if self.continued:
-            if piece.startswith(self.continued):
-                return piece.removeprefix(self.continued)
-            return (
-                piece
-                if piece.startswith("[") and piece.endswith("]") and len(piece) > 2
-                else SPACE + piece
-            )
-        return piece
-
-    def _find_prefix(self) -> str:
-        """The prefix that gives a word its segmentation inside a line: nothing, or a
-        space.
-        """
-        one, other, both, after = self.encoder.encode_batch(["a", "b", "a b", " b"])
-        tokens = both[len(one) :]
-        return " " if tokens != other and tokens == after else ""
-
-
-def bracketed(text: str) -> str:
-    """Text without a piece, in the common notation."""
-    return f"⟨{text}⟩"
-
-
-def is_bracketed(piece: str) -> bool:
-    """Whether a part of a split is text that has no piece."""
-    return len(piece) > 2 and piece[0] == "⟨" and piece[-1] == "⟩"
-
-
 def step_types(*steps: Any) -> set[str]:
     """The kinds of some steps of tokenizer.json, which may be absent, and of all steps
     inside them.
@@ -569,66 +446,8 @@ def step_types(*steps: Any) -> set[str]:
     return found
 
 
-def texts_of(splitter: Splitter) -> Iterator[tuple[int, str]]:
-    """Ids of text, and their text: none are special tokens, added ones and single
-    bytes.
-    """
-    encoder = splitter.encoder
-    if isinstance(encoder, HuggingFaceEncoder):
-        apart = {*encoder.tokenizer.get_added_tokens_decoder(), encoder.unk_id}
-    else:
-        entries = proto_of(encoder).pieces
-        apart = {number for number, entry in enumerate(entries) if entry.type != NORMAL}
-    for number, (raw, piece) in enumerate(zip(encoder.pieces, splitter.pieces, strict=True)):
-        byte = len(raw or "") == 1 if splitter.byte_level else BYTE_PIECE.fullmatch(raw or "")
-        if raw and piece and number not in apart and not byte:
-            yield number, piece.replace(SPACE, " ")
-
-
 def proto_of(encoder: SentencePieceEncoder) -> Any:
     """The `ModelProto` of a SentencePiece encoder."""
     from sentencepiece import sentencepiece_model_pb2
 
     return sentencepiece_model_pb2.ModelProto.FromString(encoder.processor.serialized_model_proto())
-
-
-def dead_ids(splitter: Splitter, texts: Mapping[int, str]) -> list[int]:
-    """Ids that no text is encoded as: the model takes others for their string, or text
-    is never read as it.
-    """
-    encoder = splitter.encoder
-    if not isinstance(encoder, HuggingFaceEncoder):
-        from vocap.tokenizer_files.layout import dead_pieces
-
-        dead = dead_pieces(proto_of(encoder))
-        read = encoder.processor.normalize
-        names = {number: encoder.pieces[number] or "" for number in texts}
-        return [
-            number
-            for number, text in texts.items()
-            if names[number] in dead or not is_read(read, text, names[number])
-        ]
-    tokenizer = encoder.tokenizer
-    normalizer, cutter, model = tokenizer.normalizer, tokenizer.pre_tokenizer, tokenizer.model
-
-    def words(text: str) -> str:
-        text = normalizer.normalize_str(text) if normalizer else text
-        return "\0".join(word for word, _ in cutter.pre_tokenize_str(text)) if cutter else text
-
-    found = []
-    for number, text in texts.items():
-        piece = encoder.pieces[number] or ""
-        # of no word of its own
-        continued = splitter.continued and piece.startswith(splitter.continued)
-        whole = continued or [token.id for token in model.tokenize(piece)] == [number]
-        part = piece.removeprefix(splitter.continued) if continued else piece
-        if not whole or not (splitter.broken[number] or is_read(words, text, part)):
-            found.append(number)
-    return found
-
-
-def is_read(words: Callable[[str], str], text: str, piece: str) -> bool:
-    """Whether the normalised words of a text, alone or between letters, hold the string
-    of a piece.
-    """
-    return any(piece in words(one) for one in (text, f"a{text}a"))

@@ -20,8 +20,9 @@ from vocap.text_files import named_texts
 from vocap.text_files.named_texts import ENGLISH
 from vocap.text_files.text import Text, Texts, repeatable, text_name
 from vocap.tokenizer_files import Cuts
-from vocap.tokenizer_files.encoders import Encoder, Splitter
+from vocap.tokenizer_files.encoders import Encoder
 from vocap.tokenizer_files.loading import AnyTokenizer, open_encoders
+from vocap.tokenizer_files.splitting import Splitter
 from vocap.tokenizers import bigram, evaluation
 from vocap.tokenizers.gates import check_gates
 from vocap.unigram.usage import with_bytes

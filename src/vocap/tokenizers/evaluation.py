@@ -15,13 +15,8 @@ from numpy.typing import NDArray
 from vocap.tables.bits_per_byte import Floats, bits_per_byte, with_unknown_bytes
 from vocap.text_files.named_texts import is_gap
 from vocap.text_files.text import Text, text_blocks
-from vocap.tokenizer_files.encoders import (
-    BYTE_PIECE,
-    Encoder,
-    Splitter,
-    find_unknown,
-    is_bracketed,
-)
+from vocap.tokenizer_files.encoders import BYTE_PIECE, Encoder, find_unknown
+from vocap.tokenizer_files.splitting import Splitter, is_bracketed
 from vocap.tokenizer_files.unknown import Unknown
 from vocap.tokenizers.bigram import Bigram, Integers, fold_bits
 from vocap.unigram.alp import average_log_probability

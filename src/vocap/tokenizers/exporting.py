@@ -5,8 +5,9 @@ from pathlib import Path
 from vocap.bpe import model_file, tiktoken_files
 from vocap.errors import UsageError
 from vocap.files.io import read_object, read_tsv, write_text
+from vocap.tokenizer_files.card import COLUMNS, About, describe_use, write_card
 from vocap.tokenizer_files.encoders import refuse_definition
-from vocap.tokenizer_files.export import COLUMNS, About, describe_use, export_unigram, write_card
+from vocap.tokenizer_files.export import export_unigram
 from vocap.tokenizer_files.id_layout import IdLayout
 from vocap.tokenizer_files.model_file import parse_model
 from vocap.tokenizers.gguf_file import export_gguf

@@ -8,7 +8,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from vocap.errors import listed
-from vocap.tokenizer_files.encoders import Splitter, byte_names, dead_ids, texts_of
+from vocap.tokenizer_files.encoders import byte_names
+from vocap.tokenizer_files.splitting import Splitter, dead_ids, texts_of
 from vocap.tokenizers.evaluation import LOSSES, Differences, add_round_trips
 
 LONGEST = 64  # characters of an id

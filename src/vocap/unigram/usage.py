@@ -8,7 +8,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from vocap.tokenizer_files.encoders import SPACE, Encoder, find_unknown, is_bracketed
+from vocap.tokenizer_files.encoders import SPACE, Encoder, find_unknown
+from vocap.tokenizer_files.splitting import is_bracketed
 from vocap.unigram.alp import average_log_probability
 
 Amount = TypeVar("Amount", int, float, NDArray[np.int64])
