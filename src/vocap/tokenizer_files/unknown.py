@@ -65,9 +65,10 @@ def deleted_parts(
     line: str, tokens: Iterable[Token], encode: Callable[[str], list[int]]
 ) -> Iterator[Token]:
     """The characters without a token without which the ids of a line stay the same."""
-    missed = [*line]
+    missed = [*line]  # NUL, which has no shape, in the place of characters with a token
     for _, _, start, end in tokens:
-        missed[start:end] = "\0" * (end - start)
+        for at in range(start, end):
+            missed[at] = "\0"
     for part in SHAPES.finditer("".join(missed)):
         start, end = part.span()
         marked = line[max(0, start - 1) : end]
