@@ -100,29 +100,6 @@ def test_files_by_sentencepiece(folder):
     assert len(gains) == 1 and float(gains.pop()) > 0  # one price for all
 
 
-def test_pieces_that_cross_spaces(folder):
-    """Each line is a word type then; ALP by SentencePiece, as above."""
-    assert allocate(folder, "--no-split-by-whitespace", total=700).returncode == 0
-    out, crossing = folder / "out", 0
-    for row in read_tsv(out / "allocation.tsv"):
-        models = out / "vocabularies" / row["language"]
-        processor = sentencepiece.SentencePieceProcessor(
-            model_file=str(models / "models" / f"{row['size']}.model")
-        )
-        pieces = [processor.id_to_piece(number) for number in range(3, processor.get_piece_size())]
-        crossing += sum("\u2581" in piece[1:] for piece in pieces)
-        (point,) = read_tsv(models / "curve.tsv")
-        lines = (
-            (folder / "corpora" / row["language"] / "train.txt")
-            .read_text(encoding="utf-8")
-            .splitlines()
-        )
-        assert (float(point["alp"]), float(point["tokens_per_sentence"])) == pytest.approx(
-            alp(processor, lines)
-        )
-    assert crossing > 10
-
-
 def test_same_bytes_by_every_call(folder):
     """A trunk of its own, several totals at once, threads, the usual core: the files of
     one total are the same.

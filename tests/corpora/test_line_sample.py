@@ -126,7 +126,7 @@ def test_a_limit_in_characters_takes_as_many_lines_as_fit(tmp_path):
         if limit is None or limit >= everything:
             assert sorted(kept) == sorted(lines)
             continue
-        assert limit - 110 < size <= limit
+        assert limit - 110 < size <= limit or len(kept) == 1  # one at least
         place = {line.encode(): number for number, line in enumerate(lines)}
         assert [place[line] for line in sample.train] == sorted(
             place[line] for line in sample.train
