@@ -4,6 +4,7 @@ before anything runs.
 
 import copy
 import runpy
+from pathlib import Path
 
 import pytest
 import yaml
@@ -14,6 +15,8 @@ from vocap.corpora.settings import resolve_all
 from vocap.errors import UsageError
 from vocap.languages import default_table, read_languages
 from vocap.tables.curve import parse_sizes
+
+MISTAKES = yaml.safe_load(Path(__file__).with_name("mistakes.yaml").read_text("utf-8"))
 
 
 @pytest.fixture
@@ -58,171 +61,7 @@ def test_a_limit_that_is_null_is_none_and_not_the_default(config):
     assert load(paper).corpora.max_characters is None  # a million lines, as in the paper
 
 
-@pytest.mark.parametrize(
-    ("path", "value", "says"),
-    [
-        ("languages", ["en", False], ["languages", "entry 2", '"no" in quotes']),
-        ("corpora/table", "nowhere.tsv", ["corpora.table", "nowhere.tsv", "no such file"]),
-        ("corpora/weights", "speakers", ["corpora.weights", "'speakers'", "paper_cc_gb"]),
-        (
-            "corpora/weights",
-            "name",
-            ["corpora.weights", "language en", "where a number above 0 is needed"],
-        ),
-        (
-            "corpora/sources/cc100/missing",
-            ["ba", False],
-            ["sources.cc100.missing", "entry 2", "in quotes"],
-        ),
-        ("languages", ["en", "xx"], ["languages", "'xx'", "config/languages.tsv"]),
-        ("languages", ["en", "deu"], ["languages", "'deu'", "did you mean de?"]),
-        ("languages", ["en", "en"], ["languages", "'en' is given more than once"]),
-        ("languages", [], ["languages", "empty"]),
-        ("corpora/languages", {False: "starter"}, ["corpora.languages", "false", '"no" in quotes']),
-        (
-            "corpora/languages",
-            {"ka": "mine"},
-            ["corpora.languages.ka", "'mine'", "corpora.sources"],
-        ),
-        ("corpora/max_sentences", "many", ["corpora.max_sentences", "'many'"]),
-        (
-            "corpora/max_sentnces",
-            10,
-            ["corpora.max_sentnces", "no such key", "did you mean max_sentences"],
-        ),
-        ("corpora/table", str(ROOT / "config"), ["corpora.table", "a folder"]),
-        ("corpora/parallel", "text.txt", ["corpora.parallel", "{lang}"]),
-        ("corpora/development", "text.txt", ["corpora.development", "{lang}"]),
-        ("vocabularies/sizes", "5:99999999999:1", ["vocabularies.sizes", "a larger step"]),
-        ("allocation/vocap-100k", [1], ["allocation.vocap-100k", "write keys and values"]),
-        ("vocabularies/sizes", [1000, 3000, 2000], ["vocabularies.sizes", "2000 comes after 3000"]),
-        ("vocabularies/sizes", [1000, 1000], ["vocabularies.sizes", "duplicate size 1000"]),
-        ("vocabularies/sizes", [], ["vocabularies.sizes", "1000:50000:1000"]),
-        ("vocabularies/sizes", [1000, "2K"], ["vocabularies.sizes", "'2K'", "whole number"]),
-        ("vocabularies/sizes", [2, 1000], ["vocabularies.sizes", "2 is too small"]),
-        ("allocation/vocap-100k/total", "500K", ["allocation.vocap-100k.total", "'500K'"]),
-        ("allocation/vocap-100k/without", ["xx"], ["allocation.vocap-100k.without", "'xx'"]),
-        ("results", "src", ["results", "folder of its own"]),
-        (
-            "allocation/vocap-100k/rule",
-            "cost-aware",
-            ["allocation.vocap-100k.rule", "'paper'", "'pieces'"],
-        ),
-        (
-            "allocation/vocap-100k/token_fairness",
-            2.0,
-            ["vocap-100k", "rule paper does not use token_"],
-        ),
-        ("allocation/a b", {"total": 1000}, ["allocation.a b", "folders"]),
-        (
-            "tokenizers/vocap-100k/allocation",
-            "none",
-            ["tokenizers.vocap-100k.allocation", "'none'"],
-        ),
-        (
-            "tokenizers/new",
-            {"kind": "wordpiece"},
-            ["tokenizers.new", "vocap, joint, bpe, parity-bpe"],
-        ),
-        (
-            "tokenizers/new",
-            {"kind": "joint", "total": 260, "byte_fallback": True},
-            ["tokenizers.new", "261 ids"],
-        ),
-        ("tokenizers/joint-100k/totl", 9, ["joint-100k.totl", "did you mean total"]),
-        (
-            "tokenizers/vocap-100k/total",
-            9,
-            ["vocap-100k.total", "no such key", "known are kind, byte_fallback"],
-        ),
-        (
-            "tokenizers/new",
-            {"kind": "mono", "language": "xx", "size": 999},
-            ["'xx'", "999", "vocabularies.sizes"],
-        ),
-        (
-            "tokenizers/new",
-            {"kind": "mono", "language": False, "size": 1000},
-            ["new.language", "in quotes"],
-        ),
-        (
-            "tokenizers/p",
-            {"kind": "parity-bpe", "total": 400, "from": 500},
-            ["p.from: 500 merges are more"],
-        ),
-        ("tokenizers/b", {"kind": "bpe", "total": 200}, ["tokenizers.b", "raise total"]),
-        (
-            "tokenizers/b",
-            {"kind": "bpe", "total": 999, "per": "word"},
-            ["tokenizers.b.per", "'line' or 'character'"],
-        ),
-        ("vocabularies/size", [2000], ["vocabularies.size: no such key", "did you mean sizes"]),
-        (
-            "pretraining/models/new",
-            {"tokenizer": "none"},
-            ["pretraining.models.new.tokenizer", "'none'"],
-        ),
-        (
-            "pretraining/models/tokens",
-            {"tokenizer": "vocap-100k"},
-            ["models.tokens", "another name"],
-        ),
-        (
-            "pretraining/models/knn-100k/loss",
-            "hinge",
-            ["knn-100k.loss", "kind must be one of full, knn"],
-        ),
-        (
-            "pretraining/models/knn-100k/loss",
-            {"kind": "knn", "k": 0},
-            ["models.knn-100k.loss.k", "0"],
-        ),
-        (
-            "pretraining/models/knn-100k/loss",
-            {"kind": "knn", "k": 99996},
-            ["knn-100k.loss.k", "99995"],
-        ),
-        ("pretraining/models/knn-100k/warmup", 150, ["models.knn-100k", "warmup 150", "20 steps"]),
-        (
-            "pretraining/models/knn-100k/micro_batch",
-            64,
-            ["models.knn-100k", "micro_batch 64", "batch 16"],
-        ),
-        (
-            "pretraining/models/knn-100k/export_steps",
-            [151],
-            ["models.knn-100k", "export_steps", "151"],
-        ),
-        (
-            "layout",
-            {"mask": False},
-            ["pretraining.models.knn-100k: a masked", "role mask", "objective: causal"],
-        ),
-        (
-            "correlation/model",
-            {"objective": "causal"},
-            ["correlation.model", "must be masked; leave it out"],
-        ),
-        ("pretraining/block", 512, ["pretraining", "shape.positions 128", "block 512"]),
-        ("pretraining/corpus", "nowhere", ["pretraining.corpus", "'nowhere'", "corpora.sources"]),
-        ("pretraining/languages", {"en": "starter"}, ["pretraining", "languages needs corpus"]),
-        (
-            "finetuning/models/none",
-            {},
-            ["finetuning.models.none", "not among pretraining.models", "a path"],
-        ),
-        (
-            "finetuning/models/knn-100k",
-            {"step": 10},
-            ["finetuning.models.knn-100k.step", "export_steps"],
-        ),
-        ("finetuning/models/knn-100k", {"path": "x", "step": 1}, ["models.knn-100k", "keep one"]),
-        ("finetuning/models/inputs", {"path": "x"}, ["finetuning.models.inputs", "another name"]),
-        ("finetuning/tasks", ["panx", "ner"], ["finetuning", "no task 'ner'", "udpos"]),
-        ("finetuning/seeds", [1, 1], ["finetuning", "seeds", "duplicate"]),
-        ("finetuning/recipes/ner", {}, ["finetuning.recipes", "no training 'ner'"]),
-    ],
-)
+@pytest.mark.parametrize(("path", "value", "says"), MISTAKES)
 def test_a_mistake_is_named_with_its_key(config, path, value, says):
     with pytest.raises(UsageError) as caught:
         load(edit(config, path, value))

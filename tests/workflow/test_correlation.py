@@ -1,15 +1,12 @@
 """The correlation study: its jobs, its reruns, and a whole run on made text."""
 
 import json
-import re
 
 import pytest
 
 from tests.commands import vocap
 from tests.workflow.conftest import parse_counts
-from vocap.config import load, read_files
 from vocap.correlation.study import correlations, unreached
-from vocap.errors import UsageError
 from vocap.files.io import read_tsv
 from vocap.report.data.loading import read_studied
 from vocap.tables.curve import read_points as read_curve
@@ -65,33 +62,6 @@ def test_without_its_files_models_are_pretrained_and_what_they_wait_for_is_named
         "left out: POS and NER of the correlation study: no finetuning.xtreme; its 3 models are "
         "pre-trained"
     )
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        (
-            {"languages": ["fa"]},
-            "correlation.languages: 'fa' is not among the languages of this run",
-        ),
-        ({"sizes": [50, 151]}, "correlation.sizes: 151 is not among vocabularies.sizes"),
-        ({"languages": ["ru", "ru"]}, "correlation.languages: duplicate entry"),
-        ({"tasks": ["xnli"]}, "correlation.tasks"),
-        (
-            {"model": {"shape": {"positions": 32}, "loss": "full"}},
-            "correlation.model.shape.positions: below",
-        ),
-        (
-            {"model": {"loss": "full", "weights": "corpora"}},
-            "model: weights: a model of one language has none",
-        ),
-    ],
-)
-def test_mistakes_are_named(study, monkeypatch, change, said):
-    study.write_config(correlation=STUDY | change, finetuning=TUNING)
-    monkeypatch.chdir(study.folder)
-    with pytest.raises(UsageError, match=re.escape(said)):
-        load(read_files(["config/sources.yaml", "test.yaml"]))
 
 
 def test_a_run_gives_the_points_of_its_scores_and_a_hole_where_the_text_ends(study):

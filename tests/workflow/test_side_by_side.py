@@ -10,7 +10,6 @@ import yaml
 from tests.workflow.conftest import ROOT
 from tests.workflow.test_runs import digests
 from vocap.config import load, read_files
-from vocap.errors import UsageError
 
 SHIPPED = sorted(path for path in (ROOT / "config").glob("*.yaml") if path.name != "sources.yaml")
 OTHER = "--configfile", "other.yaml"
@@ -51,24 +50,6 @@ def test_old_results_that_are_moved_are_taken_as_they_are(finished):
     assert finished.planned(*OTHER) == {}
 
 
-def test_a_configuration_is_merged_over_no_other(workflow):
-    planned = workflow.planned()
-    assert (planned["allocate"], planned["fit"], planned["pick_joint"], planned["mono"]) == (
-        2,
-        1,
-        1,
-        1,
-    )
-    assert "pretrain" not in planned and "trunk" not in planned
-
-
-def test_a_value_on_the_command_line_overrides_the_file(workflow):
-    target = "elsewhere/corpora/de/stats.json"
-    assert workflow.planned("--config", "results=elsewhere", "seed=3", "--", target) == {
-        "sample": 1
-    }
-
-
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.name)
 def test_a_shipped_configuration_stands_alone(path, monkeypatch):
     monkeypatch.chdir(ROOT)
@@ -84,14 +65,6 @@ def test_no_document_or_configuration_removes_an_entry():
     for path in [*SHIPPED, ROOT / "README.md", *ROOT.glob("docs/*.md")]:
         entries = re.findall(r"^ +[\w.-]+-[\w.-]+: null", path.read_text("utf-8"), re.M)
         assert not entries, f"{path.name}: {entries}"
-
-
-@pytest.mark.parametrize("folder", ["", "a{b}", "<logs>", "-x", "a\nb", ".", "/", ".."])
-def test_a_folder_that_cannot_be_one_is_refused(folder):
-    config = read_files([ROOT / "config/sources.yaml", ROOT / "config/smoke.yaml"])
-    config["corpora"]["table"] = str(ROOT / "config/languages.tsv")
-    with pytest.raises(UsageError, match="results: "):
-        load(config | {"results": folder})
 
 
 def test_another_configuration_in_the_same_folder_stops(finished):
@@ -118,12 +91,3 @@ def test_another_configuration_in_the_same_folder_stops(finished):
     run = finished.snakemake(*OTHER, "--", target)
     assert run.returncode == 0, run.stdout
     assert (finished.folder / "results/configfiles.txt").read_text("utf-8") == "other.yaml\n"
-
-
-def test_a_moved_clone_goes_on(finished, tmp_path):
-    moved = finished.folder.rename(tmp_path / "moved")
-    finished.folder = moved
-    assert finished.planned() == {}
-    (moved / "results/corpora/de/stats.json").unlink()
-    run = finished.snakemake("results/corpora/de/stats.json")
-    assert run.returncode == 0, run.stdout

@@ -4,12 +4,8 @@ commands as they are.
 
 import shutil
 
-import pytest
-
 from tests.tokenizers import scripts
 from tests.workflow.conftest import ROOT
-from vocap.config import load, read_files
-from vocap.errors import UsageError
 from vocap.files.io import read_tsv
 
 # Of Snakemake's wildcards, str.format, its path variables, and the shell.
@@ -60,24 +56,3 @@ def test_symbols_reach_the_tokenizer_and_paths_the_commands(workflow):
     assert run.returncode == 0, run.stdout
     pieces = {row["piece"] for row in read_tsv(folder / "results/tokenizers/joint/pieces.tsv")}
     assert set(SYMBOLS) <= pieces
-
-
-@pytest.mark.parametrize("path", ["{name}", "a{b", "a}", "<results>/a", "a\nb", "a\0b", "-a"])
-@pytest.mark.parametrize(
-    "key",
-    ["corpora/table", "corpora/sources/x/path", "corpora/parallel", "corpora/development",
-     "tokenizers/x/path", "finetuning/xtreme", "finetuning/models/x/path"],
-)  # fmt: skip
-def test_a_path_that_snakemake_reads_otherwise_is_refused(key, path):
-    config = read_files([ROOT / "config" / "sources.yaml", ROOT / "config" / "config.yaml"])
-    config["tokenizers"]["x"] = {"kind": "file"}
-    config["finetuning"]["models"] = {}
-    *parents, last = key.split("/")
-    section = config
-    for name in parents:
-        section = section.setdefault(name, {})
-    section[last] = (
-        f"{path}{{lang}}" if last in ("parallel", "development") or "sources" in key else path
-    )
-    with pytest.raises(UsageError, match=key.replace("/", r"\.")):
-        load(config)
