@@ -81,17 +81,6 @@ def test_a_node_without_power(cluster, runs, fault):
 
 
 @pytest.mark.faults
-def test_a_node_drained(cluster, runs, fault):
-    run, job = held(cluster, runs, "allocation")
-    fault.strikes("scontrol update state=drain of the job's node")
-    cluster.set_nodes(job.node, "drain")
-    runs.release("ladder@ru")
-    fault.is_over(run, "the job ends where it is, later jobs run elsewhere")
-    assert cluster.states("ladder", runs.folder, "ru") == ["COMPLETED"]
-    assert [later.node == job.node for later in cluster.jobs("allocate", runs.folder)] == [False]
-
-
-@pytest.mark.faults
 def test_all_nodes_drained_then_down_then_resumed(cluster, runs, fault):
     run, job = held(cluster, runs, "allocation")
     runs.wait_until_held(job.id)
@@ -186,22 +175,6 @@ def test_a_job_over_its_memory(cluster, runs, fault):
 
 
 @pytest.mark.faults
-def test_a_job_over_its_time(cluster, runs, fault):
-    ask_of_ladder(runs, 680, 1)
-    run, _ = held(cluster, runs, "vocabularies")
-    fault.strikes("the job's runtime, 1 minute, is too short")
-    wait_until(has_failed(cluster, runs, "TIMEOUT"), 300, "over its time")
-    runs.release("ladder@ru")
-    fault.is_over(run, "TIMEOUT, submitted again with twice the time")
-    jobs = cluster.jobs("ladder", runs.folder, "ru")
-    assert [job.state for job in jobs] == ["TIMEOUT", "COMPLETED"]
-    assert ["TimeLimit=00:01:00" in jobs[0].details, "TimeLimit=00:02:00" in jobs[1].details] == [
-        True,
-        True,
-    ]
-
-
-@pytest.mark.faults
 def test_a_job_over_its_time_in_its_last_attempt(cluster, runs, fault):
     ask_of_ladder(runs, 680, 1)
     first, job = held(cluster, runs, "vocabularies", "--retries", "0")
@@ -235,18 +208,6 @@ def test_the_controller_restarted(cluster, runs, fault):
     assert [later.id for later in cluster.jobs("ladder", runs.folder, "ru")] == [job.id]
 
 
-@pytest.mark.faults
-def test_no_status_for_40_seconds(cluster, runs, fault):
-    run, _ = held(cluster, runs, "vocabularies")
-    fault.strikes("squeue fails for 40 s, and the job ends meanwhile")
-    runs.hold("no-status")
-    runs.release("ladder@ru")
-    time.sleep(40)
-    runs.release("no-status")
-    fault.is_over(run, "the query is repeated every 5 s, the run goes on")
-    assert cluster.states("ladder", runs.folder, "ru") == ["COMPLETED"]
-
-
 @pytest.mark.cluster
 def test_snakemake_killed_and_started_again(cluster, runs, fault):
     first, job = held(cluster, runs, "vocabularies")
@@ -265,29 +226,6 @@ def test_snakemake_killed_and_started_again(cluster, runs, fault):
     assert cluster.states("ladder", runs.folder, "ru") == ["CANCELLED", "COMPLETED"]
     assert "cancelling" in second.text()
     assert second.text().count("Building DAG of jobs") == 2, "it starts over"
-
-
-@pytest.mark.faults
-def test_results_taken_back_as_snakemake_starts_again(cluster, runs, fault):
-    """A job cancelled in its last second takes its results back; Snakemake has seen
-    them and thinks it done.
-    """
-    first, _ = held(cluster, runs, "vocabularies", place="ladder@ru.after")
-    curve = runs.folder / "results/vocabularies/ru/curve.tsv"
-    wait_until(curve.exists, 300, "the curve is written")
-    fault.strikes(
-        "as above, but the job has written everything, and Snakemake's mark that it has not is gone"
-    )
-    first.kill()
-    for mark in (runs.folder / ".snakemake/incomplete").iterdir():
-        mark.unlink()
-    assert runs.workflow.snakemake("--unlock").returncode == 0
-    assert "ladder" not in runs.workflow.planned("vocabularies")
-    second = runs.start("vocabularies")
-    wait_until(lambda: not curve.exists(), 300, "the job takes back what it wrote")
-    runs.release("ladder@ru.after")
-    fault.is_over(second, "the second run cancels the job, starts over, and submits it again")
-    assert cluster.states("ladder", runs.folder, "ru") == ["CANCELLED", "COMPLETED"]
 
 
 @pytest.mark.faults
@@ -347,15 +285,3 @@ def test_a_full_disk(cluster, runs, fault):
         assert "No space left on device" in run.text()
     finally:
         command("umount", small)
-
-
-@pytest.mark.cluster
-def test_two_runs_in_one_folder(cluster, runs, fault):
-    first, job = held(cluster, runs, "vocabularies")
-    fault.strikes("a second Snakemake is started in the folder")
-    second = runs.start("vocabularies")
-    assert second.wait(180) == 1
-    assert "LockException" in second.text()
-    runs.release("ladder@ru")
-    fault.is_over(first, "the second ends at once with LockException, the first goes on")
-    assert [later.id for later in cluster.jobs("ladder", runs.folder, "ru")] == [job.id]

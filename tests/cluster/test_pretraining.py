@@ -205,25 +205,6 @@ def test_a_job_preempted_goes_back_to_the_queue(cluster, runs, undisturbed):
 
 
 @pytest.mark.faults
-def test_a_node_without_power_gives_its_job_to_another(cluster, runs, undisturbed):
-    place(runs, ONE_NODE)
-    run = runs.start("pretraining")
-    job = cluster.running("pretrain", runs.folder)
-    checkpointed(runs)
-    cluster.cut_power(job.node, [job.id])
-    wait_until(
-        lambda: cluster.states("pretrain", runs.folder) == ["PENDING"], 180, "back in the queue"
-    )
-    # SLURM itself would wait two minutes
-    command("scontrol", "update", f"jobid={job.id}", "starttime=now")
-    run.succeed()
-    (again,) = cluster.jobs("pretrain", runs.folder)
-    assert (again.id, again.state) == (job.id, "COMPLETED")
-    assert again.node != job.node
-    assert trained(runs) == undisturbed
-
-
-@pytest.mark.faults
 def test_one_process_of_a_two_node_job_killed(cluster, runs, undisturbed):
     place(runs, TWO_NODES)
     run = runs.start("pretraining")
