@@ -75,33 +75,6 @@ def test_from_files_to_a_mix(tmp_path, text):
     assert (tmp_path / "mix.txt").read_bytes().count(b"\n") == 2001
 
 
-def test_a_limit_in_characters_is_kept_and_said(tmp_path):
-    (tmp_path / "long.txt").write_text(
-        "".join(f"{number} {'x' * 990}\n" for number in range(1000, 1200))
-    )
-    done = vocap(*sample_words(tmp_path, "--max-characters", 100_000, tmp_path / "long.txt"))
-    assert done.returncode == 0 and "100 lines left out: more than --max-characters" in done.stderr
-    stats = json.loads((tmp_path / "stats.json").read_text())
-    assert (stats["valid"], stats["n"], stats["left_out"], stats["kept"]) == (200, 200, 100, 100)
-    refused = vocap(*sample_words(tmp_path, "--max-characters", 99_999, tmp_path / "long.txt"))
-    assert refused.returncode == 2 and "100000" in refused.stderr
-
-
-def test_a_beginning_of_unknown_length_is_weighed_as_it_is_and_said(tmp_path, text):
-    assert vocap(*sample_words(tmp_path, text)).returncode == 0
-    stats = json.loads((tmp_path / "stats.json").read_text()) | {
-        "complete": False,
-        "total_bytes": None,
-    }
-    (tmp_path / "stats.json").write_text(json.dumps(stats))
-    done = vocap("weigh", "-o", tmp_path / "w.tsv", tmp_path / "stats.json")
-    assert done.returncode == 0
-    assert "size of the whole is unknown: ka" in done.stderr
-    assert [tuple(row.values()) for row in read_tsv(tmp_path / "w.tsv")] == [
-        ("ka", "2000", "incomplete")
-    ]
-
-
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
@@ -113,12 +86,10 @@ def test_a_beginning_of_unknown_length_is_weighed_as_it_is_and_said(tmp_path, te
             gzip.compress(bytes(range(256)) * 200, mtime=0)[:-40],
             "the gzip data stop in the middle",
         ),
-        ("utf16.txt", "Привет\n".encode("utf-16"), "not UTF-8: "),
         ("nul.txt", b"a line\0\n" * 20, "20 of 20 lines hold NUL bytes; convert the file"),
-        ("latin.txt", b"\xdcber\n" * 20, "not UTF-8: 20 of 20 lines"),
         ("binary.txt", bytes(range(256)) * 20, "20 of 21 lines hold NUL bytes"),
     ],
-    ids=["absent", "empty", "blank", "torn", "utf-16", "nul", "latin-1", "binary"],
+    ids=["absent", "empty", "blank", "torn", "nul", "binary"],
 )
 def test_bad_files_leave_no_output(tmp_path, name, content, message):
     path = tmp_path / name
@@ -171,9 +142,6 @@ def test_single_overlong_lines_are_a_warning(tmp_path):
         weighed.returncode == 0
         and "4,192 bytes, SentencePiece's limit, were dropped: ka 3%;" in weighed.stderr
     )
-    path.write_text(documents(1) + "".join(f"Sentence {n}.\n" for n in range(99)))
-    done = vocap(*sample_words(tmp_path / "out", path))
-    assert done.returncode == 0 and "4,192" not in done.stderr  # one in a hundred
     path.write_text(("word " * 900 + "\n") * 3 + "".join(f"Sentence {n}.\n" for n in range(2)))
     done = vocap(*sample_words(tmp_path / "out", "--split-sentences", path))
     assert (
@@ -208,6 +176,8 @@ def test_records_without_the_field_are_a_warning(tmp_path):
 def test_wrong_calls(tmp_path, text):
     done = vocap(*sample_words(tmp_path / "out", "--format", "csv", text))
     assert done.returncode == 2 and "format 'csv': write text, jsonl:FIELD" in done.stderr
+    done = vocap(*sample_words(tmp_path / "out", "--max-characters", 99_999, text))
+    assert done.returncode == 2 and "100000" in done.stderr
     done = vocap("fetch", "file:///etc/hostname", "-o", tmp_path / "x")
     assert done.returncode == 2 and "only http:// and https://" in done.stderr
     other = tmp_path / "other.json"
@@ -224,12 +194,4 @@ def test_mix_names_missing_files(tmp_path):
         "mix", "--weights", tmp_path / "w.tsv", "--corpora", tmp_path, "-o", tmp_path / "mix.txt"
     )
     assert done.returncode == 1 and "ka/train.txt: no such file, but" in done.stderr
-    (tmp_path / "w.tsv").write_text("language\tn\nka\t0\n")
-    done = vocap(
-        "mix", "--weights", tmp_path / "w.tsv", "--corpora", tmp_path, "-o", tmp_path / "mix.txt"
-    )
-    assert (
-        done.returncode == 1
-        and "every n is 0" in done.stderr
-        and not (tmp_path / "mix.txt").exists()
-    )
+    assert not (tmp_path / "mix.txt").exists()

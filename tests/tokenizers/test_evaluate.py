@@ -2,13 +2,11 @@
 gates; names and bad calls.
 """
 
-import json
 import math
 import random
 from functools import partial
 from statistics import fmean
 
-import pandas
 import pytest
 from sentencepiece import SentencePieceProcessor
 from tokenizers import AddedToken, Tokenizer, normalizers
@@ -22,7 +20,6 @@ from vocap.tokenizer_files.encoders import load_encoder
 from vocap.tokenizer_files.export import export_unigram
 from vocap.tokenizer_files.splitting import Splitter, dead_ids, texts_of
 from vocap.tokenizers.commands import evaluate
-from vocap.tokenizers.evaluate import evaluate as evaluate_tokenizers
 from vocap.tokenizers.evaluate import name_tokenizers
 from vocap.tokenizers.evaluation import Differences, gini
 from vocap.tokenizers.gates import check_gates
@@ -154,22 +151,6 @@ def test_folds_need_a_thousand_lines_and_pay_unknown_characters(root, tmp_path):
     assert f"{bits:.4f}" in printed and not (tmp_path / "spm" / "parallel.tsv").exists()
 
 
-def test_records_are_read_as_their_text(root, tmp_path):
-    lines = [line for line in (root / "long.txt").read_text("utf-8").split("\n")[:-1] if line]
-    write_lines(tmp_path / "a.jsonl", [json.dumps({"id": "1", "text": line}) for line in lines])
-    pandas.DataFrame({"id": "1", "text": lines}).to_parquet(tmp_path / "a.parquet")
-    for name, path in (
-        ("plain", root / "long.txt"),
-        ("a", tmp_path / "a.jsonl"),
-        ("b", tmp_path / "a.parquet"),
-    ):
-        run("--tokenizer", root / "spm.model", "--text", f"en={path}", "--tables", tmp_path / name)
-    plain, *others = [
-        (tmp_path / n / "spm" / "evaluation.tsv").read_text() for n in ("plain", "a", "b")
-    ]
-    assert others == [plain, plain] and len(lines) == 1020
-
-
 def test_text_and_parallel_text_of_other_languages(root, tmp_path):
     given = [
         "--text",
@@ -252,14 +233,6 @@ def test_special_and_added_tokens_are_no_ids_of_text(tmp_path):
     tokenizer.add_special_tokens([AddedToken("--------<" + "s" * 70 + ">", special=True)])
     gates = check_gates(Splitter(saved(tokenizer, tmp_path / "t")), Differences(), {})
     assert set(gates.values()) == {"pass"}
-
-
-def test_the_function_of_the_library(root):
-    rows = evaluate_tokenizers(
-        {"a": root / "spm.model", "b": root / "hub"}, text={"en": root / "short.txt"}, gates=True
-    ).summary
-    assert rows["tokenizer"].tolist() == ["a", "b"] and rows["all bytes"].tolist()[1] == "pass"
-    assert rows["ten_fold_bits_per_byte"].isna().all()
 
 
 @pytest.mark.parametrize(

@@ -54,16 +54,6 @@ def test_byte_pairs_of_sentences(stages, texts, tmp_path):
         assert one.tokenizer.encode(line).ids == saved.encode(line).ids
 
 
-def test_byte_pairs_without_a_language_are_those_of_the_others(stages, texts, tmp_path):
-    given = ["--corpora", stages.root / "corpora", "--weights", stages.root / "weights.tsv"]
-    left_out, *others = NUMBERS
-    commands.run(bpe, *given, "--total", 400, "--without", left_out, "-o", tmp_path / "400")
-    made = train_bpe(texts, {code: NUMBERS[code] for code in others}, 400)
-    assert made.model == (tmp_path / "400" / "tokenizer.json").read_bytes()
-    with pytest.raises(UsageError, match="--without names 'xx'"):
-        train_bpe(texts, NUMBERS, 400, without=["xx"])
-
-
 def test_one_text_needs_no_weights(texts, tmp_path):
     write_lines(tmp_path / "corpora" / "en" / "train.txt", texts["en"])
     (tmp_path / "weights.tsv").write_text("language\tn\nen\t1\n")
@@ -130,14 +120,3 @@ def test_evaluation_of_what_is_loaded(stages, texts, tmp_path):
         for title, table in found.tables(name).items():
             saved = read_table(tmp_path / "tables" / name / f"{title}.tsv")
             assert_frame_equal(table.replace("", math.nan), saved, check_dtype=False)
-
-
-def test_parallel_text_in_memory(stages, texts, tmp_path):
-    parallel = {code: ["", *make_lines(code, 60, seed=2)] for code in texts}
-    for code, lines in parallel.items():
-        write_lines(tmp_path / "dev" / f"{code}.txt", lines)
-    given = ["--corpora", stages.root / "corpora", "--weights", stages.root / "weights.tsv"]
-    given += ["--parity", "--from", 20, "--development", tmp_path / "dev" / "{lang}.txt"]
-    commands.run(bpe, *given, "--total", 400, "-o", tmp_path / "bpe")
-    made = train_bpe(texts, NUMBERS, 400, parity=True, first=20, development=parallel)
-    assert_same(tmp_path / "bpe", made, "tokenizer.json")

@@ -1,7 +1,5 @@
 """Ladders and ALP of text in memory, against files and in several threads."""
 
-from concurrent.futures import ThreadPoolExecutor
-
 import pandas as pd
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
@@ -97,14 +95,3 @@ def test_alp_of_what_is_loaded(lines, tmp_path):
     assert tokenizer.to_str() == before
     with pytest.raises(VocapError, match="no lines"):
         alp(model, [])
-
-
-def test_threads_do_not_disturb_each_other(lines):
-    texts = [lines, make_text("kana", 150), make_text("cyrillic", 150)]
-
-    def work(text):
-        ladder = train_ladder(text, sizes=[150, 180], heldout=text[:20])
-        return ladder.models, ladder.points, alp(ladder.models[180], text)
-
-    with ThreadPoolExecutor(3) as pool:
-        assert list(pool.map(work, texts)) == list(map(work, texts))
