@@ -18,6 +18,7 @@ from tokenizers.pre_tokenizers import ByteLevel
 from transformers.convert_slow_tokenizer import TikTokenConverter
 from transformers.models.qwen2.tokenization_qwen2 import PRETOKENIZE_REGEX
 
+from tests.cases import read_cases
 from tests.bpe.texts import CODE, LETTERS, cutter, expected, made, real, words_of
 from tests.commands import run, vocap
 from tests.made_text import write_lines
@@ -29,6 +30,8 @@ from vocap.tokenizer_files.cuts import PUBLISHED
 from vocap.tokenizers.commands import bpe
 from vocap.tokenizers.settings import Bpe
 from vocap.workflow.names import training_name
+
+CASES = read_cases(__file__)
 
 OWN = r"[\p{L}\s]+|[^\p{L}\s]"
 CUTS = [
@@ -136,15 +139,7 @@ def test_numbers_are_cut_as_named(split, digits, parts):
 
 @pytest.mark.parametrize(
     ("split", "contractions", "words"),
-    [
-        ("words", None, ["don", "'", "t", " WE", "'", "LL"]),
-        ("words", True, ["don", "'t", " WE", "'LL"]),
-        ("gpt2", None, ["don", "'t", " WE", "'", "LL"]),
-        ("gpt2", False, ["don", "'", "t", " WE", "'", "LL"]),
-        ("llama-3", None, ["don", "'t", " WE", "'LL"]),
-        ("o200k", None, ["don't", " WE'LL"]),
-        ("o200k", False, ["don", "'t", " WE", "'LL"]),
-    ],
+    CASES["contractions"],
 )
 def test_contractions(split, contractions, words):
     assert pieces("don't WE'LL", split, contractions=contractions) == words

@@ -10,10 +10,13 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
+from tests.cases import read_cases
 from vocap.corpora.settings import Corpora, client_variables, resolve_all
 from vocap.corpora.sources import PathSource, StarterSource, parse_source, resolve
 from vocap.errors import UsageError
 from vocap.languages import natural, read_languages
+
+CASES = read_cases(__file__)
 
 ROOT = Path(__file__).parents[2]
 TABLE = natural(read_languages())
@@ -45,11 +48,7 @@ def test_named_source_has_an_address_for_every_language_it_has(name):
 
 @pytest.mark.parametrize(
     ("name", "others"),
-    [
-        ("fineweb-2", {"fa": "fas_Arab", "ko": "kor_Hang", "tl": "fil_Latn", "zh": "cmn_Hani"}),
-        ("hplt", {"ar": "ara_Arab", "et": "est_Latn", "ko": "kor_Hang", "zh": "zho_Hans"}),
-        ("flores-plus", {"ko": "kor_Hang", "tl": "fil_Latn"}),
-    ],
+    CASES["individual_codes"],
 )
 def test_codes_of_language_and_script(name, others):
     """`others`: the codes that are not those of ISO 639-3 and ISO 15924, by the
@@ -66,19 +65,7 @@ def test_codes_of_language_and_script(name, others):
 
 @pytest.mark.parametrize(
     ("name", "language", "part"),
-    [
-        ("cc100", "zh", "/zh-Hans.txt.xz"),
-        ("cc100", "no", "/no.txt.xz"),
-        ("madlad400", "he", "data/iw/iw_clean_*"),
-        ("mc4", "tl", "c4-fil.tfrecord-*.json.gz"),
-        ("tatoeba", "fa", "/pes/pes_sentences"),
-        ("tatoeba", "no", "/nob/nob_sentences"),
-        ("wikipedia", "tt", "/20231101.tt/"),
-        ("wikipedia-dump", "tt", "/20251117/ttwiki-20251117-"),
-        ("fineweb-2", "no", "/data/nob_Latn/train/*.parquet"),
-        ("fineweb", "en", "/fineweb/data/*/*.parquet"),
-        ("hplt", "sq", "/HPLT2.0_cleaned/als_Latn/*.parquet"),
-    ],
+    CASES["codes"],
 )
 def test_codes(name, language, part):
     (path,) = resolve(name, NAMED.sources[name], TABLE[language]).paths
@@ -145,20 +132,7 @@ def test_code_column_of_a_user_s_table():
 
 @pytest.mark.parametrize(
     ("source", "message"),
-    [
-        ({}, "exactly one of url, path and starter; this one has 0"),
-        ({"url": "https://a.example/x", "path": "x"}, "this one has 2"),
-        ({"starter": True, "format": "tsv:1"}, "stands alone"),
-        ({"starter": False}, "starter"),
-        ({"url": "file:///x"}, "http:// or https://"),
-        ({"url": "hf://datasets/x/y"}, "http:// or https://"),
-        ({"url": "https://a.example/{date}"}, r"date stands for \{date\} in path; give both"),
-        ({"path": "s3://b/{lang}", "date": "2026"}, r"date stands for \{date\} in path"),
-        ({"path": "https://me:geheim@a.example/x"}, "a password in an address would be in"),
-        ({"path": "s3://b/x", "storage_options": "geheim"}, "valid dictionary"),
-        ({"path": "x/{l}"}, r"\{l\} has no meaning here"),
-        ({"path": "x", "format": "csv"}, "write text, jsonl:FIELD"),
-    ],
+    CASES["wrong"],
 )
 def test_wrong_settings(source, message):
     with pytest.raises(ValidationError, match=message):

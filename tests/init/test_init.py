@@ -13,11 +13,14 @@ import pyarrow.parquet
 import pytest
 import yaml
 
+from tests.cases import read_cases
 from tests.commands import vocap
 from tests.workflow.conftest import ROOT, Workflow, make_text, parse_counts
 from vocap.config import load, read_files
 from vocap.init.language_files import Lines, Names, is_uneven
 from vocap.languages import read_languages
+
+CASES = read_cases(__file__)
 
 
 def init(folder, *options, status=0) -> subprocess.CompletedProcess:
@@ -36,28 +39,7 @@ def plan(configuration) -> dict[str, int]:
 
 @pytest.mark.parametrize(
     ("path", "code"),
-    [
-        ("de.txt", "de"),
-        ("DEU.txt.gz", "de"),
-        ("Norwegian_Nynorsk.txt", "nn"),
-        ("eng_Latn.jsonl", "en"),
-        ("zh-Hans.txt", "zh"),
-        ("cmn_Hani.parquet", "zh"),
-        ("kor_Hang.parquet", "ko"),
-        ("nb.txt", "no"),
-        ("my.txt", "my"),
-        ("corpus.it.txt.xz", "it"),
-        ("hi/part-1.txt", "hi"),
-        ("swahili/2024/a.txt", "sw"),
-        ("fi/deu_Latn/part.txt", "de"),  # the nearest folder
-        ("de/en.txt", "de"),
-        ("en/sr_Latn.txt", "en"),
-        ("is/part-1.txt", "is"),
-        ("de/is.txt", "de"),
-        ("python/it/de.py", "python"),
-        ("en/python/it/x.txt", "python"),
-        ("python/javascript/x.js", "python"),  # folders of a repository below
-    ],
+    CASES["languages"],
 )
 def test_languages_are_taken_from_names(path, code):
     assert Names(read_languages()).of(PurePath(path))[0] == code
@@ -66,7 +48,7 @@ def test_languages_are_taken_from_names(path, code):
 @pytest.mark.parametrize(
     ("path", "said"),
     [
-        ("notes.txt", "--languages-table"),
+        CASES["refused"],
         ("my_text.txt", "no language"),
         ("europarl.de-en.txt", "no language"),
         ("zh-Hant.txt", "no language"),

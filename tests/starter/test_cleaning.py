@@ -9,6 +9,7 @@ from fontTools.unicodedata import script as script_of
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.cases import read_cases
 from vocap.languages import read_languages
 from vocap.starter.cleaning import (
     are_prose,
@@ -19,17 +20,9 @@ from vocap.starter.cleaning import (
 )
 from vocap.starter.packages import paper_code
 
-WIKITEXT = [
-    ("Delete {{PLURAL:$1|one page|$1 pages}} now", ["Delete one page now"]),
-    ("{{PLURAL:$1|1=a single page|other=$1 pages}} deleted", ["a single page deleted"]),
-    ("{{GENDER:$2|Il|Elle}} a changé", ["Il a changé"]),
-    ("Nested {{PLURAL:$1|{{GENDER:$2|his|her}} page|pages}} here", ["Nested his page here"]),
-    ("See {{SITENAME}} for help", ["See for help"]),
-    ("Go to [[Special:Log|the log]] or [[Help]] now", ["Go to the log or Help now"]),
-    ("Read [https://example.org/x the manual] or [$1 this]", ["Read the manual or this"]),
-    ("'''Bold''' and ''soft'' words", ["Bold and soft words"]),
-    ("== Heading ==\n* first item\n#: second item", ["Heading", "first item", "second item"]),
-]
+CASES = read_cases(__file__)
+
+WIKITEXT = CASES["wikitext"]
 
 
 @pytest.mark.parametrize(("message", "lines"), WIKITEXT)
@@ -37,36 +30,7 @@ def test_wikitext_leaves_the_visible_text(message, lines):
     assert lines_of(message, wikitext=True) == lines
 
 
-PLAIN = [
-    ("{count, plural, one {a light} other {lights}}", []),  # ICU
-    ("First<br/>second <b>bold</b> word<p>third</p>", ["First", "second bold word", "third"]),
-    ("Tom &amp; Anna &lt;br&gt; home", ["Tom & Anna", "home"]),
-    ("Open %(name)s now", ["Open now"]),
-    ('Delete "%s" (%d) for {user}', []),  # three placeholders
-    ('Delete "%s" (%d) for good.', ["Delete for good."]),
-    ("Version %1$s is out .", ["Version is out."]),
-    ("Costs 100 %", ["Costs 100 %"]),
-    ("Wert von 50%der Fälle", ["Wert von 50%der Fälle"]),  # a word, no %d
-    ("See https://example.org/a?b=c for more", ["See for more"]),
-    ("Write to joe.doe@example.org today", ["Write to today"]),
-    ("Use [the manual](https://example.org/x) first", ["Use the manual first"]),
-    ("Set the `debug` **flag**", ["Set the debug flag"]),
-    ("_Open the file", ["Open the file"]),
-    ("打开文件(_O)", ["打开文件"]),
-    ("The option max_size is wrong", []),
-    ("Look into /etc/passwd now", []),
-    ("Edit settings.py first", []),
-    ("Call a::b here", []),
-    ("Set $wgServer first", []),
-    ("Use --help here", []),
-    ("a == b", []),
-    ("a {left brace", []),
-    ("back\\slash", []),
-    ("Soft\u00adhyphen and \u200emark", ["Softhyphen and mark"]),
-    ("  many   spaces\u00a0here ", ["many spaces here"]),
-    ("Good line\nbad_line here\nanother good one", ["Good line", "another good one"]),
-    ("", []),
-]
+PLAIN = CASES["plain"]
 
 
 @pytest.mark.parametrize(("message", "lines"), PLAIN)
@@ -127,13 +91,7 @@ def test_duplicates_share_casefolded_letters_and_marks(a, b):
 
 @pytest.mark.parametrize(
     ("code", "expected"),
-    [("nb", "no"), ("nb_NO", "no"), ("fil", "tl"), ("iw", "he"), ("zh_CN", "zh"), ("zh-Hans", "zh"),
-     ("sr-ec", "sr"), ("sr@Cyrl", "sr"), ("kk-cyrl", "kk"), ("ug-arab", "ug"), ("uz-latn", "uz"),
-     ("pt_PT", "pt"), ("fa-IR", "fa"), ("mk_MK", "mk"), ("my-MM", "my"), ("es-419", "es"),
-     ("de", "de"),
-     ("pt-br", None), ("zh-hant", None), ("zh_TW", None), ("zh-hk", None), ("sr-Latn", None),
-     ("sr@latin", None), ("be-tarask", None), ("en-gb", None), ("qqq", None), ("kk-latn", None),
-     ("pa_PK", None), ("de-formal", None)],
+    CASES["codes"],
 )  # fmt: skip
 def test_codes_of_other_programs(code, expected):
     assert paper_code(code, read_languages()) == expected

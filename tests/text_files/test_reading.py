@@ -16,10 +16,13 @@ import fsspec
 import pytest
 from backports import zstd
 
+from tests.cases import read_cases
 from vocap.errors import UsageError, VocapError
 from vocap.text_files import Layout, lines
 from vocap.text_files.lines import LineFile, split_sentences, survey
 from vocap.text_files.records import TextFile
+
+CASES = read_cases(__file__)
 
 random.seed(5)
 WORDS = ["soup", "дом", "ქალაქი", "私", "a", "of", "über", "🙂"]
@@ -327,21 +330,7 @@ def test_split_sentences_of_a_file(file):
 
 @pytest.mark.parametrize(
     ("text", "sentences"),
-    [
-        ("Was? «Ja.» Nein!", ["Was?", "«Ja.»", "Nein!"]),
-        ("He said \"No.\" Then left. 3.5 is e.g. fine",
-         ['He said "No."', "Then left. 3.5 is e.g. fine"]),
-        ("雨だ。「降る。」はい！そう", ["雨だ。", "「降る。」", "はい！", "そう"]),
-        ("यह है। वह है॥ और", ["यह है।", "वह है॥", "और"]),
-        ("ሰላም። ነው።", ["ሰላም።", "ነው።"]),
-        ("ပထမ၊ ဒုတိယ။ တတိယ", ["ပထမ၊", "ဒုတိယ။", "တတိယ"]),
-        ("ខ្មែរ។ ទីពីរ៕", ["ខ្មែរ។", "ទីពីរ៕"]),
-        ("یہ ہے۔ وہ ہے؟ ہاں", ["یہ ہے۔", "وہ ہے؟", "ہاں"]),
-        ("თბილისი ქალაქია. ქუთაისიც.", ["თბილისი ქალაქია.", "ქუთაისიც."]),
-        ("ఇది ఒకటి. ఇది రెండు.", ["ఇది ఒకటి.", "ఇది రెండు."]),
-        ("  \n one \n\n", ["one"]),
-        ("", []),
-    ],
+    CASES["sentences"],
 )  # fmt: skip
 def test_sentences(text, sentences):
     assert split_sentences(text) == sentences

@@ -5,6 +5,7 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 from sentencepiece import SentencePieceProcessor, sentencepiece_model_pb2
 
+from tests.cases import read_cases
 from tests.tokenizers.factories import trained_normalizer
 from vocap.errors import VocapError
 from vocap.tokenizer_files.layout import (
@@ -15,6 +16,8 @@ from vocap.tokenizer_files.layout import (
     serialize,
 )
 from vocap.tokenizers.settings import tokenizer_type
+
+CASES = read_cases(__file__)
 
 PIECES = ["\u2581", "a", "b", "\u2581ab", "ab", "ba"]
 SCORES = np.array([-2.0001, -3.3, -3.3, -4.0, -5.123456, -5.123457])
@@ -106,15 +109,7 @@ def test_a_model_of_another_type_is_refused():
 
 @pytest.mark.parametrize(
     ("entry", "words"),
-    [
-        ({"kind": "vocap", "allocation": "a", "total": 3}, "total"),
-        ({"kind": "vocap", "allocation": "a", "scores": "best"}, "scores"),
-        ({"kind": "joint", "total": 100, "user_defined_symbols": [" "]}, "only spaces"),
-        ({"kind": "joint", "total": 100, "user_defined_symbols": ["x y"]}, "holds a space"),
-        ({"kind": "joint", "total": 100, "user_defined_symbols": ["x", "x"]}, "is given 2 times"),
-        ({"kind": "joint", "total": 100, "user_defined_symbols": ["<s>"]}, "special token"),
-        ({"kind": "file"}, "path"),
-    ],
+    CASES["wrong"],
 )
 def test_a_wrong_entry_of_the_configuration_is_named(entry, words):
     with pytest.raises(ValidationError, match=words):

@@ -9,6 +9,7 @@ import pytest
 import sentencepiece
 
 from benchmarks.fuzzing.text_settings import DIFFERENT, EQUAL, reference, run
+from tests.cases import read_cases
 from vocap.errors import UsageError
 from vocap.tokenizer_files.encoders import SentencePieceEncoder
 from vocap.unigram import sentencepiece_trainer
@@ -17,6 +18,8 @@ from vocap.unigram.ladder import train_sizes
 from vocap.unigram.text_settings import PRESETS, TextSettings, text_settings
 from vocap.unigram.training_text import trainer_normalizer
 from vocap.unigram.word_types import load_word_types
+
+CASES = read_cases(__file__)
 
 
 def assert_same(
@@ -173,23 +176,7 @@ def test_nfc_is_unicodes():
 def test_settings_that_are_refused():
     with pytest.raises(UsageError, match="normalization 'nfc2': take one of nmt_nfkc"):
         TextSettings(normalization="nfc2")
-    for keys, reason in (
-        ({"max_sentencepiece_length": 0}, "max_sentencepiece_length 0: take 1 to"),
-        ({"max_sentencepiece_length": 513}, "max_sentencepiece_length 513: take 1 to"),
-        ({"required_chars": "a "}, "required_chars: SentencePiece cannot make ' ' a piece"),
-        ({"required_chars": "\u2585"}, "required_chars: SentencePiece cannot make"),
-        ({"control_symbols": ("a", "b", "a")}, "control_symbols: 'a' is already defined"),
-        ({"control_symbols": ("<unk>",)}, "control_symbols: '<unk>' is already defined"),
-        (
-            {"control_symbols": ("<0x41>",), "byte_fallback": True},
-            "control_symbols: '<0x41>' is already defined",
-        ),
-        ({"control_symbols": ("",)}, "control_symbols: '' is empty"),
-        (
-            {"control_symbols": ("a",), "required_chars": "ba"},
-            "control_symbols: 'a' is one of the required_chars",
-        ),
-    ):
+    for keys, reason in CASES["refused"]:
         with pytest.raises(UsageError, match=reason):
             TextSettings(**keys)
         # SentencePiece refuses it too
