@@ -124,7 +124,7 @@ def copy_workflow(folder: Path) -> Workflow:
         shutil.copytree(ROOT / name, folder / name)
     shutil.copy(ROOT / "Snakefile", folder / "Snakefile")
     (folder / "text").mkdir()
-    for language in ALPHABETS:
+    for language in (*ALPHABETS, "fr"):
         (folder / "text" / f"{language}.txt").write_text(make_text(language), "utf-8")
     workflow = Workflow(folder)
     workflow.write_config()

@@ -27,13 +27,13 @@ CORPORA = {
 }
 
 
-def configure(workflow, corpora: dict = CORPORA, **changes) -> None:
+def configure(workflow, **changes) -> None:
     path = workflow.folder / "test.json"
     settings = {
         **SETTINGS,
         "languages": ["de", "ja", "ru"],
         "pretraining": {"models": {}},
-        "corpora": corpora,
+        "corpora": CORPORA,
         **changes,
     }
     path.write_text(json.dumps(settings), "utf-8")
@@ -87,10 +87,3 @@ def test_a_run_and_what_an_edit_reruns(workflow):
     configure(workflow)
     planned = workflow.planned("tokenizers")
     assert (planned["bpe_training"], planned["pick_bpe"]) == (1, 1)
-
-
-def test_parallel_text_that_is_missing_is_said_before_anything_runs(workflow):
-    configure(workflow, {key: value for key, value in CORPORA.items() if key != "development"})
-    run = workflow.snakemake("-n")
-    assert run.returncode != 0
-    assert "corpora.development" in run.stdout

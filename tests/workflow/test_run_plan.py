@@ -112,9 +112,18 @@ def test_mistakes_of_parallel_text_name_their_key(configure, tmp_path):
     with pytest.raises(VocapError, match=r"corpora\.development: own/de\.txt has 2 lines and"):
         plan_run(settings)
     assert plan_run(settings, dry_run=True).development.pattern == "own/{lang}.txt"
-    follower = {"fair": {"kind": "parity-bpe", "total": 300}}
-    with pytest.raises(UsageError, match=r"tokenizers\.fair: follows parallel text, and this run"):
-        plan_run(configure(tokenizers=follower))
+    for key in ("parallel", "development"):
+        nowhere = configure(corpora={key: "nowhere/{lang}.txt"})
+        with pytest.raises(VocapError, match=rf"corpora\.{key}: nowhere.* no file for any of"):
+            plan_run(nowhere)
+    for key, follower in (
+        ("tokenizers", {"kind": "parity-bpe", "total": 300}),
+        ("allocation", {"total": 500, "rule": "pieces", "token_fairness": 2.0}),
+    ):
+        with pytest.raises(
+            UsageError, match=rf"{key}\.fair.*: follows parallel text, and this run"
+        ):
+            plan_run(configure(**{key: {"fair": follower}}))
 
 
 def test_a_language_that_came_after_the_starter_corpus_was_made_stops(configure, tmp_path):
@@ -167,6 +176,15 @@ def test_what_is_fetched_is_announced_once(configure, tmp_path):
     assert plan.fetched["squad"] == ["squad/dev-v1.1.json", "squad/train-v1.1.json"]
     assert plan.downloaded("theirs") == "results/corpora/files/theirs/a.model"
     assert plan_run(settings, dry_run=True, first=False).notices == []
+
+
+def test_without_an_xtreme_folder_a_run_says_so_and_a_dry_run_plans_its_tasks(configure):
+    settings = configure(
+        pretraining={"models": {"m": MODEL}}, finetuning={"xtreme": "nowhere", "tasks": ["mlqa"]}
+    )
+    assert "no folder nowhere" in plan_run(settings).notices[0]
+    notices = plan_run(settings, dry_run=True).notices
+    assert notices[-1].startswith("to bring, planned as if there: nowhere/mlqa")
 
 
 def test_a_plan_by_hand_needs_no_checks(configure):

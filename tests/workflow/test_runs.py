@@ -3,17 +3,14 @@ nothing half-written.
 """
 
 import hashlib
-import lzma
 import os
 import re
-import shutil
 import signal
 import subprocess
 import time
 from pathlib import Path
 
 import pytest
-import yaml
 
 from tests.workflow.conftest import BIN, copy_workflow, parse_counts
 
@@ -103,61 +100,8 @@ def test_a_missing_corpus_file_is_named_before_anything_runs(workflow):
     assert not (workflow.folder / "results").exists()
 
 
-def test_a_dry_run_leaves_out_a_language_without_its_file(workflow):
-    (workflow.folder / "text/ja.txt").unlink()
-    run = workflow.snakemake("-n")
-    assert run.returncode == 0, run.stdout
-    assert "left out: language ja: no file text/ja.txt" in run.stdout
-
-
-@pytest.mark.parametrize("key", ["parallel", "development"])
-def test_parallel_text_that_is_nowhere_is_named_before_anything_runs(workflow, key):
-    workflow.write_config(corpora={key: "nowhere/{lang}.txt"})
-    run = workflow.snakemake("-n")
-    assert run.returncode == 2
-    assert f"corpora.{key}: nowhere/{{lang}}.txt: no file for any of de, ja, ru" in run.stdout
-
-
-def test_parallel_text_of_different_length_is_named_before_anything_runs(workflow):
-    (workflow.folder / "own").mkdir()
-    (workflow.folder / "own/de.txt").write_text("eins\nzwei\n")
-    (workflow.folder / "own/ru.txt").write_text("раз\n")
-    workflow.write_config(corpora={"development": "own/{lang}.txt"})
-    run = workflow.snakemake()
-    assert run.returncode == 2
-    assert "corpora.development: own/de.txt has 2 lines and own/ru.txt has 1; " in run.stdout
-    assert not (workflow.folder / "results/corpora").exists()
-
-
-def test_a_run_on_the_starter_corpus_says_which_parallel_text_it_takes(workflow):
-    shutil.rmtree(workflow.folder / "text")
-    config = yaml.safe_load((workflow.folder / "test.yaml").read_text("utf-8"))
-    config["corpora"] = {"source": "starter", "starter": {"packages": ["django"]}}
-    (workflow.folder / "test.yaml").write_text(yaml.safe_dump(config), "utf-8")
-    said = "parallel text for evaluation: "
-    run = workflow.snakemake("-n", "-p", "results/tokenizers/joint/parallel.tsv")
-    assert run.returncode == 0, run.stdout
-    assert f"{said}the starter corpus, parallel/test" in run.stdout
-    assert "--parallel=results/corpora/starter/text/parallel/test/{lang}.txt" in run.stdout
-    ntrex = workflow.folder / "data/text/ntrex"
-    ntrex.mkdir(parents=True)
-    (ntrex / "de.txt.xz").write_bytes(lzma.compress(b"eins\n"))
-    run = workflow.snakemake(
-        "-n", "-p", "results/tokenizers/joint/parallel.tsv", environment={"VOCAP_DATA": "data"}
-    )
-    assert run.returncode == 0, run.stdout
-    assert f"{said}$VOCAP_DATA/text/ntrex/{{lang}}.txt.xz" in run.stdout
-    assert "--parallel=data/text/ntrex/{lang}.txt.xz" in run.stdout
-
-
 def test_an_allocation_that_follows_parallel_text_reads_it(workflow):
     fair = {"fair": {"total": 500, "rule": "pieces", "token_fairness": 2.0}}
-    workflow.write_config(allocation=fair)
-    run = workflow.snakemake("-n", "results/allocation/fair/allocation.tsv")
-    assert run.returncode != 0 and "Traceback" not in run.stdout
-    assert (
-        "allocation.fair.token_fairness: follows parallel text, and this run has none" in run.stdout
-    )
     for lang in ("de", "ru"):
         (workflow.folder / "text" / f"dev-{lang}.txt").write_text("a\nb\n")
     workflow.write_config(allocation=fair, corpora={"development": "text/dev-{lang}.txt"})
@@ -176,8 +120,7 @@ def test_an_empty_corpus_file_stops_its_language_with_a_message(workflow):
     assert not (workflow.folder / "results/corpora/ja/train.txt").exists()
 
 
-@pytest.mark.parametrize("name", ["results", "logs"])
-@pytest.mark.parametrize("kind", ["file", "link"])
+@pytest.mark.parametrize(("name", "kind"), [("results", "file"), ("logs", "link")])
 def test_a_place_that_cannot_be_written_is_named_in_one_line(workflow, name, kind):
     path = workflow.folder / name
     if kind == "file":
