@@ -18,8 +18,8 @@ from tokenizers.pre_tokenizers import ByteLevel
 from transformers.convert_slow_tokenizer import TikTokenConverter
 from transformers.models.qwen2.tokenization_qwen2 import PRETOKENIZE_REGEX
 
-from tests.cases import read_cases
 from tests.bpe.texts import CODE, LETTERS, cutter, expected, made, real, words_of
+from tests.cases import read_cases
 from tests.commands import run, vocap
 from tests.made_text import write_lines
 from vocap.config import load

@@ -1,6 +1,7 @@
 import json
 import subprocess
 import sys
+import unicodedata
 from collections import Counter
 
 import pytest
@@ -68,7 +69,8 @@ def test_from_text_to_curve(corpus, tmp_path):
     assert middle == row and small["alp"] == ""
     assert (out / "pieces.npz").stat().st_size > 0
     characters = list(read_tsv(out / "characters.tsv"))
-    counts = Counter("".join(f"\u2581{line}" for line in lines).replace(" ", "\u2581"))
+    text = unicodedata.normalize("NFKC", "".join(f"\u2581{line}" for line in lines))
+    counts = Counter(text.replace(" ", "\u2581"))
     assert {line["character"]: int(line["count"]) for line in characters} == counts
     assert [int(line["count"]) for line in characters] == sorted(counts.values(), reverse=True)
     assert all(float(line["per_line"]) == int(line["count"]) / 300 for line in characters)
