@@ -8,11 +8,12 @@ import sys
 
 import pytest
 
+from tests.made_text import write_lines
 from tests.tokenizers.factories import make_lines
 from vocap.files.io import read_object, read_tsv, write_tsv
 from vocap.report.page.figures import PALETTE
 
-# Runs commands, each a line of JSON, after a user's module has added its entries.
+# Runs commands, each a line, after a user's module has added its entries.
 PROGRAM = '''
 import json, shutil, sys
 from typing import Literal
@@ -80,14 +81,14 @@ KINDS["characters"] = Characters
 from vocap.cli import run
 
 for line in sys.stdin:
-    sys.argv = json.loads(line)
+    sys.argv = line.split()
     if sys.argv[0] == "build":
         Characters(kind="characters", total=60).build(*sys.argv[1:])
     elif sys.argv[0] == "copy":
         shutil.copytree(*sys.argv[1:], dirs_exist_ok=True)
     elif sys.argv[0] == "load":
-        from vocap.config import load
-        settings = load(json.loads(sys.argv[1]))
+        from vocap.config import load, read_files
+        settings = load(read_files(sys.argv[1:]))
         entry = settings.tokenizers["c"]
         rule = settings.allocation["u"].rule
         print(json.dumps([entry.rows(settings), entry.label, rule]))
@@ -96,114 +97,74 @@ for line in sys.stdin:
 '''
 
 
-def run_extended(*commands: list) -> str:
-    """Standard output of the commands, in a Python that has the entries."""
-    lines = "".join(json.dumps(list(map(str, command))) + "\n" for command in commands)
+def run_extended(folder, commands: str) -> str:
+    """Standard output of command lines, run in a folder by a Python that has the entries."""
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM], input=lines, capture_output=True, text=True, check=False
+        [sys.executable, "-c", PROGRAM],
+        cwd=folder,
+        input=commands,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 @pytest.fixture
-def corpora(tmp_path):
+def folder(tmp_path):
     for language, seed in (("en", 1), ("ka", 2)):
-        folder = tmp_path / "corpora" / language
-        folder.mkdir(parents=True)
         for name, lines in (("train", 300), ("heldout", 40)):
-            text = "".join(f"{line}\n" for line in make_lines(language, lines, seed))
-            (folder / f"{name}.txt").write_text(text, "utf-8")
+            path = tmp_path / "corpora" / language / f"{name}.txt"
+            write_lines(path, make_lines(language, lines, seed))
     write_tsv(tmp_path / "weights.tsv", ("language", "n"), [("en", 3), ("ka", 1)])
-    return tmp_path / "corpora"
+    return tmp_path
 
 
-def test_a_rule_from_outside_is_run_by_the_commands(corpora, tmp_path):
-    shared = [f"--vocabularies={tmp_path}/v", f"--weights={tmp_path}/weights.tsv"]
-    ladders = [
-        [
-            "vocap",
-            "ladder",
-            f"{corpora}/{code}/train.txt",
-            "-o",
-            f"{tmp_path}/v/{code}",
-            "--sizes=60,100,140",
-        ]
-        for code in ("en", "ka")
-    ]
-    printed = run_extended(
-        *ladders,
-        [
-            "vocap",
-            "allocate",
-            "--rule=uniform",
-            *shared,
-            "--total=210",
-            "-o",
-            f"{tmp_path}/uniform",
-        ],
-        ["vocap", "allocate", "--rule=paper", *shared, "--total=210", "-o", f"{tmp_path}/paper"],
-        ["vocap", "fit", f"--allocation={tmp_path}/uniform", *shared, "-o", f"{tmp_path}/t"],
-    )
-    assert {
-        row["size"]
-        for row in read_tsv(tmp_path / "uniform" / "allocation.tsv", ("language", "size"))
-    } == {"100"}
+def test_a_rule_from_outside_is_run_by_the_commands(folder):
+    commands = """\
+vocap ladder corpora/en/train.txt -o v/en --sizes=60,100,140
+vocap ladder corpora/ka/train.txt -o v/ka --sizes=60,100,140
+vocap allocate --rule=uniform --vocabularies=v --weights=weights.tsv --total=210 -o uniform
+vocap allocate --rule=paper --vocabularies=v --weights=weights.tsv --total=210 -o paper
+vocap fit --allocation=uniform --vocabularies=v --weights=weights.tsv -o t
+"""
+    printed = run_extended(folder, commands)
+    assert {row["size"] for row in read_tsv(folder / "uniform/allocation.tsv")} == {"100"}
     assert "uniform: F = " in printed and "rule uniform instead: F = " in printed
-    summary = read_object(tmp_path / "paper" / "summary.json", "run again")
+    summary = read_object(folder / "paper" / "summary.json", "run again")
     assert [other["rule"] for other in summary["other_rules"]] == ["uniform"]
-    assert read_object(tmp_path / "t" / "description.json", "run again")["total"] <= 210
+    assert read_object(folder / "t" / "description.json", "run again")["total"] <= 210
 
 
-def test_a_kind_from_outside_is_configured_run_and_reported(corpora, tmp_path):
-    made = tmp_path / "results" / "tokenizers" / "c"
-    model = made / "sentencepiece.model"
-    config = {
-        "languages": ["en", "ka"],
-        "corpora": {
-            "source": "own",
-            "sources": {"own": {"path": str(corpora / "{lang}" / "train.txt")}},
-        },
-        "allocation": {"u": {"total": 300, "rule": "uniform"}},
-        "tokenizers": {"c": {"kind": "characters", "total": 60}},
-    }
-    printed = run_extended(
-        ["load", json.dumps(config)],
-        ["build", corpora / "en" / "train.txt", model.parent],
-        ["vocap", "export", model, "-o", model.parent / "huggingface"],
-        [
-            "vocap",
-            "evaluate",
-            "--tokenizer",
-            model.parent,
-            "--corpora",
-            corpora,
-            "--tables",
-            tmp_path / "tables",
-        ],
-        ["copy", tmp_path / "tables" / "c", made],
-        ["copy", made, made.with_name("d")],
-        [
-            "vocap",
-            "report",
-            f"--results={tmp_path}/results",
-            '--settings-json={"languages": ["en", "ka"]}',
-            f"--output={tmp_path}/report",
-        ],
-    )
+CONFIGURATION = """\
+languages: [en, ka]
+corpora: {source: own, sources: {own: {path: "corpora/{lang}/train.txt"}}}
+allocation: {u: {total: 300, rule: uniform}}
+tokenizers: {c: {kind: characters, total: 60}}
+"""
+
+
+def test_a_kind_from_outside_is_configured_run_and_reported(folder):
+    (folder / "own.yaml").write_text(CONFIGURATION, "utf-8")
+    commands = """\
+load own.yaml
+build corpora/en/train.txt results/tokenizers/c
+vocap export results/tokenizers/c/sentencepiece.model -o results/tokenizers/c/huggingface
+vocap evaluate --tokenizer results/tokenizers/c --corpora corpora --tables tables
+copy tables/c results/tokenizers/c
+copy results/tokenizers/c results/tokenizers/d
+vocap report --results=results --settings-json={"languages":["en","ka"]} --output=report
+"""
+    printed = run_extended(folder, commands)
     assert json.loads(printed.splitlines()[0]) == [60, "characters", "uniform"]
-    rows = list(
-        read_tsv(
-            tmp_path / "tables" / "c" / "evaluation.tsv",
-            ("language", "chars_per_token", "unk_rate"),
-        )
-    )
+    rows = list(read_tsv(folder / "tables/c/evaluation.tsv"))
     assert [row["language"] for row in rows] == ["en", "ka"]
     assert float(rows[0]["unk_rate"]) < 0.1 < float(rows[1]["unk_rate"])
     # the report asks the class alone
-    row = next(read_tsv(tmp_path / "report/tables/comparison.tsv"))
+    row = next(read_tsv(folder / "report/tables/comparison.tsv"))
     assert (row["kind"], row["regime"]) == ("characters", "single characters")
-    row = next(read_tsv(tmp_path / "report/tables/tokenizers.tsv"))
+    row = next(read_tsv(folder / "report/tables/tokenizers.tsv"))
     assert row["method"] == "the most frequent characters"
-    figures = (tmp_path / "report/figures").glob("comparison-*-tokens-per-sentence.svg")
+    figures = (folder / "report/figures").glob("comparison-*-tokens-per-sentence.svg")
     assert PALETTE["accent"][0] in next(figures).read_text()

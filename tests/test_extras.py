@@ -52,13 +52,18 @@ for line in sys.stdin:
 """
 
 
-def run_light(commands: list[list[str]]) -> list[tuple[int, str, str]]:
-    """Exit status, standard output and standard error of each command."""
+def run_light(commands: list[list[str]], folder: Path = ROOT) -> list[tuple[int, str, str]]:
+    """Exit status, standard output and standard error of each command, run in `folder`."""
     import json
 
     lines = "".join(json.dumps(command) + "\n" for command in commands)
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM], input=lines, capture_output=True, text=True, check=False
+        [sys.executable, "-c", PROGRAM],
+        cwd=folder,
+        input=lines,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     out, err = (
@@ -83,53 +88,36 @@ def test_every_command_shows_its_help_or_names_the_extra():
             assert out.startswith(f"Usage: vocap {verb}"), verb
 
 
+COMMANDS = """\
+ladder corpora/en/train.txt -o v/en --sizes=100,150,200
+ladder corpora/ka/train.txt -o v/ka --sizes=100,150,200
+allocate --vocabularies=v --weights=weights.tsv --total=280 -o allocation
+allocate --rule=pieces --vocabularies=v --weights=weights.tsv --corpora=corpora --total=280 -o p
+joint --weights=weights.tsv --corpora=corpora --total=280 -o joint
+mix --alpha=0.7 --weights=weights.tsv --corpora=corpora -o mix.txt
+fit --allocation=allocation --vocabularies=v --weights=weights.tsv -o fit
+export fit/sentencepiece.model -o hf
+card fit/sentencepiece.model -o hf/README.md
+alp hf/tokenizer.json corpora/en/train.txt
+trim fit --languages=en --text=en=corpora/en/train.txt -o trimmed
+extend fit --language=xx --text=corpora/en/train.txt --pieces=20 -o extended
+diff fit trimmed --corpora=corpora --languages=en
+trim fit --languages=en --text=en=corpora/en/train.txt --model=trimmed -o no
+"""
+
+
 def test_a_tokenizer_from_text_without_the_extras(tmp_path):
     """Ladder, allocation, tokenizer, export and all tools that the README gives to the
     light install.
     """
-    commands, weights = [], ["language\tn\n"]
     for language in ("en", "ka"):
         lines = make_lines(language, 600)
         folder = tmp_path / "corpora" / language
-        folder.mkdir(parents=True)
         write_lines(folder / "train.txt", lines[:500])
         write_lines(folder / "heldout.txt", lines[500:])
-        weights.append(f"{language}\t500\n")
-        commands.append(
-            [
-                "ladder",
-                f"{folder}/train.txt",
-                "-o",
-                f"{tmp_path}/v/{language}",
-                "--sizes=100,150,200",
-            ]
-        )
-    (tmp_path / "weights.tsv").write_text("".join(weights))
-    shared = [f"--vocabularies={tmp_path}/v", f"--weights={tmp_path}/weights.tsv"]
-    text, corpora = f"{tmp_path}/corpora/en/train.txt", f"--corpora={tmp_path}/corpora"
-    mix, fitted, hugging, trimmed = (
-        f"{tmp_path}/{name}" for name in ("mix.txt", "fit", "hf", "trimmed")
-    )
-    # fmt: off
-    commands += [
-        ["allocate", *shared, "--total=280", "-o", f"{tmp_path}/allocation"],
-        ["allocate", "--rule=pieces", *shared, corpora, "--total=280", "-o", f"{tmp_path}/pieces"],
-        ["joint", shared[1], corpora, "--total=280", "-o", f"{tmp_path}/joint"],
-        ["mix", "--alpha=0.7", f"--weights={tmp_path}/weights.tsv",
-         f"--corpora={tmp_path}/corpora", "-o", mix],
-        ["fit", f"--allocation={tmp_path}/allocation", *shared, "-o", fitted],
-        ["export", f"{fitted}/sentencepiece.model", "-o", hugging],
-        ["card", f"{fitted}/sentencepiece.model", "-o", f"{hugging}/README.md"],
-        ["alp", f"{hugging}/tokenizer.json", text],
-        ["trim", fitted, "--languages=en", f"--text=en={text}", "-o", trimmed],
-        ["extend", fitted, "--language=xx", f"--text={text}", "--pieces=20",
-         "-o", f"{tmp_path}/extended"],
-        ["diff", fitted, trimmed, f"--corpora={tmp_path}/corpora", "--languages=en"],
-        ["trim", fitted, "--languages=en", f"--text=en={text}", f"--model={trimmed}",
-         "-o", f"{tmp_path}/no"],
-    ]
-    # fmt: on
-    *done, with_model = run_light(commands)
+    write_lines(tmp_path / "weights.tsv", ["language\tn", "en\t500", "ka\t500"])
+    commands = [line.split() for line in COMMANDS.splitlines()]
+    *done, with_model = run_light(commands, tmp_path)
     for command, (status, _, err) in zip(commands, done, strict=False):
         assert status == 0, (command, err)
     assert with_model[0] == 2 and "[train]" in with_model[2].splitlines()[-1]
@@ -174,8 +162,7 @@ def test_the_modules_of_an_extra_are_those_of_its_packages(extra):
             )
 
 
-def test_the_plan_without_snakemake_names_the_extra(monkeypatch):
-    monkeypatch.chdir(ROOT)
+def test_the_plan_without_snakemake_names_the_extra():
     ((status, out, err),) = run_light([["plan", "--configfile", "config/smoke.yaml"]])
     assert (
         (status, out) == (2, "") and "install the extra [workflow]" in err and err.count("\n") == 1
