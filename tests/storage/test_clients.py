@@ -78,17 +78,3 @@ def test_a_pattern_of_all_depths_in_a_listing_of_several_pages(places, tmp_path)
     )  # fmt: skip
     found = run_sample(places, tmp_path / "hub", ["--listing", listing], format="jsonl:text")
     assert found == local
-
-
-def test_bytes_of_a_part(places, tmp_path):
-    """Ranges are exact: the text columns of the row groups that are read, and footers."""
-    words = addresses(places, "http")
-    stats = json.loads(run_sample(places, tmp_path / "out", words, scan_bytes=40_000)["stats"])
-    content = [request for request in places.web.seen if request.method == "GET"]
-    footers = sum(
-        int.from_bytes(places.files[path.removeprefix("/")][-8:-4], "little") + 8
-        for path in {request.path for request in content}
-    )
-    assert all(request.range for request in content)
-    assert stats["scanned_bytes"] < places.web.sent() <= stats["scanned_bytes"] + 1.5 * footers
-    assert not stats["complete"] and stats["shards_read"] == SHARDS

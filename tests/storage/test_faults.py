@@ -2,8 +2,6 @@
 half written; what passes is waited for.
 """
 
-import json
-import os
 import signal
 import time
 
@@ -73,11 +71,6 @@ def test_what_is_not_there_or_not_allowed(places, tmp_path, path, token, said):
     assert said in line and place in line
 
 
-def test_a_private_data_set_with_its_token(places, tmp_path):
-    result = sampled(places, tmp_path, f"hf://datasets/{PRIVATE}/{SHARD}", token=TOKEN)
-    assert result.returncode == 0, result.stderr
-
-
 def test_no_credentials_for_a_bucket(places, tmp_path):
     changes = {"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""}
     line = refused(places, tmp_path, f"s3://bucket/{SHARD}", changes=changes)
@@ -126,18 +119,6 @@ def passing(match):
     ]
 
 
-def test_faults_of_the_web_that_pass(places, tmp_path):
-    places.web.faults += passing("001_00000")
-    names = [SHARD, SHARD.replace("000_", "001_")]
-    words = [f"{places.web.address}/{name}" for name in names]
-    result = sampled(places, tmp_path / "web", *words)
-    assert result.returncode == 0, result.stderr
-    local = sampled(places, tmp_path / "here", *(places.folder / name for name in names))
-    assert local.returncode == 0
-    assert outputs(tmp_path / "web") == outputs(tmp_path / "here")
-    assert not any(fault.times for fault in places.web.faults)
-
-
 def test_faults_of_the_hub_that_pass(places, tmp_path):
     """A page of the listing too; the storage's signed addresses are not told."""
     places.hub.faults += [
@@ -150,12 +131,6 @@ def test_faults_of_the_hub_that_pass(places, tmp_path):
     local = sampled(places, tmp_path / "here", places.folder / "data/deu_Latn/train")
     assert outputs(tmp_path / "hub") == outputs(tmp_path / "here"), local.stderr
     assert not any(fault.times for fault in places.hub.faults)
-
-
-def test_a_hub_out_of_service(places, tmp_path):
-    places.hub.faults.append(Fault("/api/datasets", 503, "0"))
-    line = refused(places, tmp_path, f"{HUB}/{SHARD}")
-    assert "503" in line and SHARD in line
 
 
 def listed(places, listing, *words):
@@ -245,11 +220,3 @@ def test_an_interrupted_sample_leaves_nothing(places, tmp_path, monkeypatch):
         time.sleep(0.01)
     assert interrupt(process, signal.SIGINT, 0.1) == (130, f"{LINE}\n")
     assert written(tmp_path) == []
-
-
-def test_stats_of_a_damaged_listing(places, tmp_path):
-    listing = tmp_path / "files.json"
-    listing.write_text(json.dumps({"files": [{"path": 1}]}))
-    result = vocap("sample", "--listing", listing, *sample_options(tmp_path / "out"))
-    assert result.returncode == 1 and str(listing) in result.stderr
-    assert len(result.stderr.splitlines()) == 1 and os.listdir(tmp_path) == ["files.json"]

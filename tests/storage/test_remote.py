@@ -3,7 +3,6 @@
 import gzip
 import io
 import json
-from pathlib import Path
 
 import fsspec
 import pytest
@@ -82,26 +81,6 @@ def test_ranges_are_exact_and_what_fails_is_asked_again(monkeypatch):
             assert set(ranges) == {"bytes=100-149", f"bytes={len(BODY) - 20}-{len(BODY) - 1}"}
 
 
-@pytest.mark.parametrize(
-    ("path", "said"),
-    [
-        ("gone", "no such file; check the path, or list the files again"),
-        ("broken", "the server keeps answering 500; run again later"),
-        ("range-ignored", "the server sends whole files only, no ranges; download the file first"),
-    ],
-)
-def test_errors_name_the_address_without_secrets(path, said, monkeypatch):
-    monkeypatch.setattr(remote.time, "sleep", lambda seconds: None)
-    with serving() as server:
-        server.faults[f"{path}?key=secret"] = path
-        secret = server.url(f"{path}?key=secret").replace("://", "://me:word@")
-        with pytest.raises(VocapError) as raised:
-            file = RemoteFile(secret)
-            file.seek(10)
-            file.read(10)
-        assert str(raised.value) == f"{server.url(path)}: {said}"
-
-
 def test_a_missing_client_and_a_scheme_of_none(monkeypatch):
     with pytest.raises(VocapError, match="no client reads gopher:// paths"):
         list_shards(["gopher://example/x"])
@@ -113,22 +92,6 @@ def test_a_missing_client_and_a_scheme_of_none(monkeypatch):
 def test_addresses_are_shown_without_user_and_query():
     assert address_of("hf://datasets/a/b@main/c?.txt") == "hf://datasets/a/b@main/c?.txt"
     assert Shard("a", 1).version is None
-
-
-def test_a_listing_is_sampled_as_the_local_files(memory, tmp_path):
-    write_lines(tmp_path / "local.txt", [f"line {number}" for number in range(500)])
-    put(memory, a=(tmp_path / "local.txt").read_bytes())
-    outputs = [str(tmp_path / name) for name in ("train", "heldout", "stats")]
-    words = ["sample", "--language", "de"]
-    words += [word for pair in zip(("--train", "--heldout", "--stats"), outputs, strict=True)
-              for word in pair]  # fmt: skip
-    listed = str(tmp_path / "files.json")
-    assert run(["list-files", "memory://text/*.txt", "--language", "de", "-o", listed]) == 0
-    drawn = []
-    for files in (["memory://text"], ["--listing", listed], [str(tmp_path / "local.txt")]):
-        assert run([*words, *files]) == 0
-        drawn.append([Path(path).read_text() for path in outputs])
-    assert drawn[0] == drawn[1] == drawn[2]
 
 
 def test_a_filtered_sample_of_beginnings(memory, tmp_path):

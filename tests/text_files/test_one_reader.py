@@ -226,16 +226,3 @@ def test_escapes_in_json_are_no_other_encoding(tmp_path, caplog):
     path.write_bytes('{"text": "Äpfel"}\n'.encode("latin-1") * 9 + b'{"text": "fine"}\n')
     with pytest.raises(VocapError, match=r"9 of 10 lines cannot be decoded; .*iconv"):
         list(read_blocks(path))
-
-
-def test_a_mix_holds_no_mark_and_no_returns(tmp_path):
-    mixed = []
-    for name, content in (("a", b"one\ntwo\nthree"), ("b", b"\xef\xbb\xbfone\r\ntwo\r\nthree\r\n")):
-        folder = tmp_path / name / "en"
-        folder.mkdir(parents=True)
-        (folder / "train.txt").write_bytes(content)
-        (tmp_path / "n.tsv").write_text("language\tn\nen\t3\n")
-        words = ["--weights", tmp_path / "n.tsv", "--corpora", tmp_path / name, "--sentences", 9]
-        run(vocap, "mix", *words, "--alpha", 1, "-o", tmp_path / "mix.txt")
-        mixed.append((tmp_path / "mix.txt").read_bytes())
-    assert mixed[0] == mixed[1] and sorted(set(mixed[0].split())) == [b"one", b"three", b"two"]

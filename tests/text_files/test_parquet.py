@@ -2,20 +2,13 @@
 files.
 """
 
-import json
 import random
-import subprocess
-import sys
 
 import pytest
 
-from tests.corpora.test_commands import sample_words, vocap
-from vocap.corpora.sampling import draw_sample
-from vocap.corpora.shard_sample import ShardSample
 from vocap.errors import VocapError
-from vocap.storage.listing import local_shard
 from vocap.text_files import Layout
-from vocap.text_files.records import Corpus, TextFile, detect_file
+from vocap.text_files.records import TextFile, detect_file
 
 pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -47,14 +40,6 @@ def test_a_column_as_lines(write, codec):
     text, file = read(path, "text")
     assert text == TEXT and file.no_field == 0
     assert file.ended and file.consumed == file.size == path.stat().st_size
-
-
-def test_the_same_sample_as_of_plain_text(write, tmp_path):
-    (tmp_path / "plain.txt").write_bytes(TEXT)
-    plain = draw_sample(Corpus([tmp_path / "plain.txt"], Layout()), 3000, seed=7)
-    path = write({"text": LINES}, row_group_size=900)
-    found = draw_sample(Corpus([path], Layout.parse("parquet:text")), 3000, seed=7)
-    assert (found.train, found.heldout, found.counts) == (plain.train, plain.heldout, plain.counts)
 
 
 @pytest.mark.parametrize("kind", ["string", "large_string", "string_view", "binary", "dictionary"])
@@ -104,19 +89,6 @@ def test_no_rows_and_no_text(write):
     )
 
 
-def test_a_scan_limit_takes_row_groups(write):
-    path = write({"text": LINES}, row_group_size=len(LINES) // 50)
-    size = path.stat().st_size
-    layout = Layout.parse("parquet:text")
-    corpus = ShardSample([local_shard(path)], layout, size // 3, 10**6, seed=1)
-    draw_sample(corpus, 10**6, seed=1)
-    assert not corpus.complete and size // 4 < corpus.consumed <= size // 3
-    found, (low, high) = corpus.estimate("valid", 0)
-    assert low <= len(LINES) <= high and found == pytest.approx(len(LINES), rel=0.02)
-    corpus = ShardSample([local_shard(path)], layout, 10 * size, 10**6, seed=1)
-    assert draw_sample(corpus, 10**6, seed=1).counts["read"] == len(LINES) and corpus.complete
-
-
 # Wrong guesses
 
 
@@ -146,23 +118,6 @@ def test_damage_is_one_line(write, length):
     ) as said:
         read(path, "text")
     assert "\n" not in str(said.value)
-
-
-def test_as_a_command_and_without_pyarrow(write, tmp_path):
-    path = write({"id": range(3000), "text": LINES[:3000]})
-    words = [str(word) for word in sample_words(tmp_path / "out", "--format", "parquet:text", path)]
-    done = vocap(*words)
-    assert done.returncode == 0, done.stderr
-    stats = json.loads((tmp_path / "out" / "stats.json").read_text())
-    assert (
-        stats["read"] == 3000 and stats["complete"] and stats["total_bytes"] == path.stat().st_size
-    )
-    hidden = (
-        "import sys; sys.modules['pyarrow.parquet'] = None; from vocap.command import main; main()"
-    )
-    done = subprocess.run([sys.executable, "-c", hidden, *words], capture_output=True, text=True)
-    assert done.returncode == 1 and done.stderr.count("\n") == 1
-    assert "takes pyarrow; install the extra [workflow]: pip install" in done.stderr
 
 
 def test_detection(write):

@@ -153,16 +153,6 @@ def test_a_limit_within_what_follows_a_stream(file, kind):
 
 
 @pytest.mark.parametrize("kind", COMPRESSED)
-@pytest.mark.parametrize("cut", [1, 9, 1000])
-def test_truncated(file, kind, cut):
-    path = file(PACKED[kind][:-cut])
-    with pytest.raises(
-        VocapError, match=r"text\.txt: the \w+ data stop in the middle, .*copy or download it again"
-    ):
-        unpacked(path)
-
-
-@pytest.mark.parametrize("kind", COMPRESSED)
 def test_cut_on_purpose(file, kind):
     packed = PACKED[kind]
     blocks = LineFile(file(packed), limit_bytes=len(packed) // 2)
@@ -180,11 +170,6 @@ def test_corrupt(file, kind):
     packed[middle : middle + 200] = random.Random(1).randbytes(200)
     with pytest.raises(VocapError, match=r"text\.txt: the \w+ data .*(again|by hand)"):
         unpacked(file(bytes(packed)))
-
-
-def test_limit_beyond_the_end_reads_all(file):
-    blocks = LineFile(file(PACKED["gz"]), limit_bytes=10**9)
-    assert b"".join(blocks.blocks()) == TEXT and blocks.ended
 
 
 def test_pipe(tmp_path):
