@@ -221,12 +221,6 @@ def test_merging_into_a_folder_with_other_things_is_refused(tables):
     assert done.returncode == 2 and "'thesis.txt'" in done.stderr and "Traceback" not in done.stderr
     assert (tables / "text" / "thesis.txt").read_text() == "mine"
     assert (tables / "text" / "report.json").read_bytes() == before
-    # a user's own text bears the names of ours, but no report.json lies beside it
-    (tables / "own").mkdir()
-    (tables / "own" / "en.txt").write_text("mine")
-    done = vocap("starter-merge", "-o", tables / "own", *words[3:])
-    assert done.returncode == 2 and "'en.txt'" in done.stderr
-    assert (tables / "own" / "en.txt").read_text() == "mine"
 
 
 def test_missing_packages_are_named_to_the_end(tables):
