@@ -6,6 +6,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from tests.cases import read_cases
 from vocap.config import Settings, TextSection, load
 from vocap.errors import UsageError
 from vocap.languages import default_table
@@ -57,55 +58,7 @@ def configuration(**sections) -> dict:
     return {"languages": ["de"], "corpora": corpora, **sections}
 
 
-JOINT = {"tokenizers": {"j": {"kind": "joint", "total": 1000}}}
-
-
-@pytest.mark.parametrize(
-    ("sections", "words"),
-    [
-        ({"text": {"preset": "exact"}}, ["text.preset", "lossless"]),
-        (
-            {"text": {"split_digit": True}},
-            ["text.split_digit: no such key", "did you mean split_digits"],
-        ),
-        ({"text": {"normalization": "nfd"}}, ["text: normalization 'nfd'", "nmt_nfkc"]),
-        (
-            {"text": {"split_by_whitespace": False}},
-            ["text.split_by_whitespace: no such key"],
-        ),
-        (
-            {"text": {"max_sentencepiece_length": 200}},
-            ["text: max_sentencepiece_length 200", "1 to 127"],
-        ),
-        ({"text": {"control_symbols": ["<s>"]}, **JOINT}, ["tokenizers.j", "<s>", "special token"]),
-        (
-            {"text": {"user_defined_symbols": ["a"], "required_chars": "a"}},
-            ["text: ", "required_chars"],
-        ),
-        ({"layout": {"masks": False}}, ["layout.masks: no such key", "did you mean mask"]),
-        (
-            {"layout": {"multiple_of": 128}, **JOINT},
-            ["tokenizers.j", "no multiple of 128", "take 896 or 1024"],
-        ),
-        ({"layout": {"reserved": 1000}, **JOINT}, ["tokenizers.j", "1005 ids", "raise total"]),
-        (
-            {
-                "layout": {"special": ["<unk>", "<|a|>"]},
-                "text": {"control_symbols": ["<|a|>"]},
-                **JOINT,
-            },
-            ["tokenizers.j", "'<|a|>' is a special token"],
-        ),
-        (
-            {
-                "layout": {"mask": False},
-                "pretraining": {"models": {"m": {"tokenizer": "j"}}},
-                **JOINT,
-            },
-            ["pretraining.models.m", "of role mask"],
-        ),
-    ],
-)
+@pytest.mark.parametrize(("sections", "words"), read_cases(__file__))
 def test_contradictions_are_named(sections, words):
     with pytest.raises(UsageError) as error:
         load(configuration(**sections))
