@@ -24,7 +24,7 @@ from vocap.tokenizer_files.encoders import load_encoder
 pytestmark = pytest.mark.xdist_group("lossless")  # one worker trains the tokenizers, once
 
 CHAT = ("<|user|>", "<|end|>")
-TEXT = ("--preset", "lossless", "--control-symbols", ",".join(CHAT))
+TEXT = f"--preset lossless --control-symbols {','.join(CHAT)}"
 SIZES, TOTAL = "500,700,900", 820
 NAMES = ("vocap", "pieces", "joint", "mono")
 UNUSUAL = [
@@ -35,9 +35,29 @@ UNUSUAL = [
 ]  # fmt: skip
 
 
-def run(*words) -> None:
-    done = vocap(*map(str, words))
-    assert done.returncode == 0, done.stderr
+def run(folder: Path, commands: str) -> None:
+    """Command lines, in a folder."""
+    for line in commands.splitlines():
+        done = vocap(*line.split(), cwd=folder)
+        assert done.returncode == 0, done.stderr
+
+
+ROWS = f"--byte-fallback --control-symbols {','.join(CHAT)}"
+COMMANDS = f"""\
+ladder corpora/en/train.txt --heldout corpora/en/heldout.txt -o v/en --sizes {SIZES} {TEXT}
+ladder corpora/de/train.txt --heldout corpora/de/heldout.txt -o v/de --sizes {SIZES} {TEXT}
+allocate --vocabularies v --weights n.tsv --total {TOTAL} --other-rows 258 -o by-size
+allocate --vocabularies v --weights n.tsv --total {TOTAL} --rule pieces --corpora corpora {TEXT} \
+-o by-piece
+fit --weights n.tsv {ROWS} --allocation by-size --vocabularies v -o vocap
+fit --weights n.tsv {ROWS} --allocation by-piece --vocabularies by-piece/vocabularies -o pieces
+joint --corpora corpora --weights n.tsv --characters corpora --total {TOTAL} {TEXT} -o joint
+mono --model v/de/models/900.model --language de -o mono
+export vocap/sentencepiece.model -o vocap/huggingface
+export pieces/sentencepiece.model -o pieces/huggingface
+export joint/sentencepiece.model -o joint/huggingface
+export mono/sentencepiece.model -o mono/huggingface
+"""
 
 
 @pytest.fixture(scope="session")
@@ -49,43 +69,14 @@ def root(tmp_path_factory):
     code = [line for line in lines if line.strip() and "\u2581" not in line]
     texts = {"en": make_lines("en", 1200), "de": code[:4000]}
     texts["en"][::7] = [f"  {line}  twice  " for line in texts["en"][::7]]
-    corpora, vocabularies, weights = root / "corpora", root / "vocabularies", root / "weights.tsv"
     for language, lines in texts.items():
-        folder, made = corpora / language, vocabularies / language
-        write_lines(
-            folder / "train.txt", [line for number, line in enumerate(lines) if number % 20]
-        )
+        folder = root / "corpora" / language
+        training = [line for number, line in enumerate(lines) if number % 20]
+        write_lines(folder / "train.txt", training)
         write_lines(folder / "heldout.txt", lines[::20])
-        train = folder / "train.txt"
-        heldout = ("--heldout", folder / "heldout.txt")
-        run("ladder", train, *heldout, "-o", made, "--sizes", SIZES, *TEXT)
-    write_tsv(
-        weights, ("language", "n"), [(language, len(lines)) for language, lines in texts.items()]
-    )
-    read = ("--vocabularies", vocabularies, "--weights", weights)
-    rows = ("--byte-fallback", *TEXT[2:])
-    allocate = ("allocate", *read, "--total", TOTAL)
-    run(*allocate, "--other-rows", 258, "-o", root / "by-size")
-    run(*allocate, "--rule", "pieces", "--corpora", corpora, *TEXT, "-o", root / "by-piece")
-    fit = ("fit", "--weights", weights, *rows)
-    run(
-        *fit, "--allocation", root / "by-size", "--vocabularies", vocabularies, "-o", root / "vocap"
-    )
-    own = root / "by-piece" / "vocabularies"
-    run(*fit, "--allocation", root / "by-piece", "--vocabularies", own, "-o", root / "pieces")
-    joint = ("--corpora", corpora, "--weights", weights, "--characters", corpora, "--total", TOTAL)
-    run("joint", *joint, *TEXT, "-o", root / "joint")
-    run(
-        "mono",
-        "--model",
-        vocabularies / "de" / "models" / "900.model",
-        "--language",
-        "de",
-        "-o",
-        root / "mono",
-    )
-    for name in NAMES:
-        run("export", root / name / "sentencepiece.model", "-o", root / name / "huggingface")
+    numbers = [(language, len(lines)) for language, lines in texts.items()]
+    write_tsv(root / "n.tsv", ("language", "n"), numbers)
+    run(root, COMMANDS)
     return root
 
 
@@ -129,9 +120,11 @@ def test_u2581_comes_back_as_a_space_and_is_counted(root, tmp_path):
     encoder = load_encoder(root / "joint" / "huggingface")
     assert encoder.decode_batch(encoder.encode_batch(["a\u2581b"])) == ["a b"]
     write_lines(tmp_path / "en" / "heldout.txt", ["a  b", "a\u2581b", "\u2581"])
-    options = ("--corpora", tmp_path, "--languages", "en", "--tables", tmp_path / "tables")
-    run("evaluate", "--tokenizer", root / "joint", *options)
-    (row,) = read_tsv(tmp_path / "tables" / "joint" / "roundtrip.tsv")
+    run(
+        root,
+        f"evaluate --tokenizer joint --corpora {tmp_path} --languages en --tables {tmp_path}/t",
+    )
+    (row,) = read_tsv(tmp_path / "t" / "joint" / "roundtrip.tsv")
     assert (row["texts"], row["identical"]) == ("3", "1") and row["example"].startswith(
         "U+2581 2: "
     )
@@ -178,7 +171,7 @@ def test_no_allocated_piece_is_given_up(root):
 
 def test_the_card_says_it(root, tmp_path):
     for name, method in (("pieces", "PIECES: one descent"), ("vocap", "VOCAP (Zheng et al.")):
-        run("card", root / name / "sentencepiece.model", "-o", tmp_path / name)
+        run(root, f"card {name}/sentencepiece.model -o {tmp_path / name}")
         card = (tmp_path / name).read_text("utf-8")
         assert method in card and "Every text comes back" in card and "normalised" not in card
         assert "2 control symbols (`<|user|>`, `<|end|>`)" in card
@@ -205,9 +198,7 @@ def test_alp_of_rule_pieces_counts_bytes(root):
 
 
 def test_other_text_than_that_of_the_models_is_refused(root, tmp_path):
-    done = vocap(
-        "allocate", "--vocabularies", root / "vocabularies", "--weights", root / "weights.tsv",
-        "--total", TOTAL, "--rule", "pieces", "--corpora", root / "corpora", "-o", tmp_path / "out",
-    )  # fmt: skip
+    words = f"--vocabularies v --weights n.tsv --total {TOTAL} --rule pieces --corpora corpora"
+    done = vocap("allocate", *words.split(), "-o", tmp_path / "out", cwd=root)
     assert done.returncode == 1 and "not the text of the language's vocabularies" in done.stderr
     assert not (tmp_path / "out").exists()

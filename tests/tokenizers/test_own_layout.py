@@ -3,6 +3,7 @@ transformers.
 """
 
 import json
+from pathlib import Path
 
 import pytest
 from sentencepiece import SentencePieceProcessor
@@ -41,9 +42,28 @@ FIRST = [
 NAMES = ("vocap", "joint", "mono", "trimmed", "extended")
 
 
-def run(*words) -> None:
-    done = vocap(*map(str, words))
-    assert done.returncode == 0, done.stderr
+OWN = f"--layout {json.dumps(LAYOUT, separators=(',', ':'))}"
+SYMBOLS = f"--control-symbols={','.join(CONTROLS)}"
+READ = "--vocabularies v --weights weights.tsv"
+COMMANDS = f"""\
+ladder corpora/en/train.txt --heldout corpora/en/heldout.txt -o v/en --sizes 150,250 {SYMBOLS}
+allocate {READ} --total {TOTAL} --special-tokens 9 --other-rows 2 -o allocation
+fit {READ} --allocation allocation {SYMBOLS} {OWN} -o vocap
+joint --corpora corpora --weights weights.tsv --total {TOTAL} {SYMBOLS} {OWN} -o joint
+mono --model v/en/models/150.model --language en {OWN} -o mono
+export vocap/sentencepiece.model {OWN} -o vocap/huggingface
+export joint/sentencepiece.model {OWN} -o joint/huggingface
+export mono/sentencepiece.model {OWN} -o mono/huggingface
+trim vocap --text en=corpora/en/train.txt -o trimmed
+extend vocap --language ka --text ka.txt --pieces 40 -o extended
+"""
+
+
+def run(folder: Path, commands: str) -> None:
+    """Command lines, in a folder."""
+    for line in commands.splitlines():
+        done = vocap(*line.split(), cwd=folder)
+        assert done.returncode == 0, done.stderr
 
 
 @pytest.fixture(scope="module")
@@ -52,61 +72,13 @@ def root(tmp_path_factory):
     lines, train = make_lines("en", 1000), root / "corpora" / "en" / "train.txt"
     write_lines(train, lines[50:])
     write_lines(train.with_name("heldout.txt"), lines[:50])
-    layout, controls = f"--layout={json.dumps(LAYOUT)}", f"--control-symbols={','.join(CONTROLS)}"
-    made, weights = root / "vocabularies" / "en", root / "weights.tsv"
-    heldout = ("--heldout", train.with_name("heldout.txt"))
-    run("ladder", train, *heldout, "-o", made, "--sizes", "150,250", controls)
-    write_tsv(weights, ("language", "n"), [("en", len(lines))])
-    read = ("--vocabularies", made.parent, "--weights", weights)
-    rows = ("--special-tokens", 9, "--other-rows", 2)
-    run("allocate", *read, "--total", TOTAL, *rows, "-o", root / "allocation")
-    fit = ("fit", *read, "--allocation", root / "allocation", controls)
-    run(*fit, layout, "-o", root / "vocap")
-    refused = vocap(*map(str, (*fit, "-o", root / "refused")))
-    assert (
-        refused.returncode == 2
-        and "leaves 9 rows to special tokens, the layout has 5" in refused.stderr
-    )
-    joint = (
-        "joint",
-        "--corpora",
-        root / "corpora",
-        "--weights",
-        weights,
-        "--total",
-        TOTAL,
-        controls,
-        layout,
-    )
-    run(*joint, "-o", root / "joint")
-    run(
-        "mono",
-        "--model",
-        made / "models" / "150.model",
-        "--language",
-        "en",
-        layout,
-        "-o",
-        root / "mono",
-    )
-    for name in NAMES[:3]:
-        run(
-            "export", root / name / "sentencepiece.model", layout, "-o", root / name / "huggingface"
-        )
-    run("trim", root / "vocap", "--text", f"en={train}", "-o", root / "trimmed")
-    georgian = write_lines(root / "ka.txt", make_lines("ka", 400))
-    run(
-        "extend",
-        root / "vocap",
-        "--language",
-        "ka",
-        "--text",
-        georgian,
-        "--pieces",
-        40,
-        "-o",
-        root / "extended",
-    )
+    write_lines(root / "ka.txt", make_lines("ka", 400))
+    write_tsv(root / "weights.tsv", ("language", "n"), [("en", len(lines))])
+    run(root, COMMANDS)
+    fit = f"fit {READ} --allocation allocation {SYMBOLS} -o refused"
+    refused = vocap(*fit.split(), cwd=root)
+    assert refused.returncode == 2
+    assert "leaves 9 rows to special tokens, the layout has 5" in refused.stderr
     return root
 
 
@@ -174,31 +146,23 @@ def test_a_wrong_layout_is_one_message(text, says):
 
 
 def test_unigram_models_alone_need_an_unknown_token(root):
-    given = ("--corpora", root / "corpora", "--weights", root / "weights.tsv", "--total", 400)
-    own = ("--layout={special: [<s>, </s>], mask: false}", "-o", root / "free")
-    refused = vocap(*map(str, ("joint", *given, *own)))
-    assert (
-        refused.returncode == 2
-        and "no token has the role unk, which a unigram model needs" in refused.stderr
-    )
-    done = vocap(
-        "mono", "--model", root / "vocabularies/en/models/150.model", "--language", "en", *own
-    )
+    given = "--corpora corpora --weights weights.tsv --total 400"
+    own = '--layout {"special":["<s>","</s>"],"mask":false} -o free'
+    refused = vocap(*f"joint {given} {own}".split(), cwd=root)
+    assert refused.returncode == 2
+    assert "no token has the role unk, which a unigram model needs" in refused.stderr
+    mono = f"mono --model v/en/models/150.model --language en {own}"
+    done = vocap(*mono.split(), cwd=root)
     assert done.returncode == 2 and done.stderr == refused.stderr
-    run("bpe", *given, *own)
-    run("export", root / "free", "-o", root / "free" / "huggingface")
-    loaded, line = (
-        AutoTokenizer.from_pretrained(root / "free" / "huggingface"),
-        "Sn\u00f6 \u2603 \U0001f9ff",
-    )
+    run(root, f"bpe {given} {own}\nexport free -o free/huggingface")
+    loaded = AutoTokenizer.from_pretrained(root / "free" / "huggingface")
+    line = "Sn\u00f6 \u2603 \U0001f9ff"
     assert (loaded.unk_token, len(loaded)) == (None, 400)
     assert loaded.decode(loaded(line).input_ids) == f"<s> {line}</s>"
 
 
 def test_a_total_that_is_no_multiple_names_the_two_nearest(root):
-    done = vocap(
-        "joint", "--corpora", root / "corpora", "--weights", root / "weights.tsv",
-        "--total", "209", f"--layout={json.dumps(LAYOUT)}", "-o", root / "none",
-    )  # fmt: skip
+    words = f"joint --corpora corpora --weights weights.tsv --total 209 {OWN} -o none"
+    done = vocap(*words.split(), cwd=root)
     assert done.returncode == 2 and "T = 209 is no multiple of 16" in done.stderr
     assert "take 208 or 224" in done.stderr and not (root / "none").exists()
