@@ -10,6 +10,7 @@ import sys
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -65,33 +66,43 @@ class Workflow:
             config[key] = {**config[key], **value} if isinstance(config.get(key), dict) else value
         (self.folder / "test.yaml").write_text(yaml.safe_dump(config, allow_unicode=True), "utf-8")
 
-    def snakemake(
+    def start(
         self,
         *arguments: str,
-        timeout: float = 3600,
         configfile: str | None = "test.yaml",
         environment: dict[str, str] | None = None,
-    ) -> subprocess.CompletedProcess:
-        """Run Snakemake here, with config/config.yaml for None; the output is text,
-        both streams in one.
+        **options: Any,
+    ) -> subprocess.Popen:
+        """Start Snakemake here, with config/config.yaml for None; the output is text,
+        both streams in one. `options` are those of Popen.
         """
         chosen = [] if configfile is None else ["--configfile", configfile]
-        command = [BIN / "snakemake", *chosen, "--cores", "2", *arguments]
-        return subprocess.run(
-            command,
+        return subprocess.Popen(
+            [BIN / "snakemake", *chosen, "--cores", "2", *arguments],
             cwd=self.folder,
             text=True,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            timeout=timeout,
-            check=False,
             env={
                 "PATH": f"{BIN}:/usr/bin:/bin",
                 "HOME": str(self.folder),
                 "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
                 **(environment or {}),
             },
+            **options,
         )
+
+    def snakemake(
+        self, *arguments: str, timeout: float = 3600, **options: Any
+    ) -> subprocess.CompletedProcess:
+        """Run Snakemake here, as `start` starts it."""
+        with self.start(*arguments, **options) as process:
+            try:
+                said, _ = process.communicate(timeout=timeout)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise
+        return subprocess.CompletedProcess(process.args, process.returncode, said)
 
     def planned(self, *arguments: str, configfile: str | None = "test.yaml") -> dict[str, int]:
         """The jobs that a dry run names: rule to count."""

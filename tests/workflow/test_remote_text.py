@@ -6,7 +6,6 @@ import gzip
 import json
 import os
 import signal
-import subprocess
 import time
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from tests.storage.hub import SIGNATURE, TOKEN, local_hub
 from tests.storage.objects import KEY, SECRET, local_objects
 from tests.storage.ranges import Fault
 from tests.storage.shards import LETTERS, Words, as_parquet
-from tests.workflow.conftest import BIN, copy_workflow, parse_counts
+from tests.workflow.conftest import copy_workflow, parse_counts
 
 CODES = {"de": "deu_Latn", "ru": "rus_Cyrl"}
 NAME = "own/private-web"
@@ -49,20 +48,8 @@ def holding(folder: Path, secret: str) -> list[str]:
 
 def interrupted(workflow, environment, fault) -> str:
     """What a run says that gets Ctrl-C as the fault keeps a job waiting."""
-    command = [BIN / "snakemake", "--configfile", "test.yaml", "--cores", "1", "corpora"]
-    process = subprocess.Popen(
-        command,
-        cwd=workflow.folder,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-        env={
-            "PATH": f"{BIN}:/usr/bin:/bin",
-            "HOME": str(workflow.folder),
-            "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
-            **environment,
-        },
+    process = workflow.start(
+        "--cores", "1", "corpora", environment=environment, start_new_session=True
     )
     while fault.times and process.poll() is None:
         time.sleep(0.05)

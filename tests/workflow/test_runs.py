@@ -6,13 +6,12 @@ import hashlib
 import os
 import re
 import signal
-import subprocess
 import time
 from pathlib import Path
 
 import pytest
 
-from tests.workflow.conftest import BIN, copy_workflow, parse_counts
+from tests.workflow.conftest import copy_workflow, parse_counts
 
 
 def digests(folder: Path) -> dict[str, str]:
@@ -30,15 +29,7 @@ def test_a_killed_run_on_one_core_ends_with_the_bytes_of_a_whole_one_on_two(
     finished_once, tmp_path
 ):
     killed = copy_workflow(tmp_path / "clone")
-    environment = {"PATH": f"{BIN}:/usr/bin:/bin", "HOME": str(tmp_path)}
-    process = subprocess.Popen(
-        [BIN / "snakemake", "--configfile", "test.yaml", "--cores", "1"],
-        cwd=killed.folder,
-        env=environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    process = killed.start("--cores", "1", start_new_session=True)
     deadline = time.monotonic() + 600  # minutes on a busy machine
     while len(list((killed.folder / "results").glob("vocabularies/*/curve.tsv"))) < 2:
         assert time.monotonic() < deadline, "the run did not get to its second ladder"
@@ -56,13 +47,8 @@ def test_a_killed_run_on_one_core_ends_with_the_bytes_of_a_whole_one_on_two(
 
 def test_ctrl_c_ends_a_run_with_one_line(workflow):
     """Of this project; what Snakemake says of the jobs is in its log file."""
-    process = subprocess.Popen(
-        [BIN / "snakemake", "--configfile", "test.yaml", "--cores", "2", "vocabularies"],
-        cwd=workflow.folder,
-        env={"PATH": f"{BIN}:/usr/bin:/bin", "HOME": str(workflow.folder)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
+    process = workflow.start(
+        "vocabularies",
         start_new_session=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
