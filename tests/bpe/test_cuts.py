@@ -22,7 +22,6 @@ from tests.bpe.texts import CODE, LETTERS, cutter, expected, made, real, words_o
 from tests.cases import read_cases
 from tests.commands import run, vocap
 from tests.made_text import write_lines
-from vocap.config import load
 from vocap.errors import UsageError
 from vocap.languages import default_table, natural, read_languages
 from vocap.tokenizer_files import SPLITS
@@ -251,29 +250,6 @@ def test_a_refusal_is_one_line_and_status_2(corpora, tmp_path):
     done = vocap("bpe", *words(corpora, "--total", 700, "--regex", "(", "-o", tmp_path / "out"))
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1, done.stderr
-
-
-@pytest.mark.parametrize(
-    ("entry", "said"),
-    [
-        (
-            {"split": "gpt-2"},
-            "tokenizers.b.split: take words, spaces, gpt2, o200k, llama-3, qwen, cl100k or {regex",
-        ),
-        ({"split": {"regexp": "a"}}, "tokenizers.b.split: take words"),
-        ({"split": {"regex": "("}}, "tokenizers.b: regex '(': "),
-        ({"split": {"regex": "a"}}, "drops text"),
-        ({"digits": 2}, "tokenizers.b.digits: "),
-        ({"split": {"regex": OWN}, "digits": 3}, "a regex says itself"),
-    ],
-)
-def test_a_configuration_with_an_error(entry, said):
-    corpora = {"sources": {"starter": {"starter": True}}, "table": str(default_table())}
-    tokenizers = {"b": {"kind": "bpe", "total": 1000, **entry}}
-    with pytest.raises(UsageError) as error:
-        load({"languages": ["de"], "corpora": corpora, "tokenizers": tokenizers})
-    assert [line for line in str(error.value).splitlines() if said in line], error.value
-    assert sum("tokenizers.b" in line for line in str(error.value).splitlines()) == 1, error.value
 
 
 def test_options_and_the_name_of_a_training():

@@ -2,8 +2,6 @@
 touches the other.
 """
 
-import re
-
 import pytest
 import yaml
 
@@ -43,13 +41,6 @@ def test_a_run_in_a_folder_of_its_own_reruns_nothing_of_the_first(finished):
     assert finished.planned() == finished.planned(*OTHER) == {}
 
 
-def test_old_results_that_are_moved_are_taken_as_they_are(finished):
-    """As docs/configuration.md says."""
-    (finished.folder / "results").rename(finished.folder / "moved")
-    write_other(finished, results="moved", seed=1)
-    assert finished.planned(*OTHER) == {}
-
-
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.name)
 def test_a_shipped_configuration_stands_alone(path, monkeypatch):
     monkeypatch.chdir(ROOT)
@@ -59,12 +50,6 @@ def test_a_shipped_configuration_stands_alone(path, monkeypatch):
     for section in ("allocation", "tokenizers"):
         assert getattr(settings, section).keys() == own.get(section, {}).keys()
     assert settings.pretraining.models.keys() == own.get("pretraining", {}).get("models", {}).keys()
-
-
-def test_no_document_or_configuration_removes_an_entry():
-    for path in [*SHIPPED, ROOT / "README.md", *ROOT.glob("docs/*.md")]:
-        entries = re.findall(r"^ +[\w.-]+-[\w.-]+: null", path.read_text("utf-8"), re.M)
-        assert not entries, f"{path.name}: {entries}"
 
 
 def test_another_configuration_in_the_same_folder_stops(finished):
