@@ -11,9 +11,8 @@ from vocap.pieces_tokenizer import train_pieces
 from vocap.tokenizer_files.id_layout import parse_layout
 from vocap.unigram.text_settings import text_settings
 
-LAYOUT = "{reserved: 3}"
+LAYOUT = '{"reserved":3}'
 SETTINGS = text_settings("xlm-r", byte_fallback=True, user_defined_symbols=("<x>",))
-WORDS = ("--byte-fallback", "--user-defined-symbols", "<x>")
 
 
 @pytest.fixture(scope="module")
@@ -27,19 +26,21 @@ def corpora(tmp_path_factory):
     return root, texts
 
 
-def by_commands(root, folder, total, words=(), layout=()):
-    sizes = 450 if words else 150
-    special = ("--special-tokens", 8) if layout else ()
-    for code in ("aa", "bb"):
-        made = ("ladder", root / code / "train.txt", "-o", folder / "v" / code, "--sizes", sizes)
-        assert vocap(*made, *words).returncode == 0
-    shared = ("--weights", root / "w.tsv", "--vocabularies")
-    call = ("allocate", "--rule", "pieces", *shared, folder / "v", "--corpora", root, *words)
-    done = vocap(*call, "--total", total, *special, "-o", folder / "a")
-    assert done.returncode == 0, done.stderr
-    call = ("fit", "--allocation", folder / "a", *shared, folder / "a" / "vocabularies", *words)
-    done = vocap(*call, *(("--layout", layout) if layout else ()), "-o", folder / "t")
-    assert done.returncode == 0, done.stderr
+def by_commands(root, folder, total, own):
+    words, layout, special, size = "", "", "", 150
+    if own:
+        words, size = "--byte-fallback --user-defined-symbols <x>", 450
+        layout, special = f"--layout {LAYOUT}", "--special-tokens 8"
+    read = f"--weights {root}/w.tsv --vocabularies"
+    commands = f"""\
+ladder {root}/aa/train.txt -o v/aa --sizes {size} {words}
+ladder {root}/bb/train.txt -o v/bb --sizes {size} {words}
+allocate --rule pieces {read} v --corpora {root} --total {total} {words} {special} -o a
+fit --allocation a {read} a/vocabularies {words} {layout} -o t
+"""
+    for line in commands.splitlines():
+        done = vocap(*line.split(), cwd=folder)
+        assert done.returncode == 0, done.stderr
     return {path.name: path.read_bytes() for path in (folder / "t").iterdir()}
 
 
@@ -47,8 +48,8 @@ def by_commands(root, folder, total, words=(), layout=()):
 def test_it_is_the_tokenizer_of_the_commands(corpora, tmp_path, own):
     root, texts = corpora
     given = {"settings": SETTINGS, "layout": parse_layout(LAYOUT)} if own else {}
-    words, layout, total = (WORDS, LAYOUT, 620) if own else ((), (), 300)
-    expected = by_commands(root, tmp_path, total, words, layout)
+    total = 620 if own else 300
+    expected = by_commands(root, tmp_path, total, own)
     made = train_pieces(root, root / "w.tsv", total, tmp_path / "again", **given)
     assert {p.name: p.read_bytes() for p in (tmp_path / "again").iterdir()} == expected
     again = train_pieces(texts, {"bb": 100, "aa": 900.0}, total, threads=2, **given)

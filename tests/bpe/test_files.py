@@ -56,23 +56,6 @@ def folder(corpora) -> Path:
     return out
 
 
-def test_each_total_is_the_tokenizer_of_its_own_training(corpora, folder, tmp_path):
-    layout = "{special: [<pad>, {token: <|end|>, role: eos}, <unk>], mask: false, reserved: 3}"
-    words = [
-        "--total",
-        700,
-        "--preset",
-        "lossless",
-        "--layout",
-        layout,
-        "--user-defined-symbols",
-        "<tool>",
-    ]
-    run(bpe, *arguments(corpora, *words, "-o", tmp_path))
-    for name in ("tokenizer.json", "tokenizer_config.json", "pieces.tsv", "description.json"):
-        assert (tmp_path / name).read_bytes() == (folder / "700" / name).read_bytes()
-
-
 def test_an_export_for_models_that_write_has_no_tokens_around_a_text(folder, tmp_path):
     """The layout of `vocap init --lossless`, but for the name of the end token."""
     layout = (

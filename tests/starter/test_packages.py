@@ -239,22 +239,18 @@ def test_missing_packages_are_named_to_the_end(tables):
 @pytest.mark.parametrize(
     ("arguments", "status", "message"),
     [
-        (
-            ["starter-extract", "django", "absent", "-o", "x"],
-            1,
-            "absent: no such file; fetch it with",
-        ),
-        (["starter-extract", "weblate", "django", "-o", "x"], 1, "holds no catalogue of weblate"),
-        (["starter-merge", "-o", "x", "m"], 1, "m: not the messages of a package"),
-        (["starter-merge", "-o", "x", "cut"], 1, "cut/de.tsv, line 4: "),
-        (["starter-merge", "-o", "x", "m/django", "m/django"], 2, "django is given 2 times"),
+        ("starter-extract django absent -o x", 1, "absent: no such file; fetch it with"),
+        ("starter-extract weblate django -o x", 1, "holds no catalogue of weblate"),
+        ("starter-merge -o x m", 1, "m: not the messages of a package"),
+        ("starter-merge -o x cut", 1, "cut/de.tsv, line 4: "),
+        ("starter-merge -o x m/django m/django", 2, "django is given 2 times"),
     ],
 )
 def test_bad_input(tables, arguments, status, message):
     shutil.copytree(tables / "m/django", tables / "cut")
     with (tables / "cut/de.tsv").open("a") as table:
         table.write("en\tabc")
-    done = vocap(*arguments, cwd=tables)
+    done = vocap(*arguments.split(), cwd=tables)
     assert done.returncode == status, done.stderr
     assert message in done.stderr
     assert "Traceback" not in done.stderr

@@ -312,15 +312,15 @@ def test_a_language_without_its_files_is_named(tmp_path, capsys):
 @pytest.mark.parametrize(
     "more",
     [
-        ["--total", 5],
-        ["--total", 100, "--threads", 0],
-        ["--total", 100, "--user-defined-symbols", "<s>"],
-        ["--total", 300, "--total", 400],
-        ["--total", 300, "--corpora", "corpora"],
-        ["--total", 300, "--characters", "corpora"],
-        ["--total", 300, "--engine", "ladder"],
+        "--total 5",
+        "--total 100 --threads 0",
+        "--total 100 --user-defined-symbols <s>",
+        "--total 300 --total 400",
+        "--total 300 --corpora corpora",
+        "--total 300 --characters corpora",
+        "--total 300 --engine ladder",
     ],
 )
 def test_a_wrong_call_exits_with_2(stages, tmp_path, capsys, more):
-    assert run("joint", "--mix", stages.root / "mix.txt", *more, "-o", tmp_path / "t") == 2
+    assert run("joint", "--mix", stages.root / "mix.txt", *more.split(), "-o", tmp_path / "t") == 2
     assert not (tmp_path / "t").exists()
