@@ -4,18 +4,18 @@ before anything runs.
 
 import copy
 import runpy
-from pathlib import Path
 
 import pytest
 import yaml
 
+from tests.cases import read_cases
 from tests.workflow.conftest import ROOT, base_config
 from vocap.config import load, read_files
 from vocap.corpora.settings import resolve_all
 from vocap.errors import UsageError
 from vocap.languages import default_table, read_languages
 
-MISTAKES = yaml.safe_load(Path(__file__).with_name("mistakes.yaml").read_text("utf-8"))
+MISTAKES = read_cases(__file__)
 
 
 @pytest.fixture

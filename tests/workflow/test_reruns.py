@@ -6,14 +6,13 @@ import json
 import os
 import re
 import shutil
-from pathlib import Path
 
 import pytest
-import yaml
 
+from tests.cases import read_cases
 from tests.workflow.conftest import make_text
 
-EDITS = yaml.safe_load(Path(__file__).with_name("edits.yaml").read_text("utf-8"))
+EDITS = read_cases(__file__)
 
 
 def test_a_finished_run_has_nothing_left_to_do(finished):
