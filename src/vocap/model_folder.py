@@ -27,11 +27,18 @@ FROM_PAD = (
 REMEDY = (
     f"name the folder of a Hugging Face model: {CONFIG}, {WEIGHTS[0]} and the tokenizer's files"
 )
+WITHOUT = "adapt the tokenizer without --model"
 
-IDS = re.compile(r"_token_(id|ids|index)$|^(bos|eos|pad|unk|mask)_index$")  # keys of ids
+# keys of ids of tokens of text; of other things with a number: units of sound, tags of
+# HTML, layers, languages, prompts and voices
+IDS = re.compile(r"(^|_)(ids?|token_index|suppress_tokens)$|^(bos|eos|pad|unk|mask)_index$")
+NAMED_IDS = re.compile(r"_to_(code_)?id$|^vocabulary_map$")  # of the ids of names
+OTHER_IDS = re.compile(
+    r"^(t2u|vocoder|char|code|codec|codebook|tts_codec|audio_stream|tag|subs)_"
+    r"|(^|_)(layer|hook|lang|prompt|speaker)_ids?$"
+)
 SIZES = re.compile(r"^((src|tgt|text|decoder)_)?vocab_size")  # keys of T
-# lists of ids of a generation_config.json, and of pairs with ids in one place
-TOKEN_LISTS = ("suppress_tokens", "begin_suppress_tokens", "bad_words_ids", "force_words_ids")
+# lists of pairs with ids in one place
 TOKEN_PAIRS = {"forced_decoder_ids": 1, "sequence_bias": 0}
 
 KINDS = {  # of the keys that are used here
@@ -131,6 +138,8 @@ def renumbered(
     """Settings of a model, nested ones too, with the ids of tokens in them exchanged by
     `number`, and T by `sizes`; None for an id that is gone, in a list nothing.
 
+    Raises ValueError where a table of names needs an id that is gone.
+
     A part whose T is none of `sizes` has ids of its own, which stay.
 
     >>> renumbered({"eos_token_id": [7, 9], "pad_token_id": 1, "layers": 7}, {7: 3}.get, {})
@@ -139,39 +148,60 @@ def renumbered(
     {'vocab_size': 5, 'forced_decoder_ids': [[1, 4]]}
     """
 
-    def new(value: Any) -> Any:
-        """Of an id, or of a sequence, which is gone with any of its ids, or of several."""
-        if not isinstance(value, list):
-            return number(value)
-        found = [new(one) for one in value]
-        several = any(isinstance(one, list) for one in value)
-        if several:
-            return present(found)
-        return None if None in found else found
+    return {key: _exchanged(str(key), value, number, sizes) for key, value in settings.items()}
 
-    def present(found: Sequence[Any]) -> Any:
-        return [one for one in found if one is not None] or None
 
-    def in_pair(pair: list[Any], place: int) -> Any:
-        ids = new(pair[place])
-        gone = ids is None and pair[place] is not None
-        return None if gone else [*pair[:place], ids, *pair[place + 1 :]]
+def _exchanged(
+    key: str, value: Any, number: Callable[[int], int | None], sizes: Mapping[int, int]
+) -> Any:
+    """The value of one setting, as of `renumbered`."""
+    if OTHER_IDS.search(key):
+        return value
+    if isinstance(value, dict):
+        if NAMED_IDS.search(key):
+            return {name: _kept_id(key, name, old, number) for name, old in value.items()}
+        if key == "id_to_text":
+            ids = {number(int(old)): text for old, text in value.items()}
+            return {str(new): text for new, text in ids.items() if new is not None}
+        own = value.get("vocab_size")
+        return value if own and own not in sizes else renumbered(value, number, sizes)
+    if SIZES.search(key):
+        return sizes.get(value, value)
+    if key in TOKEN_PAIRS and value:
+        return _present([_in_pair(pair, TOKEN_PAIRS[key], number) for pair in value])
+    if not IDS.search(key):
+        return value
+    if isinstance(value, list):
+        return _present([_new_ids(one, number) for one in value])
+    return _new_ids(value, number)
 
-    def exchanged(key: str, value: Any) -> Any:
-        if isinstance(value, dict):
-            if key.endswith("_to_id"):  # of names
-                return {name: number(one) for name, one in value.items()}
-            own = value.get("vocab_size")
-            return value if own and own not in sizes else renumbered(value, number, sizes)
-        if SIZES.search(key):
-            return sizes.get(value, value)
-        if key in TOKEN_PAIRS and value:
-            return present([in_pair(pair, TOKEN_PAIRS[key]) for pair in value])
-        if not IDS.search(key) and key not in TOKEN_LISTS:
-            return value
-        return present([new(one) for one in value]) if isinstance(value, list) else new(value)
 
-    return {key: exchanged(str(key), value) for key, value in settings.items()}
+def _kept_id(key: str, name: str, old: int, number: Callable[[int], int | None]) -> int:
+    if (new := number(old)) is None:
+        raise ValueError(f"{key} names {name!r}, whose id {old} is gone")
+    return new
+
+
+def _new_ids(value: Any, number: Callable[[int], int | None]) -> Any:
+    """Of an id, or of a sequence, which is gone with any of its ids, or of several. A
+    negative number stands for no token, and text and truth values are no ids.
+    """
+    if not isinstance(value, list):
+        return number(value) if type(value) is int and value >= 0 else value
+    found = [_new_ids(one, number) for one in value]
+    if any(isinstance(one, list) for one in value):
+        return _present(found)
+    return None if None in found else found
+
+
+def _in_pair(pair: list[Any], place: int, number: Callable[[int], int | None]) -> Any:
+    ids = _new_ids(pair[place], number)
+    gone = ids is None and pair[place] is not None
+    return None if gone else [*pair[:place], ids, *pair[place + 1 :]]
+
+
+def _present(found: Sequence[Any]) -> Any:
+    return [one for one in found if one is not None] or None
 
 
 def write_settings(
@@ -185,13 +215,13 @@ def write_settings(
     generation_config.json if it has one, with ids exchanged as by `renumbered`.
 
     `loaded`: the configuration as the library has it, whose defaults are written where
-    they change. Raises VocapError for lists of ids of another form.
+    they change. Raises VocapError for ids of another form, and as `renumbered`.
     """
     (folder / GENERATION).unlink(missing_ok=True)
     for name in (CONFIG, GENERATION):
         if (source / name).is_file():
             given = read_object(source / name, REMEDY)
-            with foreign_model(source / name, "not the ids that transformers writes", REMEDY):
+            with foreign_model(source / name, "its ids cannot be exchanged", WITHOUT):
                 written = renumbered(given, number.get, sizes)
             if name == CONFIG:
                 _add_changed(written, loaded, renumbered(loaded, number.get, sizes))

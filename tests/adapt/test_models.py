@@ -3,7 +3,9 @@ the new, whose outputs for text are the same.
 """
 
 import json
+import re
 import shutil
+from pathlib import Path
 
 import pytest
 import torch
@@ -153,6 +155,11 @@ def refused(folder, tmp_path):
     weights["cls.bias"] = torch.zeros(len(weights["embeddings.word_embeddings.weight"]))
     save_file(weights, source / "model.safetensors", {"format": "pt"})
     yield source, r"the tensor cls.bias \[\d+\] may follow .* BertModel has no such tensor"
+    source = make("BertModel", folder, tmp_path / "named")
+    config = json.loads((source / "config.json").read_text())
+    images = {f"IMGIMG{number}": number for number in range(260, 490)}
+    (source / "config.json").write_text(json.dumps(config | {"vocabulary_map": images}))
+    yield source, r"vocabulary_map names 'IMGIMG\d+', whose id \d+ is gone"
     source = make("BertModel", folder, tmp_path / "quantised")
     config = json.loads((source / "config.json").read_text())
     (source / "config.json").write_text(json.dumps(config | {"quantization_config": {}}))
@@ -168,6 +175,72 @@ def test_what_cannot_be_adapted_is_refused(folder, tmp_path):
         assert not (tmp_path / "out").exists()
 
 
+def test_tensors_that_the_class_passes_over_are_named(folder, tmp_path, caplog):
+    """Heads that predict further tokens, as published: of a layer behind the last."""
+    latent = {"kv_lora_rank": 4, "q_lora_rank": 4, "qk_rope_head_dim": 4, "qk_nope_head_dim": 4}
+    few = {"v_head_dim": 8, "first_k_dense_replace": 1, "num_key_value_heads": 2}
+    source = make("DeepseekV3ForCausalLM", folder, tmp_path / "source", **latent, **few)
+    weights = load_file(source / "model.safetensors")
+    heads = {
+        "model.layers.61.embed_tokens.weight": weights["lm_head.weight"].clone(),
+        "model.layers.61.shared_head.head.weight": weights["lm_head.weight"].clone(),
+        "model.layers.61.eh_proj.weight": torch.zeros(16, 32),
+        "model.layers.61.enorm.weight": torch.zeros(16),
+    }
+    save_file(heads | weights, source / "model.safetensors", {"format": "pt"})
+    save_file({"head": torch.zeros(3)}, source / "mtp.safetensors", {"format": "pt"})
+    for command, words in commands(source, tmp_path / "out"):
+        caplog.clear()
+        run(command, *words)
+        assert [record.getMessage() for record in caplog.records] == [
+            f"{source}: 4 tensors without a place in DeepseekV3ForCausalLM are left out: "
+            "model.layers.61.eh_proj.weight, model.layers.61.embed_tokens.weight, "
+            "model.layers.61.enorm.weight and 1 more",
+            f"{source}: 1 files of weights without a place in DeepseekV3ForCausalLM are left out: "
+            "mtp.safetensors",
+        ]
+        written = load_file(tmp_path / "out/model/model.safetensors")
+        assert written.keys() == weights.keys()
+        shutil.rmtree(tmp_path / "out")
+
+
+# keys of the configurations of transformers that end as keys of ids do, without "token"
+TOKENS = {
+    "bos_index", "eos_index", "im_end_id", "im_newline_id", "im_start_id", "image_end_id",
+    "image_patch_id", "image_start_id", "mask_index", "newline_id", "pad_index", "slice_end_id",
+    "slice_start_id", "unk_index",
+}  # fmt: skip
+NO_TOKENS = {
+    "altup_active_idx", "audio_stream_bos_id", "audio_stream_eos_id", "ce_ignore_index",
+    "codec_bos_id", "codec_nothink_id", "codec_pad_id", "codec_think_bos_id",
+    "codec_think_eos_id", "decode_index", "default_prompt_id", "eval_idx", "head_in_index",
+    "insert_layer_id", "intermediate_hook_ids", "lang_id", "local_layer_ids",
+    "loss_ignore_index", "merge_index", "moe_layer_end_index", "moe_layer_start_index",
+    "mtp_local_layer_ids", "no_aggregation_label_index", "ple_layer_ids",
+    "scale_attn_by_inverse_layer_idx", "semantic_loss_ignore_index", "speaker_id",
+    "sparse_pred_ignore_index", "subs_pad_id", "tag_pad_id", "target_layer_ids",
+}  # fmt: skip
+OF_SOUND = {  # ids of an output of sound, not of text
+    "codebook_eos_token_id", "codebook_pad_token_id", "codec_eos_token_id", "t2u_bos_token_id",
+    "t2u_decoder_start_token_id", "t2u_eos_token_id", "t2u_pad_token_id",
+    "tts_codec_end_token_id", "tts_codec_mask_token_id", "tts_codec_pad_token_id",
+    "tts_codec_start_token_id",
+}  # fmt: skip
+
+
+KEY = re.compile(r"^    (\w+_(?:ids?|index|idx))\b *[:=](?! bool)", re.M)
+
+
+def test_every_key_of_ids_in_transformers_is_known():
+    found = set()
+    for file in Path(transformers.__file__).parent.glob("models/*/configuration_*.py"):
+        found |= set(KEY.findall(file.read_text()))
+    tokens = {key for key in found if re.search("_token_(ids?|index)$", key)}
+    assert found - tokens <= TOKENS | NO_TOKENS, "of tokens, or of what?"
+    exchanged = {key for key in found if renumbered({key: 1}, {1: 5}.get, {}) == {key: 5}}
+    assert exchanged == found & (tokens | TOKENS) - OF_SOUND
+
+
 def test_ids_of_all_forms_are_exchanged():
     """Ids below 10 stay one place behind; 50 is gone."""
     number = {**{old: old + 1 for old in range(10)}, 50: None}.get
@@ -176,11 +249,20 @@ def test_ids_of_all_forms_are_exchanged():
         "image_token_index": 2,
         "_from_model_config": True,
         "suppress_tokens": [50],
+        "begin_suppress_tokens": [50, 6],
+        "ignored_token_id": -100,
+        "base_model_id": "a/b",
+        "use_task_id": True,
+        "layer_ids": [1, 2],
+        "vocabulary_map": {"IMGIMGAZ": 8},
+        "id_to_text": {"1": "a", "50": "b"},
         "bad_words_ids": [[1, 2], [3, 50]],
         "force_words_ids": [[[1], [50, 2]], [[4]]],
         "forced_decoder_ids": [[1, 5], [2, 50], [3, None]],
         "sequence_bias": [[[1, 2], -0.5], [[50], 1.0]],
         "lang_to_id": {"<|en|>": 3},
+        "text_decoder_lang_to_code_id": {"eng": 3},
+        "t2u_lang_code_to_id": {"eng": 3},
         "text_config": {"vocab_size": 60, "pad_token_id": 1},
         "audio_config": {"vocab_size": 8, "pad_token_id": 1},
         "type_vocab_size": 60,
@@ -190,11 +272,20 @@ def test_ids_of_all_forms_are_exchanged():
         "image_token_index": 3,
         "_from_model_config": True,
         "suppress_tokens": None,
+        "begin_suppress_tokens": [7],
+        "ignored_token_id": -100,
+        "base_model_id": "a/b",
+        "use_task_id": True,
+        "layer_ids": [1, 2],
+        "vocabulary_map": {"IMGIMGAZ": 9},
+        "id_to_text": {"2": "a"},
         "bad_words_ids": [[2, 3]],
         "force_words_ids": [[[2]], [[5]]],
         "forced_decoder_ids": [[1, 6], [3, None]],
         "sequence_bias": [[[2, 3], -0.5]],
         "lang_to_id": {"<|en|>": 4},
+        "text_decoder_lang_to_code_id": {"eng": 4},
+        "t2u_lang_code_to_id": {"eng": 3},
         "text_config": {"vocab_size": 40, "pad_token_id": 2},
         "audio_config": {"vocab_size": 8, "pad_token_id": 1},
         "type_vocab_size": 60,

@@ -2,6 +2,7 @@
 taken from the old ones, by id.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -16,6 +17,7 @@ from torch import nn
 
 from vocap.errors import VocapError, listed, log
 from vocap.model_folder import (
+    WITHOUT,
     copy_modules,
     foreign_model,
     read_config,
@@ -28,7 +30,6 @@ from vocap.tokenizer_files.encoders import parse_encoder
 from vocap.tokenizer_files.export import copy_export
 
 AGAIN = "bring the files of one model again, or save it with save_pretrained of transformers 5"
-WITHOUT = "adapt the tokenizer without --model"
 SAFE: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
 # number types of safetensors; of a file with several, that which holds all of them
 NUMBERS = {"F16": torch.float16, "BF16": torch.bfloat16, "F32": torch.float32, "F64": torch.float64}
@@ -112,19 +113,40 @@ def open_files(folder: Path, ids: Mapping[str, int]) -> ModelFiles:
         raise VocapError(
             f"the model has {total} rows, and the tokenizer ids up to {highest}; give its own model"
         )
-    for stored, (shape, _) in stored_tensors(weight_files(folder)).items():
-        if total in shape and any(key.endswith(stored) or stored.endswith(key) for key in unknown):
-            raise VocapError(
-                f"{folder}: the tensor {stored} {shape} may follow the {total} ids, and {name} "
-                "has no such tensor; write the class that has it under architectures in "
-                "config.json"
-            )
-    if unknown:
-        log.warning("%s: tensors that %s lacks are left out: %s", folder, name, listed(unknown))
+    _name_left_out(folder, model, total, unknown)
     with foreign_model(folder, f"{name} cannot be built for other ids", WITHOUT):
         followers = find_followers(kind, model.config, total, options)
     config, size = model.config.to_dict(), ModelSize.of(model, folder)
     return ModelFiles(folder, kind, options, config, total, followers, size)
+
+
+def _name_left_out(
+    folder: Path, model: transformers.PreTrainedModel, total: int, unknown: Sequence[str]
+) -> None:
+    """Warn of what the files of a model hold and its class does not, which is left out:
+    tensors, those `unknown` to transformers and those that it passes over for this class
+    without a word, and files of weights.
+
+    Raises VocapError for an unknown tensor with a dimension of `total`.
+    """
+    name, files = type(model).__name__, weight_files(folder)
+    stored = stored_tensors(files)
+    for tensor, (shape, _) in stored.items():
+        if total in shape and any(key.endswith(tensor) or tensor.endswith(key) for key in unknown):
+            raise VocapError(
+                f"{folder}: the tensor {tensor} {shape} may follow the {total} ids, and {name} "
+                "has no such tensor; write the class that has it under architectures in "
+                "config.json, or take it out of the file"
+            )
+    passed = re.compile("|".join(model._keys_to_ignore_on_load_unexpected or ["(?!)"]))
+    tensors = [*unknown, *filter(passed.search, stored.keys() - model.state_dict().keys())]
+    others = [file.name for file in folder.glob("*.safetensors") if file not in files]
+    for kind, names in (("tensors", tensors), ("files of weights", others)):
+        if names:
+            log.warning(
+                "%s: %d %s without a place in %s are left out: %s",
+                *(folder, len(names), kind, name, listed(sorted(names), most=3)),
+            )
 
 
 def _check_tokenizer(definition: Path, ids: Mapping[str, int]) -> None:

@@ -10,9 +10,9 @@ from typing import Any
 
 import torch
 
-from vocap.adapt.model_rows import WITHOUT, ModelFiles, ModelSize
+from vocap.adapt.model_rows import ModelFiles, ModelSize
 from vocap.errors import VocapError
-from vocap.model_folder import foreign_model
+from vocap.model_folder import WITHOUT, foreign_model
 
 LIMIT = 1e-4  # of the largest absolute output
 LINES, LONGEST = 8, 30  # lines that are compared, and ids of each
