@@ -21,57 +21,13 @@ from snakemake.logging import logger
 from snakemake.persistence import ParamsChange, PersistenceBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from vocap import __version__
-from vocap.errors import VocapError, explain, listed
-from vocap.files.io import write_text
-from vocap.stages import STAGES
-from vocap.workflow.cluster import cancel_leftovers, check_cluster, prepend_to_path
-from vocap.workflow.owner import record_owner
-from vocap.workflow.parameters import VERSION_FILE, Change, Made, as_text, describe_changes
-from vocap.workflow.parameters import excerpts, find_changes, lost_models, read_parameters
-from vocap.workflow.parameters import stage_of, write_parameters
-
-JOBS_FILE = "VOCAP_JOBS"  # variable: the file that `vocap plan` reads
-SHOWN_JOBS = 100  # of a dry run; with -p all
-
-# output_settings.dryrun: a dry run plans with files that a user may bring later, and
-# names them last. So does the run that `vocap plan` asks for its jobs.
-DRY_RUN = workflow.output_settings.dryrun or JOBS_FILE in os.environ
-
-# Where the size of an input is not known yet, Snakemake leaves a coroutine of its own
-# unawaited, and Python warns of it once a run.
-warnings.filterwarnings("ignore", "coroutine 'InputFiles._predicated_size_files", RuntimeWarning)
-
 # is_main_process: every job reads the rules again, and has nothing to announce or to
 # check.
 IS_MAIN = workflow.is_main_process
 
-# overwrite_configfiles: with --configfile the default configuration is not read, so that
-# nothing is merged over it.
-GIVEN_CONFIGFILES = workflow.overwrite_configfiles
-
 # modifier: whether another workflow uses this one as a module. Its dictionary is then the
 # configuration, and what is said at the start and the end of a run belongs to it.
 IS_MODULE = not workflow.modifier.is_main_snakefile()
-# current_basedir: the folder of this file, also where Snakemake copied it from a host.
-RULES_FOLDER = workflow.current_basedir
-
-
-def stop(message):
-    """End with this message alone, and the status of a wrong call or configuration."""
-    print(f"vocap: error: {message}", file=sys.stderr)
-    sys.exit(2)
-
-
-def own_file(path):
-    """A file of this workflow's source, by its path there; of a host's, Snakemake's copy.
-
-    source_path: it copies local files too, and their copies have other names in each run.
-    """
-    if RULES_FOLDER.is_local:
-        return Path(RULES_FOLDER.path).parent / path
-    return Path(workflow.source_path(f"../{path}"))
-
 
 INTERRUPTED = b"vocap: interrupted; finished files are kept, run the same command again to go on\n"
 
@@ -98,6 +54,52 @@ if (
     and signal.getsignal(signal.SIGINT) is signal.default_int_handler
 ):
     signal.signal(signal.SIGINT, interrupt)
+
+# after the handler of Ctrl-C, since they take a while
+from vocap import __version__
+from vocap.errors import VocapError, explain, listed
+from vocap.files.io import write_text
+from vocap.stages import STAGES
+from vocap.workflow.cluster import cancel_leftovers, check_cluster, prepend_to_path
+from vocap.workflow.owner import record_owner
+from vocap.workflow.parameters import VERSION_FILE, Change, Made, as_text, describe_changes
+from vocap.workflow.parameters import excerpts, find_changes, lost_models, read_parameters
+from vocap.workflow.parameters import stage_of, write_parameters
+
+JOBS_FILE = "VOCAP_JOBS"  # variable: the file that `vocap plan` reads
+SHOWN_JOBS = 100  # of a dry run; with -p all
+
+# output_settings.dryrun: a dry run plans with files that a user may bring later, and
+# names them last. So does the run that `vocap plan` asks for its jobs.
+DRY_RUN = workflow.output_settings.dryrun or JOBS_FILE in os.environ
+
+# Where the size of an input is not known yet, Snakemake leaves a coroutine of its own
+# unawaited, and Python warns of it once a run.
+warnings.filterwarnings("ignore", "coroutine 'InputFiles._predicated_size_files", RuntimeWarning)
+
+# overwrite_configfiles: with --configfile the default configuration is not read, so that
+# nothing is merged over it.
+GIVEN_CONFIGFILES = workflow.overwrite_configfiles
+
+# current_basedir: the folder of this file, also where Snakemake copied it from a host.
+RULES_FOLDER = workflow.current_basedir
+
+
+def stop(message):
+    """End with this message alone, and the status of a wrong call or configuration."""
+    print(f"vocap: error: {message}", file=sys.stderr)
+    sys.exit(2)
+
+
+def own_file(path):
+    """A file of this workflow's source, by its path there; of a host's, Snakemake's copy.
+
+    source_path: it copies local files too, and their copies have other names in each run.
+    """
+    if RULES_FOLDER.is_local:
+        return Path(RULES_FOLDER.path).parent / path
+    return Path(workflow.source_path(f"../{path}"))
+
 
 # path_modifier: parameters name the folder of the results as the configuration does.
 if workflow.modifier.path_modifier.prefix or workflow.modifier.path_modifier.modifies_prefixes:
