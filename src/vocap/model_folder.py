@@ -212,19 +212,21 @@ def write_settings(
     sizes: Mapping[int, int],
 ) -> None:
     """Write config.json of the model folder `source` to `folder`, and its
-    generation_config.json if it has one, with ids exchanged as by `renumbered`.
+    generation_config.json and the settings of its processors of images and sound if it
+    has any, with ids exchanged as by `renumbered`.
 
     `loaded`: the configuration as the library has it, whose defaults are written where
     they change. Raises VocapError for ids of another form, and as `renumbered`.
     """
     (folder / GENERATION).unlink(missing_ok=True)
-    for name in (CONFIG, GENERATION):
+    processors = (file.name for file in source.glob("*processor_config.json"))
+    for name in (CONFIG, GENERATION, *processors):
         if (source / name).is_file():
             given = read_object(source / name, REMEDY)
             with foreign_model(source / name, "its ids cannot be exchanged", WITHOUT):
                 written = renumbered(given, number.get, sizes)
-            if name == CONFIG:
-                _add_changed(written, loaded, renumbered(loaded, number.get, sizes))
+                if name == CONFIG:
+                    _add_changed(written, loaded, renumbered(loaded, number.get, sizes))
             write_json(folder / name, written)
 
 

@@ -75,6 +75,7 @@ def make(kind, folder, out, **more):
             torch.nn.init.normal_(tensor, std=0.3)
     model.save_pretrained(out)
     transformers.GenerationConfig(forced_bos_token_id=language).save_pretrained(out)
+    (out / "preprocessor_config.json").write_text(json.dumps({"image_token_id": image}))
     return out
 
 
@@ -122,6 +123,8 @@ def test_outputs_stay(folder, tmp_path, kind):
         assert (
             after.shape[1] == text.vocab_size == config.to_dict().get("vocab_size", text.vocab_size)
         )
+        images = json.loads((tmp_path / "out/model/preprocessor_config.json").read_text())
+        assert images == {"image_token_id": renamed[old.convert_tokens_to_ids("<image>")]}
         assert text.pad_token_id == renamed[old.convert_tokens_to_ids("<pad>")]
         if kind.startswith("Gemma3"):
             assert config.image_token_index == renamed[old.convert_tokens_to_ids("<image>")]
