@@ -124,7 +124,7 @@ def test_every_line_of_parquet_has_the_same_chance(tmp_path, group):
     assert (abs(mean - mean.mean()) < 4 * error).all()
 
 
-def test_as_many_shards_as_quotas_fit_into_the_limit(tmp_path):
+def test_as_many_shards_as_quotas_fit_into_the_limit(tmp_path, caplog):
     for shard in range(SHARDS):
         if shard < 3:
             records = (json.dumps({"text": line}) + "\n" for line in made_lines(shard, 65_000))
@@ -132,7 +132,9 @@ def test_as_many_shards_as_quotas_fit_into_the_limit(tmp_path):
             assert 1_100_000 < len(body) < 2_000_000
         (tmp_path / f"{shard:02}.jsonl.gz").write_bytes(body)
     listing = list_shards([str(tmp_path)])
+    caplog.set_level("INFO", "vocap")
     stats = sampled(listing, "jsonl:text", scan_bytes=listing.total // 6).stats
+    assert "in the whole if files go on as they begin" in caplog.text
     assert stats["scanned_bytes"] <= listing.total // 6
     assert stats["shards_read"] >= min(SHARDS, listing.total // 6 // (1 << 18))
     low, high = stats["n_interval"]

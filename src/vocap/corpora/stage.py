@@ -170,7 +170,7 @@ def sample_corpus(  # noqa: PLR0913  # settings of the stage, each by its name
     found = CorpusSample(drawn, {"language": language, "source": source, **counts})
     if train and heldout and stats:
         found.write(train, heldout, stats)
-    _log_counts(found.stats)
+    _log_counts(found.stats, layout)
     warnings += _partial_warnings(corpus, found.stats, max_sentences, scan_bytes)
     for warning in warnings:
         log.warning("%s: %s", language, warning)
@@ -212,14 +212,17 @@ def _summary_of(corpus: ShardSample, drawn: Sample, missing: str | None) -> dict
     }
 
 
-def _log_counts(stats: Mapping[str, Any]) -> None:
+def _log_counts(stats: Mapping[str, Any], layout: Layout) -> None:
     """Say what was read and kept."""
+    whole = f", about {stats['n']:,} in the whole"
+    if layout.kind != "parquet":
+        whole += " if files go on as they begin"
     log.info(
         "%s: %s lines read%s%s; %s kept: %s train, %s held out",
         stats["language"],
         f"{stats['read']:,}",
         f", {empty:,} empty files left out" if (empty := stats.get("empty_files")) else "",
-        "" if stats["complete"] else f", about {stats['n']:,} in the whole",
+        "" if stats["complete"] else whole,
         *(f"{stats[name]:,}" for name in ("kept", "train", "heldout")),
     )
 
