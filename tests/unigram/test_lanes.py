@@ -10,7 +10,7 @@ from numpy.polynomial import polynomial
 from sentencepiece import SentencePieceProcessor
 
 from vocap.tokenizer_files.encoders import SentencePieceEncoder
-from vocap.unigram import lanes, sentencepiece_trainer
+from vocap.unigram import em, lanes, sentencepiece_trainer
 from vocap.unigram.alp import average_log_probability, count_tokens
 from vocap.unigram.ladder import train_sizes
 from vocap.unigram.word_types import load_word_types
@@ -23,7 +23,7 @@ def test_approximations_are_off_by_less_than_they_say():
     assert np.abs(exp / np.exp(-x) - 1).max() < 2e-12
     softplus = polynomial.polyval(2 * exp - 1, lanes._LOG)
     assert np.abs(softplus - np.log1p(np.exp(-x))).max() < 2e-12
-    assert lanes.EXPANSION >= 4e-12 and np.exp(lanes.DEPTH) < 2e-12
+    assert em.EXPANSION >= 4e-12 and np.exp(lanes.DEPTH) < 2e-12
 
 
 def make_lines(seed: int) -> list[str]:

@@ -12,7 +12,8 @@ types. So they are cut into blocks: probabilities are computed for some blocks a
 then each block is added in its turn. `expected_counts` has the arithmetic of
 SentencePiece, bit for bit: log probabilities as float32 (`Lattice`). For each word type,
 `walk_side_by_side` runs the forward and the backward pass, `marginals` computes the
-occurrences, `add_up` adds to the expected counts. `approximate_counts` multiplies
+occurrences, `add_up` adds to the expected counts; `lanes` compiles the first and the
+last for eight lists of pieces too. `approximate_counts` multiplies
 probabilities in float64.
 
 All kernels stand in one file, as numba's cache compiles a function again when its own
@@ -20,6 +21,7 @@ file changes.
 """
 
 import math
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -32,7 +34,6 @@ from vocap.unigram.kernels import (
     FLOAT64S,
     INT64S,
     ONE_THREAD,
-    WorkBuffer,
     Workers,
     index,
     kernel,
@@ -52,21 +53,48 @@ def with_unknown(scores: np.ndarray, unknown: int) -> np.ndarray:
     return np.concatenate([scores, np.full(unknown, scores.min() - UNKNOWN_PENALTY, np.float32)])
 
 
+class Sums(NamedTuple):
+    """The logarithms alpha and beta of each position of a type, float32."""
+
+    alpha: NDArray[np.float32]
+    beta: NDArray[np.float32]
+
+
 class Work(NamedTuple):
-    """What is computed for the edges of a block, from its first edge on, and (`total`)
-    for its types.
+    """What is computed for the edges of a block, from its first edge on, and for two types
+    at a time.
 
     `marginal`: log probabilities, before that alpha(i) + score; `after`: beta(j);
-    `addend`: how often an edge occurs; `total`: alpha at the end of each type.
+    `addend`: how often an edge occurs. `total`: alpha at the end of each type of any
+    block.
     """
 
     marginal: NDArray[np.float32]
     after: NDArray[np.float32]
-    total: NDArray[np.float32]
     addend: NDArray[np.float64]
+    total: NDArray[np.float32]
+    sums: Sums
+    other_sums: Sums
 
 
-_WORK = types.NamedTuple([FLOAT32S, FLOAT32S, FLOAT32S, FLOAT64S], Work)
+SUMS = types.NamedUniTuple(FLOAT32S, 2, Sums)
+WORK = types.NamedTuple([FLOAT32S, FLOAT32S, FLOAT64S, FLOAT32S, SUMS, SUMS], Work)
+
+
+def new_work(edges: int, longest: int, total: NDArray[np.float32]) -> Work:
+    """Memory for blocks of at most so many edges, of types of at most `longest`
+    characters; `total` float32 [types].
+    """
+    marginal, after = np.empty((2, edges), np.float32)
+    sums, other_sums = (Sums(*np.empty((2, longest + 1), np.float32)) for _ in range(2))
+    return Work(marginal, after, np.empty(edges), total, sums, other_sums)
+
+
+def margin_of_sums(score: NDArray[np.float32], longest: int) -> float:
+    """A bound of the errors of all sums of scores over types of at most `longest`
+    characters.
+    """
+    return EXPANSION + ROUNDING * (float(np.abs(score).max(initial=0)) + 1) * longest
 
 
 def expected_counts(
@@ -87,28 +115,12 @@ def expected_counts(
     bounds, edges = blocks(lattice, len(frequency), BLOCK_EDGES)
     longest = int(lattice.size[: len(frequency)].max(initial=0))
     expected = np.zeros(alive, np.float32)
-    # a margin for all sums over lattices of these sizes and scores
-    largest = (float(np.abs(score).max(initial=0)) + 1) * longest
-    margin = EXPANSION + ROUNDING * largest
-    types_of_block = int(np.diff(bounds).max(initial=0))
-
-    def new_buffer() -> WorkBuffer:
-        work = Work(
-            marginal=np.empty(edges, np.float32),
-            after=np.empty(edges, np.float32),
-            total=np.empty(types_of_block, np.float32),
-            addend=np.empty(edges),
-        )
-
-        def compute(block: int) -> None:
-            marginals(lattice, frequency, score, margin, *bounds[block : block + 2], work)
-
-        def add(block: int) -> None:
-            add_up(lattice, frequency, *bounds[block : block + 2], work, expected)
-
-        return WorkBuffer(compute, add)
-
-    workers.in_order(len(bounds) - 1, new_buffer)
+    workers.fold(
+        bounds,
+        partial(new_work, edges, longest, np.empty(len(frequency), np.float32)),
+        partial(marginals, lattice, frequency, score, margin_of_sums(score, longest)),
+        partial(add_up, lattice, frequency, expected),
+    )
     return expected
 
 
@@ -127,7 +139,7 @@ def approximate_counts(
     return expected.astype(np.float32)
 
 
-@kernel(types.UniTuple(uintp, 2)(LATTICE, int64), inner=True)
+@kernel(types.UniTuple(uintp, 2)(LATTICE, int64), inner=True, allocates=False)
 def edges_of(lattice, t):
     """The first edge of type t, and the one after its last: types lie from the end on."""
     first, start, size = lattice.first, lattice.start, lattice.size
@@ -151,18 +163,6 @@ def blocks(lattice, types, most):
             bounds[count] = t + 1
             edges = np.int64(0)
     return bounds[: count + 1].copy(), largest
-
-
-@kernel(int64(LATTICE, int64, int64), inner=True)
-def middle_of(lattice, begin, stop):
-    """The first type of the second half of those from `begin` to `stop`, by edges."""
-    base, _ = edges_of(lattice, stop - 1)
-    _, end = edges_of(lattice, begin)
-    half = base + (end - base) // index(2)
-    middle = begin
-    while middle < stop and edges_of(lattice, middle)[1] > half:
-        middle += 1
-    return middle
 
 
 # Probabilities of long types leave the range of float64, so `approximate_counts` scales
@@ -404,13 +404,30 @@ def log_sum_exp(x, y):
     return library_log_sum_exp(x, y) if doubt > 0 else quick
 
 
+@kernel("float64(float32, float32)")
+def occurrences(times, marginal):
+    """About `times x exp(marginal)` for a log probability between -127 and 0: off by
+    less than 1e-11 of it.
+    """
+    x = min(max(-np.float64(marginal), 0.0), 127.0)
+    cell = np.int32(x * CELLS)
+    t = (cell + 0.5) * (1 / CELLS) - x
+    # exp to degree 4 is off by less than t^5 / 120 < 8e-12
+    return (
+        np.float64(times)
+        * _EXP[index(cell)]
+        * (1 + t * (1 + t * (0.5 + t * (1 / 6 + t * (1 / 24)))))
+    )
+
+
 class Walk(NamedTuple):
-    """A walk through a type's edges: the `next` edge of the backward pass, the one after
-    the next of the forward pass (`end`), the positions where the forward and the
+    """A walk through the edges of type `t`: the `next` edge of the backward pass, the one
+    after the next of the forward pass (`end`), the positions where the forward and the
     `backward` one are, the `sum_` that the backward pass has of its position, and
     whether a rounding is in `doubt` (above 0).
     """
 
+    t: np.int64
     next: np.uintp
     end: np.uintp
     forward: np.uintp
@@ -419,21 +436,11 @@ class Walk(NamedTuple):
     doubt: np.float32
 
 
-_WALK = types.NamedTuple([uintp, uintp, uintp, uintp, float32, float32], Walk)
+_WALK = types.NamedTuple([int64, *[uintp] * 4, float32, float32], Walk)
 
 
-class Sums(NamedTuple):
-    """The logarithms alpha and beta of each position of a type, float32."""
-
-    alpha: NDArray[np.float32]
-    beta: NDArray[np.float32]
-
-
-_SUMS = types.NamedUniTuple(FLOAT32S, 2, Sums)
-
-
-@kernel(_WALK(LATTICE, FLOAT32S, _WORK, uintp, float64, _SUMS, _WALK), inner=True)
-def step(lattice, score, work, base, margin, sums, walk):
+@kernel(_WALK(LATTICE, FLOAT32S, float64, uintp, WORK, SUMS, _WALK), inner=True, allocates=False)
+def step(lattice, score, margin, base, work, sums, walk):
     """One edge of the backward pass and one of the forward pass: neither waits for the other.
 
     Leaves alpha(i) + score of the one in `work.marginal`, beta(j) of the other in
@@ -462,10 +469,10 @@ def step(lattice, score, work, base, margin, sums, walk):
     j = walk.forward + (bits & low_bits)
     alpha[j], doubt_forward = quick_log_sum_exp(alpha[j], so_far, margin)
     doubt = np.float32(walk.doubt + np.float32(doubt_backward + doubt_forward))
-    return Walk(low + one, high, walk.forward + (bits >> seven), backward, sum_, doubt)
+    return Walk(walk.t, low + one, high, walk.forward + (bits >> seven), backward, sum_, doubt)
 
 
-@kernel(_WALK(LATTICE, int64, _SUMS), inner=True)
+@kernel(_WALK(LATTICE, int64, SUMS), inner=True, allocates=False)
 def begin_walk(lattice, t, sums):
     """Before the first edges of type t."""
     n = lattice.size[t]
@@ -473,16 +480,16 @@ def begin_walk(lattice, t, sums):
     sums.alpha[1 : n + 1] = -np.inf
     sums.beta[n] = 0
     low, high = edges_of(lattice, t)
-    return Walk(low, high, index(0), index(n), np.float32(-np.inf), np.float32(0))
+    return Walk(t, low, high, index(0), index(n), np.float32(-np.inf), np.float32(0))
 
 
-@kernel(float32(LATTICE, int64, FLOAT32S, _WORK, uintp, _SUMS), inner=True)
-def walk_with_care(lattice, t, score, work, base, sums):
+@kernel(float32(LATTICE, FLOAT32S, int64, uintp, WORK, SUMS), inner=True, allocates=False)
+def walk_with_care(lattice, score, t, base, work, sums):
     """All steps of type t, each rounded as the library does it; returns alpha at its
     end.
     """
     piece, length, alpha, beta = lattice.piece, lattice.length, sums.alpha, sums.beta
-    low, high, i, backward, total, _ = begin_walk(lattice, t, sums)
+    _, low, high, i, backward, total, _ = begin_walk(lattice, t, sums)
     for edge in range(low, high):
         bits = index(length[edge])
         backward -= bits >> index(7)
@@ -501,101 +508,55 @@ def walk_with_care(lattice, t, score, work, base, sums):
     return alpha[i]
 
 
-@kernel(types.void(LATTICE, FLOAT32S, float64, int64, int64, _WORK))
+@kernel(types.void(LATTICE, FLOAT32S, uintp, WORK, SUMS, _WALK), inner=True, allocates=False)
+def end_walk(lattice, score, base, work, sums, walk):
+    """After the last edges of a type, which is walked again if a rounding was in doubt."""
+    total = sums.alpha[walk.forward]
+    if walk.doubt > 0:
+        total = walk_with_care(lattice, score, walk.t, base, work, sums)
+    work.total[walk.t] = total
+
+
+@kernel(types.void(LATTICE, FLOAT32S, float64, int64, int64, WORK), allocates=False)
 def walk_side_by_side(lattice, score, margin, begin, stop, work):
     """Both passes over the types from `begin` to `stop`, two types at a time.
 
     Each step of a walk waits for the one before, so a processor has time for the steps
-    of another type. A type in which a rounding was in doubt is walked again at the end.
-    `work.total` gets alpha at the end of each type.
+    of another type.
     """
     base, _ = edges_of(lattice, stop - 1)
-    longest = lattice.size[begin:stop].max()
-    sums_a = Sums(np.empty(longest + 1, np.float32), np.empty(longest + 1, np.float32))
-    sums_b = Sums(np.empty(longest + 1, np.float32), np.empty(longest + 1, np.float32))
-    # one walk goes through the first half of the types, one through the second
-    middle = middle_of(lattice, begin, stop)
-    a, b = begin, middle
-    total = work.total
-    total[: stop - begin] = np.nan
-    if middle < stop:
-        walk_a, walk_b = begin_walk(lattice, a, sums_a), begin_walk(lattice, b, sums_b)
-        left_a, left_b = walk_a.end - walk_a.next, walk_b.end - walk_b.next
-        while True:
-            steps = min(left_a, left_b)
-            for _ in range(steps):
-                walk_a = step(lattice, score, work, base, margin, sums_a, walk_a)
-                walk_b = step(lattice, score, work, base, margin, sums_b, walk_b)
-            left_a, left_b = left_a - steps, left_b - steps
-            if left_a == 0:
-                if walk_a.doubt == 0:
-                    total[a - begin] = sums_a.alpha[walk_a.forward]
-                a += 1
-                if a == middle:
-                    break
-                walk_a = begin_walk(lattice, a, sums_a)
-                left_a = walk_a.end - walk_a.next
-            if left_b == 0:
-                if walk_b.doubt == 0:
-                    total[b - begin] = sums_b.alpha[walk_b.forward]
-                b += 1
-                if b == stop:
-                    break
-                walk_b = begin_walk(lattice, b, sums_b)
-                left_b = walk_b.end - walk_b.next
-    # types in doubt, and those left where the other walk came to its end first
-    for t in range(begin, stop):
-        if np.isnan(total[t - begin]):
-            total[t - begin] = walk_with_care(lattice, t, score, work, base, sums_a)
+    sums, other_sums = work.sums, work.other_sums
+    walk = begin_walk(lattice, begin, sums)
+    for t in range(begin + 1, stop):
+        other = begin_walk(lattice, t, other_sums)
+        left, left_of_other = edges_of(lattice, walk.t)[1] - walk.next, other.end - other.next
+        for _ in range(min(left, left_of_other)):
+            walk = step(lattice, score, margin, base, work, sums, walk)
+            other = step(lattice, score, margin, base, work, other_sums, other)
+        # The one that has come to its end gives way to the next type
+        if left <= left_of_other:
+            walk, other, sums, other_sums = other, walk, other_sums, sums
+        end_walk(lattice, score, base, work, other_sums, other)
+    for _ in range(edges_of(lattice, walk.t)[1] - walk.next):
+        walk = step(lattice, score, margin, base, work, sums, walk)
+    end_walk(lattice, score, base, work, sums, walk)
 
 
-@kernel(FLOAT32S(LATTICE, int64, FLOAT32S))
-def walk_alone(lattice, t, score):
-    """Log probabilities of the edges of type t, each rounded as the library does it."""
-    low, high = edges_of(lattice, t)
-    marginal, after = np.empty(high - low, np.float32), np.empty(high - low, np.float32)
-    work = Work(marginal, after, after, np.empty(0))
-    n = lattice.size[t]
-    sums = Sums(np.empty(n + 1, np.float32), np.empty(n + 1, np.float32))
-    z = walk_with_care(lattice, t, score, work, low, sums)
-    for edge in range(marginal.size):
-        marginal[edge] = np.float32(np.float32(marginal[edge] + after[edge]) - z)
-    return marginal
-
-
-@kernel("float64(float32, float32)")
-def occurrences(times, marginal):
-    """About `times x exp(marginal)` for a log probability between -127 and 0: off by
-    less than 1e-11 of it.
-    """
-    x = min(max(-np.float64(marginal), 0.0), 127.0)
-    cell = np.int32(x * CELLS)
-    t = (cell + 0.5) * (1 / CELLS) - x
-    # exp to degree 4 is off by less than t^5 / 120 < 8e-12
-    return (
-        np.float64(times)
-        * _EXP[index(cell)]
-        * (1 + t * (1 + t * (0.5 + t * (1 / 6 + t * (1 / 24)))))
-    )
-
-
-@kernel(types.void(LATTICE, INT64S, FLOAT32S, float64, int64, int64, _WORK))
+@kernel(types.void(LATTICE, INT64S, FLOAT32S, float64, int64, int64, WORK), allocates=False)
 def marginals(lattice, frequency, score, margin, begin, stop, work):
     """Log probabilities of the edges of the types from `begin` to `stop`, in
     `work.marginal`, and how often they occur, an approximation (see `add_up`), in
     `work.addend`.
     """
     walk_side_by_side(lattice, score, margin, begin, stop, work)
-    marginal, after, total, addend = work
     base, _ = edges_of(lattice, stop - 1)
     for t in range(begin, stop):
-        z = total[t - begin]
-        times = np.float32(frequency[t])
+        times, total = np.float32(frequency[t]), work.total[t]
         low, high = edges_of(lattice, t)
         for edge in range(low - base, high - base):
-            log_probability = np.float32(np.float32(marginal[edge] + after[edge]) - z)
-            marginal[edge] = log_probability
-            addend[edge] = occurrences(times, log_probability)
+            log_probability = np.float32(np.float32(work.marginal[edge] + work.after[edge]) - total)
+            work.marginal[edge] = log_probability
+            work.addend[edge] = occurrences(times, log_probability)
 
 
 @kernel("float32(float32, float32, float32, float64)")
@@ -611,34 +572,40 @@ def add_expected(total, times, marginal, addend):
     return np.float32(np.float64(total) + np.float64(times) * math.exp(np.float64(marginal)))
 
 
-@kernel(types.void(LATTICE, INT64S, int64, int64, _WORK, FLOAT32S))
-def add_up(lattice, frequency, begin, stop, work, expected):
-    """Add the `marginals` of the types from `begin` to `stop` to `expected`
+@kernel(types.void(FLOAT32S, uintp, float32, WORK, uintp), inner=True, allocates=False)
+def add_edge(expected, number, times, work, edge):
+    """Add an edge of a piece."""
+    expected[number] = add_expected(expected[number], times, work.marginal[edge], work.addend[edge])
+
+
+@kernel(types.void(FLOAT32S, float32, WORK, uintp), inner=True, allocates=False)
+def add_unknown(expected, times, work, edge):
+    """Add an unknown node."""
+    addend = np.float64(times) * math.exp(np.float64(work.marginal[edge]))
+    expected[0] = np.float32(np.float64(expected[0]) + addend)
+
+
+@kernel(types.void(LATTICE, INT64S, FLOAT32S, int64, int64, WORK), allocates=False)
+def add_up(lattice, frequency, expected, begin, stop, work):
+    """Add the occurrences of the edges of the types from `begin` to `stop` to `expected`
     (`Lattice::PopulateMarginal`).
 
     Of a position's edges the last comes first, which matters only to an unknown node:
     it waits for the others, as one of them can be piece 0 too.
     """
-    piece, length, marginal, addend = lattice.piece, lattice.length, work.marginal, work.addend
     base, _ = edges_of(lattice, stop - 1)
-    alive = index(expected.size)
+    alive = index(expected.shape[0])
     for t in range(begin, stop):
         times = np.float32(frequency[t])
         low, edge = edges_of(lattice, t)
-        waiting = False
-        unknown = np.float32(0)
+        waiting, unknown = False, index(0)
         while edge > low:
             edge -= index(1)
-            number = index(piece[edge])
-            log_probability = marginal[edge - base]
+            number = index(lattice.piece[edge])
             if number < alive:
-                expected[number] = add_expected(
-                    expected[number], times, log_probability, addend[edge - base]
-                )
+                add_edge(expected, number, times, work, edge - base)
             else:
-                waiting, unknown = True, log_probability
-            if waiting and length[edge] >> 7:
-                expected[0] = np.float32(
-                    np.float64(expected[0]) + np.float64(times) * math.exp(np.float64(unknown))
-                )
+                waiting, unknown = True, edge - base
+            if waiting and lattice.length[edge] >> 7:
+                add_unknown(expected, times, work, unknown)
                 waiting = False

@@ -5,9 +5,11 @@ The threads share the blocks of one computation; the result does not depend on t
 number.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Executor, Future
-from typing import Any, NamedTuple, TypeVar
+from itertools import pairwise
+from types import FunctionType
+from typing import Any, TypeVar
 
 import numpy as np
 from numba import boolean, float32, float64, int8, int32, int64, njit, uint8, uint64
@@ -67,17 +69,22 @@ def kernel(
     return compile_function
 
 
-Result = TypeVar("Result")
-BUFFERS = 2  # for each thread: blocks that are computed or wait to be added
+def calling(function: Any, **kernels: Any) -> Callable[..., Any]:
+    """The source of the kernel `function`, to be compiled with calls of these `kernels`
+    where it calls others by their names.
 
-
-class WorkBuffer(NamedTuple):
-    """Memory for one block: `compute` fills it, `add` adds its content to the
-    result.
+    numba caches what is compiled with the file of these kernels, so that it is compiled
+    again when they change. A closure over kernels would not be cached: to numba, it is
+    another function in each process.
     """
+    source, first = function.py_func, next(iter(kernels.values()))
+    code = source.__code__.replace(co_filename=first.py_func.__code__.co_filename)
+    return FunctionType(code, {**source.__globals__, **kernels}, source.__name__)
 
-    compute: Callable[[int], None]
-    add: Callable[[int], None]
+
+Result = TypeVar("Result")
+Work = TypeVar("Work")
+BUFFERS = 2  # for each thread: blocks that are computed or wait to be added
 
 
 class Workers:
@@ -91,56 +98,65 @@ class Workers:
         self.threads = threads if pool else 1
         self._pool = pool
 
-    def in_order(self, blocks: int, new_buffer: Callable[[], WorkBuffer]) -> None:
-        """Compute blocks 0, 1, 2 ... in any thread; add each to the result after all
-        blocks before it.
+    def fold(
+        self,
+        bounds: Iterable[int],
+        new_work: Callable[[], Work],
+        compute: Callable[[int, int, Work], object],
+        add: Callable[[int, int, Work], object],
+    ) -> None:
+        """Compute the blocks, each from one of the rising `bounds` to the next, in any thread; add
+        each to the result after all blocks before it.
+
+        `new_work` gives memory for one block: `compute(begin, stop, work)` fills it,
+        `add(begin, stop, work)` adds its content to the result.
         """
-        free = [
-            new_buffer()
-            for _ in range(min(blocks, self.threads * BUFFERS if self.threads > 1 else 1))
-        ]
+        blocks = list(pairwise(bounds))
+        buffers = self.threads * BUFFERS if self.threads > 1 else 1
+        free = [new_work() for _ in range(min(len(blocks), buffers))]
         pool = self._pool
         if pool is None or len(free) < 2:
-            for block in range(blocks):
-                free[0].compute(block)
-                free[0].add(block)
+            for block in blocks:
+                compute(*block, free[0])
+                add(*block, free[0])
             return
-        tasks: dict[
-            int, tuple[WorkBuffer, Future[None]]
-        ] = {}  # by block, those that are not added yet
-        begun = 0
+        waiting = iter(blocks)
+        # by block, those that are not added yet
+        tasks: dict[tuple[int, int], tuple[Work, Future[object]]] = {}
         try:
-            for added in range(blocks):
-                while free and begun < blocks:
-                    buffer = free.pop()
-                    tasks[begun] = buffer, pool.submit(buffer.compute, begun)
-                    begun += 1
+            for added in blocks:
+                while free and (following := next(waiting, None)):
+                    work = free.pop()
+                    tasks[following] = work, pool.submit(compute, *following, work)
                 # This thread computes blocks until the next one to add is done
-                for block, (buffer, task) in tasks.items():
+                for block, (work, task) in tasks.items():
                     if tasks[added][1].done():
                         break
                     if not task.done() and task.cancel():
-                        buffer.compute(block)
-                buffer, task = tasks.pop(added)
+                        compute(*block, work)
+                work, task = tasks.pop(added)
                 if not task.cancelled():
                     task.result()
-                buffer.add(added)
-                free.append(buffer)
+                add(*added, work)
+                free.append(work)
         finally:
             for _, task in tasks.values():
                 task.cancel()
 
-    def map(self, blocks: int, function: Callable[[int], Result]) -> list[Result]:
-        """The results of `function(block)` for blocks 0, 1, 2 ..., computed by several
-        threads.
+    def map(self, bounds: Iterable[int], function: Callable[[int, int], Result]) -> list[Result]:
+        """The results of `function(begin, stop)` for the blocks from one of the `bounds` to
+        the next, computed by several threads.
         """
-        results: dict[int, Result] = {}
+        results: list[Result] = []
 
-        def compute(block: int) -> None:
-            results[block] = function(block)
+        def compute(begin: int, stop: int, found: list[Result]) -> None:
+            found.append(function(begin, stop))
 
-        self.in_order(blocks, lambda: WorkBuffer(compute, lambda block: None))
-        return [results[block] for block in range(blocks)]
+        def add(begin: int, stop: int, found: list[Result]) -> None:
+            results.append(found.pop())
+
+        self.fold(bounds, list[Result], compute, add)
+        return results
 
 
 ONE_THREAD = Workers()

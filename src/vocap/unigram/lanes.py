@@ -12,12 +12,13 @@ are found, and those are computed again with the library functions. The approxim
 need no table, as processors read eight elements of a table one after the other.
 
 Arrays with a row of eight lanes for each element have the shape [elements, 8]. What is
-done to rows is written as LLVM's vector instructions (`fold`, `keep_probability`,
-`add_occurrences`, `keep_best`): numba leaves a loop over eight lanes as it is.
+done to rows is written as LLVM's vector instructions (`lane_operation`): numba leaves a
+loop over eight lanes as it is.
 """
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial, wraps
 from typing import Any, NamedTuple
 
 import numba.extending
@@ -27,33 +28,15 @@ from numba import float32, float64, int64, types, uintp
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
-from vocap.unigram.em import (
-    BLOCK_EDGES,
-    ROUNDING,
-    Sums,
-    blocks,
-    edges_of,
-    middle_of,
-    walk_alone,
-)
-from vocap.unigram.kernels import (
-    INT64S,
-    ONE_THREAD,
-    UINT8S,
-    WorkBuffer,
-    Workers,
-    index,
-    kernel,
-)
+from vocap.unigram import em
+from vocap.unigram.em import ROUNDING, Sums, edges_of, walk_with_care
+from vocap.unigram.kernels import INT64S, ONE_THREAD, Workers, calling, index, kernel
 from vocap.unigram.lattice import LATTICE, Lattice
 
 LANES = 8
 DEAD = np.float32(-1e30)
 ROWS = float32[:, ::1]
 DEPTH = -27.0  # log(exp(-27) + 1) < 2e-12
-# log(exp(-x) + 1) is off by less than 2e-12: by half of the relative error of exp, and
-# that of log
-EXPANSION = 4e-12
 _HALF_LOG_2 = math.log(2) / 2
 _INTEGERS = 1.5 * 2.0**52  # from here on, the last bit of a float64 is 1
 _WHOLE = ir.VectorType(ir.IntType(64), LANES)
@@ -72,12 +55,10 @@ def _coefficients(function: Callable[[Any], Any], degree: int, half: float) -> l
 
 # Chebyshev coefficients of exp(h t) are at most 2 (h / 2)^k / k! exp(h), those of log((3 +
 # t) / 2) are 2 / k / (3 + sqrt(8))^k. An interpolation is off by at most twice the sum of
-# those beyond its degree: here 1.2e-12 and 1.1e-12.
+# those beyond its degree: here 1.2e-12 and 1.1e-12. So log(exp(-x) + 1) is off by less
+# than 2e-12, as in `em`: by half of the relative error of exp, and that of log.
 _EXP = _coefficients(np.exp, 8, _HALF_LOG_2)
 _LOG = _coefficients(lambda t: np.log1p((t + 1) / 2), 14, 1.0)
-
-# numba's annotations have the arguments of the function that generates code
-intrinsic: Any = numba.extending.intrinsic
 
 
 def _spread(number: float) -> ir.Constant:
@@ -125,123 +106,132 @@ def _bits(builder: Any, lanes: Any) -> Any:
     return builder.zext(builder.bitcast(lanes, ir.IntType(LANES)), ir.IntType(64))
 
 
+def _everywhere(builder: Any, number: Any) -> Any:
+    """A number in each lane."""
+    vector, whole = ir.VectorType(number.type, LANES), ir.IntType(32)
+    undefined = ir.Constant(vector, ir.Undefined)
+    one = builder.insert_element(undefined, number, ir.Constant(whole, 0))
+    zero = ir.Constant(ir.VectorType(whole, LANES), [0] * LANES)
+    return builder.shuffle_vector(one, undefined, zero)
+
+
 class _Rows:
-    """Rows of arrays that are arguments of an intrinsic."""
+    """An array of rows of eight lanes: `rows[i]` is the vector of row i."""
 
-    def __init__(self, context: Any, builder: Any, signature: Any, arguments: Any):
-        self.context, self.builder = context, builder
-        self.signature, self.arguments = signature, arguments
+    def __init__(self, context: Any, builder: Any, array: Any, value: Any):
+        self._builder = builder
+        self._data = context.make_array(array)(context, builder, value).data
+        self._vector = ir.VectorType(context.get_data_type(array.dtype), LANES).as_pointer()
 
-    def address(self, array: int, row: int, vector: Any) -> Any:
-        kind, builder = self.signature.args[array], self.builder
-        data = self.context.make_array(kind)(self.context, builder, self.arguments[array]).data
-        number = self.arguments[row]
-        first = builder.gep(data, [builder.mul(number, ir.Constant(number.type, LANES))])
-        return builder.bitcast(first, vector.as_pointer())
+    def _address(self, row: Any) -> Any:
+        offset = self._builder.mul(row, ir.Constant(row.type, LANES))
+        return self._builder.bitcast(self._builder.gep(self._data, [offset]), self._vector)
 
-    def load(self, array: int, row: int, vector: Any = _SINGLE) -> Any:
-        return self.builder.load(self.address(array, row, vector), align=4)
+    def __getitem__(self, row: Any) -> Any:
+        return self._builder.load(self._address(row), align=4)
 
-    def store(self, value: Any, array: int, row: int, vector: Any = _SINGLE) -> None:
-        self.builder.store(value, self.address(array, row, vector), align=4)
-
-    def spread(self, place: int, vector: Any) -> Any:
-        """A number in each lane."""
-        undefined = ir.Constant(vector, ir.Undefined)
-        zero = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
-        first = ir.Constant(ir.IntType(32), 0)
-        one = self.builder.insert_element(undefined, self.arguments[place], first)
-        return self.builder.shuffle_vector(one, undefined, zero)
+    def __setitem__(self, row: Any, vector: Any) -> None:
+        self._builder.store(vector, self._address(row), align=4)
 
 
-@intrinsic
-def fold(typing, sums, to, source, score, number, margin):
+def lane_operation(result: Any) -> Callable[[Callable[..., Any]], Any]:
+    """An operation that kernels call, from a function that writes its instructions with a
+    builder and the operands, arrays as `_Rows`, and returns a value of the type `result`.
+    """
+
+    def define(write: Callable[..., Any]) -> Any:
+        @wraps(write)
+        def of_types(context: Any, *operands: Any) -> Any:
+            return result(*operands), generate
+
+        def generate(context: Any, builder: Any, signature: Any, values: Sequence[Any]) -> Any:
+            operands = [
+                _Rows(context, builder, kind, value) if isinstance(kind, types.Array) else value
+                for kind, value in zip(signature.args, values, strict=True)
+            ]
+            return write(builder, *operands)
+
+        return numba.extending.intrinsic(of_types)
+
+    return define
+
+
+@lane_operation(int64)
+def add_way(builder, sums, to, source, score, number, margin):
     """Add the way through an edge to the logarithms of a position: `sums[to]` becomes
     log(exp(`sums[to]`) + exp(`score[number] + sums[source]`)), rounded to float32. Returns a
     bit for each lane in which values within `margin` of it round otherwise.
     """
-
-    def generate(context, builder, signature, arguments):
-        rows = _Rows(context, builder, signature, arguments)
-        x, y = rows.load(0, 1), builder.fadd(rows.load(3, 4), rows.load(0, 2))
-        high = _greater(builder, x, y)
-        low = builder.select(builder.fcmp_ordered(">", x, y), y, x)
-        gap = builder.fpext(builder.fsub(low, high), _DOUBLE)
-        near = _exponential(builder, _greater(builder, gap, _spread(DEPTH)))
-        t = _times_plus(builder, near, _spread(2), _spread(-1))
-        sum_ = builder.fadd(builder.fpext(high, _DOUBLE), _polynomial(builder, t, _LOG))
-        rounded, doubt = _rounded(builder, sum_, rows.spread(5, _DOUBLE))
-        rows.store(rounded, 0, 1)
-        return _bits(builder, doubt)
-
-    return int64(sums, to, source, score, number, margin), generate
+    x, y = sums[to], builder.fadd(score[number], sums[source])
+    high = _greater(builder, x, y)
+    low = builder.select(builder.fcmp_ordered(">", x, y), y, x)
+    gap = builder.fpext(builder.fsub(low, high), _DOUBLE)
+    near = _exponential(builder, _greater(builder, gap, _spread(DEPTH)))
+    t = _times_plus(builder, near, _spread(2), _spread(-1))
+    sum_ = builder.fadd(builder.fpext(high, _DOUBLE), _polynomial(builder, t, _LOG))
+    sums[to], doubt = _rounded(builder, sum_, _everywhere(builder, margin))
+    return _bits(builder, doubt)
 
 
-@intrinsic
-def add_through(typing, marginal, edge, alpha, i, score, number):
+@lane_operation(types.void)
+def add_through(builder, marginal, edge, alpha, i, score, number):
     """`marginal[edge] = alpha[i] + score[number]`."""
-
-    def generate(context, builder, signature, arguments):
-        rows = _Rows(context, builder, signature, arguments)
-        rows.store(builder.fadd(rows.load(4, 5), rows.load(2, 3)), 0, 1)
-        return context.get_dummy_value()
-
-    return types.void(marginal, edge, alpha, i, score, number), generate
+    marginal[edge] = builder.fadd(score[number], alpha[i])
 
 
-@intrinsic
-def add_after(typing, marginal, edge, beta, j, alpha, end):
+@lane_operation(types.void)
+def add_after(builder, marginal, edge, beta, j, alpha, end):
     """`marginal[edge] += beta[j]` less `alpha[end]`."""
-
-    def generate(context, builder, signature, arguments):
-        rows = _Rows(context, builder, signature, arguments)
-        through = builder.fadd(rows.load(0, 1), rows.load(2, 3))
-        rows.store(builder.fsub(through, rows.load(4, 5)), 0, 1)
-        return context.get_dummy_value()
-
-    return types.void(marginal, edge, beta, j, alpha, end), generate
+    marginal[edge] = builder.fsub(builder.fadd(marginal[edge], beta[j]), alpha[end])
 
 
-@intrinsic
-def add_occurrences(typing, expected, number, marginal, edge, times):
+@lane_operation(int64)
+def add_occurrences(builder, expected, number, marginal, edge, times):
     """Add `times x exp(marginal[edge])` to `expected[number]`, rounded to float32, but for
     lanes in which that may round otherwise: returns a bit for each of them.
     """
-
-    def generate(context, builder, signature, arguments):
-        rows = _Rows(context, builder, signature, arguments)
-        total, x = rows.load(0, 1), builder.fpext(rows.load(2, 3), _DOUBLE)
-        # below exp(-127), 2^31 of them change no float32
-        probability = _exponential(builder, _greater(builder, x, _spread(-127)))
-        addend = builder.fmul(probability, rows.spread(4, _DOUBLE))
-        sum_ = builder.fadd(addend, builder.fpext(total, _DOUBLE))
-        margin = builder.fmul(sum_, _spread(ROUNDING))
-        margin = _times_plus(builder, addend, _spread(1e-11), margin)
-        rounded, doubt = _rounded(builder, sum_, margin)
-        rows.store(builder.select(doubt, total, rounded), 0, 1)
-        return _bits(builder, doubt)
-
-    return int64(expected, number, marginal, edge, times), generate
+    total, x = expected[number], builder.fpext(marginal[edge], _DOUBLE)
+    # below exp(-127), 2^31 of them change no float32
+    probability = _exponential(builder, _greater(builder, x, _spread(-127)))
+    addend = builder.fmul(probability, _everywhere(builder, times))
+    sum_ = builder.fadd(addend, builder.fpext(total, _DOUBLE))
+    margin = builder.fmul(sum_, _spread(ROUNDING))
+    margin = _times_plus(builder, addend, _spread(1e-11), margin)
+    rounded, doubt = _rounded(builder, sum_, margin)
+    expected[number] = builder.select(doubt, total, rounded)
+    return _bits(builder, doubt)
 
 
-@intrinsic
-def keep_best(typing, best, to, source, score, number, chosen, edge):
+@lane_operation(types.void)
+def keep_best(builder, best, to, source, score, number, chosen, edge):
     """Where `best[source] + score[number]`, in float64, is greater than `best[to]`, put it
     there, and the edge in `chosen[to]`.
     """
+    before, more = best[to], builder.fpext(score[number], _DOUBLE)
+    sum_ = builder.fadd(builder.fpext(best[source], _DOUBLE), more)
+    better = builder.fcmp_ordered(">", sum_, builder.fpext(before, _DOUBLE))
+    best[to] = builder.select(better, builder.fptrunc(sum_, _SINGLE), before)
+    chosen[to] = builder.select(better, _everywhere(builder, edge), chosen[to])
 
-    def generate(context, builder, signature, arguments):
-        rows = _Rows(context, builder, signature, arguments)
-        before, more = rows.load(0, 1), builder.fpext(rows.load(3, 4), _DOUBLE)
-        sum_ = builder.fadd(builder.fpext(rows.load(0, 2), _DOUBLE), more)
-        better = builder.fcmp_ordered(">", sum_, builder.fpext(before, _DOUBLE))
-        rows.store(builder.select(better, builder.fptrunc(sum_, _SINGLE), before), 0, 1)
-        edges = ir.VectorType(ir.IntType(32), LANES)
-        other = rows.load(5, 1, edges)
-        rows.store(builder.select(better, rows.spread(6, edges), other), 5, 1, edges)
-        return context.get_dummy_value()
 
-    return types.void(best, to, source, score, number, chosen, edge), generate
+class Work(NamedTuple):
+    """What is computed for the edges of a block, from its first edge on, and for two types
+    at a time, as `em.Work`.
+
+    `alone` and `score`, float32 [8, n + unknown], are for a type in one lane; `zero`
+    int64 [8]: the first piece of each lane.
+    """
+
+    marginal: NDArray[np.float32]
+    sums: Sums
+    other_sums: Sums
+    alone: em.Work
+    score: NDArray[np.float32]
+    zero: NDArray[np.int64]
+
+
+SUMS = types.NamedUniTuple(ROWS, 2, Sums)
+WORK = types.NamedTuple([ROWS, SUMS, SUMS, em.WORK, ROWS, INT64S], Work)
 
 
 class Walk(NamedTuple):
@@ -249,6 +239,7 @@ class Walk(NamedTuple):
     a rounding was in doubt.
     """
 
+    t: np.int64
     next: np.uintp
     end: np.uintp
     forward: np.uintp
@@ -256,18 +247,10 @@ class Walk(NamedTuple):
     doubt: np.int64
 
 
-_WALK = types.NamedTuple([uintp, uintp, uintp, uintp, int64], Walk)
-_SUMS = types.NamedUniTuple(ROWS, 2, Sums)
+_WALK = types.NamedTuple([int64, *[uintp] * 4, int64], Walk)
 
 
-@kernel(_SUMS(int64), inner=True)
-def new_sums(longest):
-    """Memory for the sums of types of at most `longest` characters."""
-    rows = longest + 1
-    return Sums(np.empty((rows, LANES), np.float32), np.empty((rows, LANES), np.float32))
-
-
-@kernel(_WALK(LATTICE, int64, _SUMS), inner=True)
+@kernel(_WALK(LATTICE, int64, SUMS), inner=True, allocates=False)
 def begin_walk(lattice, t, sums):
     """Before the first edges of type t."""
     n = lattice.size[t]
@@ -276,120 +259,80 @@ def begin_walk(lattice, t, sums):
             sums.alpha[place, lane] = DEAD if place else 0
             sums.beta[place, lane] = DEAD if place < n else 0
     low, high = edges_of(lattice, t)
-    return Walk(low, high, index(0), index(n), np.int64(0))
+    return Walk(t, low, high, index(0), index(n), np.int64(0))
 
 
-@kernel(_WALK(LATTICE, ROWS, float64, uintp, _SUMS, ROWS, _WALK), inner=True)
-def step(lattice, score, margin, base, sums, marginal, walk):
+@kernel(_WALK(LATTICE, ROWS, float64, uintp, WORK, SUMS, _WALK), inner=True, allocates=False)
+def step(lattice, score, margin, base, work, sums, walk):
     """One edge of the backward pass and one of the forward pass, as `em.step`.
 
-    Leaves alpha(i) + score of the one in `marginal`, from edge `base` on.
+    Leaves alpha(i) + score of the one in `work.marginal`, from edge `base` on.
     """
     piece, length, alpha, beta = lattice.piece, lattice.length, sums.alpha, sums.beta
     one, seven, low_bits = index(1), index(7), index(127)
     bits, number = index(length[walk.next]), index(piece[walk.next])
     backward = walk.backward - (bits >> seven)
-    differ = fold(beta, backward, backward + (bits & low_bits), score, number, margin)
+    doubt = add_way(beta, backward, backward + (bits & low_bits), score, number, margin)
     high, i = walk.end - one, walk.forward
     bits, number = index(length[high]), index(piece[high])
-    differ |= fold(alpha, i + (bits & low_bits), i, score, number, margin)
-    add_through(marginal, high - base, alpha, i, score, number)
-    return Walk(walk.next + one, high, i + (bits >> seven), backward, walk.doubt | differ)
+    doubt |= add_way(alpha, i + (bits & low_bits), i, score, number, margin)
+    add_through(work.marginal, high - base, alpha, i, score, number)
+    return Walk(walk.t, walk.next + one, high, i + (bits >> seven), backward, walk.doubt | doubt)
 
 
-@kernel(types.void(LATTICE, int64, uintp, _SUMS, ROWS), inner=True)
-def end_walk(lattice, t, base, sums, marginal):
-    """Log probabilities of the edges of type t, of which `step` has left a part."""
-    low, high = edges_of(lattice, t)
-    n = index(lattice.size[t])
-    i = n
+@kernel(types.void(LATTICE, ROWS, uintp, WORK, SUMS, _WALK), inner=True, allocates=False)
+def end_walk(lattice, score, base, work, sums, walk):
+    """Log probabilities of the edges of a type, of which `step` has left a part.
+
+    A type is walked alone in each lane in which a rounding was in doubt.
+    """
+    low, high = edges_of(lattice, walk.t)
+    i = walk.forward
     for edge in range(low, high):
         bits = index(lattice.length[index(edge)])
         i -= bits >> index(7)
         after = i + (bits & index(127))
-        add_after(marginal, index(edge) - base, sums.beta, after, sums.alpha, n)
+        add_after(work.marginal, index(edge) - base, sums.beta, after, sums.alpha, walk.forward)
+    for lane in range(LANES if walk.doubt else 0):
+        if walk.doubt >> lane & 1:
+            own, alone = work.score[lane], work.alone
+            total = walk_with_care(lattice, own, walk.t, low, alone, alone.sums)
+            for at in range(high - low):
+                through = np.float32(alone.marginal[at] + alone.after[at])
+                work.marginal[low - base + at, lane] = np.float32(through - total)
 
 
-@kernel(types.void(LATTICE, ROWS, float64, int64, int64, ROWS, UINT8S))
-def walk_side_by_side(lattice, score, margin, begin, stop, marginal, doubt):
-    """Log probabilities of the edges of the types from `begin` to `stop` in each lane, as
-    `em.marginals`; two types at a time, as `em.walk_side_by_side`.
-
-    `doubt` gets, for each type, a bit for each lane in which a rounding was in doubt.
-    """
-    base, _ = edges_of(lattice, stop - 1)
-    longest = lattice.size[begin:stop].max()
-    sums_a, sums_b = new_sums(longest), new_sums(longest)
-    middle = middle_of(lattice, begin, stop)
-    a, b = begin, middle
-    if middle < stop:
-        walk_a, walk_b = begin_walk(lattice, a, sums_a), begin_walk(lattice, b, sums_b)
-        left_a, left_b = walk_a.end - walk_a.next, walk_b.end - walk_b.next
-        while True:
-            steps = min(left_a, left_b)
-            for _ in range(steps):
-                walk_a = step(lattice, score, margin, base, sums_a, marginal, walk_a)
-                walk_b = step(lattice, score, margin, base, sums_b, marginal, walk_b)
-            left_a, left_b = left_a - steps, left_b - steps
-            if left_a == 0:
-                doubt[a - begin] = walk_a.doubt
-                end_walk(lattice, a, base, sums_a, marginal)
-                a += 1
-                if a == middle:
-                    break
-                walk_a = begin_walk(lattice, a, sums_a)
-                left_a = walk_a.end - walk_a.next
-            if left_b == 0:
-                doubt[b - begin] = walk_b.doubt
-                end_walk(lattice, b, base, sums_b, marginal)
-                b += 1
-                if b == stop:
-                    break
-                walk_b = begin_walk(lattice, b, sums_b)
-                left_b = walk_b.end - walk_b.next
-    # types that are left where the other walk came to its end first
-    for t in range(begin, stop):
-        if a <= t < middle or b <= t:
-            walk_a = begin_walk(lattice, t, sums_a)
-            for _ in range(walk_a.end - walk_a.next):
-                walk_a = step(lattice, score, margin, base, sums_a, marginal, walk_a)
-            doubt[t - begin] = walk_a.doubt
-            end_walk(lattice, t, base, sums_a, marginal)
+walk_side_by_side = kernel(types.void(LATTICE, ROWS, float64, int64, int64, WORK), allocates=False)(
+    calling(em.walk_side_by_side, begin_walk=begin_walk, step=step, end_walk=end_walk)
+)
 
 
-@kernel(types.void(ROWS, int64, int64, float64, float32), inner=True)
+@kernel(types.void(ROWS, int64, int64, float32, float32), inner=True, allocates=False)
 def add_alone(expected, number, lane, times, marginal):
     """Add `times x exp(marginal)` in one lane as `PopulateMarginal` does."""
-    sum_ = np.float64(expected[number, lane]) + times * math.exp(np.float64(marginal))
-    expected[number, lane] = np.float32(sum_)
+    addend = np.float64(times) * math.exp(np.float64(marginal))
+    expected[number, lane] = np.float32(np.float64(expected[number, lane]) + addend)
 
 
-@kernel(types.void(LATTICE, INT64S, int64, int64, ROWS, INT64S, ROWS))
-def add_up(lattice, frequency, begin, stop, marginal, zero, expected):
-    """Add the occurrences of the edges of the types from `begin` to `stop` to `expected`:
-    `em.add_up` in each lane. Unknown nodes count for the piece `zero[lane]`.
-    """
-    piece, length = lattice.piece, lattice.length
-    base, _ = edges_of(lattice, stop - 1)
-    alive = index(expected.shape[0])
-    for t in range(begin, stop):
-        times = np.float64(np.float32(frequency[t]))
-        low, edge = edges_of(lattice, t)
-        waiting, unknown = False, index(0)
-        while edge > low:
-            edge -= index(1)
-            at, number = edge - base, index(piece[edge])
-            if number < alive:
-                doubt = add_occurrences(expected, number, marginal, at, times)
-                for lane in range(LANES if doubt else 0):
-                    if doubt >> lane & 1:
-                        add_alone(expected, np.int64(number), lane, times, marginal[at, lane])
-            else:
-                waiting, unknown = True, at
-            if waiting and length[edge] >> 7:
-                for lane in range(LANES):
-                    add_alone(expected, zero[lane], lane, times, marginal[unknown, lane])
-                waiting = False
+@kernel(types.void(ROWS, uintp, float32, WORK, uintp), inner=True, allocates=False)
+def add_edge(expected, number, times, work, edge):
+    """Add an edge of a piece."""
+    doubt = add_occurrences(expected, number, work.marginal, edge, np.float64(times))
+    for lane in range(LANES if doubt else 0):
+        if doubt >> lane & 1:
+            add_alone(expected, np.int64(number), lane, times, work.marginal[edge, lane])
+
+
+@kernel(types.void(ROWS, float32, WORK, uintp), inner=True, allocates=False)
+def add_unknown(expected, times, work, edge):
+    """Add an unknown node, which counts for the first piece of each lane."""
+    for lane in range(LANES):
+        add_alone(expected, work.zero[lane], lane, times, work.marginal[edge, lane])
+
+
+add_up = kernel(types.void(LATTICE, INT64S, ROWS, int64, int64, WORK), allocates=False)(
+    calling(em.add_up, add_edge=add_edge, add_unknown=add_unknown)
+)
 
 
 def expected_counts(
@@ -405,34 +348,23 @@ def expected_counts(
     `score` float32 [n + unknown, 8] is `DEAD` where a list lacks a piece or an unknown
     node; `zero` int64 [8]: the first piece of each.
     """
-    bounds, edges = blocks(lattice, len(frequency), BLOCK_EDGES // LANES)
-    expected = np.zeros((alive, LANES), np.float32)
+    bounds, edges = em.blocks(lattice, len(frequency), em.BLOCK_EDGES // LANES)
     longest = int(lattice.size[: len(frequency)].max(initial=0))
-    largest = (float(-score[score > DEAD].min(initial=0)) + 1) * longest
-    margin = EXPANSION + ROUNDING * largest
-    by_lane = np.ascontiguousarray(score.T)
-    begins = lattice.first[len(lattice.first) - 1 - lattice.start - lattice.size]
+    expected = np.zeros((alive, LANES), np.float32)
+    by_lane, none = np.ascontiguousarray(score.T), np.empty(0, np.float32)
 
-    def new_buffer() -> WorkBuffer:
-        marginal = np.empty((edges, LANES), np.float32)
-        doubt = np.empty(int(np.diff(bounds).max(initial=0)), np.uint8)
+    def new_work() -> Work:
+        sums, other_sums = (Sums(*np.empty((2, longest + 1, LANES), np.float32)) for _ in range(2))
+        marginal, alone = np.empty((edges, LANES), np.float32), em.new_work(edges, longest, none)
+        return Work(marginal, sums, other_sums, alone, by_lane, zero)
 
-        def compute(block: int) -> None:
-            begin, stop = bounds[block : block + 2]
-            walk_side_by_side(lattice, score, margin, begin, stop, marginal, doubt)
-            for t in begin + np.flatnonzero(doubt[: stop - begin]):
-                low = begins[t] - begins[stop - 1]
-                for lane in range(LANES):
-                    if doubt[t - begin] >> lane & 1:
-                        own = walk_alone(lattice, t, by_lane[lane])
-                        marginal[low : low + len(own), lane] = own
-
-        def add(block: int) -> None:
-            add_up(lattice, frequency, *bounds[block : block + 2], marginal, zero, expected)
-
-        return WorkBuffer(compute, add)
-
-    workers.in_order(len(bounds) - 1, new_buffer)
+    margin = em.margin_of_sums(score[score > DEAD], longest)
+    workers.fold(
+        bounds,
+        new_work,
+        partial(walk_side_by_side, lattice, score, margin),
+        partial(add_up, lattice, frequency, expected),
+    )
     return expected
 
 

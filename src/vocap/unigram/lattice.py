@@ -93,22 +93,25 @@ def build_lattice(
         raise VocapError(f"{edges} lattice edges, more than {_MAX_EDGES}; train on fewer lines")
     opening = np.lexsort((seeds.depth, seeds.left)).astype(np.int32)
     intervals = Intervals(order, seeds.left, seeds.right, seeds.depth, opening)
-    opened = np.searchsorted(seeds.left[opening], bounds)  # by each bound
-    ranges = [(*bounds[at : at + 2], opened[at]) for at in range(len(bounds) - 1)]
     first = characters_as_edges(size, words.start, words.length)
-    workers.map(len(ranges), lambda block: count_seeds(first, intervals, *ranges[block]))
+    begins = seeds.left[opening]
+    workers.map(
+        bounds,
+        lambda begin, stop: count_seeds(
+            first, intervals, begin, stop, np.searchsorted(begins, begin)
+        ),
+    )
     np.cumsum(first, dtype=np.int32, out=first)
     piece, length = np.empty(first[size], np.int32), np.empty(first[size], np.uint8)
     lattice = Lattice(first, piece, length, words.start, words.length)
     place = np.zeros(unknown, np.int32)
-
-    def fill(block: int) -> None:
-        if block == len(ranges):
-            fill_characters(lattice, place, number, words.text)
-        else:
-            fill_seeds(lattice, place, intervals, count, *ranges[block])
-
-    workers.map(len(ranges) + 1, fill)
+    fill_characters(lattice, place, number, words.text)
+    workers.map(
+        bounds,
+        lambda begin, stop: fill_seeds(
+            lattice, place, intervals, count, begin, stop, np.searchsorted(begins, begin)
+        ),
+    )
     return lattice, place
 
 

@@ -11,6 +11,7 @@ By default no piece mixes two scripts (`unicode_script.cc`, Unicode 9).
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -183,10 +184,9 @@ def common_prefixes(
     length (Kasai et al. 2001), which jumps through the text three times.
     """
     shared = np.zeros(len(order), np.uint8)
-    bounds = [*range(0, len(order), _BLOCK), len(order)]
     workers.map(
-        len(bounds) - 1,
-        lambda block: compare_neighbours(text, order, longest, *bounds[block : block + 2], shared),
+        [*range(0, len(order), _BLOCK), len(order)],
+        lambda begin, stop: compare_neighbours(text, order, longest, begin, stop, shared),
     )
     return shared
 
@@ -305,13 +305,10 @@ def find_seeds(
 
     `lcp` uint8: of `common_prefixes`, counted to more than the longest piece.
     """
-    bounds = independent_ranges(lcp)
     script, longest = scripts(source.text, settings), np.int32(settings.max_sentencepiece_length)
     runs = settings.allow_whitespace_only_pieces
     arguments = source.text, source.weight, order, lcp, script, longest, runs
-    parts = workers.map(
-        len(bounds) - 1, lambda block: interval_tree(*arguments, *bounds[block : block + 2])
-    )
+    parts = workers.map(independent_ranges(lcp), partial(interval_tree, *arguments))
     left, right, depth, frequency = map(np.concatenate, zip(*parts, strict=True))
     score = frequency * depth
     best = np.argsort(-score, kind="stable")[:limit]

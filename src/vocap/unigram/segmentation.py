@@ -6,6 +6,7 @@ then the pieces that a smaller vocabulary keeps.
 """
 
 import math
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -17,8 +18,8 @@ from vocap.unigram.kernels import (
     FLOAT32S,
     INT8S,
     INT32S,
+    INT64S,
     ONE_THREAD,
-    WorkBuffer,
     Workers,
     index,
     kernel,
@@ -41,34 +42,38 @@ def trainer_counts(
     """
     bounds, edges = blocks(lattice, len(frequency), BLOCK_EDGES)
     counts = np.zeros(alive, np.float32)
-
-    def new_buffer() -> WorkBuffer:
-        path, path_end = np.empty(edges, np.int32), np.empty(int(np.diff(bounds).max()), np.int32)
-
-        def compute(block: int) -> None:
-            best_paths(lattice, score, *bounds[block : block + 2], edges, path, path_end)
-
-        def add(block: int) -> None:
-            count_paths(frequency, *bounds[block : block + 2], path, path_end, counts)
-
-        return WorkBuffer(compute, add)
-
-    workers.in_order(len(bounds) - 1, new_buffer)
+    types_of_block = int(np.diff(bounds).max(initial=0))
+    workers.fold(
+        bounds,
+        lambda: Paths(np.empty(edges, np.int32), np.empty(types_of_block, np.int32)),
+        partial(best_paths, lattice, score, edges),
+        partial(count_paths, frequency, counts),
+    )
     return counts
 
 
-@kernel(types.void(LATTICE, FLOAT32S, int64, int64, int64, INT32S, INT32S))
-def best_paths(lattice, score, begin, stop, most, path, path_end):
+class Paths(NamedTuple):
+    """Best paths of the types of a block: the pieces of the first type, from its last to
+    its first, are in `piece` up to `end[0]`; then the others'. Both int32.
+    """
+
+    piece: NDArray[np.int32]
+    end: NDArray[np.int32]
+
+
+_PATHS = types.NamedUniTuple(INT32S, 2, Paths)
+
+
+@kernel(types.void(LATTICE, FLOAT32S, int64, int64, int64, _PATHS))
+def best_paths(lattice, score, most, begin, stop, paths):
     """The best paths of the types from `begin` to `stop`, which have no more than
     `most` edges.
 
-    The pieces of the first type, from its last to its first, are in `path` up to
-    `path_end[0]`; then the others'. The trainer compares the nodes that end at a
-    position once for every node that begins there, after adding its score: where
-    rounding makes two sums equal, the node that begins first wins. Rounding keeps the
-    order of sums, so that is a node with a greater total than all before it: `record`
-    has the last of them at each position, `earlier` the one before each. Node 0 is
-    none, node 1 the beginning.
+    The trainer compares the nodes that end at a position once for every node that
+    begins there, after adding its score: where rounding makes two sums equal, the node
+    that begins first wins. Rounding keeps the order of sums, so that is a node with a
+    greater total than all before it: `record` has the last of them at each position,
+    `earlier` the one before each. Node 0 is none, node 1 the beginning.
     """
     piece, length, size = lattice.piece, lattice.length, lattice.size
     longest = size[begin:stop].max()
@@ -103,21 +108,21 @@ def best_paths(lattice, score, begin, stop, most, path, path_end):
         # Back from the best of the last ones
         best = index(record[n])
         while best > index(1):
-            path[written] = piece[base + best - two]
+            paths.piece[written] = piece[base + best - two]
             written += 1
             best = index(previous[best])
-        path_end[t - begin] = written
+        paths.end[t - begin] = written
 
 
-@kernel("void(int64[::1], int64, int64, int32[::1], int32[::1], float32[::1])")
-def count_paths(frequency, begin, stop, path, path_end, counts):
+@kernel(types.void(INT64S, FLOAT32S, int64, int64, _PATHS), allocates=False)
+def count_paths(frequency, counts, begin, stop, paths):
     """Add the frequency of each type from `begin` to `stop` to the `counts` of the
     pieces in its best path.
     """
     at = 0
     for t in range(begin, stop):
-        while at < path_end[t - begin]:
-            number = path[at] if path[at] < counts.size else 0
+        while at < paths.end[t - begin]:
+            number = paths.piece[at] if paths.piece[at] < counts.size else 0
             counts[number] = np.float32(counts[number] + np.float32(frequency[t]))
             at += 1
 
@@ -182,10 +187,9 @@ def judge_pieces(
     verdict, loss = np.full(size, DROP, np.int8), np.zeros(size, np.float32)
     # one after the other, in double precision
     sum_ = np.float32(np.add.accumulate(pruning.counts, dtype=np.float64)[-1])
-    bounds = [*range(0, size, _BLOCK), size]
     workers.map(
-        len(bounds) - 1,
-        lambda block: judge(lattice, pruning, sum_, *bounds[block : block + 2], verdict, loss),
+        [*range(0, size, _BLOCK), size],
+        lambda begin, stop: judge(lattice, pruning, sum_, begin, stop, verdict, loss),
     )
     return verdict, loss
 
