@@ -19,7 +19,7 @@ from vocap.unigram import descent
 from vocap.unigram.alp import average_log_probability
 from vocap.unigram.em import THRESHOLD, approximate_counts, run_m_step
 from vocap.unigram.given_pieces import BORDER, Trie, build_trie, fill_lattice
-from vocap.unigram.ladder import META_COUNT, finalise, model_bytes, token_counts
+from vocap.unigram.ladder import finalise, model_bytes, token_counts
 from vocap.unigram.lattice import Lattice
 from vocap.unigram.segmentation import CANDIDATE, DROP
 from vocap.unigram.text_settings import TextSettings
@@ -235,10 +235,9 @@ def make_model(
     extra = np.flatnonzero(np.isin(language.numbers, np.setdiff1d(forced, language.alive))).astype(
         np.int32
     )
-    ids = np.concatenate([state.ids, extra])
     scores = np.concatenate([state.scores, np.full(len(extra), state.scores.min(), np.float32)])
-    most = len(corpus.piece_place) + META_COUNT
-    final = finalise(most, ids, scores, corpus.required, corpus.alphabetical)
+    with_forced = replace(state, ids=np.concatenate([state.ids, extra]), scores=scores)
+    final = finalise(corpus, with_forced, len(corpus.piece_place))
     (counts,) = token_counts(corpus, state, [final], language.counts)
     lines = language.lines.tolist()
     place, length = corpus.piece_place[final.ids], corpus.piece_length[final.ids]

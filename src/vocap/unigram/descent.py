@@ -75,7 +75,7 @@ class PieceState:
 @dataclass(frozen=True)
 class Departure:
     """Vocabulary sizes leave the descent: `states` has the last one of each or, if they
-    are branches, the only one from which each of them is a pruning to the first of the
+    are branches, the one from which each of them is a pruning to the first of the
     `ranking`.
     """
 
@@ -164,14 +164,15 @@ def descend(
     waiting = sorted(sizes)
     rounds = SUB_ITERATIONS
     while waiting:
+        # EM, unless the branches had it together with this rung
         for _ in range(rounds):
             state = run_em(corpus, state, expect)
+        # Sizes that leave as they are
         straight = _take_above(waiting, len(state.ids) - 1)
-        for first in range(0, len(straight), LANES):
-            together = straight[first : first + LANES]
-            yield Departure(together, [state] * len(together))
+        yield from _leave(straight, state)
         if not waiting:
             return
+        # Branches, and the next rung
         ranking = prune_order(corpus, state, workers)
         kept = ranking[: pruned_size(len(state.ids))]
         scores, rounds = state.scores[kept], SUB_ITERATIONS
@@ -186,8 +187,7 @@ def descend(
             number[state.ids] = np.arange(len(state.ids), dtype=np.int32)
             kept, scores, rounds = number[following.ids], following.scores, 0
             del following, states
-        for first in range(0, len(branches), LANES):
-            yield Departure(branches[first : first + LANES], [state], ranking)
+        yield from _leave(branches, state, ranking)
         unused = not straight and not branches  # no size that has left needs this state
         state = prune_pieces(corpus, state, kept, scores, state.lattice if unused else None)
 
@@ -198,6 +198,15 @@ def _take_above(waiting: list[int], pieces: int) -> list[int]:
     while waiting and desired_size(waiting[-1]) > pieces:
         taken.append(waiting.pop())
     return taken
+
+
+def _leave(
+    sizes: Sequence[int], state: PieceState, ranking: np.ndarray | None = None
+) -> Iterator[Departure]:
+    """Departures of sizes from one state, of as many together as there are lanes."""
+    for first in range(0, len(sizes), LANES):
+        together = list(sizes[first : first + LANES])
+        yield Departure(together, [state] * len(together), ranking)
 
 
 def finish_sizes(
@@ -214,7 +223,7 @@ def finish_sizes(
     if departure.ranking is None:
         yield departure.states
         return
-    (state,), ranking = departure.states, departure.ranking
+    state, ranking = departure.states[0], departure.ranking
     counts = [desired_size(size) for size in departure.sizes]
     if len(counts) < FEWEST_TOGETHER:
         for count in counts:

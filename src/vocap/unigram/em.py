@@ -81,12 +81,17 @@ SUMS = types.NamedUniTuple(FLOAT32S, 2, Sums)
 WORK = types.NamedTuple([FLOAT32S, FLOAT32S, FLOAT64S, FLOAT32S, SUMS, SUMS], Work)
 
 
+def new_sums(*shape: int) -> Sums:
+    """Memory for arrays of this shape."""
+    return Sums(*np.empty((2, *shape), np.float32))
+
+
 def new_work(edges: int, longest: int, total: NDArray[np.float32]) -> Work:
     """Memory for blocks of at most so many edges, of types of at most `longest`
     characters; `total` float32 [types].
     """
     marginal, after = np.empty((2, edges), np.float32)
-    sums, other_sums = (Sums(*np.empty((2, longest + 1), np.float32)) for _ in range(2))
+    sums, other_sums = new_sums(longest + 1), new_sums(longest + 1)
     return Work(marginal, after, np.empty(edges), total, sums, other_sums)
 
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain, repeat
 from typing import Any
 
@@ -22,26 +21,23 @@ from vocap.unigram.alp import average_log_probability
 from vocap.unigram.em import UNKNOWN_PENALTY, expected_counts
 from vocap.unigram.kernels import Workers
 from vocap.unigram.model_files import model_bytes
-from vocap.unigram.text_settings import COVERAGE, META_PIECES, TextSettings
+from vocap.unigram.text_settings import COVERAGE, TextSettings
 from vocap.unigram.word_types import WordTypes
 
-META_COUNT = len(META_PIECES)
 PENALTY = np.float32(0.0001)  # kMinScorePenaltyDelta
 
 
 @dataclass(frozen=True)
 class FinalPieces:
-    """The pieces of a model after the meta pieces: `ids` int32 [V - 3] in the ladder's
-    numbering, by rank of score, and `scores` float32 [V - 3], falling.
+    """The n pieces of a model after the meta pieces: `ids` int32 [n] in the ladder's
+    numbering, by rank of score, and `scores` float32 [n], falling.
     """
 
     ids: np.ndarray
     scores: np.ndarray
 
-    @property
-    def size(self) -> int:
-        """Ids of the model, the meta pieces included."""
-        return len(self.ids) + META_COUNT
+    def __len__(self) -> int:
+        return len(self.ids)
 
 
 @dataclass(frozen=True)
@@ -116,22 +112,21 @@ def train_sizes(
         stack.callback(pool.shutdown, cancel_futures=True)
         workers = Workers(threads, pool)
         corpus, state = descent.seed(words, workers)
-        count = partial(expected_counts, workers=workers)
-        count_together = partial(lanes.expected_counts, workers=workers)
         steps = stack.enter_context(
             Steps("training", descent.expectations(len(state.ids), reachable))
         )
 
-        def expect(*arguments: Any) -> NDArray[np.float32]:
-            expected = count(*arguments)
-            steps.advance()
-            return expected
+        def counted(function: Callable[..., Any], sizes: int) -> Callable[..., Any]:
+            def expect(*arguments: Any) -> NDArray[np.float32]:
+                expected = function(*arguments, workers=workers)
+                for _ in range(sizes):
+                    steps.advance()
+                return expected
 
-        def expect_together(*arguments: Any) -> NDArray[np.float32]:
-            expected = count_together(*arguments)
-            for _ in range(lanes.LANES):
-                steps.advance()
-            return expected
+            return expect
+
+        expect = counted(expected_counts, 1)
+        expect_together = counted(lanes.expected_counts, lanes.LANES)
 
         def finish(departure: descent.Departure) -> list[Rung]:
             sizes, rungs = iter(departure.sizes), []
@@ -187,13 +182,12 @@ def _finish_sizes(
     reserved: int,
 ) -> list[Rung]:
     """The models and the ALPs of the last states of some sizes, which share lattices."""
-    others = reserved + len(words.settings.metas) - META_COUNT
+    metas = len(words.settings.metas)
     rungs, finals = [], {}
     for state, size in zip(states, sizes, strict=True):
-        of_state = state.ids, state.scores, corpus.required, corpus.alphabetical
-        pieces = finalise(size - others, *of_state)
-        if pieces.size < size - others:
-            most = pieces.size + others
+        pieces = finalise(corpus, state, size - metas - reserved)
+        most = len(pieces) + metas + reserved
+        if most < size:
             status = f"too little text: at most {most} pieces"
             rungs.append(Rung(Point(size, status=status), None, most=most))
         else:
@@ -204,7 +198,7 @@ def _finish_sizes(
     models = [_model_of(corpus, pieces, coverage, words.settings) for pieces in of_sizes]
     measured = _measure(words, corpus, states[0], of_sizes, models)
     for size, pieces, model, measures in zip(finals, of_sizes, models, measured, strict=True):
-        point = Point(size, pieces.size + others - reserved, *measures)
+        point = Point(size, metas + len(pieces), *measures)
         text_pieces = TextPieces(pieces.ids, corpus.text, corpus.piece_place, corpus.piece_length)
         rungs.append(Rung(point, model, text_pieces))
     return rungs
@@ -313,17 +307,14 @@ def token_counts(
     return counts
 
 
-def finalise(
-    size: int, ids: np.ndarray, scores: np.ndarray, required: int, alphabetical: np.ndarray
-) -> FinalPieces:
-    """All required characters, then the best other pieces, until there are `size` ids
-    or no more pieces.
+def finalise(corpus: descent.DescentText, state: descent.PieceState, count: int) -> FinalPieces:
+    """All required characters, then the best other pieces of `state`, until there are
+    `count` or no more.
 
-    `ids` int32 [n] and `scores` float32 [n] are the state; ids below `required` are the
-    required characters, most frequent first; `alphabetical` int32 ranks all pieces by
-    their text, for equal scores. A required character without a score gets the lowest
-    one and, for each before it, a penalty that adds to it.
+    A required character without a score gets the lowest one and, for each before it,
+    most frequent first, a penalty that adds to it. Equal scores: pieces by their text.
     """
+    ids, scores, required = state.ids, state.scores, corpus.required
     missing = np.setdiff1d(np.arange(required, dtype=np.int32), ids[ids < required])
     # SentencePiece's word; they are added to the score
     penalties = np.full(len(missing), PENALTY, np.float32)
@@ -335,7 +326,7 @@ def finalise(
     # and text
     bits = (all_scores + np.float32(0)).view(np.uint32).astype(np.uint64)  # adding 0 leaves no -0
     falling = np.where(bits >> np.uint64(31), bits, np.uint64(0x7FFFFFFF) - bits)
-    ranked = np.argsort(falling << np.uint64(32) | alphabetical[all_ids].astype(np.uint64))
+    ranked = np.argsort(falling << np.uint64(32) | corpus.alphabetical[all_ids].astype(np.uint64))
     is_other = all_ids[ranked] >= required
-    chosen = ranked[~is_other | (np.cumsum(is_other) <= size - META_COUNT - required)]
+    chosen = ranked[~is_other | (np.cumsum(is_other) <= count - required)]
     return FinalPieces(all_ids[chosen], all_scores[chosen])

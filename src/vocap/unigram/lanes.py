@@ -29,7 +29,7 @@ from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
 from vocap.unigram import em
-from vocap.unigram.em import ROUNDING, Sums, edges_of, walk_with_care
+from vocap.unigram.em import ROUNDING, Sums, edges_of, new_sums, walk_with_care
 from vocap.unigram.kernels import INT64S, ONE_THREAD, Workers, calling, index, kernel
 from vocap.unigram.lattice import LATTICE, Lattice
 
@@ -354,7 +354,7 @@ def expected_counts(
     by_lane, none = np.ascontiguousarray(score.T), np.empty(0, np.float32)
 
     def new_work() -> Work:
-        sums, other_sums = (Sums(*np.empty((2, longest + 1, LANES), np.float32)) for _ in range(2))
+        sums, other_sums = new_sums(longest + 1, LANES), new_sums(longest + 1, LANES)
         marginal, alone = np.empty((edges, LANES), np.float32), em.new_work(edges, longest, none)
         return Work(marginal, sums, other_sums, alone, by_lane, zero)
 
