@@ -23,12 +23,6 @@ NEVER = -1
 ENDED, PAUSED, FULL = 0, 1, 2  # results of `advance`
 SHARES = 2  # of the recent choices, that a group may have
 LOWER = 4  # the factor between two floors of a heap
-# Entries of `number`: tokens of all kinds, symbols, texts that no merge may give, pairs,
-# places, nodes and the first unused of the latter two, merges applied, the next of the
-# given ones, pairs that wait to be merged again, the pair chosen last, the tie rule, the
-# places that the next merge needs, and the choices of a group.
-TOKENS, BASE, RESERVED, PAIRS, PLACES, FREE_PLACE, NODES, FREE_NODE = range(8)
-APPLIED, GIVEN, WAITING, CHOSEN, BY_TEXT, NEEDED, CHOICES, LAST = range(8, 16)
 MAX_SYMBOLS, MAX_GROUPS = 1 << 28, 255  # that a key holds; the last group is for merges of any
 
 
@@ -86,7 +80,7 @@ class State(NamedTuple):
     the merges so far.
 
     `applied` int32 [M, 3]: both symbols, the new one; `waiting` int64: merges to be
-    applied again; `number` int64 [LAST + 1].
+    applied again; `counters`: one row of `COUNTERS`.
     """
 
     symbols: Symbols
@@ -95,7 +89,7 @@ class State(NamedTuple):
     texts: WordStore
     applied: NDArray[np.int32]
     waiting: NDArray[np.int64]
-    number: NDArray[np.int64]
+    counters: NDArray[np.void]
 
 
 _SYMBOLS = types.NamedTuple([INT32S, INT32S, int64[:, ::1], INT32S], Symbols)
@@ -117,7 +111,28 @@ PAIR = np.dtype(
 ROWS = from_dtype(PAIR)[::1]
 _PAIRS = types.NamedTuple([ROWS, INT32S, int32[:, ::1], INT32S], Pairs)
 _HEAPS = types.NamedTuple([INT32S, *[INT64S] * 3, BOOLEANS, INT32S, INT64S, *[INT32S] * 3], Heaps)
-STATE = types.NamedTuple([_SYMBOLS, _PAIRS, _HEAPS, STORE, int32[:, ::1], INT64S, INT64S], State)
+_COUNTED = [
+    "tokens",  # of all kinds
+    "base",  # tokens that are symbols
+    "reserved",  # texts that no merge may give
+    "pairs",
+    "places",
+    "free_place",  # the first one that is unused, NONE
+    "nodes",
+    "free_node",  # the first one that is unused, NONE
+    "applied",  # merges
+    "given",  # merges of the given ones that have been applied
+    "waiting",  # merges to be applied again
+    "chosen",  # the pair that was chosen and is not merged yet, NONE
+    "by_text",  # the tie rule
+    "needed",  # places that the next merge needs
+    "choices",  # of a group
+]
+COUNTERS = np.dtype([(name, np.int64) for name in _COUNTED])
+COUNTS = from_dtype(COUNTERS)
+STATE = types.NamedTuple(
+    [_SYMBOLS, _PAIRS, _HEAPS, STORE, int32[:, ::1], INT64S, COUNTS[::1]], State
+)
 
 
 # of a key: both symbols' places, their mask
@@ -129,6 +144,11 @@ REGISTER = 255  # the group of keys that say which pairs were merged, in whichev
 def key_of(a, b, group):
     """Sorts by both symbols in one group."""
     return np.uint64(a) << FIRST | np.uint64(b) << SECOND | np.uint64(group)
+
+
+@kernel(types.UniTuple(int64, 2)(uint64), inner=True, allocates=False)
+def symbols_of(key):
+    return np.int64(key >> FIRST), np.int64(key >> SECOND) & BITS
 
 
 @kernel(uint64(uint64, ROWS, INT32S), inner=True, allocates=False)
@@ -148,8 +168,8 @@ def find_pair(key, rows, slots):
     return np.int64(slots[pair_slot(key, rows, slots)]) - 1
 
 
-@kernel(int64(int64, int64, int64, _PAIRS, INT64S), inner=True, allocates=False)
-def add_pair(a, b, group, pairs, number):
+@kernel(int64(int64, int64, int64, _PAIRS, COUNTS), inner=True, allocates=False)
+def add_pair(a, b, group, pairs, count):
     """The number of a pair, a new one where there was none; the arrays have space for
     it.
     """
@@ -158,8 +178,8 @@ def add_pair(a, b, group, pairs, number):
     slot = pair_slot(key, rows, slots)
     if slots[slot]:
         return np.int64(slots[slot]) - 1
-    pair = number[PAIRS]
-    number[PAIRS] += 1
+    pair = count.pairs
+    count.pairs += 1
     slots[slot] = pair + 1
     row = rows[pair]
     row.key, row.head, row.size, row.raised, row.total = key, NONE, 0, 0, 0
@@ -172,15 +192,15 @@ def add_pair(a, b, group, pairs, number):
     return pair
 
 
-@kernel(types.void(int64, int64, _PAIRS, INT64S), inner=True, allocates=False)
-def add_place(pair, at, pairs, number):
+@kernel(types.void(int64, int64, _PAIRS, COUNTS), inner=True, allocates=False)
+def add_place(pair, at, pairs, count):
     places, row = pairs.places, pairs.rows[pair]
-    if number[FREE_PLACE] >= 0:
-        new = number[FREE_PLACE]
-        number[FREE_PLACE] = places[new, 1]
+    if count.free_place >= 0:
+        new = count.free_place
+        count.free_place = places[new, 1]
     else:
-        new = number[PLACES]
-        number[PLACES] += 1
+        new = count.places
+        count.places += 1
     places[new, 0], places[new, 1] = at, row.head
     row.head = new
     row.size += 1
@@ -190,7 +210,7 @@ def add_place(pair, at, pairs, number):
 def fill_pair_slots(state):
     """Enter all pairs into empty `slots`."""
     rows, slots = state.pairs.rows, state.pairs.slots
-    for pair in range(state.number[PAIRS]):
+    for pair in range(state.counters[0].pairs):
         slots[pair_slot(rows[pair].key, rows, slots)] = pair + 1
 
 
@@ -203,7 +223,8 @@ def number_words(state, starts, base):
     for symbol in range(base):
         text[0] = symbol
         find_word(text, 0, 1, symbol, state.texts)
-    state.number[BASE] = state.number[TOKENS] = base
+    state.counters[0].base = base
+    state.counters[0].tokens = base
     for word in range(starts.size - 1):
         begin, end = starts[word], starts[word + 1]
         symbols.word[begin:end] = word
@@ -215,11 +236,11 @@ def reserve_texts(state, texts, bounds):
     """Number texts that no token may have, each a sequence of symbols, after those of
     the symbols.
     """
-    number = state.number
+    count = state.counters[0]
     for other in range(bounds.size - 1):
-        known = number[BASE] + number[RESERVED]
+        known = count.base + count.reserved
         found = find_word(texts, bounds[other], bounds[other + 1], known, state.texts)
-        number[RESERVED] += found == known
+        count.reserved += found == known
 
 
 @kernel(int64(STATE, INT64S, int64))
@@ -230,20 +251,20 @@ def add_pairs(state, starts, last):
     From behind, so that a list begins with its first place. `places` gets each place and
     its pair, for `order_places`.
     """
-    pairs, number = state.pairs, state.number
+    pairs, count = state.pairs, state.counters[0]
     places = pairs.places
     symbol, groups, counts = state.symbols.symbol, state.symbols.group, state.symbols.counts
     for word in range(last - 1, -1, -1):
-        if number[PAIRS] + starts[word + 1] - starts[word] >= pairs.rows.size:
-            number[NEEDED] = starts[word + 1] - starts[word]
+        if count.pairs + starts[word + 1] - starts[word] >= pairs.rows.size:
+            count.needed = starts[word + 1] - starts[word]
             return word + 1
         for at in range(starts[word + 1] - 2, starts[word] - 1, -1):
             a, b = np.int64(symbol[at]), np.int64(symbol[at + 1])
-            pair = add_pair(a, b, np.int64(groups[word]), pairs, number)
+            pair = add_pair(a, b, np.int64(groups[word]), pairs, count)
             pairs.rows[pair].total += counts[word, 0]
             pairs.rows[pair].size += 1
-            places[number[PLACES], 0], places[number[PLACES], 1] = at, pair
-            number[PLACES] += 1
+            places[count.places, 0], places[count.places, 1] = at, pair
+            count.places += 1
     return 0
 
 
@@ -254,11 +275,11 @@ def order_places(state, places):
     """
     rows, found = state.pairs.rows, state.pairs.places
     end = 0
-    for pair in range(state.number[PAIRS]):
+    for pair in range(state.counters[0].pairs):
         row = rows[pair]
         end += row.size
         row.head, row.size = end, 0
-    for at in range(state.number[PLACES]):
+    for at in range(state.counters[0].places):
         row = rows[found[at, 1]]
         following = row.head if row.size else NONE
         row.head -= 1
@@ -277,49 +298,52 @@ def set_floors(state):
             pair = np.int64(pairs.rows[pair].sibling)
 
 
-_TEXTS = INT64S, INT32S, INT64S  # number, store, bounds
-_ORDER = INT64S, INT32S, ROWS, *_TEXTS  # weight, node, rows
+@kernel(types.UniTuple(int64, 2)(STATE, int64), inner=True, allocates=False, inlined=True)
+def text_of(state, token):
+    """Where the text of a token begins and ends: those of symbols come first, then
+    reserved ones, then those of merges.
+    """
+    bounds, count = state.texts.bounds, state.counters[0]
+    token += count.reserved * (token >= count.base)
+    return bounds[token], bounds[token + 1]
 
 
-@kernel(int64(int64, int64, *_TEXTS), inner=True, allocates=False)
-def compare_tokens(a, b, number, store, bounds):
+@kernel(int64(STATE, int64, int64), inner=True, allocates=False, inlined=True)
+def compare_tokens(state, a, b):
     """Below, at or above 0 as token a sorts before, as or after token b."""
-    a += number[RESERVED] * (a >= number[BASE])
-    b += number[RESERVED] * (b >= number[BASE])
-    for at in range(min(bounds[a + 1] - bounds[a], bounds[b + 1] - bounds[b])):
-        difference = np.int64(store[bounds[a] + at]) - np.int64(store[bounds[b] + at])
+    store = state.texts.points
+    (begin, end), (other, other_end) = text_of(state, a), text_of(state, b)
+    for at in range(min(end - begin, other_end - other)):
+        difference = np.int64(store[begin + at]) - np.int64(store[other + at])
         if difference:
             return difference
-    return (bounds[a + 1] - bounds[a]) - (bounds[b + 1] - bounds[b])
+    return (end - begin) - (other_end - other)
 
 
-@kernel(boolean(int64, int64, *_ORDER), inner=True, allocates=False)
-def comes_first(one, other, weight, node, rows, number, store, bounds):
+@kernel(boolean(STATE, int64, int64), inner=True, allocates=False, inlined=True)
+def comes_first(state, one, other):
     """Whether node `one` leaves the heap before `other`: by weight, then by its pair.
 
     First is the pair of the lower symbols, as in `BpeTrainer` of `tokenizers`; by text,
     that of the tokens that sort last, as in its `ParityBpeTrainer`.
     """
+    weight, node, rows = state.heaps.weight, state.heaps.node, state.pairs.rows
     if weight[one] != weight[other]:
         return weight[one] > weight[other]
     key, against = rows[node[one]].key, rows[node[other]].key
-    if not number[BY_TEXT]:
+    if not state.counters[0].by_text:
         return key < against
-    difference = compare_tokens(
-        np.int64(key >> FIRST), np.int64(against >> FIRST), number, store, bounds
-    )
-    if not difference:
-        second, other_second = np.int64(key >> SECOND) & BITS, np.int64(against >> SECOND) & BITS
-        difference = compare_tokens(second, other_second, number, store, bounds)
-    return difference > 0
+    (a, b), (other_a, other_b) = symbols_of(key), symbols_of(against)
+    return (compare_tokens(state, a, other_a) or compare_tokens(state, b, other_b)) > 0
 
 
-@kernel(int64(int64, int64, INT32S, INT32S, *_ORDER), inner=True, allocates=False)
-def meld(one, other, left, right, weight, node, rows, number, store, bounds):
+@kernel(int64(STATE, int64, int64), inner=True, allocates=False, inlined=True)
+def meld(state, one, other):
     """The root of two skew heaps as one."""
+    left, right = state.heaps.left, state.heaps.right
     if one < 0 or other < 0:
         return max(one, other)
-    if comes_first(other, one, weight, node, rows, number, store, bounds):
+    if comes_first(state, other, one):
         one, other = other, one
     root = one
     while True:
@@ -328,7 +352,7 @@ def meld(one, other, left, right, weight, node, rows, number, store, bounds):
         if below < 0:
             left[one] = other
             return root
-        if comes_first(other, below, weight, node, rows, number, store, bounds):
+        if comes_first(state, other, below):
             below, other = other, below
         left[one] = below
         one = below
@@ -336,20 +360,16 @@ def meld(one, other, left, right, weight, node, rows, number, store, bounds):
 
 @kernel(types.void(STATE, int64, int64), inner=True, allocates=False)
 def push(state, group, pair):
-    heaps, number, texts = state.heaps, state.number, state.texts
-    root, _, _, _, _, _, weight, nodes, left, right = heaps
-    if number[FREE_NODE] >= 0:
-        node = number[FREE_NODE]
-        number[FREE_NODE] = left[node]
+    heaps, count = state.heaps, state.counters[0]
+    if count.free_node >= 0:
+        node = count.free_node
+        count.free_node = heaps.left[node]
     else:
-        node = number[NODES]
-        number[NODES] += 1
-    weight[node], nodes[node] = state.pairs.rows[pair].total, pair
-    left[node] = right[node] = NONE
-    root[group] = meld(
-        np.int64(root[group]), node, left, right,
-        weight, nodes, state.pairs.rows, number, texts.points, texts.bounds,
-    )  # fmt: skip
+        node = count.nodes
+        count.nodes += 1
+    heaps.weight[node], heaps.node[node] = state.pairs.rows[pair].total, pair
+    heaps.left[node] = heaps.right[node] = NONE
+    heaps.root[group] = meld(state, np.int64(heaps.root[group]), node)
 
 
 @kernel(int64(STATE, int64), inner=True, allocates=False)
@@ -357,11 +377,10 @@ def heaviest(state, group):
     """The heaviest pair of a group, taken from its heap; NONE where none occurs in the
     training text.
     """
-    heaps, pairs, texts, number = state.heaps, state.pairs, state.texts, state.number
-    root, floors, _, _, _, _, weight, node, left, right = heaps
-    rows = pairs.rows
+    heaps, pairs, count = state.heaps, state.pairs, state.counters[0]
+    floors, rows = heaps.floor, pairs.rows
     while True:
-        top = np.int64(root[group])
+        top = np.int64(heaps.root[group])
         if top < 0:
             if floors[group] <= 1:
                 return np.int64(NONE)
@@ -373,13 +392,10 @@ def heaviest(state, group):
                     push(state, group, pair)
                 pair = np.int64(rows[pair].sibling)
             continue
-        pair, counted = np.int64(node[top]), weight[top]
-        root[group] = meld(
-            np.int64(left[top]), np.int64(right[top]), left, right,
-            weight, node, pairs.rows, number, texts.points, texts.bounds,
-        )  # fmt: skip
-        left[top] = number[FREE_NODE]
-        number[FREE_NODE] = top
+        pair, counted = np.int64(heaps.node[top]), heaps.weight[top]
+        heaps.root[group] = meld(state, np.int64(heaps.left[top]), np.int64(heaps.right[top]))
+        heaps.left[top] = count.free_node
+        count.free_node = top
         if rows[pair].total == counted:
             return pair
         if rows[pair].total >= floors[group]:
@@ -421,8 +437,8 @@ def longest_group(heaps):
     return free if free >= 0 else best
 
 
-@kernel(INT32S(int64, _PAIRS, INT64S), inner=True)
-def take_places(pair, pairs, number):
+@kernel(INT32S(int64, _PAIRS, COUNTS), inner=True)
+def take_places(pair, pairs, count):
     """The places of a pair; its list is empty afterwards."""
     row = pairs.rows[pair]
     found, at = np.empty(row.size, np.int32), np.int64(row.head)
@@ -430,8 +446,8 @@ def take_places(pair, pairs, number):
     for place in range(found.size):
         found[place], last, at = pairs.places[at, 0], at, np.int64(pairs.places[at, 1])
     if found.size:
-        pairs.places[last, 1] = number[FREE_PLACE]
-        number[FREE_PLACE] = row.head
+        pairs.places[last, 1] = count.free_place
+        count.free_place = row.head
     row.head, row.size = NONE, 0
     return found
 
@@ -450,9 +466,9 @@ _REPLACEMENT = types.NamedUniTuple(int64, 5, Replacement)
 
 
 @kernel(
-    int64(_REPLACEMENT, int64, int64, INT32S, int64, _PAIRS, INT64S), inner=True, allocates=False
+    int64(_REPLACEMENT, int64, int64, INT32S, int64, _PAIRS, COUNTS), inner=True, allocates=False
 )
-def replace_pair(change, group, weight, touched, touches, pairs, number):
+def replace_pair(change, group, weight, touched, touches, pairs, count):
     """One neighbour of a merged pair: the pair that it stood in becomes another.
 
     Returns how many pairs have been `touched`, each once.
@@ -463,8 +479,8 @@ def replace_pair(change, group, weight, touched, touches, pairs, number):
         rows[old].total -= weight
     added = find_pair(key_of(change.new_a, change.new_b, group), rows, slots)
     if added < 0:
-        added = add_pair(change.new_a, change.new_b, group, pairs, number)
-    add_place(added, change.at, pairs, number)
+        added = add_pair(change.new_a, change.new_b, group, pairs, count)
+    add_place(added, change.at, pairs, count)
     row = rows[added]
     if row.total >= 0:
         row.total += weight
@@ -480,7 +496,7 @@ def push_touched(state, group, touched):
     """Put pairs whose counts have changed into the heap; those merged before wait to be
     merged again.
     """
-    pairs, number, floor = state.pairs, state.number, state.heaps.floor[group]
+    pairs, count, floor = state.pairs, state.counters[0], state.heaps.floor[group]
     for changed in touched:
         pair = np.int64(changed)
         row = pairs.rows[pair]
@@ -488,8 +504,8 @@ def push_touched(state, group, touched):
         if row.total >= floor:
             push(state, group, pair)
         elif row.total < NEVER:
-            state.waiting[number[WAITING]] = -2 - row.total
-            number[WAITING] += 1
+            state.waiting[count.waiting] = -2 - row.total
+            count.waiting += 1
 
 
 @kernel(int64(int64, INT32S, INT32S), inner=True, allocates=False)
@@ -515,13 +531,13 @@ def merge_in_group(state, pair, row):
     """Merge a pair wherever it stands in the words of its group, from left to right;
     row `row` of `applied`.
     """
-    pairs, number = state.pairs, state.number
+    pairs, count = state.pairs, state.counters[0]
     symbol, word, counts, _ = state.symbols
     key, new = pairs.rows[pair].key, np.int64(state.applied[row, 2])
-    a, b = np.int64(key >> FIRST), np.int64(key >> SECOND) & BITS
+    a, b = symbols_of(key)
     group = np.int64(key & np.uint64(255))
     # Its places, from left to right where they may overlap
-    places = take_places(pair, pairs, number)
+    places = take_places(pair, pairs, count)
     if a == b:
         places.sort()
     touched, touches, others = np.empty(2 * places.size + 1, np.int32), 0, 0
@@ -548,11 +564,11 @@ def merge_in_group(state, pair, row):
         if before >= 0:
             one = np.int64(symbol[before])
             change = Replacement(one, a, one, new, before)
-            touches = replace_pair(change, group, weight, touched, touches, pairs, number)
+            touches = replace_pair(change, group, weight, touched, touches, pairs, count)
         if behind >= 0:
             one = np.int64(symbol[behind])
             change = Replacement(b, one, new, one, at)
-            touches = replace_pair(change, group, weight, touched, touches, pairs, number)
+            touches = replace_pair(change, group, weight, touched, touches, pairs, count)
         others += counts[word[at], 1]
     state.heaps.length[group] -= others
     push_touched(state, group, touched[:touches])
@@ -572,17 +588,16 @@ def places_of(state, a, b):
 @kernel(boolean(STATE, int64, int64, int64), inner=True, allocates=False)
 def has_space(state, needed, a, b):
     """Whether the arrays hold the merge of a pair that stands in so many places."""
-    number, bounds, pairs = state.number, state.texts.bounds, state.pairs
-    texts, groups = number[RESERVED] + number[TOKENS], state.heaps.floor.size
-    a += number[RESERVED] * (a >= number[BASE])
-    b += number[RESERVED] * (b >= number[BASE])
-    text = bounds[a + 1] - bounds[a] + bounds[b + 1] - bounds[b]
+    count, bounds, pairs = state.counters[0], state.texts.bounds, state.pairs
+    texts, groups = count.reserved + count.tokens, state.heaps.floor.size
+    (begin, end), (other, other_end) = text_of(state, a), text_of(state, b)
+    text = end - begin + other_end - other
     return (
-        number[PAIRS] + 2 * needed + groups + 1 < pairs.rows.size
-        and number[PLACES] + 2 * needed < pairs.places.shape[0]
-        and number[NODES] + number[PAIRS] + 4 * needed < state.heaps.node.size
-        and number[WAITING] + 2 * needed < state.waiting.size
-        and number[APPLIED] < state.applied.shape[0]
+        count.pairs + 2 * needed + groups + 1 < pairs.rows.size
+        and count.places + 2 * needed < pairs.places.shape[0]
+        and count.nodes + count.pairs + 4 * needed < state.heaps.node.size
+        and count.waiting + 2 * needed < state.waiting.size
+        and count.applied < state.applied.shape[0]
         and texts + 2 < bounds.size
         and texts < state.texts.hashes.size
         and bounds[texts] + text < state.texts.points.size
@@ -594,16 +609,15 @@ def token_of(state, a, b):
     """The token of a merge, a new one where none has its text; NONE where no token may
     have it.
     """
-    number, store, bounds = state.number, state.texts.points, state.texts.bounds
-    a += number[RESERVED] * (a >= number[BASE])
-    b += number[RESERVED] * (b >= number[BASE])
-    text = np.concatenate((store[bounds[a] : bounds[a + 1]], store[bounds[b] : bounds[b + 1]]))
-    known = number[RESERVED] + number[TOKENS]
+    count, store = state.counters[0], state.texts.points
+    (begin, end), (other, other_end) = text_of(state, a), text_of(state, b)
+    text = np.concatenate((store[begin:end], store[other:other_end]))
+    known = count.reserved + count.tokens
     found = find_word(text, 0, text.size, known, state.texts)
-    if found < number[BASE] + number[RESERVED]:
+    if found < count.base + count.reserved:
         return np.int64(NONE)
-    number[TOKENS] += found == known
-    return found - number[RESERVED]
+    count.tokens += found == known
+    return found - count.reserved
 
 
 @kernel(boolean(STATE, int64, int64, int64), inner=True, allocates=False)
@@ -611,19 +625,69 @@ def register(state, a, b, row):
     """Write the merge of a pair into `row` of `applied`; False where no token may have
     its text.
     """
-    number, new = state.number, token_of(state, a, b)
-    count = np.int64(NEVER) if new < 0 else -2 - row
+    count, new = state.counters[0], token_of(state, a, b)
+    total = np.int64(NEVER) if new < 0 else -2 - row
     pairs = state.pairs
-    pairs.rows[add_pair(a, b, np.int64(REGISTER), pairs, number)].total = count
+    pairs.rows[add_pair(a, b, np.int64(REGISTER), pairs, count)].total = total
     for group in range(state.heaps.floor.size):
         pair = find_pair(key_of(a, b, group), pairs.rows, pairs.slots)
         if pair >= 0:
-            pairs.rows[pair].total = count
+            pairs.rows[pair].total = total
     if new < 0:
         return False
     state.applied[row, 0], state.applied[row, 1], state.applied[row, 2] = a, b, new
-    number[APPLIED] += 1
+    count.applied += 1
     return True
+
+
+@kernel(types.UniTuple(int64, 3)(STATE, int32[:, ::1], int64), inner=True, allocates=False)
+def next_pair(state, given, wanted):
+    """Both symbols of the next merge, NONE after the last one, and its place in `waiting`,
+    NONE for a pair that is given or chosen.
+    """
+    count, heaps, waiting = state.counters[0], state.heaps, state.waiting
+    if count.waiting:
+        least = 0
+        for at in range(1, count.waiting):
+            if waiting[at] < waiting[least]:
+                least = at
+        row = state.applied[waiting[least]]
+        return np.int64(row[0]), np.int64(row[1]), least
+    if count.given < given.shape[0]:
+        row = given[count.given]
+        return np.int64(row[0]), np.int64(row[1]), NONE
+    while count.tokens < wanted:
+        if count.chosen >= 0:
+            a, b = symbols_of(state.pairs.rows[count.chosen].key)
+            return a, b, NONE
+        group = longest_group(heaps)
+        if group < 0:
+            break
+        count.chosen = heaviest(state, group)
+        if count.chosen < 0:
+            heaps.spent[group] = True
+        elif heaps.recent.size:
+            heaps.recent[count.choices % heaps.recent.size] = group
+            count.choices += 1
+    return NONE, NONE, NONE
+
+
+@kernel(int64(STATE, int32[:, ::1], int64), inner=True, allocates=False)
+def take_pair(state, given, place):
+    """Take the pair of `next_pair` out of where it waited; returns the row of its merge in
+    `applied`.
+    """
+    count, waiting = state.counters[0], state.waiting
+    if place >= 0:
+        row = waiting[place]
+        count.waiting -= 1
+        waiting[place] = waiting[count.waiting]
+        return row
+    if count.given < given.shape[0]:
+        count.given += 1
+    else:
+        count.chosen = NONE
+    return count.applied
 
 
 @kernel(int64(STATE, int32[:, ::1], int64, int64), allocates=False)
@@ -633,53 +697,19 @@ def advance(state, given, wanted, merges):
 
     Returns ENDED, PAUSED, or FULL where the arrays must grow before the next merge.
     """
-    number, heaps, pairs = state.number, state.heaps, state.pairs
+    pairs = state.pairs
     for _ in range(merges):
-        # The next pair
-        least, group = NONE, NONE
-        if number[WAITING]:
-            least = 0
-            for at in range(1, number[WAITING]):
-                if state.waiting[at] < state.waiting[least]:
-                    least = at
-            a = np.int64(state.applied[state.waiting[least], 0])
-            b = np.int64(state.applied[state.waiting[least], 1])
-        elif number[GIVEN] < given.shape[0]:
-            a, b = np.int64(given[number[GIVEN], 0]), np.int64(given[number[GIVEN], 1])
-        elif number[TOKENS] >= wanted:
+        a, b, place = next_pair(state, given, wanted)
+        if a < 0:
             return ENDED
-        else:
-            if number[CHOSEN] < 0:
-                group = longest_group(heaps)
-                if group < 0:
-                    return ENDED
-                number[CHOSEN] = heaviest(state, group)
-                if number[CHOSEN] < 0:
-                    heaps.spent[group] = True
-                    continue
-                if heaps.recent.size:
-                    heaps.recent[number[CHOICES] % heaps.recent.size] = group
-                    number[CHOICES] += 1
-            key = pairs.rows[number[CHOSEN]].key
-            a, b = np.int64(key >> FIRST), np.int64(key >> SECOND) & BITS
-        number[NEEDED] = places_of(state, a, b)
-        if not has_space(state, number[NEEDED], a, b):
+        needed = places_of(state, a, b)
+        state.counters[0].needed = needed
+        if not has_space(state, needed, a, b):
             return FULL
-        # It is taken out of where it waited
-        row = number[APPLIED]
-        if least >= 0:
-            row = state.waiting[least]
-            number[WAITING] -= 1
-            state.waiting[least] = state.waiting[number[WAITING]]
-        else:
-            if number[GIVEN] < given.shape[0]:
-                number[GIVEN] += 1
-            else:
-                number[CHOSEN] = NONE
-            if not register(state, a, b, row):
-                continue
-        # It is merged in every group
-        for group in range(heaps.floor.size):
+        row = take_pair(state, given, place)
+        if place < 0 and not register(state, a, b, row):
+            continue
+        for group in range(state.heaps.floor.size):
             pair = find_pair(key_of(a, b, group), pairs.rows, pairs.slots)
             if pair >= 0 and pairs.rows[pair].head >= 0:
                 merge_in_group(state, pair, row)

@@ -72,7 +72,7 @@ def apply(
     )
     state = begin(alphabet, symbols, counts, wanted + len(given), reserved, groups)
     state = _advance(state, given, wanted, progress)
-    return state.applied[: state.number[kernels.APPLIED]].copy()
+    return state.applied[: state.counters[0]["applied"]].copy()
 
 
 def _advance(
@@ -82,7 +82,7 @@ def _advance(
     while (result := kernels.advance(state, given, wanted, MERGES)) != kernels.ENDED:
         if result == kernels.FULL:
             state = grown(state)
-        progress(int(state.number[kernels.TOKENS]))
+        progress(int(state.counters[0]["tokens"]))
     return state
 
 
@@ -158,10 +158,11 @@ def begin(
         texts=no_texts(base + tokens + len(kept) + 2, sum(map(len, kept))),
         applied=np.zeros((tokens + 16, 3), np.int32),
         waiting=np.empty(PAIRS_AT_FIRST, np.int64),
-        number=np.zeros(kernels.LAST + 1, np.int64),
+        counters=np.zeros(1, kernels.COUNTERS),
     )
-    state.number[[kernels.FREE_PLACE, kernels.FREE_NODE, kernels.CHOSEN]] = NONE
-    state.number[kernels.BY_TEXT] = groups.by_text
+    for name in ("free_place", "free_node", "chosen"):
+        state.counters[name] = NONE
+    state.counters["by_text"] = groups.by_text
     # Words, names that no merge may give, pairs
     kernels.number_words(state, starts, base)
     bounds = np.cumsum([0, *map(len, kept)])
@@ -228,27 +229,26 @@ def no_texts(texts: int, reserved: int) -> WordStore:
 
 
 def grown(state: State) -> State:
-    """The state with longer arrays where one is short; `number[kernels.NEEDED]` places
-    change next.
+    """The state with longer arrays where one is short of space for the next merge, which
+    changes `needed` places.
     """
-    number = state.number
-    needed = 4 * int(number[kernels.NEEDED]) + MAX_GROUPS
-    pairs, places = number[kernels.PAIRS] + needed + 2, number[kernels.PLACES] + needed + 1
-    nodes = number[kernels.NODES] + pairs
-    texts = int(number[kernels.RESERVED] + number[kernels.TOKENS])
+    count = state.counters[0]
+    # Each place has two neighbours, whose pairs become others
+    changes = 4 * int(count["needed"]) + MAX_GROUPS
+    pairs = count["pairs"] + changes + 2
+    # All pairs may enter a heap at once, where its floor is lowered
+    nodes = count["nodes"] + pairs
+    texts = int(count["reserved"] + count["tokens"])
+    # A new token joins two texts
     longest = int(np.diff(state.texts.bounds[: texts + 1]).max(initial=0))
     points = state.texts.bounds[texts] + 2 * longest + 1
-    state = State(
-        symbols=state.symbols,
-        pairs=with_space(
-            state.pairs, rows=pairs, places=places
-        ),
+    state = state._replace(
+        pairs=with_space(state.pairs, rows=pairs, places=count["places"] + changes + 1),
         heaps=with_space(state.heaps, weight=nodes, node=nodes, left=nodes, right=nodes),
         texts=with_space(state.texts, points=points, bounds=texts + 4, hashes=texts + 4),
-        applied=longer(state.applied, number[kernels.APPLIED] + 2),
-        waiting=longer(state.waiting, number[kernels.WAITING] + needed + 1),
-        number=number,
-    )  # fmt: skip
+        applied=longer(state.applied, count["applied"] + 2),
+        waiting=longer(state.waiting, count["waiting"] + changes + 1),
+    )
     size = len(state.pairs.rows)
     if 2 * size > len(state.pairs.slots):
         slots = np.zeros(1 << (2 * size - 1).bit_length(), np.int32)

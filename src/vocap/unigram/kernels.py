@@ -32,7 +32,11 @@ UINT8S = uint8[::1]
 
 
 def kernel(
-    signature: Any, inner: bool = False, allocates: bool = True, fused: bool = False
+    signature: Any,
+    inner: bool = False,
+    allocates: bool = True,
+    fused: bool = False,
+    inlined: bool = False,
 ) -> Callable[[Callable[..., Any]], Any]:
     """Compile a function for `signature`; its bits must not depend on the compiler, so
     no fast-math.
@@ -41,7 +45,8 @@ def kernel(
     Python, which for many arguments takes as long as the function. One that neither
     `allocates` an array nor returns one does without counts of references, two
     operations for each field of a record that it reads. In a `fused` one a product and a
-    sum may be rounded once: for approximations whose error is bounded.
+    sum may be rounded once: for approximations whose error is bounded. One that is
+    `inlined` has no calls, for which a large record would be copied each time.
 
     numba caches the machine code beside the source file or in the user's cache folder
     (NUMBA_CACHE_DIR overrules both); where none of them can be written, or the device
@@ -56,6 +61,7 @@ def kernel(
         "no_cfunc_wrapper": True,  # for C, which calls none of them
         "no_cpython_wrapper": inner,
         "_nrt": allocates,
+        "forceinline": inlined,
     }
 
     def compile_function(function: Callable[..., Any]) -> Any:
