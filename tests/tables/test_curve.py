@@ -65,10 +65,10 @@ HEADER = "size\tpieces\talp\talp_heldout\ttokens_per_sentence\tstatus\n"
         ),
     ],
 )
-def test_errors_name_file_line_and_column(tmp_path, text, words, read=read_points):
+def test_errors_name_file_line_and_column(tmp_path, text, words):
     (tmp_path / "curve.tsv").write_text(text, encoding="utf-8")
     with pytest.raises(VocapError) as error:
-        read(tmp_path / "curve.tsv")
+        read_points(tmp_path / "curve.tsv")
     assert str(tmp_path / "curve.tsv") in str(error.value) and words in str(error.value)
 
 
@@ -87,25 +87,6 @@ def test_written_characters_are_read_unchanged(tmp_path):
     assert read_characters(path) == {"\u2581": 7.0, "a": 7 / 3, "b": 7 / 3, "\t": 1.0, "\\": 1 / 3}
     write_characters(path, {}, 0)
     assert read_characters(path) == {}
-
-
-CHARACTERS = "character\tcount\tper_line\n"
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("character\tcount\na\t1\n", "line 1: no column per_line"),
-        (CHARACTERS + "ab\t1\t1\n", "line 2: 'ab' '1' '1' is not one new character"),
-        (CHARACTERS + "\t1\t1\n", "line 2: '' '1'"),
-        (CHARACTERS + "a\t2\t1\na\t2\t1\n", "line 3: 'a' '2' '1' is not one new"),
-        (CHARACTERS + "a\t-1\t1\n", "line 2: 'a' '-1'"),
-        (CHARACTERS + "a\t1\tnan\n", "line 2: 'a' '1' 'nan'"),
-        (CHARACTERS + "a\t1\t0\n", "line 2: 'a' '1' '0'"),
-    ],
-)
-def test_bad_rows_of_characters_are_named(tmp_path, text, words):
-    test_errors_name_file_line_and_column(tmp_path, text, words, read_characters)
 
 
 SIZES = np.arange(1000, 50_001, 1000)

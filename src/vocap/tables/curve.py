@@ -9,14 +9,16 @@ text is the same for all T.
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass
+from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
 
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import as_number, number, read_tsv, whole_number, write_tsv
+from vocap.files.written import read_records, written_by
 
 CHARACTER_COLUMNS = ("character", "count", "per_line")
 COLUMNS = ("size", "pieces", "alp", "alp_heldout", "tokens_per_sentence", "status")
@@ -211,6 +213,15 @@ def outline(points: Sequence[Point]) -> Outline | None:
     )
 
 
+@dataclass(frozen=True)
+class CharacterCount:
+    """A row of characters.tsv: a character of a text and its mean count in a line."""
+
+    character: str
+    count: int
+    per_line: float
+
+
 def write_characters(path: str | Path, counts: Mapping[str, int], lines: int) -> None:
     """Write the counts of a text's characters, over `lines` lines, the most frequent
     first, then by code point.
@@ -233,35 +244,16 @@ def read_characters(path: str | Path) -> dict[str, float]:
     """The mean count of each character per line of the text (`per_line`), in the file's
     order.
     """
-    return {character: per_line for character, _, per_line in _read(path)}
+    return {row.character: row.per_line for row in _read_counts(path)}
 
 
 def read_line_count(path: str | Path) -> int:
     """The number of lines that the characters were counted in; 0 for no row."""
-    return next((round(count / per_line) for _, count, per_line in _read(path)), 0)
+    return next((round(row.count / row.per_line) for row in _read_counts(path)), 0)
 
 
-def _read(path: str | Path) -> Iterator[tuple[str, int, float]]:
-    """The rows. Raises VocapError, naming file and line, for one that is not one new
-    character and its numbers.
-    """
-    seen = set()
-    for line, row in enumerate(read_tsv(path, CHARACTER_COLUMNS), start=2):
-        character, count, per_line = (row[column] for column in CHARACTER_COLUMNS)
-        frequency = number(per_line)
-        if (
-            len(character) != 1
-            or character in seen
-            or not count.isdecimal()
-            or not 0 < frequency < math.inf
-        ):
-            raise VocapError(
-                f"{path}, line {line}: {character!r} {count!r} {per_line!r} is not one new "
-                "character, its count "
-                "and its count per line; make the file again (vocap curve)"
-            )
-        seen.add(character)
-        yield character, int(count), frequency
+def _read_counts(path: str | Path) -> list[CharacterCount]:
+    return read_records(path, CharacterCount, "curve")
 
 
 @dataclass(frozen=True)
@@ -287,46 +279,22 @@ def write_sizes(path: str | Path, rows: Iterable[Measured]) -> None:
     """Write rows by rising T, the languages of each in the order given; whole or not at
     all.
     """
-    write_tsv(path, SIZE_COLUMNS, map(astuple, sorted(rows, key=lambda row: row.total)))
+    write_tsv(path, SIZE_COLUMNS, map(astuple, sorted(rows, key=attrgetter("total"))))
 
 
 def read_sizes(path: str | Path) -> Sizes:
-    """The rows by T, rising, and by language.
+    """The rows by T, rising, and by language, of a table of `vocap joint` or `vocap bpe`.
 
-    Raises VocapError, naming file and line, for a missing column, a cell that is no
-    number in its range, a duplicate row, a T that was measured on another text than the
-    first, and a table without rows.
+    Raises VocapError as `read_records`, and for T that are of different texts.
     """
-    sizes: dict[int, dict[str, Measured]] = {}
-    for line, row in enumerate(read_tsv(path, SIZE_COLUMNS), start=2):
-        where = f"{path}, line {line}"
-        total, lines, size, tokens = (
-            whole_number(where, name, row[name]) for name in ("total", "lines", "bytes", "tokens")
-        )
-        alp = number(row["alp"])
-        if not alp <= 0 or alp == -float("inf"):
-            raise VocapError(
-                f"{where}: alp is {row['alp']!r}, not a number of at most 0; measure the sizes "
-                "again"
-            )
-        found = sizes.setdefault(total, {})
-        if row["language"] in found:
-            raise VocapError(
-                f"{where}: duplicate row of T = {total}, {row['language']!r}; keep one of them"
-            )
-        found[row["language"]] = Measured(total, row["language"], lines, size, tokens, alp)
-    if not sizes:
-        raise VocapError(f"{path}: no T in it; measure the sizes again")
-
-    def text_of(total: int) -> set[tuple[str, int, int]]:
-        return {(row.language, row.lines, row.bytes) for row in sizes[total].values()}
-
-    first = next(iter(sizes))
-    for total in sizes:
-        if differing := text_of(total) ^ text_of(first):
-            named = min(differing)[0]
-            raise VocapError(
-                f"{path}: T = {total} and T = {first} are of different text ({named}); measure "
-                "all on one"
-            )
-    return dict(sorted(sizes.items()))
+    sizes: Sizes = {}
+    with written_by("joint --curve", path):
+        for row in sorted(read_records(path, Measured, "joint --curve"), key=attrgetter("total")):
+            sizes.setdefault(row.total, {})[row.language] = row
+        texts = [
+            {(row.language, row.lines, row.bytes) for row in rows.values()}
+            for rows in sizes.values()
+        ]
+        if any(text != texts[0] for text in texts):
+            raise ValueError("T of different texts")
+    return sizes

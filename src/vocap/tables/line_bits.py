@@ -5,12 +5,11 @@ intervals of differences from them.
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 
-from vocap.errors import VocapError
 from vocap.files.io import replacing
+from vocap.files.written import written_by
 from vocap.tables.bootstrap import find_interval, resample_ratios
 
 BITS_FILE = "bits.npz"  # the file of a tokenizer's lines
@@ -30,18 +29,9 @@ def write_lengths(path: str | Path, lengths: Mapping[tuple[str, str], np.ndarray
 
 
 def read_lengths(path: str | Path, part: str) -> dict[str, np.ndarray]:
-    """The lines of a part that have bits, by language. Raises VocapError, naming the
-    file, for another one.
-    """
-    try:
-        with np.load(path) as file:
-            found = {
-                name.split("/", 1)[1]: file[name] for name in file if name.startswith(f"{part}/")
-            }
-    except (OSError, ValueError, EOFError, BadZipFile) as error:
-        raise VocapError(
-            f"{path}: not a file of bits ({error}); run vocap evaluate again"
-        ) from None
+    """The lines of a part that have bits, by language."""
+    with written_by("evaluate", path), np.load(path) as file:
+        found = {name.split("/", 1)[1]: file[name] for name in file if name.startswith(f"{part}/")}
     return {
         code: lines for code, lines in found.items() if lines.size and not np.isnan(lines).any()
     }

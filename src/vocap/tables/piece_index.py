@@ -23,6 +23,7 @@ import numpy as np
 
 from vocap.errors import VocapError, log
 from vocap.files.io import replacing
+from vocap.files.written import written_by
 from vocap.tokenizer_files.model_file import NORMAL, USER_DEFINED, Pieces, read_pieces
 
 NAME = "pieces.npz"
@@ -123,20 +124,9 @@ def _index(sizes: list[int], members: list[np.ndarray], pieces: list[str]) -> Pi
 
 
 def read_index(path: str | Path) -> PieceIndex:
-    """Read an index file. Raises VocapError, naming the file, for one that is missing
-    or damaged.
-    """
-    try:
-        with np.load(path, allow_pickle=False) as arrays:  # checks the sum of each array
-            return PieceIndex(
-                **{name: arrays[name].astype(kind, casting="no") for name, kind in _DTYPES.items()}
-            )
-    except FileNotFoundError:
-        raise VocapError(f"{path}: no such index") from None
-    except Exception as error:  # numpy and zipfile raise many kinds
-        raise VocapError(
-            f"{path}: not an index of pieces ({error}); delete it, it is made again"
-        ) from None
+    """Read an index file."""
+    with written_by("ladder", path), np.load(path) as arrays:  # checks the sum of each array
+        return PieceIndex(**{name: arrays[name] for name in _DTYPES})
 
 
 def load_or_build(target: str | Path, models: str | Path, sizes: list[int]) -> PieceIndex:

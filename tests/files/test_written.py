@@ -1,0 +1,43 @@
+"""Files that the project wrote: one cut short, an emptied or a foreign one is one message
+that names the file and the command.
+"""
+
+import numpy as np
+import pytest
+
+from vocap.errors import VocapError
+from vocap.tables.curve import Measured, read_characters, read_sizes, write_characters, write_sizes
+from vocap.tables.line_bits import read_lengths, write_lengths
+from vocap.tables.piece_index import build, read_index, save_index
+
+LINES = {("heldout", "en"): np.ones((2, 9))}
+SIZES = [Measured(total, code, 3, 40, 12, -7.5) for total in (100, 200) for code in ("en", "hi")]
+# by command: a function that writes the file, and one that reads it
+FILES = {
+    "curve": (lambda path: write_characters(path, {"a": 12, "\t": 4}, 3), read_characters),
+    "joint --curve": (lambda path: write_sizes(path, SIZES), read_sizes),
+    "evaluate": (
+        lambda path: write_lengths(path, LINES),
+        lambda path: read_lengths(path, "heldout"),
+    ),
+    "ladder": (lambda path: save_index(build([5], [["a", "b"]]), path), read_index),
+}
+
+
+@pytest.mark.parametrize("command", FILES)
+def test_another_file_is_one_message(tmp_path, command):
+    write, read = FILES[command]
+    path = tmp_path / "file"
+    with pytest.raises(VocapError, match=f"file: no such file; make it with: vocap {command}$"):
+        read(path)
+    write(path)
+    whole = path.read_bytes()
+    read(path)
+    # within a line: a table that ends with a whole line may be one
+    cut = {whole[: len(whole) * part // 10].rstrip(b"\n") for part in range(10)}
+    for other in (*cut, b"\n", b"[1]\n", b"{}\n", b"a\tb\n1\t2\n", b"\xff\x00" * 99):
+        path.write_bytes(other)
+        with pytest.raises(VocapError, match=rf"file is not what `vocap {command}` writes"):
+            read(path)
+    path.write_bytes(whole)
+    read(path)
