@@ -27,7 +27,6 @@ from vocap.allocation.pieces import (
     settle,
     write_trunk,
 )
-from vocap.errors import VocapError
 from vocap.unigram.word_types import load_word_types
 
 LANGUAGES = ("aa", "bb", "cc")
@@ -207,11 +206,3 @@ def test_a_trunk_file_holds_pieces_with_line_ends(tmp_path):
     trunk = Trunk(tokens, frozenset("ab"))
     write_trunk(tmp_path / "t.npz", trunk, {"aa": 0.5})
     assert read_trunk(tmp_path / "t.npz", {"aa": 0.5}) == trunk
-
-
-def test_a_trunk_file_of_other_arrays_is_refused(tmp_path):
-    np.savez(tmp_path / "t.npz", required=np.zeros(1, np.int32))
-    with pytest.raises(
-        VocapError, match=r"t.npz: not the trunk of a descent .*; make it again \(vocap trunk\)"
-    ):
-        read_trunk(tmp_path / "t.npz", {"aa": 0.5})

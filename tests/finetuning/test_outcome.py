@@ -283,7 +283,7 @@ def test_runs_that_do_not_fit_are_refused_and_nothing_is_written(tmp_path, xtrem
     out, task = tmp_path / "out", TASKS["pawsx"]
     command = ["score", "--xtreme", xtreme, "--task", "pawsx", "-o", out]
     refused("'ner': no such task", *command[:3], "--task", "ner", *command[5:], runs[0])
-    refused("no such file; the run is not finished", *command, tmp_path)
+    refused("run.json: no such file; make it with: vocap finetune", *command, tmp_path)
     refused("runs of one setting", *command, runs[0], runs[0])
     refused("seed 2, which others", *command, *runs[:4])
     path = prediction_path(runs[0] / "predictions/pawsx", DataSet(task, "test", "de"))
@@ -319,17 +319,6 @@ def test_runs_that_do_not_fit_are_refused_and_nothing_is_written(tmp_path, xtrem
     assert not out.exists()
 
 
-@pytest.mark.parametrize("key", ["task", "learning_rate", "epochs", "seeds", "languages"])
-def test_a_damaged_choice_is_refused(tmp_path, xtreme, key):
-    score(xtreme, "pawsx", tmp_path / "out", make_runs(xtreme, tmp_path / "model", "pawsx"))
-    path = tmp_path / "out/selection.json"
-    said = json.loads(path.read_text("utf-8"))
-    path.write_text(
-        json.dumps({name: value for name, value in said.items() if name != key}), "utf-8"
-    )
-    refused("no choice that vocap score wrote", "average", "-o", tmp_path / "a", tmp_path / "out")
-
-
 def test_the_average_of_the_tasks_that_are_there(tmp_path, xtreme):
     tables = {}
     for training in SERVED:
@@ -360,7 +349,7 @@ def test_the_average_of_the_tasks_that_are_there(tmp_path, xtreme):
     shutil.copytree(folders[0], tmp_path / "again")
     refused("a second folder of", "average", "-o", tmp_path / "a", *folders, tmp_path / "again")
     refused(
-        "no such file; the folder of one model's task is wanted",
+        "selection.json: no such file; make it with: vocap score",
         "average",
         "-o",
         tmp_path / "a",

@@ -216,21 +216,6 @@ def test_a_language_without_text_gives_no_blocks(tokenizer, tmp_path):
     assert len(open_language(tmp_path / "de").train) == 0
 
 
-@pytest.mark.parametrize("name", ["train.npy", "train-ends.npy", "heldout-bytes.npy"])
-def test_an_array_that_was_cut_is_named(tokenizer, tmp_path, name):
-    lines = make_lines("de", 200)
-    train, heldout = (
-        write_lines(tmp_path / "train.txt", lines[20:]),
-        write_lines(tmp_path / "heldout.txt", lines[:20]),
-    )
-    model = tokenizer / "sentencepiece.model"
-    tokenize_language("de", [str(train)], Layout(), heldout, model, tmp_path / "de", 64)
-    path = tmp_path / "de" / name
-    path.write_bytes(path.read_bytes()[:-3])
-    with pytest.raises(VocapError, match=f"{name}.*vocap tokenize"):
-        open_language(tmp_path / "de")
-
-
 def test_a_stock_tokenizer_gives_blocks_for_causal_models(tmp_path):
     lines = write_lines(tmp_path / "text.txt", make_lines("de", 300))
     (tmp_path / "stock.model").write_bytes(train_model(make_lines("de", 300), 100))

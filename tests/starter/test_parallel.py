@@ -10,9 +10,8 @@ import pytest
 
 from tests.commands import vocap
 from tests.starter.test_packages import po, wheel
-from vocap.errors import VocapError
 from vocap.starter import cleaning
-from vocap.starter.merging import COLUMNS, LEAST_PART, tables_by_language
+from vocap.starter.merging import LEAST_PART
 
 SCRIPTS = {"de": "Latn", "la": "Latn", "ru": "Cyrl", "am": "Ethi", "en": "Latn"}
 LETTERS = {"Latn": "abdeg", "Cyrl": "абвгд", "Ethi": "ሀለመሠረ"}
@@ -245,12 +244,3 @@ def test_a_message_of_several_texts_has_no_translation(tmp_path):
     assert message["Закрыть"] == message["Close"] != ""
     assert {message[text] for text in ("Две", "Много", "Открыть", "Открыто")} == {""}
     assert len({message[text] for text in ("One page", "Many pages", "Open", "Close")}) == 4
-
-
-@pytest.mark.parametrize("row", ["no key\t\tText.", "0123456789abcdeg\t\tText."])
-def test_a_table_with_other_keys_is_named(tmp_path, row):
-    table = tmp_path / "django" / "en.tsv"
-    table.parent.mkdir()
-    table.write_text("\t".join(COLUMNS) + f"\n{row}\n")
-    with pytest.raises(VocapError, match=r"^en.tsv of .*django: .*starter-extract"):
-        list(tables_by_language([table.parent], []))

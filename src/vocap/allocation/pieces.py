@@ -19,7 +19,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +31,7 @@ from vocap.allocation.settings import LARGEST, Allocation
 from vocap.bpe.training import piece_candidates
 from vocap.errors import UsageError, VocapError, log
 from vocap.files.io import replacing, scratch_directory
+from vocap.files.written import written_by
 from vocap.progress import Steps
 from vocap.tables.sampling_probabilities import fair_factors
 from vocap.text_files.named_texts import reference_lines
@@ -121,20 +121,11 @@ def write_trunk(path: str | Path, trunk: Trunk, weights: Mapping[str, float]) ->
 
 
 def read_trunk(path: str | Path, weights: Mapping[str, float]) -> Trunk:
-    """Read a trunk; raises VocapError for another kind of file, or a trunk of other
-    languages or weights.
-    """
-    try:
-        with np.load(Path(path), allow_pickle=False) as held:
-            made_for = dict(zip(held["languages"].tolist(), held["weights"].tolist(), strict=True))
-            required = frozenset(_strings(held["required"]))
-            trunk = Trunk(_strings(held["tokens"]), required, int(held["largest"]))
-    except FileNotFoundError:
-        raise VocapError(f"{path}: no such file; make it (vocap trunk)") from None
-    except (OSError, ValueError, KeyError, EOFError, BadZipFile) as error:
-        raise VocapError(
-            f"{path}: not the trunk of a descent ({error}); make it again (vocap trunk)"
-        ) from None
+    """Read a trunk; raises VocapError for one of other languages or weights."""
+    with written_by("trunk", path), np.load(path) as held:
+        made_for = dict(zip(held["languages"].tolist(), held["weights"].tolist(), strict=True))
+        required = frozenset(_strings(held["required"]))
+        trunk = Trunk(_strings(held["tokens"]), required, int(held["largest"]))
     if made_for != dict(weights):
         raise VocapError(
             f"{path}: a trunk of other languages or weights than this allocation; make it again "

@@ -18,8 +18,9 @@ from vocap.corpora.sampling import (
 )
 from vocap.corpora.shard_sample import ShardSample
 from vocap.errors import UsageError, VocapError, log
-from vocap.files.io import read_object, replacing
+from vocap.files.io import replacing
 from vocap.files.paths import expand_all
+from vocap.files.written import read_written
 from vocap.languages import read_languages
 from vocap.storage.listing import Listing, check_present, list_shards, local_shard, with_text
 from vocap.storage.remote import Shard, is_remote
@@ -39,8 +40,6 @@ COUNTS = (
     "left_out", "no_field", "valid", "bytes",
 )  # fmt: skip
 WIDE = 0.2  # of n: its interval, from which weighing warns
-# entries of a stats.json that weighing needs
-WEIGHED = {"kept", "n", "n_bytes", "complete", "total_bytes"}
 
 
 @dataclass(frozen=True, repr=False)
@@ -270,7 +269,7 @@ def weigh_corpora(
         For a file of anything else, a language given twice, or one without a number.
     """
     named = {} if by in ("lines", "bytes") else read_languages(languages_table)
-    entries = [_read_stats(path) for path in stats]
+    entries = [read_written(path, "sample") for path in stats]
     rows = weigh_languages(entries, by, named, str(languages_table or "the table of languages"))
     if warning := overlong_languages(entries):
         log.warning(warning)
@@ -295,15 +294,6 @@ def _is_uncertain(entry: Mapping[str, Any]) -> bool:
     """Whether the interval of n is wider than a fifth of it."""
     low, high = entry.get("n_interval") or (0, 0)
     return bool(high - low > WIDE * entry["n"])
-
-
-def _read_stats(path: str | Path) -> dict[str, Any]:
-    entry = read_object(path, "make it again with: vocap sample", "make it with: vocap sample")
-    if not isinstance(entry.get("language"), str) or not entry.keys() >= WEIGHED:
-        raise VocapError(
-            f"{path}: not the stats.json of a sample; make it again with: vocap sample"
-        )
-    return entry
 
 
 def mix_corpora(

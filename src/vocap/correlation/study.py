@@ -10,6 +10,7 @@ from typing import Annotated, Literal, NamedTuple
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from vocap.errors import VocapError
+from vocap.files.written import written_by
 from vocap.finetuning.settings import Finetuning, Supply
 from vocap.finetuning.tasks import SPLITS, TASKS, DataSet
 from vocap.pretraining.loss_kinds import Full
@@ -219,12 +220,8 @@ def measure_model(folder: Path, vocabularies: Path) -> StudyPoint:
     if split is None:
         raise VocapError(f"{folder}: no F1 of the chosen setting; score again")
     metrics = folder.parent / "pretrained" / "metrics.jsonl"
-    try:
+    with written_by("pretrain", metrics):
         steps = int(json.loads(metrics.read_text("utf-8").splitlines()[-1])["step"])
-    except (LookupError, TypeError, ValueError):
-        raise VocapError(
-            f"{metrics}: its last line names no step; delete it and train the model again"
-        ) from None
     values = splits[split]
     return StudyPoint(
         language, int(size), alp, task, split, sum(values) / len(values), len(values), steps

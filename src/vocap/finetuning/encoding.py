@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vocap.errors import VocapError, log
-from vocap.files.io import file_sha256, read_object, replacing_directory, write_json
+from vocap.files.io import file_sha256, replacing_directory, write_json
+from vocap.files.written import read_written
 from vocap.finetuning import tasks
 from vocap.finetuning.examples import (
     HELD_OUT,
@@ -537,9 +538,7 @@ class EncodedInputs:
 def open_inputs(folder: Path, training: str) -> EncodedInputs:
     """Raises VocapError for a folder that holds no inputs of this training."""
     path = folder / DESCRIPTION
-    description = read_object(path, "make it with: vocap encode")
-    if description.get("training") != training:
-        raise VocapError(
-            f"{path}: inputs of {description.get('training')}, not of {training}; see --inputs"
-        )
+    description = read_written(path, "encode")
+    if (made := description["training"]) != training:
+        raise VocapError(f"{path}: inputs of {made}, not of {training}; see --inputs")
     return EncodedInputs(folder, description)

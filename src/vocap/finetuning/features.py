@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from vocap.errors import VocapError
+from vocap.files.written import written_by
 from vocap.training.randomness import ORDER, generator
 
 IGNORED = -100  # a label that is not trained on: of a blank file, or no word's
@@ -103,19 +103,13 @@ def save_features(folder: Path, features: Features) -> None:
 
 
 def load_features(folder: Path) -> Features:
-    """The features in a folder of `save_features`, memory-mapped. Raises VocapError for
-    another folder.
-    """
-    try:
+    """The features in a folder of `save_features`, memory-mapped."""
+    parts = {}
+    with written_by("encode", folder):
         starts = np.load(folder / "starts.npy")
-        parts = {}
         for part in ("inputs", "tokens"):
             files = sorted((folder / part).iterdir())
             parts[part] = {path.stem: np.load(path, mmap_mode="r") for path in files}
-    except (OSError, ValueError, EOFError) as error:
-        raise VocapError(
-            f"{folder}: cannot be read ({error}); delete {folder.parents[1]} and run: vocap encode"
-        ) from None
     return Features(starts, **parts)
 
 

@@ -1,6 +1,5 @@
 """From predictions to scores: of runs, of the setting that they choose, their average."""
 
-import csv
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,10 +11,11 @@ import numpy as np
 import pandas
 
 from vocap.errors import UsageError, VocapError
-from vocap.files.io import read_object, replacing_directory, write_json, write_tsv
+from vocap.files.io import replacing_directory, write_json, write_tsv
+from vocap.files.written import read_records, read_written
 from vocap.finetuning import metrics
 from vocap.finetuning.examples import HELD_OUT, Examples, is_labelled
-from vocap.finetuning.predictions import AGAIN, Predictions, prediction_path, read_predictions
+from vocap.finetuning.predictions import Predictions, prediction_path, read_predictions
 from vocap.finetuning.settings import Setting
 from vocap.finetuning.tasks import ENGLISH, TASKS, DataSet, Task, development
 from vocap.languages import read_languages
@@ -24,18 +24,9 @@ from vocap.languages import read_languages
 DESCRIPTION, PREDICTIONS = "run.json", "predictions"
 SCORES, SUMMARY, SELECTION = "scores.tsv", "summary.tsv", "selection.json"
 SCORE_COLUMNS = ("language", "split", "seed", "learning_rate", "epochs", "metric", "value")
-SUMMARY_COLUMNS = ("language", "metric", "mean", "std", "seeds")
 ALL = "mean"  # the language of a summary's rows of the mean over languages
 
 ALIKE = ("training", "model", "weights", "tokenizer_sha256", "max_length", "settings", "selection")
-# of selection.json, that are read
-CHOSEN = {
-    "task",
-    "learning_rate",
-    "epochs",
-    "seeds",
-    "languages",
-}
 
 
 def score(
@@ -78,18 +69,13 @@ def gold_labels(task: Task, examples: Examples) -> Any:
 def read_runs(folders: Sequence[Path]) -> tuple[dict[Setting, Path], dict[str, Any]]:
     """The runs in these folders by setting, in its order, and the run.json of the first.
 
-    Raises VocapError for a run without its description, two of one setting, and runs
-    that differ in model, inputs, recipe, rule.
+    Raises VocapError for two runs of one setting, and runs that differ in model, inputs,
+    recipe, rule.
     """
     found: dict[Setting, Path] = {}
     first: dict[str, Any] = {}
     for folder in folders:
-        path = folder / DESCRIPTION
-        described = read_object(
-            path, "fine-tune again", "the run is not finished, or the folder is no run's"
-        )
-        if lacking := {*Setting._fields, *ALIKE} - described.keys():
-            raise VocapError(f"{path}: no {min(lacking)}; delete it and fine-tune again")
+        described = read_written(folder / DESCRIPTION, "finetune")
         first, setting = first or described, Setting(*(described[key] for key in Setting._fields))
         if differing := [key for key in ALIKE if first[key] != described[key]]:
             said = f"{differing[0]} differ; name runs of one model and one recipe"
@@ -110,6 +96,16 @@ class Score(NamedTuple):
     language: str
     metric: str
     value: float
+
+
+class SummaryRow(NamedTuple):
+    """A row of summary.tsv, over `seeds`; `mean` in percent."""
+
+    language: str
+    metric: str
+    mean: float
+    std: float | None
+    seeds: int
 
 
 def score_runs(
@@ -186,7 +182,7 @@ class Outcome:
 
     runs: dict[Setting, Path]
     scores: list[Score]
-    summary: list[tuple[str, str, float, float | None, int]]
+    summary: list[SummaryRow]
     selection: dict[str, Any]
 
 
@@ -273,9 +269,7 @@ def _conclude(folder: Path, task: Task, folders: Sequence[Path]) -> Outcome:
     return Outcome(runs, scores, summarise(scores, choice), selection)
 
 
-def summarise(
-    scores: Sequence[Score], choice: ChosenSetting
-) -> list[tuple[str, str, float, float | None, int]]:
+def summarise(scores: Sequence[Score], choice: ChosenSetting) -> list[SummaryRow]:
     """Rows of summary.tsv: the chosen setting on the test files, languages first, then
     the mean over them.
 
@@ -290,7 +284,7 @@ def summarise(
         languages = [values for (_, name), values in table.items() if name == metric]
         table[ALL, metric] = np.mean(languages, axis=0).tolist()
     return [
-        (*key, float(np.mean(values)), deviation(values), len(values))
+        SummaryRow(*key, float(np.mean(values)), deviation(values), len(values))
         for key, values in table.items()
     ]
 
@@ -310,50 +304,20 @@ def write_outcome(outcome: Outcome, out: Path) -> None:
             if (rate, epochs) == (said["learning_rate"], said["epochs"]):
                 shutil.copytree(run / PREDICTIONS / said["task"], folder / str(seed))
     write_tsv(out / SCORES, SCORE_COLUMNS, map(attrgetter(*SCORE_COLUMNS), outcome.scores))
-    write_tsv(out / SUMMARY, SUMMARY_COLUMNS, outcome.summary)
+    write_tsv(out / SUMMARY, SummaryRow._fields, outcome.summary)
     write_json(out / SELECTION, said)
 
 
 def read_selection(folder: Path) -> dict[str, Any]:
-    """The selection.json of one model's folder of one task.
-
-    Raises VocapError for a folder without one, or one that does not say what it must.
-    """
-    path = folder / SELECTION
-    found = read_object(
-        path, AGAIN, "the folder of one model's task is wanted, made by vocap score"
-    )
-    if not found.keys() >= CHOSEN or found["task"] not in TASKS:
-        raise VocapError(f"{path}: no choice that vocap score wrote; {AGAIN}")
-    return found
-
-
-def read_score_table(path: Path, columns: Sequence[str]) -> pandas.DataFrame:
-    """A table of `vocap score`. Raises VocapError for one without these columns, or
-    with text for a number.
-    """
-    texts = dict.fromkeys({"language", "split", "metric"}.intersection(columns), str)
-    numbers = dict.fromkeys(set(columns) - texts.keys(), float)
-    try:
-        return pandas.read_csv(
-            path,
-            sep="\t",
-            quoting=csv.QUOTE_NONE,
-            keep_default_na=False,
-            usecols=columns,
-            dtype=texts,
-            converters=numbers,
-        )
-    except (FileNotFoundError, ValueError) as error:
-        reason = "no such file" if isinstance(error, FileNotFoundError) else error
-        raise VocapError(f"{path}: {reason}; {AGAIN}") from None
+    """The selection.json of one model's folder of one task."""
+    return read_written(folder / SELECTION, "score")
 
 
 def chosen_scores(folder: Path, selection: Mapping[str, Any]) -> pandas.DataFrame:
-    """The scores of the chosen setting in one model's folder of one task. Raises
-    VocapError as `read_score_table`.
-    """
-    scores = read_score_table(folder / SCORES, SCORE_COLUMNS)
+    """The scores of the chosen setting in one model's folder of one task."""
+    scores = pandas.DataFrame(
+        read_records(folder / SCORES, Score, "score"), columns=list(Score._fields)
+    )
     return scores[
         (scores["learning_rate"] == selection["learning_rate"])
         & (scores["epochs"] == selection["epochs"])
@@ -366,8 +330,8 @@ def average(folders: Sequence[Path]) -> dict[str, Any]:
     `average` is over `tasks`, and the paper's only where `missing` is empty: the tasks
     without a score; null where no task has one. `std` is the sample standard deviation
     of the seeds' averages, null where tasks differ in seeds or there is only one.
-    `languages` counts those of each task that were scored. Raises VocapError as
-    `read_selection` and `read_score_table` do, and for two folders of one task.
+    `languages` counts those of each task that were scored. Raises VocapError for
+    two folders of one task.
     """
     # measures of each task, over seeds and by seed
     selections: dict[str, dict[str, Any]] = {}
@@ -379,8 +343,8 @@ def average(folders: Sequence[Path]) -> dict[str, Any]:
         if task in selections:
             raise VocapError(f"{folder}: a second folder of {task}; give the folders of one model")
         selections[task] = selection
-        summary = read_score_table(folder / SUMMARY, ("language", "metric", "mean"))
-        reached = summary[summary["language"] == ALL].set_index("metric")["mean"].to_dict()
+        summary = read_records(folder / SUMMARY, SummaryRow, "score")
+        reached = {row.metric: row.mean for row in summary if row.language == ALL}
         if task in metrics.AVERAGED and reached:
             means[task] = reached
             scores = chosen_scores(folder, selection)

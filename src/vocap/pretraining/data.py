@@ -16,12 +16,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from vocap.errors import UsageError, VocapError, log
-from vocap.files.io import file_sha256, read_object
+from vocap.files.io import file_sha256
+from vocap.files.written import read_written, written_by
 from vocap.tables.sampling_probabilities import quotas, read_weights, sampling_probabilities
 from vocap.training.randomness import MASKS, ORDER, generator, mixed, permuted
 
@@ -45,7 +46,6 @@ COLUMNS: dict[str, np.dtype] = {
     "-unknown": np.dtype("<u4"),
 }
 PARTS = ("train", "heldout")
-_REMEDY = "delete the folder and run: vocap tokenize"
 
 
 @dataclass(frozen=True)
@@ -133,35 +133,23 @@ def open_language(folder: str | Path, tokenizer: str | None = None) -> Tokenized
     """The blocks of one language.
 
     `tokenizer` is the SHA-256 of the model that must have made them. Raises VocapError,
-    naming the file, for blocks of another tokenizer, and for arrays that are absent,
-    cut short or not as described.
+    naming the file, for blocks of another tokenizer.
     """
-    folder = Path(folder)
-    path = folder / DESCRIPTION
-    description = read_object(path, _REMEDY, "make it with: vocap tokenize")
-    if description.get("format") != FORMAT:
-        raise VocapError(f"{path}: not of format {FORMAT}; {_REMEDY}")
+    path = Path(folder, DESCRIPTION)
+    description = read_written(path, "tokenize")
     if tokenizer is not None and description["tokenizer"] != tokenizer:
-        raise VocapError(f"{path}: these blocks were made with another tokenizer; {_REMEDY}")
-    parts = {part: _open_part(folder, part, description[part]) for part in PARTS}
+        raise VocapError(
+            f"{path}: these blocks were made with another tokenizer; delete the folder and run: "
+            "vocap tokenize"
+        )
+    with written_by("tokenize", folder):
+        parts = {part: _open_part(path.parent, part, description[part]) for part in PARTS}
     return TokenizedLanguage(description["language"], description, **parts)
 
 
 def _open_part(folder: Path, part: str, counts: Mapping[str, int]) -> Blocks:
-    arrays = []
-    for suffix, dtype in COLUMNS.items():
-        path = folder / f"{part}{suffix}.npy"
-        length = counts["blocks" if suffix else "tokens"]
-        try:
-            array = np.load(path, mmap_mode="r" if length else None, allow_pickle=False)
-        except (ValueError, OSError) as error:
-            raise VocapError(f"{path}: cannot be read ({error}); {_REMEDY}") from None
-        if array.dtype != dtype or array.shape != (length,):
-            raise VocapError(
-                f"{path}: {array.dtype} {array.shape} where {dtype} ({length},) belongs; {_REMEDY}"
-            )
-        arrays.append(array)
-    return Blocks(*arrays)
+    mode: Literal["r"] | None = "r" if counts["blocks"] else None  # no map has a length of 0
+    return Blocks(*(np.load(folder / f"{part}{suffix}.npy", mmap_mode=mode) for suffix in COLUMNS))
 
 
 @dataclass(frozen=True)

@@ -25,12 +25,11 @@ from numpy.typing import NDArray
 from vocap.errors import UsageError, VocapError, log
 from vocap.files.io import (
     escape,
-    read_object,
-    read_tsv,
     replacing_directory,
     unescape,
     write_text,
 )
+from vocap.files.written import read_written, written_by
 from vocap.languages import Language, natural, read_languages
 from vocap.starter.extraction import ENGLISH, Extraction, Row, read_members, wanted_code
 from vocap.starter.packages import package_named
@@ -75,7 +74,7 @@ def extract(package: str, archive: Path, output: Path, table: str | None) -> Non
     if not archive.exists():
         raise VocapError(f"{archive}: no such file; {fetch}")
     if archive.stat().st_size == 0:
-        reason = read_object(f"{archive}.json", fetch).get("missing") or "it is empty"
+        reason = read_written(f"{archive}.json", "starter-fetch").get("missing") or "it is empty"
         write_messages(output, (), scripts, missing=reason)
         log.warning("%s: an empty archive, no text from %s: %s", archive, package, reason)
         return
@@ -141,13 +140,8 @@ def tables_by_language(
     """
     for language in (ENGLISH, *sorted({*languages} - {ENGLISH})):
         paths = {folder.name: folder / f"{language}.tsv" for folder in folders}
-        try:
+        with written_by("starter-extract", f"{language}.tsv of {', '.join(map(str, folders))}"):
             table = _read_table(paths)
-        except ValueError:
-            raise VocapError(
-                f"{language}.tsv of {', '.join(map(str, folders))}: one of them is no table of "
-                "messages; make it again with: vocap starter-extract"
-            ) from None
         yield language, table
 
 
@@ -173,13 +167,11 @@ def _read_table(paths: Mapping[str, Path]) -> MessageTable:
 
 
 def _body(path: Path) -> bytes:
-    """The lines of a table below its header. Raises VocapError for one that is cut off, or
-    another table.
-    """
+    """The lines of a table below its header."""
     content = path.read_bytes()
     header, _, body = content.partition(b"\n")
     if header.decode() != HEADER or not content.endswith(b"\n"):
-        list(read_tsv(path, COLUMNS))  # names the line
+        raise ValueError("a table that is cut, or another one")
     return body
 
 

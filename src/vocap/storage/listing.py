@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from vocap.errors import UsageError, VocapError
-from vocap.files.io import read_object, replacing
+from vocap.files.io import replacing
 from vocap.files.paths import each_once, expand
+from vocap.files.written import read_written, written_by
 from vocap.storage.remote import (
     ATTEMPTS,
     Shard,
@@ -26,7 +27,6 @@ from vocap.storage.remote import (
 )
 
 EMPTY = "the file is empty"
-_REMEDY = "list the files again with: vocap list-files"
 
 
 @dataclass(frozen=True)
@@ -60,14 +60,10 @@ class Listing:
 
     @classmethod
     def read(cls, path: str | Path) -> "Listing":
-        """The listing in a file; raises VocapError for one that is damaged or none."""
-        content = read_object(path, _REMEDY, f"make it: {_REMEDY}")
-        entries = content.get("files")
-        if not isinstance(entries, list) or not all(map(_is_shard, entries)):
-            raise VocapError(f"{path}: not a listing of files; {_REMEDY}")
-        return cls(
-            tuple(Shard(entry["path"], entry["size"], entry.get("version")) for entry in entries)
-        )
+        """The listing in a file."""
+        with written_by("list-files", path):
+            files = read_written(path, "list-files")["files"]
+            return cls(tuple(Shard(**entry) for entry in files))
 
 
 def named_text(files: Sequence[str], listing: str | Path | None) -> Listing | list[Path]:
@@ -77,15 +73,6 @@ def named_text(files: Sequence[str], listing: str | Path | None) -> Listing | li
     if listing:
         return Listing.read(listing)
     return list_shards(files) if any(map(is_remote, files)) else list(map(Path, files))
-
-
-def _is_shard(entry: Any) -> bool:
-    return (
-        isinstance(entry, Mapping)
-        and isinstance(entry.get("path"), str)
-        and isinstance(entry.get("size"), int)
-        and isinstance(entry.get("version", None), str | None)
-    )
 
 
 def list_shards(patterns: Sequence[str]) -> Listing:

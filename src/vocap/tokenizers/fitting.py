@@ -5,14 +5,15 @@ listed.
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vocap.errors import UsageError, VocapError
-from vocap.files.io import read_object, read_tsv, whole_number
+from vocap.files.written import read_records, read_written, written_by
 from vocap.tables.allocated import Allocated
 from vocap.tables.curve import read_line_count, read_points
 from vocap.tables.ladder import Vocabularies, model_of
@@ -106,32 +107,35 @@ def fit(
     return made
 
 
-def read_allocated(folder: str | Path) -> Allocated:
-    """Read the files of an allocation.
+class ChosenSize(NamedTuple):
+    """What is read of a row of allocation.tsv."""
 
-    Raises VocapError, naming file and line, for inconsistent rows.
-    """
+    language: str
+    size: int
+
+
+class OwnedPiece(NamedTuple):
+    """A row of vocabulary.tsv; `languages` with commas between them."""
+
+    piece: str
+    languages: str
+
+
+def read_allocated(folder: str | Path) -> Allocated:
+    """Read the files of an allocation."""
     folder = Path(folder)
-    # the size of each language
-    table, sizes = folder / "allocation.tsv", {}
-    for line, row in enumerate(read_tsv(table, ("language", "size")), start=2):
-        sizes[row["language"]] = whole_number(f"{table}, line {line}", "size", row["size"])
-    # the languages of each piece
-    table, owners = folder / "vocabulary.tsv", {}
-    for line, row in enumerate(read_tsv(table, ("piece", "languages")), start=2):
-        piece, holders = row["piece"], row["languages"].split(",") if row["languages"] else []
-        if not sizes.keys() >= set(holders) or not (holders or len(piece) == 1):
-            raise VocapError(
-                f"{table}, line {line}: {piece!r} is of {row['languages'] or 'no language'}, "
-                "which allocation.tsv "
-                f"lacks; {REMEDY}"
-            )
-        owners[piece] = holders
+    table = folder / "vocabulary.tsv"
+    chosen = read_records(folder / "allocation.tsv", ChosenSize, "allocate")
+    sizes = {row.language: row.size for row in chosen}
+    with written_by("allocate", table):
+        rows = read_records(table, OwnedPiece, "allocate")
+        owners = {row.piece: row.languages.split(",") if row.languages else [] for row in rows}
+        if not sizes.keys() >= set(chain(*owners.values())):
+            raise ValueError("a language that has no size")
     if not owners:
         raise VocapError(f"{table}: no piece; {REMEDY} with a larger total")
-    # the settings
     summary = folder / "summary.json"
-    content = read_object(summary, REMEDY) if summary.exists() else {}
+    content = read_written(summary, "allocate") if summary.exists() else {}
     return Allocated(sizes, owners, content.get("settings", {}), content.get("lines"))
 
 

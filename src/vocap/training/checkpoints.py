@@ -11,18 +11,18 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from vocap.errors import VocapError
-from vocap.files.io import read_object, replacing_directory, write_text
+from vocap.files.io import replacing_directory, write_text
 
 KEPT = 2
 STATE = "state.json"
@@ -79,29 +79,36 @@ def clean(folder: Path) -> None:
         shutil.rmtree(path)
 
 
-def latest(folder: Path) -> dict[str, Any] | None:
-    """The state of the last checkpoint; None without any. Raises VocapError for one
-    that is damaged.
-    """
+def latest(folder: Path) -> Path | None:
+    """The folder of the last checkpoint; None without any."""
     found = steps(folder)
-    if not found:
-        return None
-    path = folder / f"step-{found[-1]}" / STATE
-    return read_object(path, "delete its folder, and the checkpoint before it is used")
+    return folder / f"step-{found[-1]}" if found else None
 
 
-def load_tensors(folder: Path, step: int, name: str) -> dict[str, Tensor]:
-    """The tensors of one file of a checkpoint, on the CPU. Raises VocapError for a file
-    that is damaged.
+@contextmanager
+def reading(checkpoint: Path) -> Iterator[None]:
+    """Turn every error in the block into one that names the folder of the checkpoint, which
+    is damaged.
     """
-    path = folder / f"step-{step}" / f"{name}.safetensors"
     try:
-        return load_file(path)
-    except (OSError, SafetensorError) as error:
+        yield
+    except VocapError:
+        raise
+    except Exception as error:
         raise VocapError(
-            f"{path}: a damaged checkpoint ({error}); delete {path.parent}, the one before it is "
-            "used then"
+            f"{checkpoint}: a damaged checkpoint ({error!r:.300}); delete that folder, and the "
+            "one before it is used"
         ) from None
+
+
+def read_state(checkpoint: Path) -> dict[str, Any]:
+    """The content of its state.json."""
+    return dict(json.loads((checkpoint / STATE).read_bytes()))
+
+
+def load_tensors(checkpoint: Path, name: str) -> dict[str, Tensor]:
+    """The tensors of one of its files, on the CPU."""
+    return load_file(checkpoint / f"{name}.safetensors")
 
 
 def optimizer_tensors(optimizer: Optimizer) -> dict[str, Tensor]:

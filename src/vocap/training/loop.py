@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -144,14 +145,12 @@ class Loop(ABC):
 
     def restore(self) -> None:
         """Resume from the last checkpoint, if any."""
-        state = checkpoints.latest(self.folder)
-        if state is None:
+        checkpoint = checkpoints.latest(self.folder)
+        if checkpoint is None:
             return
-
-        def load(name: str) -> dict[str, Tensor]:
-            return checkpoints.load_tensors(self.folder, state["step"], name)
-
-        try:
+        load = partial(checkpoints.load_tensors, checkpoint)
+        with checkpoints.reading(checkpoint):
+            state = checkpoints.read_state(checkpoint)
             checkpoints.check_settings(self.folder, state["identity"], self.fingerprint())
             if state["ranks"] != world_size():
                 log.warning(
@@ -164,12 +163,6 @@ class Loop(ABC):
             self.load_further(load)
             self.scaler.load_state_dict(state.get("scaler", {}))
             self.progress = type(self.progress)(**state["progress"])
-        except (KeyError, TypeError, AttributeError, ValueError, RuntimeError) as error:
-            raise VocapError(
-                f"{self.folder}/step-{state.get('step')}: a damaged checkpoint ({error!r:.300}); "
-                "delete that "
-                "folder, and the one before it is used"
-            ) from None
         if rank() == 0:
             log.info("resuming from step %d of %s", state["step"], self.folder)
 
