@@ -22,7 +22,7 @@ from pydantic import (
 )
 
 from vocap.allocation.settings import Allocation, rows_beside_pieces
-from vocap.config_errors import describe_all, find_line, yaml_booleans
+from vocap.config_errors import describe_all, find_line
 from vocap.corpora.settings import Corpora, Download, resolve_all
 from vocap.corpora.sources import Resolved
 from vocap.correlation.study import Correlation
@@ -212,14 +212,11 @@ def load(config: Mapping[str, Any], files: Sequence[str | Path] = ()) -> Setting
     config = _without_nulls(config)
     for path in reversed(files):
         config = place_beside(config, Path(path).parent, read_yaml(path))
-    mistakes = list(yaml_booleans(config))
-    if not mistakes:
-        try:
-            settings = Settings.model_validate(config)
-        except ValidationError as error:
-            mistakes = describe_all(error.errors(), Settings)
-        else:
-            mistakes = list(_loose_ends(settings))
+    try:
+        settings = Settings.model_validate(config)
+        mistakes = _loose_ends(settings)
+    except ValidationError as error:
+        mistakes = describe_all(error.errors(), config)
     if mistakes:
         lines = [one_line(find_line(mistake, files) + mistake) for mistake in mistakes[:SHOWN]]
         if len(mistakes) > SHOWN:

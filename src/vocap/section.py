@@ -1,6 +1,7 @@
 """The base class of the configuration's sections."""
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import Any, Self
 
 from pydantic import (
@@ -10,9 +11,12 @@ from pydantic import (
     ValidationError,
     model_validator,
 )
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from vocap.errors import UsageError
 from vocap.files.io import as_number
+
+UNKNOWN = "unknown_key"  # the type of the error of a key that a section does not have
 
 
 class ConfigSection(BaseModel):
@@ -35,6 +39,14 @@ class ConfigSection(BaseModel):
         given = keys & values.keys()  # an error may be of a default
         return check({**values, **{key: as_number(values[key]) for key in given}})
 
+    @model_validator(mode="wrap")
+    @classmethod
+    def _with_near_keys(cls, values: Any, check: ModelWrapValidatorHandler[Any]) -> Any:
+        try:
+            return check(values)
+        except ValidationError as error:
+            raise suggest_keys(error, cls) from None
+
     @classmethod
     def parsed(cls, values: Mapping[str, Any], where: str) -> Self:
         """The section of these keys. Raises UsageError with `where` they are given, the key
@@ -49,3 +61,27 @@ class ConfigSection(BaseModel):
             del keys[1:2]  # which pydantic adds
         reason = first["msg"].removeprefix("Value error, ")
         raise UsageError(": ".join(filter(None, (where, ".".join(keys), reason))))
+
+
+def suggest_keys(error: ValidationError, section: type[BaseModel]) -> ValidationError:
+    """The errors of a section: one of a key that it does not have names the nearest one,
+    and that one is not missing, too.
+    """
+    known = [field.alias or name for name, field in section.model_fields.items()]
+    errors = error.errors()
+    # those within the section are UNKNOWN already
+    keys = [str(one["loc"][0]) for one in errors if one["type"] == "extra_forbidden"]
+    near = {key: get_close_matches(key, known, n=1) for key in keys}
+    meant = [tuple(names) for names in near.values()]
+    found: list[InitErrorDetails] = []
+    for one in errors:
+        kind, message, loc = one["type"], one["msg"], one["loc"]
+        if kind == "missing" and loc in meant:
+            continue
+        if kind == "extra_forbidden":
+            names = near[str(loc[0])]
+            remedy = f"did you mean {names[0]}?" if names else f"known are {', '.join(known)}"
+            kind, message = UNKNOWN, f"no such key here; {remedy}"
+        said = PydanticCustomError(kind, message)
+        found.append({"type": said, "loc": loc, "input": one["input"]})
+    return ValidationError.from_exception_data(section.__name__, found)

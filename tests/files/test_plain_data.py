@@ -91,10 +91,10 @@ def test_an_object_is_read_as_json_reads_it(tmp_path):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"", "line 1: not JSON"),
-        (b'{"a": 1,\n\n "b"}', "line 3: not JSON"),
-        (b'{"a": 1}\n{"a": 2}\n', "line 2: not JSON"),
-        (b'{"a": "\xff"}', r"not UTF-8 \(invalid start byte at byte 7\)"),
+        (b"", r"not JSON \(.*line 1 "),
+        (b'{"a": 1,\n\n "b"}', r"not JSON \(.*line 3 "),
+        (b'{"a": 1}\n{"a": 2}\n', r"not JSON \(.*line 2 "),
+        (b'{"a": "\xff"}', r"not JSON \('utf-8' .*position 7: invalid start byte\)"),
         (b"[1]", "a list, not an object"),
         (b"null", "a NoneType, not an object"),
         (b'{"a": {"b": 1, "c": 2, "b": 3}}', "duplicate key 'b'"),

@@ -357,16 +357,7 @@ def read_object(
         value = json.loads(path.read_text(encoding="utf-8-sig"), object_pairs_hook=unique)
     except FileNotFoundError:
         raise VocapError(f"{path}: no such file; {absent or remedy}") from None
-    except UnicodeDecodeError as error:
-        raise VocapError(
-            f"{path}: not UTF-8 ({error.reason} at byte {error.start}); {remedy}"
-        ) from None
-    except json.JSONDecodeError as error:
-        raise VocapError(f"{path}, line {error.lineno}: not JSON ({error.msg}); {remedy}") from None
-    except (
-        ValueError,
-        RecursionError,
-    ) as error:  # a number of thousands of digits, thousands of brackets
+    except (ValueError, RecursionError) as error:  # of its coding, too, and thousands of brackets
         raise VocapError(f"{path}: not JSON ({error}); {remedy}") from None
     if not isinstance(value, dict):
         raise VocapError(f"{path}: a {type(value).__name__}, not an object; {remedy}")
@@ -440,21 +431,15 @@ def parse_yaml(text: str, where: object) -> Any:
     >>> parse_yaml("sizes: [1000, 2000]", "example")
     {'sizes': [1000, 2000]}
     """
-    import yaml
-
     try:
         return _loader()(text).get_single_data()
     except UsageError as error:
         raise UsageError(f"{where}, {error}") from None
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
+    except Exception as error:  # of its reader, which knows no line, and of dates that are none
+        mark = getattr(error, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark else ""
-        words = " ".join(filter(None, (error.context, error.problem)))
-        raise UsageError(f"{where}{line}: not YAML: {' '.join(words.split())[:300]}") from None
-    except (
-        Exception
-    ) as error:  # of the reader, which knows no line, and of numbers and dates that are none
-        raise UsageError(f"{where}: not YAML: {' '.join(str(error).split())[:300]}") from None
+        words = " ".join((getattr(error, "problem", None) or str(error)).split())
+        raise UsageError(f"{where}{line}: not YAML: {words[:300]}") from None
 
 
 def as_number(value: Any) -> Any:
