@@ -6,13 +6,16 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import NoneType
-from typing import Any, TypeVar, get_args, get_type_hints
+from typing import Annotated, Any, TypeVar, get_type_hints
+
+from pydantic import BeforeValidator, TypeAdapter
 
 from vocap.errors import VocapError
 from vocap.files.io import unescape
 
 Record = TypeVar("Record")
+# a column of numbers with empty cells
+OptionalNumber = Annotated[float | None, BeforeValidator(lambda cell: cell or None)]
 
 
 @contextmanager
@@ -41,32 +44,21 @@ def _another(command: str, path: str | Path) -> VocapError:
 
 
 def read_records(path: str | Path, kind: type[Record], command: str) -> list[Record]:
-    """The rows of a table that `vocap COMMAND` wrote, each a `kind`: a dataclass or
-    NamedTuple, whose fields are the columns. An empty cell is None where the field may be.
+    """The rows of a table that `vocap COMMAND` wrote, each a `kind`: a dataclass whose
+    fields are columns, or a NamedTuple of all.
 
     Raises VocapError as `written_by`.
     """
-    types = get_type_hints(kind)
-    readers = {name: _reader(types[name]) for name in types}
+    record = TypeAdapter(kind)
     with written_by(command, path):
         header, *lines = Path(path).read_bytes().decode().split("\n")
         columns = header.split("\t")
-        if lines.pop() or not readers.keys() <= {*columns}:
+        if lines.pop() or not get_type_hints(kind).keys() <= {*columns}:
             raise ValueError("a line is cut, or columns are missing")
-        cells = (zip(columns, line.split("\t"), strict=True) for line in lines)
         return [
-            kind(**{name: readers[name](cell) for name, cell in row if name in readers})
-            for row in cells
+            record.validate_python(dict(zip(columns, map(unescape, line.split("\t")), strict=True)))
+            for line in lines
         ]
-
-
-def _reader(kind: Any) -> Any:
-    """A function from a cell to its value, of type `kind`."""
-    found = [one for one in get_args(kind) if one is not NoneType]
-    convert = found[0] if found else kind
-    if convert is str:
-        return unescape
-    return lambda cell: None if found and not cell else convert(cell)
 
 
 class _Object(dict[str, Any]):

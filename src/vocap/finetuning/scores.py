@@ -12,7 +12,7 @@ import pandas
 
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import replacing_directory, write_json, write_tsv
-from vocap.files.written import read_records, read_written
+from vocap.files.written import OptionalNumber, read_records, read_written
 from vocap.finetuning import metrics
 from vocap.finetuning.examples import HELD_OUT, Examples, is_labelled
 from vocap.finetuning.predictions import Predictions, prediction_path, read_predictions
@@ -104,7 +104,7 @@ class SummaryRow(NamedTuple):
     language: str
     metric: str
     mean: float
-    std: float | None
+    std: OptionalNumber
     seeds: int
 
 

@@ -4,10 +4,10 @@ listed.
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,14 +107,16 @@ def fit(
     return made
 
 
-class ChosenSize(NamedTuple):
+@dataclass(frozen=True)
+class ChosenSize:
     """What is read of a row of allocation.tsv."""
 
     language: str
     size: int
 
 
-class OwnedPiece(NamedTuple):
+@dataclass(frozen=True)
+class OwnedPiece:
     """A row of vocabulary.tsv; `languages` with commas between them."""
 
     piece: str
