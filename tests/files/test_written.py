@@ -15,6 +15,7 @@ from vocap.pretraining.data import COLUMNS, open_language
 from vocap.storage.listing import Listing
 from vocap.storage.remote import Shard
 from vocap.tables.curve import Measured, read_characters, read_sizes, write_characters, write_sizes
+from vocap.tables.frames import read_table
 from vocap.tables.line_bits import read_lengths, write_lengths
 from vocap.tables.piece_index import build, read_index, save_index
 
@@ -80,3 +81,10 @@ def test_blocks_of_which_an_array_is_cut_or_gone(tmp_path, name):
     path.unlink()
     with pytest.raises(VocapError, match=f"{name}: no such file; make it with: vocap tokenize"):
         open_language(tmp_path)
+
+
+def test_a_cut_table_is_no_data_frame(tmp_path):
+    path = tmp_path / "curve.tsv"
+    path.write_text("size\talp\n100\t-12.5")
+    with pytest.raises(VocapError, match=r"curve\.tsv: not a table of the results \(its last line"):
+        read_table(path)

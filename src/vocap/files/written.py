@@ -6,16 +6,12 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, get_type_hints
-
-from pydantic import BeforeValidator, TypeAdapter
+from typing import Any, TypeVar, get_type_hints
 
 from vocap.errors import VocapError
 from vocap.files.io import unescape
 
 Record = TypeVar("Record")
-# a column of numbers with empty cells
-OptionalNumber = Annotated[float | None, BeforeValidator(lambda cell: cell or None)]
 
 
 @contextmanager
@@ -49,6 +45,8 @@ def read_records(path: str | Path, kind: type[Record], command: str) -> list[Rec
 
     Raises VocapError as `written_by`.
     """
+    from pydantic import TypeAdapter  # commands that read no table do without
+
     record = TypeAdapter(kind)
     with written_by(command, path):
         header, *lines = Path(path).read_bytes().decode().split("\n")

@@ -5,14 +5,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import pandas
+from pydantic import BeforeValidator
 
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import replacing_directory, write_json, write_tsv
-from vocap.files.written import OptionalNumber, read_records, read_written
+from vocap.files.written import read_records, read_written
 from vocap.finetuning import metrics
 from vocap.finetuning.examples import HELD_OUT, Examples, is_labelled
 from vocap.finetuning.predictions import Predictions, prediction_path, read_predictions
@@ -104,7 +105,7 @@ class SummaryRow(NamedTuple):
     language: str
     metric: str
     mean: float
-    std: OptionalNumber
+    std: Annotated[float | None, BeforeValidator(lambda cell: cell or None)]
     seeds: int
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import fields
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +38,16 @@ def read_table(path: str | Path) -> pd.DataFrame:
     values.
     """
     try:
+        content = Path(path).read_bytes()
+        if not content.endswith(b"\n"):
+            raise ValueError("its last line is cut")  # of which pandas would read a part
         return pd.read_csv(
-            path, sep="\t", quoting=3, keep_default_na=False, na_values=[""], encoding="utf-8"
+            BytesIO(content),
+            sep="\t",
+            quoting=3,
+            keep_default_na=False,
+            na_values=[""],
+            encoding="utf-8",
         )
     except FileNotFoundError:
         raise VocapError(f"{path}: no such table; check the path") from None
