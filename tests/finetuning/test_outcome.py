@@ -289,9 +289,9 @@ def test_runs_that_do_not_fit_are_refused_and_nothing_is_written(tmp_path, xtrem
     path = prediction_path(runs[0] / "predictions/pawsx", DataSet(task, "test", "de"))
     kept = path.read_text()
     path.write_text(kept + "0\n")
-    refused(r"test-de.tsv: 21 labels for 20 pairs", *command, *runs)
+    refused("test-de.tsv is not what `vocap finetune` writes", *command, *runs)
     path.unlink()
-    refused(r"test-de.tsv: no such file; predict test of de", *command, *runs)
+    refused("test-de.tsv: no such file; make it with: vocap finetune", *command, *runs)
     path.write_text(kept)
     for key, value, said in (
         ("training", "xnli", "training differ"),
