@@ -179,7 +179,7 @@ def test_wrong_calls(tmp_path, text):
     done = vocap(*sample_words(tmp_path / "out", "--max-characters", 99_999, text))
     assert done.returncode == 2 and "100000" in done.stderr
     done = vocap("fetch", "file:///etc/hostname", "-o", tmp_path / "x")
-    assert done.returncode == 2 and "only http:// and https://" in done.stderr
+    assert done.returncode == 2 and "no http:// or https:// address" in done.stderr
     other = tmp_path / "other.json"
     other.write_text('{"language": "ka"}')
     for path in (text, other):

@@ -128,7 +128,7 @@ def test_not_found_fails_at_once(get, server, tmp_path):
     "url", ["file:///etc/hostname", "ftp://example.org/x", "/etc/hostname", "data:,x", "http:///x"]
 )
 def test_other_addresses_are_refused(tmp_path, url):
-    with pytest.raises(UsageError, match="only http:// and https://"):
+    with pytest.raises(UsageError, match="no http:// or https:// address"):
         download(url, tmp_path / "text")
     assert not list(tmp_path.iterdir())
 

@@ -48,23 +48,16 @@ def download(
     UsageError for an address or a hash that is none, VocapError, naming the address,
     where the server refuses (404) or stays unreachable, or the SHA-256 differs.
     """
-    if not re.match(r"https?://[^/]", url, re.IGNORECASE):
-        raise UsageError(
-            f"{url}: only http:// and https:// addresses are fetched; give a file here as path"
-        )
     if sha256 is not None and not re.fullmatch(r"[0-9a-fA-F]{64}", sha256):
         raise UsageError(f"--sha256 {sha256}: not 64 hexadecimal digits")
     output.parent.mkdir(parents=True, exist_ok=True)
     part = _Part(output, url)
     try:
         part.fetch(limit_bytes, timeout_s)
-    except (
-        requests.exceptions.InvalidURL,
-        requests.exceptions.InvalidSchema,
-        UnicodeError,
-    ) as error:
+    except ValueError as error:  # of requests for an address, and of its coding
         raise UsageError(
-            f"{url}: no address of the web, or it leads to none ({error}); correct it"
+            f"{url}: no http:// or https:// address, or it leads to none ({error}); correct it, or "
+            "give a file here as path"
         ) from None
     except (requests.RequestException, HTTPError) as error:
         raise VocapError(
