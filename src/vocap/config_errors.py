@@ -19,14 +19,10 @@ def find_line(mistake: str, files: Sequence[Any]) -> str:
 
     Of several `files` it is the last one that has most of the key.
     """
+    places = {name: f"{path}, line {line}: " for path in files for name, line in key_lines(path)}
     key = mistake.partition(": ")[0]
-    found = [
-        (len(name), number, f"{path}, line {line}: ")
-        for number, path in enumerate(files)
-        for name, line in key_lines(path)
-        if f"{key}.".startswith(f"{name}.")
-    ]
-    return max(found)[2] if found else ""
+    names = [name for name in places if f"{key}.".startswith(f"{name}.")]
+    return places[max(names, key=len)] if names else ""
 
 
 def describe_all(details: Sequence[ErrorDetails], config: Mapping[str, Any]) -> list[str]:
