@@ -188,7 +188,7 @@ def test_a_kill_while_checkpoints_are_removed_leaves_the_last_or_none(tmp_path, 
     monkeypatch.undo()
     checkpoints.clean(tmp_path)
     found = checkpoints.latest(tmp_path)
-    assert found is None if last >= 3 else checkpoints.read_state(found)["step"] == 4
+    assert found is None if last >= 3 else checkpoints.load_state(found)["step"] == 4
 
 
 def stopped(arguments: list[str], out: Path) -> None:

@@ -86,7 +86,7 @@ def latest(folder: Path) -> Path | None:
 
 
 @contextmanager
-def reading(checkpoint: Path) -> Iterator[None]:
+def naming_damage(checkpoint: Path) -> Iterator[None]:
     """Turn every error in the block into one that names the folder of the checkpoint, which
     is damaged.
     """
@@ -101,7 +101,7 @@ def reading(checkpoint: Path) -> Iterator[None]:
         ) from None
 
 
-def read_state(checkpoint: Path) -> dict[str, Any]:
+def load_state(checkpoint: Path) -> dict[str, Any]:
     """The content of its state.json."""
     return dict(json.loads((checkpoint / STATE).read_bytes()))
 

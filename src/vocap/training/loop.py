@@ -149,8 +149,8 @@ class Loop(ABC):
         if checkpoint is None:
             return
         load = partial(checkpoints.load_tensors, checkpoint)
-        with checkpoints.reading(checkpoint):
-            state = checkpoints.read_state(checkpoint)
+        with checkpoints.naming_damage(checkpoint):
+            state = checkpoints.load_state(checkpoint)
             checkpoints.check_settings(self.folder, state["identity"], self.fingerprint())
             if state["ranks"] != world_size():
                 log.warning(
