@@ -1,25 +1,45 @@
 """`vocap size`: ALP, tokens and the cost of a model by T."""
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from vocap import options
 from vocap.errors import UsageError
-from vocap.files.io import aligned, write_tsv
+from vocap.files.io import write_tsv
 from vocap.options import FILE
-from vocap.size.forecast import COLUMNS, Forecast, ModelCosts, forecast_table
+from vocap.size.forecast import compare_sizes
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 COUNT = click.IntRange(1)
+# of the printed table by column: title and format; the table that -o writes has more
+PRINTED = {
+    "total": ("T", "{:,}"),
+    "alp": ("ALP", "{:.2f}"),
+    "mix_alp": ("ALP, mix", "{:.2f}"),
+    "tokens_per_byte": ("tokens/byte", "{:.4f}"),
+    "mix_tokens_per_byte": ("tokens/byte, mix", "{:.4f}"),
+    "worst": ("worst", "{}"),
+    "worst_tokens_per_byte": ("tokens/byte", "{:.3f}"),
+    "mparameters": ("M parameters", "{:.1f}"),
+    "embedding_mparameters": ("M of embeddings", "{:.1f}"),
+    "embedding_share": ("share", "{:.0%}"),
+    "training_gb": ("train GB", "{:.2f}"),
+    "training_mflop_per_byte": ("train MFLOP/byte", "{:.1f}"),
+    "inference_mflop_per_byte": ("use MFLOP/byte", "{:.1f}"),
+    "compared_with": ("from T", "{:,.0f}"),
+    "tokens_percent": ("tokens, %", "{:+.1f}"),
+    "training_percent": ("training, %", "{:+.1f}"),
+}
 
 
 @click.command()
 @click.argument("tables", nargs=-1, required=True, type=FILE)
 @click.option(
     "--parameters",
-    "others",
     required=True,
     type=options.Real(1, 1e15),
     help="N, the parameters beside the embeddings, as 85e6.",
@@ -43,21 +63,8 @@ COUNT = click.IntRange(1)
     type=options.Real(0, 10),
     help="Exponent alpha of the shares of --weights (Equation 3).",
 )
-@click.option(
-    "--bytes",
-    "size",
-    type=COUNT,
-    help="Number of UTF-8 bytes of the training text. It adds the cost of the whole training.",
-)
 @click.option("-o", "--output", "out", type=FILE, help="Table to write, for a single TABLE.")
-def size(
-    tables: tuple[Path, ...],
-    weights: Path | None,
-    alpha: float,
-    size: int | None,
-    out: Path | None,
-    **model: Any,  # the fields of `ModelCosts`
-) -> None:
+def size(tables: tuple[Path, ...], out: Path | None, **model: Any) -> None:
     """Compare tokens, ALP and the cost of a model at each T.
 
     TABLE has the columns total, language, lines, bytes, tokens and alp, which vocap
@@ -68,61 +75,21 @@ def size(
     parameter takes 16 bytes of memory in training and 2 in inference. docs/commands.md
     explains the output.
     """
+    from vocap.tables.frames import records
+
     if out and len(tables) > 1:
         raise UsageError("-o is one table; give one TABLE, or leave -o out")
-    costs = ModelCosts(**model)
-    for table in tables:
-        sizes, rows = forecast_table(table, costs, weights, alpha)
-        click.echo(f"{table}: {len(next(iter(sizes.values())))} languages")
-        click.echo(_as_text(rows, size))
+    for table, rows in compare_sizes(tables, **model).groupby("table", sort=False):
+        click.echo(f"{table}:\n{_as_text(rows)}")
         if out:
-            columns: tuple[str, ...] = COLUMNS
-            cells = [tuple(vars(row).values()) for row in rows]
-            if size is not None:
-                columns += ("training_pflop",)
-                whole = [row.training_mflop_per_byte * (size / 1e9) for row in rows]
-                cells = [(*cell, pflop) for cell, pflop in zip(cells, whole, strict=True)]
-            write_tsv(out, columns, cells)
+            own = rows.drop(columns="table")
+            write_tsv(out, list(own.columns), [tuple(row.values()) for row in records(own)])
 
 
-def _as_text(rows: Sequence[Forecast], size: int | None) -> str:
-    """The rows as columns of text; changes are those from `compared_with`."""
-    heads = [
-        "T",
-        "ALP",
-        "tokens/byte",
-        "worst",
-        "parameters",
-        "embeddings",
-        "share",
-        "train GB",
-    ]
-    heads += ["train MFLOP/byte", "use MFLOP/byte", "from T", "tokens", "training"]
-
-    cells = list(map(_cells, rows))
-    if size is not None:
-        heads.append("PFLOP in all")
-        for cell, row in zip(cells, rows, strict=True):
-            cell.append(f"{row.training_mflop_per_byte * size / 1e9:,.4g}")
-    return "\n".join(aligned([heads, *cells]))
-
-
-def _cells(row: Forecast) -> list[str]:
-    def change(value: float | None) -> str:
-        return "" if value is None else f"{value:+.1f} %"
-
-    return [
-        f"{row.total:,}",
-        f"{row.alp if row.mix_alp is None else row.mix_alp:.2f}",
-        f"{row.used_tokens_per_byte:.4f}",
-        f"{row.worst_tokens_per_byte:.3f} {row.worst}",
-        f"{row.mparameters:.1f} M",
-        f"{row.embedding_mparameters:.1f} M",
-        f"{100 * row.embedding_share:.0f} %",
-        f"{row.training_gb:.2f}",
-        f"{row.training_mflop_per_byte:.1f}",
-        f"{row.inference_mflop_per_byte:.1f}",
-        "" if row.compared_with is None else f"{row.compared_with:,}",
-        change(row.tokens_percent),
-        change(row.training_percent),
-    ]
+def _as_text(rows: "pd.DataFrame") -> str:
+    """The printed columns that have values, as text."""
+    shown = rows[list(PRINTED)].astype({"compared_with": float}).dropna(axis="columns", how="all")
+    titles, formats = zip(*(PRINTED[column] for column in shown.columns), strict=True)
+    return shown.to_string(
+        index=False, header=titles, formatters=[one.format for one in formats], na_rep=""
+    )

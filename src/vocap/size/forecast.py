@@ -8,9 +8,9 @@ et al. 2020, 2.1).
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from vocap.errors import VocapError, listed
 from vocap.pretraining.data import SHARE
@@ -65,48 +65,6 @@ class ModelCosts:
         return 2 * self.others + (2 * self.hidden * total if self.causal else 0)
 
 
-@dataclass(frozen=True)
-class Forecast:
-    """One T. ALP in nats a line, operations in 10^6 of a byte of text, memory in 10^9 bytes.
-
-    `mix_*`: of lines drawn by the weights q; None without weights. `worst`: the
-    language with the most tokens per byte. `compared_with`: the largest T in the table
-    that is `STEP` or more below; `*_percent`: changes from it.
-    """
-
-    total: int
-    alp: float
-    mix_alp: float | None
-    tokens_per_byte: float
-    mix_tokens_per_byte: float | None
-    worst: str
-    worst_tokens_per_byte: float
-    embedding_mparameters: float
-    mparameters: float
-    embedding_share: float
-    training_gb: float
-    inference_gb: float
-    training_mflop_per_byte: float
-    inference_mflop_per_byte: float
-    compared_with: int | None = None
-    alp_gain: float | None = None
-    tokens_percent: float | None = None
-    training_percent: float | None = None
-    inference_percent: float | None = None
-
-    @property
-    def used_tokens_per_byte(self) -> float:
-        """Tokens that costs are computed with: of the mix, without weights the mean of
-        the languages.
-        """
-        return (
-            self.tokens_per_byte if self.mix_tokens_per_byte is None else self.mix_tokens_per_byte
-        )
-
-
-COLUMNS = tuple(field.name for field in fields(Forecast))
-
-
 def shares_of(
     sizes: Sizes, weights: Mapping[str, float], alpha: float, where: str
 ) -> dict[str, float]:
@@ -126,82 +84,80 @@ def shares_of(
 
 def forecast(
     sizes: Sizes, costs: ModelCosts, shares: Mapping[str, float] | None = None
-) -> list[Forecast]:
+) -> "pd.DataFrame":
     """A row for each T of `sizes` (by T, then language), in their order. `shares`: q by
     language.
+
+    ALP is in nats a line, operations are in 10^6 of a byte of text, memory in 10^9 bytes.
+    `mix_*`: of lines drawn by q, missing without `shares`; costs are of the mix, without
+    it of the mean of the languages. `worst`: the language with the most tokens per byte.
+    `compared_with`: the largest T in the table that is `STEP` or more below; `alp_gain`
+    and `*_percent`: changes from it.
     """
-    rows: list[Forecast] = []
-    for total, found in sizes.items():
-        # tokens and ALP: the mean of the languages, and the mix
-        measured = list(found.values())
-        each = {row.language: row.tokens_per_byte for row in measured}
-        worst = max(each, key=each.__getitem__)
-        mean = math.fsum(each.values()) / len(each)
-        mix_alp = mix = None
-        if shares is not None:
-            mix_alp = math.fsum(shares[row.language] * row.alp for row in measured)
-            tokens = math.fsum(shares[row.language] * row.tokens / row.lines for row in measured)
-            mix = tokens / math.fsum(
-                shares[row.language] * row.bytes / row.lines for row in measured
-            )
-        # costs of a byte of text
-        used = mean if mix is None else mix
-        embeddings, parameters = costs.embedding_parameters(total), costs.parameters(total)
-        row = Forecast(
-            total=total,
-            alp=math.fsum(row.alp for row in measured) / len(measured),
-            mix_alp=mix_alp,
-            tokens_per_byte=mean,
-            mix_tokens_per_byte=mix,
-            worst=worst,
-            worst_tokens_per_byte=each[worst],
-            embedding_mparameters=embeddings / 1e6,
-            mparameters=parameters / 1e6,
-            embedding_share=embeddings / parameters,
-            training_gb=TRAINED_BYTES * parameters / 1e9,
-            inference_gb=SERVED_BYTES * parameters / 1e9,
-            training_mflop_per_byte=used * costs.training_operations(total) / 1e6,
-            inference_mflop_per_byte=used * costs.inference_operations(total) / 1e6,
-        )
-        # changes over STEP ids
-        before = next((other for other in reversed(rows) if other.total <= total - STEP), None)
-        if before is not None:
-            alp = "alp" if row.mix_alp is None else "mix_alp"
-            changed = (
-                "used_tokens_per_byte",
-                "training_mflop_per_byte",
-                "inference_mflop_per_byte",
-            )
-            tokens_percent, training_percent, inference_percent = (
-                100 * (getattr(row, name) / getattr(before, name) - 1) for name in changed
-            )
-            row = replace(
-                row,
-                compared_with=before.total,
-                alp_gain=getattr(row, alp) - getattr(before, alp),
-                tokens_percent=tokens_percent,
-                training_percent=training_percent,
-                inference_percent=inference_percent,
-            )
-        rows.append(row)
-    return rows
+    import pandas as pd
+
+    measured = pd.DataFrame([vars(row) for found in sizes.values() for row in found.values()])
+    measured["tokens_per_byte"] = measured.tokens / measured.bytes
+    by_total = measured.groupby("total")
+    mean = by_total[["alp", "tokens_per_byte"]].agg(_mean)
+    mix = pd.DataFrame(index=mean.index, columns=mean.columns, dtype=float)
+    if shares is not None:
+        q = measured.language.map(shares)
+        drawn = measured[["tokens", "bytes"]].mul(q, axis=0).div(measured.lines, axis=0)
+        drawn = drawn.assign(alp=q * measured.alp).groupby(measured.total).agg(math.fsum)
+        mix = drawn.assign(tokens_per_byte=drawn.tokens / drawn.bytes)
+    worst = measured.loc[by_total.tokens_per_byte.idxmax()].set_index("total")
+    # costs of a byte of text
+    totals = mean.index.to_series()
+    embeddings, parameters = totals.map(costs.embedding_parameters), totals.map(costs.parameters)
+    used = mix.fillna(mean)
+    training = used.tokens_per_byte * totals.map(costs.training_operations) / 1e6
+    inference = used.tokens_per_byte * totals.map(costs.inference_operations) / 1e6
+    # changes over STEP ids
+    before = [max((one for one in sizes if one <= total - STEP), default=None) for total in sizes]
+    now = used.assign(training=training, inference=inference)
+    earlier = now.reindex(before).set_axis(now.index)
+    percent = 100 * (now / earlier - 1)
+    return pd.DataFrame(
+        {
+            "alp": mean.alp,
+            "mix_alp": mix.alp,
+            "tokens_per_byte": mean.tokens_per_byte,
+            "mix_tokens_per_byte": mix.tokens_per_byte,
+            "worst": worst.language,
+            "worst_tokens_per_byte": worst.tokens_per_byte,
+            "embedding_mparameters": embeddings / 1e6,
+            "mparameters": parameters / 1e6,
+            "embedding_share": embeddings / parameters,
+            "training_gb": TRAINED_BYTES * parameters / 1e9,
+            "inference_gb": SERVED_BYTES * parameters / 1e9,
+            "training_mflop_per_byte": training,
+            "inference_mflop_per_byte": inference,
+            "compared_with": pd.Series(before, now.index, dtype="Int64"),
+            "alp_gain": now.alp - earlier.alp,
+            "tokens_percent": percent.tokens_per_byte,
+            "training_percent": percent.training,
+            "inference_percent": percent.inference,
+        }
+    ).reset_index()
 
 
-def cheapest(rows: Sequence[Forecast], stage: str = "training") -> Forecast:
+def _mean(values: "pd.Series[float]") -> float:
+    return math.fsum(values) / len(values)
+
+
+def cheapest(rows: "pd.DataFrame", stage: str = "training") -> "pd.Series[Any]":
     """The row of the fewest operations per byte of text in a stage, training or
     inference; of equals the first.
     """
-    return min(rows, key=lambda row: getattr(row, f"{stage}_mflop_per_byte"))
+    return rows.loc[rows[f"{stage}_mflop_per_byte"].idxmin()]
 
 
-def limit(rows: Sequence[Forecast], stage: str = "training") -> int | None:
+def limit(rows: "pd.DataFrame", stage: str = "training") -> int | None:
     """The smallest T from which `STEP` more ids save no operations per byte; None
     within the table.
     """
-    compared = [row for row in rows if row.compared_with is not None]
-    return next(
-        (row.compared_with for row in compared if getattr(row, f"{stage}_percent") >= 0), None
-    )
+    return next(iter(rows.compared_with[rows[f"{stage}_percent"] >= 0]), None)
 
 
 def compare_sizes(
@@ -213,7 +169,6 @@ def compare_sizes(
     untied: bool = False,
     weights: Weights | None = None,
     alpha: float = 0.7,
-    bytes: int | None = None,
 ) -> "pd.DataFrame":
     """Compare tokens, ALP and the cost of a model at each T, by the formulas of
     docs/commands.md.
@@ -232,13 +187,11 @@ def compare_sizes(
     weights, alpha
         n by language and the exponent of Equation 3, which give the mixture of the
         training text.
-    bytes
-        Number of UTF-8 bytes of the training text. It adds the column training_pflop.
 
     Returns
     -------
     pandas.DataFrame
-        A row for each table and T, with the columns of `Forecast`. Operations are in
+        A row for each table and T, with the columns of `forecast`. Operations are in
         10^6 per byte of text, memory in 10^9 bytes, and ALP in nats per line.
 
     Raises
@@ -248,31 +201,17 @@ def compare_sizes(
     """
     import pandas as pd
 
-    from vocap.tables.frames import frame_of
-
     costs = ModelCosts(parameters, hidden, causal, untied)
-    frames = {}
+    found = {}
     for table in [tables] if isinstance(tables, str | Path) else tables:
-        _, rows = forecast_table(table, costs, weights, alpha)
-        frames[str(table)] = frame_of(Forecast, rows)
-    found = pd.concat(frames, names=["table"]).reset_index(level=0).reset_index(drop=True)
-    if bytes is not None:
-        found["training_pflop"] = found["training_mflop_per_byte"] * (bytes / 1e9)
-    return found
-
-
-def forecast_table(
-    table: str | Path, costs: ModelCosts, weights: Weights | None, alpha: float
-) -> tuple[Sizes, list[Forecast]]:
-    """The content of a table, and a row for each T of it; with `weights` also of the
-    mix by q (Equation 3).
-    """
-    sizes = read_sizes(table)
-    if len(sizes) < 2:
-        raise VocapError(
-            f"{table}: {len(sizes)} T in it; a choice needs two or more (vocap joint --curve)"
-        )
-    if weights is None:
-        return sizes, forecast(sizes, costs)
-    where = "weights" if isinstance(weights, Mapping) else str(weights)
-    return sizes, forecast(sizes, costs, shares_of(sizes, load_weights(weights), alpha, where))
+        sizes = read_sizes(table)
+        if len(sizes) < 2:
+            raise VocapError(
+                f"{table}: {len(sizes)} T in it; a choice needs two or more (vocap joint --curve)"
+            )
+        shares = None
+        if weights is not None:
+            where = "weights" if isinstance(weights, Mapping) else str(weights)
+            shares = shares_of(sizes, load_weights(weights), alpha, where)
+        found[str(table)] = forecast(sizes, costs, shares)
+    return pd.concat(found, names=["table"]).reset_index(level=0).reset_index(drop=True)

@@ -65,3 +65,8 @@ def build_frame(columns: Sequence[str], rows: Sequence[Any]) -> pd.DataFrame:
     frame = pd.DataFrame(rows, columns=list(columns))
     empty = [name for name in columns if frame[name].isna().all()]
     return frame.astype(dict.fromkeys(empty, float))
+
+
+def records(rows: pd.DataFrame) -> list[dict[str, Any]]:
+    """The rows as dicts of Python's own values, None for a missing number."""
+    return rows.astype(object).where(rows.notna(), None).to_dict("records")

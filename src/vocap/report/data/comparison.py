@@ -5,7 +5,7 @@ comparison are groups.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Literal
 
 import pandas
 
@@ -592,8 +592,3 @@ def apart_by_text(regimes: dict[str, list[str]]) -> str:
         "these groups a "
         f"difference in ALP is one of the cuts too: {listed}."
     )
-
-
-def records(rows: pandas.DataFrame) -> list[dict[str, Any]]:
-    """The rows as dicts of Python's own values, None for NaN."""
-    return rows.astype(object).where(rows.notna(), None).to_dict("records")

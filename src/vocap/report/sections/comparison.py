@@ -8,12 +8,13 @@ from typing import Any
 
 from vocap.errors import listed
 from vocap.report.data import comparison
-from vocap.report.data.comparison import MEASURE, UNKNOWN_LIMIT, Size, records
+from vocap.report.data.comparison import MEASURE, UNKNOWN_LIMIT, Size
 from vocap.report.data.results import Results
 from vocap.report.page import figures
 from vocap.report.page.blocks import Fold, Note, PageBlock, Paragraph, counted, first_open, not_run
 from vocap.report.page.figures import Chart, Figure, drawn_as, scatter, tooltips
 from vocap.report.page.tables import Column, Table, caption, columns_of, signed, specified
+from vocap.tables.frames import records
 from vocap.tables.line_bits import PARTS
 from vocap.tokenizers.settings import kind_name
 

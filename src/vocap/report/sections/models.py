@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas
 from pydantic import ValidationError
 
 from vocap.finetuning.tasks import TASKS
@@ -26,9 +27,10 @@ from vocap.report.page.blocks import (
 from vocap.report.page.figures import Chart, Figure, drawn_as, line_chart, tooltips
 from vocap.report.page.tables import Column, Table, caption, specified
 from vocap.report.paper import METRIC_NAMES, TASK_NAMES
-from vocap.size.forecast import STAGES, STEP, Forecast, ModelCosts, cheapest, forecast, limit
+from vocap.size.forecast import STAGES, STEP, ModelCosts, cheapest, forecast, limit
 from vocap.tables.bits_per_byte import bits_per_byte
 from vocap.tables.curve import Sizes
+from vocap.tables.frames import records
 from vocap.tables.line_bits import PARTS, paired_differences
 from vocap.tables.sampling_probabilities import language_shares
 
@@ -52,7 +54,7 @@ class SizeCurve:
     tokenizers: list[str]
     sizes: Sizes
     weighted: bool  # costs are of the mix that the run trains on; else of the mean of the languages
-    forecasts: dict[str, list[Forecast]]
+    costs: pandas.DataFrame  # of `forecast`, one `model` after the other
 
 
 def vocabulary_size(results: Results) -> list[PageBlock]:
@@ -82,24 +84,20 @@ def _size(results: Results, curve: SizeCurve) -> list[PageBlock]:
         f"Held-out text: {text}. The descent of {', '.join(curve.tokenizers)}, "
         f"{len(curve.sizes)} values of T."
     )
-    models = counted(len(curve.forecasts), "model")
+    models = counted(curve.costs.model.nunique(), "model")
     figure = drawn_as(
         "size", lambda: _chart(curve), name, about=about, models=models, count=len(curve.sizes)
     )
     # the T of least cost for each model, and that from which more ids save nothing
     least = []
-    for model, found in curve.forecasts.items():
-        row: dict[str, Any] = {"model": model, "embedding_share": cheapest(found).embedding_share}
+    for model, found in curve.costs.groupby("model", sort=False):
+        row = {"model": model, "embedding_share": cheapest(found).embedding_share}
         for stage in STAGES:
             row |= {
                 f"{stage}_fewest": cheapest(found, stage).total,
                 f"{stage}_end": limit(found, stage),
             }
         least.append(row)
-    # every point, and every language
-    costs = [
-        {"model": model, **vars(row)} for model, found in curve.forecasts.items() for row in found
-    ]
     tokens = {}
     for total, sizes in curve.sizes.items():
         lengths = {code: row.tokens_per_byte for code, row in sizes.items()}
@@ -111,21 +109,20 @@ def _size(results: Results, curve: SizeCurve) -> list[PageBlock]:
     return [
         specified("size-models", least, of=name, step=STEP),
         Fold("Operations by T", [figure]),
-        specified("size-costs", costs, of=name, step=STEP, about=about),
+        specified("size-costs", records(curve.costs), of=name, step=STEP, about=about),
         specified("size-languages", results.rows(tokens), more, of=name),
     ]
 
 
 def _chart(curve: SizeCurve) -> Chart:
-    rows = []
-    for model, found in curve.forecasts.items():
-        least = cheapest(found).training_mflop_per_byte
-        ratios = {row.total: round(row.training_mflop_per_byte / least, 4) for row in found}
-        rows += [{"model": model, "T": total, "ratio": ratio} for total, ratio in ratios.items()]
-    axes = (("T", "T"), ("ratio", "operations per byte over the fewest"))
-    return line_chart(
-        rows, *axes, tooltips(model="", T=",", ratio=".3f|over the fewest"), height=300
+    operations = curve.costs.training_mflop_per_byte
+    least = operations.groupby(curve.costs.model).transform("min")
+    rows = pandas.DataFrame(
+        {"model": curve.costs.model, "T": curve.costs.total, "ratio": (operations / least).round(4)}
     )
+    axes = (("T", "T"), ("ratio", "operations per byte over the fewest"))
+    shown = tooltips(model="", T=",", ratio=".3f|over the fewest")
+    return line_chart(records(rows), *axes, shown, height=300)
 
 
 def size_curves(results: Results) -> list[SizeCurve]:
@@ -141,8 +138,9 @@ def size_curves(results: Results) -> list[SizeCurve]:
     curves = []
     for names, sizes in shared:
         shares = _shares(results, names[0], list(next(iter(sizes.values()))))
-        rows = {model: forecast(sizes, costs, shares) for model, costs in models.items()}
-        curves.append(SizeCurve(names, sizes, shares is not None, rows))
+        rows = [forecast(sizes, of, shares).assign(model=model) for model, of in models.items()]
+        costs = pandas.concat(rows, ignore_index=True)
+        curves.append(SizeCurve(names, sizes, shares is not None, costs))
     return curves
 
 

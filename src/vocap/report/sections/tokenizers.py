@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas
 
-from vocap.report.data.comparison import frame, records
+from vocap.report.data.comparison import frame
 from vocap.report.data.results import Results, Tokenizer, look_up, numeric
 from vocap.report.page.blocks import (
     CodeBlock,
@@ -17,6 +17,7 @@ from vocap.report.page.blocks import (
     without_results,
 )
 from vocap.report.page.tables import Table, caption, columns_of, specified
+from vocap.tables.frames import records
 
 STATUS = {  # of pieces.tsv
     "ok": "in use as scored",
