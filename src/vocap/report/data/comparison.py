@@ -16,7 +16,7 @@ from vocap.report.data.results import (
     Tokenizer,
     order_groups,
 )
-from vocap.report.page.tables import Column, specification
+from vocap.report.page.tables import Column, format_number, specification
 from vocap.tables.line_bits import PARTS, paired_differences
 from vocap.tables.sampling_probabilities import language_shares
 from vocap.tokenizers.evaluation import COLUMNS, PARALLEL_COLUMNS, gini
@@ -58,6 +58,67 @@ MEASURE = {
 
 
 @dataclass(frozen=True)
+class Choice:
+    """The tokenizer to take of one T, `best`, and the others that are as good, `tied`.
+
+    `deciding`: the measure of the first choice; `level`: the tokenizers that bits per byte
+    do not tell apart; `measure`: that which `best` is the best by.
+    """
+
+    best: str
+    tied: list[str]
+    deciding: str
+    level: list[str]
+    measure: str
+
+    @property
+    def names(self) -> list[str]:
+        """The best, and those that are as good."""
+        return [self.best, *self.tied]
+
+    @property
+    def on_parallel_text(self) -> bool:
+        """Whether the first choice is by parallel text."""
+        return self.deciding.startswith("parallel")
+
+
+def recommend(summary: pandas.DataFrame, reference: str) -> Choice:
+    """The tokenizer to take, by `Size.summary`:
+
+    1. The first measure that two tokenizers of this run have decides: bits per byte of
+       parallel text, its tokens, bits per byte of held-out lines. Else ALP does, in percent
+       of each language's, of tokenizers of the reference's regime. Never mean nats, of which
+       languages with long lines have most.
+    2. Bits per byte do not tell a tokenizer from the fewest where the interval reaches 0 or,
+       on parallel text, where it has at most `LEVEL` times as many. Of several such ones the
+       tokens of the same text decide.
+    3. Others that differ from the best by at most `TIED` are as good.
+    """
+    own = summary[summary.own]
+    first = ("parallel_bits", "parallel_tokens", "bigram_bits_per_byte")
+    deciding = next((key for key in first if own[key].count() > 1), "percent")
+    rivals, measure, level = own, deciding, []
+    if deciding == "percent":
+        alike = own[own.regime == summary.regime[reference]]
+        rivals = alike if len(alike) else summary
+    if deciding in INTERVALS:
+        part, bits = INTERVALS[deciding], own[deciding]
+        near = LEVEL if part == "parallel" else 1
+        reaches = own[part].map(lambda ends: isinstance(ends, tuple) and ends[0] <= 0)
+        level = list(bits.index[(bits <= near * bits.min()) | reaches.astype(bool)])
+        if len(level) > 1:
+            rivals = own.loc[level]
+            measure = "parallel_tokens" if part == "parallel" else "tokens_per_sentence"
+    values = rivals[measure].dropna()
+    best = values.idxmax() if MEASURE[measure].more_is_better else values.idxmin()
+    # percents are shares of ALP already
+    near = 100 * TIED if measure == "percent" else TIED * abs(values[best])
+    others = values.drop(index=best)
+    tied = list(others.index[(others - values[best]).abs() <= near])
+    return Choice(best, tied, deciding, level, measure)
+
+
+@dataclass(frozen=True)
 class Size:
     """The tokenizers of one configured T (None: not known) and those from elsewhere, on
     the same languages.
@@ -79,6 +140,7 @@ class Size:
     apart: dict[str, str]  # languages in no mean, with the reason
     others: list[str]  # tokenizers that serve too few languages
     q_from: str  # the file of q, empty where it is not known
+    choice: Choice
 
     @property
     def label(self) -> str:
@@ -97,76 +159,19 @@ class Size:
         return {regime: list(names) for regime, names in groups.items()}
 
     @property
-    def best(self) -> str:
-        """The tokenizer to take: the first by `deciding`; of those that bits per byte do
-        not tell apart that of fewest tokens.
-        """
-        values = self.values
-        return values.idxmax() if MEASURE[self.chosen_by].more_is_better else values.idxmin()
+    def own(self) -> pandas.DataFrame:
+        """The rows of `summary` of this run's tokenizers."""
+        return self.summary[self.summary.own]
 
-    @property
-    def values(self) -> pandas.Series:
-        """What `best` is the best of, by the tokenizers that it is chosen from."""
-        own = self.summary[self.summary.own]
-        if self.deciding == "percent":
-            # ALP compares the tokenizers of the reference's regime alone
-            rivals = own[own.regime == self.summary.regime[self.reference]]
-            return rivals.percent if len(rivals) else self.summary.percent
-        names = self.level if len(self.level) > 1 else own.index
-        return own.loc[names, self.chosen_by].dropna()
-
-    @property
-    def chosen_by(self) -> str:
-        """The measure that `best` is the best by: tokens of the same text where bits per
-        byte do not tell the first ones apart.
-        """
-        if len(self.level) < 2:
-            return self.deciding
-        return "parallel_tokens" if self.on_parallel_text else "tokens_per_sentence"
-
-    @property
-    def tied(self) -> list[str]:
-        """The others that are as good as `best`: within `TIED` of what it was chosen by."""
-        values = self.values.drop(index=self.best)
-        best = self.values[self.best]
-        # percents are shares of ALP already
-        near = 100 * TIED if self.deciding == "percent" else TIED * abs(best)
-        return list(values.index[(values - best).abs() <= near])
-
-    @property
-    def level(self) -> list[str]:
-        """Where bits per byte decide, the tokenizers that they do not tell from the
-        fewest: the interval reaches 0, or, on parallel text, at most `LEVEL` times as
-        many.
-        """
-        if self.deciding not in INTERVALS:
-            return []
-        own = self.summary[self.summary.own]
-        bits, near = own[self.deciding], LEVEL if self.on_parallel_text else 1
-        ends = own[INTERVALS[self.deciding]]
-        reaches = ends.map(lambda found: isinstance(found, tuple) and found[0] <= 0)
-        return list(bits.index[(bits <= near * bits.min()) | reaches.astype(bool)])
-
-    @property
-    def deciding(self) -> str:
-        """The measure of the first choice: bits per byte of parallel text, else its
-        tokens, else bits per byte of held-out lines, else ALP in percent of each
-        language's. Never mean nats, of which languages with long lines have most.
-        """
-        own = self.summary[self.summary.own]
-        keys = ("parallel_bits", "parallel_tokens", "bigram_bits_per_byte")
-        return next((key for key in keys if own[key].count() > 1), "percent")
+    def value(self, name: str, key: str) -> str:
+        """A number of `summary` as on the page."""
+        return format_number(float(self.summary[key][name]), MEASURE[key])
 
     @property
     def reached(self) -> bool:
         """Whether its own tokenizers have nearly as many ids as were asked for."""
-        totals = self.summary.total[self.summary.own].dropna()
+        totals = self.own.total.dropna()
         return self.total is None or bool((totals >= REACHED * self.total).all())
-
-    @property
-    def on_parallel_text(self) -> bool:
-        """Whether the first choice is by parallel text."""
-        return self.deciding.startswith("parallel")
 
     def changes(self, name: str, other: str) -> pandas.Series:
         """By language the percent by which a tokenizer is better than another, worst first.
@@ -174,8 +179,8 @@ class Size:
         In tokens per sentence of parallel text; without them in what decides, of that
         of the other.
         """
-        key = {"percent": "alp"}.get(self.deciding, self.deciding)
-        key = "parallel_tokens" if self.on_parallel_text else key
+        key = {"percent": "alp"}.get(self.choice.deciding, self.choice.deciding)
+        key = "parallel_tokens" if self.choice.on_parallel_text else key
         wide = self.counted.pivot(index="language", columns="tokenizer", values=key)
         sign = 1 if key == "alp" else -1
         found = 100 * sign * (wide[name] - wide[other]) / wide[other].abs()
@@ -188,13 +193,13 @@ class Size:
 
         In percent, below 0, as in `changes`; the largest loss first.
         """
-        rivals = self.summary[self.summary.own].drop(index=self.best, errors="ignore")
-        if self.deciding == "percent":
-            rivals = rivals[rivals.regime == self.summary.regime[self.best]]
+        rivals = self.own.drop(index=self.choice.best, errors="ignore")
+        if self.choice.deciding == "percent":
+            rivals = rivals[rivals.regime == self.summary.regime[self.choice.best]]
         rows = [
             (percent, code, name)
             for name in rivals.index
-            for code, percent in self.changes(self.best, name).items()
+            for code, percent in self.changes(self.choice.best, name).items()
             if percent < 0
         ]
         worst: dict[str, tuple[float, str]] = {}
@@ -207,7 +212,7 @@ class Size:
         """The tokenizers to compare with the reference, the best by mean ALP in percent
         first.
         """
-        others = self.summary[self.summary.own].drop(index=self.reference, errors="ignore")
+        others = self.own.drop(index=self.reference, errors="ignore")
         return list(others.sort_values("percent", ascending=False, kind="stable").index)
 
     @property
@@ -215,7 +220,7 @@ class Size:
         """The tokenizer to show beside the reference: the best, else the best of the
         others.
         """
-        return self.best if self.best != self.reference else self.compared[0]
+        return self.choice.best if self.choice.best != self.reference else self.compared[0]
 
     def by_group(self) -> pandas.DataFrame:
         """The means of `grouped` by resource group, and over all languages, with
@@ -393,15 +398,17 @@ def _size(
         best=rows.alp == best_of_regime(rows, regimes),
     )
     shared = _with_parallel_text(rows[rows.counted], counted)
+    summary = _summary(results, tokenizers, rows[rows.counted], shared)
     return Size(
         total=total,
         reference=reference,
         rows=rows,
-        summary=_summary(results, tokenizers, rows[rows.counted], shared),
+        summary=summary,
         parallel=shared,
         apart=apart,
         others=[one.name for one in candidates if one not in tokenizers],
         q_from=q_from,
+        choice=recommend(summary, reference),
     )
 
 

@@ -10,18 +10,18 @@ from functools import cache
 from hashlib import sha256
 from importlib import resources
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import jinja2
 import vl_convert
 import yaml
 from markupsafe import Markup, escape
 
-from vocap.errors import VocapError
+from vocap.errors import VocapError, listed
 from vocap.files.io import replacing_directory, write_text, write_tsv
 from vocap.report.page import figures
-from vocap.report.page.blocks import Explorer, Section, leaves
-from vocap.report.page.tables import Table, for_latex, for_markdown
+from vocap.report.page.blocks import Explorer, Section, counted, leaves
+from vocap.report.page.tables import Table, for_latex, for_markdown, signed
 
 # these elements stay as they are, and all tags
 WHOLE = r"<(a|code|strong)\b.*?</\1>|<[^>]*>"
@@ -84,8 +84,17 @@ def _environment() -> jinja2.Environment:
         "specification": figures.page_specification,
         "latex": for_latex,
         "markdown": for_markdown,
+        "counted": counted,
+        "listed": listed,
+        "signed": signed,
     }
     return environment
+
+
+def sentence(name: str, /, **values: Any) -> Markup:
+    """A text of sentences.html: its macro of this name, of plain values."""
+    macro = getattr(_environment().get_template("sentences.html").module, name)
+    return Markup(re.sub(r"[ \n]+", " ", macro(**values)).strip())
 
 
 @cache

@@ -15,10 +15,10 @@ from vocap.report.data.results import AllocationResults, Results, Tokenizer
 from vocap.report.page import figures
 from vocap.report.page.blocks import Note, PageBlock, Paragraph, counted, not_run
 from vocap.report.page.figures import Chart, Figure, drawn_as
+from vocap.report.page.rendering import sentence
 from vocap.report.page.tables import Column, Table, specified
 from vocap.report.paper import paper_size
 from vocap.report.sections.corpora import little_text, short_of_total
-from vocap.report.sections.overview import NOUNS
 from vocap.tokenizers.settings import Vocap
 
 PAPER_SIZES = "paper_allocated_thousands"
@@ -142,54 +142,27 @@ def answer(results: Results, found: Sequence[Shares]) -> str:
     """The sentence: what a language gets, the tokenizer to take, what its sentence
     costs.
     """
-    first = found[0]
-    said = f"{_at(first)} {_given(results, first)}"
-    one = _size(results, first)
-    if one is None:
-        return f"{said}."
-    if not one.reached:
-        return f"{said}; that is too little text to choose a tokenizer by."
-    taken = next(share for share in found if share.name == one.best)
+    first, one = found[0], _size(results, found[0])
+    taken = next((share for share in found if one and share.name == one.choice.best), first)
     price = _price(results, taken)
-    advice = _advice(one) or (f"with {one.best}" if price else "")
-    said = f"{said}; {advice}{price}." if advice else f"{said}."
-    if price or one.on_parallel_text:
-        return said
-    return f"{said} Without parallel text the price of a sentence is not known."
+    at, given = sentence("at", share=first), _given(results, first)
+    return sentence("answer", at=at, given=given, one=one, price=price)
 
 
 def reasons(results: Results, first: Shares) -> str:
     """Why the languages at the ends get so many pieces, and the tokenizer to take;
     empty where neither is known.
     """
-    said = []
+    one, ends, weighed = _size(results, first), None, False
     if first.allocation:
-        said.append(_growth(results, first, first.allocation))
-    one = _size(results, first)
-    if one and one.reached and one.compared:
-        least = NOUNS.get(one.chosen_by)
-        shown = "" if one.best == first.name else f"; the picture shows {first.name}"
-        what = f"the fewest {least}" if least else "the highest ALP"
-        said.append(f"{one.best} has {what}{shown}")
-    return f"Why: {'. '.join(said)}." if said else ""
-
-
-def _growth(results: Results, first: Shares, allocation: AllocationResults) -> str:
-    """What an allocation maximises, with the amounts of text that it weighs where the
-    largest size goes to the language with more of it.
-    """
-    if first.short:
-        return "the text of the languages gives no more pieces"
-    said = "pieces go where they make text most probable (ALP)"
-    if not (allocation.setting("alpha") and allocation.setting("beta")):
-        return said
-    said += ", weighted by its amount"
-    shown = columns(results, first)
-    most, least = (results.lines(row["l"]) or 0 for row in (shown[0], shown[-1]))
-    if most < ALIKE * least:
-        return said
-    ends = f"{shown[0]['n']} has {most:,} lines, {shown[-1]['n']} has {least:,}"
-    return f"{said} ({ends})"
+        weighed = bool(first.allocation.setting("alpha") and first.allocation.setting("beta"))
+    if weighed:
+        # the amounts of text, where the largest size goes to the language with more of it
+        shown = columns(results, first)
+        most, least = (results.lines(row["l"]) or 0 for row in (shown[0], shown[-1]))
+        ends = (shown[0]["n"], most, shown[-1]["n"], least) if most >= ALIKE * least else None
+    told = one if one and one.reached and one.compared else None
+    return sentence("reasons", share=first, weighed=weighed, ends=ends, one=told)
 
 
 def _size(results: Results, first: Shares) -> Size | None:
@@ -197,26 +170,11 @@ def _size(results: Results, first: Shares) -> Size | None:
     return next((one for one in sizes(results) if one.total == first.total), None)
 
 
-def _at(first: Shares) -> str:
-    if first.total is None:
-        return "Here"
-    reached = f", of which the text reaches {first.reached:,}," if first.short else ""
-    return f"At T = {first.total:,}{reached}"
-
-
-def _given(results: Results, first: Shares) -> str:
+def _given(results: Results, first: Shares) -> Markup:
     """The smallest and the largest number of ids, with their languages."""
     least, most = min(first.ids.values()), max(first.ids.values())
-    noun = "ids" if first.counted else "pieces"
-    who = f"the held-out text of {{}} uses {{}} of {first.name}"
-    given = who if first.counted else f"{first.kind} gives {{}} {{}}"
-    if len(first.ids) == 1:
-        return given.format(results.name(next(iter(first.ids))), f"{least:,} {noun}")
-    if least == most:
-        many = counted(len(first.ids), "language")
-        return given.format(f"each of {many}", f"{least:,} {noun}")
     low, high = (_languages(results, first.ids, size) for size in (least, most))
-    return given.format("a language", f"between {least:,} {noun} ({low}) and {most:,} ({high})")
+    return sentence("given", share=first, least=least, most=most, low=low, high=high)
 
 
 def _languages(results: Results, ids: Mapping[str, int], size: int) -> str:
@@ -225,26 +183,13 @@ def _languages(results: Results, ids: Mapping[str, int], size: int) -> str:
     return listed(names) if len(names) <= NAMED else counted(len(names), "language")
 
 
-def _advice(one: Size) -> str:
-    """The tokenizers to take; empty where there is one alone."""
-    if len(one.summary.index[one.summary.own]) == 1:
-        return ""
-    return f"take {' or '.join([one.best, *one.tied])}"
-
-
-def _price(results: Results, taken: Shares) -> str:
+def _price(results: Results, taken: Shares) -> Markup:
     """What a sentence costs, with the languages at the ends; empty without parallel
     text in English.
     """
     costs = {code: cost for code, cost in taken.costs.items() if code != ENGLISH}
-    if not costs:
-        return ""
-    low, high = min(costs, key=costs.__getitem__), max(costs, key=costs.__getitem__)
-    least, most = (f"{costs[code]:.2f}" for code in (low, high))
-    if len(costs) == 1:
-        return f": the same sentence costs {most} times English in {results.name(high)}"
-    ends = f"{least} ({results.name(low)}) to {most} ({results.name(high)})"
-    return f": the same sentence costs {ends} times English"
+    low, high = (end(costs, key=costs.__getitem__, default="") for end in (min, max))
+    return sentence("price", costs=costs, low=low, high=high, name=results.name)
 
 
 def _figure(results: Results, found: Sequence[Shares]) -> Figure:
@@ -267,8 +212,8 @@ def _figure(results: Results, found: Sequence[Shares]) -> Figure:
         live=lambda: draw_languages(results, first, live=True),
         controls=controls,
         count=len(first.ids),
-        said=_given(results, first),
-        price=_price(results, first),
+        said=_given(results, first).unescape(),
+        price=_price(results, first).unescape(),
     )
 
 

@@ -6,9 +6,6 @@ import statistics
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
-from markupsafe import Markup
-
-from vocap.errors import listed
 from vocap.report.data.comparison import (
     INTERVALS,
     MEASURE,
@@ -30,7 +27,8 @@ from vocap.report.page.blocks import (
     not_run,
     text_of,
 )
-from vocap.report.page.tables import caption, format_number, signed
+from vocap.report.page.rendering import sentence
+from vocap.report.page.tables import caption, signed
 
 LOADS = {  # Python that loads each form
     "sentencepiece.model": "from sentencepiece import SentencePieceProcessor\n"
@@ -40,12 +38,8 @@ LOADS = {  # Python that loads each form
     'AutoTokenizer.from_pretrained("{}")',
 }
 HELD_OUT = 5  # the first place of a measure of held-out lines among those of the front page
-NOUNS = {  # of the measures that tokenizers are chosen by, the first that is measured
-    "parallel_bits": "bits per byte of parallel text",
-    "parallel_tokens": "tokens per sentence of parallel text",
-    "bigram_bits_per_byte": "bits per byte of held-out lines",
-    "tokens_per_sentence": "tokens per held-out line",
-}
+# measures that a tokenizer for a model that writes is chosen by: the first that all have
+WRITING = ("parallel_bits", "parallel_tokens", "bigram_bits_per_byte", "tokens_per_sentence")
 FEW_LINES = 10_000  # of the median language: tokenizers of more text differ in their order
 FEW_HELD_OUT = 100  # lines of a language
 OPEN = 2  # segmented sentences that are not folded
@@ -59,7 +53,7 @@ def section(results: Results) -> list[PageBlock]:
     if not results.tokenizers:
         blocks.append(not_run("tokenizers", "No tokenizer has been made yet."))
     blocks += first_open(
-        [(f"At {one.label}: {one.best}", _taken(results, one)) for one in sizes(results)]
+        [(f"At {one.label}: {one.choice.best}", _taken(results, one)) for one in sizes(results)]
     )
     if loads := _loads(results):
         which = f"each of {len(loads):,} tokenizers" if len(loads) > 1 else "the tokenizer"
@@ -71,13 +65,8 @@ def _taken(results: Results, one: Size) -> list[PageBlock]:
     """The tokenizer to take at one T and for each use, the best by each measure, the
     languages that lose.
     """
-    where = f" ({results.parallel_text})" if results.parallel_text else ""
-    on = f", on parallel text{where}" if one.on_parallel_text else ", on held-out lines"
-    said = Markup("<strong>{}.</strong> {}, {}{}.")
-    blocks: list[PageBlock] = [
-        Paragraph(said.format(_choice(one), one.label, counted(len(one.summary), "tokenizer"), on)),
-        *_doubts(results, one),
-    ]
+    text = sentence("taken", one=one, text=results.parallel_text)
+    blocks: list[PageBlock] = [Paragraph(text), *_doubts(results, one)]
     if not one.compared:
         return blocks
     best = []
@@ -97,7 +86,7 @@ def _taken(results: Results, one: Size) -> list[PageBlock]:
                 if measure.key == "worst_ratio"
                 else ""
             )
-            best.append((title, f"{name} {_value(one, name, measure.key)}{language}"))
+            best.append((title, f"{name} {one.value(name, measure.key)}{language}"))
     if one.reached:
         blocks += [Facts(_uses(one)), *_losses(results, one)]
     return [
@@ -106,118 +95,75 @@ def _taken(results: Results, one: Size) -> list[PageBlock]:
     ]
 
 
-def _choice(one: Size) -> str:
-    """The tokenizer to take, and those that are as good."""
-    if not one.reached:
-        return "There is too little text to choose by"
-    if not one.tied:
-        return f"Take {one.best}"
-    return f"A tie: take {one.best} or {' or '.join(one.tied)}"
-
-
 def _doubts(results: Results, one: Size) -> list[Note]:
     """How far the choice holds: little text, few held-out lines, differences within the
     intervals, ids that are fewer than asked for; each with what to do.
     """
-    said = []
-    kept = [stats.get("kept") or 0 for stats in results.corpora.values()]
-    middle = int(statistics.median(kept)) if any(kept) else None
-    if middle is not None and middle < FEW_LINES:
-        more = any(
-            (stats.get("n") or 0) > (stats.get("kept") or 0) for stats in results.corpora.values()
-        )
-        remedy = "Raise corpora.max_sentences" if more else "Bring more text"
-        said.append(
-            f"The median language has {middle:,} lines of text: with more, the order of the "
-            f"tokenizers can differ. {remedy}"
-        )
+    corpora = results.corpora.values()
+    kept = [stats.get("kept") or 0 for stats in corpora]
+    middle = int(statistics.median(kept)) if any(kept) else FEW_LINES
     held = one.counted[one.counted.tokenizer == one.reference]
-    few = held.language[held.lines < FEW_HELD_OUT] if not one.on_parallel_text else ()
-    if len(few):
-        names = listed([results.name(code) for code in few], 4)
-        said.append(
-            f"Fewer than {FEW_HELD_OUT} held-out lines decide for {names}. Bring more text, or "
-            "name parallel text under corpora.parallel"
-        )
-    part = one.summary[INTERVALS.get(one.deciding, "heldout")]
-    unclear = [name for name in one.level if part[name] == part[name] and part[name][1] > 0]
-    if unclear:
-        said.append(
-            f"Bits per byte do not tell {listed(unclear)} from the fewest (95 % interval), so "
-            "fewer tokens decide. More lines make the intervals smaller"
-        )
-    totals = one.summary.total[one.summary.own].dropna()
-    if not one.reached:
-        said.append(
-            f"The tokenizers have from {totals.min():,} to {totals.max():,} ids, and more ids need "
-            f"fewer tokens. To compare equals, take T = {totals.min():,} or less, or more text"
-        )
-    if not said:
+    few = held.language[held.lines < FEW_HELD_OUT] if not one.choice.on_parallel_text else ()
+    part = one.summary[INTERVALS.get(one.choice.deciding, "heldout")]
+    unclear = [name for name in one.choice.level if part[name] == part[name] and part[name][1] > 0]
+    totals = one.own.total.dropna()
+    values = {
+        "middle": middle if middle < FEW_LINES else None,
+        "few": [results.name(code) for code in few],
+        "unclear": unclear,
+        "totals": None if one.reached else (totals.min(), totals.max()),
+    }
+    if not any(value is not None and value != [] for value in values.values()):
         return []
-    text = Markup("<strong>How far this holds.</strong> {}.").format(". ".join(said))
-    return [Note(text, "warning")]
-
-
-def _value(one: Size, name: str, key: str) -> str:
-    return format_number(float(one.summary[key][name]), MEASURE[key])
+    more = any((stats.get("n") or 0) > (stats.get("kept") or 0) for stats in corpora)
+    return [Note(sentence("doubts", **values, more=more, fewest=FEW_HELD_OUT), "warning")]
 
 
 def _uses(one: Size) -> list[tuple[str, str]]:
     """The tokenizer to take for each use, with the figures of this run that say so."""
-    own, best = one.summary[one.summary.own], one.best
-    # the first choice, and those that bits do not tell from the fewest
-    near = [name for name in one.level if name != best and name not in one.tied]
-    level = f"; {listed(near)} not told apart by bits, with more tokens" if near else ""
-    measured = f"the highest ALP in percent of each language’s under {one.reference}"
-    if one.deciding in NOUNS:
-        measured = f"{_value(one, best, one.deciding)} {NOUNS[one.deciding]}"
-    either = f" or {' or '.join(one.tied)}" if one.tied else ""
-    uses = [("For an encoder", f"{best}{either}, {measured}{level}")]
+    own = one.own
+    # those that bits do not tell from the fewest
+    near = [name for name in one.choice.level if name not in one.choice.names]
     # all text comes back, else every byte has a token
-    lossless, whole = own[own.round_trip == 1], own[own.bytes]
-    pool = lossless if len(lossless) else whole
-    key = next((key for key in NOUNS if len(pool) and pool[key].notna().all()), "")
-    said = "none of this run gives all text back or has a token for every byte"
-    if key:
-        name = pool[key].idxmin()
-        back = (
-            f"; {_value(one, name, 'round_trip')} of the lines come back"
-            if own.round_trip[name] >= 0
-            else ""
-        )
-        said = f"{name}, {_value(one, name, key)} {NOUNS[key]}{back}"
-    remedy = "" if len(lossless) else "; text: {preset: lossless} gives back all"
-    uses.append(("For a model that writes text", f"{said}{remedy}"))
+    lossless = own[own.round_trip == 1]
+    pool = lossless if len(lossless) else own[own.bytes]
+    key = next((key for key in WRITING if len(pool) and pool[key].notna().all()), "")
+    writes = pool[key].idxmin() if key else ""
     # the most equal
-    said = "not measured: parallel text is missing (corpora.parallel)"
-    if own.gini.count() > 1:
-        name = own.gini.idxmin()
-        more = 100 * (own.parallel_tokens[name] / own.parallel_tokens[best] - 1)
-        than = f", {signed(more)} % tokens against {best}" if name != best else ""
-        said = f"{name}, Gini coefficient {_value(one, name, 'gini')}{than}"
-    return [*uses, ("For equal cost in all languages", said)]
+    equal = own.gini.idxmin() if own.gini.count() > 1 else ""
+    tokens = own.parallel_tokens
+    more = 100 * (tokens[equal] / tokens[one.choice.best] - 1) if equal else 0.0
+    return [
+        ("For an encoder", sentence("encoder", one=one, near=near)),
+        (
+            "For a model that writes text",
+            sentence("writer", one=one, name=writes, key=key, lossless=len(lossless)),
+        ),
+        (
+            "For equal cost in all languages",
+            sentence("equal", one=one, name=equal, more=more),
+        ),
+    ]
 
 
 def _losses(results: Results, one: Size) -> list[PageBlock]:
     """Every language that another tokenizer serves better."""
-    other = one.reference if one.best != one.reference else one.compared[0]
-    unit = {"percent": "own ALP", "bigram_bits_per_byte": "bits per byte of held-out lines"}.get(
-        one.deciding, "tokens per sentence of parallel text"
-    )
-    texts = []
-    # all losses, by the tokenizer that is better
-    groups: dict[str, list[str]] = {}
+    best, deciding = one.choice.best, one.choice.deciding
+    other = one.reference if best != one.reference else one.compared[0]
+    units = {"percent": "own ALP", "bigram_bits_per_byte": "bits per byte of held-out lines"}
+    groups: dict[str, list[str]] = {}  # by the tokenizer that is better
     for code, (change, name) in one.losses.items():
         groups.setdefault(name, []).append(f"{results.name(code)} {signed(change)} %")
-    if groups:
-        measured = counted(len(one.changes(one.best, other)), "language")
-        of = f"{len(one.losses)} of {measured}, in percent of its {unit}"
-        lost = "; ".join(f"to {name} {listed(found)}" for name, found in groups.items())
-        texts.append(f"{one.best} loses against another tokenizer in {of}: {lost}.")
-    else:
-        texts.append(f"No other tokenizer is better than {one.best} in any language.")
-    texts.append(caption("overview") if one.deciding == "percent" else "")
-    return [Paragraph(text) for text in texts if text]
+    text = sentence(
+        "losses",
+        best=best,
+        groups=groups,
+        lost=len(one.losses),
+        measured=len(one.changes(best, other)),
+        unit=units.get(deciding, "tokens per sentence of parallel text"),
+    )
+    said: list[PageBlock] = [Paragraph(text)]
+    return [*said, Paragraph(caption("overview"))] if deciding == "percent" else said
 
 
 def _loads(results: Results) -> list[CodeBlock]:
