@@ -15,7 +15,6 @@ import pandas
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from vocap.allocation.inputs import UNEVEN
 from vocap.allocation.settings import Allocation as Settings
 from vocap.errors import listed
 from vocap.report.data.results import AllocationResults, Results
@@ -74,13 +73,11 @@ def _warnings(entries: Sequence[AllocationResults]) -> list[PageBlock]:
     """
     said: dict[str, list[str]] = {}
     for entry in entries:
-        texts = [str(text) for text in entry.summary.get("warnings") or ()]
-        if entry.summary.get("short"):
-            texts = []
+        texts = [] if entry.summary.get("short") else entry.warnings
         if not entry.summary:
-            texts.append("summary.json is missing: the settings and the clipping are not known.")
+            texts = ["summary.json is missing: the settings and the clipping are not known."]
         for text in texts:
-            if not text.startswith(UNEVEN):
+            if text not in entry.uneven:
                 said.setdefault(text, []).append(entry.name)
     return [Note(f"{listed(names)}: {text}", "warning") for text, names in said.items()]
 
@@ -192,11 +189,14 @@ def find_overlap(
     # classes are numbered as they come, so that those of one language follow each other
     # by size: packed, that is a third less
     held = pandas.concat(parts, ignore_index=True).sort_values(["language", "start", "stop"])
-    # pieces that the same languages hold at the same sizes are one class: sums of the
-    # hashes of their intervals agree, with the odds of the hashes of two pieces
+    # pieces that the same languages hold at the same sizes are one class
     interval = ["language", "start", "stop"]
-    held["sum"] = pandas.util.hash_pandas_object(held[interval], index=False)
-    pieces = held.groupby("hash", sort=False)["sum"].sum()
+    held["interval"] = held.groupby(interval).ngroup()
+    by_piece = held.sort_values(["hash", "interval"])
+    hashes, first = np.unique(by_piece["hash"], return_index=True)
+    sets = np.split(by_piece.interval.to_numpy(), first[1:])
+    pieces = pandas.Series([numbers.tobytes() for numbers in sets], hashes)
+    pieces = pieces[held["hash"].unique()]
     single = pandas.Series(range(len(characters)), hash_pieces(characters))
     others = pieces[~pieces.index.isin(single.index)]
     numbers = others.factorize()[0] + len(single)
