@@ -86,9 +86,7 @@ def test_limits_bound_what_is_read_and_kept(tmp_path):
     assert (text.kept, text.heldout) == (100, 10)
     text = estimate_texts(settings({"path": str(path)}, max_characters=100_000))["de"]
     assert text.kept * len(TEXT.decode()) / 4000 == pytest.approx(100_000, rel=0.02)
-    assert text.train_mchars + text.heldout * text.line_characters / 1e6 == pytest.approx(
-        0.1, rel=0.01
-    )
+    assert text.kept * text.line_characters == pytest.approx(100_000, rel=0.01)
 
 
 def test_several_files_count_together_and_absent_ones_are_named(tmp_path):

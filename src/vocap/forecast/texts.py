@@ -79,11 +79,6 @@ class LanguageText:
     def train_mb(self) -> float:
         return (self.kept - self.heldout) * self.line_bytes / MB
 
-    @property
-    def train_mchars(self) -> float:
-        """Millions of characters."""
-        return (self.kept - self.heldout) * self.line_characters / MB
-
 
 def check_files(settings: Settings) -> None:
     """Raise VocapError, as a run does, where files of a language's text are not there,
