@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from vocap.allocation.inputs import Inputs
+from vocap.allocation.inputs import UNEVEN, Inputs
 from vocap.allocation.rules import RULES, Rule
 from vocap.allocation.settings import Allocation as Settings
 from vocap.correlation.study import StudyPoint
@@ -73,6 +73,16 @@ class AllocationResults:
     def sizes(self) -> dict[str, int | None]:
         """The size of each language."""
         return {share["language"]: share["size"] for share in self.shares}
+
+    @property
+    def warnings(self) -> list[str]:
+        """The stage's warnings."""
+        return list(map(str, self.summary.get("warnings") or ()))
+
+    @property
+    def uneven(self) -> list[str]:
+        """The warnings of lines of different length."""
+        return [text for text in self.warnings if text.startswith(UNEVEN)]
 
     def setting(self, name: str) -> Any:
         """One of its settings by the summary; None where that lacks it."""

@@ -127,17 +127,23 @@ def line_chart(
 
 
 def joined_pairs(
-    rows: list[dict[str, Any]], ends: list[dict[str, Any]], suffix: str = "", **values: Any
+    rows: list[dict[str, Any]], measure: str, suffix: str = "", **values: Any
 ) -> Chart:
     """A line from JOINT's to VOCAP's value of each row, and the marks at its ends.
 
-    The two values of a row are at `PAIR_KEYS` with `suffix`; `ends` hold `row`, `kind`
-    and the field that `measure` names. Other values: those of pairs.json.
+    The two values of a row are at `PAIR_KEYS` with `suffix`, beside the names of models;
+    marks have theirs as `measure`. Other values: those of pairs.json.
     """
+    ends = []
+    for row in rows:
+        for kind, key in zip(PAIR, PAIR_KEYS, strict=True):
+            end = {**row, "kind": kind.label, measure: row[f"{key}{suffix}"]}
+            ends.append(end | {"model": row[key]} if suffix else end)
     return fill(
         "pairs.json",
         rows=rows,
         ends=ends,
+        measure=measure,
         order=[row["row"] for row in rows],
         fields=[f"{key}{suffix}" for key in PAIR_KEYS],
         kinds=[kind.label for kind in PAIR],

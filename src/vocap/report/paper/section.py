@@ -20,7 +20,6 @@ from vocap.report.data.results import Results
 from vocap.report.page.blocks import Fold, Note, PageBlock, Paragraph, counted, text_of
 from vocap.report.page.figures import (
     COLOURS,
-    PAIR,
     PAIR_KEYS,
     Chart,
     Figure,
@@ -30,6 +29,7 @@ from vocap.report.page.figures import (
     scatter,
     tooltips,
 )
+from vocap.report.page.rendering import sentence
 from vocap.report.page.tables import Column, Table, caption, signed, specification, specified
 from vocap.report.paper import (
     METRIC_NAMES,
@@ -96,14 +96,7 @@ def correlation_blocks(results: Results) -> list[PageBlock]:
     blocks: list[PageBlock] = []
     if both:
         higher = sum(alp > size for alp, size in both)
-        blocks.append(
-            Paragraph(
-                "In this run ALP correlates with F1 more strongly than the size of the "
-                "vocabulary does in "
-                f"{higher} of {counted(len(both), 'pair')} of a language and a task; in the paper "
-                "in 6 of 8."
-            )
-        )
+        blocks.append(Paragraph(sentence("study", higher=higher, pairs=len(both))))
     for task in FIGURES:
         points = [point for point in results.correlation if point.task == task]
         own = [one for one in found if one.task == task]
@@ -116,25 +109,19 @@ def _figure(
     results: Results, task: str, points: list[StudyPoint], found: list[Coefficients]
 ) -> Figure:
     """Figure 2 or 3."""
-    said = "; ".join(
-        f"{results.name(one.language)}: "
-        + (f"ρ = {one.rho_alp:.3f}" if one.rho_alp is not None else "no ρ")
-        for one in found
-    ).replace("-", "−")
-    codes = dict.fromkeys(point.language for point in points)
-    holes = "; ".join(
-        f"{results.name(code)}: {', '.join(map('{:,}'.format, results.unreached[code]))}"
-        for code in codes
-        if code in results.unreached
-    )
-    holes = f" Sizes that the text does not reach have no point: {holes}." if holes else ""
+    said = sentence("correlations", found=found, name=results.name).replace("-", "−")
+    studied = dict.fromkeys(point.language for point in points)
+    unreached = {
+        results.name(code): sizes for code, sizes in results.unreached.items() if code in studied
+    }
+    holes = sentence("holes", unreached=unreached).unescape()
     return drawn_as(
         "paper-figure-2-and-3",
         lambda: _points(results, points),
         number=FIGURES[task],
         task=TASK_NAMES[task],
-        said=said,
-        holes=holes,
+        said=said.unescape(),
+        holes=f" {holes}" if holes else "",
         vocabularies=counted(len(points), "vocabulary", "vocabularies"),
     )
 
@@ -349,16 +336,10 @@ def _group_figure(task: str, rows: list[dict[str, Any]]) -> Figure:
 
 def group_chart(rows: list[dict[str, Any]]) -> Chart:
     """JOINT and VOCAP of each group, joined by a line."""
-    ends = [
-        {**row, "kind": kind.label, "score": row[f"{key}_score"], "model": row[key]}
-        for row in rows
-        for kind, key in zip(PAIR, PAIR_KEYS, strict=True)
-    ]
     return joined_pairs(
         rows,
-        ends,
+        "score",
         "_score",
-        measure="score",
         title="mean over languages (percent)",
         scale={"zero": False, "padding": 20},
         axis={"tickCount": 8, "grid": True},

@@ -274,32 +274,15 @@ def _warnings(results: Results) -> Iterator[Note]:
     reached.
     """
     if missing := [row["name"] for row in little_text(results) if not row["kept"]]:
-        takes = "takes" if len(missing) == 1 else "take"
-        said = f"{counted(len(missing), 'language')} without text {takes} no part: "
-        yield _warning("Text is missing.", f"{said}{listed(missing)}.", "corpora")
+        yield Note(sentence("without_text", names=missing), "warning")
     packages = [entry for entry in results.packages if entry.get("missing")]
-    if reasons := [f"{entry.get('package')} ({entry['missing']})" for entry in packages]:
-        said = f"The starter corpus was made without {listed(reasons, 6)}."
-        yield _warning("Packages are missing.", said, "corpora")
+    if names := [f"{entry.get('package')} ({entry['missing']})" for entry in packages]:
+        yield Note(sentence("without_packages", names=names), "warning")
     uneven: dict[str, list[str]] = {}
     for entry in results.allocations.values():
-        for text in entry.summary.get("warnings") or ():
-            if str(text).startswith(UNEVEN):
-                uneven.setdefault(str(text).removeprefix(f"{UNEVEN}, and "), []).append(entry.name)
+        for text in entry.uneven:
+            uneven.setdefault(text.removeprefix(f"{UNEVEN}, and "), []).append(entry.name)
     for text, names in uneven.items():
-        said = f"{text[:1].upper()}{text[1:]} ({listed(names)})."
-        yield _warning(f"{UNEVEN.capitalize()}.", said)
+        yield Note(sentence("uneven", start=UNEVEN, text=text, names=names), "warning")
     if short := short_of_total(results):
-        said = "; ".join(
-            f"{row['kind']} {row['name']} is {counted(row['short'], 'id')} short"
-            + (f" of {row['total']:,}" if row["total"] else "")
-            for row in short
-        )
-        yield _warning("T was not reached.", f"There were too few pieces: {said}.", "corpora")
-
-
-def _warning(title: str, text: str, section: str = "") -> Note:
-    said = Markup("<strong>{}</strong> {}").format(title, text)
-    if section:
-        said += Markup(' <a href="#{}">More</a>').format(section)
-    return Note(said, "warning")
+        yield Note(sentence("short", rows=short), "warning")

@@ -16,7 +16,6 @@ from vocap.report.page.figures import Chart, Figure, drawn_as, scatter, tooltips
 from vocap.report.page.tables import Column, Table, caption, columns_of, signed, specified
 from vocap.tables.frames import records
 from vocap.tables.line_bits import PARTS
-from vocap.tokenizers.settings import kind_name
 
 # of charts, by keys of measures: across, up
 AXES = (
@@ -273,17 +272,11 @@ def group_means(rows: list[dict[str, Any]]) -> Chart:
     """JOINT's and VOCAP's mean ALP of each row, joined by a line."""
     values = [row[key] for row in rows for key in figures.PAIR_KEYS]
     pad = 0.08 * (max(values) - min(values) or 1)
-    ends = [
-        {**row, "kind": kind.label, "alp": row[kind_name(kind)]}
-        for row in rows
-        for kind in figures.PAIR
-    ]
     shown = {"alp": ",.2f|mean ALP", "gain": "+,.2f|VOCAP − JOINT", "languages": "d"}
     domain = [min(values) - pad, max(values) + 2.2 * pad]
     return figures.joined_pairs(
         rows,
-        ends,
-        measure="alp",
+        "alp",
         title="mean ALP on held-out lines (nats per line)",
         scale={"domain": domain, "nice": False, "zero": False},
         axis={"tickCount": 8},

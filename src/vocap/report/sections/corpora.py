@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Any
 
-from vocap.allocation.inputs import UNEVEN
 from vocap.errors import listed
 from vocap.report.data.results import Records, Results, look_up
 from vocap.report.page.blocks import Note, PageBlock, Paragraph, not_run, text_of
@@ -212,10 +211,7 @@ def lines_differ(results: Results) -> bool:
     """Whether an allocation warns of lines of different length, so that curves start far
     from each other.
     """
-    warnings = [
-        text for one in results.allocations.values() for text in one.summary.get("warnings") or ()
-    ]
-    return any(str(text).startswith(UNEVEN) for text in warnings)
+    return any(one.uneven for one in results.allocations.values())
 
 
 def _first_choice(results: Results) -> list[str]:

@@ -208,13 +208,13 @@ def _cuts(results: Results) -> list[PageBlock]:
     return blocks
 
 
-def _cut(name: str, sentence: CutSentence, place: int) -> tuple[str, int, list[tuple[str, str]]]:
+def _cut(name: str, line: CutSentence, place: int) -> tuple[str, int, list[tuple[str, str]]]:
     """Stretches with their classes: `d` where another tokenizer has no such token, `u`
     for <unk>.
     """
-    spans = [_spans(cut) for cut, _ in sentence.cuts]
+    spans = [_spans(cut) for cut, _ in line.cuts]
     others = [set(found) for k, found in enumerate(spans) if k != place]
-    cut, tokens = sentence.cuts[place]
+    cut, tokens = line.cuts[place]
     stretches = []
     for (text, unknown), span in zip(cut, spans[place], strict=True):
         marks = []
