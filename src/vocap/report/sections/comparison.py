@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from vocap.errors import listed
 from vocap.report.data import comparison
 from vocap.report.data.comparison import MEASURE, UNKNOWN_LIMIT, Size
 from vocap.report.data.results import Results
 from vocap.report.page import figures
 from vocap.report.page.blocks import Fold, Note, PageBlock, Paragraph, counted, first_open, not_run
 from vocap.report.page.figures import Chart, Figure, drawn_as, scatter, tooltips
+from vocap.report.page.rendering import sentence
 from vocap.report.page.tables import Column, Table, caption, columns_of, signed, specified
 from vocap.tables.frames import records
 from vocap.tables.line_bits import PARTS
@@ -208,25 +208,18 @@ def _apart(results: Results, one: Size) -> list[Note]:
     """Notes on languages and tokenizers that are left out, or that compare with no
     other.
     """
-    own, measured = one.summary.own, one.summary.parallel_tokens.notna()
-    limit = (
-        f"the limit of <unk>, which replaces a run of text, is {100 * UNKNOWN_LIMIT:.0f} % of "
-        "the tokens"
-    )
-    favoured = "measures on parallel text of the same domain favour them"
+    follow = one.summary.follows_text & one.summary.parallel_tokens.notna()
     notes = {
-        "Of another T, and trained on other text": list(one.summary.index[~own])
-        if one.total
-        else [],
-        f"Trained to follow parallel text (corpora.development; {favoured})": list(
-            one.summary.index[one.summary.follows_text & measured]
-        ),
-        f"In no mean at {one.label} ({limit})": [
-            f"{results.name(code)} ({reason})" for code, reason in sorted(one.apart.items())
-        ],
-        "Left out, since fewer than half of the languages can be counted under them": one.others,
+        "elsewhere": list(one.summary.index[~one.summary.own]) if one.total else [],
+        "follows_text": list(one.summary.index[follow]),
+        "apart": [f"{results.name(code)} ({why})" for code, why in sorted(one.apart.items())],
+        "others": one.others,
     }
-    return [Note(f"{said}: {listed(names)}.") for said, names in notes.items() if names]
+    return [
+        Note(sentence(f"left_out_{key}", one=one, names=names, limit=UNKNOWN_LIMIT))
+        for key, names in notes.items()
+        if names
+    ]
 
 
 def _groups(found: Sequence[Size]) -> Table:

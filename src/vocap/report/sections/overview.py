@@ -3,7 +3,7 @@ how to load; the settings.
 """
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from itertools import accumulate, pairwise
 
 from vocap.report.data.comparison import (
@@ -79,8 +79,9 @@ def _taken(results: Results, one: Size) -> list[PageBlock]:
             if len(values) < 2 or not measure.first or foreign:
                 continue
             name = values.idxmax() if measure.more_is_better else values.idxmin()
-            title = measure.title if measure.first < HELD_OUT else f"{measure.title}, held out"
-            title = f"{title}, {regime}" if regime and len(one.regimes) > 1 else title
+            held_out = measure.first >= HELD_OUT
+            told = regime if len(one.regimes) > 1 else ""
+            title = sentence("best", title=measure.title, held_out=held_out, regime=told)
             language = (
                 f" ({results.name(one.summary.worst[name])})"
                 if measure.key == "worst_ratio"
@@ -174,16 +175,10 @@ def _loads(results: Results) -> list[CodeBlock]:
     for tokenizer in results.configured_tokenizers():
         place = f"{results.folder}/tokenizers/{tokenizer.name}"
         lines = [LOADS[form].format(f"{place}/{form}") for form in tokenizer.forms]
-        read = tokenizer.text.get("lines")
-        said = [
-            f"{tokenizer.total:,} ids" if tokenizer.total is not None else "",
-            results.method(tokenizer),
-            f"{read:,} lines" if read is not None else "",
-        ]
         if lines:
-            blocks.append(
-                CodeBlock(tokenizer.name, "\n".join(lines), ", ".join(filter(None, said)))
-            )
+            method, text = results.method(tokenizer), tokenizer.text
+            remark = sentence("made", total=tokenizer.total, method=method, text=text)
+            blocks.append(CodeBlock(tokenizer.name, "\n".join(lines), remark))
     return blocks
 
 
@@ -195,13 +190,11 @@ def _cuts(results: Results) -> list[PageBlock]:
     for one in results.sentences:
         cuts = [_cut(name, one, place) for place, name in enumerate(names)]
         sentences.append((results.name(one.language), one.language, cuts))
-    marked = "; underlined are tokens that the other does not have there" if len(names) > 1 else ""
-    said = (
-        f"A typical held-out line of each of {counted(len(sentences), 'language')}, segmented by "
-        f"{' and '.join(names)}. Colours change where a token ends{marked}."
-    )
     heading = "The same sentence under both" if len(names) > 1 else "Segmented sentences"
-    blocks: list[PageBlock] = [Paragraph(heading, "heading"), Paragraph(said)]
+    blocks: list[PageBlock] = [
+        Paragraph(heading, "heading"),
+        Paragraph(sentence("cuts", count=len(sentences), names=names)),
+    ]
     blocks.append(Cuts(sentences[:OPEN]))
     if more := sentences[OPEN:]:
         blocks.append(Fold(f"{counted(len(more), 'language')} more", [Cuts(more)]))
@@ -237,25 +230,25 @@ def _counts(results: Results) -> list[tuple[str, str]]:
     failed = sum(map(len, results.curves.values())) - trained
     lines = sum(stats.get("kept") or 0 for stats in results.corpora.values())
     totals = sorted({entry.setting("total") for entry in results.allocations.values()} - {None})
-    of = f", T = {', '.join(f'{total:,}' for total in totals)}" if totals else ""
-    counts = [
-        ("Languages", results.languages, f"{len(results.languages):,}"),
-        ("Text", results.corpora, f"{lines:,} lines, train and held out"),
-        ("Vocabularies", results.curves, f"{trained:,} trained, {failed:,} sizes out of reach"),
-        ("Allocations", results.allocations, f"{len(results.allocations)}{of}"),
-        ("Tokenizers", results.tokenizers, f"{len(results.tokenizers)}"),
+    parts: dict[str, Sized] = {
+        "Languages": results.languages,
+        "Text": results.corpora,
+        "Vocabularies": results.curves,
+        "Allocations": results.allocations,
+        "Tokenizers": results.tokenizers,
+    }
+    values = {"lines": lines, "trained": trained, "failed": failed, "totals": totals}
+    return [
+        (name, sentence("count", name=name, there=len(there), **values))
+        for name, there in parts.items()
     ]
-    return [(name, said if there else "not run") for name, there, said in counts]
 
 
 def settings(results: Results) -> list[PageBlock]:
     """The merged configuration, the versions, and results of other configurations."""
     blocks: list[PageBlock] = [Paragraph(f"Made with {text_of(results.versions)}.")]
     if results.left:
-        said = "; ".join(f"{kind} {', '.join(names)}" for kind, names in results.left.items())
-        blocks.append(
-            Note(f"In the results folder, left from other configurations, not shown: {said}.")
-        )
+        blocks.append(Note(sentence("left", left=results.left)))
     if results.settings:
         blocks.append(CodeBlock.of_file(results.settings, "the configuration of this run"))
     else:

@@ -16,6 +16,7 @@ from vocap.report.page.blocks import (
     not_run,
     without_results,
 )
+from vocap.report.page.rendering import sentence
 from vocap.report.page.tables import Table, caption, columns_of, specified
 from vocap.tables.frames import records
 
@@ -144,17 +145,8 @@ def _one(results: Results, tokenizer: Tokenizer, rows: pandas.DataFrame) -> list
     if tokenizer.description:
         blocks.append(CodeBlock.of_file(tokenizer.description, "description.json"))
     if counts := tokenizer.statuses:
-        listed = ", ".join(
-            f"{count:,} {STATUS.get(status, status)}" for status, count in counts.items()
-        )
         total = sum(count for status, count in counts.items() if status != "dropped")
-        dead = counts.get("dead", 0)
-        share = (
-            f" The dead are {100 * dead / total:.3f}\u00a0% of the pieces in the model."
-            if dead
-            else ""
-        )
-        blocks.append(Paragraph(f"All pieces by status: {listed}.{share}"))
+        blocks.append(Paragraph(sentence("statuses", counts=counts, names=STATUS, total=total)))
     own = rows[rows.tokenizer == tokenizer.name] if len(rows) else rows
     if len(own):
         # a join with absent rows makes floats of them
