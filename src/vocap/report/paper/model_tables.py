@@ -3,12 +3,14 @@
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter, itemgetter
 from typing import Any
 
 from vocap.allocation.rules import RULES
 from vocap.finetuning.tasks import TASKS
 from vocap.pretraining.loss_kinds import LOSSES
 from vocap.report.data.results import Finetuned, ModelResults, Results
+from vocap.report.page.rendering import sentence
 from vocap.report.page.tables import Table, specification, specified
 from vocap.report.paper import TASK_NAMES, printed
 from vocap.tokenizers.settings import KINDS, Kind
@@ -91,10 +93,6 @@ class Run:
         if self.half:
             parts.append("half embeddings")
         return ", ".join(parts)
-
-    def method_of(self, spec: Mapping[str, Any]) -> tuple[Any, ...]:
-        """What tells its method from others of a table."""
-        return tuple(getattr(self, column) for column in spec["match"])
 
     @property
     def paper_beta(self) -> bool:
@@ -184,12 +182,13 @@ def table_rows(name: str, runs: Sequence[Run]) -> list[MethodRow]:
             run.name,
         )
     )
-    found: dict[tuple[Any, ...], Run] = {}
+    method_of = attrgetter(*spec["match"])
+    found: dict[Any, Run] = {}
     for run in runs:
-        found.setdefault(run.method_of(spec), run)
+        found.setdefault(method_of(run), run)
     rows = []
     for row in printed(name):
-        method = tuple(row[column] for column in spec["match"])
+        method = itemgetter(*spec["match"])(row)
         rows.append(MethodRow(row["method"], row, found.pop(method, None)))
     others = sorted(
         found.values(),
@@ -215,12 +214,13 @@ def _comparable(spec: Mapping[str, Any], runs: Sequence[Run]) -> list[Run]:
     if "same" not in spec:
         return runs
     groups: dict[Any, list[Run]] = {}
+    method_of = attrgetter(*spec["match"])
     for run in runs:
         groups.setdefault(getattr(run, spec["same"]), []).append(run)
 
     def order(group: list[Run]) -> tuple[int, int, str]:
         away = abs((group[0].total or 0) - PAPER_TOTAL)
-        return -len({run.method_of(spec) for run in group}), away, group[0].tokenizer
+        return -len(set(map(method_of, group))), away, group[0].tokenizer
 
     return min(groups.values(), key=order, default=[])
 
@@ -253,9 +253,8 @@ def _cells(row: MethodRow, run: Run, baseline: Run | None, tasks: Sequence[str])
     if baseline and baseline.tokens_per_s and run.tokens_per_s and run.machine == baseline.machine:
         speed = run.tokens_per_s / baseline.tokens_per_s
     paper_k = (row.printed or {}).get("k") or PAPER_K
-    other_k = (
-        f"k = {run.k}" if run.k not in (None, paper_k) and row.method != f"k = {run.k}" else ""
-    )
+    absent = [TASK_NAMES[task] for task in tasks if task in run.tuned.missing]
+    remarks = sentence("remarks", run=run, method=row.method, paper_k=paper_k, absent=absent)
     return {
         "model": run.name,
         "total": run.total,
@@ -264,17 +263,9 @@ def _cells(row: MethodRow, run: Run, baseline: Run | None, tasks: Sequence[str])
         "parameters_mi": run.parameters and run.parameters / 2**20,
         "speed": speed,
         "average": None if run.tuned.missing else run.tuned.average,
-        "remarks": "; ".join(filter(None, (other_k, _remarks(tasks, run)))),
+        "remarks": remarks.unescape(),
         **{f"{task}_{metric}": score for (task, metric), score in run.tuned.scores.items()},
     }
-
-
-def _remarks(tasks: Sequence[str], run: Run) -> str:
-    """Tasks that the paper's measure has and this run lacks."""
-    if not run.tuned.scores:
-        return "not fine-tuned"
-    absent = [TASK_NAMES[task] for task in tasks if task in run.tuned.missing]
-    return f"without {', '.join(absent)}" if absent else ""
 
 
 def _baseline(rows: Sequence[MethodRow]) -> Run | None:

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Any
 
-from vocap.errors import listed
 from vocap.report.data.results import Records, Results, look_up
 from vocap.report.page.blocks import Note, PageBlock, Paragraph, not_run, text_of
 from vocap.report.page.figures import Chart, Figure, drawn_as, fill, palette
+from vocap.report.page.rendering import sentence
 from vocap.report.page.tables import specified
 from vocap.tables.curve import outline
 from vocap.text_files import MAX_LINE_BYTES
@@ -45,14 +45,8 @@ def section(results: Results) -> list[PageBlock]:
     if any(overlong.values()):
         codes = sorted(overlong, key=lambda code: (-overlong[code], code))
         named = [f"{results.name(code)} {overlong[code]:,}" for code in codes if overlong[code]]
-        notes.append(
-            Note(
-                f"{sum(overlong.values()):,} lines of more than {MAX_LINE_BYTES:,} bytes are left "
-                f"out: {listed(named)}. The key split_sentences of a source cuts lines into "
-                "sentences.",
-                "warning",
-            )
-        )
+        values = {"lines": sum(overlong.values()), "limit": MAX_LINE_BYTES, "names": named}
+        notes.append(Note(sentence("overlong", **values), "warning"))
     tables = {
         "corpora": _lines(results),
         "packages": results.packages,
