@@ -16,6 +16,7 @@ from vocap.correlation.study import StudyPoint, correlations
 from vocap.files.io import read_tsv, write_tsv
 from vocap.finetuning.metrics import paper_average
 from vocap.finetuning.tasks import TASKS
+from vocap.report.page.figures import files, styled
 from vocap.report.paper import paper_languages, paper_size, printed
 from vocap.report.paper.model_tables import Run, results_table, table_rows
 from vocap.tables.curve import Point, write_points
@@ -414,3 +415,13 @@ def test_the_study_is_beside_the_papers_correlations(tmp_path):
     assert math.isnan(other.rho_alp) and other.remarks == "not run"
     names = ("Hindi", "Persian", "Italian", "Russian")
     assert set(rows.index) == {(name, task) for name in names for task in ("POS", "NER")}
+
+
+def test_a_chart_whose_axis_hides_labels_gives_one_pdf():
+    values = [{"x": f"language {place}", "y": place} for place in range(90)]
+    axis = {"labelOverlap": True}
+    encoding = {"x": {"field": "x", "axis": axis}, "y": {"field": "y", "type": "quantitative"}}
+    chart = {"data": {"values": values}, "mark": "bar", "width": 600, "encoding": encoding}
+    made = [files(styled(chart), "chart") for _ in range(3)]
+    assert b'opacity="0"' in made[0]["chart.svg"]
+    assert made[0] == made[1] == made[2]
