@@ -37,9 +37,9 @@ if PARALLEL_TEXT:
 
 # The text settings of each tokenizer as options; a fitted one takes the rows besides
 # its pieces alone.
-OWN_TEXT = {name: shlex.join(text_words(entry.text(TEXT))) for name, entry in JOINT.items()}
+OWN_TEXT = {name: shlex.join(text_words(entry.text_of(TEXT))) for name, entry in JOINT.items()}
 OWN_TEXT |= {
-    name: shlex.join(text_words(entry.text(TEXT).rows_alone())) for name, entry in FITTED.items()
+    name: shlex.join(text_words(entry.text_of(TEXT).rows_alone())) for name, entry in FITTED.items()
 }
 
 # Where the text comes from, with its licences, for the model cards: a list in Markdown.
@@ -306,9 +306,11 @@ rule adopt:
 # Those that follow parallel text; the others do not depend on it.
 FOLLOWERS = PLAN.followers
 TRAINING_OPTIONS = {
-    name: options(
-        development=DEVELOPMENT_TEXT.pattern if name in FOLLOWERS else None,
-        **entry.options(),
+    name: shlex.join(
+        [
+            *words_of(entry, "kind", "total"),
+            *([f"--development={DEVELOPMENT_TEXT.pattern}", "--parity"] if name in FOLLOWERS else []),
+        ]
     )
     for name, entry in BYTE_PAIR.items()
 }

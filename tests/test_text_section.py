@@ -10,14 +10,14 @@ from tests.cases import read_cases
 from vocap.config import Settings, TextSection, load
 from vocap.errors import UsageError
 from vocap.languages import default_table
-from vocap.options import text_options, text_words
-from vocap.unigram.text_settings import LOSSLESS, XLM_R, TextSettings, text_settings
+from vocap.options import text_options
+from vocap.unigram.text_settings import LOSSLESS, XLM_R, TextSettings, text_settings, text_words
 
 
 def read_options(*words: str) -> TextSettings:
     """The settings that a command with these options gets."""
     seen = []
-    command = click.command()(text_options(lambda settings: seen.append(settings)))
+    command = click.command()(text_options(lambda text: seen.append(text)))
     CliRunner().invoke(command, words, catch_exceptions=False, standalone_mode=False)
     return seen[0]
 

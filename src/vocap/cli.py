@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from vocap.errors import VocapError, explain, log, missing_extra, system_error
+from vocap.errors import SettingError, VocapError, explain, log, missing_extra, system_error
 
 # group of --help: verb: "module:function", a click command; the first line of its
 # docstring is the summary there
@@ -34,7 +34,7 @@ GROUPS = {
         "report": "vocap.report.commands:report",
     },
     "Rules of the workflow, corpora": {
-        "each": "vocap.each:each",
+        "each": "vocap.workflow.commands:each",
         "fetch": "vocap.corpora.commands:fetch",
         "starter-fetch": "vocap.starter.commands:starter_fetch",
         "starter-extract": "vocap.starter.commands:starter_extract",
@@ -57,7 +57,7 @@ GROUPS = {
         "tokenize": "vocap.pretraining.commands:tokenize",
         "pretrain": "vocap.pretraining.commands:pretrain",
         "code-length": "vocap.pretraining.commands:code_length",
-        "launch": "vocap.training.launch:launch",
+        "launch": "vocap.training.commands:launch",
     },
     "Rules of the workflow, fine-tuning": {
         "unpack": "vocap.finetuning.commands:unpack",
@@ -184,6 +184,8 @@ def _message(error: Exception) -> str | None:
     if isinstance(error, ModuleNotFoundError):
         install = missing_extra(error.name or "")
         return f"{error.name} is not installed; {install}" if install else None
+    if isinstance(error, SettingError):
+        return f"--{error.field.replace('_', '-')}{str(error).removeprefix(error.field)}"
     if isinstance(error, VocapError):
         return str(error)
     if isinstance(error, MemoryError):

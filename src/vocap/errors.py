@@ -71,6 +71,16 @@ class UsageError(VocapError):
     exit_code = 2
 
 
+class SettingError(UsageError):
+    """A value that a setting cannot have, by the name of its field, which the command line
+    writes as an option.
+    """
+
+    def __init__(self, field: str, reason: str) -> None:
+        super().__init__(f"{field}: {reason}")
+        self.field = field
+
+
 def system_error(error: BaseException) -> OSError | None:
     """The OSError that `error` is or reports as text, as libraries in Rust do
     (tokenizers, safetensors).

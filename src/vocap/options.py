@@ -1,17 +1,19 @@
-"""Command-line options that several verbs share, and their types; those of the text
-also as words of a command.
+"""Command-line options: those of the fields of settings, and others that several verbs
+share; settings as words of a command.
 """
 
 import csv
 import functools
 import json
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import MISSING, Field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import NoneType
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin
 
 import click
+from click.core import ParameterSource
 
 from vocap.errors import UsageError
 from vocap.files.io import read_yaml
@@ -19,6 +21,9 @@ from vocap.languages import CODE
 from vocap.unigram.text_settings import PRESETS, TextSettings, text_settings
 
 if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
+
+    from vocap.section import ConfigSection
     from vocap.text_files.filters import Filters
     from vocap.tokenizer_files.id_layout import IdLayout
 
@@ -61,11 +66,84 @@ FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 SEED = click.IntRange(0, 2**63 - 1)  # the range of torch
 
 
-def coverage(default: float, help: str) -> Decorator:
-    """The option --coverage, within SentencePiece's bounds; `help` says whose
-    characters are meant.
+def of(settings: "type[ConfigSection]", *names: str) -> Decorator:
+    """The options of fields of a class of settings, by default of all; the command gets
+    those that are given, by the names of the fields.
     """
-    return click.option("--coverage", type=Real(0.98, 1), default=default, help=help)
+    chosen = {name: settings.model_fields[name] for name in names or settings.model_fields}
+
+    def decorate(command: Command) -> Command:
+        @functools.wraps(command)
+        def with_given(**options: Any) -> Any:
+            source = click.get_current_context().get_parameter_source
+            left = {name for name in chosen if source(name) is ParameterSource.DEFAULT}
+            return command(**{name: value for name, value in options.items() if name not in left})
+
+        decorated: Command = with_given
+        for name, field in reversed(chosen.items()):  # --help shows their order
+            decorated = (OWN_OPTIONS.get(name) or _of_field(name, field))(decorated)
+        return decorated
+
+    return decorate
+
+
+def _of_field(name: str, field: "FieldInfo") -> Decorator:
+    """The option of a field: its name or alias, type, limits, default and description."""
+    description = field.description or ""
+    given: dict[str, Any] = {
+        "default": None if field.is_required() else field.default,
+        "required": field.is_required(),
+        "help": f"{description[:1].upper()}{description[1:]}.",
+    }
+    flag = f"--{(field.alias or name).replace('_', '-')}"
+    kind, limits = _kind_of(field)
+    if kind is bool:
+        flag = flag if field.default is False else f"{flag}/--no-{flag[2:]}"
+        given["is_flag"] = True
+    elif get_origin(kind) is Literal:
+        given["type"] = click.Choice(get_args(kind))
+    elif get_origin(kind) is list:
+        given |= {"callback": _listed, "default": None, "metavar": "A,B"}
+    elif kind is int:
+        given["type"] = click.IntRange(limits.get("ge"), limits.get("le"))
+    elif kind is float:
+        given["type"] = Real(limits.get("ge"), limits.get("le"), min_open="gt" in limits)
+    return click.option(flag, name, **given)
+
+
+def _kind_of(field: "FieldInfo") -> tuple[Any, dict[str, Any]]:
+    """The type of a field without None, and its limits, by their names in pydantic."""
+    kinds = [kind for kind in get_args(field.annotation) if kind is not NoneType]
+    optional = kinds and NoneType in get_args(field.annotation)
+    kind, marks = (kinds[0] if optional else field.annotation), list(field.metadata)
+    if get_origin(kind) is Annotated:
+        kind, *further = get_args(kind)
+        marks += [mark for one in further for mark in getattr(one, "metadata", [one])]
+    names = ("ge", "gt", "le")
+    return kind, {
+        name: getattr(mark, name) for mark in marks for name in names if hasattr(mark, name)
+    }
+
+
+def _listed(context: click.Context, option: click.Parameter, value: str | None) -> Any:
+    """The strings between the commas of a value; None for no value."""
+    return None if value is None else [text.strip() for text in value.split(",") if text.strip()]
+
+
+def words_of(settings: "ConfigSection", *without: str) -> list[str]:
+    """The options that give these settings to a command: those of the values that differ
+    from the defaults, but of the fields in `without`.
+    """
+    found = []
+    for name, field in type(settings).model_fields.items():
+        value, flag = getattr(settings, name), (field.alias or name).replace("_", "-")
+        if name in without or value == field.default:
+            continue
+        if isinstance(value, bool):
+            found.append(f"--{flag}" if value else f"--no-{flag}")
+        else:
+            found.append(f"--{flag}={','.join(value) if isinstance(value, list) else value}")
+    return found
 
 
 def threads(help: str, default: int = 1) -> Decorator:
@@ -78,18 +156,6 @@ def languages_table(command: Command) -> Command:
     """The option --languages-table."""
     help = "Table of languages.  [default: the one that ships with vocap]"
     return click.option("--languages-table", type=PATH, help=help)(command)
-
-
-def without(command: Command) -> Command:
-    """The option --without: codes of languages, of which the command gets a list."""
-    return click.option(
-        "--without",
-        default="",
-        metavar="LANG,LANG",
-        show_default=False,
-        callback=lambda _, __, listed: [code.strip() for code in listed.split(",") if code.strip()],
-        help="Languages to leave out.",
-    )(command)
 
 
 def filters(command: Command) -> Command:
@@ -154,21 +220,6 @@ def totals(command: Command) -> Command:
     )(command)
 
 
-def folders(output: str | Path | None, totals: Collection[int]) -> dict[int, Path]:
-    """The folder of each total, in rising order: the path with {total} replaced; none
-    without a path. UsageError where it has no {total}.
-    """
-    if output is None:
-        return {}
-    if len(set(totals)) > 1 and "{total}" not in str(output):
-        raise UsageError(
-            f"-o {output}: put {{total}} for T into the path: it is the folder of several totals"
-        )
-    return {
-        total: Path(str(output).replace("{total}", str(total))) for total in sorted(set(totals))
-    }
-
-
 def id_layout(command: Command) -> Command:
     """The option --layout of tokenizers; the command gets `layout`, an `IdLayout`."""
 
@@ -220,7 +271,7 @@ def layout(command: Command) -> Command:
 
 
 def text_options(command: Command) -> Command:
-    """The options --preset and those of single keys; the command gets `settings`, a
+    """The options --preset and those of single keys; the command gets `text`, a
     TextSettings.
     """
 
@@ -228,7 +279,7 @@ def text_options(command: Command) -> Command:
     def with_settings(preset: str, **options: Any) -> Any:
         given = {name: options.pop(name) for name in FIELDS}
         keys = {name: value for name, value in given.items() if value is not None}
-        return command(settings=text_settings(preset, **keys), **options)
+        return command(text=text_settings(preset, **keys), **options)
 
     preset = click.option(
         "--preset",
@@ -251,31 +302,6 @@ def text_keys(*names: str) -> Decorator:
         return command
 
     return decorate
-
-
-def text_words(settings: TextSettings) -> list[str]:
-    """The options that give these settings; none for those of preset xlm-r.
-
-    >>> text_words(text_settings("lossless", split_digits=False, control_symbols=("<a>", "b,c")))
-    ['--preset=lossless', '--no-split-digits', '--control-symbols=<a>,"b,c"']
-    """
-    written = (
-        [f"--preset={name}", *_changed(settings, preset)] for name, preset in PRESETS.items()
-    )
-    words = min(written, key=len)  # of equally short ones the first
-    return words[1:] if words[0] == f"--preset={next(iter(PRESETS))}" else words
-
-
-def _changed(settings: TextSettings, preset: TextSettings) -> list[str]:
-    words = []
-    for key in FIELDS:
-        value, flag = getattr(settings, key), key.replace("_", "-")
-        if value != getattr(preset, key):
-            if isinstance(value, bool):
-                words.append(f"--{flag}" if value else f"--no-{flag}")
-            else:
-                words.append(f"--{flag}={_as_csv(value) if isinstance(value, tuple) else value}")
-    return words
 
 
 def _option(one: Field[Any]) -> Decorator:
@@ -308,8 +334,5 @@ def _split(
     return tuple(text for row in rows for text in row) or None
 
 
-def _as_csv(texts: Sequence[str]) -> str:
-    quoted = (
-        '"' + text.replace('"', '""') + '"' if set(text) & set(',"') else text for text in texts
-    )
-    return ",".join(quoted)
+# of fields whose value is an object
+OWN_OPTIONS = {"text": text_options, "layout": id_layout, "filters": filters}

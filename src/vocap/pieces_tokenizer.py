@@ -2,17 +2,18 @@
 `vocap allocate --rule pieces` and `vocap fit` make of it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
 from vocap.allocation.inputs import Inputs, LanguageInput
 from vocap.allocation.pieces import DescentSource, descend_to_total, make_trunk
-from vocap.allocation.settings import check_allocation, rows_beside_pieces
-from vocap.allocation.stage import Parallel, parallel_lines
+from vocap.allocation.settings import AllocationRun
+from vocap.allocation.stage import Parallel, as_allocation, parallel_lines
 from vocap.errors import UsageError, log
+from vocap.files.paths import as_totals
+from vocap.section import ConfigSection
 from vocap.tables.allocated import Allocated
 from vocap.tables.curve import mean_counts
 from vocap.tables.piece_index import build
@@ -21,29 +22,28 @@ from vocap.text_files.text import Texts, language_text
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT, IdLayout
 from vocap.tokenizers.fitting import fit
 from vocap.tokenizers.trained import TrainedUnigram, check_unigram_text
-from vocap.unigram.text_settings import COVERAGE, XLM_R, TextSettings
+from vocap.unigram.text_settings import TextSettings
 from vocap.unigram.training_text import count_characters
 
 NO_PIECES, NO_CURVE = build([], ()), np.zeros(0)
 
 
-def train_pieces(  # noqa: PLR0913  # settings of two stages, each by its name
+class PiecesTraining(AllocationRun):
+    """The settings of `train_pieces`: those of an allocation by rule pieces, the layout."""
+
+    rule: str = "pieces"
+    layout: IdLayout = XLM_R_LAYOUT
+
+
+def train_pieces(
     corpora: Texts,
     weights: Weights,
-    total: int,
+    total: int | None = None,
     output: str | Path | None = None,
     *,
-    alpha: float = 0.7,
-    beta: float = 0.7,
-    per: Literal["line", "character"] = "line",
-    core: float | None = None,
-    token_fairness: float = 0.0,
     development: Parallel | None = None,
-    coverage: float = COVERAGE,
-    without: Sequence[str] = (),
-    threads: int = 1,
-    settings: TextSettings = XLM_R,
-    layout: IdLayout = XLM_R_LAYOUT,
+    settings: ConfigSection | None = None,
+    **fields: object,
 ) -> TrainedUnigram:
     """Train a tokenizer on the pieces that one descent over all languages keeps.
 
@@ -58,16 +58,17 @@ def train_pieces(  # noqa: PLR0913  # settings of two stages, each by its name
         n_i of Equation 3: lines of text, or any other weight, by language or as a table
         with the columns language and n.
     total
-        T, the number of all ids of the tokenizer, special tokens included.
+        T, the number of all ids of the tokenizer, special tokens included; by default
+        that of `settings`.
     output
         Folder to write sentencepiece.model, pieces.tsv and description.json to. Without
         it nothing is written.
-    alpha, beta, per, core, token_fairness, development, coverage, without, threads
+    development
         As in `allocate`.
-    settings
-        How text is read, and the ids for bytes and symbols.
-    layout
-        The special tokens.
+    settings, **fields
+        A `PiecesTraining`, or `Allocation` of a configuration, and fields of
+        `PiecesTraining` in the place of its own: alpha, beta, per, core, token_fairness,
+        coverage, without, threads, text (also the ids for bytes and symbols), layout.
 
     Returns
     -------
@@ -80,22 +81,15 @@ def train_pieces(  # noqa: PLR0913  # settings of two stages, each by its name
     VocapError
         For text that is missing, or not UTF-8.
     """
-    check_unigram_text(settings, layout)
-    entry = check_allocation(
-        total=total,
-        rule="pieces",
-        alpha=alpha,
-        beta=beta,
-        per=per,
-        core=core,
-        token_fairness=token_fairness,
-        other_rows=rows_beside_pieces(settings, "pieces"),
-        special_tokens=layout.rows,
-    )
-    n = {code: amount for code, amount in load_weights(weights).items() if code not in without}
-    inputs = _inputs_of_texts(corpora, n, settings)
+    (total,) = as_totals(total, settings)
+    own = PiecesTraining.given(settings, **fields, total=total, rule="pieces")
+    check_unigram_text(own.text, own.layout)
+    entry = as_allocation(own).model_copy(update={"special_tokens": own.layout.rows})
+    weights = load_weights(weights)
+    n = {code: amount for code, amount in weights.items() if code not in own.without}
+    inputs = _inputs_of_texts(corpora, n, own.text)
     parallel = parallel_lines(development, [one.language for one in inputs.languages])
-    source = DescentSource(inputs, corpora, coverage, output, threads, settings, parallel)
+    source = DescentSource(inputs, corpora, own.coverage, output, own.threads, own.text, parallel)
     found = descend_to_total(source, entry, make_trunk(source, entry))
     for warning in found.warnings:
         log.warning("warning: %s", warning)
@@ -106,12 +100,8 @@ def train_pieces(  # noqa: PLR0913  # settings of two stages, each by its name
         settings=entry.model_dump(),
         lines=found.lines,
     )
-    text = TextSettings(
-        byte_fallback=settings.byte_fallback,
-        user_defined_symbols=settings.user_defined_symbols,
-        control_symbols=settings.control_symbols,
-    )
-    return fit(chosen, ladders, n, output, alpha=alpha, settings=text, layout=layout)
+    text, layout = own.text.rows_alone(), own.layout
+    return fit(chosen, ladders, n, output, alpha=own.alpha, text=text, layout=layout)
 
 
 def _inputs_of_texts(corpora: Texts, n: Mapping[str, float], settings: TextSettings) -> Inputs:

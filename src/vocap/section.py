@@ -1,4 +1,4 @@
-"""The base class of the configuration's sections."""
+"""The base class of settings: sections of the configuration, and the settings of functions."""
 
 from collections.abc import Mapping
 from difflib import get_close_matches
@@ -13,7 +13,7 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from vocap.errors import UsageError
+from vocap.errors import SettingError, UsageError
 from vocap.files.io import as_number
 
 UNKNOWN = "unknown_key"  # the type of the error of a key that a section does not have
@@ -62,6 +62,29 @@ class ConfigSection(BaseModel):
         reason = first["msg"].removeprefix("Value error, ")
         raise UsageError(": ".join(filter(None, (where, ".".join(keys), reason))))
 
+    @classmethod
+    def given(cls, settings: "ConfigSection | None", /, **fields: Any) -> Self:
+        """The settings of a call: those of an object, of this class or of one whose fields this
+        one has, with `fields` in their place. Raises UsageError, naming the field, for a
+        value that is wrong and for a field that this class lacks.
+        """
+        if settings is not None and not isinstance(settings, ConfigSection):
+            kind = type(settings).__name__
+            raise SettingError(
+                "settings", f"a {kind}; give a {cls.__name__}, or its fields by name"
+            )
+        own = {name: getattr(settings, name) for name in getattr(settings, "model_fields_set", ())}
+        try:
+            return cls.model_validate({**own, **fields})
+        except ValidationError as error:
+            first = error.errors()[0]
+        reason = first["msg"].removeprefix("Value error, ")
+        if not first["loc"]:
+            raise UsageError(reason)
+        name, *keys = map(str, first["loc"])
+        if not keys and first["type"] not in ("value_error", UNKNOWN):
+            reason = f"{reason}, not {first['input']!r}"
+        raise SettingError(name, ": ".join([*keys[:1], reason]))
 
 def suggest_keys(error: ValidationError, section: type[BaseModel]) -> ValidationError:
     """The errors of a section: one of a key that it does not have names the nearest one,

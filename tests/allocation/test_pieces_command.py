@@ -195,7 +195,7 @@ def test_a_trunk_of_other_weights_is_refused(folder):
 
 def test_text_needs_its_rule(folder):
     done = vocap("allocate", *inputs(folder), "--total", TOTALS[0], "-o", folder / "out")
-    assert done.returncode == 2 and "--rule paper reads no text" in done.stderr
+    assert done.returncode == 2 and "--rule: paper reads no text" in done.stderr
     done = vocap(
         "allocate",
         "--rule",
@@ -207,7 +207,7 @@ def test_text_needs_its_rule(folder):
         "-o",
         "out",
     )
-    assert done.returncode == 2 and "add --corpora" in done.stderr
+    assert done.returncode == 2 and "add corpora" in done.stderr
 
 
 def test_an_interrupted_descent_leaves_nothing(folder):

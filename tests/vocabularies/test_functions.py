@@ -54,7 +54,7 @@ def test_the_index_is_that_of_the_written_models(symbols, tmp_path):
     lines += [*["щ" * 90], "zz <mask>", *[chr(0x4E00 + at) for at in range(99)]]
     lines = [*lines, *[line[:50] + "." for line in lines[100:110]]]
     settings = TextSettings(max_sentencepiece_length=100, user_defined_symbols=symbols)
-    ladder = train_ladder(lines, tmp_path, sizes=[5, 300, 400], settings=settings)
+    ladder = train_ladder(lines, tmp_path, sizes=[5, 300, 400], text=settings)
     sizes = [point.size for point in ladder.points if point.ok]
     assert sizes == [300, 400]
     pieces = [ladder.read_pieces(size) for size in sizes]

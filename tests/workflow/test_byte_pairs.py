@@ -77,7 +77,7 @@ def test_a_run_and_what_an_edit_reruns(workflow):
         workflow.folder / "results/corpora",
         workflow.folder / "results/corpora/weights.tsv",
         450,
-        settings=LOSSLESS,
+        text=LOSSLESS,
     )
     assert (folder / "more/tokenizer.json").read_bytes() == trained.model
     rows = read_tsv(folder / "more/pieces.tsv")

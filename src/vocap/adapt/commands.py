@@ -13,7 +13,6 @@ from vocap.adapt import trim as trimming
 from vocap.adapt.messages import extended_text, trimmed_text
 from vocap.languages import CODE
 from vocap.text_files.named_texts import parse_files, parse_languages
-from vocap.unigram.text_settings import COVERAGE
 
 PATH = click.Path(path_type=Path)
 
@@ -43,18 +42,7 @@ PATH = click.Path(path_type=Path)
     help="Folder with {language}/train.txt and heldout.txt.  [default: the corpora of the "
     "run that made TOKENIZER]",
 )
-@click.option(
-    "--only-used",
-    is_flag=True,
-    help="Drop the languages' own pieces, too, where the text does not use them.",
-)
-@click.option(
-    "--min-count",
-    default=1,
-    type=click.IntRange(1),
-    help="Least number of uses in the text for which a piece is kept.",
-)
-@click.option("--all-characters", is_flag=True, help="Keep every single character of any language.")
+@options.of(trimming.TrimSettings)
 @click.option(
     "--model", type=PATH, help="Hugging Face model of the tokenizer, which is reduced too."
 )
@@ -126,32 +114,12 @@ def _with_code(named: str, language: str) -> str:
     "--pieces", required=True, type=click.IntRange(1), metavar="N", help="Number of new pieces."
 )
 @click.option(
-    "--multiple-of",
-    default=1,
-    type=click.IntRange(1, 1 << 20),
-    metavar="N",
-    help="Add pieces until the number of ids is a multiple of this number.",
-)
-@click.option(
     "--corpora",
     type=PATH,
     help="Folder with {language}/heldout.txt, to measure the changes for the languages "
     "that the tokenizer has.  [default: the corpora of the run that made TOKENIZER]",
 )
-@click.option(
-    "--languages",
-    metavar="CODES",
-    help="Languages to measure, separated by commas.  [default: those of --text and "
-    "--heldout, and those that TOKENIZER was trimmed to, or else all of --corpora]",
-)
-@click.option(
-    "--share",
-    type=options.Real(0, 1, min_open=True),
-    default=extending.SHARE,
-    help="Share of all tokens that the language is assumed to have, from which the scores "
-    "are computed.",
-)
-@options.coverage(COVERAGE, "Share of the language's characters that must be pieces.")
+@options.of(extending.Extension)
 @click.option(
     "--model", type=PATH, help="Hugging Face model of the tokenizer, which is extended too."
 )
@@ -161,7 +129,6 @@ def extend(
     language: str,
     pieces: int,
     output: Path,
-    languages: str | None,
     text: tuple[str, ...],
     heldout: tuple[str, ...],
     **settings: Any,
@@ -179,7 +146,6 @@ def extend(
         language,
         pieces,
         output,
-        languages=parse_languages(languages),
         text=parse_files([_with_code(one, language) for one in text]),
         heldout=parse_files([_with_code(one, language) for one in heldout], "--heldout"),
         **settings,

@@ -5,11 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pydantic import Field
+
 from vocap.adapt.adaptable import Adaptable
 from vocap.adapt.adapted import Adapted, IdRow, open_model, open_tokenizer
 from vocap.adapt.comparison import check_lines
-from vocap.errors import UsageError
+from vocap.errors import SettingError, UsageError
 from vocap.files.io import read_object
+from vocap.section import ConfigSection
 from vocap.text_files.named_texts import Parts, find_texts
 from vocap.text_files.text import Text, repeatable, text_name
 from vocap.unigram.text_settings import COVERAGE
@@ -32,7 +35,36 @@ class Extended(Adapted):
     origin: str
 
 
-def extend(  # noqa: PLR0913  # the options of the command, each by its name
+class Extension(ConfigSection):
+    """How `extend` trains and scores the new pieces, and what it measures."""
+
+    multiple_of: int = Field(
+        1,
+        ge=1,
+        le=1 << 20,
+        description="add pieces until the number of ids is a multiple of this number",
+    )
+    share: float = Field(
+        SHARE,
+        gt=0,
+        le=1,
+        description="share of all tokens that the language is assumed to have, from which the "
+        "scores are computed",
+    )
+    coverage: float = Field(
+        COVERAGE,
+        ge=0.98,
+        le=1,
+        description="share of the language's characters that must be pieces",
+    )
+    languages: list[str] | None = Field(
+        None,
+        description="languages to measure. By default those of the texts that are given, and "
+        "those that the tokenizer was trimmed to, or else all of the corpora",
+    )
+
+
+def extend(  # noqa: PLR0913  # eight and the settings
     tokenizer: str | Path,
     language: str,
     pieces: int,
@@ -40,12 +72,10 @@ def extend(  # noqa: PLR0913  # the options of the command, each by its name
     *,
     text: Text | Mapping[str, Text] | None = None,
     heldout: Text | Mapping[str, Text] | None = None,
-    multiple_of: int = 1,
     corpora: str | Path | None = None,
-    languages: Sequence[str] | None = None,
-    share: float = SHARE,
-    coverage: float = COVERAGE,
     model: str | Path | None = None,
+    settings: ConfigSection | None = None,
+    **fields: object,
 ) -> Extended:
     """Add a language to a finished tokenizer, whose ids all stay. Every line is
     segmented before and after, and compared.
@@ -65,21 +95,14 @@ def extend(  # noqa: PLR0913  # the options of the command, each by its name
         The training text and the held-out text of the language, by default those of
         `corpora`. A mapping may name texts of other languages too, to measure the
         changes on.
-    multiple_of
-        Pieces are added until the number of ids is a multiple of this number.
     corpora
         A folder with {language}/heldout.txt, to measure the changes for the languages
         that the tokenizer has, by default that of the run that made it.
-    languages
-        The languages to measure, by default those of `text` and `heldout`, and those
-        that the tokenizer was trimmed to, or else all of `corpora`.
-    share
-        The share of all tokens that the language is assumed to have, from which the
-        scores are computed.
-    coverage
-        The share of the language's characters that must be pieces.
     model
         The folder of the tokenizer's Hugging Face model, which is extended too.
+    settings, **fields
+        An `Extension`, and its fields in the place of its own: multiple_of, share,
+        coverage, languages.
 
     Raises
     ------
@@ -89,11 +112,14 @@ def extend(  # noqa: PLR0913  # the options of the command, each by its name
         For files that are no such tokenizer or model, and for a text that gives no new
         piece.
     """
+    extension = Extension.given(settings, **fields)
     source = open_tokenizer(tokenizer, output)
     adapted = open_model(model, source)
     source = source.in_order()
-    if share != SHARE and "share" in source.unused:
-        raise UsageError(f"--share {share}: byte-pair encoding has no scores; leave it out")
+    if extension.share != SHARE and "share" in source.unused:
+        raise SettingError(
+            "share", f"{extension.share}: byte-pair encoding has no scores; leave it out"
+        )
     named = {"text": _named(text, language), "heldout": _named(heldout, language)}
     folder = source.corpora if corpora is None else Path(corpora)
     description = source.path.with_name("description.json")  # which trim and extend write
@@ -101,18 +127,18 @@ def extend(  # noqa: PLR0913  # the options of the command, each by its name
     if description.is_file():
         served = read_object(description).get("settings", {}).get("languages")
     own = find_own(language, named, folder)
-    others = find_others(language, named, folder, languages, served)
-    settings: dict[str, Any] = {
+    others = find_others(language, named, folder, extension.languages, served)
+    facts: dict[str, Any] = {
         "language": language,
-        "pieces": pieces + -(source.total + pieces) % multiple_of,
-        "share": share,
-        "coverage": coverage,
+        "pieces": pieces + -(source.total + pieces) % extension.multiple_of,
+        "share": extension.share,
+        "coverage": extension.coverage,
     }
-    if multiple_of > 1:
-        settings["multiple_of"] = multiple_of
+    if extension.multiple_of > 1:
+        facts["multiple_of"] = extension.multiple_of
     if served is not None:
-        settings["languages"] = list(dict.fromkeys([*served, language]))
-    found = _extend_by(source, own, others, settings, adapted)
+        facts["languages"] = list(dict.fromkeys([*served, language]))
+    found = _extend_by(source, own, others, facts, adapted)
     if output is not None:
         found.write(output)
     return found
@@ -180,9 +206,7 @@ def find_own(
         elif corpora is not None and path.is_file():
             own[part] = path
     if "train" not in own:
-        raise UsageError(
-            f"no text of {language}: give --text FILE, or --corpora with {language}/train.txt"
-        )
+        raise UsageError(f"no text of {language}: give text, or corpora with {language}/train.txt")
     return own
 
 

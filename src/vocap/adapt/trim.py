@@ -5,11 +5,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from pydantic import Field
 
 from vocap.adapt.adaptable import Adaptable, Reason
 from vocap.adapt.adapted import Adapted, IdRow, open_model, open_tokenizer
 from vocap.adapt.comparison import check_lines
-from vocap.errors import UsageError, VocapError
+from vocap.errors import SettingError, VocapError
+from vocap.section import ConfigSection
 from vocap.text_files.named_texts import Parts, find_texts, read_sentences
 from vocap.text_files.text import Text, repeatable, text_name
 from vocap.unigram.alp import count_tokens
@@ -18,7 +20,20 @@ if TYPE_CHECKING:
     from vocap.adapt.model_rows import ModelFiles
 
 
-def trim(  # noqa: PLR0913  # the options of the command, each by its name
+class TrimSettings(ConfigSection):
+    """Which pieces `trim` keeps."""
+
+    only_used: bool = Field(
+        False,
+        description="drop the languages' own pieces, too, where the text does not use them",
+    )
+    min_count: int = Field(
+        1, ge=1, description="least number of uses in the text for which a piece is kept"
+    )
+    all_characters: bool = Field(False, description="keep every single character of any language")
+
+
+def trim(
     tokenizer: str | Path,
     output: str | Path | None = None,
     *,
@@ -26,10 +41,9 @@ def trim(  # noqa: PLR0913  # the options of the command, each by its name
     text: Mapping[str, Text] | None = None,
     heldout: Mapping[str, Text] | None = None,
     corpora: str | Path | None = None,
-    only_used: bool = False,
-    min_count: int = 1,
-    all_characters: bool = False,
     model: str | Path | None = None,
+    settings: ConfigSection | None = None,
+    **fields: object,
 ) -> Adapted:
     """Reduce a tokenizer to the pieces that some languages need. Every line is
     segmented before and after, and compared.
@@ -48,15 +62,11 @@ def trim(  # noqa: PLR0913  # the options of the command, each by its name
     corpora
         A folder with {language}/train.txt and heldout.txt. Where no text is given, it
         is by default that of the run that made the tokenizer.
-    only_used
-        Whether the languages' own pieces are dropped, too, where the text does not use
-        them.
-    min_count
-        The least number of uses in the text for which a piece is kept.
-    all_characters
-        Whether every single character of any language is kept.
     model
         The folder of the tokenizer's Hugging Face model, which is reduced too.
+    settings, **fields
+        A `TrimSettings`, and its fields in the place of its own: only_used, min_count,
+        all_characters.
 
     Raises
     ------
@@ -65,6 +75,7 @@ def trim(  # noqa: PLR0913  # the options of the command, each by its name
     VocapError
         For files that are no such tokenizer or model, and where no text has a line.
     """
+    own = TrimSettings.given(settings, **fields)
     source = open_tokenizer(tokenizer, output)
     adapted = open_model(model, source)
     folder = Path(corpora) if corpora is not None else None
@@ -73,18 +84,18 @@ def trim(  # noqa: PLR0913  # the options of the command, each by its name
     texts = find_texts(text or {}, folder, languages, ["train", "heldout"])
     for code, held in (heldout or {}).items():
         if code not in texts:
-            raise UsageError(
-                f"--heldout {code}={text_name(held)}: {code} is not among the languages; give it "
-                "text too"
+            raise SettingError(
+                "heldout",
+                f"{code}={text_name(held)}: {code} is not among the languages; give it text too",
             )
         texts[code]["heldout"] = repeatable(held)
-    settings = {
+    facts = {
         "languages": list(texts),
-        "min_count": min_count,
-        "only_used": only_used,
-        "all_characters": all_characters,
+        "min_count": own.min_count,
+        "only_used": own.only_used,
+        "all_characters": own.all_characters,
     }
-    found = _trim_to(source, texts, settings, adapted)
+    found = _trim_to(source, texts, facts, adapted)
     if output is not None:
         found.write(output)
     return found

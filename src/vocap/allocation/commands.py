@@ -2,35 +2,18 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import click
 
 from vocap import options
 from vocap.allocation import stage
-from vocap.allocation.settings import LARGEST, Allocation
+from vocap.allocation.settings import LARGEST, AllocationRun
 from vocap.allocation.solution import allocation_lines
 from vocap.errors import UsageError
-from vocap.unigram.text_settings import COVERAGE
 
 Command = Callable[..., Any]
 FILE = click.Path(path_type=Path)
-
-
-def _setting(name: str) -> Callable[[Command], Command]:
-    """The option of a field of `Allocation`, with its values, default and
-    description.
-    """
-    field = Allocation.model_fields[name]
-    description = field.description or ""
-    # of a Literal; the types of one that may be None
-    values = get_args(field.annotation) or [field.annotation]
-    return click.option(
-        f"--{name.replace('_', '-')}",
-        type=values[0] if isinstance(values[0], type) else click.Choice(values),
-        default=field.default,
-        help=f"{description[0].upper()}{description[1:]}.",
-    )
 
 
 # the options of both commands
@@ -58,15 +41,7 @@ SHARED: tuple[Callable[[Command], Command], ...] = (
         help="Folder with LANG/train.txt, which rule pieces reads.",
     ),
     # settings
-    *map(_setting, ("alpha", "beta", "per")),
-    options.coverage(
-        COVERAGE, "Share of the characters of the multilingual sample that must be pieces."
-    ),
-    options.without,
-    options.threads(
-        "Number of languages that rule pieces works on at a time. The results do not depend on it."
-    ),
-    options.text_options,
+    options.of(AllocationRun, *("alpha", "beta", "per", "coverage", "without", "threads", "text")),
 )
 
 
@@ -90,28 +65,21 @@ def _shared(command: Command) -> Command:
     help="T, the number of all ids, special tokens included. May be repeated, and then -o "
     "must contain {total}.",
 )
-@_setting("rule")
-@_setting("fairness")
+@options.of(
+    AllocationRun,
+    *("rule", "fairness", "core", "token_fairness", "other_rows", "special_tokens"),
+)
 @click.option(
     "--trunk",
     type=FILE,
     metavar="FILE",
     help="File that vocap trunk wrote, for rule pieces.",
 )
-@_setting("core")
-@_setting("token_fairness")
 @click.option(
     "--development",
     metavar="PATTERN",
     help="Parallel text for --token-fairness, as a path of line-aligned files with {lang} in it.",
 )
-@click.option(
-    "--other-rows",
-    type=click.IntRange(0),
-    help="Number of ids that byte fallback and symbols take.  [default: by the options of "
-    "the text]",
-)
-@_setting("special_tokens")
 @click.option(
     "-o",
     "--output",
@@ -123,7 +91,6 @@ def _shared(command: Command) -> Command:
 def allocate(
     vocabularies: Path,
     weights: Path,
-    without: list[str],
     totals: tuple[int, ...],
     output: Path,
     **options_of_function: Any,
@@ -140,7 +107,6 @@ def allocate(
         weights,
         totals,
         output,
-        without=without,
         **options_of_function,
     )
     for result in found.values():
@@ -167,7 +133,6 @@ def trunk(
     vocabularies: Path,
     weights: Path,
     corpora: Path | None,
-    without: list[str],
     output: Path,
     **options_of_function: Any,
 ) -> None:
@@ -178,6 +143,4 @@ def trunk(
     """
     if corpora is None:
         raise UsageError("a trunk is made from the languages' text; add --corpora DIR")
-    stage.make_trunk_file(
-        vocabularies, weights, corpora, output, without=without, **options_of_function
-    )
+    stage.make_trunk_file(vocabularies, weights, corpora, output, **options_of_function)

@@ -2,13 +2,14 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from vocap.allocation.rules import RULES
-from vocap.errors import UsageError
+from vocap.errors import SettingError
 from vocap.section import ConfigSection
 from vocap.tokenizer_files import SPECIALS
-from vocap.unigram.text_settings import TextSettings
+from vocap.unigram.text_settings import XLM_R, TextSettings
+from vocap.unigram.training_settings import UnigramTraining, as_text
 
 LARGEST = 500_000  # T that a trunk is for, unless said
 
@@ -134,19 +135,19 @@ class Allocation(ConfigSection):
         return self
 
 
-def check_allocation(**fields: Any) -> Allocation:
-    """The settings with these fields; raises UsageError, naming the option, for invalid
-    ones.
+class AllocationRun(UnigramTraining, Allocation):
+    """The settings of `allocate`: those of section allocation, the text, its coverage, threads.
+
+    Rows that byte fallback and symbols take are by default those of the text.
     """
-    try:
-        return Allocation(**fields)
-    except ValidationError as error:
-        detail = error.errors()[0]
-        if not detail["loc"]:
-            raise UsageError(detail["msg"].removeprefix("Value error, ")) from None
-        raise UsageError(
-            f"--{detail['loc'][0]} {detail['input']}: {detail['msg'].lower()}"
-        ) from None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _rows_of_the_text(cls, values: dict[str, Any]) -> dict[str, Any]:
+        text, rule = as_text(values.get("text", XLM_R)), values.get("rule", "paper")
+        if values.get("other_rows") is not None or not isinstance(text, TextSettings):
+            return values
+        return {**values, "other_rows": rows_beside_pieces(text, rule)}
 
 
 def rows_beside_pieces(text: TextSettings, rule: str) -> int:
@@ -157,5 +158,5 @@ def rows_beside_pieces(text: TextSettings, rule: str) -> int:
     their lists. Raises UsageError for an unknown rule.
     """
     if rule not in RULES:
-        raise UsageError(f"rule {rule!r}: take one of {', '.join(RULES)}")
+        raise SettingError("rule", f"{rule!r}; take one of {', '.join(RULES)}")
     return text.other_rows - (0 if RULES[rule].needs_text else len(text.user_defined_symbols))

@@ -1,15 +1,15 @@
 """Allocation as a function: from curves and weights to a merged vocabulary."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from vocap.allocation.inputs import Inputs, gather
 from vocap.allocation.rules import RULES
-from vocap.allocation.settings import LARGEST, Allocation, check_allocation, rows_beside_pieces
+from vocap.allocation.settings import LARGEST, Allocation, AllocationRun
 from vocap.allocation.solution import (
     AllocationRow,
     Solution,
@@ -17,15 +17,15 @@ from vocap.allocation.solution import (
     solve_by_sizes,
     write_allocation,
 )
-from vocap.errors import UsageError, log
-from vocap.options import folders
+from vocap.errors import SettingError, log
+from vocap.files.paths import as_totals, folders
+from vocap.section import ConfigSection
 from vocap.tables.allocated import Allocated
 from vocap.tables.ladder import Vocabularies
 from vocap.tables.sampling_probabilities import Weights, load_weights
 from vocap.text_files.named_texts import read_development
 from vocap.text_files.text import Texts
 from vocap.tokenizer_files import SPECIALS
-from vocap.unigram.text_settings import COVERAGE, XLM_R, TextSettings
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -89,62 +89,27 @@ class AllocationResult:
 
 @overload
 def allocate(
-    vocabularies: Vocabularies,
-    weights: Weights,
-    total: int,
-    output: str | Path | None = ...,
-    *,
-    corpora: Texts | None = ...,
-    alpha: float = ...,
-    beta: float = ...,
-    per: Literal["line", "character"] = ...,
-    coverage: float = ...,
-    without: Sequence[str] = ...,
-    threads: int = ...,
-    settings: TextSettings = ...,
-    rule: str = ...,
-    fairness: float = ...,
-    trunk: str | Path | None = ...,
-    core: float | None = ...,
-    token_fairness: float = ...,
-    development: Parallel | None = ...,
-    other_rows: int | None = ...,
-    special_tokens: int = ...,
+    vocabularies: Vocabularies, weights: Weights, total: int | None = ..., *args: Any, **fields: Any
 ) -> AllocationResult: ...
 
 
 @overload
 def allocate(
-    vocabularies: Vocabularies,
-    weights: Weights,
-    total: Sequence[int],
-    *args: Any,
-    **options: Any,
+    vocabularies: Vocabularies, weights: Weights, total: Sequence[int], *args: Any, **fields: Any
 ) -> dict[int, AllocationResult]: ...
 
 
-def allocate(  # noqa: PLR0913  # settings of the stage, each by its name
+def allocate(
     vocabularies: Vocabularies,
     weights: Weights,
-    total: int | Sequence[int],
+    total: int | Sequence[int] | None = None,
     output: str | Path | None = None,
     *,
     corpora: Texts | None = None,
-    alpha: float = 0.7,
-    beta: float = 0.7,
-    per: Literal["line", "character"] = "line",
-    coverage: float = COVERAGE,
-    without: Sequence[str] = (),
-    threads: int = 1,
-    settings: TextSettings = XLM_R,
-    rule: str = "paper",
-    fairness: float = 0.0,
     trunk: str | Path | None = None,
-    core: float | None = None,
-    token_fairness: float = 0.0,
     development: Parallel | None = None,
-    other_rows: int | None = None,
-    special_tokens: int = SPECIALS,
+    settings: ConfigSection | None = None,
+    **fields: object,
 ) -> AllocationResult | dict[int, AllocationResult]:
     """Divide the T ids of a tokenizer among languages (Algorithm 1, or another rule).
 
@@ -157,41 +122,23 @@ def allocate(  # noqa: PLR0913  # settings of the stage, each by its name
         n_i of Equation 3: lines of text, or any other weight, by language or as a table
         with the columns language and n.
     total
-        T, the number of all ids of the tokenizer, special tokens included. Several are
-        allowed.
+        T, the number of all ids of the tokenizer, special tokens included; by default
+        that of `settings`. Several are allowed.
     output
         Folder to write allocation.tsv, vocabulary.tsv and summary.json to. For several
         totals it must contain "{total}". Without it nothing is written.
     corpora
         The training text of each language, or a folder with LANG/train.txt, which rule
         pieces reads.
-    alpha, beta
-        Exponents of the shares q_i (Equation 3) and of their weights (Equation 2).
-    per
-        Whether gains are counted by "line" or by "character".
-    coverage
-        Share of the characters of the multilingual sample that must be pieces.
-    without
-        Languages to leave out.
-    threads
-        Number of languages that rule pieces works on at a time. The results do not
-        depend on it.
-    settings
-        How text is read, with the settings that the ladders were trained with.
-    rule
-        "paper", "pieces", or one that was added to `vocap.allocation.rules.RULES`.
-    fairness
-        For rule paper, how much more a nat counts in a language far from its best ALP.
-    trunk, core, token_fairness, development
-        For rule pieces. `trunk` is the file of `vocap trunk`. `core` is the share of
-        the pieces that are the first tokens of byte-pair encoding. `token_fairness` is
-        the exponent of weights that follow tokens, and `development` the parallel text
-        that these are counted on (a pattern with {lang}, or aligned lines by language).
-    other_rows
-        Number of ids that byte fallback and symbols take, by default that of
-        `settings`.
-    special_tokens
-        Number of ids that special tokens take.
+    trunk
+        For rule pieces, the file of `vocap trunk`.
+    development
+        For rule pieces with token_fairness, the parallel text that tokens are counted on:
+        a pattern with {lang}, or aligned lines by language.
+    settings, **fields
+        An `AllocationRun`, or `Allocation` of a configuration, and fields of
+        `AllocationRun` in the place of its own: alpha, beta, per, coverage, without,
+        threads, text, rule, fairness, core, token_fairness, other_rows, special_tokens.
 
     Returns
     -------
@@ -204,44 +151,35 @@ def allocate(  # noqa: PLR0913  # settings of the stage, each by its name
     VocapError
         For a file that is missing or damaged.
     """
-    totals = [total] if isinstance(total, int) else list(dict.fromkeys(total))
-    if other_rows is None:
-        other_rows = rows_beside_pieces(settings, rule)
-    entries = [
-        check_allocation(
-            total=one,
-            alpha=alpha,
-            beta=beta,
-            per=per,
-            without=list(without),
-            rule=rule,
-            fairness=fairness,
-            core=core,
-            token_fairness=token_fairness,
-            other_rows=other_rows,
-            special_tokens=special_tokens,
-        )
-        for one in totals
-    ]
-    places = folders(output, totals)
-    _check_rule(entries[0], corpora, trunk, development)
-    inputs = gather(vocabularies, load_weights(weights), without)
-    solve: Solver = partial(_solve_by_sizes, inputs, coverage)
+    totals = list(dict.fromkeys(as_totals(total, settings)))
+    runs = [AllocationRun.given(settings, **fields, total=one) for one in totals]
+    own, places = runs[0], folders(output, totals)
+    _check_rule(own, corpora, trunk, development)
+    inputs = gather(vocabularies, load_weights(weights), own.without)
+    solve: Solver = partial(_solve_by_sizes, inputs, own.coverage)
     if corpora is not None:
         from vocap.allocation.pieces import DescentSource  # numba, which sizes do not need
 
         parallel = parallel_lines(development, [entry.language for entry in inputs.languages])
-        source = DescentSource(inputs, corpora, coverage, output, threads, settings, parallel)
-        module, function = RULES[rule].solver.split(":")
+        source = DescentSource(
+            inputs, corpora, own.coverage, output, own.threads, own.text, parallel
+        )
+        module, function = RULES[own.rule].solver.split(":")
         solve = getattr(import_module(module), function)(source, trunk)
     results = {}
-    for entry in entries:
-        found = results[entry.total] = AllocationResult(entry, coverage, inputs, *solve(entry))
+    for run in runs:
+        entry = as_allocation(run)
+        found = results[entry.total] = AllocationResult(entry, own.coverage, inputs, *solve(entry))
         for warning in found.solution.warnings:
             log.warning("warning: %s", warning)
         if places:
             found.write(places[entry.total])
-    return results[total] if isinstance(total, int) else results
+    return results if isinstance(total, Collection) else results[totals[0]]
+
+
+def as_allocation(run: AllocationRun) -> Allocation:
+    """The settings that results record: those of section allocation."""
+    return Allocation(**run.model_dump(include=set(Allocation.model_fields)))
 
 
 def _solve_by_sizes(inputs: Inputs, coverage: float, settings: Allocation) -> tuple[Solution, None]:
@@ -257,13 +195,12 @@ def _check_rule(
 ) -> None:
     """Raise UsageError for text that the rule needs and lacks, or does not read."""
     if settings.needs_text and corpora is None:
-        raise UsageError(f"--rule {settings.rule} reads the languages' text; add --corpora DIR")
+        raise SettingError("rule", f"{settings.rule} reads the languages' text; add corpora")
     if not settings.needs_text and (corpora or trunk):
-        raise UsageError(f"--rule {settings.rule} reads no text; leave out --corpora and --trunk")
+        raise SettingError("rule", f"{settings.rule} reads no text; leave out corpora and trunk")
     if bool(settings.token_fairness) != bool(development):
-        raise UsageError(
-            "--token-fairness follows the parallel text of --development PATTERN; give both, or "
-            "none"
+        raise SettingError(
+            "token_fairness", "it follows the parallel text of development; give both, or none"
         )
 
 
@@ -276,30 +213,22 @@ def parallel_lines(
     return development or {}
 
 
-def make_trunk_file(  # noqa: PLR0913  # as of `allocate`
+def make_trunk_file(
     vocabularies: Vocabularies,
     weights: Weights,
     corpora: Texts,
     output: str | Path,
     *,
     largest: int = LARGEST,
-    alpha: float = 0.7,
-    beta: float = 0.7,
-    per: Literal["line", "character"] = "line",
-    coverage: float = COVERAGE,
-    without: Sequence[str] = (),
-    threads: int = 1,
-    settings: TextSettings = XLM_R,
+    **fields: object,
 ) -> None:
     """Write the part of rule pieces that all T up to `largest` share, for `allocate`;
     the other arguments as there.
     """
     from vocap.allocation.pieces import DescentSource, make_trunk, weights_of, write_trunk
 
-    entry = check_allocation(
-        total=SPECIALS + 1, rule="pieces", alpha=alpha, beta=beta, per=per, without=list(without)
-    )
-    inputs = gather(vocabularies, load_weights(weights), without)
-    source = DescentSource(inputs, corpora, coverage, None, threads, settings)
-    grown = make_trunk(source, entry, largest=largest)
-    write_trunk(output, grown, weights_of(inputs, entry))
+    own = AllocationRun.given(None, **fields, total=SPECIALS + 1, rule="pieces", other_rows=0)
+    inputs = gather(vocabularies, load_weights(weights), own.without)
+    source = DescentSource(inputs, corpora, own.coverage, None, own.threads, own.text)
+    grown = make_trunk(source, own, largest=largest)
+    write_trunk(output, grown, weights_of(inputs, own))

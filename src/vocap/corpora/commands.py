@@ -1,18 +1,15 @@
 """`vocap fetch`, `vocap list-files`, `vocap sample`, `vocap weigh`, `vocap mix`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from vocap import options
-from vocap.corpora import MIN_CHARACTERS, stage
+from vocap.corpora import stage
 from vocap.errors import log
 from vocap.files.io import write_text, write_tsv
 from vocap.storage.listing import list_shards, named_text
-
-if TYPE_CHECKING:
-    from vocap.text_files.filters import Filters
 
 FILE, FOLDER = click.Path(dir_okay=False), click.Path(file_okay=False)
 
@@ -89,33 +86,7 @@ def list_files(
     type=options.Code(),
     help="Code of the language, for --stats and messages.",
 )
-@click.option(
-    "--source", "source_name", default="own", help="Name of the source of the text, for --stats."
-)
-@options.layout
-@click.option(
-    "--max-sentences",
-    type=click.IntRange(min=1),
-    default=1_000_000,
-    help="Number of lines of the sample, training and held-out lines together.",
-)
-@click.option(
-    "--max-characters",
-    type=click.IntRange(min=MIN_CHARACTERS),
-    help="Largest number of characters in the sample. Only as many of the sampled lines are kept.",
-)
-@click.option("--seed", type=options.SEED, default=1, help="Seed of the random choice of lines.")
-@click.option(
-    "--scan-bytes",
-    type=click.IntRange(min=1),
-    help="Number of bytes to read of the files as stored, spread evenly over them.",
-)
-@options.filters
-@click.option(
-    "--allow-empty",
-    is_flag=True,
-    help="Where there is no text, write empty files and note it in --stats.",
-)
+@options.of(stage.Sampling)
 @click.option("--train", required=True, type=FILE, help="File to write the training lines to.")
 @click.option("--heldout", required=True, type=FILE, help="File to write the held-out lines to.")
 @click.option("--stats", required=True, type=FILE, help="JSON file to write the counts to.")
@@ -125,9 +96,6 @@ def sample(
     train: str,
     heldout: str,
     stats: str,
-    source_name: str,
-    layout: str,
-    filters: "Filters | None",
     **settings: Any,
 ) -> None:
     """Sample training and held-out lines from the files of one language.
@@ -138,16 +106,7 @@ def sample(
     duplicate lines are left out, and --stats counts them. With --documents a record is
     cut behind line ends into parts of up to 4,192 bytes, which take the place of lines.
     """
-    stage.sample_corpus(
-        named_text(files, listing),
-        train,
-        heldout,
-        stats,
-        source=source_name,
-        format=layout,
-        filters=filters,
-        **settings,
-    )
+    stage.sample_corpus(named_text(files, listing), train, heldout, stats, **settings)
 
 
 @click.command("weigh")

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import Field
+
+from vocap.corpora import MIN_CHARACTERS
 from vocap.corpora.sampling import (
     Sample,
     check_dropped,
@@ -22,6 +25,7 @@ from vocap.files.io import replacing
 from vocap.files.paths import expand_all
 from vocap.files.written import read_written
 from vocap.languages import read_languages
+from vocap.section import ConfigSection
 from vocap.storage.listing import Listing, check_present, list_shards, local_shard, with_text
 from vocap.storage.remote import Shard, is_remote
 from vocap.tables.sampling_probabilities import (
@@ -71,24 +75,60 @@ class CorpusSample:
             out.write(json.dumps(self.stats, indent=2, ensure_ascii=False) + "\n")
 
 
-def sample_corpus(  # noqa: PLR0913  # settings of the stage, each by its name
+class Sampling(ConfigSection):
+    """How `sample_corpus` reads a text, and how much of it."""
+
+    source: str = Field("own", description="name of the source of the text, for the counts")
+    format: str = Field(
+        "text",
+        description="format of the files, one of text, jsonl:FIELD, tsv:COLUMN and parquet:COLUMN",
+    )
+    split_sentences: bool = Field(
+        False,
+        description="cut lines into sentences, for text of whole paragraphs or articles",
+    )
+    escaped_newlines: bool = Field(
+        False, description="read a backslash followed by n as a line end"
+    )
+    documents: bool = Field(
+        False, description="keep the line ends within records of jsonl and parquet"
+    )
+    max_sentences: int = Field(
+        1_000_000,
+        ge=1,
+        description="number of lines of the sample, training and held-out lines together",
+    )
+    max_characters: int | None = Field(
+        None,
+        ge=MIN_CHARACTERS,
+        description="largest number of characters in the sample. Only as many of the sampled "
+        "lines are kept",
+    )
+    seed: int = Field(1, ge=0, le=2**63 - 1, description="seed of the random choice of lines")
+    scan_bytes: int | None = Field(
+        None,
+        ge=1,
+        description="number of bytes to read of the files as stored, spread evenly over them",
+    )
+    filters: Filters | None = Field(
+        None,
+        description="conditions that a record must meet to be read. docs/corpora.md lists the "
+        "keys under `filters`",
+    )
+    allow_empty: bool = Field(
+        False, description="where there is no text, write empty files and note it in the counts"
+    )
+
+
+def sample_corpus(
     files: Text | Listing,
     train: str | Path | None = None,
     heldout: str | Path | None = None,
     stats: str | Path | None = None,
     *,
     language: str,
-    source: str = "own",
-    format: str = "text",
-    split_sentences: bool = False,
-    escaped_newlines: bool = False,
-    documents: bool = False,
-    max_sentences: int = 1_000_000,
-    max_characters: int | None = None,
-    seed: int = 1,
-    scan_bytes: int | None = None,
-    filters: Filters | None = None,
-    allow_empty: bool = False,
+    settings: ConfigSection | None = None,
+    **fields: object,
 ) -> CorpusSample:
     """Sample training and held-out lines from the text of one language.
 
@@ -105,28 +145,22 @@ def sample_corpus(  # noqa: PLR0913  # settings of the stage, each by its name
         `s3://`) are given as `list_shards([...])`, since a str in a list is a sentence.
     train, heldout, stats
         Files to write the lines to, and the counts as JSON. Give all three, or none.
-    language, source
-        The code of the language and the name of the text, for counts and messages.
-    format, split_sentences, escaped_newlines, documents
-        How text lies in its files. `format` is text, jsonl:FIELD, tsv:COLUMN or
-        parquet:COLUMN. With `split_sentences` lines are cut into sentences. With
-        `escaped_newlines` a backslash followed by n is a line end. With `documents`
-        records keep their line ends, and parts of up to 4,192 bytes take the place of
-        lines.
-    max_sentences, max_characters
-        Largest numbers of lines, training and held-out lines together, and of
-        characters in the sample.
-    seed
-        Seed of the random choice of lines.
-    scan_bytes
-        Number of bytes to read of the files as stored, spread evenly over them. Of
-        Parquet only the column of text counts, and at least one row group is read. By
-        default, remote files are read as far as `max_sentences` needs, and local ones
-        to their end.
-    filters
-        Conditions that a record must meet to be read.
-    allow_empty
-        Whether text may be missing. The sample is then empty, and its counts note it.
+    language
+        The code of the language, for counts and messages.
+    settings, **fields
+        A `Sampling`, and its fields in the place of its own. `format` is text,
+        jsonl:FIELD, tsv:COLUMN or parquet:COLUMN. With `split_sentences` lines are cut
+        into sentences. With `escaped_newlines` a backslash followed by n is a line end.
+        With `documents` records keep their line ends, and parts of up to 4,192 bytes
+        take the place of lines. `max_sentences` and `max_characters` are the largest
+        numbers of lines, training and held-out lines together, and of characters in the
+        sample. `scan_bytes` is the number of bytes to read of the files as stored, spread
+        evenly over them; of Parquet only the column of text counts, and at least one row
+        group is read. By default, remote files are read as far as `max_sentences` needs,
+        and local ones to their end. `filters` are conditions that a record must meet to
+        be read. With `allow_empty` text may be missing: the sample is then empty, and its
+        counts note it. `seed` is that of the random choice of lines, and `source` the
+        name of the text.
 
     Raises
     ------
@@ -135,42 +169,46 @@ def sample_corpus(  # noqa: PLR0913  # settings of the stage, each by its name
     UsageError
         For an unknown format.
     """
+    own = Sampling.given(settings, **fields)
     paths = (train, heldout, stats)
     if any(paths) and not all(paths):
         raise UsageError("sample_corpus: give train, heldout and stats, or none of them")
-    layout = Layout.parse(format, split_sentences, escaped_newlines, documents)
-    chosen = record_filter(filters, language, layout) if filters else None
+    layout = Layout.parse(own.format, own.split_sentences, own.escaped_newlines, own.documents)
+    chosen = record_filter(own.filters, language, layout) if own.filters else None
     shards, texts = _texts_of(files, chosen)
     held = with_text(shards)
-    corpus, missing = ShardSample(held, layout, scan_bytes, max_sentences, seed, chosen), None
+    corpus, missing = (
+        ShardSample(held, layout, own.scan_bytes, own.max_sentences, own.seed, chosen),
+        None,
+    )
     try:
         check_present(language, shards)
-        drawn = draw_sample(texts or corpus, max_sentences, seed, max_characters)
+        drawn = draw_sample(texts or corpus, own.max_sentences, own.seed, own.max_characters)
         if chosen:
             drawn.counts["filtered"] = chosen.dropped.total()
         warnings = check_dropped(held[0].path if held else SENTENCES, layout, drawn.counts)
-        if not documents:  # which hold code
+        if not own.documents:  # which hold code
             warnings += markup_warnings(drawn.train)
     except VocapError as error:
         # text that cannot be used is no absence of text
-        if not allow_empty or any(shard.size for shard in held):
+        if not own.allow_empty or any(shard.size for shard in held):
             raise
-        missing, warnings = f"source {source} has no text in {language}", []
+        missing, warnings = f"source {own.source} has no text in {language}", []
         log.warning(
             "%s; give it another source under corpora, or leave it out (%s)", missing, error
         )
-        corpus = ShardSample((), layout, None, max_sentences, seed)
-        drawn = draw_sample(corpus, max_sentences, seed)
-    counts = _summary_of(corpus, drawn, missing) | ({FLAG: True} if documents else {})
+        corpus = ShardSample((), layout, None, own.max_sentences, own.seed)
+        drawn = draw_sample(corpus, own.max_sentences, own.seed)
+    counts = _summary_of(corpus, drawn, missing) | ({FLAG: True} if own.documents else {})
     if held and len(held) < len(shards):
         counts["empty_files"] = len(shards) - len(held)
     if chosen:
         counts["filtered"] = dict(sorted(chosen.dropped.items()))
-    found = CorpusSample(drawn, {"language": language, "source": source, **counts})
+    found = CorpusSample(drawn, {"language": language, "source": own.source, **counts})
     if train and heldout and stats:
         found.write(train, heldout, stats)
     _log_counts(found.stats, layout)
-    warnings += _partial_warnings(corpus, found.stats, max_sentences, scan_bytes)
+    warnings += _partial_warnings(corpus, found.stats, own.max_sentences, own.scan_bytes)
     for warning in warnings:
         log.warning("%s: %s", language, warning)
     return found

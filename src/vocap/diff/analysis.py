@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from vocap.errors import VocapError
 from vocap.files.io import replacing_directory, write_json, write_tsv
+from vocap.section import ConfigSection
 from vocap.text_files.named_texts import find_texts, read_sentences
 from vocap.text_files.text import Text
 from vocap.tokenizer_files import Cuts
@@ -206,7 +208,25 @@ class Comparison:
             write_json(folder / TABLES[3], self.summary())
 
 
-def compare(  # noqa: PLR0913  # the options of the command, each by its name
+class Limits(ConfigSection):
+    """What `compare` allows in each language, in percent."""
+
+    max_change: float | None = Field(
+        None, ge=0, description="largest change allowed in the tokens of a line, in percent"
+    )
+    max_words: float | None = Field(
+        None,
+        ge=0,
+        description="largest share allowed of words that are segmented differently, in percent",
+    )
+    max_characters: float | None = Field(
+        None,
+        ge=0,
+        description="largest share allowed of text that is segmented differently, in percent",
+    )
+
+
+def compare(
     a: AnyTokenizer,
     b: AnyTokenizer,
     *,
@@ -214,10 +234,9 @@ def compare(  # noqa: PLR0913  # the options of the command, each by its name
     split: Cuts = (),
     corpora: str | Path | None = None,
     languages: Sequence[str] | None = None,
-    max_change: float | None = None,
-    max_words: float | None = None,
-    max_characters: float | None = None,
     output: str | Path | None = None,
+    settings: ConfigSection | None = None,
+    **fields: object,
 ) -> Comparison:
     """Compare the tokens, words and pieces of two tokenizers on text. An unknown
     character counts as its bytes.
@@ -237,11 +256,11 @@ def compare(  # noqa: PLR0913  # the options of the command, each by its name
         A folder with {language}/heldout.txt.
     languages
         Codes of the languages to compare, by default all that have text.
-    max_change, max_words, max_characters
-        Limits in percent for `Comparison.beyond`, on the change in the tokens of a
-        line, and on the shares of words and of text that are segmented differently.
     output
         A folder to write tables and a summary to.
+    settings, **fields
+        `Limits` for `Comparison.beyond`, and its fields in the place of its own:
+        max_change, max_words, max_characters.
 
     Raises
     ------
@@ -251,6 +270,7 @@ def compare(  # noqa: PLR0913  # the options of the command, each by its name
     VocapError
         For a file that is missing or is not a tokenizer, and where no text has a line.
     """
+    limits = Limits.given(settings, **fields)
     folder = None if corpora is None else Path(corpora)
     files = find_texts(text or {}, folder, languages, ["heldout"])
     one, other = map(Splitter, open_encoders({"a": a, "b": b}, split).values())
@@ -264,7 +284,6 @@ def compare(  # noqa: PLR0913  # the options of the command, each by its name
         uses_b += change.b.counts
     if not any(change.a.lines for change in changes.values()):
         raise VocapError("no line in any text; give text with a sentence a line")
-    limits = {"max_change": max_change, "max_words": max_words, "max_characters": max_characters}
     found = Comparison(
         a=str(a) if isinstance(a, str | Path) else "a",
         b=str(b) if isinstance(b, str | Path) else "b",
@@ -272,7 +291,7 @@ def compare(  # noqa: PLR0913  # the options of the command, each by its name
         ids_b=other.encoder.size,
         changes=changes,
         pieces=compare_ids(one, other, uses_a, uses_b),
-        limits={name: limit for name, limit in limits.items() if limit is not None},
+        limits=limits.model_dump(exclude_none=True),
     )
     if output is not None:
         found.write(output)

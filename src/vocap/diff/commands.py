@@ -7,12 +7,11 @@ from typing import Any
 import click
 
 from vocap import options
-from vocap.diff.analysis import MOVED, WORD_COLUMNS, Comparison, PieceChange, compare
+from vocap.diff.analysis import MOVED, WORD_COLUMNS, Comparison, Limits, PieceChange, compare
 from vocap.errors import UsageError, VocapError, explain, system_error
 from vocap.text_files.named_texts import parse_files, parse_languages
 
 PATH = click.Path(path_type=Path)
-LIMIT = options.Real(min=0)
 SHOWN = [  # columns of languages.tsv
     "language",
     "lines",
@@ -43,24 +42,7 @@ SHOWN = [  # columns of languages.tsv
     metavar="CODES",
     help="Codes of languages, separated by commas.  [default: all that have text]",
 )
-@click.option(
-    "--max-change",
-    type=LIMIT,
-    metavar="PERCENT",
-    help="Largest change allowed in the tokens of a line.",
-)
-@click.option(
-    "--max-words",
-    type=LIMIT,
-    metavar="PERCENT",
-    help="Largest share allowed of words that are segmented differently.",
-)
-@click.option(
-    "--max-characters",
-    type=LIMIT,
-    metavar="PERCENT",
-    help="Largest share allowed of text that is segmented differently.",
-)
+@options.of(Limits)
 @click.option(
     "--words",
     default=20,

@@ -5,9 +5,11 @@ or a pattern.
 import glob
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
+
+from vocap.errors import SettingError
 
 PATHVAR = re.compile(r"<[a-z][a-z0-9_]*>")  # Snakemake's own path variables, as <results>
 COMPRESSED = (".gz", ".xz", ".zst", ".bz2")  # endings of names
@@ -151,3 +153,27 @@ def _folders(top: str) -> Iterator[str]:
 
 def _raise(error: OSError) -> None:
     raise error
+
+
+def as_totals(total: int | Collection[int] | None, settings: Any = None) -> list[int]:
+    """The totals of an argument that is one or several, or that of the settings."""
+    if total is None:
+        total = getattr(settings, "total", None)
+    if total is None:
+        raise SettingError("total", "give T, the number of all ids")
+    return list(total) if isinstance(total, Collection) and not isinstance(total, str) else [total]
+
+
+def folders(output: str | Path | None, totals: Collection[int]) -> dict[int, Path]:
+    """The folder of each total, in rising order: the path with {total} replaced; none
+    without a path. UsageError where it has no {total}.
+    """
+    if output is None:
+        return {}
+    if len(set(totals)) > 1 and "{total}" not in str(output):
+        raise SettingError(
+            "output", f"{output}: put {{total}} for T into the path, the folder of several totals"
+        )
+    return {
+        total: Path(str(output).replace("{total}", str(total))) for total in sorted(set(totals))
+    }

@@ -14,8 +14,8 @@ from vocap import options
 from vocap.errors import log
 from vocap.files.io import write_json, write_tsv
 from vocap.finetuning.published import unpack as extract
-from vocap.finetuning.settings import TuningRecipe, parse_tuning_recipe
-from vocap.finetuning.tasks import SELECTIONS, TASKS, TRAININGS
+from vocap.finetuning.settings import TuningJob, TuningRecipe, parse_tuning_recipe
+from vocap.finetuning.tasks import TASKS, TRAININGS
 from vocap.options import FILE, FOLDER, PATH
 from vocap.training import prepare_torch
 
@@ -116,7 +116,6 @@ def encode(
     type=PATH,
     help="Folder of any masked language model in the form of Hugging Face.",
 )
-@click.option("--random-weights", is_flag=True, help="Use the model's shape with random weights.")
 @XTREME
 @click.option(
     "--inputs",
@@ -125,43 +124,12 @@ def encode(
     help="Folder that vocap encode wrote for the same XTREME folder.",
 )
 @TRAINING
-@click.option(
-    "--learning-rate",
-    required=True,
-    type=options.Real(min=0, min_open=True),
-    help="Peak of the learning rate.",
-)
-@click.option(
-    "--epochs",
-    required=True,
-    type=click.IntRange(min=1),
-    help="Number of passes over the training file.",
-)
-@click.option(
-    "--seed",
-    required=True,
-    type=options.SEED,
-    help="Seed of the head's weights, of the order of examples and of dropout.",
-)
-@click.option(
-    "--selection",
-    type=click.Choice(SELECTIONS),
-    default="paper",
-    help="Which development files select the state to keep.",
-)
+@options.of(TuningJob)
 @SETTINGS
-@options.threads("Number of threads on a CPU.", default=2)
-@click.option(
-    "--checkpoint-every",
-    type=click.IntRange(min=1),
-    default=500,
-    help="Number of steps between checkpoints.",
-)
-@click.option("--keep-checkpoints", is_flag=True, help="Keep the checkpoints after a complete run.")
 @click.option(
     "-o", "--output", required=True, type=PATH, help="Folder to write predictions/ and run.json to."
 )
-def finetune(training: str, settings_json: str, threads: int, **named: Any) -> None:
+def finetune(training: str, settings_json: str, threads: int = 2, **named: Any) -> None:
     """Fine-tune one model on one training, and predict every file of its tasks.
 
     The command goes on from a checkpoint of the same command where there is one.

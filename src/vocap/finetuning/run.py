@@ -33,7 +33,7 @@ from vocap.finetuning.features import (
 )
 from vocap.finetuning.predictions import Predictions, write_predictions
 from vocap.finetuning.scores import DESCRIPTION, PREDICTIONS, score
-from vocap.finetuning.settings import Setting, TuningRecipe, parse_tuning_recipe
+from vocap.finetuning.settings import Setting, TuningJob, TuningRecipe, parse_tuning_recipe
 from vocap.finetuning.tasks import DataSet, Selection, Task
 from vocap.model_folder import (
     CONFIG,
@@ -395,22 +395,15 @@ class FinetunedModel:
     description: dict[str, Any]
 
 
-def finetune_model(  # noqa: PLR0913 - the options of the command
+def finetune_model(
     model: str | Path,
     training: str,
     output: str | Path,
     *,
     xtreme: str | Path,
     inputs: str | Path,
-    learning_rate: float,
-    epochs: int,
-    seed: int,
-    selection: Selection = "paper",
     settings: TuningRecipe | Mapping[str, Any] | None = None,
-    random_weights: bool = False,
-    threads: int = 2,
-    checkpoint_every: int = 500,
-    keep_checkpoints: bool = False,
+    **fields: object,
 ) -> FinetunedModel:
     """Fine-tune one model on one training, and write `predictions/`, `metrics.jsonl`
     and `run.json`.
@@ -425,15 +418,11 @@ def finetune_model(  # noqa: PLR0913 - the options of the command
     output : folder to write
     xtreme : XTREME's download folder, or xTune's
     inputs : what `encode_training` made of the same folder
-    learning_rate : peak of the schedule
-    epochs : passes over the training file
-    seed : of the head's weights, the order, dropout
-    selection : rule of the development files that select the state to keep
     settings : a recipe, or keys over the paper's
-    random_weights : whether the model's weights are drawn at random instead
-    threads : on a CPU
-    checkpoint_every : steps
-    keep_checkpoints : whether they stay after a complete run
+    fields : those of `TuningJob`: learning_rate (peak of the schedule), epochs (passes over
+        the training file), seed (of the head's weights, the order, dropout), selection
+        (rule of the development files that select the state to keep), random_weights,
+        threads (on a CPU), checkpoint_every (steps), keep_checkpoints
 
     Raises
     ------
@@ -442,36 +431,39 @@ def finetune_model(  # noqa: PLR0913 - the options of the command
     """
     if not isinstance(settings, TuningRecipe):
         settings = parse_tuning_recipe(training, settings or {})
+    job = TuningJob.given(None, **fields)
     run = TuningRun(
         model=Path(model),
         training=training,
-        setting=Setting(learning_rate, epochs, seed),
+        setting=Setting(job.learning_rate, job.epochs, job.seed),
         recipe=settings,
         xtreme=Path(xtreme),
         inputs=Path(inputs),
         output=Path(output),
-        rule=selection,
-        pretrained=not random_weights,
+        rule=job.selection,
+        pretrained=not job.random_weights,
     )
-    torch.set_num_threads(threads)
+    torch.set_num_threads(job.threads)
     transformers.utils.logging.disable_progress_bar()  # of transformers, inside our own
     encoded = open_inputs(run.inputs, training)
     check_inputs(run, encoded)
     with own_device() as device, StopRequest() as stop, locked(run.checkpoints / "lock"):
         checkpoints.clean(run.checkpoints)
         task = tasks.training_set(training).task
-        network = build_tuned_model(run.model, task.kind, len(task.labels), seed, run.pretrained)
+        network = build_tuned_model(
+            run.model, task.kind, len(task.labels), job.seed, run.pretrained
+        )
         network.to(device)  # type: ignore[arg-type]  # its wrapper's type takes no self
         tuner = Tuner(network, task.kind, settings.pooling)
         log.info("%s parameters on %s", f"{sum(p.numel() for p in tuner.parameters()):,}", device)
-        tuning = start(run, encoded, tuner, checkpoint_every)
+        tuning = start(run, encoded, tuner, job.checkpoint_every)
         tuning.restore()
         metrics = tuning.run(stop)
         write_all_predictions(tuning, run, encoded)
         lines = metrics.publish(run.output / loop.FILE)
         description = describe_run(tuning, run, encoded)
         write_json(run.output / DESCRIPTION, description)
-        if not keep_checkpoints:
+        if not job.keep_checkpoints:
             checkpoints.remove_all(run.checkpoints)
             metrics.path.unlink()
     return FinetunedModel(run.output / PREDICTIONS, lines, description)

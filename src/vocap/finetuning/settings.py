@@ -19,7 +19,7 @@ from vocap.finetuning.published import collection_of
 from vocap.finetuning.tasks import ENGLISH, TASKS, TRAININGS, DataSet, Selection, first_task
 from vocap.model_folder import CONFIG
 from vocap.section import ConfigSection
-from vocap.training import Betas, Distinct, Precision, Seed
+from vocap.training import Betas, Distinct, Precision, Seed, TrainingJob
 
 
 def _known_task(name: str) -> str:
@@ -216,6 +216,21 @@ class Finetuning(ConfigSection):
     def trainings(self) -> list[str]:
         """The trainings of the chosen tasks."""
         return [name for name, tasks in TRAININGS.items() if set(tasks) & set(self.chosen())]
+
+
+class TuningJob(TrainingJob):
+    """Which run of a recipe `finetune_model` makes, and how."""
+
+    learning_rate: float = Field(gt=0, allow_inf_nan=False, description="peak of the learning rate")
+    epochs: int = Field(ge=1, description="number of passes over the training file")
+    seed: Seed = Field(
+        description="seed of the head's weights, of the order of examples and of dropout"
+    )
+    selection: Selection = Field(
+        "paper", description="which development files select the state to keep"
+    )
+    random_weights: bool = Field(False, description="use the model's shape with random weights")
+    checkpoint_every: int = Field(500, ge=1, description="number of steps between checkpoints")
 
 
 def parse_tuning_recipe(

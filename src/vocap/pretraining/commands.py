@@ -13,7 +13,7 @@ import click
 from vocap import options
 from vocap.errors import UsageError, log
 from vocap.options import PATH
-from vocap.pretraining.settings import parse_recipe
+from vocap.pretraining.settings import PretrainingJob, parse_recipe
 from vocap.pretraining.tokenizing import tokenize_language
 from vocap.storage.listing import named_text
 from vocap.text_files import Layout
@@ -116,19 +116,7 @@ def tokenize(  # noqa: PLR0913  # options of the command
     "a configuration.",
 )
 @click.option("--settings-json", metavar="TEXT", help="The content of --settings as JSON text.")
-@click.option(
-    "--seed",
-    type=options.SEED,
-    default=1,
-    help="Seed of all random choices, where the settings have none.",
-)
-@options.threads("Number of threads on a CPU.", default=2)
-@click.option(
-    "--checkpoint-every",
-    type=click.IntRange(min=1),
-    help="Number of steps between checkpoints, in place of that of the settings.",
-)
-@click.option("--keep-checkpoints", is_flag=True, help="Keep the checkpoints after a complete run.")
+@options.of(PretrainingJob)
 @click.option(
     "-o",
     "--output",
@@ -139,8 +127,8 @@ def tokenize(  # noqa: PLR0913  # options of the command
 def pretrain(
     file: Path | None,
     settings_json: str | None,
-    threads: int,
     languages: str | None,
+    threads: int = 2,
     **named: Any,
 ) -> None:
     """Pre-train one language model.

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 from vocap.pretraining.data import SHARE, SHORTEST
 from vocap.pretraining.loss_kinds import AnyLoss, Full, Knn
 from vocap.section import ConfigSection
-from vocap.training import Betas, Precision, Seed
+from vocap.training import Betas, Precision, Seed, TrainingJob
 
 FLOAT = 4  # bytes
 # bytes a token, layer and unit of the hidden width in 16 bits (Korthikanti et al. 2022,
@@ -244,6 +244,17 @@ class Pretraining(ConfigSection):
                     f"{self.block}"
                 )
         return self
+
+
+class PretrainingJob(TrainingJob):
+    """How `pretrain_model` runs, beside its recipe."""
+
+    seed: Seed = Field(1, description="seed of all random choices, where the settings have none")
+    checkpoint_every: int | None = Field(
+        None,
+        ge=1,
+        description="number of steps between checkpoints, in place of that of the settings",
+    )
 
 
 def parse_recipe(values: Mapping[str, Any], where: str = "settings") -> Recipe:

@@ -20,7 +20,7 @@ from vocap.files.io import locked, write_json
 from vocap.pretraining import data as text
 from vocap.pretraining.losses import build_loss, exact_loss
 from vocap.pretraining.model import LanguageModel, build_language_model, export_model
-from vocap.pretraining.settings import Recipe, paper_parameters, parse_recipe
+from vocap.pretraining.settings import PretrainingJob, Recipe, paper_parameters, parse_recipe
 from vocap.tables.bits_per_byte import CODE_LENGTH, model_bits_per_byte
 from vocap.tokenizer_files.encoders import is_lossless, load_encoder
 from vocap.training import checkpoints, distributed
@@ -348,7 +348,7 @@ class PretrainedModel:
     description: dict[str, Any]
 
 
-def pretrain_model(  # noqa: PLR0913 - the options of the command
+def pretrain_model(
     tokenizer: str | Path,
     tokens: str | Path,
     output: str | Path,
@@ -356,10 +356,7 @@ def pretrain_model(  # noqa: PLR0913 - the options of the command
     settings: Recipe | Mapping[str, Any],
     languages: Sequence[str] | None = None,
     weights: str | Path | None = None,
-    seed: int = 1,
-    threads: int = 2,
-    checkpoint_every: int | None = None,
-    keep_checkpoints: bool = False,
+    **fields: object,
 ) -> PretrainedModel | None:
     """Pre-train one language model, and write `model/`, `model-{step}/`,
     `metrics.jsonl` and `description.json`.
@@ -375,10 +372,8 @@ def pretrain_model(  # noqa: PLR0913 - the options of the command
     settings : a `Recipe`, or its keys
     languages : codes; all of `tokens` unless given
     weights : table with language and n, where the settings weigh by corpora
-    seed : where the settings have none
-    threads : on a CPU
-    checkpoint_every : steps, instead of the settings'
-    keep_checkpoints : whether they stay when the run has ended well
+    fields : those of `PretrainingJob`: seed (where the settings have none), threads (on a
+        CPU), checkpoint_every (steps, instead of the settings'), keep_checkpoints
 
     Returns
     -------
@@ -390,13 +385,14 @@ def pretrain_model(  # noqa: PLR0913 - the options of the command
     Stopped : on request, after a checkpoint
     """
     recipe = settings if isinstance(settings, Recipe) else parse_recipe(settings)
-    if checkpoint_every:
-        recipe = recipe.model_copy(update={"checkpoint_every": checkpoint_every})
+    job = PretrainingJob.given(None, **fields)
+    if job.checkpoint_every:
+        recipe = recipe.model_copy(update={"checkpoint_every": job.checkpoint_every})
     tokenizer, tokens, output = Path(tokenizer), Path(tokens), Path(output)
     there = sorted(path.parent.name for path in tokens.glob(f"*/{text.DESCRIPTION}"))
     if not there:
         raise UsageError(f"{tokens}: no language's blocks there; make them with: vocap tokenize")
-    torch.set_num_threads(threads)
+    torch.set_num_threads(job.threads)
     disable_progress_bar()  # of transformers, in the middle of ours
     data = text.load_data(
         tokens, languages or there, tokenizer, recipe.alpha, recipe.weights, weights
@@ -411,7 +407,7 @@ def pretrain_model(  # noqa: PLR0913 - the options of the command
         with locked(folder / "lock") if rank() == 0 else nullcontext():
             if rank() == 0:
                 checkpoints.clean(folder)
-            own = seed if recipe.seed is None else recipe.seed
+            own = job.seed if recipe.seed is None else recipe.seed
             training = Training(recipe, own, data, folder, device)
             training.restore()
             if rank() == 0:
@@ -426,7 +422,7 @@ def pretrain_model(  # noqa: PLR0913 - the options of the command
             lines = metrics.publish(output / FILE)
             description = describe_training(training, tokenizer)
             write_json(output / text.DESCRIPTION, description)
-            if not keep_checkpoints:
+            if not job.keep_checkpoints:
                 checkpoints.remove_all(folder)
                 metrics.path.unlink()
     return PretrainedModel(output / "model", lines, description)

@@ -9,6 +9,7 @@ text is the same for all T.
 
 import itertools
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from operator import attrgetter
@@ -16,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from vocap.errors import UsageError, VocapError
+from vocap.errors import VocapError
 from vocap.files.io import as_number, number, read_tsv, whole_number, write_tsv
 from vocap.files.written import read_records, written_by
 
@@ -52,7 +53,7 @@ class Point:
 
 
 def parse_sizes(value: object) -> list[int]:
-    """Sizes as a list, or as the text `first:last:step` (both ends included).
+    """Sizes as a list, or as the text `first:last:step` (both ends included) or `1000,2000`.
 
     >>> parse_sizes("1000:3000:1000")
     [1000, 2000, 3000]
@@ -61,17 +62,7 @@ def parse_sizes(value: object) -> list[int]:
     piece.
     """
     if isinstance(value, str):
-        try:
-            first, last, step = (int(as_number(number)) for number in value.split(":"))
-        except ValueError:
-            raise ValueError(
-                f'write "first:last:step", as in "1000:50000:1000", not {value!r}'
-            ) from None
-        if step < 1 or last < first:
-            raise ValueError(f"{value!r} names no size: last below first, or step below 1")
-        if (last - first) // step >= MOST_SIZES:
-            raise ValueError(f"{value!r} names more than {MOST_SIZES:,} sizes; take a larger step")
-        value = list(range(first, last + 1, step))
+        value = _sizes_of(value)
     if not isinstance(value, list) or not value:
         raise ValueError('give a list such as [1000, 2000], or "1000:50000:1000"')
     value = list(map(as_number, value))
@@ -90,14 +81,22 @@ def parse_sizes(value: object) -> list[int]:
     return value
 
 
-def parse_option(name: str, text: str, example: str) -> list[int]:
-    """The sizes of an option, as FIRST:LAST:STEP or with commas. Raises UsageError,
-    with the `example`.
-    """
+def _sizes_of(text: str) -> list[int]:
+    """The sizes that a text names; ValueError for any other text."""
     try:
-        return parse_sizes(text if ":" in text else [int(number) for number in text.split(",")])
-    except ValueError as error:
-        raise UsageError(f"{name} {text}: {error}; write {example}") from None
+        numbers = [int(as_number(part)) for part in re.split("[:,]", text)]
+        if ":" not in text:
+            return numbers
+        first, last, step = numbers
+    except ValueError:
+        raise ValueError(
+            f'write "first:last:step", as in "1000:50000:1000", or "1000,2000", not {text!r}'
+        ) from None
+    if step < 1 or last < first:
+        raise ValueError(f"{text!r} names no size: last below first, or step below 1")
+    if (last - first) // step >= MOST_SIZES:
+        raise ValueError(f"{text!r} names more than {MOST_SIZES:,} sizes; take a larger step")
+    return list(range(first, last + 1, step))
 
 
 def write_points(path: str | Path, points: Iterable[Point]) -> None:

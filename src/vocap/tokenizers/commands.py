@@ -12,9 +12,10 @@ import click
 
 from vocap import options
 from vocap.files.io import write_tsv
+from vocap.files.paths import folders
 from vocap.text_files.named_texts import find_texts, parse_files, parse_languages
-from vocap.tokenizer_files import DIGITS, REGEX, SPLITS
-from vocap.unigram.text_settings import COVERAGE, TextSettings
+from vocap.tokenizers.settings import BpeTraining, EvaluationSettings, JointTraining
+from vocap.unigram.text_settings import TextSettings
 
 if TYPE_CHECKING:
     from vocap.tokenizer_files.id_layout import IdLayout
@@ -32,12 +33,6 @@ ALPHA = click.option(
     default=0.7,
     type=options.Real(0, 10),
     help="Exponent alpha of the share of a language (Equation 3).",
-)
-PER = click.option(
-    "--per",
-    type=click.Choice(["line", "character"]),
-    default="line",
-    help="Whether the shares of languages count lines or characters.",
 )
 CURVE = click.option(
     "--curve",
@@ -81,7 +76,7 @@ def fit(
 
     settings = TextSettings(**{name: value for name, value in text.items() if value is not None})
     made = fitting.fit(
-        allocation, vocabularies, weights, out, alpha=alpha, settings=settings, layout=layout
+        allocation, vocabularies, weights, out, alpha=alpha, text=settings, layout=layout
     )
     facts = made.description
     click.echo(
@@ -105,26 +100,13 @@ def fit(
 @click.option(
     "--weights", type=PATH, help="Table with the columns language and n, for all languages."
 )
-@ALPHA
-@PER
-@click.option(
-    "--characters",
-    type=FOLDER,
-    help="Folder with {language}/train.txt, whose characters decide which the tokenizer "
-    "holds, as for VOCAP.",
-)
 @options.totals
-@options.coverage(COVERAGE, "Share of the characters of the text that must be pieces.")
-@options.threads("Number of threads. The results do not depend on it.")
-@options.text_options
-@options.id_layout
+@options.of(
+    JointTraining,
+    *("alpha", "per", "coverage", "threads", "text", "layout", "characters", "points"),
+)
 @CURVE
 @click.option("--heldout", type=FOLDER, help="Folder with {language}/heldout.txt, for --curve.")
-@click.option(
-    "--points",
-    type=FOLDER,
-    help="Folder to write the tokenizer of each T of --curve to, in which {total} stands for T.",
-)
 @OUT
 def joint(totals: tuple[int, ...], out: Path, **given: Any) -> None:
     """Make the JOINT tokenizer, by training one unigram model on the text of all
@@ -139,10 +121,9 @@ def joint(totals: tuple[int, ...], out: Path, **given: Any) -> None:
     """
     from vocap.tokenizers.joint import train_joint
 
-    folders = options.folders(out, totals)
     made = train_joint(totals, out, **given)
     for total, one in made.items():
-        _report(folders[total], one)
+        _report(folders(out, totals)[total], one)
 
 
 @click.command()
@@ -189,7 +170,7 @@ def cut_bpe(larger: Path, totals: tuple[int, ...], out: Path, **given: Any) -> N
     """
     from vocap.tokenizers.byte_pairs import cut_bpe
 
-    for total, folder in options.folders(out, totals).items():
+    for total, folder in folders(out, totals).items():
         cut_bpe(larger, total, **given).write(folder)
 
 
@@ -197,58 +178,16 @@ def cut_bpe(larger: Path, totals: tuple[int, ...], out: Path, **given: Any) -> N
 @click.option("--corpora", required=True, type=FOLDER, help="Folder with {language}/train.txt.")
 @WEIGHTS
 @options.totals
-@ALPHA
-@PER
-@click.option(
-    "--split",
-    type=click.Choice(SPLITS),
-    default=SPLITS[0],
-    help="How text is cut into words before pairs are merged.",
-)
-@click.option(
-    f"--{REGEX}",
-    metavar="EXPRESSION",
-    help="Regular expression whose matches are the words, in place of --split.",
-)
-@click.option(
-    "--digits",
-    type=click.Choice(DIGITS),
-    help="Cut numbers into single digits (1), into threes from the left (3) or from the "
-    "right (3-right), or not at all (none).  [default: as --split does]",
-)
-@click.option(
-    "--contractions/--no-contractions",
-    default=None,
-    help="Make English contractions ('s, 'll) words of their own.  [default: as --split does]",
+@options.of(
+    BpeTraining,
+    *("alpha", "per", "split", "regex", "digits", "contractions"),
+    *("parity", "first", "window", "without", "text", "layout"),
 )
 @click.option(
     "--development",
     metavar="PATTERN",
     help="Parallel text for --parity, as a path of line-aligned files with {lang} in it.",
 )
-@click.option(
-    "--parity",
-    is_flag=True,
-    help="Choose each merge for the language whose parallel text has most tokens.",
-)
-@click.option(
-    "--from",
-    "first",
-    type=click.IntRange(0),
-    default=0,
-    metavar="N",
-    help="Number of weighted merges of all languages before those of --parity.",
-)
-@click.option(
-    "--window",
-    type=click.IntRange(0),
-    default=0,
-    metavar="N",
-    help="With --parity, give no language more than twice its share of the last N merges.",
-)
-@options.without
-@options.text_options
-@options.id_layout
 @CURVE
 @OUT
 def bpe(corpora: Path, weights: Path, totals: tuple[int, ...], out: Path, **given: Any) -> None:
@@ -262,10 +201,9 @@ def bpe(corpora: Path, weights: Path, totals: tuple[int, ...], out: Path, **give
     """
     from vocap.tokenizers.byte_pairs import train_bpe
 
-    folders = options.folders(out, totals)
     made = train_bpe(corpora, weights, totals, out, **given)
     for total, one in made.items():
-        click.echo(f"{folders[total]}: T = {one.total}", err=True)
+        click.echo(f"{folders(out, totals)[total]}: T = {one.total}", err=True)
 
 
 @click.command()
@@ -359,24 +297,13 @@ def card(model: Path, output: Path, evaluation: Path | None, text: str | None) -
     help="Codes of languages, separated by commas.  [default: all that have text]",
 )
 @click.option(
-    "--languages-table",
-    type=PATH,
-    help="Table of languages, with scripts and resource groups.  [default: the one that "
-    "ships with vocap]",
-)
-@click.option(
     "--parallel",
     metavar="PATTERN",
     help="Parallel text, as a path of line-aligned files with {lang} in it. They may be "
     "compressed (.xz, .gz, .zst). In .jsonl, .tsv and .parquet each record is a "
     "line. An empty line means that there is no translation.",
 )
-@click.option(
-    "--gates",
-    is_flag=True,
-    help="Check each tokenizer for faults that break it in use. Each check passes, or "
-    "fails with an example.",
-)
+@options.of(EvaluationSettings)
 @click.option(
     "-o",
     "--output",
@@ -394,11 +321,10 @@ def evaluate(
     corpora: Path | None,
     texts: tuple[str, ...],
     languages: str | None,
-    languages_table: Path | None,
     parallel: str | None,
-    gates: bool,
     output: Path | None,
     tables: Path | None,
+    **fields: Any,
 ) -> None:
     """Measure tokenizers on text, and print a row for each.
 
@@ -428,14 +354,13 @@ def evaluate(
         corpora=corpora,
         text=parse_files(texts),
         languages=parse_languages(languages),
-        languages_table=languages_table,
         parallel=parallel,
-        gates=gates,
         output=output,
         tables=tables,
+        **fields,
     )
     click.echo("\n".join(summary_lines(found)))
-    if gates:
+    if fields.get("gates"):
         click.echo("\n" + "\n".join(gate_lines(found)))
 
 

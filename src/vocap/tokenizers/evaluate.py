@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Union
 from vocap.errors import UsageError, log
 from vocap.files import io
 from vocap.languages import DOMAINS, Language, read_languages
+from vocap.section import ConfigSection
 from vocap.tables.bits_per_byte import Floats
 from vocap.tables.line_bits import BITS_FILE, write_lengths
 from vocap.text_files import named_texts
@@ -25,6 +26,7 @@ from vocap.tokenizer_files.loading import AnyTokenizer, open_encoders
 from vocap.tokenizer_files.splitting import Splitter
 from vocap.tokenizers import bigram, evaluation
 from vocap.tokenizers.gates import check_gates
+from vocap.tokenizers.settings import EvaluationSettings
 from vocap.unigram.usage import with_bytes
 
 if TYPE_CHECKING:
@@ -163,18 +165,18 @@ class Evaluation:
                 io.write_tsv(Path(folder) / name / f"{title}.tsv", *table)
 
 
-def evaluate(  # options of the command
+def evaluate(
     tokenizer: Tokenizer | Sequence[str] | Mapping[str, Tokenizer],
     *,
     split: Cuts = (),
     corpora: Texts | None = None,
     text: Mapping[str, Text] | None = None,
     languages: Sequence[str] | None = None,
-    languages_table: str | Path | None = None,
     parallel: str | Mapping[str, Text] | None = None,
-    gates: bool = False,
     output: str | Path | None = None,
     tables: str | Path | None = None,
+    settings: ConfigSection | None = None,
+    **fields: object,
 ) -> Evaluation:
     """Measure tokenizers on text.
 
@@ -199,16 +201,14 @@ def evaluate(  # options of the command
         Text to measure on, by language.
     languages
         Codes of the languages to measure, by default all that have text.
-    languages_table
-        Table of languages, with scripts and resource groups, by default that of the
-        package.
     parallel
         Line-aligned text by language, or a pattern of its files with {lang}. An empty
         line means that there is no translation.
-    gates
-        Whether each tokenizer is checked for faults that break it in use.
     output, tables
         File to write the summary to, and folder to write the tables by language to.
+    settings, **fields
+        `EvaluationSettings`, and its fields in the place of its own: languages_table,
+        gates.
 
     Returns
     -------
@@ -221,15 +221,16 @@ def evaluate(  # options of the command
     VocapError
         For a tokenizer or a text that is missing or cannot be used.
     """
+    own = EvaluationSettings.given(settings, **fields)
     # one language after another
     encoders = _encoders(tokenizer, split)
-    texts = find_measured_texts(corpora, text, languages, languages_table, parallel)
+    texts = find_measured_texts(corpora, text, languages, own.languages_table, parallel)
     measured, rows = {}, []
     for name, encoder in encoders.items():
         splitter = Splitter(encoder)
         found = measured[name] = measure_tokenizer(splitter, texts)
         rows.append(summary_row(name, found))
-        if gates:
+        if own.gates:
             rows[-1] |= check_gates(splitter, found.trips, found.lost)
     for row in found.parallel:
         if not row["lines"]:

@@ -47,7 +47,7 @@ def fit(
     output: str | Path | None = None,
     *,
     alpha: float = 0.7,
-    settings: TextSettings = XLM_R,
+    text: TextSettings = XLM_R,
     layout: IdLayout = XLM_R_LAYOUT,
 ) -> TrainedUnigram:
     """Make the VOCAP tokenizer, by giving scores to the pieces of an allocation.
@@ -66,7 +66,7 @@ def fit(
         Folder to write. Without it nothing is written.
     alpha
         Exponent alpha of the share of a language (Equation 3).
-    settings
+    text
         Byte fallback, user-defined and control symbols.
     layout
         The special tokens, as for the allocation.
@@ -83,7 +83,7 @@ def fit(
     VocapError
         For files that are missing, damaged or not of the same text.
     """
-    check_unigram_text(settings, layout)
+    check_unigram_text(text, layout)
     if isinstance(allocation, Allocated):
         chosen, where = allocation, "the allocation"
     else:
@@ -96,7 +96,7 @@ def fit(
     shares = token_shares(vocabularies, chosen.sizes, sentence_shares(weights, chosen.sizes, alpha))
     models, normalizer, trained = read_models(vocabularies, chosen)
     made = fit_pieces(
-        chosen.owners, models, shares, normalizer, settings, chosen.free_rows, layout, trained
+        chosen.owners, models, shares, normalizer, text, chosen.free_rows, layout, trained
     )
     how = {name: chosen.settings.get(name) for name in ("rule", "token_fairness")}
     made.description["settings"] |= {"alpha": alpha}

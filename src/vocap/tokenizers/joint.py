@@ -6,7 +6,7 @@ trains with one thread. The text is every training line with the weight of its l
 or a sample in one file.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -14,8 +14,9 @@ from typing import Any, overload
 
 from sentencepiece import sentencepiece_model_pb2
 
-from vocap.errors import UsageError, VocapError, log
-from vocap.options import folders
+from vocap.errors import SettingError, UsageError, VocapError, log
+from vocap.files.paths import as_totals, folders
+from vocap.section import ConfigSection
 from vocap.tables.curve import Measured, write_sizes
 from vocap.tables.sampling_probabilities import Weights, load_weights
 from vocap.text_files.text import Text, Texts
@@ -23,10 +24,10 @@ from vocap.tokenizer_files.encoders import SentencePieceEncoder
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT, IdLayout
 from vocap.tokenizer_files.layout import build_model, read_contents
 from vocap.tokenizer_files.model_file import build_processor
+from vocap.tokenizers.settings import JointTraining
 from vocap.tokenizers.sizes import heldout_texts, measure_size, points_below
 from vocap.tokenizers.trained import (
     TrainedUnigram,
-    as_totals,
     as_trained,
     check_unigram_text,
     warn_if_short,
@@ -46,51 +47,24 @@ MEMORY = 7
 
 
 @overload
-def train_joint(
-    total: int,
-    output: str | Path | None = ...,
-    *,
-    mix: Text | None = ...,
-    corpora: Texts | Text | None = ...,
-    weights: Weights | None = ...,
-    alpha: float = ...,
-    per: str = ...,
-    characters: str | Path | None = ...,
-    coverage: float = ...,
-    threads: int = ...,
-    settings: TextSettings = ...,
-    layout: IdLayout = ...,
-    curve: str | Path | None = ...,
-    heldout: Texts | None = ...,
-    points: str | Path | None = ...,
-) -> TrainedUnigram: ...
+def train_joint(total: int | None = ..., *args: Any, **fields: Any) -> TrainedUnigram: ...
 
 
 @overload
+def train_joint(total: Sequence[int], *args: Any, **fields: Any) -> dict[int, TrainedUnigram]: ...
+
+
 def train_joint(
-    total: Sequence[int],
-    *args: Any,
-    **options: Any,
-) -> dict[int, TrainedUnigram]: ...
-
-
-def train_joint(  # noqa: PLR0913  # options of the command
-    total: int | Sequence[int],
+    total: int | Sequence[int] | None = None,
     output: str | Path | None = None,
     *,
     mix: Text | None = None,
     corpora: Texts | Text | None = None,
     weights: Weights | None = None,
-    alpha: float = 0.7,
-    per: str = "line",
-    characters: str | Path | None = None,
-    coverage: float = COVERAGE,
-    threads: int = 1,
-    settings: TextSettings = XLM_R,
-    layout: IdLayout = XLM_R_LAYOUT,
     curve: str | Path | None = None,
     heldout: Texts | None = None,
-    points: str | Path | None = None,
+    settings: ConfigSection | None = None,
+    **fields: object,
 ) -> TrainedUnigram | dict[int, TrainedUnigram]:
     """Make the JOINT tokenizer, by training one unigram model on the text of all
     languages.
@@ -101,7 +75,7 @@ def train_joint(  # noqa: PLR0913  # options of the command
     Parameters
     ----------
     total
-        T, or several, which one descent gives.
+        T, or several, which one descent gives; by default that of `settings`.
     output
         Folder to write. For several totals, {total} in it stands for T. Without it
         nothing is written.
@@ -113,25 +87,13 @@ def train_joint(  # noqa: PLR0913  # options of the command
     weights
         n of each language, or a table with the columns language and n. By default it is
         the number of lines.
-    alpha
-        Exponent alpha of the share of a language (Equation 3).
-    per
-        Whether the shares count by "line" or by "character".
-    characters
-        Folder with {language}/train.txt, whose characters decide which the tokenizer
-        holds, as for VOCAP.
-    coverage
-        Share of the characters of the text that must be pieces.
-    threads
-        Number of threads. The results do not depend on it.
-    settings, layout
-        How text is read, and the special tokens.
     curve, heldout
         Table to write, with the tokens and the ALP of the held-out text of each
         language at eight T up to the largest.
-    points
-        Folder to write the tokenizer of each other T of the curve to, in which {total}
-        stands for T.
+    settings, **fields
+        A `JointTraining`, or `Joint` of a configuration, and fields of `JointTraining`
+        in the place of its own: alpha, per, coverage, threads, text, layout,
+        characters, points.
 
     Returns
     -------
@@ -145,48 +107,60 @@ def train_joint(  # noqa: PLR0913  # options of the command
     VocapError
         For a text that is missing, empty or not UTF-8.
     """
-    check_unigram_text(settings, layout)
-    totals = as_totals(total)
+    totals = as_totals(total, settings)
+    own = JointTraining.given(settings, **fields, total=max(totals))
+    run_text = own.text_of(own.text)
+    check_unigram_text(run_text, own.layout)
     further = points_below(max(totals)) if curve else ()
-    places = folders(points, further) | folders(output, totals)
-    if weights is None and characters is not None:
-        raise UsageError("--weights is missing: --characters needs n of each language")
+    places = folders(own.points, further) | folders(output, totals)
     if (curve is None) != (heldout is None):
-        raise UsageError("--curve and --heldout go together; give both or none")
-    if (mix is None) == (corpora is None):
-        raise UsageError(
-            "give either --mix FILE, a sample, or --corpora DIR, for every training line"
-        )
-    if mix is not None:
-        text = sampled_text(mix, None if weights is None else alpha)
-    elif corpora is not None:
-        text = whole_text(corpora, weights, alpha, per, memory=MEMORY)
-    required = None
-    if characters is not None and weights is not None:
-        shared = count_shared_characters(
-            characters, load_weights(weights), alpha, coverage, settings
-        )
-        required = sorted({*shared, *settings.required_chars})
+        raise UsageError("curve and heldout go together; give both or none")
+    text = _text_of(mix, corpora, weights, own)
+    required = _required(weights, own, run_text)
     texts = {} if heldout is None else heldout_texts(heldout)
     made: dict[int, TrainedUnigram] = {}
     measured: dict[int, list[Measured]] = {}
     for asked, proto, types in descend_joint(
-        text, totals, coverage, threads, required, settings, layout, further
+        text, totals, own.coverage, own.threads, required, run_text, own.layout, further
     ):
         reached = len(proto.pieces)
         if curve and reached not in measured:
             encoder = SentencePieceEncoder(build_processor(proto, text.name))
             measured[reached] = measure_size(encoder, reached, texts)
         if asked in totals or asked in places:
-            facts: dict[str, Any] = {"total": asked, "coverage": coverage, "byte_fallback": False}
-            facts |= {"user_defined_symbols": [], **settings.changed()}
+            facts: dict[str, Any] = {"total": asked, "coverage": own.coverage}
+            facts |= {"byte_fallback": False, "user_defined_symbols": [], **run_text.changed()}
             seen = {**text.facts, "word_types": types}
             made[asked] = as_trained("joint", proto, facts, short=asked - reached, text=seen)
             if asked in places:
                 made[asked].write(places[asked])
     if curve:
         write_sizes(curve, chain.from_iterable(measured.values()))
-    return made[total] if isinstance(total, int) else {one: made[one] for one in totals}
+    return {one: made[one] for one in totals} if isinstance(total, Collection) else made[totals[0]]
+
+
+def _text_of(
+    mix: Text | None, corpora: Texts | Text | None, weights: Weights | None, own: JointTraining
+) -> MultilingualText:
+    """The sample, or all lines of the languages."""
+    if mix is not None and corpora is None:
+        return sampled_text(mix, None if weights is None else own.alpha)
+    if corpora is None or mix is not None:
+        raise UsageError("give either mix, a sample, or corpora, for every training line")
+    return whole_text(corpora, weights, own.alpha, own.per or "line", memory=MEMORY)
+
+
+def _required(weights: Weights | None, own: JointTraining, text: TextSettings) -> list[str] | None:
+    """The characters that the tokenizer holds as VOCAP does; None without the folder that
+    decides them.
+    """
+    if own.characters is None:
+        return None
+    if weights is None:
+        raise SettingError("weights", "missing; characters needs n of each language")
+    n = load_weights(weights)
+    shared = count_shared_characters(own.characters, n, own.alpha, own.coverage, text)
+    return sorted({*shared, *text.required_chars})
 
 
 def descend_joint(

@@ -10,17 +10,22 @@ added before `vocap.config` is imported, and the rule that makes its file.
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar, Literal, Union, get_args
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, Union, get_args
 
-from pydantic import AfterValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_validator
 
 from vocap.errors import UsageError
 from vocap.files.paths import PlainPath
 from vocap.section import ConfigSection
-from vocap.tokenizer_files import REGEX, SPLITS, Split
+from vocap.tokenizer_files import REGEX, Split
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT, IdLayout
 from vocap.tokenizer_files.model_file import BYTES
-from vocap.unigram.text_settings import META_PIECES, TextSettings
+from vocap.unigram.text_settings import META_PIECES, XLM_R, TextSettings
+from vocap.unigram.training_settings import RunText, UnigramTraining
+
+if TYPE_CHECKING:
+    from vocap.bpe.cutting import Pretokenization
 
 Total = Annotated[int, Field(ge=2, description="T, every id counted, special tokens too")]
 Alpha = Annotated[
@@ -161,7 +166,7 @@ class Merged(Kind):
     """
 
     @abstractmethod
-    def text(self, run: TextSettings) -> TextSettings:
+    def text_of(self, run: TextSettings) -> TextSettings:
         """The settings of the run's text with those of this tokenizer. Raises
         UsageError as `TextSettings`.
         """
@@ -174,7 +179,7 @@ class Merged(Kind):
     def mistakes(self, settings: Any, languages: list[str]) -> Iterator[str]:
         yield from super().mistakes(settings, languages)
         try:
-            text = self.text(settings.text.settings)
+            text = self.text_of(settings.text.settings)
             check_symbols([*text.user_defined_symbols, *text.control_symbols], settings.layout)
             if (rows := self.rows(settings)) is not None:
                 settings.layout.check_total(rows)
@@ -206,7 +211,7 @@ class Unigram(Merged):
         "text.user_defined_symbols",
     )
 
-    def text(self, run: TextSettings) -> TextSettings:
+    def text_of(self, run: TextSettings) -> TextSettings:
         fallback, symbols = self.byte_fallback, self.user_defined_symbols
         return replace(
             run,
@@ -246,7 +251,7 @@ class Vocap(Unigram):
             return
         yield from super().mistakes(settings, languages)
         free = settings.allocation[self.allocation].other_rows
-        if (taken := self.text(settings.text.settings).other_rows) < free:
+        if (taken := self.text_of(settings.text.settings).other_rows) < free:
             yield (
                 f": byte fallback and symbols take {taken} ids, allocation {self.allocation} "
                 f"leaves {free} free; "
@@ -264,7 +269,7 @@ class Joint(Unigram):
     is_reference = True
     colour = "low"
     shape = "triangle-down"
-    kind: Literal["joint"]
+    kind: Literal["joint"] = "joint"
     total: Total
     alpha: Alpha = 0.7
     per: Per = None
@@ -282,18 +287,10 @@ class Joint(Unigram):
             yield ".per: character takes all lines; write corpora.mix.sentences: all"
 
 
-def check_split(split: Any) -> Any:
-    """A name of a cut, or {regex: EXPRESSION}, unchanged. Raises ValueError for anything else.
-
-    >>> check_split({"regex": "[a-z]+|[^a-z]"})
-    {'regex': '[a-z]+|[^a-z]'}
-    """
-    expression = (
-        isinstance(split, dict) and split.keys() == {REGEX} and isinstance(split[REGEX], str)
-    )
-    if not expression and (not isinstance(split, str) or split not in SPLITS):
-        raise ValueError(f"take {', '.join(SPLITS)} or {{regex: EXPRESSION}}, not {split!r}")
-    return split
+Digits = Annotated[
+    Literal["1", "3", "3-right", "none"],
+    BeforeValidator(lambda value: str(value) if type(value) is int else value),  # of YAML
+]
 
 
 class BytePair(Merged):
@@ -304,19 +301,20 @@ class BytePair(Merged):
     total: Total
     alpha: Alpha = 0.7
     per: Per = None
-    split: Annotated[Any, AfterValidator(check_split)] = Field(
+    split: Split = Field(
         "words",
         description="where text is cut before merging: words (letters with their marks, numbers, "
-        "other "
-        "characters), spaces alone, the published gpt2, o200k, llama-3, qwen or cl100k, or {regex: "
-        "EXPRESSION}",
+        "other characters), spaces alone, the published gpt2, o200k, llama-3, qwen or cl100k, or "
+        "{regex: EXPRESSION}",
     )
-    digits: Literal[1, 3, "3-right", "none"] | None = Field(
+    regex: str | None = Field(
+        None, description="regular expression whose matches are the words, in place of split"
+    )
+    digits: Digits | None = Field(
         None,
         description="numbers are cut into single digits (1), into threes from the left (3) or "
-        "from the right "
-        "(3-right), or not (none); without it as the split has it, of words as text.split_digits "
-        "says",
+        "from the right (3-right), or not (none); without it as the split has it, of words as "
+        "text.split_digits says",
     )
     contractions: bool | None = Field(
         None,
@@ -326,6 +324,15 @@ class BytePair(Merged):
     without: list[str] | None = Field(
         None, min_length=1, description="codes of languages whose text is left out"
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _expression(cls, values: Any) -> Any:
+        """`split: {regex: EXPRESSION}` is the field `regex`."""
+        split = values.get("split") if isinstance(values, dict) else None
+        if not isinstance(split, dict) or split.keys() != {REGEX}:
+            return values
+        return {name: value for name, value in values.items() if name != "split"} | split
 
     @classmethod
     def cuts(cls, settings: Mapping[str, Any]) -> str:
@@ -347,18 +354,6 @@ class BytePair(Merged):
     def model(cls, settings: Mapping[str, Any]) -> str:
         return f"{Bpe.label} {cls.cuts(settings)}".strip()
 
-    def options(self) -> dict[str, Any]:
-        """Its settings as options of `vocap bpe`."""
-        split = self.split if isinstance(self.split, dict) else {"split": self.split}
-        own = {
-            "per": self.per,
-            "digits": self.digits,
-            "contractions": self.contractions,
-            "no_contractions": self.contractions is False,
-            "without": ",".join(self.without or ()),
-        }
-        return {"alpha": self.alpha, **split} | {key: value for key, value in own.items() if value}
-
     @property
     def byte_rows(self) -> int:
         return len(BYTES)
@@ -366,52 +361,24 @@ class BytePair(Merged):
     def rows(self, settings: Any) -> int:
         return self.total
 
-    def text(self, run: TextSettings) -> TextSettings:
+    def pretokenization(self, run: TextSettings) -> "Pretokenization":
+        """How text that is read with these settings becomes words. Raises UsageError as
+        `Pretokenization`.
+        """
         # with `tokenizers`, which other kinds do not need
-        from vocap.bpe.cutting import (
-            Pretokenization,
-        )
+        from vocap.bpe.cutting import Pretokenization
 
-        split, regex = (
-            (REGEX, self.split[REGEX]) if isinstance(self.split, dict) else (self.split, None)
-        )
-        digits = None if self.digits is None else str(self.digits)
-        return Pretokenization(split, run, digits, self.contractions, regex).settings
+        split = self.split if self.regex is None else REGEX
+        return Pretokenization(split, run, self.digits, self.contractions, self.regex)
+
+    def text_of(self, run: TextSettings) -> TextSettings:
+        return self.pretokenization(run).settings
 
 
-class Bpe(BytePair):
-    """Byte-pair encoding of the words of all languages, weighted; one training gives
-    every `total`.
-    """
+class ParityOrder(ConfigSection):
+    """Which merges of parity-aware byte-pair encoding are for which language."""
 
-    label = "BPE"
-    method = (
-        "BPE: byte-pair encoding of the words of all languages, each weighted by its share "
-        "of the text"
-    )
-    colour = "mid"
-    shape = "circle"
-    kind: Literal["bpe"]
-
-    @classmethod
-    def selection(cls, settings: Mapping[str, Any], weights: str) -> Sequence[str]:
-        return (f"weighted merges {cls.cuts(settings)}".strip(), weights)
-
-
-class ParityBpe(BytePair):
-    """Parity-aware byte-pair encoding: each merge is for the language with the longest
-    parallel text.
-    """
-
-    label = "parity BPE"
-    method = (
-        "parity-aware BPE: each merge is the most frequent pair of the language whose "
-        "parallel text is longest"
-    )
-    colour = "muted"
-    shape = "square"
     model_config = ConfigDict(validate_by_alias=True, validate_by_name=True)
-    kind: Literal["parity-bpe"]
     first: int = Field(
         0,
         ge=0,
@@ -426,6 +393,40 @@ class ParityBpe(BytePair):
         "limit",
     )
 
+
+class Bpe(BytePair):
+    """Byte-pair encoding of the words of all languages, weighted; one training gives
+    every `total`.
+    """
+
+    label = "BPE"
+    method = (
+        "BPE: byte-pair encoding of the words of all languages, each weighted by its share "
+        "of the text"
+    )
+    colour = "mid"
+    shape = "circle"
+    kind: Literal["bpe"] = "bpe"
+
+    @classmethod
+    def selection(cls, settings: Mapping[str, Any], weights: str) -> Sequence[str]:
+        return (f"weighted merges {cls.cuts(settings)}".strip(), weights)
+
+
+class ParityBpe(ParityOrder, BytePair):
+    """Parity-aware byte-pair encoding: each merge is for the language with the longest
+    parallel text.
+    """
+
+    label = "parity BPE"
+    method = (
+        "parity-aware BPE: each merge is the most frequent pair of the language whose "
+        "parallel text is longest"
+    )
+    colour = "muted"
+    shape = "square"
+    kind: Literal["parity-bpe"] = "parity-bpe"
+
     @classmethod
     def selection(cls, settings: Mapping[str, Any], weights: str) -> Sequence[str]:
         merges = f"parity merges {cls.cuts(settings)}".strip()
@@ -436,18 +437,77 @@ class ParityBpe(BytePair):
     def followed_text(cls, settings: Mapping[str, Any]) -> bool:
         return True
 
-    def options(self) -> dict[str, Any]:
-        given = {"from": self.first, "window": self.window}
-        return (
-            super().options()
-            | {"parity": True}
-            | {name: value for name, value in given.items() if value}
-        )
-
     def mistakes(self, settings: Any, languages: list[str]) -> Iterator[str]:
         yield from super().mistakes(settings, languages)
         if self.first > self.total:
             yield f".from: {self.first} merges are more than T = {self.total}; take fewer"
+
+
+class BpeTraining(ParityOrder, BytePair):
+    """The settings of `train_bpe`: those of kinds bpe and parity-bpe, the text, the layout."""
+
+    kind: Literal["bpe", "parity-bpe"] = "bpe"
+    parity: bool = Field(
+        False,
+        description="choose each merge for the language whose parallel text has most tokens, as "
+        "kind parity-bpe does",
+    )
+    text: RunText = XLM_R
+    layout: IdLayout = XLM_R_LAYOUT
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_parity(cls, values: Any) -> Any:
+        """`kind` and `parity` say the same."""
+        parity = values.get("parity", False) or values.get("kind") == "parity-bpe"
+        return {**values, "parity": parity, "kind": "parity-bpe" if parity is True else "bpe"}
+
+    @model_validator(mode="after")
+    def _of_one_order(self) -> Self:
+        for name in ("first", "window"):
+            if getattr(self, name) and not self.parity:
+                raise ValueError(f"{name} is of the merges of parity; give both, or leave it out")
+        return self
+
+    def facts(self) -> dict[str, Any]:
+        """Its entries in a description."""
+        split = self.split if self.regex is None else REGEX
+        names = ("digits", "contractions", REGEX)
+        own = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        order = {"from": self.first} if self.parity else {}
+        window = {"window": self.window} if self.window else {}
+        return {"alpha": self.alpha, "split": split, **own, **order, **window}
+
+
+class JointTraining(UnigramTraining, Joint):
+    """The settings of `train_joint`: those of kind joint, the text, the layout."""
+
+    layout: IdLayout = XLM_R_LAYOUT
+    characters: Path | str | None = Field(
+        None,
+        description="folder with {language}/train.txt, whose characters decide which the "
+        "tokenizer holds, as for VOCAP",
+    )
+    points: Path | str | None = Field(
+        None,
+        description="folder to write the tokenizer of each other T of the curve to, in which "
+        "{total} stands for T",
+    )
+
+
+class EvaluationSettings(ConfigSection):
+    """What `evaluate` measures beside its texts."""
+
+    languages_table: Path | str | None = Field(
+        None,
+        description="table of languages, with scripts and resource groups. By default the one "
+        "that ships with vocap",
+    )
+    gates: bool = Field(
+        False,
+        description="check each tokenizer for faults that break it in use. Each check passes, or "
+        "fails with an example",
+    )
 
 
 class Mono(Kind):

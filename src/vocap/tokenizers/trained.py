@@ -1,7 +1,7 @@
 """Tokenizers as they were trained: in memory, and the folder that a command writes."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -141,11 +141,6 @@ def check_unigram_text(settings: TextSettings, layout: IdLayout) -> None:
             check_symbols(list(getattr(settings, name)), layout)
         except ValueError as error:
             raise UsageError(f"--{name.replace('_', '-')}: {error}") from None
-
-
-def as_totals(total: int | Collection[int]) -> list[int]:
-    """The totals of an argument that is one or several."""
-    return [total] if isinstance(total, int) else list(total)
 
 
 def warn_if_short(name: object, total: int, reached: int) -> None:

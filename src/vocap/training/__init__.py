@@ -10,6 +10,8 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from vocap.section import ConfigSection
+
 MAX_SEED = 2**63 - 1  # an int64, which torch and NumPy take
 Seed = Annotated[int, Field(ge=0, le=MAX_SEED)]
 Precision = Literal["auto", "bf16", "fp16", "fp32"]
@@ -28,6 +30,13 @@ Betas = Annotated[
     tuple[Beta, Beta],
     BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value),
 ]
+
+
+class TrainingJob(ConfigSection):
+    """How a training runs, beside the settings that decide its result."""
+
+    threads: int = Field(2, ge=1, le=1024, description="number of threads on a CPU")
+    keep_checkpoints: bool = Field(False, description="keep the checkpoints after a complete run")
 
 
 def prepare_torch(threads: int) -> None:

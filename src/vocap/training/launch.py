@@ -2,16 +2,13 @@
 process outside SLURM.
 """
 
-import os
 import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import click
-
-from vocap.errors import VocapError, log
+from vocap.errors import VocapError
 
 FIRST_PORT, PORTS = 20_000, 10_000  # range of the rendezvous port, chosen by the job's id
 
@@ -87,20 +84,3 @@ def _ask(*words: str) -> str:
             f"{words[0]} gives no nodes of this SLURM job: {str(reason).strip()}"
         ) from None
     return run.stdout.strip()
-
-
-@click.command(context_settings={"allow_interspersed_args": False})
-@click.option(
-    "--threads", type=click.IntRange(min=1), default=1, help="Number of CPUs of a process."
-)
-@click.argument("command", nargs=-1, required=True)
-def launch(threads: int, command: tuple[str, ...]) -> None:
-    """Start COMMAND with torchrun, once for every GPU on all nodes of this SLURM job.
-
-    On nodes without GPUs it starts once on each node. Outside SLURM it starts once,
-    without torchrun.
-    """
-    words = launch_words(command, slurm_job(os.environ), threads)
-    if len(words) > len(command):
-        log.info("launching %s", " ".join(words[: len(words) - len(command)]))
-    os.execvp(words[0], words)

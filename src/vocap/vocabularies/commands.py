@@ -8,14 +8,16 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import click
 
 from vocap import options
 from vocap.errors import VocapError, log
 from vocap.files.io import aligned
-from vocap.tables.curve import Point, outline, parse_option, write_points
+from vocap.tables.curve import Point, outline, write_points
 from vocap.unigram.text_settings import COVERAGE, TextSettings
+from vocap.vocabularies.settings import LadderTraining
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -42,7 +44,12 @@ NUMBERS = ("ALP", "held-out", "tokens/line")
 @click.option(
     "--point", type=FILE, required=True, help="Table to write, with the curve's row of this size."
 )
-@options.coverage(COVERAGE, "Share of characters that must be pieces.")
+@click.option(
+    "--coverage",
+    type=options.Real(0.98, 1),
+    default=COVERAGE,
+    help="Share of characters that must be pieces.",
+)
 @options.threads("Number of threads. Another number can change the pieces.")
 @options.text_options
 def train_one_size(
@@ -53,7 +60,7 @@ def train_one_size(
     point: Path,
     coverage: float,
     threads: int,
-    settings: TextSettings,
+    text: TextSettings,
 ) -> None:
     """Train one unigram model, and measure its ALP on all training and held-out lines.
 
@@ -65,7 +72,7 @@ def train_one_size(
     if not heldout.exists():
         raise VocapError(f"{heldout}: no such file; give held-out lines, or an empty file")
     row, model = train_size(
-        train_path, heldout, size, coverage=coverage, threads=threads, settings=settings
+        train_path, heldout, size, coverage=coverage, threads=threads, text=text
     )
     models.mkdir(parents=True, exist_ok=True)
     write_model(models / f"{size}.model", model)
@@ -102,7 +109,7 @@ def curve(
     characters: Path,
     index: Path,
     points: tuple[Path, ...],
-    settings: TextSettings,
+    text: TextSettings,
 ) -> None:
     """Join the tables of one language's sizes into its curve. The command also indexes
     its pieces and counts its characters. POINTS are the tables of vocap train.
@@ -116,7 +123,7 @@ def curve(
         output=output,
         characters=characters,
         index=index,
-        settings=settings,
+        text=text,
     )
 
 
@@ -163,18 +170,8 @@ def alp(model: Path, text: str, splits: tuple[str, ...], as_json: bool) -> None:
 @click.option(
     "--heldout", type=FILE, help="Held-out text, whose ALP is measured under every model."
 )
-@options.threads("Number of threads. The results do not depend on it.")
-@options.coverage(COVERAGE, "Share of characters that must be pieces.")
-@options.text_options
-def ladder(
-    train: Path,
-    output: Path,
-    sizes: str,
-    heldout: Path | None,
-    threads: int,
-    coverage: float,
-    settings: TextSettings,
-) -> None:
+@options.of(LadderTraining, "threads", "coverage", "text")
+def ladder(train: Path, output: Path, sizes: str, heldout: Path | None, **fields: Any) -> None:
     """Train models of all sizes on TRAIN at once, and measure their ALP.
 
     TRAIN is text with one sentence on each line, or a file of records, which the ending
@@ -188,11 +185,9 @@ def ladder(
     trained = train_ladder(
         train,
         output,
-        sizes=parse_option("--sizes", sizes, "1000:50000:1000 or 1000,2000"),
+        sizes=sizes,
         heldout=heldout,
-        threads=threads,
-        coverage=coverage,
-        settings=settings,
+        **fields,
     )
     for line in (*_curve_lines(trained.points, output / "curve.tsv"), *_outline(trained.points)):
         click.echo(line)

@@ -12,20 +12,21 @@ from typing import Any
 
 import numpy as np
 
-from vocap.errors import UsageError, VocapError, log
+from vocap.errors import VocapError, log
 from vocap.files.io import file_sha256, write_json
-from vocap.options import text_words
-from vocap.tables.curve import Point, mean_counts, parse_sizes, write_characters, write_points
+from vocap.section import ConfigSection
+from vocap.tables.curve import Point, mean_counts, write_characters, write_points
 from vocap.tables.ladder import Ladder
 from vocap.tables.piece_index import NAME as INDEX
 from vocap.tables.piece_index import PieceIndex, build, build_numbered, save_index
 from vocap.text_files.text import SENTENCES, Text, text_blocks, warn_of_memory
 from vocap.tokenizer_files.model_file import USER_DEFINED
 from vocap.unigram.ladder import Rung, train_sizes
-from vocap.unigram.text_settings import COVERAGE, XLM_R, TextSettings
+from vocap.unigram.text_settings import TextSettings, text_words
 from vocap.unigram.word_types import WordTypes, load_word_types
 from vocap.vocabularies import REVISION
 from vocap.vocabularies.models import index_models, write_model
+from vocap.vocabularies.settings import LadderTraining
 
 # threads that wait for the disk: on a busy one, each model takes as long as its training
 WRITERS = 4
@@ -33,7 +34,6 @@ RECORD = "ladder.json"  # beside the models: their points, and what they are mad
 MOST_WRITES = 8  # models that wait at a time: each takes a megabyte or two
 # bytes of memory for a byte of much text: dev/measurements.md
 MEMORY = 10
-SIZES = "1000:50000:1000"
 
 Blocks = Callable[[], Iterator[list[str]]]
 
@@ -42,11 +42,10 @@ def train_ladder(
     train: Text,
     output: str | Path | None = None,
     *,
-    sizes: str | Sequence[int] = SIZES,
+    sizes: str | Sequence[int] | None = None,
     heldout: Text | None = None,
-    threads: int = 1,
-    coverage: float = COVERAGE,
-    settings: TextSettings = XLM_R,
+    settings: ConfigSection | None = None,
+    **fields: object,
 ) -> Ladder:
     """Train unigram models of all sizes on a text at once, and measure their ALP.
 
@@ -64,15 +63,12 @@ def train_ladder(
         Without it nothing is written, and the result has the models.
     sizes
         Numbers of ids of the models, <unk>, <s> and </s> included, as a rising list or
-        as "first:last:step".
+        as "first:last:step". By default those of `settings`.
     heldout
         Held-out text, whose ALP is measured under every model.
-    threads
-        Number of threads. The results do not depend on it.
-    coverage
-        Share of the characters of the text that must be pieces.
-    settings
-        How text is read, with the settings of SentencePiece's trainer.
+    settings, **fields
+        A `LadderTraining`, or `Vocabularies` of a configuration, and fields of
+        `LadderTraining` in the place of its own: coverage, threads, text.
 
     Returns
     -------
@@ -86,7 +82,9 @@ def train_ladder(
     VocapError
         For a file that is missing, or not UTF-8.
     """
-    numbers = _check_sizes(sizes)
+    given = {} if sizes is None else {"sizes": sizes if isinstance(sizes, str) else list(sizes)}
+    own = LadderTraining.given(settings, **given, **fields)
+    numbers = own.sizes
     texts = {"train": train} | ({} if heldout is None else {"heldout": heldout})
     for path in texts.values():
         if isinstance(path, str | Path) and not Path(path).is_file():
@@ -94,34 +92,27 @@ def train_ladder(
     name = train if isinstance(train, str | Path) else SENTENCES
     warn_of_memory(name, [train], MEMORY)
     blocks = {part: text_blocks(text) for part, text in texts.items()}
-    words = load_word_types(blocks, coverage, settings)
+    words = load_word_types(blocks, own.coverage, own.text)
     lines = words.sentences["train"]
     log.info("%s: %d lines, %d word types", name, lines, words.trained)
-    how = (coverage, threads)
+    how = (own.coverage, own.threads)
     if output is None:
         return _in_memory(words, numbers, how)
     output = Path(output)
     models = output / "models"
     models.mkdir(parents=True, exist_ok=True)
     hashes = [_hash_text(text, blocks[part]) for part, text in texts.items()]
-    made_of = [REVISION, *hashes, coverage, *text_words(settings)]
+    made_of = [REVISION, *hashes, own.coverage, *text_words(own.text)]
     kept, trained = _train_missing(words, numbers, how, models, made_of)
     points = sorted([*kept, *(rung.point for rung in trained)], key=lambda point: point.size)
     # tables, the curve last: without it there is no whole result
-    index = index_models(points, models) if kept else _index_rungs(trained, settings)
+    index = index_models(points, models) if kept else _index_rungs(trained, own.text)
     save_index(index, output / INDEX)
     write_characters(output / "characters.tsv", words.characters, lines)
     write_points(output / "curve.tsv", points)
     reached = sum(point.ok for point in points)
     log.info("%s: %d of %d sizes in reach; %s", name, reached, len(points), models)
     return Ladder(points, index, mean_counts(words.characters, lines), lines, folder=output)
-
-
-def _check_sizes(sizes: str | Sequence[int]) -> list[int]:
-    try:
-        return parse_sizes(sizes if isinstance(sizes, str) else list(sizes))
-    except ValueError as error:
-        raise UsageError(f"sizes {sizes}: {error}") from None
 
 
 def _hash_text(text: Text, blocks: Blocks) -> str:

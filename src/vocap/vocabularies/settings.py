@@ -7,6 +7,7 @@ from pydantic import BeforeValidator, Field
 from vocap.section import ConfigSection
 from vocap.tables.curve import parse_sizes
 from vocap.unigram.text_settings import COVERAGE
+from vocap.unigram.training_settings import UnigramTraining
 
 
 class Vocabularies(ConfigSection):
@@ -24,3 +25,7 @@ class Vocabularies(ConfigSection):
     coverage: float = Field(
         COVERAGE, ge=0.98, le=1, description="share of the characters that must be pieces"
     )
+
+
+class LadderTraining(UnigramTraining, Vocabularies):
+    """The settings of `train_ladder`: those of section vocabularies, threads, the text."""

@@ -27,7 +27,7 @@ def train_size(
     *,
     coverage: float = COVERAGE,
     threads: int = 1,
-    settings: TextSettings = XLM_R,
+    text: TextSettings = XLM_R,
 ) -> tuple[Point, bytes | None]:
     """Train one model and measure its ALP on all lines of both files.
 
@@ -38,7 +38,7 @@ def train_size(
     sentencepiece_trainer.require_reference()
     try:
         with at_once():
-            model = sentencepiece_trainer.train(train, size, coverage, threads, settings=settings)
+            model = sentencepiece_trainer.train(train, size, coverage, threads, settings=text)
     except sentencepiece_trainer.Unreachable as unreachable:
         return Point(size, status=unreachable.reason), None
     encoder = SentencePieceEncoder(sentencepiece.SentencePieceProcessor(model_proto=model))
@@ -58,7 +58,7 @@ def join_sizes(
     output: Path,
     characters: Path,
     index: Path,
-    settings: TextSettings = XLM_R,
+    text: TextSettings = XLM_R,
 ) -> None:
     """Join the tables `points` of one language's sizes into the curve `output`; write
     the index of the pieces of all `models`, and the counts of the `characters` of `train`.
@@ -68,7 +68,7 @@ def join_sizes(
     found = {row.size: (row, path) for path in points for row in read_points(path)}
     rows = [found[size][0] for size in sorted(found)]
     indexed = index_models(rows, models, {size: path for size, (_, path) in found.items()})
-    counts, lines = count_characters(train, settings)
+    counts, lines = count_characters(train, text)
     write_characters(characters, counts, lines)  # written last, after all errors of the input
     save_index(indexed, index)
     write_points(output, rows)

@@ -1,0 +1,37 @@
+"""Settings that trainings share: how text is read, and how a unigram model of it is made."""
+
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
+
+from vocap.section import ConfigSection
+from vocap.unigram.text_settings import COVERAGE, XLM_R, TextSettings, text_settings
+
+
+def as_text(value: Any) -> Any:
+    """The settings of the text of a preset's name, or of keys by name; others unchanged.
+
+    >>> as_text({"preset": "lossless", "split_digits": False}).normalization
+    'identity'
+    """
+    if isinstance(value, str):
+        return text_settings(value)
+    return text_settings(**value) if isinstance(value, dict) else value
+
+
+RunText = Annotated[TextSettings, BeforeValidator(as_text)]
+
+
+class UnigramTraining(ConfigSection):
+    """How a function trains unigram models of a text."""
+
+    coverage: float = Field(
+        COVERAGE,
+        ge=0.98,
+        le=1,
+        description="share of the characters of the text that must be pieces",
+    )
+    threads: int = Field(
+        1, ge=1, le=1024, description="number of threads. The results do not depend on it"
+    )
+    text: RunText = Field(XLM_R, description="how text is read, and the rows besides pieces")
