@@ -236,7 +236,9 @@ def table(settings: type[BaseModel]) -> str:
             settings in SOURCE_KINDS.values() and name in Source.model_fields
         ):
             continue
-        default = "required" if field.is_required() else f"`{_shown(field.default)}`"
+        tagged = name == "kind" and settings in KINDS.values()
+        required = field.is_required() or tagged
+        default = "required" if required else f"`{_shown(field.default)}`"
         if settings is TuningRecipe and name in VARYING:
             default = "by training"
         if settings is TextSection and name != "preset":

@@ -309,7 +309,11 @@ TRAINING_OPTIONS = {
     name: shlex.join(
         [
             *words_of(entry, "kind", "total"),
-            *([f"--development={DEVELOPMENT_TEXT.pattern}", "--parity"] if name in FOLLOWERS else []),
+            *(
+                [f"--development={DEVELOPMENT_TEXT.pattern}", "--parity"]
+                if name in FOLLOWERS
+                else []
+            ),
         ]
     )
     for name, entry in BYTE_PAIR.items()

@@ -21,6 +21,7 @@ from tests.made_text import write_lines
 from tests.test_documents import ROOT
 from tests.vocabularies.factories import make_text
 from vocap.errors import UsageError, VocapError
+from vocap.result import Result
 from vocap.tables.allocated import Allocated
 
 FUNCTIONS = [name for name in vocap.__all__ if name != "TextSettings"]
@@ -84,7 +85,12 @@ def test_a_result_prints_in_one_short_line():
     kinds |= {part for one in kinds for part in get_args(one)} | {Allocated}
     results = {kind for kind in kinds if is_dataclass(kind)} - {vocap.TextSettings}
     assert results
-    assert {kind for kind in results if kind.__repr__ is not object.__repr__} == set()
+    assert {kind for kind in results if not issubclass(kind, Result)} == set()
+    ladder = vocap.train_ladder(make_text("latin", 120), sizes=[150])
+    assert repr(ladder).startswith("Ladder(points: 1, ") and "lines=120" in repr(ladder)
+    assert (
+        repr(vocap.text_settings("lossless"))[:43] == "TextSettings(normalization='identity', remo"
+    )
 
 
 def test_types_are_those_of_the_modules():

@@ -32,6 +32,7 @@ FUNCTIONS = {
     "finetune_model": "vocap.finetuning.run",
     "fit": "vocap.tokenizers.fitting",
     "forecast_run": "vocap.forecast.run",
+    "layout": "vocap.tokenizer_files.id_layout",
     "load_tokenizer": "vocap.tokenizer_files.loading",
     "pretrain_model": "vocap.pretraining.training",
     "read_curves": "vocap.tables.frames",

@@ -13,6 +13,7 @@ from vocap.pretraining.training import pretrain_model as pretrain_model
 from vocap.size.forecast import compare_sizes as compare_sizes
 from vocap.tables.frames import read_curves as read_curves
 from vocap.tables.frames import read_table as read_table
+from vocap.tokenizer_files.id_layout import layout as layout
 from vocap.tokenizer_files.loading import load_tokenizer as load_tokenizer
 from vocap.tokenizers.byte_pairs import train_bpe as train_bpe
 from vocap.tokenizers.evaluate import evaluate as evaluate

@@ -238,7 +238,7 @@ def id_layout(command: Command) -> Command:
     )(command)
 
 
-def layout(command: Command) -> Command:
+def stored_text(command: Command) -> Command:
     """The options --format, --split-sentences, --escaped-newlines and --documents: how
     text lies in its files.
     """

@@ -86,6 +86,7 @@ class ConfigSection(BaseModel):
             reason = f"{reason}, not {first['input']!r}"
         raise SettingError(name, ": ".join([*keys[:1], reason]))
 
+
 def suggest_keys(error: ValidationError, section: type[BaseModel]) -> ValidationError:
     """The errors of a section: one of a key that it does not have names the nearest one,
     and that one is not missing, too.

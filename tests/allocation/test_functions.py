@@ -56,7 +56,7 @@ def test_wrong_calls_name_what_is_wrong(texts):
             allocate({"aa": ladder}, {"aa": n}, 100)
     with pytest.raises(VocapError, match="no ladder of 'bb'"):
         allocate({"aa": ladder}, {"aa": 1, "bb": 1}, 100)
-    with pytest.raises(UsageError, match="rule: .piece.; take one of paper, pieces"):
+    with pytest.raises(UsageError, match=r"rule: .piece.; take one of paper, pieces"):
         allocate({"aa": ladder}, {"aa": 1}, 100, rule="piece")
     with pytest.raises(UsageError, match=r"rule: pieces reads .*corpora"):
         allocate({"aa": ladder}, {"aa": 1}, 100, rule="pieces")

@@ -14,6 +14,7 @@ from vocap.adapt.unigram_tokenizer import load_unigram
 from vocap.bpe.model_file import is_bpe, read_bpe
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import replacing_directory, write_text, write_tsv
+from vocap.result import Result
 from vocap.tokenizer_files import CARD
 from vocap.tokenizer_files.card import write_card
 from vocap.tokenizer_files.export import write_templates
@@ -27,7 +28,7 @@ IdRow = tuple[int | None, int, str, str]
 
 
 @dataclass(repr=False)
-class Adapted:
+class Adapted(Result):
     """The `tokenizer` made of `source`.
 
     `kind`, `settings` and `facts` are entries of description.json; `ids`: rows of

@@ -60,6 +60,8 @@ def gather(
     unknown language, or where none is left. VocapError names a file that is missing or
     damaged.
     """
+    if isinstance(vocabularies, Mapping) and (more := set(vocabularies) - {*weights, *without}):
+        raise UsageError(f"weights: no n of {listed(sorted(more))}, which has a ladder; give it")
     # every language with text and sizes
     left_out = dict.fromkeys(sorted(set(without)), "left out by --without")
     warnings: list[str] = []

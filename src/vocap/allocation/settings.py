@@ -9,7 +9,7 @@ from vocap.errors import SettingError
 from vocap.section import ConfigSection
 from vocap.tokenizer_files import SPECIALS
 from vocap.unigram.text_settings import XLM_R, TextSettings
-from vocap.unigram.training_settings import UnigramTraining, as_text
+from vocap.unigram.training_settings import UnigramTraining, as_text_settings
 
 LARGEST = 500_000  # T that a trunk is for, unless said
 
@@ -144,7 +144,7 @@ class AllocationRun(UnigramTraining, Allocation):
     @model_validator(mode="before")
     @classmethod
     def _rows_of_the_text(cls, values: dict[str, Any]) -> dict[str, Any]:
-        text, rule = as_text(values.get("text", XLM_R)), values.get("rule", "paper")
+        text, rule = as_text_settings(values.get("text", XLM_R)), values.get("rule", "paper")
         if values.get("other_rows") is not None or not isinstance(text, TextSettings):
             return values
         return {**values, "other_rows": rows_beside_pieces(text, rule)}

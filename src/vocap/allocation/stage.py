@@ -19,6 +19,7 @@ from vocap.allocation.solution import (
 )
 from vocap.errors import SettingError, log
 from vocap.files.paths import as_totals, folders
+from vocap.result import Result
 from vocap.section import ConfigSection
 from vocap.tables.allocated import Allocated
 from vocap.tables.ladder import Vocabularies
@@ -37,7 +38,7 @@ Parallel = str | Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True, repr=False)
-class AllocationResult:
+class AllocationResult(Result):
     """One merged vocabulary, of `settings.total` ids with its special tokens.
 
     `models`: of a rule that reads text, each language's own model on the pieces.

@@ -25,6 +25,7 @@ from vocap.files.io import replacing
 from vocap.files.paths import expand_all
 from vocap.files.written import read_written
 from vocap.languages import read_languages
+from vocap.result import Result
 from vocap.section import ConfigSection
 from vocap.storage.listing import Listing, check_present, list_shards, local_shard, with_text
 from vocap.storage.remote import Shard, is_remote
@@ -47,7 +48,7 @@ WIDE = 0.2  # of n: its interval, from which weighing warns
 
 
 @dataclass(frozen=True, repr=False)
-class CorpusSample:
+class CorpusSample(Result):
     """The sample of one language's text; `stats`: the content of stats.json."""
 
     drawn: Sample

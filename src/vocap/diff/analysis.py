@@ -16,6 +16,7 @@ from pydantic import Field
 
 from vocap.errors import VocapError
 from vocap.files.io import replacing_directory, write_json, write_tsv
+from vocap.result import Result
 from vocap.section import ConfigSection
 from vocap.text_files.named_texts import find_texts, read_sentences
 from vocap.text_files.text import Text
@@ -126,7 +127,7 @@ class LanguageChange:
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison:
+class Comparison(Result):
     """Two tokenizers, by their paths or "a" and "b", with `ids_a` and `ids_b` ids; what
     `changes` in each language, the `pieces` whose ids differ (most used first), and the
     `limits` in percent by their names in `LIMITS`.

@@ -43,6 +43,7 @@ from vocap.model_folder import (
     read_config,
     refuse_causal,
 )
+from vocap.result import Result
 from vocap.training import checkpoints, loop
 from vocap.training.distributed import StopRequest, own_device, products_in
 
@@ -385,7 +386,7 @@ class FineTuning(loop.Loop):
 
 
 @dataclass(frozen=True, repr=False)
-class FinetunedModel:
+class FinetunedModel(Result):
     """A finished run: the folder of its predictions, the lines of metrics.jsonl, and
     the content of run.json.
     """

@@ -20,6 +20,7 @@ from vocap.finetuning.predictions import Predictions, prediction_path, read_pred
 from vocap.finetuning.settings import Setting
 from vocap.finetuning.tasks import ENGLISH, TASKS, DataSet, Task, development
 from vocap.languages import read_languages
+from vocap.result import Result
 
 # files of a run, and of a model's folder of one task
 DESCRIPTION, PREDICTIONS = "run.json", "predictions"
@@ -176,7 +177,7 @@ def choose_setting(scores: Sequence[Score]) -> ChosenSetting:
 
 
 @dataclass(frozen=True, repr=False)
-class Outcome:
+class Outcome(Result):
     """The results of a model on a task: scores.tsv, the rows of summary.tsv, the
     content of selection.json.
     """

@@ -24,6 +24,7 @@ from vocap.forecast.texts import (
     warn_of_lines,
     warn_of_totals,
 )
+from vocap.result import Result
 
 SOURCES, DEFAULT = Path("config/sources.yaml"), Path("config/config.yaml")  # as in the Snakefile
 GPU_TFLOPS = 495.0  # half of what NVIDIA states for an H100 in 16 bits
@@ -33,7 +34,7 @@ DAY_S = 86_400  # of training on one core: beyond it GPUs are assumed
 
 
 @dataclass(frozen=True, repr=False)
-class RunForecast:
+class RunForecast(Result):
     """The forecast of one run.
 
     `costs` : a row a job, by its name, in the order of stages and names; columns `rule`,

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 @click.option(
     "--heldout", required=True, type=PATH, help="Lines to measure on, which are left out of FILEs."
 )
-@options.layout
+@options.stored_text
 @options.filters
 @click.option(
     "--length", type=click.IntRange(8, 1 << 16), default=512, help="Number of ids of a block."

@@ -21,6 +21,7 @@ from vocap.pretraining import data as text
 from vocap.pretraining.losses import build_loss, exact_loss
 from vocap.pretraining.model import LanguageModel, build_language_model, export_model
 from vocap.pretraining.settings import PretrainingJob, Recipe, paper_parameters, parse_recipe
+from vocap.result import Result
 from vocap.tables.bits_per_byte import CODE_LENGTH, model_bits_per_byte
 from vocap.tokenizer_files.encoders import is_lossless, load_encoder
 from vocap.training import checkpoints, distributed
@@ -338,7 +339,7 @@ def scores(languages: np.ndarray) -> dict[str, float | None]:
 
 
 @dataclass(frozen=True, repr=False)
-class PretrainedModel:
+class PretrainedModel(Result):
     """A model that has been trained: its Hugging Face folder, the lines of
     metrics.jsonl, and the content of description.json.
     """

@@ -4,9 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from vocap.result import Result
+
 
 @dataclass(frozen=True, repr=False)
-class Allocated:
+class Allocated(Result):
     """The result of an allocation.
 
     `sizes`: language to size of its chosen model; `owners`: piece to its languages, in

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from vocap.result import Result
 from vocap.tables.curve import Point, read_characters, read_line_count, read_points
 from vocap.tables.piece_index import NAME, PieceIndex, load_or_build
 from vocap.tokenizer_files.model_file import Pieces, read_pieces
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class Ladder:
+class Ladder(Result):
     """The models of one language.
 
     Attributes

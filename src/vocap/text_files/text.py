@@ -2,6 +2,7 @@
 sentences.
 """
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
@@ -77,12 +78,21 @@ def text_blocks(text: Text, aligned: bool = False) -> Callable[[], Iterator[list
     >>> list(text_blocks(["Hello world.", "A line.\r\nAnother."])())
     [['Hello world.', 'A line.', 'Another.']]
     """
+    if not isinstance(text, Path | Iterable) or isinstance(text, bytes | Mapping):
+        raise UsageError(f"a text is a path, a list of Path, or sentences, not {text!r:.80}")
     kept: Any = repeatable(text)
+    if isinstance(kept, str) and "\n" in kept:
+        raise UsageError(f"{kept[:40]!r}...: a str is the path of a file; give a list of sentences")
     if isinstance(kept, str) and is_remote(kept):
         kept = list_shards([kept]).shards
     elif isinstance(kept, str | Path):
         return lambda: read_blocks(kept, aligned)
-    if isinstance(next(iter(kept), None), Path | Shard):
+    first = next(iter(kept), None)
+    if isinstance(first, str) and os.path.isfile(first):
+        raise UsageError(
+            f"{first!r} is a file, and a list of str holds sentences; pass pathlib.Path"
+        )
+    if isinstance(first, Path | Shard):
         return lambda: chain.from_iterable(read_blocks(path, aligned) for path in kept)
     return lambda: decoded(_SentenceFile(kept), aligned)
 

@@ -9,7 +9,7 @@ id. The default is XLM-R's.
 import json
 import re
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
@@ -167,6 +167,9 @@ class IdLayout(ConfigSection):
                 )
         return self
 
+    def __repr_args__(self) -> Iterable[tuple[str, Any]]:
+        return self.model_dump(exclude_defaults=True).items()
+
     @property
     def names(self) -> list[str]:
         """Every special token: those of `special`, the reserved ones and the mask."""
@@ -273,6 +276,16 @@ class IdLayout(ConfigSection):
 
 XLM_R_LAYOUT = IdLayout()
 SHORTHAND = "xlm-r"
+
+
+def layout(**keys: object) -> IdLayout:
+    """The layout with these keys of section `layout` of a configuration. Raises UsageError,
+    naming the key.
+
+    >>> layout(presets=["chatml"], mask=False).rows
+    6
+    """
+    return IdLayout.given(None, **keys)
 
 
 def parse_layout(text: str) -> IdLayout:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Union
 from vocap.errors import UsageError, log
 from vocap.files import io
 from vocap.languages import DOMAINS, Language, read_languages
+from vocap.result import Result
 from vocap.section import ConfigSection
 from vocap.tables.bits_per_byte import Floats
 from vocap.tables.line_bits import BITS_FILE, write_lengths
@@ -121,7 +122,7 @@ def _table(names: Sequence[str], rows: Iterable[Row], texts: MeasuredTexts) -> T
 
 
 @dataclass(frozen=True, repr=False)
-class Evaluation:
+class Evaluation(Result):
     """Tokenizers on one text.
 
     `measured`: name to what was measured; `rows`: those of the summary, with the gates

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from vocap.errors import UsageError, log
 from vocap.files.io import write_json, write_tsv
+from vocap.result import Result
 from vocap.tokenizer_files.id_layout import IdLayout
 from vocap.tokenizer_files.layout import (
     PIECE_COLUMNS,
@@ -27,7 +28,7 @@ PieceRow = tuple[str, int | None, float, str, str, str]
 
 
 @dataclass(frozen=True, repr=False)
-class TrainedTokenizer(ABC):
+class TrainedTokenizer(Result, ABC):
     """A tokenizer that was trained.
 
     Attributes

@@ -48,7 +48,7 @@ def _key(default: Any, help: str) -> Any:
     return field(default=default, metadata={"help": help})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TextSettings:
     """How text is normalised and cut, and which rows a model has besides its pieces.
 
@@ -76,6 +76,10 @@ class TextSettings:
         (), "Text that is always one token, wherever it occurs."
     )
     control_symbols: tuple[str, ...] = _key((), "Name of an id that no text is encoded as.")
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{key}={value!r}" for key, value in self.changed().items())
+        return f"TextSettings({given})"
 
     def __post_init__(self) -> None:
         if self.normalization not in NORMALIZATIONS:

@@ -8,10 +8,10 @@ from vocap.section import ConfigSection
 from vocap.unigram.text_settings import COVERAGE, XLM_R, TextSettings, text_settings
 
 
-def as_text(value: Any) -> Any:
+def as_text_settings(value: Any) -> Any:
     """The settings of the text of a preset's name, or of keys by name; others unchanged.
 
-    >>> as_text({"preset": "lossless", "split_digits": False}).normalization
+    >>> as_text_settings({"preset": "lossless", "split_digits": False}).normalization
     'identity'
     """
     if isinstance(value, str):
@@ -19,7 +19,7 @@ def as_text(value: Any) -> Any:
     return text_settings(**value) if isinstance(value, dict) else value
 
 
-RunText = Annotated[TextSettings, BeforeValidator(as_text)]
+RunText = Annotated[TextSettings, BeforeValidator(as_text_settings)]
 
 
 class UnigramTraining(ConfigSection):

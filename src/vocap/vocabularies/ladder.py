@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from vocap.errors import VocapError, log
+from vocap.errors import UsageError, VocapError, log
 from vocap.files.io import file_sha256, write_json
 from vocap.section import ConfigSection
 from vocap.tables.curve import Point, mean_counts, write_characters, write_points
@@ -86,14 +86,16 @@ def train_ladder(
     own = LadderTraining.given(settings, **given, **fields)
     numbers = own.sizes
     texts = {"train": train} | ({} if heldout is None else {"heldout": heldout})
+    blocks = {part: text_blocks(text) for part, text in texts.items()}
     for path in texts.values():
         if isinstance(path, str | Path) and not Path(path).is_file():
             raise VocapError(f"{path}: no such file; check the path")
     name = train if isinstance(train, str | Path) else SENTENCES
     warn_of_memory(name, [train], MEMORY)
-    blocks = {part: text_blocks(text) for part, text in texts.items()}
     words = load_word_types(blocks, own.coverage, own.text)
     lines = words.sentences["train"]
+    if not lines and name == SENTENCES:  # a language of a run may have none
+        raise UsageError("train: a text without a line; give sentences, or the path of a file")
     log.info("%s: %d lines, %d word types", name, lines, words.trained)
     how = (own.coverage, own.threads)
     if output is None:
