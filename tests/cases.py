@@ -1,11 +1,40 @@
-"""Tables of cases, each in a YAML file beside the tests that read them."""
+"""Cases of tests from YAML files."""
 
+import re
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
+from vocap.errors import VocapError
 
-def read_cases(test_file: str) -> Any:
-    """The content of the file of cases that has the name of this test module."""
-    return yaml.safe_load(Path(test_file).with_suffix(".yaml").read_text("utf-8"))
+
+def read_cases(module: str) -> dict:
+    """Lists of cases by name, from the file beside the module of tests."""
+    return yaml.safe_load(Path(module).with_suffix(".yaml").read_text("utf-8"))
+
+
+def refused(call, line: str, says: str, status: int = 1, **named) -> str:
+    """The one line with which a call is refused: it matches the pattern `says`."""
+    with pytest.raises(VocapError) as error:
+        call(line, **named)
+    message = str(error.value)
+    assert re.search(says, message) and "\n" not in message, message
+    assert error.value.exit_code == status
+    return message
+
+
+def set_at(content: Any, path: str, value: Any = None) -> None:
+    """Set the value at a path of keys and places in JSON content; "-" appends; without a
+    value it is removed.
+    """
+    *keys, last = (int(key) if key.isdigit() else key for key in path.split("/"))
+    for key in keys:
+        content = content[key]
+    if value is None:
+        del content[last]
+    elif last == "-":
+        content.append(value)
+    else:
+        content[last] = value

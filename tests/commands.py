@@ -3,10 +3,13 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import click
 from click.testing import CliRunner
+
+from vocap import cli
 
 VOCAP = (sys.executable, "-c", "from vocap.command import main; main()")
 
@@ -16,6 +19,18 @@ def run(command: click.Command, *words: object, status: int = 0) -> str:
     result = CliRunner().invoke(command, list(map(str, words)), catch_exceptions=False)
     assert result.exit_code == status, result.output
     return result.output
+
+
+def caller(**places: object) -> Callable[..., str]:
+    """A function that runs a line, as `trim {root}/old -o {tmp}/new`, with these places
+    in it, and with further words behind it.
+    """
+
+    def call(line: str, *words: object, status: int = 0, **named: object) -> str:
+        split = (word.format(**places, **named) for word in line.split())
+        return run(cli.vocap, *split, *words, status=status)
+
+    return call
 
 
 def vocap(

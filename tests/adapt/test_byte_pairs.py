@@ -3,7 +3,6 @@ line before and after.
 """
 
 import json
-import logging
 import shutil
 from collections import Counter
 from itertools import pairwise
@@ -20,31 +19,23 @@ from tokenizers import (
     trainers,
 )
 
-from tests.commands import run
+from tests.cases import read_cases, refused, set_at
+from tests.commands import caller
 from tests.made_text import write_lines
 from tests.tokenizers.factories import byte_tokenizer, make_lines
-from vocap.adapt.commands import extend, trim
-from vocap.diff.commands import diff
-from vocap.errors import UsageError, VocapError
 from vocap.files.io import read_tsv, write_tsv
-from vocap.tokenizers.commands import bpe, export
 
 LANGUAGES = ("en", "ka", "zh")
 NEW = "fr"  # words of `en` turned around, and two letters of its own
+CASES = read_cases(__file__)
 KINDS = {
-    "bytes": ["--preset=lossless"],
-    "normalised": [],
-    "symbols": ["--preset=lossless", "--user-defined-symbols=<date>"],
+    "bytes": "--preset=lossless",
+    "normalised": "",
+    "symbols": "--preset=lossless --user-defined-symbols=<date>",
 }
 MADE = ("characters", "gpt2", "llama3")
+EXTEND = "extend {root}/tokenizers/{kind} --language=fr --corpora={root}/corpora -o {tmp}/out "
 WHOLE = "QXQ"
-
-
-def new_lines(count):
-    return [
-        f"{line[::-1]} ñandú{number % 3}"
-        for number, line in enumerate(make_lines("en", count, seed=3))
-    ]
 
 
 def made(kind, lines):
@@ -109,24 +100,16 @@ def character_tokenizer(lines):
 def root(tmp_path_factory):
     """Corpora of four languages, and a tokenizer of each kind for three of them."""
     root = tmp_path_factory.mktemp("pairs")
-    texts = {language: make_lines(language, 500, seed=3) for language in LANGUAGES} | {
-        NEW: new_lines(500)
-    }
+    texts = {language: make_lines(language, 500, seed=3) for language in LANGUAGES}
+    texts[NEW] = [f"{line[::-1]} ñandú{number % 3}" for number, line in enumerate(texts["en"])]
     texts["en"] = [f"{WHOLE}'s {line} <date>, {number}" for number, line in enumerate(texts["en"])]
     for language, lines in texts.items():
         write_lines(root / "corpora" / language / "train.txt", lines[:400])
         write_lines(root / "corpora" / language / "heldout.txt", lines[400:])
     write_tsv(root / "weights.tsv", ("language", "n"), [(language, 400) for language in LANGUAGES])
     for kind, options in KINDS.items():
-        arguments = (
-            "--corpora",
-            root / "corpora",
-            "--weights",
-            root / "weights.tsv",
-            "--total=900",
-            *options,
-        )
-        run(bpe, *arguments, "-o", root / "tokenizers" / kind)
+        line = "bpe --corpora={root}/corpora --weights={root}/weights.tsv --total=900 "
+        caller(root=root, kind=kind)(line + "-o {root}/tokenizers/{kind} " + options)
     for kind in MADE:
         (root / "tokenizers" / kind).mkdir()
         lines = [line for language in LANGUAGES for line in texts[language]]
@@ -142,14 +125,27 @@ def lines_of(root, language):
     ]
 
 
-def load(folder):
-    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+def load(folder, kind=""):
+    tokenizer = Tokenizer.from_file(str(folder / kind / "tokenizer.json"))
     tokenizer.no_padding()
     return tokenizer
 
 
+@pytest.fixture
+def folder(root, kind):
+    return root / "tokenizers" / kind
+
+
 def definition(folder):
     return json.loads((folder / "tokenizer.json").read_text("utf-8"))
+
+
+def merges_of(folder):
+    return [tuple(pair) for pair in definition(folder)["model"]["merges"]]
+
+
+def ranks_of(folder):
+    return {pair: rank for rank, pair in enumerate(merges_of(folder))}
 
 
 def id_map(out):
@@ -172,6 +168,11 @@ def merge_word(symbols, ranks):
         symbols[place : place + 2] = ["".join(symbols[place : place + 2])]
 
 
+def split_known(word, vocabulary, ranks):
+    """As `merge_word`, characters that are no tokens unknown."""
+    return merge_word([c if c in vocabulary else "<unk>" for c in word], ranks)
+
+
 def words_of(tokenizer, lines, symbols=()):
     words = Counter()
     for line in lines:
@@ -184,67 +185,42 @@ def words_of(tokenizer, lines, symbols=()):
 
 
 @pytest.mark.parametrize("kind", [*KINDS, *MADE])
-def test_every_line_is_encoded_as_before(root, tmp_path, kind):
-    folder, out = root / "tokenizers" / kind, tmp_path / "out"
-    shown = run(trim, folder, "--corpora", root / "corpora", "--languages=en,ka", "-o", out)
+def test_every_line_is_encoded_as_before(root, folder, out, call, kind):
+    shown = call(
+        "trim {root}/tokenizers/{kind} --corpora={root}/corpora --languages=en,ka -o {tmp}/out",
+        kind=kind,
+    )
     assert "1,000 lines compared, all the same" in shown
     before, after, renamed = load(folder), load(out), id_map(out)
     assert after.get_vocab_size() < before.get_vocab_size()
     assert {before.id_to_token(old): new for old, new in renamed.items()} == after.get_vocab()
     assert list(renamed.values()) == sorted(renamed.values())  # in the old order
     for line in lines_of(root, "en") + lines_of(root, "ka"):
-        for special in (False, True):
-            old = before.encode(line, add_special_tokens=special).ids
-            assert [renamed[number] for number in old] == after.encode(
-                line, add_special_tokens=special
-            ).ids
-        pair = before.encode(line, "b").ids
-        assert [renamed[number] for number in pair] == after.encode(line, "b").ids
+        for options in ({}, {"add_special_tokens": False}, {"pair": "b"}):
+            old = before.encode(line, **options).ids
+            assert [renamed[number] for number in old] == after.encode(line, **options).ids
     content = definition(out)
     for step in ("normalizer", "pre_tokenizer", "decoder"):
         assert content[step] == definition(folder)[step]
     if content["padding"]:
         assert content["padding"]["pad_id"] == after.token_to_id("<|end|>")
     assert not any(character in after.get_vocab() for character in "的是")
-
-
-@pytest.mark.parametrize("kind", ["bytes", "normalised", "characters", "symbols", "gpt2"])
-def test_the_merges_that_are_applied_stay_and_no_others(root, tmp_path, kind):
-    folder, out = root / "tokenizers" / kind, tmp_path / "out"
-    run(trim, folder, "--corpora", root / "corpora", "--languages=ka,en", "-o", out)
-    pairs = [tuple(pair) for pair in definition(folder)["model"]["merges"]]
-    ranks = {pair: rank for rank, pair in enumerate(pairs)}
+    merges = merges_of(out)
+    if kind == "llama3":  # a word without merges stays a token
+        assert WHOLE in after.encode(WHOLE).tokens
+        assert 0 < len(merges) < 0.6 * len(merges_of(folder))
+        return
+    ranks, vocabulary, applied = ranks_of(folder), before.get_vocab(), set()
     symbols = ["<date>"] if kind == "symbols" else []
-    vocabulary, applied = load(folder).get_vocab(), set()
-    for word in words_of(load(folder), lines_of(root, "en") + lines_of(root, "ka"), symbols):
-        applied.update(merge_word([c if c in vocabulary else "<unk>" for c in word], ranks)[1])
-    kept = [tuple(pair) for pair in definition(out)["model"]["merges"]]
-    assert kept == [pair for pair in pairs if pair in applied]
-    tokens = load(out).get_vocab().keys()
-    assert all({*pair, "".join(pair)} <= tokens for pair in kept)
+    for word in words_of(before, lines_of(root, "en") + lines_of(root, "ka"), symbols):
+        applied.update(split_known(word, vocabulary, ranks)[1])
+    assert merges == [pair for pair in ranks if pair in applied]
+    assert all({*pair, "".join(pair)} <= after.get_vocab().keys() for pair in merges)
     reasons = Counter(row["reason"] for row in read_tsv(out / "ids.tsv"))
     assert reasons["part"] and reasons["text"] and reasons["special"]
 
 
-def test_a_word_without_merges_stays_a_token(root, tmp_path):
-    run(
-        trim,
-        root / "tokenizers/llama3",
-        "--corpora",
-        root / "corpora",
-        "--languages=en",
-        "-o",
-        tmp_path / "out",
-    )
-    assert WHOLE in load(tmp_path / "out").encode(WHOLE).tokens
-    merges, before = (
-        len(definition(folder)["model"]["merges"])
-        for folder in (tmp_path / "out", root / "tokenizers/llama3")
-    )
-    assert 0 < merges < before / 2
-
-
-def test_unreachable_tokens_are_named(root, tmp_path, caplog):
+def test_unreachable_tokens_are_named(root, tmp_path, out, call, caplog):
     content = definition(root / "tokenizers/gpt2")
     content["model"]["vocab"]["xyzzy"] = len(content["model"]["vocab"])
     for entry in content["added_tokens"]:
@@ -252,49 +228,32 @@ def test_unreachable_tokens_are_named(root, tmp_path, caplog):
         content["model"]["vocab"].pop(entry["content"], None)
     content["post_processor"] = None
     (tmp_path / "tokenizer.json").write_text(json.dumps(content), "utf-8")
-    run(
-        trim,
-        tmp_path / "tokenizer.json",
-        "--corpora",
-        root / "corpora",
-        "--languages=en",
-        "-o",
-        tmp_path / "out",
-    )
+    call("trim {tmp}/tokenizer.json --corpora={root}/corpora --languages=en -o {tmp}/out")
     assert "1 tokens that no text is encoded as are left out: xyzzy" in caplog.text
-    assert "xyzzy" not in load(tmp_path / "out").get_vocab()
+    assert "xyzzy" not in load(out).get_vocab()
 
 
-def test_rare_tokens_dropped_and_all_characters_kept(root, tmp_path):
-    folder, out = root / "tokenizers/characters", tmp_path / "out"
-    options = (
-        "--corpora",
-        root / "corpora",
-        "--languages=en",
-        "--min-count=30",
-        "--all-characters",
-    )
-    assert "differ" in run(trim, folder, *options, "-o", out)
-    before, after = load(folder), load(out)
+def test_rare_tokens_dropped_and_all_characters_kept(root, out, call):
+    line = "trim {root}/tokenizers/characters --corpora={root}/corpora --languages=en -o {tmp}/out"
+    assert "differ" in call(f"{line} --min-count=30 --all-characters")
+    before, after = load(root, "tokenizers/characters"), load(out)
     assert {token for token in before.get_vocab() if len(token) == 1} <= after.get_vocab().keys()
     row = next(row for row in read_tsv(out / "comparison.tsv") if row["part"] == "train")
-    pairs = [
-        [side.encode(line).tokens for side in (before, after)]
-        for line in lines_of(root, "en")[:400]
-    ]
-    assert int(row["identical"]) == sum(one == other for one, other in pairs) < 400
+    lines = lines_of(root, "en")[:400]
+    same = [before.encode(line).tokens == after.encode(line).tokens for line in lines]
+    assert int(row["identical"]) == sum(same) < 400
     assert row["example"].startswith("“") and "→" in row["example"]
 
 
-def test_unforeseen_lines_would_have_changed(root, tmp_path):
-    folder, text = root / "tokenizers/bytes", f"--text=en={root}/corpora/en/train.txt"
-    held = root / "corpora/ka/heldout.txt"
-    run(trim, folder, text, f"--heldout=en={held}", "-o", tmp_path / "both")
-    run(trim, folder, text, "-o", tmp_path / "train")
-    before, after, renamed = load(folder), load(tmp_path / "train"), id_map(tmp_path / "train")
+def test_unforeseen_lines_would_have_changed(root, tmp_path, call):
+    line = "trim {root}/tokenizers/bytes --text=en={root}/corpora/en/train.txt -o {tmp}/"
+    call(line + "both --heldout=en={root}/corpora/ka/heldout.txt")
+    call(line + "train")
+    before, after = load(root, "tokenizers/bytes"), load(tmp_path, "train")
+    renamed = id_map(tmp_path / "train")
     changed = sum(
         [renamed.get(number) for number in before.encode(line).ids] != after.encode(line).ids
-        for line in held.read_text("utf-8").splitlines()
+        for line in lines_of(root, "ka")[400:]
     )
     rows = {row["part"]: row for row in read_tsv(tmp_path / "both/comparison.tsv")}
     assert int(rows["heldout"]["unforeseen"]) == changed > 0
@@ -302,16 +261,13 @@ def test_unforeseen_lines_would_have_changed(root, tmp_path):
 
 
 @pytest.mark.parametrize("kind", [*KINDS, *MADE])
-def test_each_new_merge_is_of_the_most_frequent_pair(root, tmp_path, kind):
-    folder, out = root / "tokenizers" / kind, tmp_path / "out"
-    run(
-        extend, folder, f"--language={NEW}", "--corpora", root / "corpora", "--pieces=60", "-o", out
-    )
+def test_each_new_merge_is_of_the_most_frequent_pair(root, folder, out, call, kind):
+    call(f"{EXTEND} --pieces=60", kind=kind)
     before, after = load(folder), load(out)
     total = before.get_vocab_size()
     assert after.get_vocab_size() == total + 60
     assert all(after.token_to_id(token) == number for token, number in before.get_vocab().items())
-    old, new = (definition(path)["model"]["merges"] for path in (folder, out))
+    old, new = merges_of(folder), merges_of(out)
     assert new[: len(old)] == old
     assert definition(out)["post_processor"] == definition(folder)["post_processor"]
     characters = [row["piece"] for row in read_tsv(out / "additions.tsv") if not row["merge"]]
@@ -320,60 +276,34 @@ def test_each_new_merge_is_of_the_most_frequent_pair(root, tmp_path, kind):
     words = words_of(before, lines_of(root, NEW)[:400])
     if kind == "llama3":
         words = {word: times for word, times in words.items() if word not in vocabulary}
-    ranks = {tuple(pair): rank for rank, pair in enumerate(old)}
-    split = {
-        word: merge_word([c if c in vocabulary else "<unk>" for c in word], ranks)[0]
-        for word in words
-    }
-    for pair in map(tuple, new[len(old) :]):
+    ranks = ranks_of(folder)
+    split = {word: split_known(word, vocabulary, ranks)[0] for word in words}
+    for pair in new[len(old) :]:
         counts = Counter()
         for word, symbols in split.items():
             for two in pairwise(symbols):
-                if "<unk>" not in two:
-                    counts[two] += words[word]
+                counts[two] += words[word] * ("<unk>" not in two)
         assert counts[pair] == max(counts.values())
         ranks[pair] = len(ranks)
         for word, symbols in split.items():
             if pair in pairwise(symbols):
-                split[word] = merge_word([c if c in vocabulary else "<unk>" for c in word], ranks)[
-                    0
-                ]
+                split[word] = split_known(word, vocabulary, ranks)[0]
     for token, number in after.get_vocab().items():
         if number >= total:  # every new token is reached
             assert merge_word(token, ranks)[0] == [token]
 
 
-@pytest.mark.parametrize("count", [20, 60])
-def test_comparison_counts_changed_lines(root, tmp_path, count):
-    folder, out = root / "tokenizers/bytes", tmp_path / "out"
-    run(
-        extend,
-        folder,
-        f"--language={NEW}",
-        "--corpora",
-        root / "corpora",
-        f"--pieces={count}",
-        "-o",
-        out,
-    )
-    before, after = load(folder), load(out)
+def test_comparison_and_uses_count_lines_and_tokens(root, out, call, caplog):
+    call(f"{EXTEND} --pieces=200", kind="bytes")
+    before, after, uses = load(root, "tokenizers/bytes"), load(out), Counter()
     found = {
         (row["language"], row["part"]): int(row["lines"]) - int(row["identical"])
         for row in read_tsv(out / "comparison.tsv")
     }
     for code in LANGUAGES:
-        changed = (
-            before.encode(line).ids != after.encode(line).ids for line in lines_of(root, code)[400:]
-        )
+        lines = lines_of(root, code)[400:]
+        changed = (before.encode(line).ids != after.encode(line).ids for line in lines)
         assert found[code, "heldout"] == sum(changed)
-
-
-def test_tokens_that_the_text_never_uses_are_named(root, tmp_path, caplog):
-    caplog.set_level(logging.WARNING)
-    out = tmp_path / "out"
-    options = (f"--language={NEW}", "--corpora", root / "corpora", "--pieces=200")
-    run(extend, root / "tokenizers/bytes", *options, "-o", out)
-    after, uses = load(out), Counter()
     for line in lines_of(root, NEW)[:400]:
         uses.update(after.encode(line, add_special_tokens=False).ids)
     rows = list(read_tsv(out / "additions.tsv"))
@@ -382,15 +312,13 @@ def test_tokens_that_the_text_never_uses_are_named(root, tmp_path, caplog):
     assert unused and f"{unused} of 200 new tokens are only parts of longer ones" in caplog.text
 
 
-def test_both_outputs_are_tokenizers_of_transformers(root, tmp_path):
+def test_both_outputs_are_tokenizers_of_transformers(root, tmp_path, call):
     from transformers import AutoTokenizer
 
-    corpora = ("--corpora", root / "corpora")
-    run(trim, root / "tokenizers/bytes", *corpora, "--languages=en,zh", "-o", tmp_path / "less")
+    corpora = "--corpora={root}/corpora "
+    call("trim {root}/tokenizers/bytes --languages=en,zh -o {tmp}/less " + corpora)
     (tmp_path / "less/chat_template.jinja").write_text("{{ messages[0].content }}", "utf-8")
-    run(
-        extend, tmp_path / "less", *corpora, "--language=ka", "--pieces=50", "-o", tmp_path / "more"
-    )
+    call("extend {tmp}/less --language=ka --pieces=50 -o {tmp}/more " + corpora)
     loaded, own = (
         AutoTokenizer.from_pretrained(tmp_path / "more/huggingface"),
         load(tmp_path / "more"),
@@ -399,53 +327,36 @@ def test_both_outputs_are_tokenizers_of_transformers(root, tmp_path):
     for line in lines_of(root, "ka")[:50]:
         assert loaded(line).input_ids == own.encode(line).ids
         assert loaded.decode(own.encode(line).ids, skip_special_tokens=True) == line
-    run(
-        diff,
-        root / "tokenizers/bytes",
-        tmp_path / "less",
-        *corpora,
-        "--languages=en,zh",
-        "--max-words=0",
-    )
-    run(trim, tmp_path / "more", *corpora, "--languages=ka", "-o", tmp_path / "again")
-    run(trim, tmp_path / "more", *corpora, "--languages=ka", "-o", tmp_path / "once more")
-    one, other = (tmp_path / name / "tokenizer.json" for name in ("again", "once more"))
+    call("diff {root}/tokenizers/bytes {tmp}/less --languages=en,zh --max-words=0 " + corpora)
+    for name in ("again", "once-more"):
+        call("trim {tmp}/more --languages=ka -o {tmp}/{name} " + corpora, name=name)
+    one, other = (tmp_path / name / "tokenizer.json" for name in ("again", "once-more"))
     assert one.read_bytes() == other.read_bytes()
 
 
-def gpt(rows, end):
+@pytest.mark.parametrize("kind", ["gpt2"])
+def test_the_model_gives_the_same_logits(root, folder, tmp_path, call, kind):
     import torch
     import transformers
 
+    before = load(folder)
+    total, end = before.get_vocab_size(), before.token_to_id("<|end|>")
     torch.manual_seed(1)
     sizes = {"n_embd": 16, "n_layer": 1, "n_head": 2, "n_positions": 200}
-    return transformers.GPT2LMHeadModel(
-        transformers.GPT2Config(vocab_size=rows, bos_token_id=end - 1, eos_token_id=end, **sizes)
-    )
-
-
-def test_the_model_gives_the_same_logits(root, tmp_path):
-    import torch
-    import transformers
-
-    folder, model = root / "tokenizers/gpt2", tmp_path / "model"
-    before = load(folder)
-    # three spare rows
-    gpt(before.get_vocab_size() + 3, before.token_to_id("<|end|>")).save_pretrained(model)
-    shutil.copy(folder / "tokenizer.json", model)
-    options = ("--corpora", root / "corpora", "--model", model)
-    run(trim, folder, *options, "--languages=ka", "-o", tmp_path / "less")
-    run(extend, folder, *options, f"--language={NEW}", "--pieces=20", "-o", tmp_path / "more")
+    ids = {"bos_token_id": end - 1, "eos_token_id": end}
+    config = transformers.GPT2Config(vocab_size=total + 3, **ids, **sizes)  # three spare rows
+    transformers.GPT2LMHeadModel(config).save_pretrained(tmp_path / "model")
+    shutil.copy(folder / "tokenizer.json", tmp_path / "model")
+    options = "{root}/tokenizers/gpt2 --corpora={root}/corpora --model={tmp}/model -o {tmp}/"
+    call(f"trim {options}less --languages=ka")
+    call(f"extend {options}more --language=fr --pieces=20")
     old, less, more = (
-        transformers.AutoModelForCausalLM.from_pretrained(path).eval()
-        for path in (model, tmp_path / "less/model", tmp_path / "more/model")
+        transformers.AutoModelForCausalLM.from_pretrained(tmp_path / path).eval()
+        for path in ("model", "less/model", "more/model")
     )
     renamed = id_map(tmp_path / "less")
-    assert (
-        less.config.eos_token_id
-        == less.generation_config.eos_token_id
-        == load(tmp_path / "less").token_to_id("<|end|>")
-    )
+    end = load(tmp_path, "less").token_to_id("<|end|>")
+    assert less.config.eos_token_id == less.generation_config.eos_token_id == end
     for line in lines_of(root, "ka")[:5]:
         ids = before.encode(line).ids
         with torch.no_grad():
@@ -453,108 +364,33 @@ def test_the_model_gives_the_same_logits(root, tmp_path):
             fewer = less(torch.tensor([[renamed[number] for number in ids]])).logits
             further = more(torch.tensor([ids])).logits
         torch.testing.assert_close(logits[..., list(renamed)], fewer)
-        torch.testing.assert_close(
-            logits[..., : len(before.get_vocab())], further[..., : len(before.get_vocab())]
-        )
+        torch.testing.assert_close(logits[..., :total], further[..., :total])
     table, rows = old.get_input_embeddings().weight, more.get_input_embeddings().weight
-    total = before.get_vocab_size()
     assert len(rows) == total + 20
-    ranks = {tuple(pair): rank for rank, pair in enumerate(definition(folder)["model"]["merges"])}
+    ranks, extended = ranks_of(folder), load(tmp_path, "more")
     for number in range(total, total + 20):
-        parts = merge_word(load(tmp_path / "more").id_to_token(number), ranks)[0]
-        torch.testing.assert_close(
-            rows[number], table[[before.token_to_id(part) for part in parts]].mean(0)
-        )
+        parts = merge_word(extended.id_to_token(number), ranks)[0]
+        mean = table[[before.token_to_id(part) for part in parts]].mean(0)
+        torch.testing.assert_close(rows[number], mean)
 
 
-def changed(root, path, change):
+@pytest.mark.parametrize("case", CASES["unusable"] + CASES["malformed"], ids=str)
+def test_a_tokenizer_that_cannot_be_used_is_one_message(root, tmp_path, out, call, case):
+    says = case.get("says")
     content = definition(root / "tokenizers/gpt2")
-    change(content)
-    path.write_text(json.dumps(content), "utf-8")
-    return path
+    set_at(content, case["path"], case.get("value"))
+    (tmp_path / "tokenizer.json").write_text(json.dumps(content), "utf-8")
+    lines = ["trim --corpora={root}/corpora --languages=en"]
+    if not says:
+        lines += ["extend --corpora={root}/corpora --language=fr --pieces=5", "export"]
+    for line in lines:
+        refused(call, line + " {tmp}/tokenizer.json -o {tmp}/out", says or r"tokenizer\.json: ")
+        assert not out.exists()
 
 
-def test_bad_input_is_one_message(root, tmp_path):
-    def without_parent(content):
-        left = content["model"]["merges"][5][0]
-        number = content["model"]["vocab"].pop(left)
-        content["model"]["vocab"]["elsewhere"] = number
-
-    other = tmp_path / "tokenizer.json"
-    corpora = ["--corpora", root / "corpora"]
-    for change, says in (
-        (without_parent, r"merge \d+, .* is no token of the vocabulary; a merge needs"),
-        (lambda content: content["model"]["merges"].insert(3, ["x"]), "merge 3 is"),
-        (
-            lambda content: content["model"].update(continuing_subword_prefix="##"),
-            "prefix or suffix",
-        ),
-        (
-            lambda content: content["model"].update(dropout=0.1),
-            "dropout leaves out merges at random",
-        ),
-        (
-            lambda content: content["model"].update(
-                vocab={**content["model"]["vocab"], "x y": 5000}
-            ),
-            "ids are not 0",
-        ),
-        (
-            lambda content: content["post_processor"].update(sep=["<|end|>", 9999]),
-            "no id of a special token",
-        ),
-        (
-            lambda content: content["model"].update(type="WordLevel"),
-            "a tokenizer of type WordLevel",
-        ),
-    ):
-        path = changed(root, other, change)
-        with pytest.raises(VocapError, match=says):
-            run(trim, path, *corpora, "--languages=en", "-o", tmp_path / "out")
-    folder = root / "tokenizers/bytes"
+@pytest.mark.parametrize("case", CASES["calls"])
+def test_bad_calls_are_one_message(tmp_path, out, call, case):
     (tmp_path / "empty.txt").write_text("")
-    for command, arguments, kind, says in (
-        (
-            trim,
-            ["--languages=en", f"--text=en={tmp_path}/empty.txt"],
-            VocapError,
-            "no line in any text",
-        ),
-        (extend, [f"--language={NEW}", "--pieces=5", "--share=0.5"], UsageError, "has no scores"),
-        (
-            extend,
-            [f"--language={NEW}", "--pieces=5", f"--text={tmp_path}/empty.txt"],
-            VocapError,
-            "no text in it",
-        ),
-    ):
-        with pytest.raises(kind, match=says):
-            run(command, folder, *corpora, *arguments, "-o", tmp_path / "out")
-    assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda content: content["added_tokens"][0].pop("content"),
-        lambda content: content["added_tokens"].append(5),
-        lambda content: content["model"]["merges"].append(7),
-        lambda content: content["model"]["merges"].append([["a"], "b"]),
-        lambda content: content["model"]["vocab"].update(zzz="5"),
-        lambda content: content.update(
-            normalizer={"type": "Precompiled", "precompiled_charsmap": "AAAA"}
-        ),
-    ],
-)
-def test_a_malformed_tokenizer_is_one_message(root, tmp_path, change):
-    path = changed(root, tmp_path / "tokenizer.json", change)
-    corpora = ["--corpora", root / "corpora"]
-    for command, arguments in (
-        (trim, [*corpora, "--languages=en"]),
-        (extend, [*corpora, f"--language={NEW}", "--pieces=5"]),
-        (export, []),
-    ):
-        with pytest.raises(VocapError, match=r"tokenizer\.json: ") as error:
-            run(command, path, *arguments, "-o", tmp_path / "out")
-        assert error.value.exit_code == 1 and "\n" not in str(error.value)
-        assert not (tmp_path / "out").exists()
+    line = case["line"] + " {root}/tokenizers/bytes --corpora={root}/corpora -o {tmp}/out"
+    refused(call, **case | {"line": line})
+    assert not out.exists()

@@ -2,13 +2,13 @@
 with small models.
 """
 
+import shutil
+
 import pytest
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
-from tests.commands import run
 from tests.made_text import write_lines
 from tests.tokenizers.factories import make_lines
-from vocap.adapt.commands import trim
 from vocap.files.io import read_tsv
 from vocap.tokenizer_files.model_file import read_model
 from vocap.unigram.sentencepiece_trainer import train
@@ -86,21 +86,18 @@ def embed(model, batch):
 
 
 @pytest.mark.parametrize("kind", ["e5-base", "e5-small", "no pooler"])
-def test_sentence_embeddings_stay(root, tmp_path, kind):
+def test_sentence_embeddings_stay(root, tmp_path, out, call, kind):
     import torch
     import transformers
 
     folder = tmp_path / "e5"
-    folder.mkdir()
-    for file in (root / "tokenizer").iterdir():
-        (folder / file.name).write_bytes(file.read_bytes())
+    shutil.copytree(root / "tokenizer", folder)
     old_tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     total = old_tokenizer.get_vocab_size()
     assert old_tokenizer.id_to_token(total - 1) == "<mask>"
     make_encoder(kind, total).save_pretrained(folder)
-    out = tmp_path / "out"
-    texts = [f"--text={language}={root / language}.txt" for language in ("en", "ka")]
-    shown = run(trim, folder, *texts, "--only-used", "--model", folder, "-o", out)
+    texts = "--text=en={root}/en.txt --text=ka={root}/ka.txt --only-used "
+    shown = call("trim {tmp}/e5 --model {tmp}/e5 -o {tmp}/out " + texts)
     assert "all the same" in shown
     sizes = [sizes_of(place) for place in (folder, out / "model")]
     assert (

@@ -10,13 +10,10 @@ from sentencepiece import SentencePieceProcessor
 from tokenizers import Tokenizer, models
 from transformers import AutoTokenizer
 
-from tests.commands import run
+from tests.cases import refused
 from tests.made_text import write_lines
 from tests.tokenizers.factories import byte_tokenizer, make_lines
-from vocap.adapt.commands import trim
-from vocap.errors import VocapError
 from vocap.tokenizer_files.loading import open_encoder
-from vocap.tokenizers.commands import export
 from vocap.unigram.sentencepiece_trainer import train
 
 LINES = make_lines("en", 300, seed=5)
@@ -33,39 +30,38 @@ def root(tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", ["bytes.json", "mask.model"])
-def test_a_file_alone_gets_no_length(root, tmp_path, name):
-    run(trim, root / name, f"--text=en={root / 'en.txt'}", "-o", tmp_path / "trimmed")
-    run(export, root / name, "-o", tmp_path / "exported")
+def test_a_file_alone_gets_no_length(tmp_path, call, name):
+    call("trim {root}/{name} --text=en={root}/en.txt -o {tmp}/trimmed", name=name)
+    call("export {root}/{name} -o {tmp}/exported", name=name)
     for folder in (tmp_path / "trimmed/huggingface", tmp_path / "exported"):
         config = json.loads((folder / "tokenizer_config.json").read_text())
         assert "model_max_length" not in config
         ids = AutoTokenizer.from_pretrained(folder)("a " * 2000, truncation=True).input_ids
         assert len(ids) > 1000
     if name.endswith(".model"):
-        run(export, root / name, "--layout={special: [<unk>, <s>, </s>], mask: false}", "-o",
-            tmp_path / "laid")  # fmt: skip
+        layout = "--layout={special: [<unk>, <s>, </s>], mask: false}"
+        call("export {root}/mask.model -o {tmp}/laid", layout)
         assert AutoTokenizer.from_pretrained(tmp_path / "laid").model_max_length == 512
 
 
-def test_a_byte_order_mark_is_skipped(root, tmp_path):
+def test_a_byte_order_mark_is_skipped(root, tmp_path, call):
     marked = tmp_path / "tokenizer.json"
     marked.write_bytes(BOM_UTF8 + (root / "bytes.json").read_bytes())
     wanted = Tokenizer.from_file(str(root / "bytes.json")).encode_batch(LINES)
     assert open_encoder(marked).encode_batch(LINES) == [one.ids for one in wanted]
-    shown = run(trim, tmp_path, f"--text=en={root / 'en.txt'}", "-o", tmp_path / "out")
-    assert "all the same" in shown
+    assert "all the same" in call("trim {tmp} --text=en={root}/en.txt -o {tmp}/out")
 
 
-def test_word_pieces_are_named(root, tmp_path):
+def test_word_pieces_are_named(tmp_path, call):
     Tokenizer(models.WordPiece({"[UNK]": 0, "a": 1})).save(str(tmp_path / "tokenizer.json"))
-    for path in (tmp_path, tmp_path / "tokenizer.json"):
-        for command in ((trim, path, f"--text=en={root / 'en.txt'}"), (export, path)):
-            with pytest.raises(VocapError, match="a tokenizer of type WordPiece; only"):
-                run(*command, "-o", tmp_path / "out")
+    for line in ("trim --text=en={root}/en.txt {tmp}", "export {tmp}"):
+        for name in ("", "/tokenizer.json"):
+            says = "a tokenizer of type WordPiece; only"
+            refused(call, f"{line}{name} -o {{tmp}}/out", says)
 
 
-def test_a_symbol_may_be_the_mask(root, tmp_path):
-    run(trim, root / "mask.model", f"--text=en={root / 'en.txt'}", "-o", tmp_path / "out")
+def test_a_symbol_may_be_the_mask(root, tmp_path, call):
+    call("trim {root}/mask.model --text=en={root}/en.txt -o {tmp}/out")
     before, after = (
         SentencePieceProcessor(model_file=str(path))
         for path in (root / "mask.model", tmp_path / "out/sentencepiece.model")

@@ -13,11 +13,10 @@ import transformers
 from safetensors.torch import load_file, save_file
 from tokenizers import AddedToken
 
-from tests.commands import run
+from tests.cases import read_cases, refused
+from tests.commands import caller
 from tests.made_text import write_lines
 from tests.tokenizers.factories import byte_tokenizer, make_lines
-from vocap.adapt.commands import extend, trim
-from vocap.errors import VocapError
 from vocap.model_folder import renumbered
 
 from .test_trim import id_map
@@ -79,11 +78,16 @@ def make(kind, folder, out, **more):
     return out
 
 
-def commands(source, out):
-    words = ("--model", source, "-o", out)
-    yield trim, (source, f"--text=en={source / 'en.txt'}", *words)
-    texts = (f"--text={source / 'xx.txt'}", f"--heldout=en={source / 'en.txt'}")
-    yield extend, (source, "--language=xx", *texts, "--pieces=20", *words)
+TRIM = "trim {source} --text=en={source}/en.txt --model {source} -o {tmp}/out"
+EXTEND = (
+    "extend {source} --language=xx --text={source}/xx.txt --heldout=en={source}/en.txt --pieces=20 "
+    "--model {source} -o {tmp}/out"
+)
+
+
+@pytest.fixture
+def call(tmp_path):
+    return caller(tmp=tmp_path, source=tmp_path / "source")
 
 
 def logits(folder, kind, line):
@@ -108,13 +112,13 @@ def logits(folder, kind, line):
         "WhisperForConditionalGeneration",
     ],
 )
-def test_outputs_stay(folder, tmp_path, kind):
+def test_outputs_stay(folder, tmp_path, call, kind):
     source = make(kind, folder, tmp_path / "source")
     old = transformers.PreTrainedTokenizerFast(tokenizer_file=str(source / "tokenizer.json"))
     ids = old(make_lines("en", 300, seed=5)[7]).input_ids
     before = logits(source, kind, ids)
-    for command, words in commands(source, tmp_path / "out"):
-        assert "logits of 8 lines differ by at most" in run(command, *words)
+    for line in (TRIM, EXTEND):
+        assert "logits of 8 lines differ by at most" in call(line)
         renamed = id_map(tmp_path / "out")
         after = logits(tmp_path / "out/model", kind, [renamed[number] for number in ids])
         torch.testing.assert_close(after[:, list(renamed.values())], before[:, list(renamed)])
@@ -133,27 +137,23 @@ def test_outputs_stay(folder, tmp_path, kind):
         shutil.rmtree(tmp_path / "out")
 
 
-def test_numbers_of_16_bits_stay(folder, tmp_path):
+def test_numbers_of_16_bits_stay(folder, tmp_path, call):
     """The files hold bfloat16, and the configuration says float32."""
     source = make("GPT2LMHeadModel", folder, tmp_path / "source", n_embd=16, n_layer=1, n_head=2)
     weights = load_file(source / "model.safetensors")
     weights = {name: tensor.bfloat16() for name, tensor in weights.items()}
     save_file(weights, source / "model.safetensors", {"format": "pt"})
-    _, words = next(commands(source, tmp_path / "out"))
-    run(trim, *words)
+    call(TRIM)
     written = load_file(tmp_path / "out/model/model.safetensors")
     assert {tensor.dtype for tensor in written.values()} == {torch.bfloat16}
 
 
-def refused(folder, tmp_path):
+def unadaptable(folder, tmp_path):
     """Models that cannot be adapted, each with the words of its refusal."""
     # positions count from the id of the padding, which changes
     source = make("RobertaForMaskedLM", folder, tmp_path / "roberta", max_position_embeddings=600)
     yield source, "RobertaForMaskedLM with other ids gives other logits"
-    source = make("BertModel", folder, tmp_path / "adapter")
-    (source / "adapter_config.json").write_text("{}")
-    yield source, "merge it first"
-    source = make("BertModel", folder, tmp_path / "unknown")
+    source = make("BertModel", folder, tmp_path / "bert")
     weights = load_file(source / "model.safetensors")
     weights["cls.bias"] = torch.zeros(len(weights["embeddings.word_embeddings.weight"]))
     save_file(weights, source / "model.safetensors", {"format": "pt"})
@@ -167,18 +167,17 @@ def refused(folder, tmp_path):
     config = json.loads((source / "config.json").read_text())
     (source / "config.json").write_text(json.dumps(config | {"quantization_config": {}}))
     yield source, "quantised"
+    (source / "adapter_config.json").write_text("{}")
+    yield source, "merge it first"
 
 
 def test_what_cannot_be_adapted_is_refused(folder, tmp_path):
-    for source, says in refused(folder, tmp_path):
-        _, words = next(commands(source, tmp_path / "out"))
-        with pytest.raises(VocapError, match=says) as error:
-            run(trim, *words)
-        assert str(source) in str(error.value) and "\n" not in str(error.value)
-        assert not (tmp_path / "out").exists()
+    for source, says in unadaptable(folder, tmp_path):
+        message = refused(caller(source=source, tmp=tmp_path), TRIM, says)
+        assert str(source) in message and not (tmp_path / "out").exists()
 
 
-def test_tensors_that_the_class_passes_over_are_named(folder, tmp_path, caplog):
+def test_tensors_that_the_class_passes_over_are_named(folder, tmp_path, call, caplog):
     """Heads that predict further tokens, as published: of a layer behind the last."""
     latent = {"kv_lora_rank": 4, "q_lora_rank": 4, "qk_rope_head_dim": 4, "qk_nope_head_dim": 4}
     few = {"v_head_dim": 8, "first_k_dense_replace": 1, "num_key_value_heads": 2}
@@ -192,9 +191,9 @@ def test_tensors_that_the_class_passes_over_are_named(folder, tmp_path, caplog):
     }
     save_file(heads | weights, source / "model.safetensors", {"format": "pt"})
     save_file({"head": torch.zeros(3)}, source / "mtp.safetensors", {"format": "pt"})
-    for command, words in commands(source, tmp_path / "out"):
+    for line in (TRIM, EXTEND):
         caplog.clear()
-        run(command, *words)
+        call(line)
         assert [record.getMessage() for record in caplog.records] == [
             f"{source}: 4 tensors without a place in DeepseekV3ForCausalLM are left out: "
             "model.layers.61.eh_proj.weight, model.layers.61.embed_tokens.weight, "
@@ -247,49 +246,5 @@ def test_every_key_of_ids_in_transformers_is_known():
 def test_ids_of_all_forms_are_exchanged():
     """Ids below 10 stay one place behind; 50 is gone."""
     number = {**{old: old + 1 for old in range(10)}, 50: None}.get
-    settings = {
-        "eos_token_id": [1, 50],
-        "image_token_index": 2,
-        "_from_model_config": True,
-        "suppress_tokens": [50],
-        "begin_suppress_tokens": [50, 6],
-        "ignored_token_id": -100,
-        "base_model_id": "a/b",
-        "use_task_id": True,
-        "layer_ids": [1, 2],
-        "vocabulary_map": {"IMGIMGAZ": 8},
-        "id_to_text": {"1": "a", "50": "b"},
-        "bad_words_ids": [[1, 2], [3, 50]],
-        "force_words_ids": [[[1], [50, 2]], [[4]]],
-        "forced_decoder_ids": [[1, 5], [2, 50], [3, None]],
-        "sequence_bias": [[[1, 2], -0.5], [[50], 1.0]],
-        "lang_to_id": {"<|en|>": 3},
-        "text_decoder_lang_to_code_id": {"eng": 3},
-        "t2u_lang_code_to_id": {"eng": 3},
-        "text_config": {"vocab_size": 60, "pad_token_id": 1},
-        "audio_config": {"vocab_size": 8, "pad_token_id": 1},
-        "type_vocab_size": 60,
-    }
-    assert renumbered(settings, number, {60: 40}) == {
-        "eos_token_id": [2],
-        "image_token_index": 3,
-        "_from_model_config": True,
-        "suppress_tokens": None,
-        "begin_suppress_tokens": [7],
-        "ignored_token_id": -100,
-        "base_model_id": "a/b",
-        "use_task_id": True,
-        "layer_ids": [1, 2],
-        "vocabulary_map": {"IMGIMGAZ": 9},
-        "id_to_text": {"2": "a"},
-        "bad_words_ids": [[2, 3]],
-        "force_words_ids": [[[2]], [[5]]],
-        "forced_decoder_ids": [[1, 6], [3, None]],
-        "sequence_bias": [[[2, 3], -0.5]],
-        "lang_to_id": {"<|en|>": 4},
-        "text_decoder_lang_to_code_id": {"eng": 4},
-        "t2u_lang_code_to_id": {"eng": 3},
-        "text_config": {"vocab_size": 40, "pad_token_id": 2},
-        "audio_config": {"vocab_size": 8, "pad_token_id": 1},
-        "type_vocab_size": 60,
-    }
+    case = read_cases(__file__)
+    assert renumbered(case["settings"], number, {60: 40}) == case["renumbered"]

@@ -9,15 +9,13 @@ import pytest
 from tokenizers import AddedToken
 from transformers import AutoTokenizer, GenerationConfig, PreTrainedTokenizerFast
 
-from tests.commands import run
+from tests.cases import refused
+from tests.commands import caller
 from tests.made_text import write_lines
 from tests.tokenizers.factories import make_lines
-from vocap.adapt.commands import extend, trim
-from vocap.errors import VocapError
 from vocap.tokenizer_files.export import export_unigram
 from vocap.tokenizer_files.layout import relayout, serialize
 from vocap.tokenizer_files.model_file import read_model
-from vocap.tokenizers.commands import export
 from vocap.unigram.sentencepiece_trainer import train
 
 from .test_byte_pairs import made
@@ -28,10 +26,14 @@ from .test_trim import id_map, processor
 LENGTH = 8192  # in the tokenizer's files
 TEMPLATE = "{% for message in messages %}<|turn|>{{ message.content }}{% endfor %}"
 TEMPLATES = {"default": TEMPLATE, "tool_use": "{{ tools }}" + TEMPLATE, "rag": "{{ messages[0] }}"}
-STAYING = (
+STAYING = [
     *("model_max_length", "padding_side", "truncation_side", "clean_up_tokenization_spaces"),
     *("chat_template", "model_input_names", "special_tokens_map"),
-)
+]
+COMMANDS = {
+    "trim": "trim {source} --text=en={source}/en.txt -o ",
+    "extend": "extend {source} --language=xx --text={source}/xx.txt --pieces=20 -o ",
+}
 # literal added tokens: between spaces, inside words, in capitals, in characters that
 # are normalised
 HARD = [
@@ -81,11 +83,9 @@ def source(request, embedding_root, tmp_path):  # noqa: F811
     return folder
 
 
-def adapted(source, command, out, *more):
-    if command == "trim":
-        return run(trim, source, f"--text=en={source / 'en.txt'}", "-o", out, *more)
-    words = ("--language=xx", f"--text={source / 'xx.txt'}", "--pieces=20")
-    return run(extend, source, *words, "-o", out, *more)
+@pytest.fixture
+def call(source, tmp_path):
+    return caller(source=source, tmp=tmp_path)
 
 
 def as_written(folder):
@@ -101,29 +101,26 @@ def as_written(folder):
     return tokens, definition["truncation"], {key: config.get(key) for key in ("mine", *STAYING)}
 
 
-def allow_inside_words(source):
+def allow_inside_words(call, source):
     """`extend` of a unigram model refuses an added token that is only a whole word, and
     names it.
     """
-    with pytest.raises(VocapError, match="'QXQ' is one only as a whole word"):
-        adapted(source, "extend", source.parent / "out")
+    refused(call, COMMANDS["extend"] + "{tmp}/out", "'QXQ' is one only as a whole word")
     for file in source.glob("tokenizer*.json"):
         text = file.read_text("utf-8").replace('"single_word": true', '"single_word": false')
         file.write_text(text.replace('"single_word":true', '"single_word":false'), "utf-8")
 
 
-@pytest.mark.parametrize("command", ["trim", "extend"])
-def test_what_a_user_loads_stays(source, tmp_path, command):
+@pytest.mark.parametrize("command", COMMANDS)
+def test_what_a_user_loads_stays(source, tmp_path, call, command):
     if command == "extend" and any(source.glob("*.model")):
-        allow_inside_words(source)
+        allow_inside_words(call, source)
     old = AutoTokenizer.from_pretrained(source)
-    shown = adapted(source, command, tmp_path / "out")
+    shown = call(COMMANDS[command] + "{tmp}/out")
     assert command == "extend" or "all the same" in shown
-    assert as_written(tmp_path / "out/huggingface") == as_written(source)
-    new, renamed = (
-        AutoTokenizer.from_pretrained(tmp_path / "out/huggingface"),
-        id_map(tmp_path / "out"),
-    )
+    out = tmp_path / "out/huggingface"
+    assert as_written(out) == as_written(source)
+    new, renamed = AutoTokenizer.from_pretrained(out), id_map(tmp_path / "out")
     for name in STAYING:
         assert getattr(new, name) == getattr(old, name), name
     assert {"<date>", "QXQ", "<|turn|>"} <= new.get_added_vocab().keys()
@@ -134,28 +131,23 @@ def test_what_a_user_loads_stays(source, tmp_path, command):
     for line in lines:
         before = [renamed[number] for number in old(line).input_ids if number in counted]
         assert before == [number for number in new(line).input_ids if number in kept]
-    again = adapted_again(source, tmp_path, command)
+    # the result trimmed again, from its own folder
+    text = "en" if command == "trim" else "xx"
+    call("trim {tmp}/out --text=en={source}/{text}.txt --only-used -o {tmp}/again", text=text)
+    again = tmp_path / "again/huggingface"
     assert as_written(again) == as_written(source)
     twice = AutoTokenizer.from_pretrained(again)
-    if command == "trim":
-        assert twice.get_vocab() == new.get_vocab()
-
-
-def adapted_again(source, tmp_path, command):
-    """The result trimmed again, from its own folder."""
-    text = source / ("en.txt" if command == "trim" else "xx.txt")
-    run(trim, tmp_path / "out", f"--text=en={text}", "--only-used", "-o", tmp_path / "again")
-    return tmp_path / "again/huggingface"
+    assert command == "extend" or twice.get_vocab() == new.get_vocab()
 
 
 @pytest.mark.parametrize("source", ["unigram"], indirect=True)
-@pytest.mark.parametrize("command", ["trim", "extend"])
-def test_what_a_models_files_say_stays(source, tmp_path, command):
+@pytest.mark.parametrize("command", COMMANDS)
+def test_what_a_models_files_say_stays(source, tmp_path, call, command):
     import torch
     import transformers
 
     if command == "extend":
-        allow_inside_words(source)
+        allow_inside_words(call, source)
     old_ids = AutoTokenizer.from_pretrained(source).get_added_vocab()
     config = json.loads((source / "config.json").read_text("utf-8"))
     config |= {"mine": 5, "decoder_start_token_id": old_ids["<date>"], "torch_dtype": "float32"}
@@ -169,7 +161,7 @@ def test_what_a_models_files_say_stays(source, tmp_path, command):
     (source / "1_Pooling/config.json").write_text('{"pooling_mode_mean_tokens": true}')
     for name in ("sentence_bert_config.json", "config_sentence_transformers.json"):
         (source / name).write_text('{"max_seq_length": 100}')
-    adapted(source, command, tmp_path / "out", "--model", source)
+    call(COMMANDS[command] + "{tmp}/out --model {source}")
     out, renamed = tmp_path / "out/model", id_map(tmp_path / "out")
     total = len(AutoTokenizer.from_pretrained(out))
     changed = {"vocab_size": total, "decoder_start_token_id": renamed[old_ids["<date>"]]}
@@ -189,25 +181,23 @@ def test_what_a_models_files_say_stays(source, tmp_path, command):
     for token, number in old_ids.items():
         assert torch.equal(tables[0][number], tables[1][renamed[number]]), token
     (source / "modules.json").write_text('[{"path": "../other"}]')
-    with pytest.raises(VocapError, match=r"'../other' is outside the folder"):
-        adapted(source, command, tmp_path / "none", "--model", source)
+    line = COMMANDS[command] + "{tmp}/none --model {source}"
+    refused(call, line, "'../other' is outside the folder")
     assert not (tmp_path / "none").exists()
 
 
 @pytest.mark.parametrize("source", ["unigram"], indirect=True)
-def test_rows_of_added_tokens_are_not_dropped_in_silence(source, tmp_path):
+def test_rows_of_added_tokens_are_not_dropped_in_silence(source, call):
     """The .model alone has no added tokens, but the model of the folder has."""
-    model = source / "sentencepiece.bpe.model"
-    text = f"--text=en={source / 'en.txt'}"
-    with pytest.raises(VocapError, match="no id for <pad>"):
-        run(trim, model, text, "--model", source, "-o", tmp_path / "out")
+    line = "trim {source}/sentencepiece.bpe.model --text=en={source}/en.txt --model {source} "
+    refused(call, line + "-o {tmp}/out", "no id for <pad>")
     # as a tokenizer in Python of transformers 4 is saved
     (source / "tokenizer.json").unlink()
     config = json.loads((source / "tokenizer_config.json").read_text("utf-8"))
     config["added_tokens_decoder"] = {"700": {"content": "<date>"}}
     (source / "tokenizer_config.json").write_text(json.dumps(config))
-    with pytest.raises(VocapError, match=r"the added token '<date>' is not in the model"):
-        run(trim, source, text, "-o", tmp_path / "out")
+    says = "the added token '<date>' is not in the model"
+    refused(call, COMMANDS["trim"] + "{tmp}/out", says)
 
 
 def test_a_literal_special_token_stays_text(tmp_path):
@@ -222,8 +212,8 @@ def test_a_literal_special_token_stays_text(tmp_path):
     stock = read_model(tmp_path / "stock.model")
     (folder / "sentencepiece.model").write_bytes(serialize(relayout(stock, "stock")))
     export_unigram(folder / "sentencepiece.model", folder / "huggingface")
-    text = write_lines(tmp_path / "en.txt", lines[:600])
-    run(trim, folder, f"--text=en={text}", "--only-used", "-o", tmp_path / "out")
+    write_lines(tmp_path / "en.txt", lines[:600])
+    caller(tmp=tmp_path)("trim {tmp}/all --text=en={tmp}/en.txt --only-used -o {tmp}/out")
     loaded = AutoTokenizer.from_pretrained(tmp_path / "out/huggingface")
     own = processor(tmp_path / "out/sentencepiece.model")
     for line in ("a <s> b", "<pad>", "<mask> x", "</s>"):
@@ -231,27 +221,27 @@ def test_a_literal_special_token_stays_text(tmp_path):
         assert ids == own.encode(line) and own.unk_id() in ids
 
 
-@pytest.mark.parametrize("command", ["trim", "extend"])
+@pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("default", [True, False])
-def test_several_chat_templates_stay(source, tmp_path, command, default):
+def test_several_chat_templates_stay(source, tmp_path, call, command, default):
     """Of a tokenizer and of its model, with a default one and without; `vocap export`
     of the result has them too.
     """
     if command == "extend" and any(source.glob("*.model")):
-        allow_inside_words(source)
+        allow_inside_words(call, source)
     old = AutoTokenizer.from_pretrained(source)
     given = {name: text for name, text in TEMPLATES.items() if default or name != "default"}
     old.chat_template = given
     (source / "chat_template.jinja").unlink()
     old.save_pretrained(source)
-    assert AutoTokenizer.from_pretrained(source).chat_template == given
-    out, again = tmp_path / "out", tmp_path / "again"
-    folders = [out / "huggingface", again]
+    folders, line = ["", "out/huggingface", "again"], COMMANDS[command] + "{tmp}/out"
+    file = "tokenizer.json"
     if any(source.glob("*.safetensors")):
-        adapted(source, command, out, "--model", source)
-        folders.append(out / "model")
-    else:
-        adapted(source, command, out)
-    run(export, next(out.glob("sentencepiece.model"), out / "tokenizer.json"), "-o", again)
+        line += " --model {source}"
+        folders.append("out/model")
+        file = "sentencepiece.model"
+    call(line)
+    call("export {tmp}/out/{file} -o {tmp}/again", file=file)
     for folder in folders:
-        assert AutoTokenizer.from_pretrained(folder).chat_template == given
+        path = tmp_path / folder if folder else source
+        assert AutoTokenizer.from_pretrained(path).chat_template == given

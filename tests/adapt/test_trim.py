@@ -15,12 +15,10 @@ from sentencepiece import SentencePieceProcessor
 from transformers import AutoTokenizer
 
 import vocap.adapt.trim
-from tests.commands import run
+from tests.cases import read_cases, refused
 from tests.made_text import write_lines
 from tests.tokenizers.factories import make_lines, trained_normalizer
-from vocap.adapt.commands import extend, trim
 from vocap.adapt.unigram_tokenizer import UnigramTokenizer
-from vocap.errors import UsageError, VocapError
 from vocap.files.io import read_tsv, write_tsv
 from vocap.tokenizer_files.export import export_unigram
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT
@@ -29,10 +27,29 @@ from vocap.tokenizer_files.model_file import read_model
 from vocap.unigram.sentencepiece_trainer import train
 
 LANGUAGES = ("en", "ka", "zh")
+CASES = read_cases(__file__)
+TRIM = "trim {root}/tokenizers/all --languages=en -o {tmp}/out "
 
 
 def processor(path):
     return SentencePieceProcessor(model_file=str(path))
+
+
+@pytest.fixture
+def before(root):
+    return processor(root / "tokenizers/all/sentencepiece.model")
+
+
+def after_in(out):
+    return processor(out / "sentencepiece.model")
+
+
+def pieces_of(path):
+    return {entry.piece for entry in read_model(path / "sentencepiece.model").pieces}
+
+
+def compared(out):
+    return {row["part"]: row for row in read_tsv(out / "comparison.tsv")}
 
 
 @pytest.fixture(scope="module")
@@ -58,20 +75,18 @@ def root(tmp_path_factory):
     return root
 
 
-def test_a_chat_template_goes_with_the_tokenizer(root, tmp_path):
+def test_a_chat_template_goes_with_the_tokenizer(root, tmp_path, out, call):
     """From the results' huggingface/ to both folders of the new one, and from there
     with an export.
     """
-    source, template = tmp_path / "source", "{{ bos_token }}{{ messages[0].content }}"
-    shutil.copytree(root / "tokenizers" / "all", source)
-    (source / "huggingface" / "chat_template.jinja").write_text(template, "utf-8")
-    run(trim, source, "--corpora", root / "corpora", "--languages=en", "-o", tmp_path / "less")
-    export_unigram(tmp_path / "less" / "sentencepiece.model", tmp_path / "again")
-    for folder in (tmp_path / "less" / "huggingface", tmp_path / "again"):
-        loaded = AutoTokenizer.from_pretrained(folder)
-        assert (
-            loaded.apply_chat_template([{"role": "user", "content": "x"}], tokenize=False) == "<s>x"
-        )
+    template = "{{ bos_token }}{{ messages[0].content }}"
+    shutil.copytree(root / "tokenizers" / "all", tmp_path / "all")
+    (tmp_path / "all/huggingface/chat_template.jinja").write_text(template, "utf-8")
+    call("trim {tmp}/all --corpora {root}/corpora --languages=en -o {tmp}/out")
+    export_unigram(out / "sentencepiece.model", tmp_path / "again")
+    for folder in (out / "huggingface", tmp_path / "again"):
+        chat = AutoTokenizer.from_pretrained(folder).apply_chat_template
+        assert chat([{"role": "user", "content": "x"}], tokenize=False) == "<s>x"
 
 
 def lines_of(root, language, part):
@@ -82,15 +97,11 @@ def id_map(out):
     return {int(row["old"]): int(row["new"]) for row in read_tsv(out / "ids.tsv") if row["old"]}
 
 
-def test_every_line_is_segmented_as_before(root, tmp_path):
+def test_every_line_is_segmented_as_before(root, out, call, before):
     # finds the run's corpora
-    shown = run(trim, root / "tokenizers/all", "--languages=en,ka", "-o", tmp_path / "out")
+    shown = call("trim {root}/tokenizers/all --languages=en,ka -o {tmp}/out")
     assert "1,400 lines compared, all the same" in shown
-    before, after = (
-        processor(root / "tokenizers/all/sentencepiece.model"),
-        processor(tmp_path / "out/sentencepiece.model"),
-    )
-    renamed = id_map(tmp_path / "out")
+    after, renamed = after_in(out), id_map(out)
     assert after.get_piece_size() < before.get_piece_size()
     for language in ("en", "ka"):
         for line in lines_of(root, language, "train") + lines_of(root, language, "heldout"):
@@ -100,107 +111,77 @@ def test_every_line_is_segmented_as_before(root, tmp_path):
         assert before.get_score(old) == after.get_score(new)
     # the layout that all tokenizers share, and no piece of the language that was left
     # out
-    assert [after.id_to_piece(n) for n in range(4)] == ["<s>", "<pad>", "</s>", "<unk>"]
-    assert after.id_to_piece(after.get_piece_size() - 1) == "<mask>"
-    assert not any(after.id_to_piece(n) in "的一是不了" for n in range(after.get_piece_size()))
+    pieces = [after.id_to_piece(number) for number in range(after.get_piece_size())]
+    assert pieces[:4] == ["<s>", "<pad>", "</s>", "<unk>"] and pieces[-1] == "<mask>"
+    assert set("的一是不了").isdisjoint(pieces)
     assert after.encode("a<date>b", out_type=str).count("<date>") == 1
 
 
-def test_the_function_gives_what_the_command_writes(root, tmp_path):
+def test_the_function_gives_what_the_command_writes(root, tmp_path, out, call):
     """Of sentences that can be read once; nothing is written without a folder."""
-    one = root / "tokenizers/all"
-    files = {code: root / "corpora" / code / "train.txt" for code in ("en", "ka")}
-    named = [f"--text={code}={path}" for code, path in files.items()]
-    run(trim, one, *named, "--min-count=5", "-o", tmp_path / "out")
-    sentences = {code: iter(path.read_text("utf-8").splitlines()) for code, path in files.items()}
-    found = vocap.adapt.trim.trim(one, text=sentences, min_count=5)
-    rows = [
+    line = "trim {root}/tokenizers/all --min-count=5 -o {tmp}/out"
+    call(line + " --text=en={root}/corpora/en/train.txt --text=ka={root}/corpora/ka/train.txt")
+    sentences = {code: iter(lines_of(root, code, "train")) for code in ("en", "ka")}
+    found = vocap.adapt.trim.trim(root / "tokenizers/all", text=sentences, min_count=5)
+    assert found.ids == [
         (int(row["old"]) if row["old"] else None, int(row["new"]), row["piece"], row["reason"])
-        for row in read_tsv(tmp_path / "out/ids.tsv")
+        for row in read_tsv(out / "ids.tsv")
     ]
-    assert found.ids == rows
     line = lines_of(root, "en", "train")[0]
-    wanted = processor(tmp_path / "out/sentencepiece.model").encode(line)
-    assert found.tokenizer.encoder.encode_batch([line]) == [wanted]
+    assert found.tokenizer.encoder.encode_batch([line]) == [after_in(out).encode(line)]
     found.write(tmp_path / "same" / "out")
     for name in ("sentencepiece.model", "comparison.tsv", "description.json"):
-        assert (tmp_path / "same/out" / name).read_bytes() == (tmp_path / "out" / name).read_bytes()
+        assert (tmp_path / "same/out" / name).read_bytes() == (out / name).read_bytes()
 
 
-def test_comparison_counts_lines_that_need_held_out_text(root, tmp_path):
-    run(trim, root / "tokenizers/all", "--languages=en", "--only-used", "-o", tmp_path / "out")
-    before = processor(root / "tokenizers/all/sentencepiece.model")
-    known = {
-        piece
-        for line in lines_of(root, "en", "train")
-        for piece in before.encode(line, out_type=str)
-    }
+def test_comparison_counts_lines_that_need_held_out_text(root, out, call, before):
+    call(TRIM + "--only-used")
+    train, heldout = (
+        before.encode(lines_of(root, "en", part), out_type=str) for part in ("train", "heldout")
+    )
+    known = {piece for pieces in train for piece in pieces}
     known |= set("".join(known))
-    surprised = [
-        line
-        for line in lines_of(root, "en", "heldout")
-        if not known.issuperset(before.encode(line, out_type=str))
-    ]
-    rows = {row["part"]: row for row in read_tsv(tmp_path / "out/comparison.tsv")}
-    assert int(rows["heldout"]["unforeseen"]) == len(surprised)
+    rows = compared(out)
+    unforeseen = sum(not known.issuperset(pieces) for pieces in heldout)
+    assert int(rows["heldout"]["unforeseen"]) == unforeseen
     assert rows["train"]["unforeseen"] == ""
     assert [row["share"] for row in rows.values()] == ["1.0", "1.0"]
 
 
-def test_rare_pieces_dropped_are_named(root, tmp_path):
-    shown = run(
-        trim, root / "tokenizers/all", "--languages=en", "--min-count=40", "-o", tmp_path / "out"
-    )
-    before, after = (
-        processor(root / "tokenizers/all/sentencepiece.model"),
-        processor(tmp_path / "out/sentencepiece.model"),
-    )
-    rows = {row["part"]: row for row in read_tsv(tmp_path / "out/comparison.tsv")}
-    for part, row in rows.items():
-        pairs = [
-            [side.encode(line, out_type=str) for side in (before, after)]
-            for line in lines_of(root, "en", part)
-        ]
-        assert int(row["identical"]) == sum(one == other for one, other in pairs) < len(pairs)
-        assert int(row["tokens_after"]) == sum(len(other) for _, other in pairs)
-        assert (
-            row["example"].startswith("“")
-            and "→" in row["example"]
-            and row["example"][:20] in shown
-        )
+def test_rare_pieces_dropped_are_named(root, out, call, before):
+    shown = call(TRIM + "--min-count=40")
     assert "differ" in shown
+    for part, row in compared(out).items():
+        lines = lines_of(root, "en", part)
+        old, new = (side.encode(lines, out_type=str) for side in (before, after_in(out)))
+        same = sum(one == other for one, other in zip(old, new, strict=True))
+        assert int(row["identical"]) == same < len(lines)
+        assert int(row["tokens_after"]) == sum(map(len, new))
+        example = row["example"]
+        assert example.startswith("“") and "→" in example and example[:20] in shown
 
 
-def test_pieces_of_the_languages_stay(root, tmp_path):
+def test_pieces_of_the_languages_stay(root, tmp_path, out, call):
     """By pieces.tsv beside the model, or not at all."""
-    folder = tmp_path / "tokenizer"
-    shutil.copytree(root / "tokenizers/all", folder)
-    names = [
-        entry.piece
-        for entry in read_model(folder / "sentencepiece.model").pieces
-        if entry.type == 1
-    ]
+    shutil.copytree(root / "tokenizers/all", tmp_path / "all")
+    proto = read_model(tmp_path / "all/sentencepiece.model")
+    names = [entry.piece for entry in proto.pieces if entry.type == 1]
     unused = next(piece for piece in names if piece[0] in "的一是不了在" and len(piece) > 1)
-    write_tsv(folder / "pieces.tsv", ("piece", "languages"), [(unused, "en,zh"), (names[0], "")])
-    options = ["--corpora", root / "corpora", "--languages=en", "-o", tmp_path / "out"]
-
-    def reasons(*more):
-        shutil.rmtree(tmp_path / "out", ignore_errors=True)
-        run(trim, folder, *options, *more)
-        return {row["piece"]: row["reason"] for row in read_tsv(tmp_path / "out/ids.tsv")}
-
-    found = reasons()
-    assert found[unused] == "language" and all(
-        found[character] == "character" for character in unused
+    write_tsv(
+        tmp_path / "all/pieces.tsv", ("piece", "languages"), [(unused, "en,zh"), (names[0], "")]
     )
-    assert unused not in reasons("--only-used")
+    line = "trim {tmp}/all --corpora {root}/corpora --languages=en "
+    call(line + "-o {tmp}/out")
+    found = {row["piece"]: row["reason"] for row in read_tsv(out / "ids.tsv")}
+    assert found[unused] == "language"
+    assert {found[character] for character in unused} == {"character"}
+    call(line + "--only-used -o {tmp}/used")
+    assert unused not in pieces_of(tmp_path / "used")
 
 
-def test_all_characters_stay_if_asked_for(root, tmp_path):
-    run(trim, root / "tokenizers/all", "--languages=en", "--all-characters", "-o", tmp_path / "out")
-    before = read_model(root / "tokenizers/all/sentencepiece.model")
-    after = {entry.piece for entry in read_model(tmp_path / "out/sentencepiece.model").pieces}
-    assert {entry.piece for entry in before.pieces if len(entry.piece) == 1} <= after
+def test_all_characters_stay_if_asked_for(root, out, call):
+    call(TRIM + "--all-characters")
+    assert {one for one in pieces_of(root / "tokenizers/all") if len(one) == 1} <= pieces_of(out)
 
 
 SCORES = st.integers(-12, -1).map(lambda step: step / 2)  # halves: many ties
@@ -266,29 +247,26 @@ def make_model(kind, rows):
     return model.half() if kind == "float16" else model
 
 
-def test_byte_pieces_stay(root, tmp_path):
+def test_byte_pieces_stay(root, tmp_path, out, call):
     lines = [line for language in LANGUAGES for line in lines_of(root, language, "train")]
     random.Random(1).shuffle(lines)
-    (tmp_path / "bytes.model").write_bytes(
-        train(lines, 800, threads=1, byte_fallback=True, coverage=0.98)
+    model = train(lines, 800, threads=1, byte_fallback=True, coverage=0.98)
+    (tmp_path / "bytes.model").write_bytes(model)
+    lines = [*lines_of(root, "en", "train")[:50], "ꙮ"]
+    write_lines(tmp_path / "en.txt", lines)
+    call("trim {tmp}/bytes.model --text=en={tmp}/en.txt -o {tmp}/out")
+    old, new = (
+        side.encode(lines, out_type=str)
+        for side in (processor(tmp_path / "bytes.model"), after_in(out))
     )
-    text = tmp_path / "en.txt"
-    text.write_text("\n".join(lines_of(root, "en", "train")[:50]) + "\nꙮ\n", "utf-8")
-    run(trim, tmp_path / "bytes.model", f"--text=en={text}", "-o", tmp_path / "out")
-    before, after = (
-        processor(tmp_path / "bytes.model"),
-        processor(tmp_path / "out/sentencepiece.model"),
-    )
-    for line in text.read_text("utf-8").splitlines():
-        assert before.encode(line, out_type=str) == after.encode(line, out_type=str)
-    assert after.encode("ꙮ", out_type=str)[-3:] == [f"<0x{byte:02X}>" for byte in "ꙮ".encode()]
+    assert old == new
+    assert new[-1][-3:] == [f"<0x{byte:02X}>" for byte in "ꙮ".encode()]
 
 
-def test_it_can_be_run_again_but_not_over_a_folder_that_is_there(root, tmp_path):
-    words = (root / "tokenizers/all", "--languages=en", "-o")
+def test_it_can_be_run_again_but_not_over_a_folder_that_is_there(tmp_path, call):
     (tmp_path / "empty").mkdir()
     for name in ("out", "empty"):
-        run(trim, *words, tmp_path / name)
+        call("trim {root}/tokenizers/all --languages=en -o {tmp}/" + name)
     files = [sorted(path for path in (tmp_path / name).rglob("*")) for name in ("out", "empty")]
     assert [path.name for path in files[0]] == [path.name for path in files[1]]
     for one, other in zip(*files, strict=True):
@@ -297,72 +275,31 @@ def test_it_can_be_run_again_but_not_over_a_folder_that_is_there(root, tmp_path)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/notes.txt").write_text("mine")
     (tmp_path / "file").write_text("mine")
-    within = (tmp_path / "out/sentencepiece.model", f"--corpora={root}/corpora", "-o")
-    added = ("--language=zh", "--pieces=5")
     for name in ("out", "mine", "file"):
-        for command, start in (
-            (trim, words),
-            (trim, within),
-            (extend, (words[0], *added, "-o")),
-            (extend, (*within[:2], *added, "-o")),
-        ):
-            with pytest.raises(UsageError, match=f"-o .*{name}: .*name a folder that is not"):
-                run(command, *start, tmp_path / name)
+        for line in CASES["over a folder"]:
+            says = f"-o .*{name}: .*name a folder that is not"
+            refused(call, line + " -o {tmp}/" + name, says, status=2)
     assert sorted((tmp_path / "out").rglob("*")) == files[0]
     assert (tmp_path / "mine/notes.txt").read_text() == (tmp_path / "file").read_text() == "mine"
 
 
-def bad_calls(root, tmp_path):
+@pytest.mark.parametrize("case", CASES["calls"])
+def test_a_bad_call_leaves_nothing(root, tmp_path, out, call, case):
     (tmp_path / "empty.txt").write_text("")
     shutil.copytree(root / "tokenizers/all/huggingface", tmp_path / "model")
-    folder, corpora = root / "tokenizers/all", ["--corpora", root / "corpora"]
-    stock = root / "stock.model"
-    return [
-        (
-            [folder / "huggingface"],
-            VocapError,
-            "a unigram tokenizer without its SentencePiece model",
-        ),
-        (
-            [folder / "huggingface/tokenizer.json"],
-            VocapError,
-            "a unigram tokenizer without its SentencePiece model",
-        ),
-        ([folder, f"--text=en={tmp_path}/empty.txt"], VocapError, "no line in any text"),
-        (
-            [folder, "--languages=en", f"--heldout=ka={tmp_path}/empty.txt"],
-            UsageError,
-            "ka is not among",
-        ),
-        (
-            [folder, "--languages=en", "--model", tmp_path / "model"],
-            VocapError,
-            "config.json: no such file",
-        ),
-        (
-            [stock, *corpora, "--languages=en", "--model", tmp_path / "model"],
-            VocapError,
-            "no id for <pad>, <mask>",
-        ),
-    ]
+    refused(call, **case | {"line": "trim -o {tmp}/out " + case["line"]})
+    assert not out.exists()
 
 
-def test_a_bad_call_leaves_nothing(root, tmp_path):
-    for arguments, kind, message in bad_calls(root, tmp_path):
-        with pytest.raises(kind, match=message):
-            run(trim, *arguments, "-o", tmp_path / "out")
-        assert not (tmp_path / "out").exists()
-
-
-def test_warnings_name_no_temporary_path(root, tmp_path, caplog):
+def test_warnings_name_no_temporary_path(root, tmp_path, call, caplog):
     """A piece of characters that are none themselves: the export warns, of the folder
     that was asked for.
     """
     proto = read_model(root / "stock.model")
     proto.pieces.add(piece="ꙮꙮ", score=-5.0)
     (tmp_path / "rare.model").write_bytes(proto.SerializeToString())
-    (tmp_path / "rare.txt").write_text("ꙮꙮ\n", "utf-8")
-    run(trim, tmp_path / "rare.model", f"--text=en={tmp_path}/rare.txt", "-o", tmp_path / "out")
+    write_lines(tmp_path / "rare.txt", ["ꙮꙮ"])
+    call("trim {tmp}/rare.model --text=en={tmp}/rare.txt -o {tmp}/out")
     assert "where they stand alone" in caplog.text
     assert ".part" not in caplog.text and f"{tmp_path}/out: " in caplog.text
 
@@ -373,41 +310,29 @@ def damaged_models(folder):
     data, settings = weights.read_bytes(), json.loads(config.read_text("utf-8"))
     for broken in (data[: len(data) // 2], b"", data[:8] + b"[" * 100 + data[108:]):
         yield weights, broken, "transformers cannot load it"
-    for values, says in (
-        ({"architectures": 5}, "architectures is 5, not of type list"),
-        ({"architectures": ["Evil"]}, "none of transformers"),
-        ({"hidden_size": 8}, "transformers cannot load it"),
-        ({"num_hidden_layers": 3}, "it lacks weights"),
-        ({"model_type": "none"}, "cannot load it"),
-    ):
+    for values, says in CASES["configurations"]:
         yield config, json.dumps(settings | values).encode(), says
     yield config, b"{", "config.json.*name the folder of a Hugging Face model"
 
 
-def test_a_damaged_model_is_one_message(root, tmp_path):
-    folder, model = root / "tokenizers/all", tmp_path / "model"
-    size = processor(folder / "sentencepiece.model").get_piece_size()
-    make_model("tied", size).save_pretrained(model)
+def test_a_damaged_model_is_one_message(tmp_path, out, call, before):
+    model = tmp_path / "model"
+    make_model("tied", before.get_piece_size()).save_pretrained(model)
     for path, broken, says in list(damaged_models(model)):
         whole = path.read_bytes()
         path.write_bytes(broken)
-        with pytest.raises(VocapError, match=says) as error:
-            run(trim, folder, "--languages=en", "--model", model, "-o", tmp_path / "out")
-        assert str(error.value).startswith(str(model)) and len(str(error.value)) < 1500
-        assert "\n" not in str(error.value) and not (tmp_path / "out").exists()
+        message = refused(call, TRIM + "--model {tmp}/model", says)
+        assert message.startswith(str(model)) and len(message) < 1500 and not out.exists()
         path.write_bytes(whole)
 
 
-def test_a_model_of_another_tokenizer_is_refused(root, tmp_path):
-    folder = root / "tokenizers/all"
-    model = tmp_path / "model"
-    make_model("tied", 50).save_pretrained(model)
-    with pytest.raises(VocapError, match="the model has 50 rows"):
-        run(trim, folder, "--languages=en", "--model", model, "-o", tmp_path / "out")
-    definition = json.loads((folder / "huggingface/tokenizer.json").read_text("utf-8"))
+def test_a_model_of_another_tokenizer_is_refused(root, tmp_path, out, call):
+    make_model("tied", 50).save_pretrained(tmp_path / "model")
+    refused(call, TRIM + "--model {tmp}/model", "the model has 50 rows")
+    definition = (root / "tokenizers/all/huggingface/tokenizer.json").read_text("utf-8")
+    definition = json.loads(definition)
     vocabulary = definition["model"]["vocab"]
     vocabulary[10], vocabulary[11] = vocabulary[11], vocabulary[10]
-    (model / "tokenizer.json").write_text(json.dumps(definition), "utf-8")
-    with pytest.raises(VocapError, match="has id 11 there and 10"):
-        run(trim, folder, "--languages=en", "--model", model, "-o", tmp_path / "out")
-    assert not (tmp_path / "out").exists()
+    (tmp_path / "model/tokenizer.json").write_text(json.dumps(definition), "utf-8")
+    refused(call, TRIM + "--model {tmp}/model", "has id 11 there and 10")
+    assert not out.exists()
