@@ -11,18 +11,18 @@ import pandas as pd
 import pytest
 from sentencepiece import SentencePieceProcessor
 
-from tests.commands import run
+from tests.cases import read_cases, refused
+from tests.commands import caller
 from tests.made_text import write_lines
 from tests.tokenizers.factories import NUMBERS, make_lines, make_stages
-from vocap.errors import UsageError, VocapError
 from vocap.files.io import read_tsv, write_tsv
-from vocap.size.commands import size
 from vocap.size.forecast import cheapest, compare_sizes, limit
 from vocap.tables.curve import SIZE_COLUMNS, read_sizes
 from vocap.tables.frames import read_table
-from vocap.tokenizers.commands import joint
 
 TOTALS = (300, 1200)
+JOINT = "joint --corpora {root}/corpora --weights {root}/weights.tsv"
+SIZE = "size {tmp}/sizes.tsv --parameters 5000 --hidden 16 "
 
 
 @pytest.fixture(scope="module")
@@ -37,18 +37,16 @@ def stages(tmp_path_factory):
         write_lines(
             stages.root / "corpora" / language / "heldout.txt", [*lines[:50], "", *lines[50:]]
         )
-    corpora, weights = stages.root / "corpora", stages.root / "weights.tsv"
-    asked = [word for total in TOTALS for word in ("--total", total)]
-    paths = [
-        "--curve",
-        stages.root / "sizes.tsv",
-        "--heldout",
-        corpora,
-        "-o",
-        stages.root / "joint" / "{total}",
-    ]
-    run(joint, "--corpora", corpora, "--weights", weights, *asked, *paths)
+    caller(root=stages.root, totals="{total}")(
+        f"{JOINT} --total 300 --total 1200 --curve {{root}}/sizes.tsv --heldout {{root}}/corpora "
+        "-o {root}/joint/{totals}"
+    )
     return stages
+
+
+@pytest.fixture
+def call(tmp_path):
+    return caller(tmp=tmp_path)
 
 
 def test_the_table_is_that_of_the_tokenizers(stages):
@@ -84,9 +82,8 @@ def test_the_curve_has_eighths_of_the_largest_that_the_text_reaches(stages):
     assert tokens == sorted(tokens, reverse=True)
 
 
-def test_the_curve_changes_no_tokenizer(stages, tmp_path):
-    corpora, weights = stages.root / "corpora", stages.root / "weights.tsv"
-    run(joint, "--corpora", corpora, "--weights", weights, "--total", 300, "-o", tmp_path)
+def test_the_curve_changes_no_tokenizer(stages, tmp_path, call):
+    call(f"{JOINT} --total 300 -o {{tmp}}", root=stages.root)
     for name in ("sentencepiece.model", "pieces.tsv"):
         assert (tmp_path / name).read_bytes() == (stages.root / "joint" / "300" / name).read_bytes()
 
@@ -105,46 +102,42 @@ def write_table(path, table, columns=SIZE_COLUMNS) -> None:
     write_tsv(path, columns, rows)
 
 
-MODEL = ("--parameters", 5000, "--hidden", 16)
-
-
-def forecast(tmp_path, *words) -> list[dict]:
+def forecast(call, tmp_path, words) -> list[dict]:
     write_table(tmp_path / "sizes.tsv", TABLE)
-    run(size, tmp_path / "sizes.tsv", *MODEL, "-o", tmp_path / "out.tsv", *words)
+    call(SIZE + "-o {tmp}/out.tsv " + words)
     return list(read_tsv(tmp_path / "out.tsv"))
 
 
-def test_the_forecast_is_that_of_a_hand_count(tmp_path):
-    rows = forecast(tmp_path, "--causal")
+def test_the_forecast_is_that_of_a_hand_count(call, tmp_path):
+    rows = forecast(call, tmp_path, "--causal")
     for row, found in zip(rows, TABLE.values(), strict=True):
         total = int(row["total"])
         per_byte = [tokens / size for _, size, tokens, _ in found.values()]
         mean = sum(per_byte) / 2
         assert float(row["tokens_per_byte"]) == pytest.approx(mean)
         assert float(row["alp"]) == pytest.approx(sum(alp for *_, alp in found.values()) / 2)
-        assert (row["worst"], float(row["worst_tokens_per_byte"])) == (
-            "zh",
-            pytest.approx(per_byte[1]),
-        )
+        assert row["worst"] == "zh"
         forward = 2 * 5000 + 2 * 16 * total
-        assert float(row["inference_mflop_per_byte"]) == pytest.approx(mean * forward / 1e6)
-        assert float(row["training_mflop_per_byte"]) == pytest.approx(3 * mean * forward / 1e6)
-        assert float(row["training_gb"]) == pytest.approx(16 * (5000 + 16 * total) / 1e9)
+        expected = {
+            "worst_tokens_per_byte": per_byte[1],
+            "inference_mflop_per_byte": mean * forward / 1e6,
+            "training_mflop_per_byte": 3 * mean * forward / 1e6,
+            "training_gb": 16 * (5000 + 16 * total) / 1e9,
+        }
+        assert {name: float(row[name]) for name in expected} == pytest.approx(expected)
         assert row["mix_alp"] == row["mix_tokens_per_byte"] == ""
     assert [row["compared_with"] for row in rows] == ["", "50000", "100000"]
     for before, row in itertools.pairwise(rows):
-        change = 100 * (
-            float(row["training_mflop_per_byte"]) / float(before["training_mflop_per_byte"]) - 1
-        )
-        assert float(row["training_percent"]) == pytest.approx(change)
+        now, then = (float(one["training_mflop_per_byte"]) for one in (row, before))
+        assert float(row["training_percent"]) == pytest.approx(100 * (now / then - 1))
 
 
-def test_weights_give_the_mix_of_the_training_text(tmp_path):
+def test_weights_give_the_mix_of_the_training_text(call, tmp_path):
     """Against a text with so many lines of each language as its weight says, alpha
     1.
     """
     write_tsv(tmp_path / "weights.tsv", ("language", "n"), [("en", 30), ("zh", 10), ("fr", 5)])
-    rows = forecast(tmp_path, "--weights", tmp_path / "weights.tsv", "--alpha", 1)
+    rows = forecast(call, tmp_path, "--weights {tmp}/weights.tsv --alpha 1")
     for row, found in zip(rows, TABLE.values(), strict=True):
         times = {"en": 30 / 10, "zh": 10 / 20}  # of each held-out text, for 30 and 10 lines
         tokens = sum(times[code] * cells[2] for code, cells in found.items())
@@ -172,55 +165,32 @@ def test_ids_that_save_no_token_do_not_pay(tmp_path):
     assert limit(rows, "inference") == 50_000 == cheapest(rows, "inference").total
 
 
-@pytest.mark.parametrize(
-    ("table", "message"),
-    [
-        ({50_000: TABLE[50_000]}, r"sizes\.tsv: 1 T in it; a choice needs two or more"),
-        (
-            {50_000: TABLE[50_000], 100_000: {"en": TABLE[100_000]["en"]}},
-            r"sizes\.tsv is not what `vocap joint --curve` writes",
-        ),
-    ],
-)
-def test_a_table_that_gives_no_curve_is_one_message(tmp_path, table, message):
-    write_table(tmp_path / "sizes.tsv", table)
-    with pytest.raises(VocapError, match=message):
-        run(size, tmp_path / "sizes.tsv", *MODEL)
+CASES = read_cases(__file__)
 
 
-def test_other_files_and_options_are_one_message(tmp_path):
-    write_table(tmp_path / "short.tsv", TABLE, (*SIZE_COLUMNS[:-1], "other"))
-    with pytest.raises(VocapError, match=r"short\.tsv is not what `vocap joint"):
-        run(size, tmp_path / "short.tsv", *MODEL)
+@pytest.mark.parametrize(("change", "says"), CASES["tables"])
+def test_a_table_that_gives_no_curve_is_one_message(call, tmp_path, change, says):
+    table = {total: dict(found) for total, found in TABLE.items()}
+    for total, rows in change.items():
+        table[total] = {code: row for code, row in (table[total] | rows).items() if row}
+    write_table(tmp_path / "sizes.tsv", {total: found for total, found in table.items() if found})
+    refused(call, SIZE, says)
+
+
+@pytest.mark.parametrize("case", CASES["calls"])
+def test_other_files_and_options_are_one_message(call, tmp_path, case):
     write_table(tmp_path / "sizes.tsv", TABLE)
+    write_table(tmp_path / "short.tsv", TABLE, (*SIZE_COLUMNS[:-1], "other"))
     write_tsv(tmp_path / "weights.tsv", ("language", "n"), [("en", 30), ("fr", 10)])
-    with pytest.raises(
-        VocapError, match=r"weights\.tsv: no n above 0 of zh, which the table of sizes has"
-    ):
-        run(size, tmp_path / "sizes.tsv", *MODEL, "--weights", tmp_path / "weights.tsv")
-    with pytest.raises(UsageError, match="one TABLE"):
-        run(
-            size, tmp_path / "sizes.tsv", tmp_path / "sizes.tsv", *MODEL, "-o", tmp_path / "out.tsv"
-        )
+    refused(call, **case)
     assert not (tmp_path / "out.tsv").exists()
-    wanted = [
-        "--corpora",
-        tmp_path,
-        "--weights",
-        tmp_path / "weights.tsv",
-        "--total",
-        300,
-        "-o",
-        tmp_path / "t",
-    ]
-    with pytest.raises(UsageError, match="--curve and --heldout go together"):
-        run(joint, *wanted, "--curve", tmp_path / "c.tsv")
 
 
-def test_the_function_gives_the_table_of_the_command(stages, tmp_path):
-    table, weights = stages.root / "sizes.tsv", stages.root / "weights.tsv"
-    words = (*MODEL, "--causal", "--weights", weights)
-    run(size, table, *words, "-o", tmp_path / "out.tsv")
+def test_the_function_gives_the_table_of_the_command(stages, call, tmp_path):
+    weights = stages.root / "weights.tsv"
+    table = shutil.copy(stages.root / "sizes.tsv", tmp_path / "sizes.tsv")
+    line = "-o {tmp}/out.tsv --causal --weights {weights}"
+    call(SIZE + line, weights=weights)
     given = {"parameters": 5000, "hidden": 16, "causal": True}
     copy = shutil.copy(table, tmp_path / "copy.tsv")
     found = compare_sizes([table, copy], weights=weights, **given)
