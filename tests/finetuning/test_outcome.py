@@ -8,16 +8,16 @@ import shutil
 
 import pandas
 import pytest
-from click.testing import CliRunner
 
+from tests.cases import read_cases, refused
+from tests.commands import caller
 from tests.finetuning.factories import locate, read, xtreme_folder
-from vocap.cli import vocap
-from vocap.errors import VocapError
 from vocap.finetuning import metrics
 from vocap.finetuning.examples import held_out
 from vocap.finetuning.predictions import prediction_path, write_predictions
 from vocap.finetuning.tasks import TASKS, DataSet
 
+CASES = read_cases(__file__)
 SERVED = {"squad": ("xquad", "mlqa"), "tydiqa": ("tydiqa",), "panx": ("panx",), "pawsx": ("pawsx",)}
 
 
@@ -32,10 +32,10 @@ def predict(task, examples, chance):
     return [one.label if chance.random() < 0.6 else chance.choice(task.labels) for one in examples]
 
 
-def make_runs(xtreme, folder, training, rule="paper", rates=(1e-5, 2e-5), seeds=(1, 2, 3), salt=0):
+def make_runs(xtreme, folder, training, rule="paper", seeds=(1, 2, 3), salt=0):
     """Finished runs of one model, with predictions on every file of their tasks."""
     runs = []
-    for rate in rates:
+    for rate in (1e-5, 2e-5):
         for seed in seeds:
             chance = random.Random(f"{salt} {rate} {seed}")
             run = folder / "runs" / f"{rate!r}-2-{seed}"
@@ -44,56 +44,66 @@ def make_runs(xtreme, folder, training, rule="paper", rates=(1e-5, 2e-5), seeds=
                     for language in task.languages_of(split):
                         if locate(xtreme, task, split, language):
                             made = predict(task, read(xtreme, task, split, language), chance)
-                            write_predictions(
-                                run / "predictions" / task.name,
-                                DataSet(task, split, language),
-                                made,
-                            )
-            description = {
-                "training": training,
-                "model": f"model {salt}",
-                "learning_rate": rate,
-                "epochs": 2,
-                "seed": seed,
-                "selection": rule,
-                "weights": "pretrained",
-                "tokenizer_sha256": "0a",
-                "max_length": 64,
-                "settings": {"batch": 8},
-                "more": "is ignored",
-            }
+                            place = DataSet(task, split, language)
+                            write_predictions(run / "predictions" / task.name, place, made)
+            description = {"training": training, "model": f"model {salt}", "selection": rule}
+            description |= {"learning_rate": rate, "seed": seed, **CASES["run"]}
             (run / "run.json").write_text(json.dumps(description))
             runs.append(run)
     return runs
 
 
-def call(*arguments):
-    result = CliRunner().invoke(
-        vocap, [str(argument) for argument in arguments], catch_exceptions=False
-    )
-    assert result.exit_code == 0, result.output
-
-
-def score(xtreme, task, out, runs):
-    call("score", "--xtreme", xtreme, "--task", task, "-o", out, *runs)
-    scores, summary = (
-        pandas.read_csv(out / name, sep="\t") for name in ("scores.tsv", "summary.tsv")
-    )
-    return scores, summary, json.loads((out / "selection.json").read_text("utf-8"))
-
-
 @pytest.fixture
 def xtreme(tmp_path):
-    return enlarge(xtreme_folder(tmp_path / "xtreme"))
-
-
-def enlarge(folder):
     """Every file of tagged words and pairs ten times over, so that seeds and settings
     differ.
     """
+    folder = xtreme_folder(tmp_path / "xtreme")
     for path in folder.glob("*/*.tsv"):
         path.write_bytes(path.read_bytes() * 10)
     return folder
+
+
+@pytest.fixture
+def call(xtreme, tmp_path):
+    return caller(xtreme=xtreme, tmp=tmp_path)
+
+
+@pytest.fixture
+def score(call, tmp_path):
+    """`vocap score` into a folder: its tables and its choice."""
+
+    def score(task, runs, name="out"):
+        call("score --xtreme {xtreme} --task {task} -o {tmp}/{name}", *runs, task=task, name=name)
+        out = tmp_path / name
+        scores, summary = (
+            pandas.read_csv(out / f"{table}.tsv", sep="\t") for table in ("scores", "summary")
+        )
+        return scores, summary, read_json(out / "selection.json")
+
+    return score
+
+
+@pytest.fixture
+def training():
+    return "pawsx"
+
+
+@pytest.fixture
+def runs(xtreme, tmp_path, training):
+    return make_runs(xtreme, tmp_path / "model", training)
+
+
+def read_json(path):
+    return json.loads(path.read_text("utf-8"))
+
+
+def blank(xtreme, *codes):
+    """Take the labels of these test files of PAWS-X away."""
+    for code in codes:
+        path = locate(xtreme, TASKS["pawsx"], "test", code)
+        lines = path.read_text().splitlines()
+        path.write_text("".join(line.rpartition("\t")[0] + "\n" for line in lines))
 
 
 def pick(table, **columns):
@@ -117,36 +127,23 @@ def official(task, examples, content):
 @pytest.mark.parametrize(
     ("training", "name"), [("panx", "panx"), ("pawsx", "pawsx"), ("squad", "xquad")]
 )
-def test_tables_hold_every_run_and_the_means_of_the_chosen(tmp_path, xtreme, training, name):
-    task, runs = TASKS[name], make_runs(xtreme, tmp_path / "model", training)
-    metric = TASKS[name].metrics[0]
-    scores, summary, said = score(xtreme, name, tmp_path / "out", runs)
-    assert list(scores.columns) == [
-        "language",
-        "split",
-        "seed",
-        "learning_rate",
-        "epochs",
-        "metric",
-        "value",
-    ]
-    assert not scores.duplicated(scores.columns[:6].to_list()).any()
-    for run, (rate, seed) in zip(
-        runs, ((rate, seed) for rate in (1e-5, 2e-5) for seed in (1, 2, 3)), strict=True
-    ):
-        for code in ("en", "de", "zh"):
-            if code in task.languages:
-                path = prediction_path(run / "predictions" / name, DataSet(task, "test", code))
-                expected = official(task, read(xtreme, task, "test", code), path.read_text("utf-8"))
-                row = pick(
-                    scores,
-                    language=code,
-                    split="test",
-                    seed=seed,
-                    learning_rate=rate,
-                    metric=metric,
-                )
-                assert row["value"].item() == pytest.approx(expected)
+def test_tables_hold_every_run_and_the_means_of_the_chosen(
+    tmp_path, xtreme, score, runs, training, name
+):
+    task, metric = TASKS[name], TASKS[name].metrics[0]
+    scores, summary, said = score(name, runs)
+    columns = ["language", "split", "seed", "learning_rate", "epochs", "metric"]
+    assert list(scores.columns) == [*columns, "value"]
+    assert not scores.duplicated(columns).any()
+    there = [code for code in task.languages if code in ("en", "de", "zh")]
+    for run in runs:
+        one = read_json(run / "run.json")
+        own = {name: one[name] for name in ("seed", "learning_rate")}
+        for code in there:
+            path = prediction_path(run / "predictions" / name, DataSet(task, "test", code))
+            expected = official(task, read(xtreme, task, "test", code), path.read_text("utf-8"))
+            row = pick(scores, language=code, split="test", metric=metric, **own)
+            assert row["value"].item() == pytest.approx(expected)
     test = pick(scores, split="test", learning_rate=said["learning_rate"])
     for (code, measure), group in test.groupby(["language", "metric"]):
         found = pick(summary, language=code, metric=measure).iloc[0]
@@ -156,20 +153,11 @@ def test_tables_hold_every_run_and_the_means_of_the_chosen(tmp_path, xtreme, tra
     found = pick(summary, language="mean", metric=metric).iloc[0]
     assert (found["mean"], found["std"]) == pytest.approx((of_seeds.mean(), of_seeds.std(ddof=1)))
     kept = tmp_path / "out/predictions/3" / path.name
-    chosen = (
-        tmp_path
-        / "model/runs"
-        / f"{said['learning_rate']!r}-2-3"
-        / "predictions"
-        / name
-        / path.name
-    )
+    chosen = tmp_path / f"model/runs/{said['learning_rate']!r}-2-3/predictions" / name / path.name
     assert kept.read_bytes() == chosen.read_bytes()
-    there = [code for code in task.languages if code in ("en", "de", "zh")]
     assert said["languages"] == there and set(said["absent"]) == set(task.languages) - set(there)
-    assert said["blank"] == [] and said["outside"] == [
-        code for code in task.languages if code in ("jv", "yo")
-    ]
+    outside = [code for code in task.languages if code in ("jv", "yo")]
+    assert said["blank"] == [] and said["outside"] == outside
 
 
 @pytest.mark.parametrize(
@@ -180,154 +168,108 @@ def test_tables_hold_every_run_and_the_means_of_the_chosen(tmp_path, xtreme, tra
         ("tydiqa", "tydiqa", "test", ("en",)),
     ],
 )
-def test_the_setting_with_the_highest_mean_is_chosen(
-    tmp_path, xtreme, training, name, split, languages
-):
-    runs = make_runs(xtreme, tmp_path / "model", training)
-    scores, _, said = score(xtreme, name, tmp_path / "out", runs)
+def test_the_setting_with_the_highest_mean_is_chosen(score, runs, training, name, split, languages):
+    scores, _, said = score(name, runs)
     chose = pick(scores, split=split, metric="f1")
     if languages:
         chose = chose[chose["language"].isin(languages)]
     means = chose.groupby("learning_rate")["value"].mean()
-    assert said["learning_rate"] == means.idxmax() and (said["epochs"], said["seeds"]) == (
-        2,
-        [1, 2, 3],
-    )
-    assert {one["learning_rate"]: one["value"] for one in said["settings"]} == pytest.approx(
-        means.to_dict()
-    )
+    assert said["learning_rate"] == means.idxmax()
+    assert (said["epochs"], said["seeds"]) == (2, [1, 2, 3])
+    values = {one["learning_rate"]: one["value"] for one in said["settings"]}
+    assert values == pytest.approx(means.to_dict())
     assert said["development"]["languages"] == sorted(set(chose["language"]))
     if training == "squad":  # the choice holds for XQuAD as well
-        xquad = score(xtreme, "xquad", tmp_path / "xquad", runs)[2]
-        assert [xquad[key] for key in ("settings", "label")] == [
-            said[key] for key in ("settings", "label")
-        ]
+        xquad = score("xquad", runs, "xquad")[2]
+        assert (xquad["settings"], xquad["label"]) == (said["settings"], said["label"])
     if training == "tydiqa":
         assert (said["rule"], said["label"]) == ("paper", "chosen on the English test file")
     else:
-        absent = len(TASKS[name].dev_languages) - len(said["development"]["languages"])
-        assert said["label"].endswith(
-            f", {absent} of {len(TASKS[name].dev_languages)} languages absent"
-        )
+        wanted = len(TASKS[name].dev_languages)
+        absent = wanted - len(said["development"]["languages"])
+        assert said["label"].endswith(f", {absent} of {wanted} languages absent")
 
 
-def test_english_dev_chooses_tydiqa_on_held_out_questions(tmp_path, xtreme):
-    contexts = [f"City {number} was the capital." for number in range(12)]
+def test_english_dev_chooses_tydiqa_on_held_out_questions(tmp_path, xtreme, score):
     path = locate(xtreme, TASKS["tydiqa"], "train", "en")
-    content = json.loads(path.read_text("utf-8"))
-    paragraph = content["data"][0]["paragraphs"][0]
-    content["data"][0]["paragraphs"] = [
-        {
-            "context": context,
-            "qas": [{**paragraph["qas"][0], "answers": [{"text": "City", "answer_start": 0}]}],
-        }
-        for context in contexts
-    ]
-    path.write_text(json.dumps(content))
+    contexts = [f"City {number} was the capital." for number in range(12)]
+    asked = [{"id": "q1", "question": "?", "answers": [{"text": "City", "answer_start": 0}]}]
+    paragraphs = [{"context": context, "qas": asked} for context in contexts]
+    path.write_text(json.dumps({"data": [{"paragraphs": paragraphs}]}))
     runs = make_runs(xtreme, tmp_path / "model", "tydiqa", rule="english-dev")
     held = held_out(read(xtreme, TASKS["tydiqa"], "train", "en"))[1]
     for run in runs:
-        right = "2e-05" in run.name
-        answers = {one.id: "City" if right else "" for one in held}
-        write_predictions(
-            run / "predictions/tydiqa", DataSet(TASKS["tydiqa"], "heldout", "en"), answers
-        )
-    scores, _, said = score(xtreme, "tydiqa", tmp_path / "out", runs)
+        answers = {one.id: "City" if "2e-05" in run.name else "" for one in held}
+        place = DataSet(TASKS["tydiqa"], "heldout", "en")
+        write_predictions(run / "predictions/tydiqa", place, answers)
+    scores, _, said = score("tydiqa", runs)
     assert said["label"] == "chosen on questions held out of the English training file"
     assert (said["learning_rate"], said["development"]["split"]) == (2e-5, "heldout")
     assert {one["learning_rate"]: one["value"] for one in said["settings"]} == {1e-5: 0, 2e-5: 100}
     assert len(pick(scores, split="heldout", metric="f1")) == 6
 
 
-def test_labels_kept_back_are_named_and_never_scored(tmp_path, xtreme):
-    runs = make_runs(xtreme, tmp_path / "model", "pawsx")
-    path = locate(xtreme, TASKS["pawsx"], "test", "zh")
-    path.write_text(
-        "".join(line.rpartition("\t")[0] + "\n" for line in path.read_text().splitlines())
-    )
-    scores, summary, said = score(xtreme, "pawsx", tmp_path / "out", runs)
+def test_labels_kept_back_are_named_and_never_scored(xtreme, score, runs):
+    blank(xtreme, "zh")
+    scores, summary, said = score("pawsx", runs)
     assert said["blank"] == ["zh"] and said["languages"] == ["de", "en"]
-    assert (
-        set(pick(scores, split="test").language) == {"de", "en"} == set(summary.language) - {"mean"}
-    )
+    assert set(pick(scores, split="test").language) == {"de", "en"}
+    assert set(summary.language) == {"de", "en", "mean"}
 
 
-def test_without_any_label_there_is_a_choice_and_no_score(tmp_path, xtreme):
-    runs = make_runs(xtreme, tmp_path / "model", "pawsx")
-    for code in ("de", "en", "zh"):
-        path = locate(xtreme, TASKS["pawsx"], "test", code)
-        path.write_text(
-            "".join(line.rpartition("\t")[0] + "\n" for line in path.read_text().splitlines())
-        )
-    scores, summary, said = score(xtreme, "pawsx", tmp_path / "out", runs)
+def test_without_any_label_there_is_a_choice_and_no_score(tmp_path, xtreme, call, score, runs):
+    blank(xtreme, "de", "en", "zh")
+    scores, summary, said = score("pawsx", runs)
     assert summary.empty and set(scores["split"]) == {"dev"} and said["languages"] == []
     assert (tmp_path / "out/predictions/1/test-zh.tsv").exists()
-    call("average", "-o", tmp_path / "average.json", tmp_path / "out")
-    said = json.loads((tmp_path / "average.json").read_text("utf-8"))
+    call("average -o {tmp}/average.json {tmp}/out")
+    said = read_json(tmp_path / "average.json")
     assert said["average"] is None and said["missing"] == list(TASKS)
 
 
-def test_one_seed_has_no_deviation(tmp_path, xtreme):
+def test_one_seed_has_no_deviation(tmp_path, xtreme, score):
     runs = make_runs(xtreme, tmp_path / "model", "pawsx", seeds=(4,))
-    _, summary, _ = score(xtreme, "pawsx", tmp_path / "out", runs)
+    _, summary, _ = score("pawsx", runs)
     assert summary["std"].isna().all() and (summary["seeds"] == 1).all()
 
 
-def refused(said, *arguments):
-    with pytest.raises(VocapError, match=said):
-        CliRunner().invoke(vocap, [str(argument) for argument in arguments], catch_exceptions=False)
-
-
-def test_runs_that_do_not_fit_are_refused_and_nothing_is_written(tmp_path, xtreme):
-    runs = make_runs(xtreme, tmp_path / "model", "pawsx")
-    out, task = tmp_path / "out", TASKS["pawsx"]
-    command = ["score", "--xtreme", xtreme, "--task", "pawsx", "-o", out]
-    refused("'ner': no such task", *command[:3], "--task", "ner", *command[5:], runs[0])
-    refused("run.json: no such file; make it with: vocap finetune", *command, tmp_path)
-    refused("runs of one setting", *command, runs[0], runs[0])
-    refused("seed 2, which others", *command, *runs[:4])
+def test_runs_that_do_not_fit_are_refused_and_nothing_is_written(tmp_path, call, runs):
+    task, line = TASKS["pawsx"], "score --xtreme {xtreme} --task pawsx -o {tmp}/out "
+    every = line + " ".join(map(str, runs))
+    refused(call, every.replace("pawsx", "ner", 1), "'ner': no such task", 2)
+    refused(call, line + "{tmp}", "run.json: no such file; make it with: vocap finetune")
+    refused(call, line + f"{runs[0]} {runs[0]}", "runs of one setting")
+    refused(call, line + " ".join(map(str, runs[:4])), "seed 2, which others")
     path = prediction_path(runs[0] / "predictions/pawsx", DataSet(task, "test", "de"))
     kept = path.read_text()
     path.write_text(kept + "0\n")
-    refused("test-de.tsv is not what `vocap finetune` writes", *command, *runs)
+    refused(call, every, "test-de.tsv is not what `vocap finetune` writes")
     path.unlink()
-    refused("test-de.tsv: no such file; make it with: vocap finetune", *command, *runs)
+    refused(call, every, "test-de.tsv: no such file; make it with: vocap finetune")
     path.write_text(kept)
-    for key, value, said in (
-        ("training", "xnli", "training differ"),
-        ("model", "another model", "model differ; name runs of one model"),
-        ("selection", "english-dev", "selection differ"),
-        ("max_length", 128, "max_length differ"),
-        ("settings", {"batch": 16}, "settings differ"),
-    ):
-        description = json.loads((runs[1] / "run.json").read_text())
-        (runs[1] / "run.json").write_text(json.dumps({**description, key: value}))
-        refused(said, *command, *runs)
-        (runs[1] / "run.json").write_text(json.dumps(description))
-    refused(
-        "these are runs of pawsx; .*mlqa.* of squad",
-        *command[:3],
-        "--task",
-        "mlqa",
-        *command[5:],
-        *runs,
-    )
+    description = runs[1] / "run.json"
+    content = description.read_text()
+    for key, value, says in CASES["differing runs"]:
+        description.write_text(json.dumps({**json.loads(content), key: value}))
+        refused(call, every, says)
+        description.write_text(content)
+    says = "these are runs of pawsx; .*mlqa.* of squad"
+    refused(call, every.replace("pawsx", "mlqa", 1), says, 2)
     for run in runs:
         for code in ("en", "de", "zh"):
             prediction_path(run / "predictions/pawsx", DataSet(task, "dev", code)).unlink()
-    refused("by which the rule 'paper' chooses", *command, *runs)
-    assert not out.exists()
+    refused(call, every, "by which the rule 'paper' chooses")
+    assert not (tmp_path / "out").exists()
 
 
-def test_the_average_of_the_tasks_that_are_there(tmp_path, xtreme):
+def test_the_average_of_the_tasks_that_are_there(tmp_path, xtreme, call, score):
     tables = {}
     for training in SERVED:
         runs = make_runs(xtreme, tmp_path / training, training)
-        for name in SERVED[training]:
-            tables[name] = score(xtreme, name, tmp_path / "model" / name, runs)
-    folders = [tmp_path / "model" / name for name in tables]
-    call("average", "-o", tmp_path / "average.json", *folders)
-    said = json.loads((tmp_path / "average.json").read_text("utf-8"))
+        tables |= {name: score(name, runs, f"model/{name}") for name in SERVED[training]}
+    line = "average -o {tmp}/average.json " + " ".join(f"{{tmp}}/model/{name}" for name in tables)
+    call(line)
+    said = read_json(tmp_path / "average.json")
     assert said["missing"] == ["xnli", "udpos"]
     assert list(said["tasks"]) == ["pawsx", "panx", "xquad", "mlqa", "tydiqa"]
     by_seed = []
@@ -342,52 +284,24 @@ def test_the_average_of_the_tasks_that_are_there(tmp_path, xtreme):
     assert (said["average"], said["std"]) == pytest.approx((by_seed.mean(), by_seed.std(ddof=1)))
     assert said["languages"] == {"pawsx": 3, "panx": 3, "xquad": 3, "mlqa": 3, "tydiqa": 9}
     # other seeds: no deviation
-    runs = make_runs(xtreme, tmp_path / "fewer", "pawsx", seeds=(1, 2))
-    score(xtreme, "pawsx", tmp_path / "model" / "pawsx", runs)
-    call("average", "-o", tmp_path / "average.json", *folders)
-    assert json.loads((tmp_path / "average.json").read_text("utf-8"))["std"] is None
-    shutil.copytree(folders[0], tmp_path / "again")
-    refused("a second folder of", "average", "-o", tmp_path / "a", *folders, tmp_path / "again")
-    refused(
-        "selection.json: no such file; make it with: vocap score",
-        "average",
-        "-o",
-        tmp_path / "a",
-        tmp_path,
-    )
+    score("pawsx", make_runs(xtreme, tmp_path / "fewer", "pawsx", seeds=(1, 2)), "model/pawsx")
+    call(line)
+    assert read_json(tmp_path / "average.json")["std"] is None
+    shutil.copytree(tmp_path / "model/xquad", tmp_path / "again")
+    refused(call, line + " {tmp}/again", "a second folder of")
+    says = "selection.json: no such file; make it with: vocap score"
+    refused(call, "average -o {tmp}/a {tmp}", says)
 
 
-def test_two_models_are_compared_on_the_chosen_runs(tmp_path, xtreme):
+def test_two_models_are_compared_on_the_chosen_runs(tmp_path, xtreme, call, score):
     for name, salt in (("first", 1), ("second", 2)):
-        score(
-            xtreme,
-            "panx",
-            tmp_path / name,
-            make_runs(xtreme, tmp_path / f"{name}-runs", "panx", salt=salt),
-        )
+        score("panx", make_runs(xtreme, tmp_path / f"{name}-runs", "panx", salt=salt), name)
+    line = "compare --xtreme {xtreme} --samples 200 -o {tmp}/compare.tsv {tmp}/first "
+    call(line + "{tmp}/second")
     out = tmp_path / "compare.tsv"
-    call(
-        "compare",
-        "--xtreme",
-        xtreme,
-        "--samples",
-        200,
-        "-o",
-        out,
-        tmp_path / "first",
-        tmp_path / "second",
-    )
     table = pandas.read_csv(out, sep="\t")
-    assert list(table.columns) == [
-        "language",
-        "metric",
-        "first",
-        "second",
-        "difference",
-        "low",
-        "high",
-        "p",
-    ]
+    columns = ["language", "metric", "first", "second", "difference", "low", "high", "p"]
+    assert list(table.columns) == columns
     assert list(table.language) == ["de", "en", "zh", "mean"]
     for name in ("first", "second"):
         summary = pandas.read_csv(tmp_path / name / "summary.tsv", sep="\t").pipe(pick, metric="f1")
@@ -395,26 +309,7 @@ def test_two_models_are_compared_on_the_chosen_runs(tmp_path, xtreme):
         assert dict(zip(table.language, table[name], strict=True)) == pytest.approx(means)
     assert (table.low <= table.difference).all() and (table.difference <= table.high).all()
     before = out.read_bytes()
-    call(
-        "compare",
-        "--xtreme",
-        xtreme,
-        "--samples",
-        200,
-        "-o",
-        out,
-        tmp_path / "first",
-        tmp_path / "second",
-    )
+    call(line + "{tmp}/second")
     assert out.read_bytes() == before
-    score(xtreme, "pawsx", tmp_path / "other", make_runs(xtreme, tmp_path / "other-runs", "pawsx"))
-    refused(
-        "their tasks differ",
-        "compare",
-        "--xtreme",
-        xtreme,
-        "-o",
-        out,
-        tmp_path / "first",
-        tmp_path / "other",
-    )
+    score("pawsx", make_runs(xtreme, tmp_path / "other-runs", "pawsx"), "other")
+    refused(call, line + "{tmp}/other", "their tasks differ")
