@@ -1,8 +1,11 @@
 """For all tests: which of them are slow, and which run on one worker."""
 
+import fcntl
+import os
 from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import settings
 
 # A busy machine may leave any test waiting for a second: how long an example takes is
@@ -70,8 +73,8 @@ SLOW = {
     "vocabularies",
     "workflow",
 }
-# fixtures of tests/workflow, each a long run of Snakemake
-SHARED = ("finished_once", "paper_dry_run")
+# fixtures, each a long run of Snakemake
+SHARED = ("finished_once", "paper_dry_run", "smoke")
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest selects by marker and xdist reads the groups
@@ -90,3 +93,29 @@ def pytest_collection_modifyitems(items):
         if not item.get_closest_marker("xdist_group"):
             shared = next((name for name in SHARED if name in item.fixturenames), None)
             item.add_marker(pytest.mark.xdist_group(shared or path))
+
+
+@pytest.fixture(scope="session")
+def smoke(tmp_path_factory) -> Path:
+    """Results of the smoke configuration up to its tokenizers, of a run that all workers
+    share; of made text where the package of the real one cannot be fetched.
+    """
+    from tests.workflow.conftest import copy_workflow
+
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent
+    with open(folder / "smoke.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "smoke").exists():
+            workflow = copy_workflow(folder / "smoke")
+            run = workflow.snakemake("tokenizers", configfile="config/smoke.yaml")
+            if run.returncode:
+                smoke = yaml.safe_load((ROOT.parent / "config/smoke.yaml").read_text("utf-8"))
+                made = {"source": "made", "sources": {"made": {"path": "text/{lang}.txt"}}}
+                (workflow.folder / "test.yaml").write_text(
+                    yaml.safe_dump(smoke | {"corpora": made})
+                )
+                run = workflow.snakemake("tokenizers")
+            assert run.returncode == 0, run.stdout[-4000:]
+    return folder / "smoke/results/smoke"

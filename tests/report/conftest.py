@@ -1,10 +1,15 @@
-"""One made page for the tests that only read it."""
+"""Made results for a test, and one page for the tests that only read it."""
+
+import shutil
+from pathlib import Path
 
 import pytest
 
+from tests.report import factories
 from tests.report.chromium import Chromium
-from tests.report.factories import make_results
-from tests.report.pages import Page, write
+from tests.report.factories import LANGUAGES, make_results
+from tests.report.pages import Page, change, edit, write
+from vocap.files.io import write_tsv
 
 
 @pytest.fixture(scope="session")
@@ -14,16 +19,35 @@ def browser(tmp_path_factory):
         yield browser
 
 
+@pytest.fixture(scope="session", autouse=True)
+def smoke_results(smoke):
+    factories.SMOKE = smoke
+
+
+@pytest.fixture
+def results(tmp_path):
+    """Results of ten languages, `make_results`."""
+    return make_results(tmp_path / "results")
+
+
 @pytest.fixture(scope="session")
 def made(tmp_path_factory):
+    """The page of ten languages: with a dead piece, lines that the two forms of a
+    tokenizer cut differently, unknown characters, and too little text.
+    """
     folder = tmp_path_factory.mktemp("report")
     results = make_results(folder / "results")
-    settings = folder / "settings.yaml"
-    made_from = "".join(f"  vocap{n}k: {{kind: vocap, allocation: v{n}k}}\n" for n in (100, 200))
-    made_from += (
-        "".join(f"  joint{n}k: {{kind: joint}}\n" for n in (100, 200)) + "  xlmr: {kind: file}\n"
-    )
-    languages = "[en, de, ru, hi, fa, it, sw, km, ja, fi, sa]"
-    settings.write_text(f"languages: {languages}\nseed: 7\ntokenizers:\n{made_from}")
-    text = write(results, folder / "out", "--settings", settings, "--title", "Eleven languages")
+    edit(results / "corpora/ru/stats.json", missing="only 612 lines in django", overlong=17)
+    for tokenizer in (results / "tokenizers").glob("*00k"):
+        rows = zip(LANGUAGES[::2], range(600, 900), strict=False)
+        changed = {"identical": dict(rows), "share": dict.fromkeys(LANGUAGES[::2], 0.9)}
+        example = dict.fromkeys(LANGUAGES[::2], "tie 1: “c d”: ▁c d | ▁c▁d")
+        change(tokenizer / "parity.tsv", **changed, example=example)
+        with open(tokenizer / "pieces.tsv", "a", encoding="utf-8") as file:
+            file.write("▁shadow\t2004\t-20.0\tde,en\tdead\t▁sha dow\n")
+    unknown = [("en", "ꙮ", 12), ("fi", "\u0301", 3)]
+    write_tsv(results / "tokenizers/xlmr/unknown.tsv", ("language", "character", "count"), unknown)
+    shutil.copy(Path(__file__).with_name("settings.yaml"), folder)
+    options = ("--settings", folder / "settings.yaml", "--title", "Eleven languages")
+    text = write(results, folder / "out", *options)
     return folder, text, Page(text)

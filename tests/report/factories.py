@@ -1,28 +1,27 @@
-"""Factories of results folders in the formats of the stages, and of a small run with
-real allocations.
+"""Results folders of many languages from those of the smoke configuration, and of a
+small run with real allocations.
 """
 
 import json
-import math
 import random
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
-from tests.report.pages import edit, write
+from tests.report.pages import edit, one_row, write
 from vocap.allocation.inputs import Inputs, LanguageInput
 from vocap.allocation.settings import Allocation
 from vocap.allocation.solution import Solution, solve, write_allocation
-from vocap.files.io import write_tsv
+from vocap.files.io import read_tsv, write_tsv
 from vocap.finetuning.tasks import TASKS
 from vocap.languages import read_languages
 from vocap.tables.bits_per_byte import bits_per_byte
 from vocap.tables.curve import Point, write_characters, write_points
 from vocap.tables.line_bits import write_lengths
 from vocap.tables.piece_index import NAME, build, save_index
-from vocap.tokenizers.evaluation import COLUMNS as EVALUATION
-from vocap.tokenizers.evaluation import PARALLEL_COLUMNS, ROUND_TRIP_COLUMNS
+from vocap.tokenizers.evaluation import PARALLEL_COLUMNS
 
 CODES = ["de", "en", "fa", "hi", "ja", "no", "ru", "sw"]
 STEP = 40
@@ -31,177 +30,115 @@ PRESENT = {"total": 900, "alpha": 0.7, "beta": 0.7, "rule": "paper"}
 COVERAGE = 0.99
 
 
-def make_corpora(
-    folder: Path, codes: list[str], missing: tuple[str, ...] = (), seed: int = 1
-) -> None:
-    """stats.json of each language and weights.tsv."""
-    rng = random.Random(seed)
-    weights = []
-    for code in codes:
-        lines = int(10 ** rng.uniform(3.2, 5.6))
-        heldout = max(lines // 100, min(500, lines // 10))
-        gone = code in missing
-        stats = {
-            "language": code,
-            "source": "starter",
-            "read": 0 if gone else int(lines * 1.3),
-            "kept": 0 if gone else lines,
-            "train": 0 if gone else lines - heldout,
-            "heldout": 0 if gone else heldout,
-            "empty": lines // 50,
-            "overlong": lines // 900,
-            "invalid_utf8": lines // 5000,
-            "duplicates": lines // 9,
-            "left_out": lines // 70,
-            "bytes": lines * 120,
-            "complete": code != codes[0],
-            "n": lines,
-            "missing": "no package of the starter corpus has this language" if gone else None,
-        }
-        if code == codes[2]:
-            stats["missing"] = "only 612 lines in mediawiki; bring your own text"
-        path = folder / "corpora" / code / "stats.json"
-        path.parent.mkdir(parents=True)
-        path.write_text(json.dumps(stats))
-        if not gone:
-            weights.append((code, lines, "lines"))
-    package = {
-        "package": "mediawiki",
-        "version": "1:1.39",
-        "licence": "GPL-2.0-or-later",
-        "origin": "apt",
-    }
-    archive = folder / "corpora" / "starter" / "archives" / "mediawiki.json"
-    archive.parent.mkdir(parents=True)
-    archive.write_text(json.dumps(package | {"sha256": "ab" * 32, "missing": None}))
-    write_tsv(folder / "corpora" / "weights.tsv", ("language", "n", "source"), weights)
+SMOKE = Path()  # results of the smoke configuration, which a fixture of this folder names
+LANGUAGES = ["en", "de", "ru", "hi", "fa", "it", "sw", "km", "ja", "fi"]
+MISSING = "sa"  # a language without text
+MEASURED = ("description.json", "evaluation.tsv", "parity.tsv", "pieces.tsv", "roundtrip.tsv")
 
 
-def make_curves(folder: Path, codes: list[str], sizes: range, seed: int = 2) -> None:
-    """curve.tsv of each language: ALP rising with the logarithm of the size, some sizes
-    out of reach.
+def scaled(cell: str, chance: random.Random) -> str:
+    """A count up to ten times as large, another number up to a tenth larger."""
+    if cell.isdigit():
+        return str(round(int(cell) * (1 + 9 * chance.random())))
+    if "." in cell and cell not in ("0.0", "1.0"):
+        return str(float(cell) * (1 + chance.random() / 10))
+    return cell
+
+
+def spread(path: Path, codes: Sequence[str], seed: str = "") -> None:
+    """Give a table of the smoke run a row for each language: German's and Russian's in
+    turn, with numbers of their own.
     """
-    rng = random.Random(seed)
-    for code in codes:
-        scale, slope = rng.uniform(180, 420), rng.uniform(8, 26)
-        last = sizes[-1] if rng.random() < 0.6 else rng.choice(sizes[len(sizes) // 4 :])
-        points = []
-        for size in sizes:
-            if code in ("ja", "zh") and size == sizes[0]:
-                status = "2,613 required characters do not fit in 1,000 ids"
-                points.append(Point(size, status=status))
-            elif size > last:
-                status = f"the text has pieces for {last + 377} ids at most"
-                points.append(Point(size, status=status))
-            else:
-                alp = -scale + slope * math.log2(size / 1000 + 0.6) - rng.random() * 0.2
-                heldout = alp * 1.02 - size / 9000
-                points.append(Point(size, size, alp, heldout, 30 - 2 * math.log2(size / 500)))
-        write_points(folder / "vocabularies" / code / "curve.tsv", points)
-
-
-def make_allocation(
-    folder: Path, name: str, codes: list[str], total: int, rule: str = "paper", seed: int = 3
-) -> None:
-    """allocation.tsv, vocabulary.tsv and summary.json of one allocation."""
-    rng = random.Random(seed)
     table = read_languages()
-    rows = []
-    for code in codes:
-        fact = table[code].facts.get("paper_allocated_thousands") if code in table else None
-        size = max(1, round(float(fact or 3) * rng.uniform(0.5, 1.2) * total / 500_000 * 3)) * 1000
-        n = rng.randrange(1000, 300_000)
-        rows.append((code, n, n**0.7, 0.05, size, rng.random() / 100, size * 6 // 10))
-    total_weight = sum(row[2] for row in rows)
-    rows = [(code, n, weight / total_weight, *rest) for code, n, weight, *rest in rows]
-    out = folder / "allocation" / name
-    columns = ("language", "n", "q", "weight", "size", "gain", "own_pieces")
-    write_tsv(out / "allocation.tsv", columns, rows)
-    pieces = [(f"▁piece{number}", ",".join(codes[:2])) for number in range(500)]
-    write_tsv(out / "vocabulary.tsv", ("piece", "languages"), pieces)
-    chosen = {"rule": rule, "union": total - 11, "objective": -658.1}
-    summary = {
-        "settings": {"total": total, "alpha": 0.7, "beta": 0.7, "rule": rule},
-        "languages": len(codes),
-        "left_out": {},
-        "union_before_clipping": total + 212,
-        "clipped": 217,
-        "short": 0,
-        "pieces": total - 5,
-        "chosen": chosen,
-        "other_rules": [chosen | {"rule": "paper"}] if rule == "pieces" else [],
-        "exhausted": codes[:2],
-        "warnings": ["2 languages are at the end of their curves; add sizes or text"],
-    }
-    (out / "summary.json").write_text(json.dumps(summary))
-    if rule == "pieces":  # a model of each language
-        for code, _, _, _, size, *_ in rows:
-            alp, heldout = -100.0 - rng.random(), -101.0 - rng.random()
-            path = out / "vocabularies" / code / "curve.tsv"
-            write_points(path, [Point(size - 7, size - 7, alp, heldout, 20.5)])
-
-
-def make_tokenizer(
-    folder: Path,
-    name: str,
-    kind: str,
-    codes: list[str],
-    total: int,
-    seed: int = 4,
-    text: dict | None = None,
-) -> None:
-    """description.json, evaluation.tsv, parity.tsv and pieces.tsv of one tokenizer."""
-    base = random.Random(7)
-    rng = random.Random(seed)
-    table = read_languages()
-    rows, parity = [], []
+    rows = [row for row in read_tsv(path) if row["language"] != "ja"]
+    made = []
     for place, code in enumerate(codes):
-        alp = -base.uniform(130, 340) + math.log(total / 1e5) * 6
-        alp += rng.gauss(2.5, 2.5) if kind == "vocap" else 0
-        resource = table[code].resource if code in table else "low"
-        used, renyi = rng.random() / 10, 0.4 + rng.random() / 5
-        unknown = rng.random() / 900
-        whole = (0.52, 1.8, 0.8, 0.0)  # words, digits per token, numbers alike, broken UTF-8
-        measures = (alp, 33.3, 1.45, 3.21, 4.4, unknown, used, renyi, 0.21, *whole, 31 + place)
-        rows.append((code, resource, 500, *measures))
-        lines = min(1500, 500 + place * 200)
-        identical = lines - 3 * (place % 2)
-        example = "normaliser 2: “a b”: ▁a b | ▁a▁b; tie 1: “c d”: ▁c d | ▁c▁d" * (place % 2)
-        parity.append((code, lines, identical, identical / lines, example))
+        row = rows[place % 2]
+        cells = {name: scaled(cell, random.Random(f"{seed} {code}")) for name, cell in row.items()}
+        cells["language"] = code
+        if "resource" in row:
+            cells["resource"] = table[code].resource if code in table else "low"
+        made.append(tuple(cells.values()))
+    write_tsv(path, list(rows[0]), made)
+
+
+def make_corpora(folder: Path, codes: Sequence[str]) -> None:
+    """`corpora` of these languages, and of one more without text."""
+    shutil.copytree(SMOKE / "corpora/starter/archives", folder / "corpora/starter/archives")
+    shutil.copy(SMOKE / "corpora/weights.tsv", folder / "corpora/weights.tsv")
+    spread(folder / "corpora/weights.tsv", codes)
+    for code in dict.fromkeys((*codes, MISSING)):
+        path = folder / "corpora" / code / "stats.json"
+        path.parent.mkdir()
+        shutil.copy(SMOKE / "corpora/de/stats.json", path)
+        if code not in codes:
+            gone = dict.fromkeys(("read", "kept", "train", "heldout", "bytes"), 0)
+            edit(path, language=code, missing="no package has this language", **gone)
+            continue
+        n = int(one_row(folder / "corpora/weights.tsv", language=code)["n"])
+        edit(path, language=code, kept=n, train=n - 62, n=n)
+
+
+def make_curves(folder: Path, codes: Sequence[str], sizes: Sequence[int] = ()) -> None:
+    """`vocabularies`; the curve of Japanese is its own. With `sizes` curves of so many
+    points.
+    """
+    for place, code in enumerate(codes):
+        if sizes:
+            points = [Point(size, size, -1e5 / size - place, -1e5 / size, 30.25) for size in sizes]
+            write_points(folder / "vocabularies" / code / "curve.tsv", points)
+            continue
+        source = "ja" if code == "ja" else ("de", "ru")[place % 2]
+        path = folder / "vocabularies" / code / "curve.tsv"
+        path.parent.mkdir(parents=True)
+        chance = random.Random(code)
+        rows = list(read_tsv(SMOKE / "vocabularies" / source / "curve.tsv"))
+        cells = [
+            tuple(cell if cell.isdigit() else scaled(cell, chance) for cell in row.values())
+            for row in rows
+        ]
+        write_tsv(path, list(rows[0]), cells)
+
+
+def make_allocation(folder: Path, name: str, codes: Sequence[str], total: int) -> Path:
+    """`allocation/NAME`; one whose name begins with p is by pieces."""
+    out = folder / "allocation" / name
+    kind = "small-pieces" if name.startswith("p") else "small"
+    ignored = shutil.ignore_patterns("models")
+    shutil.copytree(SMOKE / "allocation" / kind, out, ignore=ignored)
+    spread(out / "allocation.tsv", codes)
+    edit(out / "summary.json", languages=len(codes), **settings_of(out / "summary.json", total))
+    for code in set(codes) - {"de", "ja", "ru"} if kind == "small-pieces" else ():
+        shutil.copytree(out / "vocabularies/ru", out / "vocabularies" / code)
+    return out
+
+
+def settings_of(path: Path, total: int) -> dict:
+    return {"settings": json.loads(path.read_text("utf-8"))["settings"] | {"total": total}}
+
+
+def make_tokenizer(folder: Path, name: str, codes: Sequence[str], total: int, **entries) -> Path:
+    """`tokenizers/NAME` from the smoke run's of that kind (`vocap100k`: `vocap-small`), with
+    these entries of its description.
+    """
+    source = SMOKE / "tokenizers" / f"{name.rstrip('0123456789k')}-small"
+    if not source.is_dir():
+        source = SMOKE / "tokenizers/joint-small"
     out = folder / "tokenizers" / name
-    write_tsv(out / "evaluation.tsv", (*EVALUATION[:16], "unknown_bytes"), rows)
-    trips = [(code, "text", 500, 490, 0.98, "spaces 10: “a  b” → “a b”") for code in codes]
-    write_tsv(out / "roundtrip.tsv", ROUND_TRIP_COLUMNS, trips)
-    write_tsv(out / "parity.tsv", ("language", "lines", "identical", "share", "example"), parity)
-    pieces = [
-        (f"▁piece{number}", number + 4, -number / 1024, "en", "ok", "") for number in range(300)
-    ]
-    write_pieces(out, [*pieces, ("▁shadow", 304, -20.0, "de,en", "dead", "▁sha dow")])
-    if text is None:
-        text = {"lines": 1_280_000, "alpha": 0.7}
-        text |= {"beta": 0.7} if kind == "vocap" else {"sentences": "all"}
-    description = {
-        "kind": kind,
-        "total": total,
-        "settings": {"coverage": 0.9995, "byte_fallback": False, "user_defined_symbols": []},
-        "scores": "the mixture of the languages' own probabilities",
-        "pieces": total - 5,
-        "dead": 1,
-        "dead_share": 1 / (total - 5),
-        "text": text,
-    }
-    (out / "description.json").write_text(json.dumps(description))
+    out.mkdir(parents=True)
+    for file in MEASURED:
+        shutil.copy(source / file, out)
+        if file in ("evaluation.tsv", "parity.tsv", "roundtrip.tsv"):
+            spread(out / file, codes, seed=name)
+    description = out / "description.json"
+    edit(description, total=total, **settings_of(description, total))
+    edit(description, **entries)
+    return out
 
 
-def write_pieces(folder: Path, pieces: list[tuple]) -> None:
-    columns = ("piece", "id", "score", "languages", "status", "shadowed_by")
-    write_tsv(folder / "pieces.tsv", columns, pieces)
-
-
-def make_baseline(folder: Path, name: str, codes: list[str]) -> None:
+def make_baseline(folder: Path, name: str, codes: Sequence[str]) -> None:
     """A tokenizer from elsewhere: evaluated, on parallel text too, and nothing else."""
-    make_tokenizer(folder, name, "file", codes, 250_002, seed=6)
-    out = folder / "tokenizers" / name
+    out = make_tokenizer(folder, name, codes, 250_002)
     for file in ("description.json", "parity.tsv", "pieces.tsv"):
         (out / file).unlink()
     rows = [
@@ -210,27 +147,21 @@ def make_baseline(folder: Path, name: str, codes: list[str]) -> None:
     ]
     columns = [name for name in PARALLEL_COLUMNS if not name.startswith(("bytes", "bigram"))]
     write_tsv(out / "parallel.tsv", columns, rows)
-    write_tsv(
-        out / "unknown.tsv",
-        ("language", "character", "count"),
-        [(codes[0], "ꙮ", 12), (codes[-1], "\u0301", 3)],
-    )
 
 
 def make_byte_pair(
-    folder: Path, name: str, kind: str, codes: list[str], total: int, seed: int, **settings
-) -> None:
-    """A tokenizer of kind `bpe` or `parity-bpe`: as `make_tokenizer`, without
-    parity.tsv and owners of pieces.
+    folder: Path, name: str, kind: str, codes: Sequence[str], total: int, **settings
+) -> Path:
+    """A tokenizer of kind `bpe` or `parity-bpe`: without parity.tsv and owners of
+    pieces.
     """
-    text = {"sentences": "all", "alpha": 0.7, "lines": 1000}
-    make_tokenizer(folder, name, kind, codes, total, seed, text)
-    out = folder / "tokenizers" / name
-    (out / "parity.tsv").unlink()
-    write_pieces(out, [(f" piece{n}", n + 4, -n, "", "ok", "") for n in range(300)])
     asked = {"total": total, "alpha": 0.7, "split": "words", **settings}
-    scores = {"scores": "by the order of merges", "merges": total - 261, "dead": 0}
-    edit(out / "description.json", settings=asked, **scores)
+    out = make_tokenizer(folder, name, codes, total, kind=kind, settings=asked, merges=total - 261)
+    (out / "parity.tsv").unlink()
+    pieces = [(f" piece{n}", n + 4, -n, "", "ok", "") for n in range(300)]
+    columns = ("piece", "id", "score", "languages", "status", "shadowed_by")
+    write_tsv(out / "pieces.tsv", columns, pieces)
+    return out
 
 
 def make_parallel(
@@ -330,61 +261,36 @@ def make_finetuned(
         ]
         rows += [("mean", metric, mean, deviation, seeds) for metric, mean in means.items()]
         write_tsv(out / "summary.tsv", ("language", "metric", "mean", "std", "seeds"), rows)
-        choice = {
-            "task": task,
-            "rule": "paper",
-            "label": f"chosen on {task}",
-            "learning_rate": 1e-5,
-            "epochs": 4,
-        }
-        development = {
-            "task": task,
-            "split": "dev",
-            "languages": codes,
-            "absent": [],
-            "metric": "f1",
-        }
-        lists = {
-            "languages": codes,
-            "absent": [],
-            "blank": [],
-            "outside": [],
-            "seeds": list(range(seeds)),
-        }
-        settings = [{"learning_rate": 1e-5, "epochs": 4, "value": 50.0}]
-        content = {**choice, **lists, "development": development, "settings": settings, **said}
-        (out / "selection.json").write_text(json.dumps(content))
+        choice = json.loads(Path(__file__).with_name("selection.json").read_text("utf-8"))
+        choice["development"] |= {"task": task, "languages": codes}
+        choice |= {"task": task, "label": f"chosen on {task}", "languages": codes}
+        choice["seeds"] = list(range(seeds))
+        (out / "selection.json").write_text(json.dumps(choice | said))
     content = {"average": 61.25, "std": 0.75, "tasks": tasks, "missing": missing}
     content["languages"] = dict.fromkeys(tasks, 4)
     (folder / "finetuning" / name / "average.json").write_text(json.dumps(content))
 
 
-def make_other_tokenizers(folder: Path, codes: list[str]) -> None:
+def make_other_tokenizers(folder: Path, codes: Sequence[str]) -> None:
     """Beside `make_results`: an allocation by pieces at T = 100,000, its tokenizer, and
     a second JOINT.
     """
-    make_allocation(folder, "p100k", codes, 100_000, "pieces")
-    text = {"lines": 1_280_817, "alpha": 0.7, "beta": 0.7}
-    make_tokenizer(folder, "pieces100k", "vocap", codes, 100_000, seed=11, text=text)
+    make_allocation(folder, "p100k", codes, 100_000)
+    make_tokenizer(folder, "pieces100k", codes, 100_000)
     text = {"sentences": 500_000, "lines": 500_000, "word_types": 81_234, "alpha": 0.49}
-    make_tokenizer(folder, "beta100k", "joint", codes, 100_000, seed=12, text=text)
-    make_tokenizer(folder, "joint100k", "joint", codes, 100_000, seed=5, text={})  # of an older run
+    make_tokenizer(folder, "beta100k", codes, 100_000, text=text)
 
 
-def make_results(
-    folder: Path, codes: list[str] | None = None, sizes: range = range(1000, 9000, 1000)
-) -> Path:
-    """All four stages: two allocations, VOCAP and JOINT at two sizes, a language
-    without text.
+def make_results(folder: Path, codes: Sequence[str] = LANGUAGES, sizes: Sequence[int] = ()) -> Path:
+    """All four stages: two allocations, VOCAP and JOINT at two sizes, one tokenizer
+    from elsewhere, a language without text.
     """
-    codes = codes or ["en", "de", "ru", "hi", "fa", "it", "sw", "km", "ja", "fi", "sa"]
-    make_corpora(folder, codes, missing=codes[-1:])
-    codes = codes[:-1]
+    make_corpora(folder, codes)
     make_curves(folder, codes, sizes)
-    for total, rule in ((100_000, "paper"), (200_000, "paper")):
-        make_allocation(folder, f"v{total // 1000}k", codes, total, rule)
-        make_tokenizer(folder, f"vocap{total // 1000}k", "vocap", codes, total)
-        make_tokenizer(folder, f"joint{total // 1000}k", "joint", codes, total, seed=5)
+    for total in (100, 200):
+        make_allocation(folder, f"v{total}k", codes, 1000 * total)
+        for kind in ("vocap", "joint"):
+            make_tokenizer(folder, f"{kind}{total}k", codes, 1000 * total)
     make_baseline(folder, "xlmr", codes)
     return folder
 

@@ -20,11 +20,11 @@ from tests.report.factories import (
     make_results,
     make_tokenizer,
 )
-from tests.report.pages import edit, frame, words, words_of, write
+from tests.report.factories import LANGUAGES as CODES
+from tests.report.pages import change, edit, frame, words, words_of, write
 from vocap.allocation.inputs import UNEVEN
 from vocap.languages import read_languages
 
-CODES = ["en", "de", "ru", "hi", "fa", "it", "sw", "km", "ja", "fi"]
 SETTINGS = {
     "languages": CODES,
     "tokenizers": {
@@ -105,22 +105,20 @@ def said_of(folder, settings=None):
 
 def test_less_is_said_where_the_run_has_less(tmp_path):
     """An allocation alone; one language; no allocation; no tokenizer at all."""
-    make_allocation(tmp_path / "a/results", "v", ["de", "fi"], 5000)
+    allocation = make_allocation(tmp_path / "a/results", "v", ["de", "fi"], 5000)
+    change(allocation / "allocation.tsv", size={"de": 1000, "fi": 1000})
     said = said_of(tmp_path / "a")
-    assert (
-        "At T = 5,000 VOCAP gives each of 2 languages 1,000 pieces." in said and "take" not in said
-    )
-    assert "costs" not in said.partition("Every language.")[0]
+    assert "At T = 5,000 VOCAP gives each of 2 languages 1,000 pieces." in said
+    assert "take" not in said and "costs" not in said.partition("Every language.")[0]
     make_allocation(tmp_path / "b/results", "v", ["de"], 5000)
     assert re.search(r"At T = 5,000 VOCAP gives German [\d,]+ pieces\.", said_of(tmp_path / "b"))
-    make_tokenizer(tmp_path / "c/results", "joint", "joint", ["de", "fi"], 9000)
+    make_tokenizer(tmp_path / "c/results", "joint", ["de", "fi"], 9000)
     said = said_of(tmp_path / "c", {"languages": ["de", "fi"]})
     assert "At T = 9,000 the held-out text of a language uses between " in said
     assert " of joint. Without parallel text the price of a sentence is not known." in said
 
 
-def test_text_too_little_for_t_recommends_nothing(tmp_path):
-    results = make_results(tmp_path / "results")
+def test_text_too_little_for_t_recommends_nothing(results, tmp_path):
     asked = {"total": 100_000, "alpha": 0.7, "beta": 0.7, "rule": "paper"}
     for name, total in (("vocap100k", 6226), ("joint100k", 7883)):
         edit(results / f"tokenizers/{name}/description.json", total=total, settings=asked)
@@ -130,8 +128,7 @@ def test_text_too_little_for_t_recommends_nothing(tmp_path):
     assert "too little text to choose a tokenizer by" in said and "6,226 to 7,883 ids" in said
 
 
-def test_one_warning_of_several_allocations_stands_once(tmp_path):
-    results = make_results(tmp_path / "results")
+def test_one_warning_of_several_allocations_stands_once(results, tmp_path):
     for name in ("v100k", "v200k"):
         warning = f"{UNEVEN}, and too many for th (4.1 times)"
         edit(results / f"allocation/{name}/summary.json", warnings=[warning])

@@ -214,7 +214,6 @@ def test_languages_are_sorted_by_name_everywhere(made):
         ({"languages": ["en"], "tokenizers": {}}, "VoCap: 1 language"),
     ],
 )
-def test_the_heading_is_the_run_s_own(tmp_path, settings, title):
-    results = make_results(tmp_path / "results")
+def test_the_heading_is_the_run_s_own(results, tmp_path, settings, title):
     text = write(results, tmp_path / "out", "--settings-json", json.dumps(settings))
     assert f"<h1>{title}</h1>" in text and f"<title>{title}</title>" in text

@@ -152,8 +152,9 @@ def test_the_full_grid_fits_the_page(tmp_path):
         ("corpora/en/stats.json", "[]", r"stats.json: a list, not an object"),
     ],
 )
-def test_a_malformed_file_is_one_error_and_leaves_nothing(tmp_path, file, content, message):
-    results = make_results(tmp_path / "results")
+def test_a_malformed_file_is_one_error_and_leaves_nothing(
+    results, tmp_path, file, content, message
+):
     (results / file).write_text(content)
     with pytest.raises(VocapError, match=message):
         write(results, tmp_path / "out")

@@ -2,12 +2,12 @@
 
 import pytest
 
+from tests.report.factories import LANGUAGES as CODES
 from tests.report.factories import make_results
 from tests.report.pages import change, edit, frame, one_row, words
 from vocap.files.io import read_tsv
 from vocap.languages import DOMAINS, read_languages
 
-CODES = ["en", "de", "ru", "hi", "fa", "it", "sw", "km", "ja", "fi"]
 SETTINGS = {
     "languages": CODES[:8],
     "allocation": {"v100k": {}},
@@ -19,8 +19,7 @@ SETTINGS = {
 }
 
 
-def test_only_results_that_the_settings_name_are_shown(tmp_path):
-    results = make_results(tmp_path / "results")
+def test_only_results_that_the_settings_name_are_shown(results, tmp_path):
     (results / "allocation/v200k/summary.json").write_text("{broken")  # not read, so no error
     (results / "vocabularies/ja/curve.tsv").write_text("broken")
     said = words(results, tmp_path / "out", SETTINGS)
@@ -36,15 +35,14 @@ def test_only_results_that_the_settings_name_are_shown(tmp_path):
 
 
 def test_all_languages_are_those_of_the_table(tmp_path):
-    results = make_results(tmp_path / "results", ["en", "de", "ru", "hi", "xx", "fi"])
+    results = make_results(tmp_path / "results", ["en", "de", "ru", "hi", "xx"])
     said = words(results, tmp_path / "out", {"languages": "all"})
     asked = [one for one in read_languages().values() if one.resource not in DOMAINS]
     assert f"{len(asked)} languages" in said and "not shown: languages xx." in said
     assert "Python" not in said  # of a domain: not among all, so not without text either
 
 
-def test_languages_of_many_unknown_tokens_are_in_no_mean(tmp_path):
-    results = make_results(tmp_path / "results")
+def test_languages_of_many_unknown_tokens_are_in_no_mean(results, tmp_path):
     tokenizers = results / "tokenizers"
     change(tokenizers / "joint100k/evaluation.tsv", unk_rate={"ja": 0.25, "fi": 0.01})
     change(tokenizers / "xlmr/evaluation.tsv", unk_rate={"km": 0.0101})
@@ -69,8 +67,7 @@ def test_languages_of_many_unknown_tokens_are_in_no_mean(tmp_path):
     assert set(marked.index) == set(CODES) and marked.dropna().to_dict() == reasons
 
 
-def test_no_comparable_language_is_no_mean(tmp_path):
-    results = make_results(tmp_path / "results")
+def test_no_comparable_language_is_no_mean(results, tmp_path):
     settings = {"languages": CODES[:8], "tokenizers": {"joint100k": {"kind": "joint"}}}
     change(results / "tokenizers/joint100k/evaluation.tsv", unk_rate=dict.fromkeys(CODES, 0.5))
     assert "Nothing to compare" in words(results, tmp_path / "out", settings)

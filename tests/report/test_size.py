@@ -37,7 +37,7 @@ def write_sizes(path, factor: float) -> None:
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
     folder = tmp_path_factory.mktemp("size")
-    results = make_results(folder / "results", [*CODES, "sa"])
+    results = make_results(folder / "results", CODES)
     write_sizes(results / "tokenizers" / "joint100k" / "sizes.tsv", 1.0)
     shutil.copyfile(
         *(results / "tokenizers" / name / "sizes.tsv" for name in ("joint100k", "joint200k"))

@@ -1,7 +1,9 @@
 """The smoke configuration, on real text of one small package, run as in the README."""
 
 import json
+import shutil
 
+from tests.workflow.conftest import Workflow
 from vocap.files.io import read_tsv
 
 
@@ -9,7 +11,10 @@ def table(path):
     return list(read_tsv(path))
 
 
-def test_smoke_makes_every_stage(workflow):
+def test_smoke_makes_every_stage(smoke, tmp_path):
+    """From the tokenizers that other tests had made, to its end."""
+    shutil.copytree(smoke.parents[1], tmp_path / "clone", symlinks=True)
+    workflow = Workflow(tmp_path / "clone")
     run = workflow.snakemake(configfile="config/smoke.yaml", timeout=7200)
     assert run.returncode == 0, run.stdout[-4000:]
     results = workflow.folder / "results/smoke"
