@@ -111,3 +111,11 @@ def arguments(tokenizer: Path, tokens: Path, **changes) -> list[str]:
         "--threads",
         "1",
     ]
+
+
+def with_settings(arguments: list[str], **changes) -> list[str]:
+    """Arguments with changes of their settings."""
+    words = list(arguments)
+    place = words.index("--settings-json") + 1
+    words[place] = json.dumps(json.loads(words[place]) | changes)
+    return words

@@ -5,6 +5,7 @@ import.
 import json
 import multiprocessing
 import os
+import signal
 import socket
 import sys
 import time
@@ -64,6 +65,13 @@ def pretrain(
     return status, log.read_text("utf-8")
 
 
+def trained(arguments: list[str], out: Path, **options: str) -> str:
+    """Run to the end, which must be a good one: standard error."""
+    status, said = pretrain(arguments, out, **options)
+    assert status == 0, said
+    return said
+
+
 def results(out: Path) -> tuple[bytes, list[dict]]:
     """The weights, and the lines of metrics without times and memory."""
     lines = (out / "metrics.jsonl").read_text("utf-8").splitlines()
@@ -86,6 +94,17 @@ def wait_for_step(process: ForkServerProcess, out: Path, step: int, seconds: flo
         assert process.is_alive(), f"ended with status {process.exitcode} before step {step}"
         assert time.monotonic() < end, f"no step {step} within {seconds} s"
         time.sleep(0.01)
+
+
+def stopped(
+    arguments: list[str], out: Path, step: int = 2, number: int = signal.SIGTERM, **options: str
+) -> str:
+    """End a run by a signal after a checkpoint of this step: standard error."""
+    process = start(arguments, out, **options)
+    wait_for_step(process, out, step)
+    os.kill(process.pid, number)
+    assert finish(process) == 75
+    return out.with_name(f"{out.name}.log").read_text("utf-8")
 
 
 def free_port() -> int:

@@ -4,14 +4,11 @@ against their definition.
 
 import json
 import math
-import os
-import signal
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from tests.made_text import write_lines
@@ -24,13 +21,9 @@ from tests.pretraining.factories import (
     make_tokenizer,
 )
 from tests.pretraining.processes import (
-    finish,
-    free_port,
-    pretrain,
     results,
-    start,
-    start_gradients,
-    wait_for_step,
+    stopped,
+    trained,
 )
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import read_tsv
@@ -100,8 +93,7 @@ def data_of(made: Path):
 @pytest.fixture(scope="module")
 def finished(made, tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("finished") / "model"
-    status, said = pretrain(own(made, export_steps=[4]), out)
-    assert status == 0, said
+    trained(own(made, export_steps=[4]), out)
     return out
 
 
@@ -225,33 +217,10 @@ def test_a_resumed_run_has_the_bytes_of_an_undisturbed_one(made, finished, tmp_p
     words = own(
         made, loss={"kind": "knn", "k": 5, "every": 4}, shape=SHAPE | {"dropout": 0.2}, steps=40
     )
-    assert pretrain(words, tmp_path / "whole")[0] == 0
-    process = start(words, tmp_path / "parts")
-    wait_for_step(process, tmp_path / "parts", 3)
-    os.kill(process.pid, signal.SIGTERM)
-    assert finish(process) == 75
-    assert pretrain(words, tmp_path / "parts")[0] == 0
+    trained(words, tmp_path / "whole")
+    stopped(words, tmp_path / "parts", 3)
+    trained(words, tmp_path / "parts")
     assert results(tmp_path / "parts") == results(tmp_path / "whole")
-
-
-def test_two_processes_have_the_gradients_of_one(made, tmp_path):
-    what = {
-        "tokens": str(made / "tokens"),
-        "tokenizer": str(made / "tokenizer"),
-        "recipe": causal(),
-    }
-    one = start_gradients(what, tmp_path / "one.safetensors")
-    assert finish(one) == 0
-    group = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
-    both = [
-        start_gradients(what, tmp_path / f"{rank}.safetensors", RANK=str(rank), **group)
-        for rank in (0, 1)
-    ]
-    assert [finish(process) for process in both] == [0, 0]
-    expected, found = load_file(tmp_path / "one.safetensors"), load_file(tmp_path / "0.safetensors")
-    largest = max(gradient.abs().max().item() for gradient in expected.values())
-    for name, gradient in expected.items():
-        torch.testing.assert_close(found[name], gradient, atol=1e-5 * largest, rtol=0)
 
 
 def test_code_lengths_of_lines_are_those_of_the_exported_model(made, finished, tmp_path):
@@ -264,16 +233,8 @@ def test_code_lengths_of_lines_are_those_of_the_exported_model(made, finished, t
         "a \u2603\u2603 \U0001f9ff",
     ]
     text = write_lines(tmp_path / "de.txt", [*lines, ""])
-    words = [
-        "--model",
-        f"{finished}/model",
-        "--text",
-        f"de={text}",
-        "--parallel",
-        f"{tmp_path}/{{lang}}.txt",
-    ]
-    status, said = pretrain(words, tmp_path / "bits.tsv", "code-length")
-    assert status == 0, said
+    line = f"--model {finished}/model --text de={text} --parallel {tmp_path}/{{lang}}.txt"
+    said = trained(line.split(), tmp_path / "bits.tsv", verb="code-length")
     assert "code length of the normalised text" in said
     model = AutoModelForCausalLM.from_pretrained(finished / "model").eval()
     tokenizer = AutoTokenizer.from_pretrained(finished / "model")
@@ -287,10 +248,8 @@ def test_code_lengths_of_lines_are_those_of_the_exported_model(made, finished, t
             expected.append(next_token_bits(model, ids[:LENGTH]))
             for first in range(LENGTH, len(ids), LENGTH // 2):
                 part = ids[: first + LENGTH // 2][-LENGTH:]
-                new = len(ids[first : first + LENGTH // 2])
-                expected[-1] += next_token_bits(model, part) - next_token_bits(
-                    model, part[: len(part) - new]
-                )
+                known = part[: -len(ids[first : first + LENGTH // 2])]
+                expected[-1] += next_token_bits(model, part) - next_token_bits(model, known)
     expected[-1] += 8 * len("\u2603\u2603\U0001f9ff".encode())
     for part in ("heldout", "parallel"):
         found = read_lengths(tmp_path / "bits.npz", part)["de"]
@@ -309,20 +268,17 @@ def test_documents_are_measured_as_they_are(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("changes", "says"),
+    ("changes", "shape", "says"),
     [
-        (
-            {"output_bias": "unigram"},
-            "output_bias: a causal model has no output bias; leave it out",
-        ),
-        ({"shape": SHAPE | {"kv_heads": 3}}, "heads 4 is not a multiple of kv_heads 3"),
-        ({"shape": SHAPE | {"hidden": 12}}, "rotary positions cannot turn"),
-        ({"objective": "masked"}, "shape.kv_heads is of causal models"),
+        ({"output_bias": "unigram"}, {}, "output_bias: a causal model has no output bias"),
+        ({}, {"kv_heads": 3}, "heads 4 is not a multiple of kv_heads 3"),
+        ({}, {"hidden": 12}, "rotary positions cannot turn"),
+        ({"objective": "masked"}, {}, "shape.kv_heads is of causal models"),
     ],
 )
-def test_settings_that_do_not_go_together(changes, says):
+def test_settings_that_do_not_go_together(changes, shape, says):
     with pytest.raises(ValueError, match=says):
-        Recipe.model_validate(causal(**changes))
+        Recipe.model_validate(causal(**changes, shape=SHAPE | shape))
 
 
 def test_bad_input_is_one_line(made, tmp_path):

@@ -1,29 +1,34 @@
 """The paths that only a GPU takes: `pytest -m gpu`. Left out where there is none."""
 
 import json
-import os
-import signal
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
 
-from tests.pretraining.factories import RECIPE, pretrain_arguments
+from tests.pretraining.factories import RECIPE, pretrain_arguments, with_settings
 from tests.pretraining.processes import (
     finish,
     free_port,
-    pretrain,
     results,
     start,
     start_gradients,
+    stopped,
+    trained,
     wait_for_step,
 )
-from tests.pretraining.test_losses import SAMPLED, SPECIALS, V, case, frequencies
+from tests.pretraining.test_losses import (
+    SAMPLED,
+    SPECIALS,
+    V,
+    case,
+    check_exact_loss,
+    frequencies,
+)
 from vocap import cli
 from vocap.pretraining.loss_kinds import Full
-from vocap.pretraining.losses import build_loss, exact_loss
+from vocap.pretraining.losses import build_loss
 from vocap.pretraining.losses.knn import NeighbourIndex
 from vocap.pretraining.settings import Recipe, estimate_memory
 from vocap.training.checkpoints import STATE
@@ -37,13 +42,6 @@ LOSSES = [Full(chunk=3), *SAMPLED]
 @pytest.fixture(scope="module")
 def arguments(tmp_path_factory) -> list[str]:
     return pretrain_arguments(tmp_path_factory.mktemp("made"))
-
-
-def with_settings(arguments: list[str], **changes) -> list[str]:
-    place = arguments.index("--settings-json") + 1
-    words = list(arguments)
-    words[place] = json.dumps(json.loads(words[place]) | changes)
-    return words
 
 
 def loss_and_gradients(
@@ -79,23 +77,6 @@ def test_losses_are_those_of_a_cpu_in_float64(kind, half, rounding):
         assert float((one - right).abs().max()) <= rounding * max(1.0, float(right.abs().max()))
 
 
-def test_exact_loss_and_ranks_are_those_of_numpy():
-    random = np.random.default_rng(0)
-    hidden, weight = random.normal(size=(50, 16)), random.normal(size=(3000, 16))
-    bias, targets = random.normal(size=3000), random.integers(4, 2999, 50)
-    scores = hidden @ weight.T + bias
-    scores[:, :4] = -np.inf
-    own = scores[np.arange(50), targets]
-    nats = np.log(np.exp(scores - own[:, None]).sum(1))
-    tensors = (
-        torch.tensor(array, dtype=torch.float32, device=GPU) for array in (hidden, weight, bias)
-    )
-    found_nats, ranks = exact_loss(*tensors, torch.from_numpy(targets).to(GPU), excluded=range(4))
-    np.testing.assert_allclose(found_nats.cpu(), nats, rtol=1e-4, atol=1e-4)
-    # equal to rounding
-    assert (np.abs(ranks.cpu().numpy() - (scores >= own[:, None]).sum(1)) <= 1).all()
-
-
 def test_a_refresh_in_a_burst_finds_the_nearest():
     """Scores of float64 over the rounded rows, at the k-th place and at every place
     found, to 2^-20 of them.
@@ -117,15 +98,16 @@ def test_a_refresh_in_a_burst_finds_the_nearest():
     assert all(len(set(row)) == 50 for row in index.table[words].tolist())
 
 
+def test_exact_loss_and_ranks():
+    check_exact_loss(GPU)
+
+
 @pytest.mark.parametrize("precision", ["bf16", "fp16"])
 @pytest.mark.parametrize("loss", ["full", {"kind": "knn", "k": 5, "every": 4}], ids=["full", "knn"])
 def test_a_training_in_16_bits_ends_near_float32(arguments, tmp_path, precision, loss):
     rows = {}
     for name in ("fp32", precision):
-        status, said = pretrain(
-            with_settings(arguments, precision=name, loss=loss), tmp_path / name
-        )
-        assert status == 0, said
+        trained(with_settings(arguments, precision=name, loss=loss), tmp_path / name)
         rows[name] = results(tmp_path / name)[1]
     for row, reference in zip(rows[precision], rows["fp32"], strict=True):
         assert row["exact_loss"] == pytest.approx(reference["exact_loss"], rel=1e-2)
@@ -135,8 +117,7 @@ def test_a_training_in_16_bits_ends_near_float32(arguments, tmp_path, precision,
 
 
 def test_auto_takes_the_16_bit_type_of_the_gpu_and_refreshes_in_bursts(arguments, tmp_path):
-    status, said = pretrain(arguments, tmp_path / "run")
-    assert status == 0, said
+    trained(arguments, tmp_path / "run")
     bf16 = torch.cuda.is_bf16_supported(including_emulation=False)
     described = json.loads((tmp_path / "run" / "description.json").read_text())
     assert described["precision"] == ("bfloat16" if bf16 else "float16")
@@ -153,14 +134,10 @@ def test_without_a_compiler_it_trains_uncompiled(arguments, tmp_path):
     caches = {
         name: str(tmp_path / name) for name in ("TRITON_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR")
     }
-    status, said = pretrain(
-        with_settings(arguments, loss="full"), tmp_path / "plain", **absent, **caches
-    )
-    assert status == 0, said
+    said = trained(with_settings(arguments, loss="full"), tmp_path / "plain", **absent, **caches)
     if "torch cannot compile here" not in said:
         pytest.skip("torch compiles without CC here")
-    status, said = pretrain(with_settings(arguments, loss="full"), tmp_path / "compiled")
-    assert status == 0, said
+    trained(with_settings(arguments, loss="full"), tmp_path / "compiled")
     for row, other in zip(
         results(tmp_path / "plain")[1], results(tmp_path / "compiled")[1], strict=True
     ):
@@ -170,16 +147,11 @@ def test_without_a_compiler_it_trains_uncompiled(arguments, tmp_path):
 def test_a_resumed_run_ends_as_an_undisturbed_one(arguments, tmp_path):
     """Within 1e-3 of the exact loss: sums on a GPU may be made in another order."""
     longer = with_settings(arguments, steps=150, log_every=50)
-    status, said = pretrain(longer, tmp_path / "whole")
-    assert status == 0, said
+    trained(longer, tmp_path / "whole")
     out = tmp_path / "run"
-    process = start(longer, out)
-    wait_for_step(process, out, 2)
-    os.kill(process.pid, signal.SIGTERM)
-    assert finish(process) == 75
+    stopped(longer, out)
     assert list((out / "checkpoints").glob(f"step-*/{STATE}"))
-    status, said = pretrain(longer, out)
-    assert status == 0 and "resuming from step" in said, said
+    assert "resuming from step" in trained(longer, out)
     (weights, rows), (expected, others) = results(out), results(tmp_path / "whole")
     print("resumed bit for bit" if weights == expected else "resumed, not bit for bit")
     for row, other in zip(rows, others, strict=True):
@@ -225,15 +197,10 @@ def test_the_estimate_is_near_the_peak(arguments, tmp_path):
     """
     shape = {"layers": 6, "hidden": 256, "heads": 4, "intermediate": 1024, "positions": 64}
     changes = {"shape": shape, "batch": 512, "micro_batch": 512, "loss": "full"}
-    status, said = pretrain(with_settings(arguments, **changes), tmp_path / "run")
-    assert status == 0, said
-    peak = json.loads((tmp_path / "run" / "metrics.jsonl").read_text("utf-8").splitlines()[-1])[
-        "memory_mb"
-    ]
-    parts = estimate_memory(
-        Recipe(shape=shape, batch=512, micro_batch=512, loss="full"), 401, 64, half=True
-    )
-    assert 0.5 <= peak * 1e6 / sum(parts.values()) <= 2
+    trained(with_settings(arguments, **changes), tmp_path / "run")
+    last = (tmp_path / "run" / "metrics.jsonl").read_text("utf-8").splitlines()[-1]
+    parts = estimate_memory(Recipe(**changes), 401, 64, half=True)
+    assert 0.5 <= json.loads(last)["memory_mb"] * 1e6 / sum(parts.values()) <= 2
 
 
 def test_running_out_of_memory_is_one_line(arguments, tmp_path, monkeypatch, capsys):

@@ -7,7 +7,6 @@ kills as many times at random moments; a few unless told.
 
 import contextlib
 import itertools
-import json
 import os
 import random
 import shutil
@@ -18,8 +17,17 @@ from pathlib import Path
 import pytest
 import torch
 
-from tests.pretraining.factories import pretrain_arguments
-from tests.pretraining.processes import finish, newest, pretrain, results, start, wait_for_step
+from tests.pretraining.factories import pretrain_arguments, with_settings
+from tests.pretraining.processes import (
+    finish,
+    newest,
+    pretrain,
+    results,
+    start,
+    stopped,
+    trained,
+    wait_for_step,
+)
 from vocap.training import checkpoints
 
 KILLS = int(os.environ.get("VOCAP_KILLS", 3))
@@ -33,8 +41,7 @@ def arguments(tmp_path_factory) -> list[str]:
 @pytest.fixture(scope="module")
 def undisturbed(arguments, tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("undisturbed") / "whole"
-    status, said = pretrain(arguments, out)
-    assert status == 0, said
+    trained(arguments, out)
     assert {path.name for path in out.iterdir()} == {
         "model",
         "metrics.jsonl",
@@ -49,7 +56,7 @@ def undisturbed(arguments, tmp_path_factory) -> Path:
 def seconds(arguments, tmp_path_factory) -> float:
     """How long a run takes whose process is warm."""
     began = time.monotonic()
-    assert pretrain(arguments, tmp_path_factory.mktemp("timed") / "whole")[0] == 0
+    trained(arguments, tmp_path_factory.mktemp("timed") / "whole")
     return time.monotonic() - began
 
 
@@ -70,10 +77,8 @@ def test_killed_at_random_moments_it_ends_bit_for_bit_as_undisturbed(
             if process.is_alive():
                 os.kill(process.pid, signal.SIGKILL)
                 kills += 1
-            status = finish(process)
-            assert status in (0, -signal.SIGKILL), out.with_name(f"{out.name}.log").read_text(
-                "utf-8"
-            )
+            status, log = finish(process), out.with_name(f"{out.name}.log")
+            assert status in (0, -signal.SIGKILL), log.read_text("utf-8")
         assert results(out) == results(undisturbed)
         shutil.rmtree(out)
     print(f"{kills} kills, {runs} runs")
@@ -90,8 +95,7 @@ def longer(tmp_path_factory) -> list[str]:
 @pytest.fixture(scope="module")
 def whole(longer, tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("longer") / "whole"
-    status, said = pretrain(longer, out)
-    assert status == 0, said
+    trained(longer, out)
     return out
 
 
@@ -101,15 +105,10 @@ def test_a_run_in_parts_is_the_whole_run(longer, whole, tmp_path):
     """
     out = tmp_path / "run"
     for number in (signal.SIGURG, signal.SIGTERM, signal.SIGINT):
-        process = start(longer, out)
-        seen = newest(out)
-        wait_for_step(process, out, seen + 2)
-        os.kill(process.pid, number)
-        assert finish(process) == 75
-        said = out.with_name("run.log").read_text("utf-8").splitlines()[-1]
+        said = stopped(longer, out, newest(out) + 2, number).splitlines()[-1]
         assert signal.Signals(number).name in said
         assert f"step {newest(out)} is in" in said
-    assert pretrain(longer, out)[0] == 0
+    trained(longer, out)
     assert results(out) == results(whole)
 
 
@@ -133,10 +132,7 @@ def test_a_model_is_exported_before_the_checkpoint_that_passes_its_step(argument
     only.
     """
     out = tmp_path / "run"
-    settings = arguments.index("--settings-json") + 1
-    words = list(arguments)
-    words[settings] = json.dumps(json.loads(words[settings]) | {"export_steps": list(range(1, 13))})
-    process = start(words, out)
+    process = start(with_settings(arguments, export_steps=list(range(1, 13))), out)
     while process.is_alive():
         for step in range(1, newest(out) + 1):
             assert (out / f"model-{step}" / "model.safetensors").exists(), step
@@ -149,22 +145,11 @@ def test_models_asked_for_too_late_are_named(longer, tmp_path):
     names them.
     """
     out = tmp_path / "run"
-    process = start(longer, out)
-    wait_for_step(process, out, 3)
-    os.kill(process.pid, signal.SIGTERM)
-    assert finish(process) == 75
-    step, settings = newest(out), longer.index("--settings-json") + 1
-    words = list(longer)
-    words[settings] = json.dumps(
-        json.loads(words[settings]) | {"export_steps": [1, 2, step, step + 1]}
-    )
-    process = start(words, out, tmp_path / "log")
-    assert finish(process) == 0
-    said = (tmp_path / "log").read_text("utf-8")
-    assert (
-        f"at step {step} already and will not export step 1, 2, {step};" in said
-        and str(out / "checkpoints") in said
-    )
+    stopped(longer, out, 3)
+    step = newest(out)
+    said = trained(with_settings(longer, export_steps=[1, 2, step, step + 1]), out)
+    assert f"at step {step} already and will not export step 1, 2, {step};" in said
+    assert str(out / "checkpoints") in said
     assert list(out.glob("model-*")) == [out / f"model-{step + 1}"]
 
 
@@ -191,14 +176,6 @@ def test_a_kill_while_checkpoints_are_removed_leaves_the_last_or_none(tmp_path, 
     assert found is None if last >= 3 else checkpoints.load_state(found)["step"] == 4
 
 
-def stopped(arguments: list[str], out: Path) -> None:
-    """Leave the checkpoints of a run that was stopped after two steps or more."""
-    process = start(arguments, out)
-    wait_for_step(process, out, 2)
-    os.kill(process.pid, signal.SIGTERM)
-    assert finish(process) == 75
-
-
 @pytest.mark.parametrize("name", ["optimizer.safetensors", "state.json"])
 def test_a_damaged_checkpoint_is_named_and_the_one_before_it_resumes(longer, whole, tmp_path, name):
     out = tmp_path / "run"
@@ -211,17 +188,14 @@ def test_a_damaged_checkpoint_is_named_and_the_one_before_it_resumes(longer, who
     assert f"{last}: a damaged checkpoint" in said and "the one before it" in said
     assert "Traceback" not in said
     shutil.rmtree(last)
-    assert pretrain(longer, out)[0] == 0
+    trained(longer, out)
     assert results(out) == results(whole)
 
 
 def test_a_checkpoint_of_another_configuration_is_refused(longer, tmp_path):
     out = tmp_path / "run"
     stopped(longer, out)
-    other = [word.replace('"learning_rate": 0.01', '"learning_rate": 0.02') for word in longer]
-    assert other != longer
-    status, said = pretrain(other, out)
+    status, said = pretrain(with_settings(longer, learning_rate=0.02), out)
     assert status == 1
     assert "another configuration: learning_rate (learning_rate was 0.01, is 0.02)" in said
-    other = [word.replace('"log_every": 50', '"log_every": 30') for word in longer]
-    assert pretrain(other, out)[0] == 0  # what does not touch the weights may change
+    trained(with_settings(longer, log_every=30), out)  # what leaves the weights alone may change

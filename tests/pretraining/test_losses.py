@@ -66,6 +66,18 @@ def log_sum_exp(values):
     return np.log(np.sum(np.exp(values)))
 
 
+def cross_entropy(hidden, weight, bias, targets, reduction="sum"):
+    return torch.nn.functional.cross_entropy(hidden @ weight.T + bias, targets, reduction=reduction)
+
+
+def assert_same(found, expected, inputs):
+    """Equal values and gradients."""
+    torch.testing.assert_close(found, expected)
+    torch.testing.assert_close(
+        torch.autograd.grad(found, inputs), torch.autograd.grad(expected, inputs)
+    )
+
+
 def test_example_of_another_model():
     results = doctest.testmod(vocap.pretraining.losses)
     assert results.attempted > 5 and not results.failed
@@ -73,17 +85,17 @@ def test_example_of_another_model():
 
 @pytest.mark.parametrize("chunk", [1, 3, 100])
 def test_full_softmax_is_cross_entropy(chunk):
-    hidden, weight, bias, targets = case(dtype=torch.float32)
-    z = logits(hidden, weight, bias)
+    """Also in the blocks of a GPU, here on a CPU."""
+    *inputs, targets = case(dtype=torch.float32)
+    z = logits(*inputs)
     expected = sum(log_sum_exp(z[i]) - z[i, t] for i, t in enumerate(targets.tolist()))
-    output = built(Full(chunk=chunk))(hidden, weight, bias, targets)
+    output = built(Full(chunk=chunk))(*inputs, targets)
     assert output.loss.item() == pytest.approx(expected, rel=1e-5)
     assert (output.count, output.candidates) == (N, V)
-    gradients = torch.autograd.grad(output.loss / 3, [hidden, weight, bias])
-    reference = (
-        torch.nn.functional.cross_entropy(hidden @ weight.T + bias, targets, reduction="sum") / 3
-    )
-    torch.testing.assert_close(gradients, torch.autograd.grad(reference, [hidden, weight, bias]))
+    reference = cross_entropy(*inputs, targets)
+    assert_same(output.loss / 3, reference / 3, inputs)
+    blocks = block_loss(*inputs, chunks(targets, chunk), softmax_loss)
+    assert_same(blocks, cross_entropy(*inputs, targets), inputs)
 
 
 @pytest.mark.parametrize("kind", [Full(), *SAMPLED], ids=repr)
@@ -94,23 +106,23 @@ def test_targets_of_minus_100_are_left_out_as_torch_does(kind):
     others = built(kind)(hidden[kept], weight, bias, targets[kept])
     assert (output.loss.item(), output.count) == (others.loss.item(), int(kept.sum()))
     if kind == Full():
-        scores = hidden @ weight.T + bias
-        mean = torch.nn.functional.cross_entropy(scores, torch.where(kept, targets, -100))
+        some = torch.where(kept, targets, -100)
+        mean = cross_entropy(hidden, weight, bias, some, reduction="mean")
         assert (output.loss / output.count).item() == pytest.approx(mean.item())
 
 
 @pytest.mark.parametrize("kind", SAMPLED, ids=repr)
 def test_gradients(kind):
-    hidden, weight, bias, targets = case()
+    *inputs, targets = case()
     loss = built(kind)
     # the index of k-NN as it is now, whatever gradcheck does to W
-    loss(hidden, weight, bias, targets)
+    loss(*inputs, targets)
 
-    def value(hidden, weight, bias):
+    def value(*inputs):
         loss.calls = 0  # the same draws each time
-        return loss(hidden, weight, bias, targets).loss
+        return loss(*inputs, targets).loss
 
-    assert torch.autograd.gradcheck(value, (hidden, weight, bias))
+    assert torch.autograd.gradcheck(value, inputs)
 
 
 @pytest.mark.parametrize(
@@ -170,19 +182,12 @@ def test_knn_keeps_its_index_between_refreshes():
 
 
 def test_knn_of_all_neighbours_is_the_full_softmax():
-    hidden, weight, bias, targets = case()
-    output = built(Knn(k=len(C)))(hidden, weight, bias, targets)
-    reference = torch.nn.functional.cross_entropy(
-        (hidden @ weight.T + bias)[:, C],
-        torch.searchsorted(torch.tensor(C), targets),
-        reduction="sum",
-    )
+    *inputs, targets = case()
+    hidden, weight, bias = inputs
+    output = built(Knn(k=len(C)))(*inputs, targets)
     assert output.candidates == len(C)
-    torch.testing.assert_close(output.loss, reference)
-    inputs = [hidden, weight, bias]
-    torch.testing.assert_close(
-        torch.autograd.grad(output.loss, inputs), torch.autograd.grad(reference, inputs)
-    )
+    places = torch.searchsorted(torch.tensor(C), targets)
+    assert_same(output.loss, cross_entropy(hidden, weight[C], bias[C], places), inputs)
 
 
 def test_target_sampling_walks_back_until_tau():
@@ -270,14 +275,13 @@ def test_the_last_backward_pass_gives_the_gradients_of_a_kept_graph(kind):
     """gradcheck keeps the graph; without it memory is used again, which may change
     neither result nor weights.
     """
-    hidden, weight, bias, targets = case()
-    before = weight.detach().clone()
-    loss = built(kind)(hidden, weight, bias, targets).loss * 0.5
-    kept = torch.autograd.grad(loss, (hidden, weight, bias), retain_graph=True)
-    once = torch.autograd.grad(loss, (hidden, weight, bias))
-    for expected, gradient in zip(kept, once, strict=True):
-        assert torch.equal(expected, gradient)
-    assert torch.equal(weight.detach(), before)
+    *inputs, targets = case()
+    before = inputs[1].detach().clone()
+    loss = built(kind)(*inputs, targets).loss * 0.5
+    kept = torch.autograd.grad(loss, inputs, retain_graph=True)
+    once = torch.autograd.grad(loss, inputs)
+    assert all(map(torch.equal, kept, once))
+    assert torch.equal(inputs[1].detach(), before)
 
 
 @pytest.mark.parametrize("kind", [Full(), *SAMPLED], ids=repr)
@@ -290,13 +294,13 @@ def test_no_targets(kind):
 
 @pytest.mark.parametrize("kind", SAMPLED[2:], ids=repr)
 def test_draws_depend_on_seed_step_and_call_alone(kind):
-    hidden, weight, bias, targets = case()
+    given = case()
 
     def losses(loss, steps):
         values = []
         for step in steps:
-            loss.start(step, weight)
-            values += [loss(hidden, weight, bias, targets).loss.item() for _ in range(2)]
+            loss.start(step, given[1])
+            values += [loss(*given).loss.item() for _ in range(2)]
         return values
 
     twice = losses(built(kind), [0, 1])
@@ -308,39 +312,41 @@ def test_draws_depend_on_seed_step_and_call_alone(kind):
 
 
 def test_finish_is_the_full_softmax():
-    hidden, weight, bias, targets = case(dtype=torch.float32)
+    given = case(dtype=torch.float32)
     loss = build_loss(Knn(k=3, finish=0.25), V, SPECIALS, steps=8)
-    full = linear_cross_entropy(hidden, weight, bias, targets)
     for step in range(8):
-        loss.start(step, weight)
-        assert (loss(hidden, weight, bias, targets).candidates == V) == (step >= 6)
-    torch.testing.assert_close(loss(hidden, weight, bias, targets).loss, full)
+        loss.start(step, given[1])
+        assert (loss(*given).candidates == V) == (step >= 6)
+    torch.testing.assert_close(loss(*given).loss, linear_cross_entropy(*given))
 
 
-def test_exact_loss_and_ranks():
+def check_exact_loss(device):
     hidden, weight, bias, targets = case()
     weight.data[C[12]] = weight.data[targets[0]]  # a tie counts against the target
     bias.data[C[12]] = bias.data[targets[0]]
-    nats, ranks = exact_loss(hidden, weight, bias, targets, SPECIALS)
+    given = (tensor.to(device) for tensor in (hidden, weight, bias, targets))
+    nats, ranks = exact_loss(*given, SPECIALS)
     z = logits(hidden, weight, bias)
     for i, target in enumerate(targets.tolist()):
         assert nats[i].item() == pytest.approx(log_sum_exp(z[i, C]) - z[i, target])
         assert ranks[i].item() == sum(z[i, C] >= z[i, target])
 
 
+def test_exact_loss_and_ranks():
+    check_exact_loss("cpu")
+
+
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
 def test_autocast_stays_near_float32(dtype):
-    hidden, weight, bias, targets = case(dtype=torch.float32)
+    *inputs, targets = case(dtype=torch.float32)
     for kind in (Full(), Knn(k=4)):
-        exact = built(kind)(hidden, weight, bias, targets)
+        exact = built(kind)(*inputs, targets)
         with torch.autocast("cpu", dtype=dtype):
-            rough = built(kind)(hidden, weight, bias, targets)
+            rough = built(kind)(*inputs, targets)
         assert rough.loss.dtype == torch.float32
         assert rough.loss.item() == pytest.approx(exact.loss.item(), rel=0.02)
-        gradients = torch.autograd.grad(rough.loss, [hidden, weight, bias])
-        for gradient, right in zip(
-            gradients, torch.autograd.grad(exact.loss, [hidden, weight, bias]), strict=True
-        ):
+        gradients = (torch.autograd.grad(one.loss, inputs) for one in (rough, exact))
+        for gradient, right in zip(*gradients, strict=True):
             assert gradient.dtype == torch.float32
             assert (gradient - right).norm() < 0.03 * right.norm()
 
@@ -352,15 +358,10 @@ def test_wrong_settings():
 
 def test_the_compiled_loss_is_the_plain_one():
     """Traced, not compiled: that needs a compiler."""
-    hidden, weight, bias, targets = case(dtype=torch.float32)
+    *inputs, targets = case(dtype=torch.float32)
     traced = compiled_softmax_loss()._torchdynamo_orig_callable
-    values = [
-        block_loss(hidden, weight, bias, chunks(targets, 3), chosen)
-        for chosen in (traced, softmax_loss)
-    ]
-    gradients = [torch.autograd.grad(value, [hidden, weight, bias]) for value in values]
-    torch.testing.assert_close(*values)
-    torch.testing.assert_close(*gradients)
+    values = (block_loss(*inputs, chunks(targets, 3), one) for one in (traced, softmax_loss))
+    assert_same(*values, inputs)
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="a GPU's loss may well compile")
@@ -372,18 +373,3 @@ def test_a_gpu_that_cannot_compile_gets_the_plain_loss(caplog):
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert "torch cannot compile here" in caplog.text
     fastest_softmax_loss.cache_clear()
-
-
-@pytest.mark.parametrize("chunk", [1, 3, 100])
-def test_blocks_of_all_words_are_cross_entropy(chunk):
-    """The full softmax of a GPU, here on a CPU: value and gradients."""
-    *inputs, targets = case()
-    found = block_loss(*inputs, chunks(targets, chunk), softmax_loss)
-    hidden, weight, bias = inputs
-    reference = torch.nn.functional.cross_entropy(
-        hidden @ weight.T + bias, targets, reduction="sum"
-    )
-    torch.testing.assert_close(found, reference)
-    torch.testing.assert_close(
-        torch.autograd.grad(found, inputs), torch.autograd.grad(reference, inputs)
-    )

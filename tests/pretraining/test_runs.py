@@ -22,7 +22,7 @@ from tests.pretraining.factories import (
     make_tokenizer,
     pretrain_arguments,
 )
-from tests.pretraining.processes import newest, pretrain, results
+from tests.pretraining.processes import newest, pretrain, results, trained
 from vocap.errors import UsageError, VocapError
 from vocap.pretraining.commands import pretrain as command
 from vocap.pretraining.data import (
@@ -48,8 +48,7 @@ def made(tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def finished(made, tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("finished") / "model"
-    status, said = pretrain(own(made, export_steps=[4]), out)
-    assert status == 0, said
+    trained(own(made, export_steps=[4]), out)
     return out
 
 
@@ -180,8 +179,7 @@ def test_the_output_bias_starts_with_the_words_frequencies(made, tmp_path, kind)
 
 def test_a_language_without_text_is_left_out(made, tmp_path):
     tokens = make_blocks(tmp_path, made / "tokenizer", {"de": 100, "ja": 0})
-    status, said = pretrain(arguments(made / "tokenizer", tokens), tmp_path / "run")
-    assert status == 0
+    said = trained(arguments(made / "tokenizer", tokens), tmp_path / "run")
     assert "no text to pre-train on, left out: ja" in said
     assert set(results(tmp_path / "run")[1][0]["languages"]) == {"de"}
 

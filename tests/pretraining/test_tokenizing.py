@@ -13,16 +13,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.commands import caller
 from tests.made_text import write_lines
 from tests.pretraining.factories import make_lines, make_tokenizer, processor
 from tests.server import serving
 from tests.tokenizer_files.factories import train_model
 from vocap.errors import UsageError, VocapError
-from vocap.pretraining.commands import tokenize
 from vocap.pretraining.data import open_language
 from vocap.pretraining.tokenizing import Packer, file_sha256, tokenize_language
 from vocap.storage.listing import list_shards
@@ -34,6 +33,28 @@ VOCAP = Path(sys.executable).parent / "vocap"
 @pytest.fixture(scope="module")
 def tokenizer(tmp_path_factory) -> Path:
     return make_tokenizer(tmp_path_factory.mktemp("made") / "tokenizer")
+
+
+@pytest.fixture
+def model(tokenizer) -> Path:
+    return tokenizer / "sentencepiece.model"
+
+
+@pytest.fixture
+def call(tmp_path, model):
+    return caller(tmp=tmp_path, model=model)
+
+
+@pytest.fixture
+def blocks(tmp_path, model):
+    """Write text and held-out text, and their blocks into a folder: its description."""
+
+    def blocks(train: list[str], heldout: list[str], name: str = "de") -> dict:
+        path = write_lines(tmp_path / "train.txt", train)
+        own = write_lines(tmp_path / "heldout.txt", heldout)
+        return tokenize_language("de", [str(path)], Layout(), own, model, tmp_path / name, 64)
+
+    return blocks
 
 
 @given(
@@ -79,46 +100,32 @@ def test_no_block_is_closed_that_the_next_sentence_would_have_fitted_in(lengths)
         assert len(ids) + first > 32
 
 
-def test_the_ids_are_those_of_sentencepiece(tokenizer, tmp_path):
+def test_the_ids_are_those_of_sentencepiece(model, blocks, tmp_path):
     lines = make_lines("ru", 400)
-    train = write_lines(tmp_path / "train.txt", [*lines[:300], "", "  ", lines[310]])
-    heldout = write_lines(tmp_path / "heldout.txt", lines[300:])
-    model = tokenizer / "sentencepiece.model"
-    told = tokenize_language("ru", [str(train)], Layout(), heldout, model, tmp_path / "ru", 64)
-    opened = open_language(tmp_path / "ru", file_sha256(model))
-
+    told = blocks([*lines[:300], "", "  ", lines[310]], lines[300:])
+    opened = open_language(tmp_path / "de", file_sha256(model))
     ids = processor().encode(lines)
     for part, expected in ((opened.train, ids[:300]), (opened.heldout, ids[300:])):
-        blocks = [part[index].tolist() for index in range(len(part))]
-        assert all(block[0] == 0 for block in blocks)
-        sentences = [[*sentence, 2] for sentence in expected]
-        assert [number for block in blocks for number in block[1:]] == [
-            n for ids in sentences for n in ids
-        ]
-    assert told["train"]["lines"] == 300
-    assert told["train"]["heldout_lines"] == 1
-    assert told["train"]["empty"] == 2
-    assert told["train"]["bytes"] == sum(len(line.encode()) for line in lines[:300])
-    assert int(opened.train.size_bytes.sum()) == told["train"]["bytes"]
-    assert int(opened.heldout.size_bytes.sum()) == sum(len(line.encode()) for line in lines[300:])
+        made = [part[index].tolist() for index in range(len(part))]
+        assert all(block[0] == 0 for block in made)
+        sentences = [number for sentence in expected for number in (*sentence, 2)]
+        assert [number for block in made for number in block[1:]] == sentences
+    sizes = [len(line.encode()) for line in lines]
+    expected = {"lines": 300, "heldout_lines": 1, "empty": 2, "bytes": sum(sizes[:300])}
+    assert told["train"] == told["train"] | expected
+    assert int(opened.train.size_bytes.sum()) == sum(sizes[:300])
+    assert int(opened.heldout.size_bytes.sum()) == sum(sizes[300:])
     assert opened.train.tokens.dtype == np.uint32
 
 
-def test_a_killed_run_leaves_nothing_and_the_next_one_is_whole(tokenizer, tmp_path):
+def test_a_killed_run_leaves_nothing_and_the_next_one_is_whole(model, tmp_path):
     """kill -9 while arrays are being written."""
     lines = make_lines("de", 2000)
     train = write_lines(tmp_path / "train.txt", lines[20:] * 200)
     heldout = write_lines(tmp_path / "heldout.txt", lines[:20])
     out = tmp_path / "made" / "de"
-    words = [
-        VOCAP,
-        "tokenize",
-        "--tokenizer",
-        tokenizer / "sentencepiece.model",
-        "--language",
-        "de",
-    ]
-    words += ["--heldout", heldout, train, "-o", out]
+    line = f"tokenize --tokenizer {model} --language de --heldout {heldout} {train} -o {out}"
+    words = [VOCAP, *line.split()]
     killed = subprocess.Popen(words, stderr=subprocess.PIPE)
     while not any(path.stat().st_size for path in out.parent.glob(".de.*/train.npy")):
         assert killed.poll() is None, killed.stderr.read()
@@ -135,23 +142,20 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def test_another_text_replaces_the_blocks(tokenizer, tmp_path):
+def test_another_text_replaces_the_blocks(blocks, tmp_path):
     lines = make_lines("de", 300)
-    heldout = write_lines(tmp_path / "heldout.txt", lines[:20])
-    train = write_lines(tmp_path / "train.txt", lines[20:150])
-    model = tokenizer / "sentencepiece.model"
-    tokenize_language("de", [str(train)], Layout(), heldout, model, tmp_path / "de", 64)
-    write_lines(train, lines[150:])
-    told = tokenize_language("de", [str(train)], Layout(), heldout, model, tmp_path / "de", 64)
-    fresh = tokenize_language("de", [str(train)], Layout(), heldout, model, tmp_path / "fresh", 64)
-    assert told == fresh
+    blocks(lines[20:150], lines[:20])
+    told = blocks(lines[150:], lines[:20])
+    assert told == blocks(lines[150:], lines[:20], "fresh")
     assert contents(tmp_path / "de") == contents(tmp_path / "fresh")
 
 
-def test_text_of_another_machine_gives_the_blocks_of_the_same_files_here(tokenizer, tmp_path):
+TOKENIZE = "tokenize --tokenizer {model} --language de --heldout {tmp}/heldout.txt --length 64 "
+
+
+def test_text_of_another_machine_gives_the_blocks_of_the_same_files_here(model, call, tmp_path):
     lines = make_lines("de", 300)
     heldout = write_lines(tmp_path / "heldout.txt", lines[:20])
-    model = tokenizer / "sentencepiece.model"
     with serving(other=None) as server:
         paths = []
         for number in range(3):
@@ -159,59 +163,49 @@ def test_text_of_another_machine_gives_the_blocks_of_the_same_files_here(tokeniz
             server.bodies[path.name] = path.read_bytes()
             paths.append(path)
         list_shards([server.url(path.name) for path in paths]).write(tmp_path / "files.json")
-        words = ["--tokenizer", model, "--language", "de", "--heldout", heldout, "--length", "64"]
-        words += ["--listing", tmp_path / "files.json", "-o", tmp_path / "there"]
-        assert CliRunner().invoke(tokenize, list(map(str, words))).exit_code == 0
+        call(TOKENIZE + "--listing {tmp}/files.json -o {tmp}/there")
     tokenize_language("de", paths, Layout(), heldout, model, tmp_path / "here", 64)
     assert contents(tmp_path / "there") == contents(tmp_path / "here")
 
 
-def test_filters_leave_out_the_records_that_a_sample_leaves_out(tokenizer, tmp_path):
+def test_filters_leave_out_the_records_that_a_sample_leaves_out(blocks, call, tmp_path):
     lines = make_lines("de", 300)
-    heldout = write_lines(tmp_path / "heldout.txt", lines[:20])
-    model, kept = tokenizer / "sentencepiece.model", [one for one in lines[20:] if len(one) >= 30]
+    kept = [line for line in lines[20:] if len(line) >= 30]
     assert 0 < len(kept) < 280
-    paths = [
-        write_lines(tmp_path / f"{name}.txt", part)
-        for name, part in {"all": lines[20:] * 2, "kept": dict.fromkeys(kept)}.items()
-    ]
-    words = ["--tokenizer", model, "--language", "de", "--heldout", heldout, "--length", "64"]
-    words += ["--filters", '{"min_characters": 30, "distinct": 1000}', "-o", tmp_path / "here"]
-    found = CliRunner().invoke(tokenize, list(map(str, [paths[0], *words])))
-    assert found.exit_code == 0, found.output
-    tokenize_language("de", paths[1:], Layout(), heldout, model, tmp_path / "there", 64)
-    assert contents(tmp_path / "here") == contents(tmp_path / "there")
+    blocks(list(dict.fromkeys(kept)), lines[:20])
+    write_lines(tmp_path / "all.txt", lines[20:] * 2)
+    filters = '{"min_characters": 30, "distinct": 1000}'
+    call(TOKENIZE + "{tmp}/all.txt -o {tmp}/filtered", "--filters", filters)
+    assert contents(tmp_path / "filtered") == contents(tmp_path / "de")
 
 
-def test_a_folder_with_other_files_is_not_replaced(tokenizer, tmp_path):
-    heldout = write_lines(tmp_path / "heldout.txt", [])
+def test_a_folder_with_other_files_is_not_replaced(blocks, tmp_path):
     (tmp_path / "de").mkdir()
     (tmp_path / "de" / "thesis.txt").touch()
     with pytest.raises(UsageError, match=r"holds 'thesis\.txt'"):
-        tokenize_language(
-            "de", [], Layout(), heldout, tokenizer / "sentencepiece.model", tmp_path / "de", 64
-        )
+        blocks([], [])
     assert (tmp_path / "de" / "thesis.txt").exists()
 
 
-def test_heldout_lines_of_the_user(tokenizer, tmp_path):
+def test_heldout_lines_of_the_user(model, blocks, tmp_path):
     lines = make_lines("de", 40)
-    train = write_lines(tmp_path / "train.txt", lines[3:])
+    blocks(lines[3:], [])
     heldout = tmp_path / "heldout.txt"
+
+    def told():
+        train = [str(tmp_path / "train.txt")]
+        return tokenize_language("de", train, Layout(), heldout, model, tmp_path / "de", 64)
+
     heldout.write_text("\n".join(lines[:3]), "utf-8")  # without an end of the last line
-    model = tokenizer / "sentencepiece.model"
-    told = tokenize_language("de", [str(train)], Layout(), heldout, model, tmp_path / "de", 64)
-    assert told["heldout"]["lines"] == 3
-    assert told["heldout"]["bytes"] == sum(len(line.encode()) for line in lines[:3])
+    expected = {"lines": 3, "bytes": sum(len(line.encode()) for line in lines[:3])}
+    assert (found := told()["heldout"]) == found | expected
     heldout.write_bytes(b"gut\nschlecht \xff\n")
     with pytest.raises(VocapError, match=r"heldout\.txt: not UTF-8: 1 of 2 lines"):
-        tokenize_language("de", [str(train)], Layout(), heldout, model, tmp_path / "de", 64)
+        told()
 
 
-def test_a_language_without_text_gives_no_blocks(tokenizer, tmp_path):
-    empty = write_lines(tmp_path / "train.txt", [])
-    model = tokenizer / "sentencepiece.model"
-    told = tokenize_language("de", [], Layout(), empty, model, tmp_path / "de", 64)
+def test_a_language_without_text_gives_no_blocks(blocks, tmp_path):
+    told = blocks([], [])
     assert told["train"]["blocks"] == told["heldout"]["blocks"] == 0
     assert len(open_language(tmp_path / "de").train) == 0
 

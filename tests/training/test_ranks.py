@@ -46,9 +46,15 @@ def start_ranks(arguments: list[str], out: Path) -> list:
 
 
 @pytest.mark.parametrize(
-    "loss", ["full", {"kind": "knn", "k": 5}, {"kind": "uniform", "negatives": 50}]
+    ("loss", "objective"),
+    [
+        ("full", "masked"),
+        ("full", "causal"),
+        ({"kind": "knn", "k": 5}, "masked"),
+        ({"kind": "uniform", "negatives": 50}, "masked"),
+    ],
 )
-def test_two_processes_have_the_gradients_of_one(arguments, tmp_path, loss):
+def test_two_processes_have_the_gradients_of_one(arguments, tmp_path, loss, objective):
     """Four micro-batches accumulated by one process, or two by each of two: equal up to
     rounding.
 
@@ -59,6 +65,7 @@ def test_two_processes_have_the_gradients_of_one(arguments, tmp_path, loss):
     options = dict(zip(arguments[::2], arguments[1::2], strict=True))
     made = {"tokens": options["--tokens"], "tokenizer": options["--tokenizer"]}
     made["recipe"] = {**RECIPE, "loss": loss, "batch": 8, "micro_batch": 2}
+    made["recipe"]["objective"] = objective
     port = free_port()
     processes = [start_gradients(made, tmp_path / "alone")]
     processes += [
