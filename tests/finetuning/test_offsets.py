@@ -2,22 +2,16 @@
 and real text.
 """
 
-import os
 import random
 import unicodedata
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.finetuning.factories import read
 from tests.finetuning.subwords import TOKENIZERS, ours, sentencepiece
 from tests.tokenizers.scripts import ODD, WORDS, make_lines
 from vocap.finetuning.encoding import InputEncoder, best_answers, encode_questions, find_tokens
 from vocap.finetuning.examples import Answer, Question
-from vocap.finetuning.tasks import TASKS
-
-XQUAD, MLQA, TYDIQA = TASKS["xquad"], TASKS["mlqa"], TASKS["tydiqa"]
 
 
 def unseen(character: str) -> bool:
@@ -203,23 +197,3 @@ def test_an_answer_is_given_where_the_highest_starts_and_ends_do_not_go_together
     length = features.lengths[0]
     starts, ends = np.arange(length, dtype=float), -np.arange(length, dtype=float)
     assert best_answers(features, [question], [starts], [ends])[0]
-
-
-@pytest.mark.skipif("VOCAP_DATA" not in os.environ, reason="needs XTREME's files: set VOCAP_DATA")
-@pytest.mark.parametrize(
-    "task, split, language",
-    [
-        (XQUAD, "test", "th"),
-        (XQUAD, "test", "zh"),
-        (MLQA, "dev", "es"),
-        (TYDIQA, "test", "te"),
-        (TYDIQA, "test", "ru"),
-    ],
-)
-def test_real_answers_come_back_as_by_sentencepiece_s_offsets(task, split, language):
-    folder = Path(os.environ["VOCAP_DATA"]) / "xtreme"
-    questions = read(folder, task, split, language)[::4]
-    returned = returned_by(questions, ours())
-    assert len(questions) > 100
-    for question, text in zip(questions, returned, strict=True):
-        assert core(text) == core(by_sentencepiece(question)), question.id

@@ -67,8 +67,12 @@ def zipped(path, **files):
     return path
 
 
-def tarred(path, files):
+def tarred(path, files, links=()):
     with tarfile.open(path, "w:gz") as archive:
+        for kind, name, target in links:
+            member = tarfile.TarInfo(name)
+            member.type, member.linkname = kind, str(target)
+            archive.addfile(member)
         for name, content in files.items():
             member = tarfile.TarInfo(name)
             member.size = len(content.encode())
@@ -238,19 +242,8 @@ def test_no_archive_writes_outside_of_its_folder(tmp_path, pack, place):
     name = place.format(absolute=outside / "x")
     treebank = {"u/a/de_gsd-ud-train.conllu": "1\tx\t_\tX\t_\t_\t0\troot\t_\t_\n"}
     if pack == "tar":
-        archive = tmp_path / "ud.tgz"
-        with tarfile.open(archive, "w:gz") as file:
-            for kind, link, target in (
-                (tarfile.SYMTYPE, "link", str(outside)),
-                (tarfile.LNKTYPE, "hard", str(outside / "x")),
-            ):
-                member = tarfile.TarInfo(link)
-                member.type, member.linkname = kind, target
-                file.addfile(member)
-            for path, content in {name: "theirs", **treebank}.items():
-                member = tarfile.TarInfo(path)
-                member.size = len(content)
-                file.addfile(member, io.BytesIO(content.encode()))
+        links = [(tarfile.SYMTYPE, "link", outside), (tarfile.LNKTYPE, "hard", outside / "x")]
+        archive = tarred(tmp_path / "ud.tgz", {name: "theirs", **treebank}, links)
     else:
         archive = tmp_path / "ud.zip"
         with zipfile.ZipFile(archive, "w") as file:

@@ -176,32 +176,6 @@ def test_raw_quotes_stay(tmp_path, text):
     ] == [text.rstrip("\n").split("\t")]
 
 
-@needs_data
-@pytest.mark.parametrize("language", PAWSX.languages)
-@pytest.mark.parametrize("split", ["dev", "test"])
-def test_quoting_of_all_pawsx_files(tmp_path, language, split):
-    """Both forms of each file, XTREME's quoted one and xTune's raw one, give the same
-    text as csv's reader.
-    """
-    path = locate(real(), PAWSX, split, language)
-    text = lzma.decompress(path.read_bytes()).decode()
-    doubled = '""' in text
-    # what xtreme.md measured: six quoted files
-    assert doubled == (split == "dev" and language != "en")
-    quoting = csv.QUOTE_MINIMAL if doubled else csv.QUOTE_NONE
-    rows = list(csv.reader(io.StringIO(text, newline=""), delimiter="\t", quoting=quoting))
-    meant = [Pair(*row) for row in rows]
-    assert read(real(), PAWSX, split, language) == meant
-    quoted = io.StringIO(newline="")
-    csv.writer(quoted, delimiter="\t").writerows(rows)
-    raw = "".join("\t".join(row) + "\n" for row in rows)
-    for form in (quoted.getvalue(), raw):
-        assert (
-            read_made(tmp_path, f"pawsx/{split}-{language}.tsv", form, PAWSX, split, language)
-            == meant
-        )
-
-
 def test_questions(tmp_path):
     text = squad(
         (

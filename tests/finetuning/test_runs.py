@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from tests.finetuning.factories import read
 from tests.finetuning.tiny_models import LENGTH, XTREME, make_inputs, make_model, recipe
-from tests.pretraining.processes import MEASURED, finish, newest, pretrain, start, wait_for_step
+from tests.pretraining.processes import MEASURED, finish, newest, pretrain, start, stopped
 from vocap.correlation.study import Correlation
 from vocap.errors import UsageError, VocapError
 from vocap.finetuning.encoding import encode_training
@@ -58,13 +58,22 @@ def finetune(words: list[str], out: Path) -> tuple[int, str]:
     return pretrain(words, out, verb="finetune")
 
 
+def described(out: Path) -> dict:
+    return json.loads((out / "run.json").read_text("utf-8"))
+
+
+def metrics_of(out: Path) -> list[dict]:
+    return [json.loads(line) for line in (out / "metrics.jsonl").read_text("utf-8").splitlines()]
+
+
 def results(out: Path) -> tuple[dict[str, bytes], list[dict]]:
     """Every file of predictions and the description, and the metrics without times and
     memory.
     """
     files = [out / "run.json", *sorted((out / "predictions").rglob("*.*"))]
-    rows = [json.loads(line) for line in (out / "metrics.jsonl").read_text("utf-8").splitlines()]
-    kept = [{key: value for key, value in row.items() if key not in MEASURED} for row in rows]
+    kept = [
+        {key: value for key, value in row.items() if key not in MEASURED} for row in metrics_of(out)
+    ]
     return {str(path.relative_to(out)): path.read_bytes() for path in files}, kept
 
 
@@ -85,15 +94,10 @@ def test_every_task_is_learnt_predicted_and_scored(model, finished, task):
     score again.
     """
     out = finished[task.training]
-    assert {path.name for path in out.iterdir()} == {
-        "checkpoints",
-        "metrics.jsonl",
-        "predictions",
-        "run.json",
-    }
+    names = sorted(path.name for path in out.iterdir())
+    assert names == ["checkpoints", "metrics.jsonl", "predictions", "run.json"]
     assert [path.name for path in (out / "checkpoints").iterdir()] == ["lock"]
-    said = json.loads((out / "run.json").read_text("utf-8"))
-    rows = [json.loads(line) for line in (out / "metrics.jsonl").read_text("utf-8").splitlines()]
+    said, rows = described(out), metrics_of(out)
     steps = said["steps"]
     per_epoch = steps // 2
     assert [row["step"] for row in rows] == sorted({*range(5, steps + 1, 5), per_epoch, steps})
@@ -102,10 +106,9 @@ def test_every_task_is_learnt_predicted_and_scored(model, finished, task):
     values = []
     for name in said["selected_on"]:
         chosen, split, language = name.replace("-", "/").split("/")
-        examples = read(XTREME, TASKS[chosen], split, language)
-        kept = read_predictions(
-            out / "predictions" / chosen, DataSet(TASKS[chosen], split, language), examples
-        )
+        place = DataSet(TASKS[chosen], split, language)
+        examples = place.read(XTREME)
+        kept = read_predictions(out / "predictions" / chosen, place, examples)
         measured = score(TASKS[chosen], language, examples, kept)
         values.append(measured.get("acc", measured.get("f1")))
     assert sum(values) / len(values) == pytest.approx(said["selected_score"])
@@ -115,18 +118,12 @@ def test_every_task_is_learnt_predicted_and_scored(model, finished, task):
 
 def test_training_learns(finished):
     for training in ("udpos", "panx", "squad"):
-        rows = [
-            json.loads(line)
-            for line in (finished[training] / "metrics.jsonl").read_text("utf-8").splitlines()
-        ]
+        rows = metrics_of(finished[training])
         assert rows[-1]["loss"] < 0.9 * rows[0]["loss"], training
 
 
 def test_what_chooses_is_said(finished):
-    said = {
-        training: json.loads((out / "run.json").read_text("utf-8"))
-        for training, out in finished.items()
-    }
+    said = {training: described(out) for training, out in finished.items()}
     assert said["tydiqa"]["selected"] == "chosen on the English test file"
     assert said["tydiqa"]["selected_on"] == ["tydiqa/test-en"]
     assert said["squad"]["selected_on"] == ["mlqa/dev-de", "mlqa/dev-en"]
@@ -152,9 +149,8 @@ def test_killed_at_random_moments_it_ends_bit_for_bit_as_undisturbed(
             if process.is_alive():
                 os.kill(process.pid, signal.SIGKILL)
                 kills += 1
-            assert finish(process) in (0, -signal.SIGKILL), out.with_name(
-                f"{out.name}.log"
-            ).read_text("utf-8")
+            status, log = finish(process), out.with_name(f"{out.name}.log")
+            assert status in (0, -signal.SIGKILL), log.read_text("utf-8")
     assert results(out) == results(finished[training])
 
 
@@ -166,45 +162,32 @@ def test_a_run_in_parts_is_the_whole_run(model, inputs, tmp_path, precision):
     )
     assert finetune(words, tmp_path / "whole")[0] == 0
     out = tmp_path / "run"
-    process = start(words, out, verb="finetune")
-    wait_for_step(process, out, 2)
-    os.kill(process.pid, signal.SIGTERM)
-    assert finish(process) == 75
-    assert f"step {newest(out)} is in" in out.with_name("run.log").read_text("utf-8")
+    said = stopped(words, out, verb="finetune")
+    assert f"step {newest(out)} is in" in said
     other = arguments(model, inputs["panx"], "panx", epochs=12, settings={**settings, "clip": 2.0})
     status, said = finetune(other, out)
     assert status == 1 and "clip was 1.0, is 2.0" in said
     assert finetune(words, out)[0] == 0
     assert results(out) == results(tmp_path / "whole")
-    assert json.loads((out / "run.json").read_text("utf-8"))["precision"] == precision.replace(
-        "fp", "float"
-    )
+    assert described(out)["precision"] == precision.replace("fp", "float")
 
 
 def test_english_dev_sees_no_test_file_and_no_other_language(model, tmp_path):
     """On a folder of English training and development files alone."""
-    folder = tmp_path / "xtreme"
-    shutil.copytree(
-        XTREME / "tydiqa" / "tydiqa-goldp-v1.1-train", folder / "tydiqa" / "tydiqa-goldp-v1.1-train"
-    )
+    folder, part = tmp_path / "xtreme", "tydiqa/tydiqa-goldp-v1.1-train"
+    shutil.copytree(XTREME / part, folder / part)
     make_inputs(tmp_path / "inputs", model, "tydiqa", folder)
     words = arguments(model, tmp_path / "inputs", "tydiqa", folder)
     status, said = finetune(words, tmp_path / "paper")
-    assert (
-        status == 1
-        and "chosen on the English test file" in said
-        and "selection: english-dev" in said
-    )
+    assert status == 1
+    assert "chosen on the English test file" in said and "selection: english-dev" in said
     status, said = finetune([*words, "--selection=english-dev"], tmp_path / "run")
     assert status == 0, said
-    described = json.loads((tmp_path / "run" / "run.json").read_text("utf-8"))
-    assert described["selected_on"] == ["tydiqa/heldout-en"]
-    held = json.loads(
-        (tmp_path / "run" / "predictions" / "tydiqa" / "heldout-en.json").read_text("utf-8")
-    )
-    assert described["train_examples"] + len(held) == len(
-        read(folder, TASKS["tydiqa"], "train", "en")
-    )
+    made = described(tmp_path / "run")
+    assert made["selected_on"] == ["tydiqa/heldout-en"]
+    held = json.loads((tmp_path / "run/predictions/tydiqa/heldout-en.json").read_text("utf-8"))
+    questions = read(folder, TASKS["tydiqa"], "train", "en")
+    assert made["train_examples"] + len(held) == len(questions)
 
 
 def test_a_missing_language_is_named_and_the_others_go_on(model, tmp_path, caplog):
@@ -217,8 +200,8 @@ def test_a_missing_language_is_named_and_the_others_go_on(model, tmp_path, caplo
     assert {"panx/dev-ja", "panx/test-ru"} <= set(description["absent"])
     status, said = finetune(arguments(model, tmp_path / "inputs", "panx", folder), tmp_path / "run")
     assert status == 0, said
-    described = json.loads((tmp_path / "run" / "run.json").read_text("utf-8"))
-    assert described["selected_on"] == ["panx/dev-de", "panx/dev-en", "panx/dev-ru"]
+    chose = described(tmp_path / "run")["selected_on"]
+    assert chose == ["panx/dev-de", "panx/dev-en", "panx/dev-ru"]
     made = {path.stem for path in (tmp_path / "run" / "predictions" / "panx").iterdir()}
     assert made == {"dev-de", "dev-en", "dev-ru", "test-de", "test-en", "test-ja"}
 
