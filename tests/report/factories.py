@@ -64,8 +64,10 @@ def spread(path: Path, codes: Sequence[str], seed: str = "") -> None:
 
 def make_corpora(folder: Path, codes: Sequence[str]) -> None:
     """`corpora` of these languages, and of one more without text."""
-    shutil.copytree(SMOKE / "corpora/starter/archives", folder / "corpora/starter/archives")
-    shutil.copy(SMOKE / "corpora/weights.tsv", folder / "corpora/weights.tsv")
+    archives = folder / "corpora/starter/archives"
+    archives.mkdir(parents=True)
+    shutil.copy(Path(__file__).with_name("django.json"), archives)
+    shutil.copy(SMOKE / "corpora/weights.tsv", folder / "corpora")
     spread(folder / "corpora/weights.tsv", codes)
     for code in dict.fromkeys((*codes, MISSING)):
         path = folder / "corpora" / code / "stats.json"
@@ -80,8 +82,8 @@ def make_corpora(folder: Path, codes: Sequence[str]) -> None:
 
 
 def make_curves(folder: Path, codes: Sequence[str], sizes: Sequence[int] = ()) -> None:
-    """`vocabularies`; the curve of Japanese is its own. With `sizes` curves of so many
-    points.
+    """`vocabularies`: curves of the smoke run, that of Japanese its own; with `sizes`
+    curves of so many points.
     """
     for place, code in enumerate(codes):
         if sizes:
@@ -91,13 +93,7 @@ def make_curves(folder: Path, codes: Sequence[str], sizes: Sequence[int] = ()) -
         source = "ja" if code == "ja" else ("de", "ru")[place % 2]
         path = folder / "vocabularies" / code / "curve.tsv"
         path.parent.mkdir(parents=True)
-        chance = random.Random(code)
-        rows = list(read_tsv(SMOKE / "vocabularies" / source / "curve.tsv"))
-        cells = [
-            tuple(cell if cell.isdigit() else scaled(cell, chance) for cell in row.values())
-            for row in rows
-        ]
-        write_tsv(path, list(rows[0]), cells)
+        shutil.copy(SMOKE / "vocabularies" / source / "curve.tsv", path)
 
 
 def make_allocation(folder: Path, name: str, codes: Sequence[str], total: int) -> Path:
