@@ -10,13 +10,12 @@ import pytest
 from sentencepiece import SentencePieceProcessor, sentencepiece_model_pb2
 
 import vocap.adapt.extend
+from tests.adapt.made import make_unigram, write_corpora
 from tests.cases import read_cases, refused
 from tests.commands import caller
 from tests.made_text import write_lines
 from tests.tokenizers.factories import byte_tokenizer, make_lines
 from vocap.files.io import read_tsv
-from vocap.tokenizer_files.export import export_unigram
-from vocap.tokenizer_files.layout import relayout, serialize
 from vocap.tokenizer_files.model_file import read_model
 from vocap.unigram.sentencepiece_trainer import train
 from vocap.unigram.text_settings import text_settings, trained_settings
@@ -33,28 +32,16 @@ def new_lines(count, seed=3):
     return [line[::-1] for line in make_lines("en", count, seed=seed)]
 
 
-def make_root(root):
-    """A tokenizer of two languages, and corpora of three, in the folder `root`."""
-    texts = {language: make_lines(language, 700, seed=3) for language in ("en", "ka")}
-    texts[NEW] = new_lines(700)
-    for language, lines in texts.items():
-        folder = root / "corpora" / language
-        write_lines(folder / "train.txt", lines[:600])
-        write_lines(folder / "heldout.txt", lines[600:])
-    stock = root / "stock.model"
-    stock.write_bytes(
-        train(texts["en"] + texts["ka"], 400, threads=1, user_defined_symbols=["<date>"])
-    )
-    folder = root / "tokenizers" / "old"
-    folder.mkdir(parents=True)
-    (folder / "sentencepiece.model").write_bytes(serialize(relayout(read_model(stock), "stock")))
-    export_unigram(folder / "sentencepiece.model", folder / "huggingface")
-    return root
-
-
 @pytest.fixture(scope="module")
 def root(tmp_path_factory):
-    return make_root(tmp_path_factory.mktemp("extend"))
+    """A tokenizer of two languages, and corpora of three."""
+    root = tmp_path_factory.mktemp("extend")
+    texts = {language: make_lines(language, 700, seed=3) for language in ("en", "ka")}
+    texts[NEW] = new_lines(700)
+    write_corpora(root, texts)
+    lines = texts["en"] + texts["ka"]
+    make_unigram(root / "tokenizers/old", lines, 400, user_defined_symbols=["<date>"])
+    return root
 
 
 @pytest.fixture(scope="module")
@@ -92,15 +79,13 @@ def test_the_new_language_is_trained_with_the_tokenizers_own_settings(root, tmp_
         tmp_path / "new.txt", (f"{line} {number}  10{number % 7}" for number, line in lines)
     )
     lossless = text_settings("lossless")
-    stock = train(lines_of(root, "en", "train"), 400, threads=1, settings=lossless)
-    (tmp_path / "stock.model").write_bytes(stock)
-    model = tmp_path / "old.model"
-    model.write_bytes(serialize(relayout(read_model(tmp_path / "stock.model"), "stock")))
-    assert trained_settings(read_model(model)) == text_settings("lossless", byte_fallback=False)
-    call("extend {tmp}/old.model --language=fr --text={tmp}/new.txt --pieces=60 -o {tmp}/out")
+    make_unigram(tmp_path / "old", lines_of(root, "en", "train"), 400, settings=lossless)
+    settings = trained_settings(model_of(tmp_path / "old"))
+    assert settings == text_settings("lossless", byte_fallback=False)
+    call("extend {tmp}/old --language=fr --text={tmp}/new.txt --pieces=60 -o {tmp}/out")
     pieces = [entry.piece for entry in model_of(out).pieces[-60:]]
     assert not [one for one in pieces if len(one) > 1 and any(map(str.isdigit, one))]
-    assert trained_settings(model_of(out)) == trained_settings(read_model(model))
+    assert trained_settings(model_of(out)) == settings
 
 
 @pytest.mark.parametrize(("spec", "key", "value", "says"), CASES["untrainable"])

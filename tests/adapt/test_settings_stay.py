@@ -9,14 +9,11 @@ import pytest
 from tokenizers import AddedToken
 from transformers import AutoTokenizer, GenerationConfig, PreTrainedTokenizerFast
 
+from tests.adapt.made import make_unigram
 from tests.cases import refused
 from tests.commands import caller
 from tests.made_text import write_lines
 from tests.tokenizers.factories import make_lines
-from vocap.tokenizer_files.export import export_unigram
-from vocap.tokenizer_files.layout import relayout, serialize
-from vocap.tokenizer_files.model_file import read_model
-from vocap.unigram.sentencepiece_trainer import train
 
 from .test_byte_pairs import made
 from .test_embedding_models import make_encoder
@@ -206,12 +203,7 @@ def test_a_literal_special_token_stays_text(tmp_path):
     have the literal as text, as before.
     """
     lines = [*make_lines("en", 600, seed=3), *["< s > / k p u n d m"] * 20]
-    folder = tmp_path / "all"
-    folder.mkdir()
-    (tmp_path / "stock.model").write_bytes(train(lines, 200, threads=1))
-    stock = read_model(tmp_path / "stock.model")
-    (folder / "sentencepiece.model").write_bytes(serialize(relayout(stock, "stock")))
-    export_unigram(folder / "sentencepiece.model", folder / "huggingface")
+    make_unigram(tmp_path / "all", lines, 200)
     write_lines(tmp_path / "en.txt", lines[:600])
     caller(tmp=tmp_path)("trim {tmp}/all --text=en={tmp}/en.txt --only-used -o {tmp}/out")
     loaded = AutoTokenizer.from_pretrained(tmp_path / "out/huggingface")

@@ -15,6 +15,7 @@ from sentencepiece import SentencePieceProcessor
 from transformers import AutoTokenizer
 
 import vocap.adapt.trim
+from tests.adapt.made import make_unigram, write_corpora
 from tests.cases import read_cases, refused
 from tests.made_text import write_lines
 from tests.tokenizers.factories import make_lines, trained_normalizer
@@ -22,7 +23,7 @@ from vocap.adapt.unigram_tokenizer import UnigramTokenizer
 from vocap.files.io import read_tsv, write_tsv
 from vocap.tokenizer_files.export import export_unigram
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT
-from vocap.tokenizer_files.layout import Contents, lay_out, relayout, serialize
+from vocap.tokenizer_files.layout import Contents, lay_out, serialize
 from vocap.tokenizer_files.model_file import read_model
 from vocap.unigram.sentencepiece_trainer import train
 
@@ -58,20 +59,10 @@ def root(tmp_path_factory):
     leaves it.
     """
     root = tmp_path_factory.mktemp("trim")
-    both = []
-    for language in LANGUAGES:
-        lines = make_lines(language, 700, seed=3)
-        both += lines
-        folder = root / "corpora" / language
-        write_lines(folder / "train.txt", lines[:600])
-        write_lines(folder / "heldout.txt", lines[600:])
-    (root / "stock.model").write_bytes(train(both, 700, threads=1, user_defined_symbols=["<date>"]))
-    folder = root / "tokenizers" / "all"
-    folder.mkdir(parents=True)
-    (folder / "sentencepiece.model").write_bytes(
-        serialize(relayout(read_model(root / "stock.model"), "stock"))
-    )
-    export_unigram(folder / "sentencepiece.model", folder / "huggingface")
+    texts = {language: make_lines(language, 700, seed=3) for language in LANGUAGES}
+    write_corpora(root, texts)
+    lines = [line for text in texts.values() for line in text]
+    make_unigram(root / "tokenizers/all", lines, 700, user_defined_symbols=["<date>"])
     return root
 
 
@@ -295,7 +286,7 @@ def test_warnings_name_no_temporary_path(root, tmp_path, call, caplog):
     """A piece of characters that are none themselves: the export warns, of the folder
     that was asked for.
     """
-    proto = read_model(root / "stock.model")
+    proto = read_model(root / "tokenizers/stock.model")
     proto.pieces.add(piece="ꙮꙮ", score=-5.0)
     (tmp_path / "rare.model").write_bytes(proto.SerializeToString())
     write_lines(tmp_path / "rare.txt", ["ꙮꙮ"])

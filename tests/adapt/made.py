@@ -1,0 +1,26 @@
+"""Corpora and unigram tokenizers as the workflow leaves them."""
+
+from pathlib import Path
+
+from tests.made_text import write_lines
+from vocap.tokenizer_files.export import export_unigram
+from vocap.tokenizer_files.layout import relayout, serialize
+from vocap.tokenizer_files.model_file import read_model
+from vocap.unigram.sentencepiece_trainer import train
+
+
+def write_corpora(root: Path, texts: dict[str, list[str]], heldout: int = 100) -> None:
+    """Lines of each language: the last are held out."""
+    for language, lines in texts.items():
+        write_lines(root / "corpora" / language / "train.txt", lines[:-heldout])
+        write_lines(root / "corpora" / language / "heldout.txt", lines[-heldout:])
+
+
+def make_unigram(folder: Path, lines: list[str], size: int, **options) -> None:
+    """A tokenizer in both forms; SentencePiece's own model beside its folder."""
+    folder.mkdir(parents=True)
+    stock = folder.parent / "stock.model"
+    stock.write_bytes(train(lines, size, threads=1, **options))
+    model = folder / "sentencepiece.model"
+    model.write_bytes(serialize(relayout(read_model(stock), "stock")))
+    export_unigram(model, folder / "huggingface")
