@@ -17,11 +17,7 @@ BY_TOKENS = [name for name, entry in SETTINGS.allocation.items() if entry.token_
 
 # Each entry's settings that are no defaults, as options of the same names.
 ALLOCATION_OPTIONS = {
-    name: options(
-        **entry.model_dump(exclude_defaults=True, exclude={"without"}),
-        without=",".join(entry.without) or None,
-    )
-    for name, entry in SETTINGS.allocation.items()
+    name: shlex.join(words_of(entry)) for name, entry in SETTINGS.allocation.items()
 }
 # The part of rule pieces that does not depend on T, once for all allocations that agree
 # in the other settings.

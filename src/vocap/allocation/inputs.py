@@ -60,6 +60,9 @@ def gather(
     unknown language, or where none is left. VocapError names a file that is missing or
     damaged.
     """
+    if not isinstance(vocabularies, str | Path | Mapping):
+        kind = type(vocabularies).__name__
+        raise UsageError(f"vocabularies: a {kind}; give ladders by language, or their folder")
     if isinstance(vocabularies, Mapping) and (more := set(vocabularies) - {*weights, *without}):
         raise UsageError(f"weights: no n of {listed(sorted(more))}, which has a ladder; give it")
     # every language with text and sizes

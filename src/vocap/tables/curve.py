@@ -63,6 +63,8 @@ def parse_sizes(value: object) -> list[int]:
     """
     if isinstance(value, str):
         value = _sizes_of(value)
+    if isinstance(value, tuple | range):
+        value = list(value)
     if not isinstance(value, list) or not value:
         raise ValueError('give a list such as [1000, 2000], or "1000:50000:1000"')
     value = list(map(as_number, value))

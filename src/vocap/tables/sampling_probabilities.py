@@ -200,8 +200,10 @@ def load_weights(weights: Weights) -> dict[str, float]:
 
     Raises UsageError for an n that is not a number of 0 or more.
     """
-    if not isinstance(weights, Mapping):
+    if isinstance(weights, str | Path):
         return read_weights(weights)
+    if not isinstance(weights, Mapping):
+        raise UsageError(f"weights: a {type(weights).__name__}; give n by language, or a table")
     for language, n in weights.items():
         if not 0 <= n < math.inf:
             raise UsageError(f"weights: n of {language!r} is {n!r}; give a number of 0 or more")

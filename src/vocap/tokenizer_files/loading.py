@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Union
 
-from vocap.errors import VocapError
+from vocap.errors import UsageError, VocapError
 from vocap.tokenizer_files import Cuts
 from vocap.tokenizer_files.encoders import (
     Encoder,
@@ -48,8 +48,14 @@ def open_encoder(tokenizer: AnyTokenizer, split: Cuts = ()) -> Encoder:
         from sentencepiece import SentencePieceProcessor
 
         return SentencePieceEncoder(SentencePieceProcessor(model_proto=tokenizer))
+    tokenizer = getattr(tokenizer, "backend_tokenizer", tokenizer)  # of transformers
     if hasattr(tokenizer, "encode_batch"):  # a tokenizer of Hugging Face; encoders change theirs
         return parse_encoder(tokenizer.to_str().encode(), "the tokenizer")
+    if not hasattr(tokenizer, "id_to_piece"):
+        raise UsageError(
+            f"a {type(tokenizer).__name__} is no tokenizer; give its path, or one of tokenizers, "
+            "transformers or sentencepiece"
+        )
     return SentencePieceEncoder(tokenizer)
 
 

@@ -151,6 +151,8 @@ class Evaluation(Result):
         """
         from vocap.tables.frames import build_frame
 
+        if name not in self.measured:
+            raise UsageError(f"no tokenizer {name!r}; measured are {', '.join(self.measured)}")
         found = self.measured[name].tables(self.texts)
         return {title: build_frame(*table) for title, table in found.items()}
 

@@ -55,7 +55,7 @@ def fit(
     Parameters
     ----------
     allocation
-        Folder with allocation.tsv and vocabulary.tsv, or what is in them.
+        Folder with allocation.tsv and vocabulary.tsv, or the result of `allocate`.
     vocabularies
         Ladder of each language, or folder with {language}/curve.tsv and
         {language}/models/{size}.model. The tokenizer normalises text as these models
@@ -84,6 +84,7 @@ def fit(
         For files that are missing, damaged or not of the same text.
     """
     check_unigram_text(text, layout)
+    allocation = getattr(allocation, "allocated", allocation)  # of `allocate`
     if isinstance(allocation, Allocated):
         chosen, where = allocation, "the allocation"
     else:

@@ -82,7 +82,7 @@ def train_ladder(
     VocapError
         For a file that is missing, or not UTF-8.
     """
-    given = {} if sizes is None else {"sizes": sizes if isinstance(sizes, str) else list(sizes)}
+    given = {} if sizes is None else {"sizes": sizes}
     own = LadderTraining.given(settings, **given, **fields)
     numbers = own.sizes
     texts = {"train": train} | ({} if heldout is None else {"heldout": heldout})
