@@ -225,7 +225,7 @@ BAD = {
     "tiny": (None, [3], 2, r"total 3 has no row for pieces: special tokens take 5.*raise total"),
     "beta": (None, ["--beta", "nan"], 2, r"'--beta': 'nan' is not a finite"),
     "rule": (None, ["--rule", "cost-aware"], 2, r"paper.*pieces"),
-    "without": (None, ["--without", "xx"], 2, r"--without names 'xx'.*they have: aa, bb, cc"),
+    "without": (None, ["--without", "xx"], 2, r"--without: 'xx'.*which have: aa, bb, cc"),
     "nobody": (None, ["--without", "aa,bb,cc"], 2, r"no language is left"),
     "folder": (
         lambda f: shutil.rmtree(f / "v" / "bb"),

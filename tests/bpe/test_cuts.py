@@ -22,6 +22,7 @@ from tests.bpe.texts import CODE, LETTERS, cutter, expected, made, real, words_o
 from tests.cases import read_cases
 from tests.commands import run, vocap
 from tests.made_text import write_lines
+from vocap import options
 from vocap.errors import UsageError
 from vocap.languages import default_table, natural, read_languages
 from vocap.tokenizer_files import SPLITS
@@ -254,10 +255,9 @@ def test_a_refusal_is_one_line_and_status_2(corpora, tmp_path):
 
 def test_options_and_the_name_of_a_training():
     plain = Bpe(kind="bpe", total=1000)
-    assert plain.options() == {"alpha": 0.7, "split": "words"}
+    assert options.words_of(plain, "total") == []
     own = Bpe(kind="bpe", total=1000, split={"regex": OWN})
-    assert own.options() == {"alpha": 0.7, "regex": OWN}
+    assert options.words_of(own, "total") == [f"--regex={OWN}"]
     digits = Bpe(kind="bpe", total=1000, split="qwen", digits=3, contractions=False)
-    more = {"split": "qwen", "digits": 3, "no_contractions": True}
-    assert digits.options() == {"alpha": 0.7, **more}
+    assert options.words_of(digits, "total") == ["--split=qwen", "--digits=3", "--no-contractions"]
     assert len({training_name(entry) for entry in (plain, own, digits)}) == 3

@@ -79,5 +79,5 @@ def test_named_texts_can_be_read_again(tmp_path):
     for _ in range(2):
         assert list(read_sentences(found["de"]["text"])) == [["Eine Zeile.", "Noch eine."]]
     assert [text_name(text) for text in (path, found["de"]["text"])] == [str(path), "sentences"]
-    with pytest.raises(UsageError, match="--text de=sentences: de is not among"):
+    with pytest.raises(UsageError, match="text: de=sentences: de is not among"):
         find_texts({"de": ["Eine Zeile."]}, tmp_path, ["en"], ["heldout"])

@@ -227,8 +227,8 @@ def find_others(
     for option, texts in named.items():
         for code, text in texts.items():
             if chosen is not None and code not in (language, *chosen):
-                raise UsageError(
-                    f"--{option} {code}={text_name(text)}: {code} is not among --languages"
+                raise SettingError(
+                    option, f"{code}={text_name(text)}: {code} is not among languages"
                 )
             if code != language:
                 others.setdefault(code, {})[option] = repeatable(text)

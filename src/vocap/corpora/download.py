@@ -16,7 +16,7 @@ from urllib3 import Retry
 from urllib3.exceptions import HTTPError, MaxRetryError
 
 from vocap import __version__
-from vocap.errors import UsageError, VocapError, log
+from vocap.errors import SettingError, UsageError, VocapError, log
 from vocap.files.io import file_sha256, write_text
 
 RETRIES = 6  # in a row without new bytes; with waits of 1, 2, 4, ... s about a minute
@@ -49,7 +49,7 @@ def download(
     where the server refuses (404) or stays unreachable, or the SHA-256 differs.
     """
     if sha256 is not None and not re.fullmatch(r"[0-9a-fA-F]{64}", sha256):
-        raise UsageError(f"--sha256 {sha256}: not 64 hexadecimal digits")
+        raise SettingError("sha256", f"{sha256}: not 64 hexadecimal digits")
     output.parent.mkdir(parents=True, exist_ok=True)
     part = _Part(output, url)
     try:

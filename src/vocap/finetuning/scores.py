@@ -11,7 +11,7 @@ import numpy as np
 import pandas
 from pydantic import BeforeValidator
 
-from vocap.errors import UsageError, VocapError
+from vocap.errors import SettingError, UsageError, VocapError
 from vocap.files.io import replacing_directory, write_json, write_tsv
 from vocap.files.written import read_records, read_written
 from vocap.finetuning import metrics
@@ -209,7 +209,7 @@ def score_task(
         development scores
     """
     if task not in TASKS:
-        raise UsageError(f"--task {task!r}: no such task; there are {', '.join(TASKS)}")
+        raise SettingError("task", f"{task!r}: no such task; there are {', '.join(TASKS)}")
     outcome = _conclude(Path(xtreme), TASKS[task], [Path(run) for run in runs])
     if output is not None:
         write_outcome(outcome, Path(output))
@@ -221,7 +221,7 @@ def _conclude(folder: Path, task: Task, folders: Sequence[Path]) -> Outcome:
     runs, run = read_runs(folders)
     if run["training"] != task.training:
         raise UsageError(
-            f"{folders[0]}: these are runs of {run['training']}; --task {task.name} is scored on "
+            f"{folders[0]}: these are runs of {run['training']}; {task.name} is scored on "
             f"runs of {task.training}"
         )
 

@@ -229,9 +229,7 @@ def _sizes(used: Sequence[TokenizedLanguage], by: str, weights: str | Path | Non
     if by in ("lines", "bytes"):
         return [found.description["train"][by] for found in used]
     if weights is None:
-        raise UsageError(
-            "weights: corpora needs the table of the corpora stage; give --weights weights.tsv"
-        )
+        raise UsageError("weights: corpora needs the table of the corpora stage; give weights too")
     table = read_weights(weights)
     if missing := [found.language for found in used if not table.get(found.language)]:
         raise VocapError(

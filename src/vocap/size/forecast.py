@@ -207,7 +207,7 @@ def compare_sizes(
         sizes = read_sizes(table)
         if len(sizes) < 2:
             raise VocapError(
-                f"{table}: {len(sizes)} T in it; a choice needs two or more (vocap joint --curve)"
+                f"{table}: {len(sizes)} T in it; a choice needs two or more (vocap joint, curve)"
             )
         shares = None
         if weights is not None:

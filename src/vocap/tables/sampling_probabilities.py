@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from vocap.errors import UsageError, VocapError
+from vocap.errors import SettingError, UsageError, VocapError
 from vocap.files.io import number, read_tsv
 from vocap.languages import CODE, Language
 
@@ -187,9 +187,10 @@ def weights_without(weights: Mapping[str, float], without: Collection[str]) -> d
     {'de': 2}
     """
     if unknown := [language for language in without if language not in weights]:
-        raise UsageError(
-            f"--without names {', '.join(map(repr, unknown))}, which the weights do not have; "
-            f"they have: {', '.join(sorted(weights))}"
+        raise SettingError(
+            "without",
+            f"{', '.join(map(repr, unknown))} are not among the weights, which have: "
+            f"{', '.join(sorted(weights))}",
         )
     return {language: n for language, n in weights.items() if language not in without}
 

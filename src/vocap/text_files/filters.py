@@ -15,7 +15,7 @@ import numpy as np
 import pydantic
 from pydantic import ConfigDict, Field
 
-from vocap.errors import UsageError, VocapError, log, missing_extra
+from vocap.errors import SettingError, UsageError, VocapError, log, missing_extra
 from vocap.languages import UNICODE_SCRIPTS, read_languages
 from vocap.section import ConfigSection
 from vocap.text_files import RECORDS, Layout
@@ -120,7 +120,7 @@ def parse_filters(text: str) -> Filters:
     except pydantic.ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = "".join(f"{part}: " for part in first["loc"])
-        raise UsageError(f"--filters {text}: {place}{first['msg']}; correct it") from None
+        raise SettingError("filters", f"{text}: {place}{first['msg']}; correct it") from None
 
 
 class Distinct:

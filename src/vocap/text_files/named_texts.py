@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import overload
 
-from vocap.errors import UsageError, VocapError, log
+from vocap.errors import SettingError, UsageError, VocapError, log
 from vocap.storage.remote import is_remote
 from vocap.text_files.records import read_blocks
 from vocap.text_files.text import Text, repeatable, text_blocks, text_name
@@ -36,7 +36,7 @@ def parse_languages(codes: str | None) -> list[str] | None:
     repeated = sorted({code for code in chosen if chosen.count(code) > 1})
     if not chosen or repeated:
         found = f"twice {', '.join(repeated)}" if repeated else "no code"
-        raise UsageError(f"--languages {codes}: {found}; give each once")
+        raise SettingError("languages", f"{codes}: {found}; give each once")
     return chosen
 
 
@@ -92,12 +92,10 @@ def find_texts(
     given = named if isinstance(named, Mapping) else parse_files(named)
     files = {code: repeatable(text) for code, text in given.items()}
     if corpora is None and not files:
-        raise UsageError(
-            "no text: give --text LANG=FILE (as often as you like), or --corpora FOLDER"
-        )
+        raise UsageError("no text: give text of each language, or corpora, a folder of theirs")
     if corpora is not None and not corpora.is_dir():
         raise VocapError(
-            f"{corpora}: no such folder; --corpora has {{language}}/train.txt and heldout.txt"
+            f"{corpora}: no such folder; corpora has {{language}}/train.txt and heldout.txt"
         )
     present = (
         sorted(path.parent.name for path in corpora.glob("*/heldout.txt"))
@@ -112,19 +110,15 @@ def find_texts(
         if code in files:
             texts[code] = {"text": files[code]}
         elif corpora is None:
-            raise UsageError(
-                f"language {code} has no text; give --text {code}=FILE, or --corpora FOLDER"
-            )
+            raise UsageError(f"language {code} has no text; give text of it, or corpora")
         else:
             texts[code] = {}
             for part in parts:
                 texts[code][part] = path = corpora / code / f"{part}.txt"
                 check_file(path)
     if unused := [code for code in files if code not in texts]:
-        raise UsageError(
-            f"--text {unused[0]}={text_name(files[unused[0]])}: {unused[0]} is not among "
-            "--languages"
-        )
+        name = text_name(files[unused[0]])
+        raise SettingError("text", f"{unused[0]}={name}: {unused[0]} is not among languages")
     return texts
 
 

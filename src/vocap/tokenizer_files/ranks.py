@@ -18,7 +18,7 @@ from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vocap.errors import UsageError, VocapError
+from vocap.errors import SettingError, UsageError, VocapError
 from vocap.files.io import read_object
 from vocap.tokenizer_files import REGEX, SPLITS, Cuts
 
@@ -83,8 +83,8 @@ def read_ranks(path: Path, split: str | None = None) -> "tuple[Tokenizer, int]":
             ) from None
     elif split is None:
         raise VocapError(
-            f"{path}: ranks of tiktoken do not say where text is cut; name the cut by --split "
-            f"(in a configuration split:), one of {', '.join(SPLITS)}; o200k_base is cut by "
+            f"{path}: ranks of tiktoken do not say where text is cut; name the cut, split, "
+            f"one of {', '.join(SPLITS)}; o200k_base is cut by "
             "o200k, cl100k_base by cl100k"
         )
     lines = (
@@ -207,12 +207,13 @@ def cuts_of(named: Mapping[str, Path], splits: Cuts) -> dict[str, str | None]:
     for entry in sorted(entries, key=lambda entry: "=" in entry):
         name, _, cut = entry.rpartition("=")
         if cut not in SPLITS:
-            raise UsageError(f"--split {entry}: no cut {cut!r}; take one of {', '.join(SPLITS)}")
+            raise SettingError("split", f"{entry}: no cut {cut!r}; take one of {', '.join(SPLITS)}")
         takers = [one for one in named if name in ("", one) and needs_cut(named[one])]
         if not takers:
-            raise UsageError(
-                f"--split {entry}: no file of tiktoken's ranks among {', '.join(named)} takes it; "
-                "leave it out"
+            raise SettingError(
+                "split",
+                f"{entry}: no file of tiktoken's ranks among {', '.join(named)} takes it; "
+                "leave it out",
             )
         found |= dict.fromkeys(takers, cut)
     return found

@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Union
 
-from vocap.errors import UsageError, log
+from vocap.errors import SettingError, UsageError, log
 from vocap.files import io
 from vocap.languages import DOMAINS, Language, read_languages
 from vocap.result import Result
@@ -302,12 +302,12 @@ def name_tokenizers(given: Sequence[str]) -> dict[str, Path]:
             parts = [part for part in path.absolute().parts if part not in STOCK]
             name = re.sub(r"\.(model|json|tiktoken)$", "", parts[-1])
         if not name or Path(name).name != name:
-            raise UsageError(
-                f"--tokenizer {entry}: {name!r} is no name of a folder; write NAME=PATH"
+            raise SettingError(
+                "tokenizer", f"{entry}: {name!r} is no name of a folder; write NAME=PATH"
             )
         if name in named:
-            raise UsageError(
-                f"--tokenizer {entry}: {named[name]} is named {name} too; write NAME={path}"
+            raise SettingError(
+                "tokenizer", f"{entry}: {named[name]} is named {name} too; write NAME={path}"
             )
         named[name] = path
     return named

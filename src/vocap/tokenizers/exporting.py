@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from vocap.bpe import model_file, tiktoken_files
-from vocap.errors import UsageError
+from vocap.errors import SettingError
 from vocap.files.io import read_object, read_tsv, write_text
 from vocap.tokenizer_files.card import COLUMNS, About, describe_use, write_card
 from vocap.tokenizer_files.encoders import refuse_definition
@@ -54,7 +54,7 @@ def export(
     write = FORMATS[format]
     if write is not None:
         if layout is not None:
-            raise UsageError(f"--layout: {format} keeps no tokens around a text; leave it out")
+            raise SettingError("layout", f"{format} keeps no tokens around a text; leave it out")
         return write(model, output)
     if model_file.is_bpe(model):
         return model_file.export_bpe(model, output, layout)

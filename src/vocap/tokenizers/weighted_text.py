@@ -8,7 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from vocap.errors import UsageError, VocapError
+from vocap.errors import SettingError, UsageError, VocapError
 from vocap.tables.sampling_probabilities import (
     STEP,
     Weights,
@@ -83,7 +83,7 @@ def whole_text(
     """
     if weights is None:
         if isinstance(corpora, str | Path) and Path(corpora).is_dir():
-            raise UsageError("--weights is missing: --corpora needs n of each language")
+            raise SettingError("weights", "missing; corpora needs n of each language")
         texts = corpora if isinstance(corpora, Mapping) else {ONLY: corpora}
     elif not isinstance(corpora, str | Path | Mapping):
         raise UsageError("weights are of several languages; give the text of each by its code")
