@@ -10,11 +10,11 @@ operations on the counter of its references.
 from typing import NamedTuple
 
 import numpy as np
-from numba import boolean, from_dtype, int32, int64, types, uint64
-from numpy.typing import NDArray
+from numba import boolean, int32, int64, types, uint64
 
-from vocap.unigram.kernels import BOOLEANS, INT32S, INT64S, kernel
-from vocap.unigram.word_table import STORE, WordStore, find_word
+from vocap.bpe.state import COUNTS, HEAPS, PAIRS, ROWS, STATE
+from vocap.unigram.kernels import INT32S, INT64S, kernel
+from vocap.unigram.word_table import find_word
 
 NONE = -1
 # the count of a pair that is not to be merged; a merged one has -2 less the number of
@@ -24,115 +24,6 @@ ENDED, PAUSED, FULL = 0, 1, 2  # results of `advance`
 SHARES = 2  # of the recent choices, that a group may have
 LOWER = 4  # the factor between two floors of a heap
 MAX_SYMBOLS, MAX_GROUPS = 1 << 28, 255  # that a key holds; the last group is for merges of any
-
-
-class Symbols(NamedTuple):
-    """S symbols of W words: `symbol` int32 [S] (NONE where it went into the one before)
-    and its `word`; of a word its `counts` int64 [W, 2] and its `group` int32 [W].
-
-    A token stands at the place of its first symbol, so neighbours are found by passing
-    over NONE: links would take as much memory again, and lie apart from the symbols.
-    """
-
-    symbol: NDArray[np.int32]
-    word: NDArray[np.int32]
-    counts: NDArray[np.int64]
-    group: NDArray[np.int32]
-
-
-class Pairs(NamedTuple):
-    """Pairs of neighbours.
-
-    Pair p is `rows[p]` (`PAIR`). `slots` finds pairs by their keys. `places` int32 [N, 2]:
-    a place, and the next row of its list. `first` [groups + 1]: a pair of each group.
-    """
-
-    rows: NDArray[np.void]
-    slots: NDArray[np.int32]
-    places: NDArray[np.int32]
-    first: NDArray[np.int32]
-
-
-class Heaps(NamedTuple):
-    """The heaps that order the pairs of each group.
-
-    The heap of a group, a skew heap of nodes from `root` on, holds the pairs of at
-    least `floor`: most pairs of a large text never come near their turn. `length`
-    counts the tokens of a group's second text, `divisor` what they are compared by;
-    `spent`: it has no pair left; `recent`: the groups of the last choices. A node has
-    the `weight` of pair `node` and two subtrees, `left` and `right`.
-    """
-
-    root: NDArray[np.int32]
-    floor: NDArray[np.int64]
-    length: NDArray[np.int64]
-    divisor: NDArray[np.int64]
-    spent: NDArray[np.bool_]
-    recent: NDArray[np.int32]
-    weight: NDArray[np.int64]
-    node: NDArray[np.int32]
-    left: NDArray[np.int32]
-    right: NDArray[np.int32]
-
-
-class State(NamedTuple):
-    """A training in progress: words, pairs, heaps, the texts of tokens as symbols, and
-    the merges so far.
-
-    `applied` int32 [M, 3]: both symbols, the new one; `waiting` int64: merges to be
-    applied again; `counters`: one row of `COUNTERS`.
-    """
-
-    symbols: Symbols
-    pairs: Pairs
-    heaps: Heaps
-    texts: WordStore
-    applied: NDArray[np.int32]
-    waiting: NDArray[np.int64]
-    counters: NDArray[np.void]
-
-
-_SYMBOLS = types.NamedTuple([INT32S, INT32S, int64[:, ::1], INT32S], Symbols)
-# A pair, half a line of the cache: what one merge of it reads and writes stands
-# together. `total`: its weight, or NEVER to be merged, or -2 less the number of its
-# merge. `head` begins the list of its `size` places; one that another merge has changed
-# is passed over. `sibling`: the next pair of its group. `raised`: whether it is among
-# those whose counts a merge has changed.
-PAIR = np.dtype(
-    [
-        ("key", np.uint64),
-        ("total", np.int64),
-        ("head", np.int32),
-        ("size", np.int32),
-        ("sibling", np.int32),
-        ("raised", np.int32),
-    ]
-)
-ROWS = from_dtype(PAIR)[::1]
-_PAIRS = types.NamedTuple([ROWS, INT32S, int32[:, ::1], INT32S], Pairs)
-_HEAPS = types.NamedTuple([INT32S, *[INT64S] * 3, BOOLEANS, INT32S, INT64S, *[INT32S] * 3], Heaps)
-_COUNTED = [
-    "tokens",  # of all kinds
-    "base",  # tokens that are symbols
-    "reserved",  # texts that no merge may give
-    "pairs",
-    "places",
-    "free_place",  # the first one that is unused, NONE
-    "nodes",
-    "free_node",  # the first one that is unused, NONE
-    "applied",  # merges
-    "given",  # merges of the given ones that have been applied
-    "waiting",  # merges to be applied again
-    "chosen",  # the pair that was chosen and is not merged yet, NONE
-    "by_text",  # the tie rule
-    "needed",  # places that the next merge needs
-    "choices",  # of a group
-]
-COUNTERS = np.dtype([(name, np.int64) for name in _COUNTED])
-COUNTS = from_dtype(COUNTERS)
-STATE = types.NamedTuple(
-    [_SYMBOLS, _PAIRS, _HEAPS, STORE, int32[:, ::1], INT64S, COUNTS[::1]], State
-)
 
 
 # of a key: both symbols' places, their mask
@@ -168,7 +59,7 @@ def find_pair(key, rows, slots):
     return np.int64(slots[pair_slot(key, rows, slots)]) - 1
 
 
-@kernel(int64(int64, int64, int64, _PAIRS, COUNTS), inner=True, allocates=False)
+@kernel(int64(int64, int64, int64, PAIRS, COUNTS), inner=True, allocates=False)
 def add_pair(a, b, group, pairs, count):
     """The number of a pair, a new one where there was none; the arrays have space for
     it.
@@ -192,7 +83,7 @@ def add_pair(a, b, group, pairs, count):
     return pair
 
 
-@kernel(types.void(int64, int64, _PAIRS, COUNTS), inner=True, allocates=False)
+@kernel(types.void(int64, int64, PAIRS, COUNTS), inner=True, allocates=False)
 def add_place(pair, at, pairs, count):
     places, row = pairs.places, pairs.rows[pair]
     if count.free_place >= 0:
@@ -299,7 +190,7 @@ def set_floors(state):
 
 
 @kernel(types.UniTuple(int64, 2)(STATE, int64), inner=True, allocates=False, inlined=True)
-def text_of(state, token):
+def text_bounds(state, token):
     """Where the text of a token begins and ends: those of symbols come first, then
     reserved ones, then those of merges.
     """
@@ -312,7 +203,7 @@ def text_of(state, token):
 def compare_tokens(state, a, b):
     """Below, at or above 0 as token a sorts before, as or after token b."""
     store = state.texts.points
-    (begin, end), (other, other_end) = text_of(state, a), text_of(state, b)
+    (begin, end), (other, other_end) = text_bounds(state, a), text_bounds(state, b)
     for at in range(min(end - begin, other_end - other)):
         difference = np.int64(store[begin + at]) - np.int64(store[other + at])
         if difference:
@@ -402,7 +293,7 @@ def heaviest(state, group):
             push(state, group, pair)
 
 
-@kernel(boolean(_HEAPS, int64, int64), inner=True)
+@kernel(boolean(HEAPS, int64, int64), inner=True)
 def is_longer(heaps, one, other):
     """Whether group `one` has the higher length / divisor; every group is longer than
     NONE.
@@ -413,7 +304,7 @@ def is_longer(heaps, one, other):
     )
 
 
-@kernel(int64(_HEAPS), inner=True)
+@kernel(int64(HEAPS), inner=True)
 def longest_group(heaps):
     """The group of the highest length / divisor among those with pairs, of equal ones
     the first; NONE for none.
@@ -437,7 +328,7 @@ def longest_group(heaps):
     return free if free >= 0 else best
 
 
-@kernel(INT32S(int64, _PAIRS, COUNTS), inner=True)
+@kernel(INT32S(int64, PAIRS, COUNTS), inner=True)
 def take_places(pair, pairs, count):
     """The places of a pair; its list is empty afterwards."""
     row = pairs.rows[pair]
@@ -466,7 +357,7 @@ _REPLACEMENT = types.NamedUniTuple(int64, 5, Replacement)
 
 
 @kernel(
-    int64(_REPLACEMENT, int64, int64, INT32S, int64, _PAIRS, COUNTS), inner=True, allocates=False
+    int64(_REPLACEMENT, int64, int64, INT32S, int64, PAIRS, COUNTS), inner=True, allocates=False
 )
 def replace_pair(change, group, weight, touched, touches, pairs, count):
     """One neighbour of a merged pair: the pair that it stood in becomes another.
@@ -590,7 +481,7 @@ def has_space(state, needed, a, b):
     """Whether the arrays hold the merge of a pair that stands in so many places."""
     count, bounds, pairs = state.counters[0], state.texts.bounds, state.pairs
     texts, groups = count.reserved + count.tokens, state.heaps.floor.size
-    (begin, end), (other, other_end) = text_of(state, a), text_of(state, b)
+    (begin, end), (other, other_end) = text_bounds(state, a), text_bounds(state, b)
     text = end - begin + other_end - other
     return (
         count.pairs + 2 * needed + groups + 1 < pairs.rows.size
@@ -610,7 +501,7 @@ def token_of(state, a, b):
     have it.
     """
     count, store = state.counters[0], state.texts.points
-    (begin, end), (other, other_end) = text_of(state, a), text_of(state, b)
+    (begin, end), (other, other_end) = text_bounds(state, a), text_bounds(state, b)
     text = np.concatenate((store[begin:end], store[other:other_end]))
     known = count.reserved + count.tokens
     found = find_word(text, 0, text.size, known, state.texts)

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vocap.bpe import kernels
-from vocap.bpe.kernels import MAX_GROUPS, MAX_SYMBOLS, NONE, Heaps, Pairs, State, Symbols
+from vocap.bpe.kernels import MAX_GROUPS, MAX_SYMBOLS, NONE
+from vocap.bpe.state import COUNTERS, PAIR, Heaps, Pairs, State, Symbols
 from vocap.bpe.words import Alphabet, Words
 from vocap.errors import VocapError
 from vocap.tables.sampling_probabilities import line_weights
@@ -158,7 +159,7 @@ def begin(
         texts=no_texts(base + tokens + len(kept) + 2, sum(map(len, kept))),
         applied=np.zeros((tokens + 16, 3), np.int32),
         waiting=np.empty(PAIRS_AT_FIRST, np.int64),
-        counters=np.zeros(1, kernels.COUNTERS),
+        counters=np.zeros(1, COUNTERS),
     )
     for name in ("free_place", "free_node", "chosen"):
         state.counters[name] = NONE
@@ -192,7 +193,7 @@ def unnumbered_symbols(
 def no_pairs(places: int) -> Pairs:
     """Space for pairs, of which there are few, and for so many places."""
     return Pairs(
-        rows=np.empty(PAIRS_AT_FIRST, kernels.PAIR),
+        rows=np.empty(PAIRS_AT_FIRST, PAIR),
         slots=np.zeros(2 * PAIRS_AT_FIRST, np.int32),
         places=np.empty((places, 2), np.int32),
         first=np.full(MAX_GROUPS + 1, NONE, np.int32),
