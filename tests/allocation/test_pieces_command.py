@@ -166,7 +166,7 @@ BAD = {
         lambda root: (root / "t.npz").write_text("x"),
         ["--trunk", "t.npz"],
         1,
-        r"t.npz: not the trunk",
+        r"t.npz is not what `vocap trunk`",
     ),
 }
 
