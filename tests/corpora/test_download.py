@@ -1,5 +1,6 @@
 """Downloads against a real server on this machine with the faults of real servers."""
 
+import dataclasses
 import hashlib
 import json
 import lzma
@@ -8,7 +9,7 @@ import time
 import pytest
 from click.testing import CliRunner
 
-from tests.server import BODY, serving
+from tests.server import BODY, Fault, RangeServer, at_work
 from vocap.corpora import download as download_file
 from vocap.corpora.commands import fetch, sample
 from vocap.corpora.download import RETRIES, download
@@ -18,8 +19,27 @@ from vocap.errors import UsageError, VocapError
 @pytest.fixture
 def server(monkeypatch):
     monkeypatch.setenv("no_proxy", "127.0.0.1")
-    with serving() as server:
+    with at_work(RangeServer()) as server:
         yield server
+
+
+CUT = {"cut": 150_000, "times": 1}
+OTHER = BODY[::-1]
+# by path: what happens to the requests for it
+FAULTS = {
+    "cut": [Fault("cut", cut=150_000, times=3)],
+    "cut-always": [Fault("cut", cut=0)],
+    "cut-without-etag": [Fault("cut", untagged=True, **CUT), Fault("cut", untagged=True)],
+    "range-ignored": [Fault("range", whole=True, **CUT), Fault("range", whole=True)],
+    "changed": [Fault("changed", body=OTHER, **CUT)],
+    # the rest of another version is sent, whatever If-Range says
+    "changed-unasked": [Fault("changed", body=OTHER, **CUT), Fault("changed", unconditional=True)],
+    "busy": [Fault("busy", 503, {"Retry-After": "1"}, times=2)],
+    "broken": [Fault("broken", 500)],
+    "gone": [Fault("gone", 404)],
+    "to-cut": [Fault("to-cut", 302, {"Location": "/cut"}), Fault("cut", **CUT)],
+}
+ETAG = f'"{hashlib.sha256(BODY).hexdigest()}"'
 
 
 @pytest.fixture
@@ -27,6 +47,8 @@ def get(server, tmp_path, monkeypatch):
     monkeypatch.setattr(download_file, "BACKOFF_S", 0.001)
 
     def get(path, **options):
+        server.files.update({"cut": BODY, path: BODY})
+        server.faults = [dataclasses.replace(fault) for fault in FAULTS.get(path, ())]
         return download(server.url(path), tmp_path / "text", timeout_s=60, **options)
 
     return get
@@ -43,7 +65,7 @@ def test_whole_file(get, tmp_path):
     assert (
         note["complete"]
         and note["total_bytes"] == note["fetched_bytes"] == len(BODY)
-        and note["etag"] == '"one"'
+        and note["etag"] == ETAG
     )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["text", "text.json"]
 
@@ -51,19 +73,20 @@ def test_whole_file(get, tmp_path):
 def test_resumes_where_the_connection_was_cut(get, server, tmp_path):
     get("cut")
     assert (tmp_path / "text").read_bytes() == BODY
-    ranges = [asked for _, asked, _ in server.seen]
-    assert ranges == [None, "bytes=150000-", "bytes=300000-", "bytes=450000-"]
-    assert [condition for _, _, condition in server.seen] == [None] + ['"one"'] * 3
+    assert [(request.range, request.condition) for request in server.seen] == [
+        (None, None),
+        ("bytes=150000-", ETAG),
+        ("bytes=300000-", ETAG),
+        ("bytes=450000-", ETAG),
+    ]
 
 
 def test_follows_a_redirect_and_resumes_through_it(get, tmp_path):
-    get("to-fine")
+    get("to-cut")
     assert (tmp_path / "text").read_bytes() == BODY
 
 
 def test_resumes_in_a_later_call(get, server, tmp_path, monkeypatch):
-    server.bodies["text"] = BODY
-
     class Stop(Exception):
         pass
 
@@ -77,15 +100,15 @@ def test_resumes_in_a_later_call(get, server, tmp_path, monkeypatch):
     assert (tmp_path / "text.part").stat().st_size == 150_000 and nothing_left(tmp_path)
     get("cut")
     assert (tmp_path / "text").read_bytes() == BODY
-    assert server.seen[1] == ("cut", "bytes=150000-", '"one"')
+    assert (server.seen[1].range, server.seen[1].condition) == ("bytes=150000-", ETAG)
 
 
 def test_a_part_of_another_address_is_not_resumed(get, server, tmp_path):
     (tmp_path / "text.part").write_bytes(b"x" * 1000)
-    note = {"url": server.url("other"), "version": '"one"', "total": len(BODY)}
+    note = {"url": server.url("other"), "version": ETAG, "total": len(BODY)}
     (tmp_path / "text.part.json").write_text(json.dumps(note))
     get("fine")
-    assert (tmp_path / "text").read_bytes() == BODY and server.seen[0][1] is None
+    assert (tmp_path / "text").read_bytes() == BODY and server.seen[0].range is None
 
 
 @pytest.mark.parametrize(
@@ -143,7 +166,7 @@ def test_wrong_sha256(get, tmp_path):
 def test_prefix(get, server, tmp_path):
     note = get("cut", limit_bytes=200_000)
     assert (tmp_path / "text").read_bytes() == BODY[:200_000]
-    assert [asked for _, asked, _ in server.seen] == ["bytes=0-199999", "bytes=150000-199999"]
+    assert [request.range for request in server.seen] == ["bytes=0-199999", "bytes=150000-199999"]
     assert (
         note["total_bytes"] == len(BODY)
         and note["fetched_bytes"] == 200_000
@@ -165,7 +188,7 @@ def test_command_and_the_sample_of_a_prefix(server, tmp_path):
         f"{number} {hashlib.sha256(str(number).encode()).hexdigest()}" for number in range(20_000)
     ]
     packed = lzma.compress("".join(f"{line}\n" for line in lines).encode())
-    server.bodies["whole"] = packed
+    server.files["whole"] = packed
     file = tmp_path / "ka"
     assert (
         CliRunner()

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from tests.commands import caller
 from tests.made_text import write_lines
 from tests.pretraining.factories import make_lines, make_tokenizer, processor
-from tests.server import serving
+from tests.server import RangeServer, at_work
 from tests.tokenizer_files.factories import train_model
 from vocap.errors import UsageError, VocapError
 from vocap.pretraining.data import open_language
@@ -156,11 +156,11 @@ TOKENIZE = "tokenize --tokenizer {model} --language de --heldout {tmp}/heldout.t
 def test_text_of_another_machine_gives_the_blocks_of_the_same_files_here(model, call, tmp_path):
     lines = make_lines("de", 300)
     heldout = write_lines(tmp_path / "heldout.txt", lines[:20])
-    with serving(other=None) as server:
+    with at_work(RangeServer()) as server:
         paths = []
         for number in range(3):
             path = write_lines(tmp_path / f"{number}.txt", lines[20 + number :: 3])
-            server.bodies[path.name] = path.read_bytes()
+            server.files[path.name] = path.read_bytes()
             paths.append(path)
         list_shards([server.url(path.name) for path in paths]).write(tmp_path / "files.json")
         call(TOKENIZE + "--listing {tmp}/files.json -o {tmp}/there")

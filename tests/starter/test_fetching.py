@@ -16,7 +16,7 @@ import zipfile
 import pytest
 
 from tests.commands import vocap
-from tests.server import serving
+from tests.server import RangeServer, at_work
 from vocap.corpora import download
 from vocap.starter.packages import PACKAGES, fetch_package
 
@@ -146,7 +146,7 @@ def test_debian_package_is_taken_and_recorded(mirror, tmp_path):
 def site(monkeypatch):
     """A server of this machine, without a file."""
     monkeypatch.setenv("no_proxy", "127.0.0.1")
-    with serving(other=None) as server:
+    with at_work(RangeServer()) as server:
         yield server
 
 
@@ -157,7 +157,7 @@ def test_without_apt_the_archive_of_the_project_is_taken(site, tmp_path, monkeyp
         entry = tarfile.TarInfo("mediawiki-1.39.17/languages/i18n/de.json")
         entry.size = len(content)
         archive.addfile(entry, io.BytesIO(content))
-    site.bodies["mediawiki-1.39.17.tar.gz"] = gzip.compress(buffer.getvalue())
+    site.files["mediawiki-1.39.17.tar.gz"] = gzip.compress(buffer.getvalue())
     monkeypatch.setenv("PATH", str(tmp_path))  # no apt-get there
     output = tmp_path / "archives" / "mediawiki"
     address = site.url("mediawiki-1.39.17.tar.gz")

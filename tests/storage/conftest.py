@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.server import RangeServer, at_work
 from tests.storage.hub import Hub, local_hub
 from tests.storage.objects import ObjectStore, local_objects
-from tests.storage.ranges import RangeServer, at_work
 from tests.storage.shards import LETTERS, Words, as_json_lines, as_parquet
 
 SHARDS, ROWS, GROUP = 6, 240, 60  # of a language; rows of a shard, of a row group

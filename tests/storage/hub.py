@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from tests.storage.ranges import Content, RangeHandler, RangeServer, at_work
+from tests.server import Content, RangeHandler, RangeServer, at_work
 
 TOKEN = "hf_ThisTokenOfTheTestsIsSecret"
 SIGNATURE = "TheSignatureOfTheTestsIsSecret"

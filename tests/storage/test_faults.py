@@ -8,16 +8,17 @@ import time
 import pytest
 
 from tests.commands import vocap
+from tests.server import Fault
 from tests.storage.conftest import COLLECTION, GATED, PRIVATE, outputs, sample_options, written
 from tests.storage.hub import SIGNATURE, TOKEN
 from tests.storage.objects import KEY, SECRET
-from tests.storage.ranges import Fault
 from tests.test_interruption import LINE, interrupt, start
 from vocap.errors import VocapError
 from vocap.storage import remote
 
 PASSWORD, QUERY = "ThePasswordOfTheTests", "TheQueryOfTheTestsIsSecret"
 SECRETS = (TOKEN, SIGNATURE, KEY, SECRET, PASSWORD, QUERY)
+AT_ONCE = {"Retry-After": "0"}
 SHARD = "data/deu_Latn/train/000_00000.parquet"
 
 
@@ -80,7 +81,7 @@ def test_no_credentials_for_a_bucket(places, tmp_path):
 WEB = [
     (Fault("none.parquet", 404), "no such file"),
     (Fault("", 403), "no permission"),
-    (Fault("", 503, "0"), "503"),
+    (Fault("", 503, AT_ONCE), "503"),
     (Fault("", whole=True, method="GET"), "range"),
 ]
 
@@ -113,8 +114,8 @@ def test_a_connection_that_always_fails(places, monkeypatch, open_port):
 def passing(match):
     """Faults that pass: too many requests, no service, a connection cut in a file."""
     return [
-        Fault(match, 429, "0", times=1, method="GET"),
-        Fault(match, 503, "0", times=1, method="GET"),
+        Fault(match, 429, AT_ONCE, times=1, method="GET"),
+        Fault(match, 503, AT_ONCE, times=1, method="GET"),
         Fault(match, cut=1000, times=1, after=1, method="GET"),
     ]
 
@@ -122,8 +123,8 @@ def passing(match):
 def test_faults_of_the_hub_that_pass(places, tmp_path):
     """A page of the listing too; the storage's signed addresses are not told."""
     places.hub.faults += [
-        Fault("/api/", 503, "0", times=1, after=1),  # its first request is not for text
-        Fault("cursor", 429, "0", times=1),
+        Fault("/api/", 503, AT_ONCE, times=1, after=1),  # its first request is not for text
+        Fault("cursor", 429, AT_ONCE, times=1),
         *passing("/storage/"),
     ]
     result = sampled(places, tmp_path / "hub", f"{HUB}/data/deu_Latn/train/*")

@@ -8,7 +8,7 @@ import fsspec
 import pytest
 
 from tests.made_text import write_lines
-from tests.server import BODY, serving
+from tests.server import BODY, Fault, RangeServer, at_work
 from tests.tokenizers.factories import byte_tokenizer, make_lines
 from vocap.cli import run
 from vocap.errors import VocapError
@@ -66,15 +66,21 @@ def test_a_replaced_file_is_refused(memory):
 
 def test_ranges_are_exact_and_what_fails_is_asked_again(monkeypatch):
     monkeypatch.setattr(remote.time, "sleep", lambda seconds: None)
-    with serving() as server:
-        for path in ("fine", "busy", "cut-without-etag"):
+    with at_work(RangeServer()) as server:
+        server.faults = [
+            Fault("busy", 503, {"Retry-After": "1"}, times=2),
+            Fault("cut", cut=150_000, untagged=True, times=1),
+            Fault("cut", untagged=True),
+        ]
+        for path in ("fine", "busy", "cut"):
+            server.files[path] = BODY
             with RemoteFile(server.url(path)) as file:
                 asked = len(server.seen)
                 file.seek(100)
                 assert file.read(50) == BODY[100:150]
                 file.seek(-20, io.SEEK_END)
                 assert file.read() == BODY[-20:]
-            ranges = [place for _, place, _ in server.seen[asked:]]
+            ranges = [request.range for request in server.seen[asked:]]
             assert set(ranges) == {"bytes=100-149", f"bytes={len(BODY) - 20}-{len(BODY) - 1}"}
 
 

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from tests.server import serving
+from tests.server import Fault, RangeServer, at_work
 from tests.tokenizers.scripts import model
 
 TRAIN, DEV = "data/xtreme/squad/train-v1.1.json", "data/xtreme/squad/dev-v1.1.json"
@@ -23,8 +23,8 @@ BODIES = {"train-v1.1.json": b'{"data": "train"}' * 9000, "dev-v1.1.json": b'{"d
 
 @pytest.fixture
 def server():
-    with serving(other=None) as server:
-        server.bodies.update(BODIES)
+    with at_work(RangeServer()) as server:
+        server.files.update(BODIES)
         yield server
 
 
@@ -49,23 +49,21 @@ def test_a_free_file_is_fetched_on_from_a_cut_and_what_a_user_brought_stays(work
     brought = workflow.folder / DEV
     brought.parent.mkdir(parents=True)
     brought.write_text("mine")
-    server.faults["train-v1.1.json"] = "cut"
+    server.faults.append(Fault("train", cut=150_000, times=1))
     run = workflow.snakemake("--", TRAIN)
     assert run.returncode == 0, run.stdout[-3000:]
     assert "fetched: XTREME, to data/xtreme: squad, xquad" in run.stdout
     assert (workflow.folder / TRAIN).read_bytes() == BODIES["train-v1.1.json"]
     assert brought.read_text() == "mine"
-    assert [asked for name, asked, _ in server.seen if name == "train-v1.1.json"] == [
-        None,
-        "bytes=150000-",
-    ]
+    ranges = [request.range for request in server.asked("train-v1.1.json")]
+    assert ranges == [None, "bytes=150000-"]
     planned = workflow.planned("finetuning")
     assert "unpack_squad" not in planned and planned["unpack_xquad"] == 1
 
 
 def test_a_baseline_tokenizer_is_fetched(workflow, server):
     body = model().SerializeToString()
-    server.bodies["sentencepiece.bpe.model"] = body
+    server.files["sentencepiece.bpe.model"] = body
     url = server.url("sentencepiece.bpe.model")
     workflow.write_config(
         downloads={"theirs": {"url": url, "sha256": hashlib.sha256(body).hexdigest()}},

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.server import Fault
 from tests.storage.hub import SIGNATURE, TOKEN, local_hub
 from tests.storage.objects import KEY, SECRET, local_objects
-from tests.storage.ranges import Fault
 from tests.storage.shards import LETTERS, Words, as_parquet
 from tests.workflow.conftest import copy_workflow, parse_counts
 
