@@ -4,6 +4,7 @@
 
 import inspect
 import json
+import re
 import unicodedata
 from collections import Counter
 from itertools import pairwise, product
@@ -20,14 +21,13 @@ from transformers.models.qwen2.tokenization_qwen2 import PRETOKENIZE_REGEX
 
 from tests.bpe.texts import CODE, LETTERS, cutter, expected, made, real, words_of
 from tests.cases import read_cases
-from tests.commands import run, vocap
+from tests.commands import caller
 from tests.made_text import write_lines
 from vocap import options
 from vocap.errors import UsageError
 from vocap.languages import default_table, natural, read_languages
 from vocap.tokenizer_files import SPLITS
 from vocap.tokenizer_files.cuts import PUBLISHED
-from vocap.tokenizers.commands import bpe
 from vocap.tokenizers.settings import Bpe
 from vocap.workflow.names import training_name
 
@@ -181,16 +181,12 @@ def corpora(tmp_path_factory):
     return folder
 
 
-def words(corpora, *more: object) -> list[object]:
-    return [
-        "--corpora",
-        corpora,
-        "--weights",
-        corpora.parent / "weights.tsv",
-        "--preset",
-        "lossless",
-        *more,
-    ]
+@pytest.fixture
+def train(corpora, tmp_path):
+    """Train by these options, to `{tmp}`."""
+    call = caller(root=corpora.parent, tmp=tmp_path)
+    options = "--preset lossless --total 700 --corpora {root}/corpora --weights {root}/weights.tsv "
+    return lambda line, *words, **named: call("bpe " + options + line, *words, **named)
 
 
 @pytest.mark.parametrize(
@@ -201,8 +197,8 @@ def words(corpora, *more: object) -> list[object]:
         ["--regex", OWN],
     ],
 )
-def test_a_training_is_that_of_tokenizers(corpora, tmp_path, own):
-    run(bpe, *words(corpora, "--total", 700, *own, "-o", tmp_path))
+def test_a_training_is_that_of_tokenizers(corpora, train, tmp_path, own):
+    train("-o {tmp}", *own)
     tokenizer = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
     for line in [*CODE, *made("Malayalam", 20)]:
         assert tokenizer.decode(tokenizer.encode(line, add_special_tokens=False).ids) == line
@@ -221,36 +217,12 @@ def test_a_training_is_that_of_tokenizers(corpora, tmp_path, own):
     assert json.loads(other.to_str())["model"]["merges"] == merges
 
 
-@pytest.mark.parametrize(
-    ("own", "said"),
-    [
-        (["--regex", "(a|b"], "end pattern with unmatched parenthesis; correct it"),
-        (
-            ["--regex", r"\p{L}+"],
-            r"drops text: '\x01' (U+0001) is in no match; put |[\s\S] at its end",
-        ),
-        (["--regex", r"[^ക]|ക(?!\x{d4d})"], "drops text: 'ക' (U+0D15)"),  # found in the text alone
-        (
-            ["--regex", r"([a-z]+)+0|[\s\S]"],
-            "Regex search error: retry-limit-in-match over; correct it",
-        ),
-        (["--regex", ""], "drops text"),
-        (["--regex", OWN, "--digits", "1"], "digits and contractions: a regex says itself"),
-        (["--split", "spaces", "--contractions"], "take split words"),
-    ],
-)
-def test_cuts_that_are_refused(corpora, tmp_path, own, said):
-    with pytest.raises(UsageError) as error:
-        run(bpe, *words(corpora, "--total", 700, *own, "-o", tmp_path / "out"))
-    assert said in str(error.value)
+@pytest.mark.parametrize(("words", "says"), CASES["refused"])
+def test_cuts_that_are_refused(train, tmp_path, words, says):
+    with pytest.raises(UsageError, match=re.escape(says)) as error:
+        train("-o {tmp}/out", *words)
     assert "\n" not in str(error.value)
     assert not (tmp_path / "out").exists()
-
-
-def test_a_refusal_is_one_line_and_status_2(corpora, tmp_path):
-    done = vocap("bpe", *words(corpora, "--total", 700, "--regex", "(", "-o", tmp_path / "out"))
-    assert done.returncode == 2
-    assert len(done.stderr.splitlines()) == 1, done.stderr
 
 
 def test_options_and_the_name_of_a_training():

@@ -11,13 +11,12 @@ from tokenizers import Tokenizer
 from transformers import AutoTokenizer
 
 from tests.bpe.texts import CODE, LETTERS, made
-from tests.commands import run
+from tests.cases import read_cases, refused
+from tests.commands import caller
 from tests.made_text import draw_sentences, write_lines
 from vocap.bpe.model_file import read_bpe
-from vocap.errors import UsageError, VocapError
 from vocap.tables.curve import read_sizes
 from vocap.tokenizer_files.encoders import load_encoder, special_ids
-from vocap.tokenizers.commands import bpe, card, export
 
 SCRIPTS = {"en": "Latin", "ru": "Cyrillic", "ml": "Malayalam", "zh": "Han"}
 
@@ -37,8 +36,13 @@ def corpora(tmp_path_factory) -> Path:
     return folder
 
 
-def arguments(corpora: Path, *words: object) -> list[object]:
-    return ["--corpora", corpora, "--weights", corpora.parent / "weights.tsv", *words]
+@pytest.fixture
+def call(corpora, tmp_path):
+    return caller(root=corpora.parent, folder=corpora.parent / "out", tmp=tmp_path)
+
+
+TRAIN = "bpe --corpora {root}/corpora --weights {root}/weights.tsv --total "
+LAYOUT = "{special: [<pad>, {token: <|end|>, role: eos}, <unk>], mask: false, reserved: 3"
 
 
 @pytest.fixture(scope="module")
@@ -47,47 +51,28 @@ def folder(corpora) -> Path:
     own.
     """
     out = corpora.parent / "out"
-    layout = "{special: [<pad>, {token: <|end|>, role: eos}, <unk>], mask: false, reserved: 3}"
-    words = ["--total", 900, "--total", 700, "--preset", "lossless", "--layout", layout]
-    run(
-        bpe,
-        *arguments(corpora, *words, "--user-defined-symbols", "<tool>", "-o", f"{out}/{{total}}"),
-    )
+    train = caller(root=corpora.parent, out=out, total="{total}")
+    words = "900 --total 700 --preset lossless --user-defined-symbols <tool> -o {out}/{total}"
+    train(TRAIN + words, "--layout", LAYOUT + "}")
     return out
 
 
-def test_an_export_for_models_that_write_has_no_tokens_around_a_text(folder, tmp_path):
+def test_an_export_for_models_that_write_has_no_tokens_around_a_text(folder, call, tmp_path):
     """The layout of `vocap init --lossless`, but for the name of the end token."""
-    layout = (
-        "{special: [<pad>, {token: <|end|>, role: eos}, <unk>], mask: false, reserved: 3, "
-        "bos_eos: none, model_max_length: null}"
-    )
-    model = folder / "900" / "tokenizer.json"
-    (tmp_path / "tokenizer.json").write_bytes(model.read_bytes())
-    run(export, model, "-o", tmp_path / "huggingface", "--layout", layout)
+    layout = LAYOUT + ", bos_eos: none, model_max_length: null}"
+    (tmp_path / "tokenizer.json").write_bytes((folder / "900/tokenizer.json").read_bytes())
+    call("export {tmp}/tokenizer.json -o {tmp}/huggingface", "--layout", layout)
     loaded = AutoTokenizer.from_pretrained(tmp_path / "huggingface")
     assert loaded.decode(loaded("Guten Tag")["input_ids"]) == "Guten Tag"
     assert len(loaded("ab " * 4000, truncation=True)["input_ids"]) >= 4000
-    card_file = tmp_path / "README.md"
-    run(card, tmp_path / "tokenizer.json", "-o", card_file)
-    assert "Around a text stands no token, and an input has any number of ids." in (
-        card_file.read_text("utf-8")
-    )
+    call("card {tmp}/tokenizer.json -o {tmp}/README.md")
+    card = (tmp_path / "README.md").read_text("utf-8")
+    assert "Around a text stands no token, and an input has any number of ids." in card
 
 
-def test_the_export_loads_with_its_ids(corpora, folder, tmp_path):
-    layout = (
-        "{special: [<pad>, {token: <|end|>, role: eos}, <unk>], mask: false, reserved: 3, "
-        "model_max_length: 99}"
-    )
-    run(
-        export,
-        folder / "900" / "tokenizer.json",
-        "-o",
-        tmp_path / "huggingface",
-        "--layout",
-        layout,
-    )
+def test_the_export_loads_with_its_ids(folder, call, tmp_path):
+    layout = LAYOUT + ", model_max_length: 99}"
+    call("export {folder}/900/tokenizer.json -o {tmp}/huggingface", "--layout", layout)
     loaded = AutoTokenizer.from_pretrained(tmp_path / "huggingface")
     assert len(loaded) == 900
     assert loaded.convert_tokens_to_ids(
@@ -99,9 +84,9 @@ def test_the_export_loads_with_its_ids(corpora, folder, tmp_path):
         ids = loaded(line, add_special_tokens=False)["input_ids"]
         assert loaded.decode(ids) == line
         assert loaded(line)["input_ids"] == [*ids, 1]
-    card_file = tmp_path / "README.md"
-    run(card, folder / "900" / "tokenizer.json", "-o", card_file)
-    assert "byte-pair encoding tokenizer of T = 900 ids" in card_file.read_text("utf-8")
+    call("card {folder}/900/tokenizer.json -o {tmp}/README.md")
+    card = (tmp_path / "README.md").read_text("utf-8")
+    assert "byte-pair encoding tokenizer of T = 900 ids" in card
 
 
 def test_roles_come_from_the_configuration(folder):
@@ -111,11 +96,11 @@ def test_roles_come_from_the_configuration(folder):
     assert others == (3, 4, 5)
 
 
-def test_normalised_text_is_that_of_sentencepiece(corpora, tmp_path):
+def test_normalised_text_is_that_of_sentencepiece(call, tmp_path):
     """The xlm-r text: the tokenizer normalises it as SentencePiece does."""
     from vocap.unigram.training_text import trainer_normalizer
 
-    run(bpe, *arguments(corpora, "--total", 900, "-o", tmp_path))
+    call(TRAIN + "900 -o {tmp}")
     tokenizer = Tokenizer.from_file(str(tmp_path / "tokenizer.json"))
     normalize = trainer_normalizer().normalize
     for line in [*CODE, "ﬁ Å ｈａｌｆ  ﾊﾝ", "\u2581 x"]:
@@ -125,70 +110,45 @@ def test_normalised_text_is_that_of_sentencepiece(corpora, tmp_path):
         assert decoded == expected.replace("\u2581", " ").removeprefix(" ")
 
 
-@pytest.mark.parametrize("words", [["--parity"], ["--parity", "--from", 100]])
-def test_parallel_text_is_followed(corpora, tmp_path, words):
-    pattern = f"{corpora.parent}/development/{{lang}}.txt"
-    run(bpe, *arguments(corpora, "--total", 800, "--development", pattern, *words, "-o", tmp_path))
+@pytest.mark.parametrize("words", ["", " --from 100"])
+def test_parallel_text_is_followed(call, tmp_path, words):
+    words += " --parity --development {root}/development/{lang}.txt -o {tmp}"
+    call(TRAIN + "800" + words, lang="{lang}")
     description = json.loads((tmp_path / "description.json").read_text("utf-8"))
     assert description["kind"] == "parity-bpe"
     assert description["total"] == 800
     assert len(read_bpe(tmp_path).tokens) == 800
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--total", 200], "T = 200 does not hold the 256 bytes"),
-        (["--total", 900, "--parity"], "parity: .* give development too"),
-        (["--total", 900, "--from", 5], "first is of the merges of parity"),
-        (
-            ["--total", 900, "--parity", "--from", 1000, "--development", "x{lang}"],
-            "more merges than T",
-        ),
-        (["--total", 900, "--user-defined-symbols", "<x>"], "add_dummy_prefix"),
-        (["--total", 900, "--layout", "{multiple_of: 64}"], "take 896 or 960"),
-    ],
-)
-def test_calls_that_contradict_themselves(corpora, tmp_path, words, message):
-    with pytest.raises(UsageError, match=message.replace("{", r"\{").replace("}", r"\}")):
-        run(bpe, *arguments(corpora, *words, "-o", tmp_path / "out"))
+@pytest.mark.parametrize(("words", "says"), read_cases(__file__)["refused"])
+def test_calls_that_contradict_themselves(call, tmp_path, words, says):
+    refused(
+        call, TRAIN + words + " -o {tmp}/out", says, 2, lang="{lang}", even='{"multiple_of":64}'
+    )
     assert not (tmp_path / "out").exists()
 
 
-def test_parallel_text_that_cannot_be_used(corpora, tmp_path):
-    def refused(pattern: str) -> str:
-        words = arguments(
-            corpora, "--total", 800, "--parity", "--development", pattern, "-o", tmp_path / "out"
-        )
-        with pytest.raises((UsageError, VocapError)) as error:
-            run(bpe, *words)
+def test_parallel_text_that_cannot_be_used(corpora, call, tmp_path):
+    def refuse(name: str, says: str, status: int) -> None:
+        words = "800 --parity --development {tmp}/some/{name}.txt -o {tmp}/out"
+        refused(call, TRAIN + words, says, status, name=name)
         assert not (tmp_path / "out").exists()
-        return str(error.value)
 
     for code in ("en", "ru", "ml"):
         write_lines(tmp_path / "some" / f"{code}.txt", made(SCRIPTS[code], 20))
-    assert "none of zh" in refused(f"{tmp_path}/some/{{lang}}.txt")
+    refuse("{lang}", "none of zh", 1)
     write_lines(tmp_path / "some" / "zh.txt", made("Han", 19))
-    assert "20 lines" in refused(f"{tmp_path}/some/{{lang}}.txt")
-    assert "{lang}" in refused(f"{tmp_path}/some/en.txt")
+    refuse("{lang}", "20 lines", 1)
+    refuse("en", r"\{lang\}", 2)
 
 
-def test_the_curve_is_that_of_the_tokenizers(corpora, tmp_path):
+def test_the_curve_is_that_of_the_tokenizers(corpora, call, tmp_path):
     """Tokens and ALP at each T, by `tokenizers`; a T beyond the text is the one that
     the text gives.
     """
-    words = [
-        "--total",
-        16000,
-        "--total",
-        2000,
-        "--curve",
-        tmp_path / "sizes.tsv",
-        "-o",
-        tmp_path / "{total}",
-    ]
     symbol = (corpora / "en" / "heldout.txt").read_text("utf-8").split()[0]  # it counts as a token
-    run(bpe, *arguments(corpora, *words, "--preset", "lossless", "--user-defined-symbols", symbol))
+    words = "16000 --total 2000 --preset lossless --curve {tmp}/sizes.tsv -o {tmp}/{total}"
+    call(TRAIN + words, "--user-defined-symbols", symbol, total="{total}")
     sizes = read_sizes(tmp_path / "sizes.tsv")
     most = len(read_bpe(tmp_path / "16000").tokens)
     assert [*sizes] == [*range(2000, most, 2000), most] and most < 16000

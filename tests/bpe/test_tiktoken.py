@@ -4,6 +4,7 @@ hold.
 
 import json
 import random
+import re
 from itertools import islice
 from pathlib import Path
 
@@ -12,17 +13,18 @@ import tiktoken
 from tiktoken.load import load_tiktoken_bpe
 
 from tests.bpe.texts import CODE, LETTERS, blocks, made, pretokenization, real
-from tests.commands import run
+from tests.cases import read_cases, refused, set_at
+from tests.commands import caller, run
 from tests.made_text import write_lines
 from vocap.bpe.tokenizer_json import Rows
 from vocap.bpe.training import train_merges
 from vocap.bpe.words import byte_alphabet, count_words
-from vocap.errors import UsageError, VocapError
 from vocap.tokenizer_files.encoders import load_encoder
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT
 from vocap.tokenizers.byte_pairs import as_bpe_tokenizer
-from vocap.tokenizers.commands import bpe, export
+from vocap.tokenizers.commands import export
 
+CASES = read_cases(__file__)
 SCRIPTS = ("Latin", "Malayalam", "Thai", "Han")
 
 
@@ -75,15 +77,7 @@ def test_ids_are_equal(tmp_path, exported, own):
     lines = [*(line for script in SCRIPTS for line in made(script, 100)), *CODE]
     encoding = exported(make(tmp_path, lines, 600, **own))
     others = [line for script in LETTERS for line in made(script, 120)[100:]]
-    odd = [
-        "",
-        " ",
-        "<s>a</s><mask>",
-        "\r\n\r\n x  \t y",
-        "\u2581 \u2581",
-        "it's 1234567 ١٢٣٤",
-        "ſ 'ſ \u0345\U0001e900",
-    ]
+    odd = CASES["odd lines"]
     assert equal(tmp_path, encoding, [*lines, *others, *odd])
     assert encoding.decode(encoding.encode_ordinary(odd[3])) == odd[3]
     assert encoding.n_vocab == load_encoder(tmp_path).size
@@ -104,24 +98,8 @@ def test_ids_are_equal_where_tokens_overlap_in_many_ways(tmp_path, exported, see
 
 
 def test_ids_are_equal_on_100000_lines(tmp_path, exported):
-    codes = [
-        "am",
-        "ar",
-        "de",
-        "en",
-        "fi",
-        "hi",
-        "ja",
-        "ka",
-        "km",
-        "ko",
-        "la",
-        "my",
-        "ru",
-        "th",
-        "zh",
-    ]
-    text = {code: [line[:60] for line in real(code, 10_000, "mono")] for code in codes}
+    codes = "am ar de en fi hi ja ka km ko la my ru th zh"
+    text = {code: [line[:60] for line in real(code, 10_000, "mono")] for code in codes.split()}
     encoding = exported(
         make(tmp_path, [line for lines in text.values() for line in lines[-300:]], 8000)
     )
@@ -130,12 +108,13 @@ def test_ids_are_equal_on_100000_lines(tmp_path, exported):
     assert equal(tmp_path, encoding, lines)
 
 
-def refused(path: Path, *words: object) -> str:
-    with pytest.raises((VocapError, UsageError)) as error:
-        run(export, path, "--format", "tiktoken", *words, "-o", path.parent / "out")
-    assert not (path.parent / "out").exists()
-    assert "\n" not in str(error.value)
-    return str(error.value)
+EXPORT = "export {path} --format tiktoken -o {out}"
+
+
+def refuse(path: Path, says: str, words: str = "", status: int = 1) -> None:
+    out = path.parent / "out"
+    refused(caller(path=path, out=out), EXPORT + words, re.escape(says), status)
+    assert not out.exists()
 
 
 @pytest.fixture(scope="module")
@@ -146,60 +125,23 @@ def corpora(tmp_path_factory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (
-            [],
-            "its text is normalised, or its units are not bytes (train with --preset lossless)",
-        ),
-        (
-            ["--preset", "lossless", "--user-defined-symbols", "<url>"],
-            "'<url>' is one token wherever it occurs",
-        ),
-        (
-            ["--preset", "lossless", "--regex", r"\w+|\W"],
-            r"parts that the engine of tiktoken reads otherwise",
-        ),
-    ],
-)
-def test_tokenizers_that_tiktoken_cannot_hold(corpora, tmp_path, words, said):
-    weights = corpora.parent / "weights.tsv"
-    run(bpe, "--corpora", corpora, "--weights", weights, "--total", 600, *words, "-o", tmp_path)
-    assert said in refused(tmp_path / "tokenizer.json")
+TRAIN = "bpe --corpora {root}/corpora --weights {root}/weights.tsv --total 600 -o {tmp} "
 
 
-def _swap(model: dict) -> None:
-    model["merges"][10], model["merges"][90] = model["merges"][90], model["merges"][10]
+@pytest.mark.parametrize(("words", "says"), CASES["options"])
+def test_tokenizers_that_tiktoken_cannot_hold(corpora, tmp_path, words, says):
+    caller(root=corpora.parent, tmp=tmp_path)(TRAIN + words)
+    refuse(tmp_path / "tokenizer.json", says)
 
 
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        (
-            lambda content: _swap(content["model"]),
-            "its tokens are not those of its merges in their order",
-        ),
-        (
-            lambda content: content["model"]["merges"].pop(20),
-            "its tokens are not those of its merges",
-        ),
-        (lambda content: content["model"].update(ignore_merges=True), "ignore_merges"),
-        (
-            lambda content: content.update(
-                pre_tokenizer=content["pre_tokenizer"]["pretokenizers"][1]
-            ),
-            "not bytes, cut",
-        ),
-        (lambda content: content.update(normalizer={"type": "NFC"}), "its text is normalised"),
-    ],
-)
-def test_files_that_tiktoken_would_read_otherwise(tmp_path, change, said):
+@pytest.mark.parametrize(("changes", "says"), CASES["files"])
+def test_files_that_tiktoken_would_read_otherwise(tmp_path, changes, says):
     path = make(tmp_path, made("Latin", 100), 200) / "tokenizer.json"
     content = json.loads(path.read_text("utf-8"))
-    change(content)
+    for place, value in changes.items():
+        set_at(content, place, value)
     path.write_text(json.dumps(content), "utf-8")
-    assert said in refused(path)
+    refuse(path, says)
 
 
 def test_a_token_that_its_bytes_do_not_lead_to(tmp_path):
@@ -216,13 +158,13 @@ def test_a_token_that_its_bytes_do_not_lead_to(tmp_path):
     for entry in content["added_tokens"]:
         entry["id"] = 263 if entry["id"] == base else entry["id"]
     path.write_text(json.dumps(content), "utf-8")
-    assert "its merges do not lead to the token 'abc'" in refused(path)
+    refuse(path, "its merges do not lead to the token 'abc'")
 
 
 def test_other_calls(tmp_path):
     path = make(tmp_path, made("Latin", 20), 20) / "tokenizer.json"
-    assert "leave it out" in refused(path, "--layout", "xlm-r")
+    refuse(path, "leave it out", " --layout xlm-r", status=2)
     other = tmp_path / "sentencepiece.model"
     other.write_bytes(b"\n\x0e\n\x05<unk>")
-    assert "no byte-pair encoding" in refused(other)
-    assert "no such file" in refused(tmp_path / "none.json")
+    refuse(other, "no byte-pair encoding")
+    refuse(tmp_path / "none.json", "no such file")

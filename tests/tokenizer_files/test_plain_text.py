@@ -7,50 +7,14 @@ from hashlib import sha256
 import pytest
 from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers
 
+from tests.cases import read_cases
 from tests.tokenizer_files.factories import parse, train_model
 from vocap.tokenizer_files.charsmap import read_charsmap
 from vocap.tokenizer_files.encoders import HuggingFaceEncoder
 from vocap.tokenizer_files.normalizer import build_normalizer
 from vocap.tokenizer_files.plain_text import DIGEST, STEPS, TABLE, choose_tokenizer
 
-LINES = [
-    *(
-        "",
-        " ",
-        "a",
-        "a b",
-        " a",
-        "a ",
-        "a  b",
-        "a\tb",
-        "a\u00a0b",
-        "a\u2581b",
-        "\u2581",
-        "a\r",
-        "\n",
-    ),
-    *(
-        "e\u0301",
-        "\u00e9",
-        "\u0301",
-        "a\u0301 b",
-        "\ufdd0",
-        "\ufdd0\ufdd1",
-        "a\u200db",
-        "<s>",
-        "a <s> b",
-    ),
-    *(
-        "\uac00\u11a8",
-        "\u1100\u1161",
-        "\u0e33",
-        "\u0915\u093c",
-        "\u0958",
-        "ﬁ ½",
-        "日本",
-        "\U0001f600",
-    ),
-]
+LINES = read_cases(__file__)["lines"]
 
 
 @pytest.fixture(scope="module")

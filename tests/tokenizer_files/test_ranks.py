@@ -12,6 +12,7 @@ import tiktoken_ext.openai_public as openai
 import vocap
 from tests.bpe.test_tiktoken import make
 from tests.bpe.texts import CODE, made
+from tests.cases import read_cases
 from tests.commands import run
 from tests.made_text import write_lines
 from vocap.errors import UsageError, VocapError
@@ -21,18 +22,8 @@ from vocap.tokenizers.commands import evaluate, export
 from vocap.vocabularies.commands import alp
 
 TEXT = [*filter(None, CODE), *made("Latin", 80), *made("Thai", 80)]
-ODD = [
-    "",
-    " ",
-    "it's I'LL  ",
-    "a \n  ",
-    "x\r\n\r\n \t",
-    "<s>",
-    "<mask>",
-    "<|endoftext|>",
-    "whole",
-    "12345678",
-]
+CASES = read_cases(__file__)
+ODD = CASES["odd lines"]
 
 
 @pytest.fixture(scope="module")
@@ -129,44 +120,18 @@ def test_tekken_has_special_tokens_first_and_cuts_its_vocabulary(tmp_path, ranks
     assert encoder.encode_batch(TEXT) == ids and max(map(max, ids)) < encoder.size == 410
 
 
-GAP = r"line 5: rank 5, and none has rank 4"
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        (lambda lines: lines.pop(4), rf"{GAP}; download it again, or name the special tokens"),
-        (lambda lines: lines.insert(4, "AAE= 4"), "line 6: rank 4 is that of line 5 too"),
-        (lambda lines: lines.append(f"IQ== {len(lines)}"), "the token of line 1 again"),
-        (lambda lines: lines.__setitem__(2, "A%== 2"), "line 3: 'A%== 2' is no token in base64"),
-        (lambda lines: lines.__setitem__(2, "AA 2"), "line 3: 'AA 2' is no token"),
-        (lambda lines: lines.__setitem__(0, "AAE= -1"), "line 1: 'AAE= -1' is no token"),
-        (lambda lines: lines.append("AAE= 99999999999"), "rank 99999999999, and none has rank"),
-        (lambda lines: lines.append("a b c"), "'a b c' is no token"),
-        (lambda lines: lines.__setitem__(slice(100, None), []), "no rank for the byte 0x"),
-        (list.clear, "no rank for the byte 0x00"),
-    ],
-)  # fmt: skip
-def test_damaged_ranks(tmp_path, ranks, change, said):
+@pytest.mark.parametrize(("place", "end", "more", "said"), CASES["ranks"])
+def test_damaged_ranks(tmp_path, ranks, place, end, more, said):
     path = write(tmp_path, ranks)
     lines = path.read_text().splitlines()
-    change(lines)
+    lines[place:end] = [line.format(size=len(lines)) for line in more]
     write_lines(path, lines)
     with pytest.raises(VocapError, match=said) as error:
         load_encoder(path, "o200k")
     assert str(path) in str(error.value) and "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize(
-    ("config", "said"),
-    [
-        ({"default_vocab_size": 10_000}, "tokens, and config asks for 9990; download it again"),
-        ({"pattern": r"\w+|\W"}, "parts that Oniguruma reads otherwise than tiktoken"),
-        ({"pattern": r"\p{L}+"}, "drops text"),
-        ({"pattern": "(a"}, "regex '\\(a'"),
-        ({"default_vocab_size": None}, "not a usable Hugging Face tokenizer"),
-    ],
-)
+@pytest.mark.parametrize(("config", "said"), CASES["tekken"])
 def test_damaged_tekken(tmp_path, ranks, config, said):
     (tmp_path / "tekken.json").write_text(json.dumps(tekken(ranks, 410, **config)))
     with pytest.raises(VocapError, match=said) as error:

@@ -17,7 +17,7 @@ from tests.tokenizer_files.factories import train_model
 from vocap.tokenizer_files.encoders import SentencePieceEncoder
 from vocap.unigram import descent, seeds, sentencepiece_trainer
 from vocap.unigram.alp import corpus_alp
-from vocap.unigram.ladder import train_sizes
+from vocap.unigram.ladder import Rung, train_sizes
 from vocap.unigram.seeds import OLDER, YOUNGER, find_seeds
 from vocap.unigram.word_types import load_word_types
 
@@ -46,49 +46,51 @@ def make_text(alphabet: str, gap: str, lines: int = 300) -> list[str]:
     return text
 
 
-def reference(lines: list[str], size: int, coverage: float = 0.9995) -> bytes | str:
+def reference(lines: list[str], size: int, coverage: float = 0.9995, **options) -> bytes | str:
     """SentencePiece's model, or the reason why there is none."""
     try:
-        return sentencepiece_trainer.train(lines, size, coverage)
+        return sentencepiece_trainer.train(lines, size, coverage, **options)
     except sentencepiece_trainer.Unreachable as unreachable:
         return unreachable.reason
+
+
+def most_pieces(lines: list[str]) -> int:
+    """The size of SentencePiece's largest model."""
+    return int(reference(lines, 100_000).split()[-2])
+
+
+def check_rung(rung: Rung, expected: bytes | str, lines: list[str], heldout: list[str]) -> bool:
+    """Compare the model, or the reason for none, and ALPs; returns whether it is a model."""
+    point = rung.point
+    if isinstance(expected, str):
+        assert (rung.model, point.status) == (None, expected), point.size
+        return False
+    assert rung.model == expected, point.size
+    encoder = SentencePieceEncoder(sentencepiece.SentencePieceProcessor(model_proto=expected))
+    trained, other = corpus_alp(encoder, [lines]), corpus_alp(encoder, [heldout])
+    assert point.pieces == point.size
+    assert (point.alp, point.tokens_per_sentence) == (trained.alp, trained.tokens_per_sentence)
+    assert point.alp_heldout == (other.alp if other else None), point.size
+    return True
 
 
 def assert_same(
     lines: list[str], heldout: list[str], sizes: list[int], coverage: float = 0.9995
 ) -> int:
     """Compare all sizes; returns how many of them have a model."""
-    words = load_word_types(
-        {"train": lambda: [lines], "heldout": lambda: [heldout]}, coverage=coverage
-    )
+    texts = {"train": lambda: [lines], "heldout": lambda: [heldout]}
+    words = load_word_types(texts, coverage=coverage)
     rungs = {rung.point.size: rung for rung in train_sizes(words, sizes, coverage)}
     assert sorted(rungs) == sorted(sizes)
-    models = 0
-    for size in sizes:
-        expected, rung = reference(lines, size, coverage), rungs[size]
-        if isinstance(expected, str):
-            assert (rung.model, rung.point.status) == (None, expected), size
-            continue
-        assert rung.model == expected, size
-        models += 1
-        encoder = SentencePieceEncoder(sentencepiece.SentencePieceProcessor(model_proto=expected))
-        on_train, on_heldout = corpus_alp(encoder, [lines]), corpus_alp(encoder, [heldout])
-        point = rung.point
-        assert point.pieces == size
-        assert (point.alp, point.tokens_per_sentence) == (
-            on_train.alp,
-            on_train.tokens_per_sentence,
-        ), size
-        assert point.alp_heldout == (on_heldout.alp if on_heldout else None), size
-    return models
+    return sum(
+        check_rung(rungs[size], reference(lines, size, coverage), lines, heldout) for size in sizes
+    )
 
 
 @pytest.mark.parametrize("script", ALPHABETS)
 def test_made_text_gives_the_same_bytes_at_the_bottom_in_the_middle_and_at_the_top(script):
     lines = make_text(*ALPHABETS[script])
-    top = int(
-        reference(lines, 100_000).removeprefix("too little text: at most ").removesuffix(" pieces")
-    )
+    top = most_pieces(lines)
     heldout = make_text(ALPHABETS[script][0][::-1], ALPHABETS[script][1], 40)
     sizes = [5, 30, 40, 60, 100, 150, 250, 400, top - 1, top, top + 1]
     assert assert_same(lines, heldout, sorted(set(sizes))) >= 6
@@ -176,16 +178,8 @@ def test_scripts_are_those_that_sentencepiece_knows(part):
         (one + other) * 3 for one in chosen for other in ("\u3001", "a", "д", "\u0301", chosen[0])
     ]
     lines = [" ".join(words[place : place + 20]) for place in range(0, len(words), 20)] * 2
-    top = int(
-        reference(lines, 100_000).removeprefix("too little text: at most ").removesuffix(" pieces")
-    )
+    top = most_pieces(lines)
     assert assert_same(lines, [], [top - 50, top]) == 2
-
-
-def test_coverage_is_taken_into_account():
-    lines = make_text(*ALPHABETS["cyrillic"])
-    for coverage in (0.98, 1.0):
-        assert assert_same(lines, [], [40, 100, 300], coverage) >= 2
 
 
 @pytest.mark.parametrize(
@@ -211,26 +205,10 @@ def test_where_there_are_more_seeds_than_are_taken_the_same_are_taken(script, li
     assert pieces(rung.model) == pieces(model)
 
 
-LANGUAGES = [
-    "en",
-    "ru",
-    "ar",
-    "hi",
-    "th",
-    "km",
-    "ja",
-    "zh",
-    "ko",
-    "ka",
-    "am",
-    "my",
-    "he",
-    "el",
-    "ta",
-]
+LANGUAGES = "en ru ar hi th km ja zh ko ka am my he el ta"
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("language", LANGUAGES.split())
 def test_real_text_gives_the_same_bytes(language):
     folder = os.environ.get("VOCAP_DATA")
     if not folder:

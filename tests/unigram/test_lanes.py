@@ -7,11 +7,9 @@ import random
 import numpy as np
 import pytest
 from numpy.polynomial import polynomial
-from sentencepiece import SentencePieceProcessor
 
-from vocap.tokenizer_files.encoders import SentencePieceEncoder
-from vocap.unigram import em, lanes, sentencepiece_trainer
-from vocap.unigram.alp import average_log_probability, count_tokens
+from tests.unigram.test_against_sentencepiece import check_rung, reference
+from vocap.unigram import em, lanes
 from vocap.unigram.ladder import train_sizes
 from vocap.unigram.word_types import load_word_types
 
@@ -64,8 +62,4 @@ def test_sizes_that_branch_together_are_those_of_sentencepiece(lines, sizes, thr
     rungs = [rung for rung in train_sizes(words, sizes, threads=threads) if rung.model]
     assert len(rungs) >= 9
     for rung in rungs:
-        assert rung.model == sentencepiece_trainer.train(lines, rung.point.size)
-        encoder = SentencePieceEncoder(SentencePieceProcessor(model_proto=rung.model))
-        for text, alp in ((lines, rung.point.alp), (heldout, rung.point.alp_heldout)):
-            counts = count_tokens(encoder.encode_batch, encoder.size, [text])
-            assert average_log_probability(*counts) == alp
+        check_rung(rung, reference(lines, rung.point.size), lines, heldout)

@@ -6,14 +6,12 @@ import random
 import unicodedata
 
 import pytest
-import sentencepiece
 
 from benchmarks.fuzzing.text_settings import DIFFERENT, EQUAL, reference, run
 from tests.cases import read_cases
+from tests.unigram.test_against_sentencepiece import check_rung
+from tests.unigram.test_against_sentencepiece import reference as trained_model
 from vocap.errors import UsageError
-from vocap.tokenizer_files.encoders import SentencePieceEncoder
-from vocap.unigram import sentencepiece_trainer
-from vocap.unigram.alp import average_log_probability, count_tokens
 from vocap.unigram.ladder import train_sizes
 from vocap.unigram.text_settings import PRESETS, TextSettings, text_settings
 from vocap.unigram.training_text import trainer_normalizer
@@ -32,6 +30,9 @@ def assert_same(
     """Compare `sizes`, or some from below the least to above the largest; returns how
     many have a model.
     """
+    keys = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in keys.items()
+    }
     settings, heldout = TextSettings(**keys), list(heldout)
     texts = {"train": lambda: [lines], "heldout": lambda: [heldout]}
     words = load_word_types(texts, coverage=coverage, settings=settings)
@@ -43,25 +44,12 @@ def assert_same(
     rungs = {rung.point.size: rung for rung in train_sizes(words, sizes, coverage)}
     models = 0
     for size in sizes:
-        rung = rungs[size]
-        try:
-            trained = sentencepiece_trainer.train(lines, size, coverage, settings=settings)
-        except sentencepiece_trainer.Unreachable as unreachable:
-            assert (rung.model, rung.point.status) == (None, unreachable.reason), size
-            if unreachable.reason.startswith("too"):
-                assert isinstance(reference(lines, size, keys, coverage), str), size
-            continue
-        expected = reference(lines, size, keys, coverage)
-        assert trained == expected, size
-        assert rung.model == expected, size
-        models += 1
-        encoder = SentencePieceEncoder(sentencepiece.SentencePieceProcessor(model_proto=expected))
-        for texts, alp in ((lines, rung.point.alp), (heldout, rung.point.alp_heldout)):
-            counts, sentences = count_tokens(encoder.encode_batch, encoder.size, [texts])
-            assert alp == (average_log_probability(counts, sentences) if sentences else None), size
-            if texts is lines:
-                assert rung.point.tokens_per_sentence == int(counts.sum()) / sentences
-        assert rung.point.pieces == size
+        trained = trained_model(lines, size, coverage, settings=settings)
+        models += check_rung(rungs[size], trained, lines, heldout)
+        if isinstance(trained, bytes):
+            assert trained == reference(lines, size, keys, coverage), size
+        elif trained.startswith("too"):
+            assert isinstance(reference(lines, size, keys, coverage), str), size
     return models
 
 
@@ -100,46 +88,12 @@ def code_and_prose() -> list[str]:
 LINES = code_and_prose()
 HELDOUT = [line.replace("a", "ж") + "Ω  <s> \U0001f469\u200d\U0001f467 " for line in LINES[::9]]
 
-ALONE = [
-    {"remove_extra_whitespaces": False},
-    {"add_dummy_prefix": False},
-    *({"normalization": name} for name in ("nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity", "nfc")),
-    {"split_by_unicode_script": False},
-    {"split_by_number": False},
-    {"split_digits": True},
-    {"byte_fallback": True},
-    {"allow_whitespace_only_pieces": True, "remove_extra_whitespaces": False},
-    *({"max_sentencepiece_length": length} for length in (1, 2, 7, 40, 127)),
-    {"required_chars": "☃ΩQe\u0302\t"},
-    {"control_symbols": ("<a>", "def", "</s>", "<pad>", "日", ".", 'say "x", y', "a\nb")},
-    {
-        "user_defined_symbols": (
-            "<a>",
-            "def",
-            "<s>",
-            "日本",
-            ".",
-            'say "x", y',
-            "a b",
-            "\t",
-            "\u2581x",
-            "ﬁ",
-            "<pad>",
-        )
-    },
-    {
-        "user_defined_symbols": ("\u2581", "1"),
-        "byte_fallback": True,
-        "control_symbols": ("<s>", "語"),
-    },
-]
-
 
 def name_of(keys: dict) -> str:
     return " ".join(f"{name}={value}" for name, value in keys.items())
 
 
-@pytest.mark.parametrize("keys", ALONE, ids=name_of)
+@pytest.mark.parametrize("keys", CASES["alone"], ids=name_of)
 @pytest.mark.parametrize("coverage", [0.9995, 0.98])
 def test_each_key_alone(keys, coverage):
     models = assert_same(LINES, keys, heldout=HELDOUT, coverage=coverage)

@@ -6,13 +6,11 @@ import random
 from collections import Counter
 
 import pytest
-import sentencepiece
-from sentencepiece import sentencepiece_model_pb2
 
-from tests.unigram.test_against_sentencepiece import ALPHABETS, make_text
+from tests.tokenizer_files.test_normalizer import REFERENCE
+from tests.unigram.test_against_sentencepiece import ALPHABETS, make_text, reference
 from tests.unigram.test_word_types import types_of
 from tests.vocabularies import factories
-from vocap.unigram import sentencepiece_trainer
 from vocap.unigram.ladder import train_sizes
 from vocap.unigram.text_settings import META_PIECES, TextSettings
 from vocap.unigram.training_text import character_counts, required_characters, trained_on
@@ -45,15 +43,7 @@ def models(words, sizes, coverage=0.9995, threads=1) -> dict[int, bytes | str]:
 
 
 def references(lines, sizes, coverage=0.9995, required_chars="") -> dict[int, bytes | str]:
-    found = {}
-    for size in sizes:
-        try:
-            found[size] = sentencepiece_trainer.train(
-                lines, size, coverage, required_chars=required_chars
-            )
-        except sentencepiece_trainer.Unreachable as unreachable:
-            found[size] = unreachable.reason
-    return found
+    return {size: reference(lines, size, coverage, required_chars=required_chars) for size in sizes}
 
 
 def test_a_weight_gives_the_model_of_the_text_with_each_line_so_often():
@@ -143,61 +133,19 @@ def test_text_without_any_required_character_is_no_text():
     assert models(words, [10]) == {10: "no text: symbols only"}
 
 
-def characters_of_the_smallest_model(lines, coverage):
-    """The required characters by SentencePiece: the smallest model that it trains has
-    no other piece.
-    """
-    with pytest.raises(sentencepiece_trainer.Unreachable) as below:
-        sentencepiece_trainer.train(lines, 4, coverage)
-    size = int(below.value.reason.split()[-2])
-    proto = sentencepiece_model_pb2.ModelProto.FromString(
-        sentencepiece_trainer.train(lines, size, coverage)
-    )
-    return {entry.piece for entry in proto.pieces[3:]}
-
-
-ODD = [
-    "<s> and </s> and <unk> in the text <s><s>",
-    "①②③ ﬁne ﷺ e\u0301 \u200b \ufeff ÅÅ",
-    "\u2585 this line is skipped: qqqqqqqqqqqqqqqqqqqqqq",
-    "z" * 4193,
-    "\u3042" * 1398,  # 4,194 bytes: skipped, by its bytes
-    "",
-    "tab\tand\x00nul",
-]
-
-
-@pytest.mark.parametrize("coverage", [0.9995, 0.99, 0.98, 1.0])
-@pytest.mark.parametrize("script", sorted(factories.ALPHABETS))
-def test_required_characters_are_sentencepieces(script, coverage):
-    lines = factories.make_text(script, 300) + ODD
-    counts = character_counts([lines[:100], [], lines[100:]])
-    required = required_characters(counts, coverage)
-    assert set(required) == characters_of_the_smallest_model(lines, coverage)
-    assert len(required) == len(set(required))
-    if coverage < 1:
-        assert len(required) < len(counts)
-
-
-def test_ties_are_broken_by_code_point():
+def test_of_equally_frequent_characters_those_of_the_lower_code_points_are_required():
     lines = [
         "".join(chr(0x4E00 + number) for number in range(start, 2000, 7)) for start in range(7)
     ]
-    counts = character_counts([lines])
-    required = required_characters(counts, 0.98)
-    assert set(required) == characters_of_the_smallest_model(lines, 0.98)
-    assert 1950 < len(required) < 2000
+    words = load_word_types({"train": lambda: [lines]}, coverage=0.98)
+    size = len(words.required) + 3
+    assert 1950 < size < 2000
+    assert models(words, [size], 0.98) == references(lines, [size], 0.98)
 
 
 def test_counts_are_of_the_normalised_text():
     lines = [*factories.make_text("latin", 200), "ＡＢＣ ﬁ"]
-    normalizer = sentencepiece.SentencePieceNormalizer(
-        rule_name="nmt_nfkc",
-        add_dummy_prefix=True,
-        escape_whitespaces=True,
-        remove_extra_whitespaces=True,
-    )
-    expected = Counter(character for line in lines for character in normalizer.normalize(line))
+    expected = Counter("".join(REFERENCE.normalize(lines)))
     assert character_counts([lines]) == expected
     assert expected["\u2581"] == len(lines) + sum(line.count(" ") for line in lines)
     assert expected["A"] == 1
