@@ -12,11 +12,14 @@ import zipfile
 
 import pytest
 
-from tests.commands import vocap
+from tests.cases import read_cases, refused
+from tests.commands import caller, vocap
 from vocap.errors import VocapError
 from vocap.languages import read_languages
 from vocap.starter.extraction import read_members
 from vocap.starter.packages import PACKAGES
+
+CASES = read_cases(__file__)
 
 
 def wheel(path, files):
@@ -97,19 +100,12 @@ def test_another_file_is_no_archive(tmp_path):
 
 
 DJANGO = {
-    "django/conf/locale/en/LC_MESSAGES/django.po": po(
-        {"Welcome back, friend. Come in!": "", "Log out": ""}
-    ),
-    "django/conf/locale/de/LC_MESSAGES/django.po": po(
-        {"Welcome back, friend. Come in!": "Willkommen zurück. Komm herein!", "Log out": "LOG OUT"}
-    ),
-    "django/conf/locale/pt_BR/LC_MESSAGES/django.po": po({"Log out": "Terminar a sessão"}),
-    "django/conf/locale/zh_Hans/LC_MESSAGES/django.po": po(
-        {"Log out": "注销用户", "Welcome back": "Welcome"}
-    ),
+    **{
+        f"django/{place}/LC_MESSAGES/django.po": po(texts)
+        for place, texts in CASES["catalogues"].items()
+    },
     "django/conf/locale/ka/LC_MESSAGES/django.po": b"\xff\xfe broken",
     "django/conf/locale/de/LC_MESSAGES/django.mo": b"not asked for",
-    "django/contrib/locale/de/LC_MESSAGES/django.po": po({"Again": "Komm herein"}),
     "django/utils/a.py": b"def f(x):\r\n\treturn  x\n\n    \n",
     "django/utils/b.py": "    s = 'é\\n'\ndef f(x):\n".encode(),
     "django/utils/c.py": b"\xff",
@@ -118,11 +114,8 @@ DJANGO = {
     "django/apps/d.py": b"not asked for\n",
 }
 MEDIAWIKI = {
-    "usr/share/mediawiki/languages/i18n/en.json": b'{"a": "Log in now", "b": "Good morning"}',
-    "usr/share/mediawiki/languages/i18n/de.json": b'{"a": "Log in now", "b": "[[X|Gute]] Nacht", '
-    b'"c": "log OUT"}',
-    "usr/share/mediawiki/languages/i18n/nb.json": '{"b": "God morgen, på deg"}'.encode(),
-    "usr/share/mediawiki/languages/i18n/qqq.json": b'{"b": "A note for translators"}',
+    f"usr/share/mediawiki/languages/i18n/{code}.json": json.dumps(texts).encode()
+    for code, texts in CASES["mediawiki"].items()
 }
 
 
@@ -156,18 +149,8 @@ def sentences(folder):
 
 
 def test_extraction_gives_each_sentence_once(tables):
-    assert sentences(tables / "m/django") == {
-        "en": ["Welcome back, friend.", "Come in!", "Log out", "Again"],
-        "de": ["Willkommen zurück.", "Komm herein!"],
-        "javascript": ["'use strict';"],
-        "python": ["def f(x):", "\\treturn  x", "    s = 'é\\\\n'"],
-        "zh": ["注销用户"],
-    }
-    assert sentences(tables / "m/mediawiki") == {
-        "en": ["Log in now", "Good morning"],
-        "de": ["Gute Nacht", "log OUT"],
-        "no": ["God morgen, på deg"],
-    }
+    for name, texts in CASES["sentences"].items():
+        assert sentences(tables / "m" / name) == texts
 
 
 def test_a_broken_catalogue_is_skipped_counted_and_named(tables):
@@ -236,26 +219,14 @@ def test_missing_packages_are_named_to_the_end(tables):
     assert report["missing_packages"] == {"weblate": "no index answered"}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "status", "message"),
-    [
-        ("starter-extract django absent -o x", 1, "absent: no such file; fetch it with"),
-        ("starter-extract weblate django -o x", 1, "holds no catalogue of weblate"),
-        ("starter-merge -o x m", 1, "m: not the messages of a package"),
-        ("starter-merge -o x cut", 1, "cut/de.tsv, line 4: "),
-        ("starter-merge -o x m/django m/django", 2, "django is given 2 times"),
-    ],
-)
-def test_bad_input(tables, arguments, status, message):
+@pytest.mark.parametrize(("words", "status", "says"), CASES["refused"])
+def test_bad_input(tables, monkeypatch, words, status, says):
     shutil.copytree(tables / "m/django", tables / "cut")
     with (tables / "cut/de.tsv").open("a") as table:
         table.write("en\tabc")
-    done = vocap(*arguments.split(), cwd=tables)
-    assert done.returncode == status, done.stderr
-    assert message in done.stderr
-    assert "Traceback" not in done.stderr
-    assert not (tables / "x").exists()
-    assert not list(tables.glob(".*"))
+    monkeypatch.chdir(tables)
+    refused(caller(), words, says, status)
+    assert not (tables / "x").exists() and not list(tables.glob(".*"))
 
 
 def test_the_table_of_packages_agrees_with_the_configuration():

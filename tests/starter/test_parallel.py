@@ -93,8 +93,22 @@ def made(request, tmp_path_factory):
     return folder, packages
 
 
+NAMES = ("development", "test")
+
+
 def lines(path):
     return path.read_text(encoding="utf-8").split("\n")[:-1]
+
+
+def held_out(folder, language):
+    """The lines of the language in each of the two parallel texts."""
+    return [lines(folder / f"text/parallel/{name}/{language}.txt") for name in NAMES]
+
+
+def english_keys(packages):
+    """The keys of all English sentences."""
+    texts = all_messages(packages, "en").values()
+    return {duplicate_key(one) for text in texts for one in sentences_of(text, "Latn")}
 
 
 def all_messages(packages, language):
@@ -138,68 +152,43 @@ def translations(packages, language):
 
 def test_every_line_is_the_translation_of_its_english_line(made):
     folder, packages = made
-    for name in ("development", "test"):
-        english = lines(folder / "text/parallel" / name / "en.txt")
-        assert (
-            len(english) > 5
-            and all(english)
-            and len(set(map(duplicate_key, english))) == len(english)
-        )
-        for language in SCRIPTS:
-            texts = lines(folder / "text/parallel" / name / f"{language}.txt")
-            assert len(texts) == len(english)
-            pairs = translations(packages, language)
-            assert all(
-                text in pairs[source] for source, text in zip(english, texts, strict=True) if text
-            )
-        assert not (folder / "text/parallel" / name / "python.txt").exists()
+    both = held_out(folder, "en")
+    for english in both:
+        assert len(english) > 5 and all(english)
+        assert len(set(map(duplicate_key, english))) == len(english)
+    for language in SCRIPTS:
+        pairs = translations(packages, language)
+        for english, texts in zip(both, held_out(folder, language), strict=True):
+            aligned = zip(english, texts, strict=True)
+            assert all(text in pairs[source] for source, text in aligned if text)
+    assert not list(folder.glob("text/parallel/*/python.txt"))
 
 
 def test_no_held_out_sentence_is_in_any_other_text_of_its_language(made):
     folder, packages = made
     for language, script in SCRIPTS.items():
         text = [duplicate_key(line) for line in lines(folder / "text" / f"{language}.txt")]
-        held_out = [
-            duplicate_key(line)
-            for name in ("development", "test")
-            for line in lines(folder / "text/parallel" / name / f"{language}.txt")
-            if line
-        ]
-        assert len(set(held_out)) == len(held_out) and len(set(text)) == len(text)
-        assert not set(text) & set(held_out)
+        parts = held_out(folder, language)
+        held = [duplicate_key(line) for part in parts for line in part if line]
+        assert len(set(held)) == len(held) and len(set(text)) == len(text)
+        assert not set(text) & set(held)
         # and nothing else is lost: every sentence of the packages is in one of the two
-        english = [
-            sentence
-            for value in all_messages(packages, "en").values()
-            for sentence in sentences_of(value, "Latn")
-        ]
-        known = set() if language == "en" else set(map(duplicate_key, english))
+        known = set() if language == "en" else english_keys(packages)
         own = all_messages(packages, language).values()
         sentences = chain.from_iterable(sentences_of(value, script) for value in own)
-        assert {*text, *held_out} == set(map(duplicate_key, sentences)) - known
-        for name in ("development", "test"):
-            taken = [
-                line for line in lines(folder / "text/parallel" / name / f"{language}.txt") if line
-            ]
-            assert len(taken) <= len({*text, *held_out}) // LEAST_PART
+        assert {*text, *held} == set(map(duplicate_key, sentences)) - known
+        for part in parts:
+            assert sum(map(bool, part)) <= len({*text, *held}) // LEAST_PART
 
 
 def test_the_most_translated_messages_are_chosen(made):
     folder, packages = made
-    known = {
-        duplicate_key(sentence)
-        for value in all_messages(packages, "en").values()
-        for sentence in sentences_of(value, "Latn")
-    }
+    known = english_keys(packages)
     found = defaultdict(int)  # by English sentence: its languages, over all messages that have it
     for language in set(SCRIPTS) - {"en"}:
         for source, targets in translations(packages, language).items():
             found[source] += any(duplicate_key(target) not in known for target in targets)
-    chosen = [
-        one
-        for name in ("development", "test")
-        for one in lines(folder / "text/parallel" / name / "en.txt")
-    ]
+    chosen = [*chain.from_iterable(held_out(folder, "en"))]
     left = set(found) - set(chosen)
     # a sentence that repeats an earlier one of its language is no translation of its
     # own, so this is a bound
@@ -212,11 +201,9 @@ def test_the_report_counts_the_shared_lines(made):
     folder, _ = made
     report = json.loads((folder / "text/report.json").read_text())
     for language in SCRIPTS:
-        counted = {
-            name: sum(map(bool, lines(folder / "text/parallel" / name / f"{language}.txt")))
-            for name in ("development", "test")
-        }
-        assert report["languages"][language]["parallel"] == counted
+        counted = [sum(map(bool, part)) for part in held_out(folder, language)]
+        found = report["languages"][language]["parallel"]
+        assert found == dict(zip(NAMES, counted, strict=True))
     assert "parallel" not in report["languages"]["python"]
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import read_cases
 from tests.corpora.test_commands import sample_words, vocap
 from tests.storage.objects import local_objects
 from vocap.corpora.settings import Corpora, resolve_all
@@ -16,26 +17,14 @@ from vocap.files.paths import expand, expand_all
 from vocap.languages import read_languages
 from vocap.storage.listing import list_shards
 
+CASES = read_cases(__file__)
 TABLE = read_languages()
 
 
 @pytest.fixture
 def folder(tmp_path):
     """Made in another order than the sorted one."""
-    names = [
-        "b.txt",
-        "a.txt",
-        "ä.txt",
-        "B.txt",
-        "a10.txt",
-        "a9.txt",
-        ".hidden",
-        "sub/c.txt",
-        "sub/.x",
-        ".git/config",
-    ]
-    names += ["sub/c.txt.json", "own.json", "late.part", "late.part.json"]
-    for name in names:
+    for name in CASES["files"]:
         (tmp_path / "ko" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "ko" / name).write_text(f"Line of {name}.\n")
     return tmp_path / "ko"
@@ -46,25 +35,13 @@ def names(folder, files):
 
 
 def test_a_folder_is_all_its_files_in_sorted_order(folder):
-    every = ["B.txt", "a.txt", "a10.txt", "a9.txt", "b.txt", "own.json", "sub/c.txt", "ä.txt"]
-    assert names(folder, expand(str(folder))) == every
-    assert names(folder, expand(f"{folder}/")) == every
+    for path in (str(folder), f"{folder}/"):
+        assert names(folder, expand(path)) == CASES["every"]
 
 
 def test_patterns(folder):
-    assert names(folder, expand(f"{folder}/a*.txt")) == ["a.txt", "a10.txt", "a9.txt"]
-    assert names(folder, expand(f"{folder}/[ab].txt")) == ["a.txt", "b.txt"]
-    # without the files that fetching wrote beside it
-    assert names(folder, expand(f"{folder}/**/c.txt*")) == ["sub/c.txt"]
-    assert names(folder, expand(f"{folder}/*")) == [
-        "B.txt",
-        "a.txt",
-        "a10.txt",
-        "a9.txt",
-        "b.txt",
-        "own.json",
-        "ä.txt",
-    ]
+    for pattern, found in CASES["patterns"].items():
+        assert names(folder, expand(f"{folder}/{pattern}")) == found
     assert expand(f"{folder}/*.gz") == expand(f"{folder}/none") == []
     (folder / "[ab].txt").write_text("a file of that name comes first\n")
     assert names(folder, expand(f"{folder}/[ab].txt")) == ["[ab].txt"]
@@ -79,24 +56,12 @@ def linked(tmp_path):
     """Of a folder `de` what links do: to a file and a folder in it, to its own and the
     one above (two loops, of which paths have no end), out of it, and to nothing.
     """
-    de, outside = tmp_path / "text/de", tmp_path / "elsewhere"
-    for name in (
-        "text/de/2026-10/part-1.txt",
-        "text/de/b.txt",
-        "text/en/en.txt",
-        "elsewhere/c.txt",
-    ):
+    de = tmp_path / "text/de"
+    for name in CASES["linked"]:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(f"Line of {name}.\n")
     os.link(de / "b.txt", de / "2026-10/hard.txt")
-    for name, target in {
-        "a.txt": "b.txt",
-        "a-latest": "2026-10",
-        "loop": ".",
-        "2026-10/up": "..",
-        "above": "../..",
-        "far": outside,
-    }.items():
+    for name, target in CASES["links"].items():
         (de / name).symlink_to(target)
     return de
 

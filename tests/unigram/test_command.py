@@ -4,7 +4,9 @@ import random
 
 import pytest
 
-from tests.commands import vocap
+from tests.cases import refused
+from tests.commands import caller, vocap
+from vocap.errors import VocapError
 from vocap.tables.curve import read_points
 from vocap.unigram import sentencepiece_trainer
 
@@ -20,11 +22,16 @@ def text(tmp_path_factory):
     return path
 
 
-def test_models_and_curve_are_those_of_single_trainings(text, tmp_path):
-    result = vocap(
-        "ladder", text, "-o", tmp_path / "out", "--sizes", "10,50,100,4000", "--heldout", text
-    )
-    assert result.returncode == 0, result.stderr
+LADDER = "ladder {text} -o {tmp}/out "
+
+
+@pytest.fixture
+def call(text, tmp_path):
+    return caller(text=text, tmp=tmp_path, out=tmp_path / "out")
+
+
+def test_models_and_curve_are_those_of_single_trainings(text, call, tmp_path):
+    printed = call(LADDER + "--sizes 10,50,100,4000 --heldout {text}")
     points = read_points(tmp_path / "out" / "curve.tsv")
     assert [point.size for point in points] == [10, 50, 100, 4000]
     assert points[0].status.startswith("too small: 9 required characters need at least 12")
@@ -33,9 +40,8 @@ def test_models_and_curve_are_those_of_single_trainings(text, tmp_path):
         model = tmp_path / "out" / "models" / f"{size}.model"
         assert model.read_bytes() == sentencepiece_trainer.train(text, size)
         assert point.ok and point.alp == point.alp_heldout
-        alp = vocap("alp", model, text)
-        assert float(alp.stdout) == point.alp
-    lines = result.stdout.splitlines()
+        assert float(call("alp {out}/models/{size}.model {text}", size=size)) == point.alp
+    lines = printed.splitlines()
     assert lines[0].split() == ["size", "ALP", "held-out", "tokens/line", "status"]
     assert "too little text" in lines[4]
 
@@ -54,16 +60,13 @@ def test_of_many_sizes_some_are_printed(text, tmp_path):
     assert "knee" in outline and result.stderr.count("\n") < 5
 
 
-def test_models_of_the_same_text_are_kept(text, tmp_path):
+def test_models_of_the_same_text_are_kept(text, call, tmp_path):
     """A size that is added trains that size alone, a model that is gone too; another
     text or option all.
     """
 
     def climb(sizes: str, *options: str) -> dict[str, int]:
-        assert (
-            vocap("ladder", text, "-o", tmp_path / "out", "--sizes", sizes, *options).returncode
-            == 0
-        )
+        call(LADDER, "--sizes", sizes, *options)
         models = (tmp_path / "out" / "models").glob("*.model")
         return {path.stem: path.stat().st_mtime_ns for path in models}
 
@@ -83,39 +86,35 @@ def test_models_of_the_same_text_are_kept(text, tmp_path):
     # replaced
     (tmp_path / "out" / "models" / "100.model").unlink()
     (tmp_path / "out" / "models" / "100.model" / "in the way").mkdir(parents=True)
-    assert vocap("ladder", text, "-o", tmp_path / "out", "--sizes", "50,100").returncode == 1
+    with pytest.raises(VocapError, match=r"100\.model"):
+        call(LADDER + "--sizes 50,100")
     assert [
         path.name for path in (tmp_path / "out").rglob("*.*") if path.suffix in (".json", ".tsv")
     ] == ["characters.tsv"]
 
 
-def test_a_size_that_is_out_of_reach_now_leaves_no_older_model(text, tmp_path):
-    (tmp_path / "models").mkdir()
-    (tmp_path / "models" / "4000.model").write_bytes(b"old")
-    assert vocap("ladder", text, "-o", tmp_path, "--sizes", "4000").returncode == 0
-    assert not (tmp_path / "models" / "4000.model").exists()
+def test_a_size_that_is_out_of_reach_now_leaves_no_older_model(call, tmp_path):
+    (tmp_path / "out" / "models").mkdir(parents=True)
+    (tmp_path / "out" / "models" / "4000.model").write_bytes(b"old")
+    call(LADDER + "--sizes 4000")
+    assert not (tmp_path / "out" / "models" / "4000.model").exists()
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "words"),
+    ("options", "says", "status"),
     [
-        (["--sizes", "5:1:1"], 2, ["--sizes 5:1:1"]),
-        (["--sizes", "ten"], 2, ["--sizes ten", "1000:50000:1000"]),
-        (["--sizes", "100,50"], 2, ["50"]),
-        (["--size", "100"], 2, ["No such option", "--sizes"]),
-        (["--heldout", "nowhere.txt"], 1, ["nowhere.txt", "check the path"]),
+        ("--sizes 5:1:1", "'5:1:1' names no size", 2),
+        ("--sizes ten", "1000:50000:1000.*'ten'", 2),
+        ("--sizes 100,50", "50", 2),
+        ("--heldout nowhere.txt", "nowhere.txt.*check the path", 1),
     ],
 )
-def test_a_wrong_call_names_the_error_and_writes_nothing(text, tmp_path, arguments, code, words):
-    result = vocap("ladder", text, "-o", tmp_path / "out", *arguments)
-    assert result.returncode == code
-    assert all(word in result.stderr for word in words), result.stderr
-    assert "Traceback" not in result.stderr and not (tmp_path / "out").exists()
+def test_a_wrong_call_names_the_error_and_writes_nothing(call, tmp_path, options, says, status):
+    refused(call, LADDER + options, says, status)
+    assert not (tmp_path / "out").exists()
 
 
-def test_a_model_that_cannot_be_written_ends_it(text, tmp_path):
-    (tmp_path / "models" / "100.model" / "in the way").mkdir(parents=True)
-    result = vocap("ladder", text, "-o", tmp_path, "--sizes", "50:100:10", "--threads", "2")
-    assert result.returncode == 1
-    assert "vocap: error: " in result.stderr and "100.model" in result.stderr
-    assert not (tmp_path / "curve.tsv").exists()
+def test_a_model_that_cannot_be_written_ends_it(call, tmp_path):
+    (tmp_path / "out" / "models" / "100.model" / "in the way").mkdir(parents=True)
+    refused(call, LADDER + "--sizes 50:100:10 --threads 2", r"100\.model")
+    assert not (tmp_path / "out" / "curve.tsv").exists()
