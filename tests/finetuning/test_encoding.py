@@ -35,6 +35,14 @@ XNLI, UDPOS = TASKS["xnli"], TASKS["udpos"]
 BOS, EOS, UNKNOWN = 0, 2, 3
 
 
+def copied() -> Tokenizer:
+    return Tokenizer.from_str(ours().backend.to_str())
+
+
+def encoder_of(backend: Tokenizer, **roles: str) -> InputEncoder:
+    return InputEncoder(PreTrainedTokenizerFast(tokenizer_object=backend, **roles))
+
+
 def rows(features: Features, name: str = "ids") -> list[list[int]]:
     """A column of tokens by input."""
     return [features.row(name, number).tolist() for number in range(len(features))]
@@ -178,38 +186,33 @@ def test_tokenizers_that_cannot_be_used(tmp_path):
     (tmp_path / "tokenizer.json").write_text("{}")
     with pytest.raises(VocapError, match="not a usable Hugging Face tokenizer"):
         load_fast_tokenizer(tmp_path)
-    backend = Tokenizer.from_str(ours().backend.to_str())
+    backend = copied()
     with pytest.raises(VocapError, match="no unknown token"):
-        InputEncoder(PreTrainedTokenizerFast(tokenizer_object=backend))
+        encoder_of(backend)
     backend.post_processor = processors.TemplateProcessing(
         single="$A", pair="$A $B", special_tokens=[]
     )
     with pytest.raises(VocapError, match="puts no special tokens around a pair"):
-        InputEncoder(PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="<unk>"))
+        encoder_of(backend, unk_token="<unk>")
 
 
 def test_a_tokenizer_s_own_truncation_and_padding_are_off():
-    backend = Tokenizer.from_str(ours().backend.to_str())
+    backend = copied()
     backend.enable_truncation(4)
     backend.enable_padding(length=50)
-    encoder = InputEncoder(PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="<unk>"))
+    encoder = encoder_of(backend, unk_token="<unk>")
     (ids,) = rows(encode_pairs([Pair("no " * 30, "no", None)], encoder, XNLI.labels))
     assert len(ids) > 30 and 1 not in ids
 
 
 def test_bert_s_frame_is_kept():
     """[CLS] words [SEP], and one [SEP] between two texts."""
-    backend = Tokenizer.from_str(ours().backend.to_str())
+    backend = copied()
     backend.post_processor = processors.BertProcessing(("</s>", EOS), ("<s>", BOS))
-    bert = InputEncoder(PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="<unk>"))
+    bert = encoder_of(backend, unk_token="<unk>")
     word = sentencepiece().encode("no")
-    assert encode_sentences([TaggedSentence(("no",), None)], bert, UDPOS.labels).tokens[
-        "ids"
-    ].tolist() == [
-        BOS,
-        *word,
-        EOS,
-    ]
+    features = encode_sentences([TaggedSentence(("no",), None)], bert, UDPOS.labels)
+    assert rows(features) == [[BOS, *word, EOS]]
     features = encode_pairs([Pair("no", "no", None)], bert, XNLI.labels)
     assert rows(features) == [[BOS, *word, EOS, *word, EOS]]
     assert features.inputs["second"].tolist() == [2 + len(word)]

@@ -10,6 +10,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from tests.cases import read_cases
 from tests.finetuning.tiny_models import XTREME, make_bert, make_inputs, make_model, recipe
 from vocap.errors import VocapError
 from vocap.finetuning.encoding import encode_training, open_inputs
@@ -210,16 +211,7 @@ def test_a_head_of_another_number_of_labels_gives_way_to_a_new_one(models, tmp_p
     )
 
 
-@pytest.mark.parametrize(
-    ("entries", "said"),
-    [
-        ({"model_type": "unheard-of"}, "does not recognize this architecture"),
-        ({"model_type": "unheard-of", "auto_map": {"AutoConfig": "code.Config"}}, "custom code"),
-        ({"hidden_size": 33}, "33"),
-        ({"hidden_size": "32"}, "field 'hidden_size'"),
-        ({"hidden_act": "unheard-of"}, "unheard-of"),
-    ],
-)
+@pytest.mark.parametrize(("entries", "said"), read_cases(__file__)["no model"])
 @pytest.mark.parametrize("pretrained", [True, False])
 def test_a_configuration_of_no_model_is_one_error(models, tmp_path, entries, said, pretrained):
     folder = changed(models, tmp_path / "odd", **entries)

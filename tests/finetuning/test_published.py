@@ -60,6 +60,13 @@ TAGGED = (
 )
 
 
+GSD = "u/a/de_gsd-ud-train.conllu"
+
+
+def treebank(word):
+    return f"1\t{word}\t_\tX\t_\t_\t0\troot\t_\t_\n"
+
+
 def zipped(path, **files):
     with zipfile.ZipFile(path, "w") as archive:
         for name, content in files.items():
@@ -97,11 +104,8 @@ def test_treebanks_are_converted_as_by_the_scripts_of_xtreme(tmp_path, language,
 
 
 def test_treebanks_of_a_language_are_joined_in_the_order_of_their_names(tmp_path):
-    def treebank(word):
-        return f"1\t{word}\t_\tX\t_\t_\t0\troot\t_\t_\n"
-
     files = {f"u/b/de_hdt-ud-train-{part}.conllu": treebank(part) for part in ("b-1", "a-2", "a-1")}
-    archive = tarred(tmp_path / "ud.tgz", {**files, "u/a/de_gsd-ud-train.conllu": treebank("gsd")})
+    archive = tarred(tmp_path / "ud.tgz", {**files, GSD: treebank("gsd")})
     unpack("udpos", [archive], tmp_path, ["udpos/train-de.tsv"])
     text = (tmp_path / "udpos/train-de.tsv").read_text()
     assert text == "gsd\tX\n\na-1\tX\n\na-2\tX\n\nb-1\tX\n"
@@ -116,10 +120,7 @@ def test_treebanks_of_a_language_are_joined_in_the_order_of_their_names(tmp_path
     ],
 )
 def test_what_is_no_treebank_is_named(tmp_path, line):
-    archive = tarred(
-        tmp_path / "ud.tgz",
-        {"u/a/de_gsd-ud-train.conllu": f"{line}\n1\tx\t_\tX\t_\t_\t0\troot\t_\t_\n"},
-    )
+    archive = tarred(tmp_path / "ud.tgz", {GSD: f"{line}\n" + treebank("x")})
     with pytest.raises(VocapError, match=r"ud\.tgz: damaged.*fetch it anew"):
         unpack("udpos", [archive], tmp_path, ["udpos/train-de.tsv"])
 
@@ -240,10 +241,10 @@ def test_no_archive_writes_outside_of_its_folder(tmp_path, pack, place):
     outside.mkdir()
     (outside / "x").write_text("mine")
     name = place.format(absolute=outside / "x")
-    treebank = {"u/a/de_gsd-ud-train.conllu": "1\tx\t_\tX\t_\t_\t0\troot\t_\t_\n"}
+    bank = {GSD: treebank("x")}
     if pack == "tar":
         links = [(tarfile.SYMTYPE, "link", outside), (tarfile.LNKTYPE, "hard", outside / "x")]
-        archive = tarred(tmp_path / "ud.tgz", {name: "theirs", **treebank}, links)
+        archive = tarred(tmp_path / "ud.tgz", {name: "theirs", **bank}, links)
     else:
         archive = tmp_path / "ud.zip"
         with zipfile.ZipFile(archive, "w") as file:
@@ -251,7 +252,7 @@ def test_no_archive_writes_outside_of_its_folder(tmp_path, pack, place):
             link.external_attr = (stat.S_IFLNK | 0o777) << 16
             if not place.startswith("link"):
                 file.writestr(link, str(outside))
-            for path, content in {name: "theirs", **treebank}.items():
+            for path, content in {name: "theirs", **bank}.items():
                 file.writestr(path, content)
     home.mkdir()
     try:

@@ -14,6 +14,7 @@ import pytest
 import torch
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
+from tests.cases import read_cases
 from tests.commands import run
 from tests.pretraining.factories import (
     RECIPE,
@@ -127,15 +128,7 @@ def test_the_schedule_is_fairseqs_polynomial_decay():
         assert learning_rate(step, peak, warmup, total) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(
-    ("given", "warmup"),
-    [
-        ({"steps": 50}, 5),
-        ({"steps": 4}, 0),
-        ({"steps": 10_001}, 10_000),
-        ({"steps": 50, "warmup": 49}, 49),
-    ],
-)
+@pytest.mark.parametrize(("given", "warmup"), read_cases(__file__)["warmup"])
 def test_a_short_training_has_a_short_warmup(given, warmup):
     assert Recipe(**given).warmup == warmup
     assert Recipe.model_validate(Recipe(**given).model_dump()).warmup == warmup
@@ -283,20 +276,7 @@ def test_a_run_that_ends_among_such_steps_fails_and_keeps_the_checkpoint_before_
     assert not (tmp_path / "run" / "model").exists()
 
 
-@pytest.mark.parametrize(
-    ("text", "says"),
-    [
-        ("{", "no keys and values: Expecting property name"),
-        ("[1]", "no keys and values"),
-        ('{"steps": 0}', "steps"),
-        ('{"loss": {"kind": "knn", "k": "many"}}', "loss.k: "),
-        ('{"stps": 3}', "stps"),
-        ('{"warmup": 9, "steps": 9}', "warmup 9 leaves none of 9 steps"),
-        ('{"seed": 18446744073709551616}', "seed: "),
-        ('{"lazy": true}', "lazy: "),
-        ('{"loss": {"kind": "knn", "refresh": "lazy"}}', "loss.refresh: "),
-    ],
-)
+@pytest.mark.parametrize(("text", "says"), read_cases(__file__)["refused"])
 def test_settings_that_cannot_be_used(made, tmp_path, text, says):
     words = own(made)
     words[words.index("--settings-json") + 1] = text

@@ -23,8 +23,25 @@ from vocap.starter.packages import PACKAGES, fetch_package
 NOWHERE = "http://127.0.0.1:9"  # the discard port: nobody listens
 
 
+WHEEL = {
+    "METADATA": "Metadata-Version: 2.1\nName: django\nVersion: 6.1.3\nRequires-Python: >=99\n",
+    "WHEEL": "Wheel-Version: 1.0\nGenerator: x\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    "RECORD": "",
+}
+
+
 def description(output):
     return json.loads(output.with_name(output.name + ".json").read_text(encoding="utf-8"))
+
+
+def is_alone(output):
+    """Whether its folder holds it and its description alone."""
+    return set(output.parent.iterdir()) == {output, output.with_name(output.name + ".json")}
+
+
+@pytest.fixture
+def output(tmp_path):
+    return tmp_path / "archives" / "mediawiki"
 
 
 @pytest.fixture
@@ -35,15 +52,8 @@ def django(tmp_path):
     path = folder / "django-6.1.3-py3-none-any.whl"
     with zipfile.ZipFile(path, "w") as archive:
         info = "django-6.1.3.dist-info"
-        archive.writestr(
-            f"{info}/METADATA",
-            "Metadata-Version: 2.1\nName: django\nVersion: 6.1.3\nRequires-Python: >=99\n",
-        )
-        archive.writestr(
-            f"{info}/WHEEL",
-            "Wheel-Version: 1.0\nGenerator: x\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-        )
-        archive.writestr(f"{info}/RECORD", "")
+        for name, content in WHEEL.items():
+            archive.writestr(f"{info}/{name}", content)
     return path
 
 
@@ -58,7 +68,7 @@ def test_a_wheel_with_the_right_hash_is_fetched(django, tmp_path, monkeypatch, c
     facts = description(output)
     assert (facts["version"], facts["origin"], facts["missing"]) == ("6.1.3", "pip", None)
     assert (facts["sha256"], facts["bytes"]) == (package.sha256, len(content))
-    assert sorted(path.name for path in output.parent.iterdir()) == ["django", "django.json"]
+    assert is_alone(output)
 
 
 def test_a_wheel_with_a_wrong_hash_is_an_error(django, tmp_path):
@@ -88,7 +98,7 @@ def test_an_index_that_does_not_answer_costs_the_text_not_the_run(tmp_path, monk
     assert "No matching distribution found for weblate==" in description(output)["missing"]
     assert "is this machine online?" in done.stderr
     assert "snakemake --cores all --forcerun archives/weblate" in done.stderr
-    assert sorted(path.name for path in output.parent.iterdir()) == ["weblate", "weblate.json"]
+    assert is_alone(output)
 
 
 def test_an_unknown_package(tmp_path):
@@ -130,8 +140,7 @@ def mirror(tmp_path, monkeypatch):
     return package
 
 
-def test_debian_package_is_taken_and_recorded(mirror, tmp_path):
-    output = tmp_path / "archives" / "mediawiki"
+def test_debian_package_is_taken_and_recorded(output, mirror):
     done = vocap("starter-fetch", "mediawiki", "-o", output)
     assert done.returncode == 0, done.stderr
     assert output.read_bytes() == mirror.read_bytes()
@@ -139,7 +148,7 @@ def test_debian_package_is_taken_and_recorded(mirror, tmp_path):
     assert (facts["version"], facts["origin"]) == ("1:9.9-1", "apt")
     assert facts["sha256"] == hashlib.sha256(mirror.read_bytes()).hexdigest()
     assert "is not the version known here, 1:1.39" in done.stderr
-    assert sorted(path.name for path in output.parent.iterdir()) == ["mediawiki", "mediawiki.json"]
+    assert is_alone(output)
 
 
 @pytest.fixture
@@ -150,7 +159,7 @@ def site(monkeypatch):
         yield server
 
 
-def test_without_apt_the_archive_of_the_project_is_taken(site, tmp_path, monkeypatch):
+def test_without_apt_the_archive_of_the_project_is_taken(output, site, tmp_path, monkeypatch):
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as archive:
         content = b'{"a": "Guten Morgen"}'
@@ -159,12 +168,11 @@ def test_without_apt_the_archive_of_the_project_is_taken(site, tmp_path, monkeyp
         archive.addfile(entry, io.BytesIO(content))
     site.files["mediawiki-1.39.17.tar.gz"] = gzip.compress(buffer.getvalue())
     monkeypatch.setenv("PATH", str(tmp_path))  # no apt-get there
-    output = tmp_path / "archives" / "mediawiki"
     address = site.url("mediawiki-1.39.17.tar.gz")
     fetch_package(PACKAGES["mediawiki"], output, address)
     facts = description(output)
     assert (facts["version"], facts["origin"]) == ("1.39.17", address)
-    assert sorted(path.name for path in output.parent.iterdir()) == ["mediawiki", "mediawiki.json"]
+    assert is_alone(output)
     done = vocap("starter-extract", "mediawiki", output, "-o", tmp_path / "messages")
     assert done.returncode == 0, done.stderr
     assert "\tGuten Morgen\n" in (tmp_path / "messages/de.tsv").read_text()
@@ -172,7 +180,9 @@ def test_without_apt_the_archive_of_the_project_is_taken(site, tmp_path, monkeyp
 
 @pytest.mark.parametrize("apt", ["absent", "empty"])
 @pytest.mark.parametrize("archive", ["absent", "unreachable"])
-def test_with_neither_the_run_continues(apt, archive, site, tmp_path, monkeypatch, caplog, request):
+def test_with_neither_the_run_continues(
+    output, apt, archive, site, tmp_path, monkeypatch, caplog, request
+):
     if apt == "absent":
         monkeypatch.setenv("PATH", str(tmp_path))
         reason = "there is no apt-get here"
@@ -181,7 +191,6 @@ def test_with_neither_the_run_continues(apt, archive, site, tmp_path, monkeypatc
         packages.write_text(packages.read_text().replace("mediawiki", "othername"))
         reason = "Unable to locate package mediawiki"
     address = site.url("x.tar.gz") if archive == "absent" else f"{NOWHERE}/x.tar.gz"
-    output = tmp_path / "archives" / "mediawiki"
     monkeypatch.setattr(download, "BACKOFF_S", 0)
     fetch_package(PACKAGES["mediawiki"], output, address)
     assert output.read_bytes() == b""
@@ -189,4 +198,4 @@ def test_with_neither_the_run_continues(apt, archive, site, tmp_path, monkeypatc
     assert reason in missing
     assert f"; and {address}: " in missing
     assert "The run continues without its text" in caplog.text
-    assert sorted(path.name for path in output.parent.iterdir()) == ["mediawiki", "mediawiki.json"]
+    assert is_alone(output)

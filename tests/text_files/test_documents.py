@@ -10,7 +10,8 @@ import sentencepiece
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.commands import vocap
+from tests.cases import refused
+from tests.commands import caller
 from vocap.errors import UsageError
 from vocap.text_files import MAX_LINE_BYTES, Layout
 from vocap.text_files.lines import document_lines, escape_line, holds_documents, unescape_line
@@ -66,12 +67,9 @@ def write(path, kind: str) -> str:
 
 def sample(folder, kind: str) -> None:
     layout = write(folder / "text", kind)
-    targets = [f"--{name}={folder / name}.txt" for name in ("train", "heldout")]
-    done = vocap(
-        "sample", folder / "text", "--language", "python", "--format", layout, "--documents",
-        *targets, f"--stats={folder / 'stats.json'}",
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    line = "sample {folder}/text --language python --format {layout} --documents "
+    line += "--train {folder}/train.txt --heldout {folder}/heldout.txt --stats {folder}/stats.json"
+    caller(folder=folder, layout=layout)(line)
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "parquet"])
@@ -90,12 +88,8 @@ def test_line_ends_are_pieces_of_the_ladder_and_of_tokenizers(tmp_path):
     back.
     """
     sample(tmp_path, "jsonl")
-    heldout = ("--heldout", tmp_path / "heldout.txt")
-    done = vocap(
-        "ladder", tmp_path / "train.txt", *heldout, "-o", tmp_path,
-        "--sizes", "300,330", "--preset", "lossless",
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    line = "ladder {tmp}/train.txt --heldout {tmp}/heldout.txt --sizes 300,330 --preset lossless "
+    caller(tmp=tmp_path)(line + "-o {tmp}")
     model = tmp_path / "models" / "300.model"
     from benchmarks.fuzzing.text_settings import reference
     from vocap.unigram.text_settings import PRESETS
@@ -164,7 +158,5 @@ def test_no_sample_of_several_languages_is_drawn_of_documents(tmp_path):
     folder.mkdir()
     sample(folder, "jsonl")
     (tmp_path / "w.tsv").write_text("language\tn\tsource\npython\t9\town\n")
-    done = vocap(
-        "mix", "--weights", tmp_path / "w.tsv", "--corpora", tmp_path, "-o", tmp_path / "mix.txt"
-    )
-    assert done.returncode == 1 and "corpora.mix.sentences: all" in done.stderr
+    line = "mix --weights {tmp}/w.tsv --corpora {tmp} -o {tmp}/mix.txt"
+    refused(caller(tmp=tmp_path), line, "corpora.mix.sentences: all")

@@ -8,12 +8,15 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from tests.commands import vocap
+from tests.cases import read_cases, refused
+from tests.commands import caller
 from tests.made_text import write_lines
 from vocap.corpora.stage import sample_corpus
 from vocap.errors import UsageError, VocapError
 from vocap.text_files import filters
 from vocap.text_files.filters import Distinct, RecordFilter, count_letters, parse_filters
+
+CASES = read_cases(__file__)
 
 
 def test_letters_are_those_of_unicode():
@@ -28,19 +31,10 @@ def test_letters_are_those_of_unicode():
     assert count_letters("漢字かなカナ", "Jpan").own == 6
 
 
-@pytest.mark.parametrize(
-    ("given", "kept"),
-    [
-        ('{"min_characters": 6}', ["привет", "hello мир", "12345 a", "12345 b"]),
-        ('{"max_characters": 6}', ["да", "привет"]),
-        ('{"min_letters": 0.5}', ["да", "привет", "hello мир"]),
-        ('{"min_script": 0.3, "script": "Cyrl"}', ["да", "привет", "hello мир"]),
-        ('{"min_script": 0.5, "script": "Cyrl"}', ["да", "привет"]),
-    ],
-)
+@pytest.mark.parametrize(("given", "kept"), CASES["kept"])
 def test_each_filter_of_text(given, kept):
-    texts = ["да", "привет", "hello мир", "12345 a", "12345 b"]
-    chosen = RecordFilter(parse_filters(given))
+    texts = CASES["texts"]
+    chosen = RecordFilter(parse_filters(json.dumps(given)))
     assert chosen.keep_texts(texts) == kept
     assert chosen.dropped.total() == len(texts) - len(kept)
 
@@ -101,20 +95,10 @@ def test_numbers_of_more_bits_than_are_compared_are_one_line(tmp_path, values, s
             )
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ('{"min_letter": 1}', "min_letter: Extra"),
-        ('{"min_letters": 2}', "less than or equal to 1"),
-        ('{"where": [["score", "~", 1]]}', "Input should be '=='"),
-        ('{"where": [["score", "in", 1]]}', "in and not in take a list"),
-        ('{"min_characters": 9, "max_characters": 3}', "no record has both"),
-        ("[]", "should be an object"),
-    ],
-)
+@pytest.mark.parametrize(("given", "said"), CASES["refused"])
 def test_a_wrong_filter_is_one_line(given, said):
     with pytest.raises(UsageError, match=said) as error:
-        parse_filters(given)
+        parse_filters(json.dumps(given))
     assert "\n" not in str(error.value)
 
 
@@ -148,14 +132,12 @@ def test_a_sample_of_chosen_records(record_files, kind):
 
 def test_the_command_takes_the_script_of_the_table(tmp_path):
     write_lines(tmp_path / "text.txt", [record["text"] for record in RECORDS])
-    outputs = {name: tmp_path / name for name in ("train", "heldout", "stats")}
-    words = [word for name, path in outputs.items() for word in (f"--{name}", path)]
-    call = ("sample", tmp_path / "text.txt", *words, "--filters", '{"min_script": 0.5}')
-    assert vocap(*call, "--language", "ru").returncode == 0
-    assert json.loads(outputs["stats"].read_text())["filtered"] == {"min_script": 34}
-    unknown = vocap(*call, "--language", "xx")
-    assert unknown.returncode == 2
-    assert "min_script: the table of languages has no 'xx'" in unknown.stderr
-    conditions = '{"where": [["score", ">", 1]]}'
-    refused = vocap(*call[:-1], conditions, "--language", "ru")
-    assert "where: text of format 'text' has no other fields" in refused.stderr
+    call = caller(tmp=tmp_path, least='{"min_script":0.5}', where='{"where":[["score",">",1]]}')
+    outputs = " ".join(f"--{name} {{tmp}}/{name}" for name in ("train", "heldout", "stats"))
+    line = f"sample {{tmp}}/text.txt {outputs} --language "
+    call(line + "ru --filters {least}")
+    assert json.loads((tmp_path / "stats").read_text())["filtered"] == {"min_script": 34}
+    says = "min_script: the table of languages has no 'xx'"
+    refused(call, line + "xx --filters {least}", says, 2)
+    says = "where: text of format 'text' has no other fields"
+    refused(call, line + "ru --filters {where}", says, 2)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from transformers import AutoTokenizer
 
+from tests.cases import read_cases
 from tests.pretraining.factories import make_lines, model_bytes
 from tests.tokenizers.factories import byte_tokenizer
 from vocap.bpe import model_file
@@ -81,27 +82,10 @@ def test_a_template_of_a_file_that_is_taken_away_again(tmp_path, make):
     assert AutoTokenizer.from_pretrained(make(tmp_path, chat_template=None)).chat_template is None
 
 
-@pytest.mark.parametrize(
-    ("template", "says"),
-    [
-        (
-            "<|user|>",
-            r"own\.jinja names <\|user\|>, which no token is; add it under layout\.special",
-        ),
-        ("{{ bos_token }}", r"own\.jinja names bos_token, which no token is"),
-        (
-            None,
-            r"layout\.chat_template: .*own\.jinja: No such file or directory; "
-            r"write chatml, or a file",
-        ),
-        (b"\xff", r"own\.jinja: not UTF-8"),
-    ],
-)
+@pytest.mark.parametrize(("template", "says"), read_cases(__file__)["refused"])
 def test_a_template_that_cannot_be_used_is_one_line(tmp_path, template, says):
     if template is not None:
-        (tmp_path / "own.jinja").write_bytes(
-            template if isinstance(template, bytes) else template.encode()
-        )
+        (tmp_path / "own.jinja").write_bytes(template.encode("latin-1"))
     own = {"chat_template": str(tmp_path / "own.jinja")}
     with pytest.raises(UsageError, match=says):
         unigram(tmp_path, **own)
