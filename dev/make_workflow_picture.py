@@ -43,7 +43,7 @@ CAPTIONS = {
     "fit": "scores of the pieces",
     "joint": "JOINT, the baseline",
     "mono": "one language's model",
-    "export": "Hugging Face, parity",
+    "export": "Hugging Face, card",
     "evaluate": "ALP, tokens, <unk>",
     "tokenize": "text to blocks of ids",
     "pretrain": "a language model",

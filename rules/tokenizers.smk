@@ -1,4 +1,4 @@
-"""The tokenizers, their Hugging Face export, its parity, and how well languages are served.
+"""The tokenizers, their Hugging Face export, and how well languages are served.
 
 REQUIRED INPUTS
     results/allocation/{name}/vocabulary.tsv, results/vocabularies/{lang}/models, curve.tsv
@@ -6,12 +6,12 @@ REQUIRED INPUTS
     tokenizers from elsewhere, parallel and development text
 OUTPUTS
     results/tokenizers/{name}/sentencepiece.model or tokenizer.json, pieces.tsv, description.json
-    results/tokenizers/{name}/huggingface, parity.tsv, evaluation.tsv and the other tables
+    results/tokenizers/{name}/huggingface, evaluation.tsv and the other tables
     results/pretraining/tokenizers/{tokenizer}, of those from elsewhere
 """
 
 MADE_HERE = {name: entry for name, entry in PLAN.tokenizers.items() if entry.made}
-# Those of SentencePiece, whose export is compared.
+# Those of SentencePiece, whose export is compared with the model.
 TWO_FORMS = [name for name, entry in MADE_HERE.items() if entry.file == FILES[0]]
 FITTED = {name: entry for name, entry in MADE_HERE.items() if entry.kind == "vocap"}
 ALLOCATION_OF = {name: entry.allocation for name, entry in FITTED.items()}
@@ -61,7 +61,6 @@ BPE_EXPORT_LAYOUT = verbatim(options(layout=SETTINGS.layout.text()))
 rule tokenizers:
     """Every named tokenizer, exported and evaluated"""
     input:
-        expand("<results>/tokenizers/{name}/parity.tsv", name=TWO_FORMS),
         expand(f"<results>/tokenizers/{{name}}/huggingface/{CARD}", name=MADE_HERE),
         expand("<results>/tokenizers/{name}/evaluation.tsv", name=PLAN.tokenizers),
     message:
@@ -441,8 +440,8 @@ TEMPLATES = (
 )
 
 
-# The export, its card and, of two forms, their comparison. The evaluation stands for
-# the text of all languages: Snakemake looks at all inputs of ready jobs whenever one
+# The export and its card. The evaluation stands for the text of all languages, of which
+# both forms encode some lines: Snakemake looks at all inputs of ready jobs whenever one
 # ends. Files and no directory(), in which it puts a file of its own.
 rule export:
     input:
@@ -452,7 +451,6 @@ rule export:
     output:
         expand("<results>/tokenizers/{{name}}/huggingface/{file}", file=EXPORTED),
         card=f"<results>/tokenizers/{{name}}/huggingface/{CARD}",
-        parity="<results>/tokenizers/{name}/parity.tsv",
     log:
         "<logs>/tokenizers/export/{name}.log",
     benchmark:
@@ -465,24 +463,16 @@ rule export:
     resources:
         **needs("export"),
     params:
-        **run_params("tokenizers", folder=lambda wildcards, output: Path(output.parity).parent),
+        **run_params("tokenizers"),
         layout=EXPORT_LAYOUT,
         text=CARD_TEXT,
-        languages=",".join(LANGUAGES),
-        seed=SETTINGS.seed,
     message:
         "Exporting {wildcards.name} for Hugging Face, and comparing both forms"
     shell:
         """
         (
-            vocap export {input.model:q} {params.layout} -o {params.folder:q}/huggingface
+            vocap export {input.model:q} {params.layout} --corpora {params.results:q}/corpora -o {params.folder:q}
             vocap card {input.model:q} --evaluation {input.evaluation:q} --text {params.text:q} -o {output.card:q}
-            vocap parity \
-                --tokenizer {params.folder:q} \
-                --corpora {params.results:q}/corpora \
-                --languages {params.languages} \
-                --seed {params.seed} \
-                -o {output.parity:q}
         ) 2>{log:q}
         """
 

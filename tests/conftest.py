@@ -64,7 +64,6 @@ SLOW = {
     "tokenizers/test_lossless.py",
     "tokenizers/test_mono.py",
     "tokenizers/test_own_layout.py",
-    "tokenizers/test_parity.py",
     "training/test_devices.py",
     "training/test_ranks.py",
     "unigram/test_against_sentencepiece.py",

@@ -38,7 +38,7 @@ from vocap.tokenizer_files.encoders import HuggingFaceEncoder
 from vocap.tokenizer_files.export import build_tokenizer
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT
 from vocap.tokenizer_files.layout import Contents, build_model, read_contents
-from vocap.tokenizers.parity import TokenizerForms
+from vocap.tokenizer_files.model_file import CONTROL
 
 NORMALIZERS = ("nmt_nfkc", "nmt_nfkc", "nmt_nfkc", "identity", "nfkc", "nfkc_cf", "nmt_nfkc_cf")
 SPACES = [
@@ -61,6 +61,7 @@ NONCHARACTERS = [
 NAMES = [*XLM_R_LAYOUT.names, "<0x41>", "<0xE0>", "<0x", "<s", "s>", "</", "<", ">", "▁<s>"]
 LIMITS = ("tie after a symbol", "unknown character of a symbol")
 SHOWN = 20  # strings that differ, a round
+ROUNDING = 0.01  # nats: the largest error of float32 sums of a long line
 LETTERS = "aàbceikt<s>x0é①ﬁاლกเहิ的はガ가ᄀ"
 
 
@@ -209,7 +210,34 @@ def part_of(rng: random.Random, line: str) -> str:
     )
 
 
-def shortest(pair: TokenizerForms, text: str) -> str:
+class Forms:
+    """SentencePiece's model and its export, side by side."""
+
+    def __init__(self, proto, tokenizer) -> None:
+        self.proto = proto
+        self.processor = sentencepiece.SentencePieceProcessor(model_proto=proto.SerializeToString())
+        self.encoder = HuggingFaceEncoder(tokenizer, XLM_R_LAYOUT.names.index("<unk>"))
+
+    def kind(self, line: str, wanted: list[int], given: list[int]) -> str:
+        """The reason for a line that differs.
+
+        `normaliser`: the normalised texts differ; `special token`: the export found one
+        in the text; `unknown`: another number of unknown characters; `tie`: another
+        path of the same score; `score`: of another score.
+        """
+        normalizer = self.encoder.tokenizer.normalizer
+        if normalizer and normalizer.normalize_str(line) != self.processor.normalize(line):
+            return "normaliser"
+        if any(self.proto.pieces[number].type == CONTROL for number in given):
+            return "special token"
+        unknown = self.processor.unk_id()
+        if wanted.count(unknown) != given.count(unknown):
+            return "unknown"
+        own, other = (sum(map(self.processor.get_score, ids)) for ids in (wanted, given))
+        return "tie" if abs(own - other) < ROUNDING else "score"
+
+
+def shortest(pair: Forms, text: str) -> str:
     """A part of `text` that differs and no character of which can be left out."""
     place = 0
     while place < len(text):
@@ -221,7 +249,7 @@ def shortest(pair: TokenizerForms, text: str) -> str:
     return text
 
 
-def differs(pair: TokenizerForms, text: str) -> bool:
+def differs(pair: Forms, text: str) -> bool:
     return pair.processor.encode(text) != pair.encoder.encode_batch([text])[0]
 
 
@@ -250,8 +278,8 @@ def run_round(seed: int, number: int, count: int, text: list[str], totals: Count
         totals["models refused"] += 1
         print(f"round {number}: refused: {error} ({settings(proto)})")
         return
-    own = sentencepiece.SentencePieceProcessor(model_proto=proto.SerializeToString())
-    pair = TokenizerForms(proto, HuggingFaceEncoder(tokenizer, XLM_R_LAYOUT.names.index("<unk>")))
+    pair = Forms(proto, tokenizer)
+    own = pair.processor
     totals["models"] += 1
     totals["strings"] += len(strings)
     symbols = {

@@ -51,7 +51,6 @@ GROUPS = {
     },
     "Rules of the workflow, tokenizers": {
         "mono": "vocap.tokenizers.commands:mono",
-        "parity": "vocap.tokenizers.commands:parity",
     },
     "Rules of the workflow, pre-training": {
         "tokenize": "vocap.pretraining.commands:tokenize",

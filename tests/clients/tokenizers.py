@@ -17,6 +17,7 @@ from tests.made_text import draw_sentences, write_lines
 from vocap.adapt.commands import extend, trim
 from vocap.bpe.model_file import is_bpe
 from vocap.errors import VocapError
+from vocap.tokenizer_files.hard_strings import HARD
 from vocap.tokenizers.commands import bpe, export, joint
 
 HERE = Path(__file__).parent
@@ -39,31 +40,6 @@ LETTERS = {  # of made text, where VOCAP_DATA has no real one
     "zh": "的一是不了人我在有他这中大来上国",
     "ka": "აბგდევზთიკლმნოპჟრსტუფქღყშჩცძწჭხჯჰ",
 }
-
-# Text on which programs are known to differ.
-HARD = [
-    *("", " ", "   ", "\t", "\n", "\r\n", "a\n\n\nb", "  two  spaces  ", "\u3000", "a\u3000b"),
-    *("\0", "a\0b", "\x01\x7f\x85", "\xa0", "a\xa0b", "\u2028", "\ufeff", "\ufeffa", "\u200b"),
-    *("e\u0301 é", "A\u030a Å Å", "ﬁne ½ ² ①②③ ｱ ＡＢＣ", "㍿ ™ ﷺ", "ガラス ｶﾞﾗｽ"),
-    *("क\u093c क़", "น้ำ ที่", "می‌خواهم", "क्\u200dष", "שָׁלוֹם", "ﺍﻟﺴﻼﻡ ﻻ", "각 \u1100\u1161\u11a8"),
-    *("👩\u200d🚀", "👨‍👩‍👧‍👦", "🏳️‍🌈", "👍🏽", "🇩🇪🇫🇷", "☺️", "𝒜𝔅", "\U0010ffff", "\ue000", "\ufdd0"),
-    *("▁", "▁a", "a▁b", "▁▁", " ▁", "<s>", "</s>", "<s>a</s>", "<pad>", "<unk>", "<mask>"),
-    *("a <mask> b", "<0x41>", "<|im_start|>user", "<reserved_0>", "<date>", "C++ and C++x", "①"),
-    *("it's we'll I'M 'S", "1234567", "١٢٣٤ 12.5", "3x2", "don't!!", "...", "—…", "a-b_c", "$%&"),
-    *("def f(x):\n    return x\n", "\tif\t(a)\r\n", "https://x.org/a?b=c#d", "CamelCaseWord"),
-    *(
-        "ſ 'ſ",
-        "İıß",
-        "Ǆǆ",
-        "x" * 300,
-        "ab " * 200,
-        "\u0301a",
-        "́",
-        "€5",
-        "Price €5",
-        "日本語テキスト。",
-    ),
-]
 
 # Letters, marks and digits of Unicode 15, 15.1 and 16: Kawi, Nag Mundari, Kannada, Arabic,
 # CJK; Garay, Todhri, Tulu-Tigalari, Kirat Rai, Latin, Cyrillic.

@@ -33,7 +33,7 @@ COVERAGE = 0.99
 SMOKE = Path()  # results of the smoke configuration, which a fixture of this folder names
 LANGUAGES = ["en", "de", "ru", "hi", "fa", "it", "sw", "km", "ja", "fi"]
 MISSING = "sa"  # a language without text
-MEASURED = ("description.json", "evaluation.tsv", "parity.tsv", "pieces.tsv", "roundtrip.tsv")
+MEASURED = ("description.json", "evaluation.tsv", "pieces.tsv", "roundtrip.tsv")
 
 
 def scaled(cell: str, chance: random.Random) -> str:
@@ -124,7 +124,7 @@ def make_tokenizer(folder: Path, name: str, codes: Sequence[str], total: int, **
     out.mkdir(parents=True)
     for file in MEASURED:
         shutil.copy(source / file, out)
-        if file in ("evaluation.tsv", "parity.tsv", "roundtrip.tsv"):
+        if file in ("evaluation.tsv", "roundtrip.tsv"):
             spread(out / file, codes, seed=name)
     description = out / "description.json"
     edit(description, total=total, **settings_of(description, total))
@@ -135,7 +135,7 @@ def make_tokenizer(folder: Path, name: str, codes: Sequence[str], total: int, **
 def make_baseline(folder: Path, name: str, codes: Sequence[str]) -> None:
     """A tokenizer from elsewhere: evaluated, on parallel text too, and nothing else."""
     out = make_tokenizer(folder, name, codes, 250_002)
-    for file in ("description.json", "parity.tsv", "pieces.tsv"):
+    for file in ("description.json", "pieces.tsv"):
         (out / file).unlink()
     rows = [
         (code, 1000, 30_000 + 1000 * place, 1 + place / 30, 30_000, 0, 0, 1 + place / 30)
@@ -148,12 +148,9 @@ def make_baseline(folder: Path, name: str, codes: Sequence[str]) -> None:
 def make_byte_pair(
     folder: Path, name: str, kind: str, codes: Sequence[str], total: int, **settings
 ) -> Path:
-    """A tokenizer of kind `bpe` or `parity-bpe`: without parity.tsv and owners of
-    pieces.
-    """
+    """A tokenizer of kind `bpe` or `parity-bpe`: without owners of pieces."""
     asked = {"total": total, "alpha": 0.7, "split": "words", **settings}
     out = make_tokenizer(folder, name, codes, total, kind=kind, settings=asked, merges=total - 261)
-    (out / "parity.tsv").unlink()
     pieces = [(f" piece{n}", n + 4, -n, "", "ok", "") for n in range(300)]
     columns = ("piece", "id", "score", "languages", "status", "shadowed_by")
     write_tsv(out / "pieces.tsv", columns, pieces)

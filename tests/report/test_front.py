@@ -197,7 +197,7 @@ def test_languages_are_sorted_by_name_everywhere(made):
         if not rows or None in codes or "name" not in rows[0] or len(set(codes)) < 2:
             continue
         names = [row["name"] for row in rows]
-        if path.stem.startswith(("unknown-", "parity-worst", "paper-")):
+        if path.stem.startswith(("unknown-", "paper-")):
             # characters by frequency; the worst languages of each tokenizer; the
             # paper's own order
             continue

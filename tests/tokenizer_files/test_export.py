@@ -5,6 +5,7 @@
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 import unicodedata
@@ -16,10 +17,14 @@ from hypothesis import strategies as st
 from sentencepiece import SentencePieceProcessor
 from tokenizers import Tokenizer
 
+from tests.commands import run
+from tests.made_text import write_lines
 from tests.tokenizers.scripts import ODD, make_lines, model, processor
+from vocap.cli import vocap
 from vocap.errors import UsageError, VocapError
 from vocap.tokenizer_files.card import About, write_card
 from vocap.tokenizer_files.export import build_tokenizer, export_unigram, scores_of
+from vocap.tokenizer_files.hard_strings import HARD
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT
 from vocap.tokenizer_files.layout import Contents, build_model
 
@@ -83,7 +88,7 @@ def test_lines_of_many_scripts(both_forms):
 
 
 def test_hostile_lines(both_forms):
-    assert not differing(both_forms, hostile_lines(4000))
+    assert not differing(both_forms, [*HARD, *hostile_lines(4000)])
 
 
 @settings(max_examples=60, deadline=None)
@@ -391,3 +396,51 @@ def test_a_folder_with_other_things_is_left_alone(tmp_path):
     with pytest.raises(UsageError, match=r"out: .*'thesis\.txt'"):
         export_unigram(source, out)
     assert (out / "thesis.txt").read_text() == "mine" and len(list(out.iterdir())) == 4
+
+
+def write_corpora(folder, heldout, train):
+    for part, lines in (("heldout", heldout), ("train", train)):
+        write_lines(folder / "corpora" / "aa" / f"{part}.txt", lines)
+    return ["--corpora", folder / "corpora"]
+
+
+@pytest.mark.parametrize("place", [150, 199, 200])
+def test_a_line_with_other_ids_stops_the_export(tmp_path, place):
+    """Of the first 200 of a language: pieces of equal scores off the grid give ties."""
+    proto = with_scores(lambda number, old: -0.1)
+    own, other = processor(proto), build_tokenizer(proto)
+    other.encode_special_tokens = True
+    lines = make_lines(400, seed=2)
+    differs = differing((own, other), lines)[0]
+    lines = [line for line in lines if not differing((own, other), [line])][:250]
+    lines.insert(place, differs)
+    out = tmp_path / "out"
+    words = ["export", write_model(tmp_path / "it.model", proto), "-o", out]
+    words += write_corpora(tmp_path, lines[:120], lines[120:])
+    if place == 200:
+        run(vocap, *words)
+        return
+    ids = own.encode(differs), other.encode(differs, add_special_tokens=False).ids
+    first = [one == two for one, two in zip(*ids, strict=False)].index(False)
+    with pytest.raises(VocapError) as stopped:
+        run(vocap, *words)
+    assert (
+        f"it.model: SentencePiece and tokenizer.json give other ids for the line {differs!r}: "
+        f"from token {first + 1} on [{ids[0][first]}" in str(stopped.value)
+    )
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["corpora", "it.model"]
+
+
+def test_hard_strings_stop_an_export_without_corpora(tmp_path):
+    export_unigram(write_model(tmp_path / "it.model", model()), tmp_path / "out")
+    before = (tmp_path / "out" / "tokenizer.json").read_bytes()
+    proto = with_scores(lambda place, old: -1e6 / 3 * (place % 5 + 1))
+    tokenizer = build_tokenizer(proto)
+    tokenizer.encode_special_tokens = True
+    differs = differing((processor(proto), tokenizer), HARD)[0]
+    with pytest.raises(VocapError, match=re.escape(f"for the line {differs!r}: ")):
+        run(vocap, "export", write_model(tmp_path / "it.model", proto), "-o", tmp_path / "out")
+    assert (tmp_path / "out" / "tokenizer.json").read_bytes() == before
+    with pytest.raises(UsageError, match="--corpora: for the Hugging Face form of a unigram"):
+        words = write_corpora(tmp_path, ["a"], [])
+        run(vocap, "export", tmp_path / "it.model", "-o", "x", "--format=tiktoken", *words)

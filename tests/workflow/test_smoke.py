@@ -27,8 +27,6 @@ def test_smoke_makes_every_stage(smoke, tmp_path):
     assert curves["ja"][0]["alp"] == ""
     for name in ("vocap-small", "joint-small"):
         assert len(table(results / f"tokenizers/{name}/evaluation.tsv")) == 3
-        for row in table(results / f"tokenizers/{name}/parity.tsv"):
-            assert float(row["share"]) >= 0.999, row
     assert len(table(results / "allocation/small/vocabulary.tsv")) == 1995
     for name in ("knn-small", "causal-small"):
         lines = (results / f"pretraining/{name}/metrics.jsonl").read_text("utf-8").splitlines()

@@ -4,7 +4,7 @@ from pydantic import Field
 
 from vocap.section import ConfigSection
 
-REVISION = 30
+REVISION = 31
 
 
 class Report(ConfigSection):

@@ -4,8 +4,9 @@ comes with it.
 
 import json
 import shutil
-from collections.abc import Mapping, Sequence
-from itertools import chain
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from itertools import chain, zip_longest
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -25,6 +26,8 @@ from vocap.errors import VocapError, log
 from vocap.files.io import read_object, replacing_directory, write_json, write_text
 from vocap.tokenizer_files import CARD, CHAT_TEMPLATE, EXPORTED, TEMPLATES
 from vocap.tokenizer_files.charsmap import read_charsmap
+from vocap.tokenizer_files.encoders import HuggingFaceEncoder
+from vocap.tokenizer_files.hard_strings import HARD
 from vocap.tokenizer_files.id_layout import MASK, TOKEN_ROLES, IdLayout, layout_of, role_ids
 from vocap.tokenizer_files.layout import STEP, check_unigram
 from vocap.tokenizer_files.model_file import (
@@ -33,6 +36,7 @@ from vocap.tokenizer_files.model_file import (
     NORMAL,
     UNKNOWN,
     USER_DEFINED,
+    build_processor,
     read_model,
 )
 from vocap.tokenizer_files.normalizer import (
@@ -48,6 +52,8 @@ NEVER = -1e6
 FLT_MIN = 2.0**-126  # where SentencePiece's search for the highest score starts
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
+# of a message: characters of a line, and ids
+SHOWN, SHOWN_IDS = 200, 5
 FLAGS = ("single_word", "lstrip", "rstrip", "normalized")  # of an added token
 # of another tokenizer_config.json: its tokens, and the class and its code
 REPLACED = (
@@ -244,15 +250,21 @@ def special_tokens_step(layout: IdLayout, ids: Mapping[str, int]) -> processors.
     )
 
 
-def export_unigram(model: str | Path, output: str | Path, layout: IdLayout | None = None) -> int:
+def export_unigram(
+    model: str | Path,
+    output: str | Path,
+    layout: IdLayout | None = None,
+    lines: Iterable[str] = HARD,
+) -> int:
     """Write the files `EXPORTED` of `model` as the folder `output`, in the place of an
-    older one and its card.
+    older one and its card, if it encodes `lines` as the model does.
 
     Chat templates beside the model go with it; that of the layout is the first. Returns
-    the number of ids. Raises VocapError as `build_tokenizer` and `read_model` do,
-    UsageError where `output` holds anything else.
+    the number of ids. Raises VocapError as `build_tokenizer`, `read_model` and
+    `compare_forms` do, UsageError where `output` holds anything else.
     """
-    return write_export(read_model(model), str(model), output, layout, find_templates(Path(model)))
+    chat = find_templates(Path(model))
+    return write_export(read_model(model), str(model), output, layout, chat, lines=lines)
 
 
 def write_export(
@@ -262,9 +274,10 @@ def write_export(
     layout: IdLayout | None = None,
     chat: Mapping[str, str] = NOTHING,
     given: Mapping[str, Any] = NOTHING,
+    lines: Iterable[str] = HARD,
 ) -> int:
-    """Write the files of a checked `ModelProto`, as `export`; errors and warnings call
-    it `name`.
+    """Write the files of a checked `ModelProto`, as `export_unigram`; errors and
+    warnings call it `name`.
 
     `layout` gives the special tokens around a text, the longest input and the first
     chat template; by default `layout_of` the model, and that of `chat`, as in
@@ -282,8 +295,28 @@ def write_export(
     symbols = [entry.piece for entry in proto.pieces if entry.type in (CONTROL, USER_DEFINED)]
     if template := layout.read_template(symbols):
         chat = {**chat, CHAT_TEMPLATE: template}
-    write_folder(output, tokenizer, tokens, layout.use, chat, given)
+    check = partial(compare_forms, proto, name, lines)
+    write_folder(output, tokenizer, tokens, layout.use, chat, given, check)
     return len(proto.pieces)
+
+
+def compare_forms(proto: Any, name: str, lines: Iterable[str], definition: Path) -> None:
+    """Raise VocapError, which names the line, unless the tokenizer.json `definition`
+    gives the ids of the model `proto` for each of `lines`.
+    """
+    texts = list(lines)
+    wanted = build_processor(proto, name).encode(texts, num_threads=1)
+    encoder = HuggingFaceEncoder(Tokenizer.from_file(str(definition)), None)
+    for text, own, other in zip(texts, wanted, encoder.encode_with_all_steps(texts), strict=True):
+        if own != other:
+            pairs = enumerate(zip_longest(own, other))
+            place = next(place for place, (one, two) in pairs if one != two)
+            first, second = (ids[place : place + SHOWN_IDS] for ids in (own, other))
+            raise VocapError(
+                f"{name}: SentencePiece and tokenizer.json give other ids for the line "
+                f"{text[:SHOWN]!r}: from token {place + 1} on {first} and {second}; nothing is "
+                "exported, see the limits of the export in docs/tokenizers.md"
+            )
 
 
 def find_settings(file: Path, folders: Sequence[str] = ("",)) -> dict[str, Any]:
@@ -332,11 +365,13 @@ def write_folder(
     use: Mapping[str, Any],
     chat: Mapping[str, str] = NOTHING,
     given: Mapping[str, Any] = NOTHING,
+    check: Callable[[Path], None] | None = None,
 ) -> None:
     """Write the files `EXPORTED` as the folder `output`, in the place of an older one
     and its card.
 
     `chat`: as in `find_templates`; `tokens`, `use` and `given` as in `configuration`.
+    `check` gets the path of the new tokenizer.json, and stops the export with an error.
     Raises UsageError where `output` holds anything else.
     """
     definition, config, special_tokens = EXPORTED
@@ -357,6 +392,8 @@ def write_folder(
         output, owned=(*EXPORTED, CARD, CHAT_TEMPLATE, f"{TEMPLATES}/", "golden.json")
     ) as folder:  # once made
         tokenizer.save(str(folder / definition), pretty=False)
+        if check is not None:
+            check(folder / definition)
         for name, content in contents.items():
             write_json(folder / name, content)
         write_templates(folder, chat)

@@ -1,5 +1,5 @@
 """`vocap fit`, `joint`, `mono`, `bpe`: tokenizers; `export`, `card`: a finished one for
-Hugging Face; `evaluate`: many on one text; `parity`: both forms of one.
+Hugging Face; `evaluate`: many on one text.
 
 Functions are imported when they are called: numba's kernels take a second that short
 jobs save.
@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from vocap import options
-from vocap.files.io import write_tsv
 from vocap.files.paths import folders
-from vocap.text_files.named_texts import find_texts, parse_files, parse_languages
+from vocap.text_files.named_texts import parse_files, parse_languages
 from vocap.tokenizers.settings import BpeTraining, EvaluationSettings, JointTraining
 from vocap.unigram.text_settings import TextSettings
 
@@ -230,7 +229,13 @@ def bpe(corpora: Path, weights: Path, totals: tuple[int, ...], out: Path, **give
     "as it is. gguf, the vocabulary file of llama.cpp, is also for unigram models "
     "without bytes (docs/clients.md).",
 )
-def export(model: Path, out: Path, layout: str | None, form: str) -> None:
+@click.option(
+    "--corpora",
+    type=PATH,
+    help="Folder with {language}/heldout.txt and train.txt, for a unigram model. The first "
+    "200 lines of each language are compared.  [default: hard strings of the package]",
+)
+def export(model: Path, out: Path, layout: str | None, form: str, corpora: Path | None) -> None:
     """Write a tokenizer in the form of Hugging Face, tiktoken or llama.cpp, with the
     same ids.
 
@@ -239,12 +244,16 @@ def export(model: Path, out: Path, layout: str | None, form: str) -> None:
     and special_tokens_map.json, which AutoTokenizer loads. For tiktoken it writes
     ranks.tiktoken, and encoding.json with the other arguments of tiktoken.Encoding. For
     llama.cpp it writes the file that -o names. vocap card writes the model card.
+
+    Before a unigram model is exported for Hugging Face, the model and tokenizer.json encode
+    the same lines. A line with other ids stops the export, and nothing is written.
     """
     from vocap.tokenizer_files.id_layout import parse_layout
     from vocap.tokenizers import exporting
 
     given = None if layout is None else parse_layout(layout)
-    click.echo(f"{out}: {exporting.export(model, out, layout=given, format=form)} ids", err=True)
+    total = exporting.export(model, out, layout=given, format=form, corpora=corpora)
+    click.echo(f"{out}: {total} ids", err=True)
 
 
 @click.command()
@@ -362,62 +371,3 @@ def evaluate(
     click.echo("\n".join(summary_lines(found)))
     if fields.get("gates"):
         click.echo("\n" + "\n".join(gate_lines(found)))
-
-
-@click.command()
-@click.option(
-    "--tokenizer",
-    required=True,
-    type=PATH,
-    help="Folder of the tokenizer, with sentencepiece.model and huggingface/.",
-)
-@click.option(
-    "--corpora", required=True, type=PATH, help="Folder with {language}/train.txt and heldout.txt."
-)
-@click.option(
-    "--languages",
-    metavar="CODES",
-    help="Codes of languages, separated by commas.  [default: all in --corpora]",
-)
-@click.option(
-    "--sample",
-    type=click.IntRange(1),
-    metavar="LINES",
-    help="Number of lines of each language.  [default: 1,000 with 10 or more languages, "
-    "and 10,000 in all with fewer]",
-)
-@click.option("--seed", default=0, type=options.SEED, help="Seed of the random choice of lines.")
-@click.option("-o", "--output", required=True, type=PATH, help="Table to write.")
-def parity(
-    tokenizer: Path,
-    corpora: Path,
-    languages: str | None,
-    sample: int | None,
-    seed: int,
-    output: Path,
-) -> None:
-    """Compare the SentencePiece form of a tokenizer with its Hugging Face form, line by
-    line.
-
-    The table has a row for each language, with the share of lines that have identical
-    ids. It counts the other lines by kind of difference, with an example of each kind.
-    """
-    from vocap.tokenizers.parity import (
-        PARITY_COLUMNS,
-        PARITY_KINDS,
-        compare_forms,
-        lines_of_each,
-    )
-
-    codes = list(find_texts((), corpora, parse_languages(languages), ["heldout", "train"]))
-    sample = sample or lines_of_each(len(codes))
-    results = compare_forms(tokenizer, corpora, codes, sample, seed)
-    rows = [(code, *found.cells(PARITY_KINDS)) for code, found in results.items()]
-    write_tsv(output, PARITY_COLUMNS, rows)
-    lines = sum(found.lines for found in results.values())
-    identical = sum(found.identical for found in results.values())
-    click.echo(
-        f"{output}: {identical} of {lines} lines identical, at most {sample} of a language (seed "
-        f"{seed})",
-        err=True,
-    )

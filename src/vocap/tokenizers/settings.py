@@ -104,7 +104,7 @@ class Kind(ConfigSection):
     allocated: ClassVar[bool] = False
     made: ClassVar[bool] = True
     file: ClassVar[str] = "sentencepiece.model"
-    results: ClassVar[tuple[str, ...]] = ("description.json", "parity.tsv", "pieces.tsv")
+    results: ClassVar[tuple[str, ...]] = ("description.json", "pieces.tsv")
     colour: ClassVar[str] = "unknown"
     shape: ClassVar[str] = "triangle-up"
     kind: str
@@ -297,7 +297,6 @@ class BytePair(Merged):
     """Byte-pair encoding of the text of several languages."""
 
     file: ClassVar[str] = "tokenizer.json"
-    results = ("description.json", "pieces.tsv")  # its file is its export
     total: Total
     alpha: Alpha = 0.7
     per: Per = None

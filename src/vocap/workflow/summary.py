@@ -6,10 +6,8 @@ from typing import Any
 
 from vocap.config import Settings
 from vocap.errors import listed
-from vocap.files.io import read_tsv
 
 SHOWN = 12  # tokenizers, and warnings of a kind
-PARITY = 0.999  # share of lines with equal ids below which a tokenizer's two forms differ
 
 
 def summarize(settings: Settings) -> list[str]:
@@ -26,17 +24,13 @@ def summarize(settings: Settings) -> list[str]:
         for name, folder in made.items()
         if (folder / "huggingface" / "tokenizer.json").exists()
     }
-    width, lines, short, differing = max(map(len, made), default=0), [], [], []
+    width, lines, short = max(map(len, made), default=0), [], []
     for name, folder in made.items():
         total = _read(folder / "description.json").get("total", 0)
         asked = settings.tokenizers[name].rows(settings)
         lines.append(f"  {name:{width}}  {f'{total:,} ids':>11}  {folder}")
         if asked and total < asked:
             short.append(f"{name} has {total:,} of the {asked:,} ids asked for")
-        parity = folder / "parity.tsv"
-        shares = [row["share"] for row in read_tsv(parity, ("share",))] if parity.exists() else []
-        if any(float(share) < PARITY for share in shares if share):
-            differing.append(name)
     if made:
         more = (
             [f"  and {len(made) - SHOWN} more in {results / 'tokenizers'}"]
@@ -58,7 +52,6 @@ def summarize(settings: Settings) -> list[str]:
         "the text has too few different pieces; bring more text, or lower T": listed(
             short, SHOWN, "; "
         ),
-        "ids of SentencePiece and Hugging Face differ; see parity.tsv": listed(differing),
         "languages without text": listed(empty),
     }
     uneven: dict[str, list[str]] = {}

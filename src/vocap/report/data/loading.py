@@ -40,7 +40,6 @@ FORMS = ("sentencepiece.model", "tokenizer.json", "huggingface")  # of a tokeniz
 # those that are numbers
 TOKENIZER_TABLES = {
     "evaluation": ("evaluation.tsv", "alp", COLUMNS[2:]),
-    "parity": ("parity.tsv", "share", ("lines", "identical", "share")),
     "parallel": ("parallel.tsv", "tokens", PARALLEL_COLUMNS[1:]),
     "unknown": ("unknown.tsv", "character", ()),
     "round_trips": ("roundtrip.tsv", "share", ("texts", "identical", "share")),

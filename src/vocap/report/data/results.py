@@ -96,7 +96,6 @@ class Tokenizer:
     name: str
     description: dict[str, Any]
     evaluation: list[dict[str, Any]]
-    parity: list[dict[str, Any]]
     parallel: list[dict[str, Any]]
     # characters that became <unk>, by language, the most frequent first
     unknown: list[dict[str, str]]

@@ -1,6 +1,5 @@
-"""Each tokenizer: description, measures, parity of its two exports, round trips."""
+"""Each tokenizer: description, measures, round trips."""
 
-from dataclasses import replace
 from typing import Any
 
 import pandas
@@ -26,7 +25,6 @@ STATUS = {  # of pieces.tsv
     "symbol": "symbols",
 }
 COUNTS = ("lines", "sentences", "tokens", "english_tokens")
-WORST = 5  # languages of a tokenizer whose forms differ most
 
 
 def section(results: Results) -> list[PageBlock]:
@@ -79,65 +77,31 @@ def _made(results: Results) -> Table:
 
 
 def _checks(results: Results) -> list[PageBlock]:
-    """One row a tokenizer: parity of its two forms, and lines that come back; the
-    languages that differ most.
-    """
-    rows, worst = [], []
-    for tokenizer in results.configured_tokenizers():
-        known = [row for row in tokenizer.parity if row["share"] is not None]
-        trips = [row for row in tokenizer.round_trips if row["share"] is not None]
-        if not known and not trips:
-            continue
-        row: dict[str, Any] = {"tokenizer": tokenizer.name} | _shares(
-            results, trips, "texts", "back_"
-        )
-        if known:
-            row |= _shares(results, known, "lines", "")
-            of = [results.lines(one["language"]) for one in known]
-            counts = [lines for lines in of if lines is not None]
-            row |= {
-                "of": sum(counts) if len(counts) == len(of) else None,
-                "different": row["lines"] - row["identical"],
-            }
-        rows.append(row)
-        different = [
-            one
-            | results.about(one["language"])
-            | {"tokenizer": tokenizer.name, "of": results.lines(one["language"])}
-            for one in known
-            if one["share"] < 1
-        ]
-        worst += sorted(different, key=lambda one: (one["share"], one["language"]))[:WORST]
-    if not rows:
-        return []
-    blocks: list[PageBlock] = [replace(specified("checks", rows), folded=not worst)]
-    if worst:
-        blocks.append(specified("parity-worst", worst, number=WORST))
-    elif any("share" in row for row in rows):
-        blocks.append(
-            Paragraph(
-                "No line differs: both forms of every tokenizer gave the same ids on all lines "
-                "compared."
-            )
-        )
-    return blocks
+    """Lines that come back, a row a tokenizer."""
+    known = {
+        tokenizer.name: [row for row in tokenizer.round_trips if row["share"] is not None]
+        for tokenizer in results.configured_tokenizers()
+    }
+    rows = [
+        {"tokenizer": name} | _come_back(results, trips) for name, trips in known.items() if trips
+    ]
+    return [specified("checks", rows)] if rows else []
 
 
-def _shares(
-    results: Results, rows: list[dict[str, Any]], counted: str, prefix: str
-) -> dict[str, Any]:
-    """Lines, identical ones and their share, the worst language and its share and
-    example; keys with `prefix`.
+def _come_back(results: Results, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Lines, those that come back and their share, the worst language and its share and
+    example.
     """
-    if not rows:
-        return {}
-    lines = sum(row[counted] or 0 for row in rows)
+    lines = sum(row["texts"] or 0 for row in rows)
     identical = sum(row["identical"] or 0 for row in rows)
     worst = min(rows, key=lambda row: (row["share"], row["language"]))
-    found = {counted: lines, "identical": identical, "share": identical / lines if lines else None}
-    found |= {"worst_share": worst["share"], "example": worst["example"]}
-    found["worst"] = "" if worst["share"] == 1 else results.name(worst["language"])
-    return {f"{prefix}{key}": value for key, value in found.items()}
+    return {
+        "back_texts": lines,
+        "back_share": identical / lines if lines else None,
+        "back_worst_share": worst["share"],
+        "back_worst": "" if worst["share"] == 1 else results.name(worst["language"]),
+        "back_example": worst["example"],
+    }
 
 
 def _one(results: Results, tokenizer: Tokenizer, rows: pandas.DataFrame) -> list[PageBlock]:
