@@ -69,9 +69,10 @@ def export(
     model = Path(model)
     write = FORMATS[format]
     if corpora is not None and (write is not None or model_file.is_bpe(model)):
-        raise UsageError(
-            "--corpora: for the Hugging Face form of a unigram model, which is compared with the "
-            "model; leave it out"
+        raise SettingError(
+            "corpora",
+            "for the Hugging Face form of a unigram model, which is compared with the model; "
+            "leave it out",
         )
     if write is not None:
         if layout is not None:
