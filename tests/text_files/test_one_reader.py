@@ -101,7 +101,6 @@ COMMANDS = [
     "joint --corpora corpora --weights weights.tsv --per character --total 300 -o out",
     "bpe --corpora corpora --weights weights.tsv --total 400 --development aligned/{{lang}}.txt "
     "--parity -o out",
-    "export old/sentencepiece.model --corpora corpora -o out",
     "tokenize --tokenizer old/sentencepiece.model --language en --heldout corpora/en/heldout.txt "
     "{text} --format {format} -o out",
 ]
