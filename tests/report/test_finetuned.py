@@ -104,7 +104,7 @@ def test_labels_kept_back_are_no_score_and_nothing_is_not_run(results, tmp_path)
     ("name", "content", "said"),
     [
         ("panx/summary.tsv", "language\tmetric\n", "line 1: no column mean"),
-        ("panx/selection.json", "{}", "no choice that vocap score wrote"),
+        ("panx/selection.json", "{}", "is not what `vocap score` writes"),
         ("average.json", '{"tasks": 5}', r"knn/average\.json: not a file of vocap average"),
     ],
 )
