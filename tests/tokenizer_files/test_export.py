@@ -437,10 +437,10 @@ def test_hard_strings_stop_an_export_without_corpora(tmp_path):
     proto = with_scores(lambda place, old: -1e6 / 3 * (place % 5 + 1))
     tokenizer = build_tokenizer(proto)
     tokenizer.encode_special_tokens = True
-    differs = differing((processor(proto), tokenizer), HARD)[0]
+    differs = differing((processor(proto), tokenizer), [*HARD])[0]
     with pytest.raises(VocapError, match=re.escape(f"for the line {differs!r}: ")):
         run(vocap, "export", write_model(tmp_path / "it.model", proto), "-o", tmp_path / "out")
     assert (tmp_path / "out" / "tokenizer.json").read_bytes() == before
-    with pytest.raises(UsageError, match="--corpora: for the Hugging Face form of a unigram"):
+    with pytest.raises(UsageError, match="corpora: for the Hugging Face form of a unigram"):
         words = write_corpora(tmp_path, ["a"], [])
         run(vocap, "export", tmp_path / "it.model", "-o", "x", "--format=tiktoken", *words)

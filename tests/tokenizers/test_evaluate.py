@@ -251,7 +251,7 @@ def test_names_that_are_refused(given, said):
 def test_bad_calls(root, tmp_path):
     one, text = ["--tokenizer", root / "spm.model"], ["--text", f"en={root}/short.txt"]
     for options, said in (
-        ([*one], "no text: give --text LANG=FILE"),
+        ([*one], "no text: give text of each language"),
         ([*one, "--parallel", f"{root}/none/{{lang}}.txt"], "no file for any of the languages"),
         ([*one, "--parallel", f"{root}/en.txt"], "no {lang} in it"),
         ([*one, "--corpora", root, "--languages", "de"], r"de.heldout.txt: no such file"),
