@@ -47,7 +47,7 @@ fit --allocation a {read} a/vocabularies {words} {layout} -o t
 @pytest.mark.parametrize("own", [False, True], ids=["xlm-r", "own settings"])
 def test_it_is_the_tokenizer_of_the_commands(corpora, tmp_path, own):
     root, texts = corpora
-    given = {"settings": SETTINGS, "layout": parse_layout(LAYOUT)} if own else {}
+    given = {"text": SETTINGS, "layout": parse_layout(LAYOUT)} if own else {}
     total = 620 if own else 300
     expected = by_commands(root, tmp_path, total, own)
     made = train_pieces(root, root / "w.tsv", total, tmp_path / "again", **given)

@@ -81,5 +81,5 @@ def test_a_tokenizer_changes_byte_fallback_and_symbols_alone():
         )
     )
     run = settings.text.settings
-    assert settings.tokenizers["plain"].text(run) == run
-    assert settings.tokenizers["own"].text(run) == text_settings("lossless", byte_fallback=False)
+    assert settings.tokenizers["plain"].text_of(run) == run
+    assert settings.tokenizers["own"].text_of(run) == text_settings("lossless", byte_fallback=False)
