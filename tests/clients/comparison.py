@@ -60,6 +60,8 @@ def compare(client: str, files: Files, lines: Sequence[str]) -> tuple[str, dict[
     Raises NotInstalledError where it cannot be installed.
     """
     entry = CLIENTS[client]
+    if without := entry.get("without"):
+        lines = [line for line in lines if not re.search(without, line)]
     alone = entry.get("alone", ())
     environment = prepare(client, entry["language"], entry["packages"], alone)
     read = {name: dict(forms) for name, forms in files.items() if entry["files"] in forms}
