@@ -24,7 +24,7 @@ class ConfigSection(BaseModel):
     reads as a text.
     """
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     @model_validator(mode="wrap")
     @classmethod

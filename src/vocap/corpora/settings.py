@@ -126,7 +126,7 @@ class Corpora(ConfigSection):
         package.
         """
         if "table" not in self.model_fields_set and not Path(self.table).exists():
-            self.table = str(default_table())
+            object.__setattr__(self, "table", str(default_table()))  # the section is frozen
         return self
 
 

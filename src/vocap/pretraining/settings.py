@@ -155,7 +155,7 @@ class Recipe(ConfigSection):
     @model_validator(mode="after")
     def _consistent(self) -> "Recipe":
         if self.warmup >= self.steps and "warmup" not in self.model_fields_set:
-            self.warmup = self.steps // 10
+            object.__setattr__(self, "warmup", self.steps // 10)  # the section is frozen
         if self.warmup >= self.steps:
             raise ValueError(
                 f"warmup {self.warmup} leaves none of {self.steps} steps; make it smaller"
@@ -187,7 +187,8 @@ class Recipe(ConfigSection):
                 "which rotary positions cannot turn; change one of them"
             )
         if "dropout" not in self.shape.model_fields_set:
-            self.shape = self.shape.model_copy(update={"dropout": 0.0})
+            shape = self.shape.model_copy(update={"dropout": 0.0})
+            object.__setattr__(self, "shape", shape)
 
     @property
     def causal(self) -> bool:

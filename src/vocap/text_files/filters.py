@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 import pydantic
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from vocap.errors import SettingError, UsageError, VocapError, log, missing_extra
 from vocap.languages import UNICODE_SCRIPTS, read_languages
@@ -31,8 +31,6 @@ Count = Annotated[int, Field(ge=1)]
 
 class Filters(ConfigSection):
     """What a record must have to be read; by default every record is."""
-
-    model_config = ConfigDict(frozen=True)
 
     where: list[Condition] | list[list[Condition]] = Field(
         [],

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 from sentencepiece import sentencepiece_model_pb2
 
 from vocap.errors import UsageError
@@ -60,8 +60,6 @@ NAMED: dict[str, Role] = {
 class Special(ConfigSection):
     """A special token, and its role, if it has one."""
 
-    model_config = ConfigDict(frozen=True)
-
     token: str = Field(min_length=1, description="its text, which no other text is encoded as")
     role: Role | None = Field(None, description="use of the token by models and libraries, if any")
 
@@ -73,8 +71,6 @@ def _with_role(value: Any) -> Any:
 
 class IdLayout(ConfigSection):
     """The ids besides pieces, and the form of a text in the Hugging Face export."""
-
-    model_config = ConfigDict(frozen=True)
 
     special: list[
         Annotated[Special, BeforeValidator(_with_role, json_schema_input_type=str | Special)]
