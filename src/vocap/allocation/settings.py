@@ -159,4 +159,4 @@ def rows_beside_pieces(text: TextSettings, rule: str) -> int:
     """
     if rule not in RULES:
         raise SettingError("rule", f"{rule!r}; take one of {', '.join(RULES)}")
-    return text.other_rows - (0 if RULES[rule].needs_text else len(text.user_defined_symbols))
+    return text.other_rows(() if RULES[rule].needs_text else text.user_defined_symbols)

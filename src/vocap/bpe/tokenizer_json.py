@@ -56,7 +56,7 @@ class Rows:
         """
         if exact:
             self.layout.check_total(total)
-        apart = len(self.controls) + len(self.symbols) + len(self.last)
+        apart = len(self.ids([]))
         if total - apart < len(alphabet.names):
             raise UsageError(
                 f"T = {total} does not hold the {len(alphabet.names)} bytes of the alphabet, "

@@ -63,11 +63,6 @@ class Contents:
     byte_fallback: bool = False
     controls: list[str] = field(default_factory=list)
 
-    def rows(self, layout: IdLayout = XLM_R_LAYOUT) -> int:
-        """T: the ids of the final tokenizer."""
-        others = len(self.controls) + 256 * self.byte_fallback + len(self.symbols)
-        return layout.rows + others + len(self.pieces)
-
 
 def round_scores(scores: np.ndarray) -> np.ndarray:
     """Scores [n] on the grid of 2^-10, float64."""

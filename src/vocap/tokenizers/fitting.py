@@ -330,11 +330,7 @@ def _excess(pieces: Sequence[str], settings: TextSettings, free: int) -> int:
 
     Raises UsageError where they take fewer.
     """
-    needed = (
-        256 * settings.byte_fallback
-        + len(settings.control_symbols)
-        + len(set(settings.user_defined_symbols) - set(pieces))
-    )
+    needed = settings.other_rows(pieces)
     if needed < free:
         raise UsageError(
             f"the allocation leaves {free} rows free, byte fallback and symbols take {needed} of "

@@ -20,7 +20,6 @@ from vocap.files.paths import PlainPath
 from vocap.section import ConfigSection
 from vocap.tokenizer_files import REGEX, Split
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT, IdLayout
-from vocap.tokenizer_files.model_file import BYTES
 from vocap.unigram.text_settings import META_PIECES, XLM_R, TextSettings
 from vocap.unigram.training_settings import RunText, UnigramTraining
 
@@ -162,19 +161,16 @@ class Kind(ConfigSection):
 
 class Merged(Kind):
     """A tokenizer of the text of several languages, read with the settings of section
-    `text`.
+    `text`. `has_bytes`: whether every byte is an id, whatever the text settings say.
     """
+
+    has_bytes: ClassVar[bool] = False
 
     @abstractmethod
     def text_of(self, run: TextSettings) -> TextSettings:
         """The settings of the run's text with those of this tokenizer. Raises
         UsageError as `TextSettings`.
         """
-
-    @property
-    def byte_rows(self) -> int:
-        """Ids of bytes that it has whatever the text settings say."""
-        return 0
 
     def mistakes(self, settings: Any, languages: list[str]) -> Iterator[str]:
         yield from super().mistakes(settings, languages)
@@ -186,8 +182,7 @@ class Merged(Kind):
         except (UsageError, ValueError) as error:
             yield f": {error}"
             return
-        symbols = len(text.user_defined_symbols) + len(text.control_symbols)
-        taken = settings.layout.rows + max(text.other_rows, symbols + self.byte_rows)
+        taken = settings.layout.rows + text.other_rows(has_bytes=self.has_bytes)
         if rows is not None and rows <= taken:
             yield (
                 f": special tokens, reserved ids, bytes and symbols take {taken} ids, all that T "
@@ -251,7 +246,7 @@ class Vocap(Unigram):
             return
         yield from super().mistakes(settings, languages)
         free = settings.allocation[self.allocation].other_rows
-        if (taken := self.text_of(settings.text.settings).other_rows) < free:
+        if (taken := self.text_of(settings.text.settings).other_rows()) < free:
             yield (
                 f": byte fallback and symbols take {taken} ids, allocation {self.allocation} "
                 f"leaves {free} free; "
@@ -297,6 +292,7 @@ class BytePair(Merged):
     """Byte-pair encoding of the text of several languages."""
 
     file: ClassVar[str] = "tokenizer.json"
+    has_bytes: ClassVar[bool] = True
     total: Total
     alpha: Alpha = 0.7
     per: Per = None
@@ -352,10 +348,6 @@ class BytePair(Merged):
     @classmethod
     def model(cls, settings: Mapping[str, Any]) -> str:
         return f"{Bpe.label} {cls.cuts(settings)}".strip()
-
-    @property
-    def byte_rows(self) -> int:
-        return len(BYTES)
 
     def rows(self, settings: Any) -> int:
         return self.total

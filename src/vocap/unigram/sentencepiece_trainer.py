@@ -16,7 +16,7 @@ from vocap.errors import UsageError, VocapError, log
 from vocap.tables.curve import MAX_SIZE
 from vocap.text_files import MAX_LINE_BYTES
 from vocap.text_files.records import read_lines
-from vocap.unigram.text_settings import COVERAGE, XLM_R, TextSettings, open_rules
+from vocap.unigram.text_settings import COVERAGE, META_PIECES, XLM_R, TextSettings, open_rules
 from vocap.unigram.training_text import as_read, character_counts, is_trainable, required_characters
 
 REFERENCE = "0.2.1"  # of sentencepiece
@@ -109,9 +109,9 @@ def train(
                 **_options(settings, rules),
             )
     except (RuntimeError, OSError) as error:
-        raise _explain(
-            str(error), sum(number >= 0 for number in ids.values()) + settings.other_rows
-        ) from None
+        # a symbol may have the name of a row that is there anyhow
+        added = len(settings.metas) - len(META_PIECES)
+        raise _explain(str(error), sum(number >= 0 for number in ids.values()) + added) from None
     if skipped := sum(bool(line.strip()) and not is_trainable(line) for line in lines):
         log.warning(
             "%d lines were not trained on: longer than %d bytes, or with U+2585, which "

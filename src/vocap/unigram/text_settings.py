@@ -13,7 +13,7 @@ import functools
 import io
 import tempfile
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
@@ -139,10 +139,15 @@ class TextSettings:
         """The names of `metas`."""
         return tuple(name for name, _ in self.metas)
 
-    @property
-    def other_rows(self) -> int:
-        """Rows of byte fallback, user-defined and control symbols."""
-        return len(self.metas) - len(META_PIECES)
+    def other_rows(self, pieces: Collection[str] = (), has_bytes: bool = False) -> int:
+        """Ids of T for bytes, control symbols, and user-defined symbols that are none of the
+        `pieces`; `has_bytes`: with the 256 bytes whatever `byte_fallback` says.
+
+        With those of the layout (`IdLayout.rows`), all ids that pieces do not take.
+        """
+        symbols = {*self.user_defined_symbols}.difference(pieces)
+        byte_rows = len(BYTES) * (has_bytes or self.byte_fallback)
+        return byte_rows + len(self.control_symbols) + len(symbols)
 
     def rows_alone(self) -> "TextSettings":
         """The default settings with the rows of these: byte fallback, user-defined and
