@@ -26,11 +26,11 @@ from pathlib import Path
 STAGES = {  # functions, by module; a stage is the time in them, less that in other ones inside
     "text": [("word_types", "count_word_types")],
     "suffix array": [
-        ("descent", "seed_text"),
-        ("descent", "suffix_array"),
-        ("descent", "common_prefixes"),
+        ("seeds", "seed_text"),
+        ("seeds", "suffix_array"),
+        ("seeds", "common_prefixes"),
     ],
-    "seeds": [("descent", "find_seeds")],
+    "seeds": [("seeds", "find_seeds")],
     "lattice": [("descent", "build_lattice")],
     "branches": [("descent", "finish_sizes")],
     "finalise": [("ladder", "finalise")],
