@@ -27,7 +27,7 @@ FROM_PAD = (
 REMEDY = (
     f"name the folder of a Hugging Face model: {CONFIG}, {WEIGHTS[0]} and the tokenizer's files"
 )
-WITHOUT = "adapt the tokenizer without --model"
+WITHOUT = "adapt the tokenizer without the model"
 
 # keys of ids of tokens of text; of other things with a number: units of sound, tags of
 # HTML, layers, languages, prompts and voices

@@ -156,7 +156,7 @@ def test_languages_left_out_are_said(folder):
     assert [(row["language"], row["q"]) for row in rows] == [("aa", "1.0")]
     assert summary["left_out"] == {
         "bb": "n is 0: no text of it",
-        "cc": "left out by --without",
+        "cc": "left out by `without`",
         "dd": "no size could be trained",
     }
     assert "bb is left out" in run.stderr and "dd is left out" in run.stderr
@@ -231,7 +231,7 @@ BAD = {
         lambda f: shutil.rmtree(f / "v" / "bb"),
         [],
         1,
-        r"v/bb/curve\.tsv: .*'bb'.*--without bb",
+        r"v/bb/curve\.tsv: .*'bb'.*bb under `without`",
     ),
     "all folders": (lambda f: shutil.rmtree(f / "v"), [], 1, r"/v/aa/curve\.tsv: no such file"),
     "model": (

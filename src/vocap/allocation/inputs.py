@@ -66,7 +66,7 @@ def gather(
     if isinstance(vocabularies, Mapping) and (more := set(vocabularies) - {*weights, *without}):
         raise UsageError(f"weights: no n of {listed(sorted(more))}, which has a ladder; give it")
     # every language with text and sizes
-    left_out = dict.fromkeys(sorted(set(without)), "left out by --without")
+    left_out = dict.fromkeys(sorted(set(without)), "left out by `without`")
     warnings: list[str] = []
     ladders: dict[str, Ladder] = {}
     for language in sorted(weights_without(weights, without)):
@@ -110,8 +110,8 @@ def _ladder_of(vocabularies: Vocabularies, language: str) -> Ladder:
             f"{folder / 'curve.tsv'}: no such file, but the weights have language {language!r}"
         )
     raise VocapError(
-        f"{missing}; make its curve (vocap curve), remove its row from the weights, or pass "
-        f"--without {language}"
+        f"{missing}; make its curve (vocap curve), remove its row from the weights, or name "
+        f"{language} under `without`"
     )
 
 

@@ -415,7 +415,7 @@ def texts_of_corpora(
         if isinstance(text, str | Path) and not Path(text).is_file():
             raise VocapError(
                 f"{text}: no such file, but {entry.language} has a curve; put the training text "
-                f"there, or leave the language out (--without {entry.language})"
+                f"there, or name {entry.language} under `without`"
             )
     return {
         entry.language: partial(_count, source, entry, heldout) for entry in source.inputs.languages

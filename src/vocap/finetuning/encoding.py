@@ -540,5 +540,5 @@ def open_inputs(folder: Path, training: str) -> EncodedInputs:
     path = folder / DESCRIPTION
     description = read_written(path, "encode")
     if (made := description["training"]) != training:
-        raise VocapError(f"{path}: inputs of {made}, not of {training}; see --inputs")
+        raise VocapError(f"{path}: inputs of {made}, not of {training}; name the folder of its own")
     return EncodedInputs(folder, description)

@@ -98,7 +98,7 @@ def configure(
         )
     if "parity-bpe" in kinds and "development" not in texts.parallel:
         raise UsageError(
-            "--kind parity-bpe follows parallel text: give DIR/dev/de.txt ... on this machine"
+            "kind parity-bpe follows parallel text: give DIR/dev/de.txt ... on this machine"
         )
     names = {code: language.name for code, language in table.items() if code in texts.files}
     # measure the text

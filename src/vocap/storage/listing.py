@@ -69,7 +69,7 @@ class Listing:
 def named_text(files: Sequence[str], listing: str | Path | None) -> Listing | list[Path]:
     """The text of the FILEs or of the listing; raises UsageError unless one is given."""
     if bool(files) == bool(listing):
-        raise UsageError("give FILEs, or --listing")
+        raise UsageError("give files or a listing, and not both")
     if listing:
         return Listing.read(listing)
     return list_shards(files) if any(map(is_remote, files)) else list(map(Path, files))

@@ -92,7 +92,7 @@ def fit(
     if (rows := chosen.settings.get("special_tokens", SPECIALS)) != layout.rows:
         raise UsageError(
             f"{where}: it leaves {rows} rows to special tokens, the layout has {layout.rows}; "
-            f"allocate again with --special-tokens {layout.rows}, or give the same layout"
+            f"allocate again with special_tokens {layout.rows}, or give the same layout"
         )
     shares = token_shares(vocabularies, chosen.sizes, sentence_shares(weights, chosen.sizes, alpha))
     models, normalizer, trained = read_models(vocabularies, chosen)
@@ -335,7 +335,7 @@ def _excess(pieces: Sequence[str], settings: TextSettings, free: int) -> int:
         raise UsageError(
             f"the allocation leaves {free} rows free, byte fallback and symbols take {needed} of "
             "them; give them "
-            f"as for the allocation, or allocate again with --other-rows {needed}"
+            f"as for the allocation, or allocate again with other_rows {needed}"
         )
     return needed - free
 

@@ -39,7 +39,7 @@ def export_gguf(path: str | Path, output: str | Path) -> int:
         from gguf import GGUFWriter
     except ImportError:
         raise UsageError(
-            "--format gguf takes the package gguf, which is not installed: "
+            "the format gguf takes the package gguf, which is not installed: "
             "pip install 'vocap[gguf]'"
         ) from None
     logging.getLogger("gguf").setLevel(logging.WARNING)  # it names each file that it writes
@@ -89,7 +89,7 @@ def _add_merges(writer: "GGUFWriter", path: Path) -> int:
     if read.definition.get("normalizer") or expression not in names:
         raise VocapError(
             f"{read.path}: llama.cpp has no cut like its own, or its text is normalised; train it "
-            f"with --preset lossless and --split {', '.join(CUTS)}"
+            f"with preset lossless and split {', '.join(CUTS)}"
         )
     # llama-bpe takes a whole word that is a token, whatever the merges give
     if unreachable := Derivations(read).unreachable():
