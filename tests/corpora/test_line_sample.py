@@ -8,7 +8,7 @@ import random
 import numpy as np
 import pytest
 
-from vocap.corpora.sampling import Reservoir, draw_sample, heldout_count, limit_characters
+from vocap.corpora.sampling import Reservoir, draw_sample, heldout_count
 from vocap.corpora.shard_sample import ShardSample
 from vocap.corpora.stage import sample_corpus
 from vocap.errors import UsageError, VocapError
@@ -100,7 +100,7 @@ def test_everything_is_kept_once_in_order_where_there_is_room(tmp_path):
     place = {line: number for number, line in reversed(list(enumerate(lines)))}
     for part in (sample.train, sample.heldout):
         assert [place[line] for line in part] == sorted(place[line] for line in part)
-    assert sorted(sample.train + sample.heldout) == sorted(set(lines))
+    assert sorted([*sample.train, *sample.heldout]) == sorted(set(lines))
     assert corpus.complete and corpus.estimate("valid", 1000) == (1000, [1000, 1000])
     assert corpus.consumed == corpus.total == sum((tmp_path / name).stat().st_size for name in "ab")
 
@@ -119,7 +119,7 @@ def test_a_limit_in_characters_takes_as_many_lines_as_fit(tmp_path):
     everything = sum(map(len, lines))
     for limit in (None, everything, everything // 2, everything // 7, 50):
         sample = draw_sample(corpus, 10**6, 1, max_characters=limit)
-        kept = [line.decode() for line in sample.train + sample.heldout]
+        kept = [line.decode() for line in (*sample.train, *sample.heldout)]
         assert sample.counts["duplicates"] == 50 and sample.counts["valid"] == 3050
         assert sample.counts["left_out"] == 3000 - len(kept) == 3000 - sample.counts["kept"]
         size = sum(map(len, kept))
@@ -136,10 +136,11 @@ def test_a_limit_in_characters_takes_as_many_lines_as_fit(tmp_path):
             assert abs(size / len(kept) - everything / 3000) < 3
 
 
-def test_a_limit_below_every_line_keeps_one():
-    assert limit_characters([b"a" * 100, b"b" * 90, b"c" * 80], 50, 1) in (
-        [[line] for line in (b"a" * 100, b"b" * 90, b"c" * 80)]
-    )
+def test_a_limit_below_every_line_keeps_one(tmp_path):
+    (tmp_path / "a").write_bytes(b"".join(letter * 90 + b"\n" for letter in (b"a", b"b", b"c")))
+    corpus = Corpus([str(tmp_path / "a")], Layout.parse("text"))
+    (kept,) = draw_sample(corpus, 10, 1, max_characters=50).train
+    assert kept in (b"a" * 90, b"b" * 90, b"c" * 90)
     with pytest.raises(UsageError, match=r"max_characters: .*100000, not 9"):
         sample_corpus(["A sentence of some length."] * 3, language="en", max_characters=9)
 
@@ -170,10 +171,10 @@ def test_blocks_of_any_size_give_the_same_sample(tmp_path, monkeypatch):
     for size in (1 << 20, 70, 4099):
         monkeypatch.setattr(text_lines, "BLOCK", size)
         sample, _ = sample_of([tmp_path / "b"], size=200)
-        results.append((sample.train, sample.heldout, sample.counts))
+        results.append((list(sample.train), list(sample.heldout), sample.counts))
     assert results[0] == results[1] == results[2]
     assert results[0][2]["kept"] + results[0][2]["duplicates"] == 200
-    assert sample_of([tmp_path / "b"], size=200, seed=2)[0].train != results[0][0]
+    assert list(sample_of([tmp_path / "b"], size=200, seed=2)[0].train) != results[0][0]
 
 
 def test_reservoir_is_uniform():

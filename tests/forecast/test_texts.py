@@ -136,7 +136,7 @@ def test_lines_that_are_longer_in_bytes_and_characters_are_warned_of(tmp_path):
     """
     lines = {"de": "x" * 99, "en": "y" * 89, "th": "\u0e01" * 99, "zh": "\u4e00" * 33}
     config = settings({"path": str(tmp_path / "{lang}.txt")})
-    config.languages = list(lines)
+    config = config.model_copy(update={"languages": list(lines)})
     config.allocation["v"] = Allocation(total=1000)
     assert _warned(config, tmp_path, lines) == []
     (warning,) = _warned(config, tmp_path, {**lines, "th": "\u0e01" * 300})

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from vocap.corpora.stored_lines import LineStore, StoredLines
 from vocap.errors import VocapError
 from vocap.files.io import replacing
 from vocap.tables.sampling_probabilities import quotas
@@ -88,24 +89,24 @@ def heldout_count(kept: int) -> int:
     return min(10_000, max(-(-kept // 100), min(500, kept // 10)), kept // 2)
 
 
-def limit_characters(lines: list[bytes], limit: int | None, seed: int) -> list[bytes]:
+def limit_characters(lines: StoredLines, limit: int | None, seed: int) -> StoredLines:
     """Draw as many lines at random as hold no more than `limit` characters, one at
     least, in their order; None: all.
     """
-    if limit is None or sum(map(len, lines)) <= limit:  # a character has a byte at least
+    if limit is None or lines.sizes.sum() <= limit:  # a character has a byte at least
         return lines
     characters = np.fromiter((len(line.decode()) for line in lines), np.int64, len(lines))
     order = np.random.Generator(np.random.PCG64([seed, 2])).permutation(len(lines))
     fitting = np.searchsorted(np.cumsum(characters[order]), limit, side="right")
-    return [lines[index] for index in np.sort(order[: max(1, fitting)]).tolist()]
+    return lines[np.sort(order[: max(1, fitting)])]
 
 
 @dataclass
 class Sample:
     r"""Lines (bytes without `\n`) in corpus order, and the counts of `stats.json`."""
 
-    train: list[bytes]
-    heldout: list[bytes]
+    train: StoredLines
+    heldout: StoredLines
     counts: dict[str, int]
 
 
@@ -115,30 +116,29 @@ def draw_sample(
     """A uniform sample of the valid lines of `files`, read once, cut into train and
     held-out lines by content.
 
-    Memory: `max_sentences` times (line length + 200 bytes): 350 MB for a million lines
-    of 140 bytes, never more than 4.5 GB for a million; the files may be of any size. Of
-    equal lines in the sample the first stays, so no line is in both parts. Where the
-    lines hold more than `max_characters`, a uniform sample of them does not. Raises
-    VocapError for a file in which more than a tenth of the lines are not UTF-8.
+    Memory: some 60 bytes a line of the sample; the lines are in a file of the folder for
+    temporary files, and the text may be of any size. Of equal lines in the sample the
+    first stays, so no line is in both parts. Where the lines hold more than
+    `max_characters`, a uniform sample of them does not. Raises VocapError for a file in
+    which more than a tenth of the lines are not UTF-8.
     """
     lines, counts = _read(files, Reservoir(max_sentences, seed))
-    distinct = list(dict.fromkeys(lines))
+    distinct = lines[~lines.repeated()]
     kept = limit_characters(distinct, max_characters, seed)
     generator = np.random.Generator(np.random.PCG64([seed, 1]))
     out = np.zeros(len(kept), bool)
     out[generator.choice(len(kept), heldout_count(len(kept)), replace=False)] = True
-    train = [line for line, held in zip(kept, out, strict=True) if not held]
-    heldout = [line for line, held in zip(kept, out, strict=True) if held]
     counts["duplicates"] = len(lines) - len(distinct)
     counts["left_out"] = len(distinct) - len(kept)
-    counts["kept"], counts["train"], counts["heldout"] = len(kept), len(train), len(heldout)
-    return Sample(train, heldout, counts)
+    sample = Sample(kept[~out], kept[out], counts)
+    counts["train"], counts["heldout"] = len(sample.train), len(sample.heldout)
+    counts["kept"] = len(kept)
+    return sample
 
 
-def _read(files: Iterable[LineFile], reservoir: Reservoir) -> tuple[list[bytes], Counter[str]]:
+def _read(files: Iterable[LineFile], reservoir: Reservoir) -> tuple[StoredLines, Counter[str]]:
     """The lines that the reservoir keeps, in corpus order, and the counts."""
-    lines: list[bytes] = []
-    order: list[int] = []  # of each its place in the corpus
+    store = LineStore()
     counts: Counter[str] = Counter()
     for file in files:
         own: Counter[str] = Counter()  # of this file
@@ -149,22 +149,16 @@ def _read(files: Iterable[LineFile], reservoir: Reservoir) -> tuple[list[bytes],
                 own[name] += getattr(found, name)
             own["valid"] += len(found.starts)
             seen = reservoir.seen
-            for index, slot in zip(*reservoir.offer(len(found.starts)), strict=True):
-                line = block[found.starts[index] : found.ends[index]]
-                place = seen + index
-                if slot == len(lines):
-                    lines.append(line)
-                    order.append(place)
-                else:
-                    lines[slot], order[slot] = line, place
+            indices, slots = reservoir.offer(len(found.starts))
+            bounds = zip(found.starts[indices].tolist(), found.ends[indices].tolist(), strict=True)
+            lines = [block[start:end] for start, end in bounds]
+            store.put(slots, seen + np.array(indices, np.int64), lines)
         own["no_field"] += file.no_field
         check_encoding(file, own["read"], own["invalid_utf8"], own["with_nul"])
         file.counts = own
         counts += own  # those above 0
-    if reservoir.seen > reservoir.size:  # bring them into the order of the text
-        lines = [lines[slot] for slot in np.argsort(np.array(order, np.int64)).tolist()]
     counts["valid"] = reservoir.seen
-    return lines, counts
+    return store.lines(), counts
 
 
 def check_dropped(path: str, layout: Layout, counts: Mapping[str, int]) -> list[str]:

@@ -135,8 +135,8 @@ def sample_corpus(
 
     Invalid, empty, overlong and duplicate lines are left out and counted. Where not all
     of the text is read, the counts have an estimate of the whole with its 95 %
-    interval. Files are read once, in bounded memory: `max_sentences` times (line length
-    + 200 bytes).
+    interval. Files are read once, in bounded memory: some 60 bytes for each of
+    `max_sentences`, whose lines lie in a temporary file.
 
     Parameters
     ----------
