@@ -84,9 +84,11 @@ class Departure:
     ranking: np.ndarray | None = None
 
 
-def seed(words: WordTypes, workers: Workers = ONE_THREAD) -> tuple[DescentText, PieceState]:
+def seed(
+    words: WordTypes, workers: Workers = ONE_THREAD, memory: int | None = None
+) -> tuple[DescentText, PieceState]:
     """The corpus and the seed pieces with their first scores
-    (`MakeSeedSentencePieces`).
+    (`MakeSeedSentencePieces`); lattices in files as by `build_lattice`.
     """
     with Steps("seeding", 4) as steps:  # on 40 MB of text 4.2, 1.4, 2.4 and 3.6 s
         # Suffix array
@@ -107,7 +109,7 @@ def seed(words: WordTypes, workers: Workers = ONE_THREAD) -> tuple[DescentText, 
             characters
         ]
         del shared, source
-        lattice, place = build_lattice(words, order, bounds, found, characters, workers)
+        lattice, place = build_lattice(words, order, bounds, found, characters, workers, memory)
         del order
         steps.advance()
     # Numbers and weights of all pieces, the required characters first

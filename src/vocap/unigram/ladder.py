@@ -80,6 +80,7 @@ def train_sizes(
     coverage: float = COVERAGE,
     threads: int = 1,
     reserved: int = 0,
+    memory: int | None = None,
 ) -> Generator[Rung, None, None]:
     """Models and ALPs of all `sizes`, in the order of completion; the same bytes for
     any number of `threads`.
@@ -88,7 +89,7 @@ def train_sizes(
     counts. `coverage`, with which they are counted, is written into the models. Each model
     equals that of `vocap train` for its size, also the reason of a size out of reach.
     `reserved`: ids of each size that are left free, for meta pieces other than those of
-    the settings.
+    the settings. `memory`: MB, above which lattices lie in files (`build_lattice`).
     """
     # Sizes that the text cannot reach
     if not any(words.required.values()):
@@ -111,7 +112,7 @@ def train_sizes(
         pool = ThreadPoolExecutor(max(1, threads - 1))  # this thread is one too
         stack.callback(pool.shutdown, cancel_futures=True)
         workers = Workers(threads, pool)
-        corpus, state = descent.seed(words, workers)
+        corpus, state = descent.seed(words, workers, memory)
         steps = stack.enter_context(
             Steps("training", descent.expectations(len(state.ids), reachable))
         )

@@ -16,11 +16,13 @@ from numba import int32, int64, types
 from numpy.typing import NDArray
 
 from vocap.errors import VocapError
+from vocap.files.large_arrays import is_on_disk, new_array, shortened
 from vocap.unigram.kernels import INT32S, ONE_THREAD, UINT8S, Workers, index, kernel
 from vocap.unigram.seeds import Seeds
 from vocap.unigram.word_types import WordTypes
 
 _MAX_EDGES = 2**31 - 1  # 32-bit offsets
+EDGE_BYTES = 5  # of `piece` and `length`
 _DEEPEST = 256  # intervals open at a time, one of each depth at most
 
 BOTH = 1 << 30  # added to the number of a character that is a piece and an unknown node
@@ -71,6 +73,7 @@ def build_lattice(
     seeds: Seeds,
     characters: np.ndarray,
     workers: Workers = ONE_THREAD,
+    memory: int | None = None,
 ) -> tuple[Lattice, np.ndarray]:
     """The lattice of the required `characters` (code points, numbered from 0) and,
     after them, the seeds.
@@ -78,7 +81,8 @@ def build_lattice(
     It is read off the suffix array `order` of the seed text, between one of the
     `bounds` of its `independent_ranges` and the next at a time: seed (left, right,
     depth) puts an edge at each position of that interval, second copies left out. Also
-    returns a position of each piece, int32. Raises VocapError for more than 2^31 edges.
+    returns a position of each piece, int32. Where the edges take more than a quarter of
+    `memory` (MB), they lie on the disk. Raises VocapError for more than 2^31 edges.
     """
     count, size = len(characters), len(words.text)
     number = np.full(
@@ -102,7 +106,9 @@ def build_lattice(
         ),
     )
     np.cumsum(first, dtype=np.int32, out=first)
-    piece, length = np.empty(first[size], np.int32), np.empty(first[size], np.uint8)
+    edges = int(first[size])
+    on_disk = memory is not None and edges * EDGE_BYTES > memory * 1e6 / 4
+    piece, length = (new_array(edges, kind, on_disk) for kind in (np.int32, np.uint8))
     lattice = Lattice(first, piece, length, words.start, words.length)
     place = np.zeros(unknown, np.int32)
     fill_characters(lattice, place, number, words.text)
@@ -125,28 +131,20 @@ def select_pieces(
     """Keep the edges of pieces whose new number is not negative; numbers from `alive`
     on become unknown nodes.
 
-    In the arrays of `buffer`, which may be those of `lattice`, or in new ones. A
-    character that gets the number BOTH + n keeps its edge, as piece n, and gets an
-    unknown node `unknown[n]` too (int32; not in the arrays of `lattice`).
+    In the arrays of `buffer`, which may be those of `lattice`, or in new ones, on the disk
+    if those of `lattice` are. A character that gets the number BOTH + n keeps its edge, as
+    piece n, and gets an unknown node `unknown[n]` too (int32; not in the arrays of
+    `lattice`).
     """
     most = len(lattice.piece) + (len(lattice.first) if len(unknown) else 0)
+    on_disk = is_on_disk(lattice.piece)
     new = buffer or lattice._replace(
-        first=np.empty_like(lattice.first),
-        piece=np.empty(most, np.int32),
-        length=np.empty(most, np.uint8),
+        first=new_array(len(lattice.first), np.int32, on_disk),
+        piece=new_array(most, np.int32, on_disk),
+        length=new_array(most, np.uint8, on_disk),
     )
     kept = select_edges(lattice, renumber, alive, unknown, new)
-    return new._replace(piece=_shortened(new.piece, kept), length=_shortened(new.length, kept))
-
-
-def _shortened(array: np.ndarray, size: int) -> np.ndarray:
-    """The first `size` elements of an array. The remaining memory is freed, unless it
-    is another array's.
-    """
-    if not array.flags.owndata:
-        return array[:size]
-    array.resize(size, refcheck=False)
-    return array
+    return new._replace(piece=shortened(new.piece, kept), length=shortened(new.length, kept))
 
 
 @kernel("int32[::1](int64, int32[::1], int32[::1])")

@@ -12,8 +12,10 @@ By default no piece mixes two scripts (`unicode_script.cc`, Unicode 9).
 
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vocap.errors import VocapError
 from vocap.unigram.kernels import ONE_THREAD, Workers, kernel
@@ -23,6 +25,7 @@ from vocap.unigram.word_types import WordTypes
 
 _MAX = 2**31 - 1  # positions, and occurrences of a type, are 32-bit numbers
 _BLOCK = 1 << 17  # suffixes that a thread takes at a time: some milliseconds
+_RANGES = 64  # of so many suffixes or more, whose seeds are compared at a time
 NO_SCRIPT, INHERITED, ALONE = -1, -2, -3
 
 # Code points, hexadecimal, that have a script in the table of the pinned fontTools and
@@ -308,10 +311,20 @@ def find_seeds(
     script, longest = scripts(source.text, settings), np.int32(settings.max_sentencepiece_length)
     runs = settings.allow_whitespace_only_pieces
     arguments = source.text, source.weight, order, lcp, script, longest, runs
-    parts = workers.map(independent_ranges(lcp), partial(interval_tree, *arguments))
-    left, right, depth, frequency = map(np.concatenate, zip(*parts, strict=True))
+    bounds = independent_ranges(lcp)
+    kinds = (np.int32, np.int32, np.int32, np.int64)
+    found: list[NDArray[Any]] = [np.empty(0, kind) for kind in kinds]
+    # the best of some parts, and of the next ones: all would take more memory than the text
+    for first in range(0, len(bounds) - 1, _RANGES):
+        ranges = bounds[first : first + _RANGES + 1]
+        parts = workers.map(ranges, partial(interval_tree, *arguments))
+        found = [np.concatenate(column) for column in zip(found, *parts, strict=True)]
+        if len(found[0]) > limit:
+            best = np.sort(np.argsort(-found[2] * found[3], kind="stable")[:limit])
+            found = [column[best] for column in found]
+    left, right, depth, frequency = found
     score = frequency * depth
-    best = np.argsort(-score, kind="stable")[:limit]
+    best = np.argsort(-score, kind="stable")
     return Seeds(left[best], right[best], depth[best], score[best])
 
 

@@ -34,4 +34,10 @@ class UnigramTraining(ConfigSection):
     threads: int = Field(
         1, ge=1, le=1024, description="number of threads. The results do not depend on it"
     )
+    memory: int | None = Field(
+        None,
+        ge=1,
+        description="megabytes that the training may take, as far as it can: beyond them, large "
+        "arrays lie in temporary files (TMPDIR). The results do not depend on it",
+    )
     text: RunText = Field(XLM_R, description="how text is read, and the rows besides pieces")

@@ -68,7 +68,7 @@ def train_ladder(
         Held-out text, whose ALP is measured under every model.
     settings, **fields
         A `LadderTraining`, or `Vocabularies` of a configuration, and fields of
-        `LadderTraining` in the place of its own: coverage, threads, text.
+        `LadderTraining` in the place of its own: coverage, threads, memory, text.
 
     Returns
     -------
@@ -97,7 +97,7 @@ def train_ladder(
     if not lines and name == SENTENCES:  # a language of a run may have none
         raise UsageError("train: a text without a line; give sentences, or the path of a file")
     log.info("%s: %d lines, %d word types", name, lines, words.trained)
-    how = (own.coverage, own.threads)
+    how = {"coverage": own.coverage, "threads": own.threads, "memory": own.memory}
     if output is None:
         return _in_memory(words, numbers, how)
     output = Path(output)
@@ -127,8 +127,8 @@ def _hash_text(text: Text, blocks: Blocks) -> str:
     return found.hexdigest()
 
 
-def _in_memory(words: WordTypes, sizes: Sequence[int], how: tuple[float, int]) -> Ladder:
-    rungs = sorted(train_sizes(words, sizes, *how), key=lambda rung: rung.point.size)
+def _in_memory(words: WordTypes, sizes: Sequence[int], how: dict[str, Any]) -> Ladder:
+    rungs = sorted(train_sizes(words, sizes, **how), key=lambda rung: rung.point.size)
     models = {rung.point.size: rung.model for rung in rungs if rung.model is not None}
     index = _index_rungs(rungs, words.settings)
     lines = words.sentences["train"]
@@ -158,7 +158,7 @@ def _index_rungs(rungs: Iterable[Rung], settings: TextSettings) -> PieceIndex:
 def _train_missing(
     words: WordTypes,
     sizes: Sequence[int],
-    how: tuple[float, int],
+    how: dict[str, Any],
     models: Path,
     made_of: list[Any],
 ) -> tuple[list[Point], list[Rung]]:
@@ -172,7 +172,7 @@ def _train_missing(
         # they are of other models, should this end before its last size
         (models / RECORD).unlink(missing_ok=True)
         (models.parent / "curve.tsv").unlink(missing_ok=True)
-        with closing(train_sizes(words, missing, *how)) as rungs:
+        with closing(train_sizes(words, missing, **how)) as rungs:
             trained = _write_models(rungs, models)
         points |= {rung.point.size: rung.point for rung in trained}
         record = {"made_of": made_of, "points": [asdict(points[size]) for size in sorted(points)]}

@@ -1,0 +1,53 @@
+"""Arrays in memory, or in a file without a name: of such a file the system keeps in memory
+what there is space for, and writes the remainder to the disk.
+"""
+
+import mmap
+import os
+import tempfile
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from vocap.errors import VocapError
+
+
+def new_array(size: int, kind: DTypeLike, on_disk: bool = False) -> NDArray[Any]:
+    """An array of one dimension, without values; `on_disk`: in a file of the folder for
+    temporary files, which is gone when the array is.
+
+    Raises VocapError where the disk has no space for it.
+    """
+    if not on_disk or not size:
+        return np.empty(size, kind)
+    needed = size * np.dtype(kind).itemsize
+    folder = tempfile.gettempdir()
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            # all at once: a page that finds no space later would end the process
+            os.posix_fallocate(file.fileno(), 0, needed)
+            return np.frombuffer(mmap.mmap(file.fileno(), needed), kind)
+    except OSError as error:
+        raise VocapError(
+            f"{folder}: {error.strerror} for {needed / 1e6:,.0f} MB; set TMPDIR to a folder of a "
+            "larger disk, or give a larger memory"
+        ) from None
+
+
+def is_on_disk(array: NDArray[Any]) -> bool:
+    """Whether `new_array` made the array, or the one that it is a part of, in a file."""
+    owner: Any = array
+    while isinstance(owner, np.ndarray):
+        owner = owner.base
+    return owner is not None
+
+
+def shortened(array: NDArray[Any], size: int) -> NDArray[Any]:
+    """The first `size` elements. The remaining memory is freed, unless it is another
+    array's.
+    """
+    if not array.flags.owndata:
+        return array[:size]
+    array.resize(size, refcheck=False)
+    return array
