@@ -1,6 +1,7 @@
 """Cases of tests from YAML files."""
 
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -38,3 +39,17 @@ def set_at(content: Any, path: str, value: Any = None) -> None:
         content.append(value)
     else:
         content[last] = value
+
+
+def spoil(folder: Path, files: dict[str, str | None]) -> None:
+    """Give files below a folder other content, written in Latin-1; a file or folder
+    without one is removed.
+    """
+    for name, content in files.items():
+        path = folder / name
+        if content is not None:
+            path.write_text(content, "latin-1")
+        elif path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()

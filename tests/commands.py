@@ -1,10 +1,13 @@
 """Commands of `vocap`, in this process and in one of their own."""
 
+import logging
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import chdir, contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
 from click.testing import CliRunner
@@ -36,13 +39,42 @@ def caller(**places: object) -> Callable[..., str]:
 def vocap(
     *words: object, cwd: Path | None = None, **environment: str
 ) -> subprocess.CompletedProcess:
-    """`vocap WORDS`, with these environment variables besides the present ones."""
-    return subprocess.run(
-        [*VOCAP, *map(str, words)],
-        cwd=cwd,
-        env=os.environ | environment,
-        capture_output=True,
-        text=True,
-        timeout=3600,
-        check=False,
-    )
+    """`vocap WORDS`: exit status and both streams. With environment variables besides the
+    present ones in a process of its own, else in this one, where a start costs no import.
+    """
+    call = [*VOCAP, *map(str, words)]
+    if environment:
+        return subprocess.run(
+            call, cwd=cwd, env=os.environ | environment, capture_output=True, text=True, check=False
+        )
+    with CliRunner().isolation() as (out, err, _), chdir(cwd or "."), own_log():
+        status = cli.run(call[len(VOCAP) :])
+        sys.stdout.flush()
+        said = (stream.getvalue().decode() for stream in (out, err))
+        return subprocess.CompletedProcess(call, status, *said)
+
+
+def ended(*words: object, status: int = 0, **options: Any) -> subprocess.CompletedProcess:
+    """As `vocap`, with this exit status and without a traceback."""
+    done = vocap(*words, **options)
+    assert done.returncode == status and "Traceback" not in done.stderr, done.stderr
+    return done
+
+
+def ended_all(folder: Path, lines: str) -> None:
+    """Run command lines in a folder."""
+    for line in lines.splitlines():
+        ended(*line.split(), cwd=folder)
+
+
+@contextmanager
+def own_log() -> Iterator[None]:
+    """In the block the log has no handler, as when a process starts."""
+    root = logging.getLogger()
+    handlers, level = root.handlers, root.level
+    root.handlers = []
+    try:
+        yield
+    finally:
+        root.handlers = handlers
+        root.setLevel(level)

@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from tests.commands import vocap
+from tests.commands import ended
 from tests.made_text import write_lines
 from tests.vocabularies.factories import make_text
 from vocap.files.io import write_tsv
@@ -22,8 +22,7 @@ def trained(tmp_path_factory):
         write_lines(folder / "train.txt", lines[:150])
         write_lines(folder / "heldout.txt", lines[150:])
         files = (folder / "train.txt", "--heldout", folder / "heldout.txt")
-        made = vocap("ladder", *files, "-o", models, "--sizes", "150,200")
-        assert not made.returncode, made.stderr
+        ended("ladder", *files, "-o", models, "--sizes", "150,200")
     write_tsv(root / "w.tsv", ("language", "n"), [(code, n) for code, (_, _, n) in TEXTS.items()])
     return root
 

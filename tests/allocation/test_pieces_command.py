@@ -3,16 +3,17 @@ SentencePiece; and bad input.
 """
 
 import json
-import os
+import re
 import signal
-import subprocess
 import time
 
 import pytest
 import sentencepiece
 
 from tests.allocation.conftest import TEXTS
-from tests.commands import VOCAP, vocap
+from tests.cases import read_cases, spoil
+from tests.commands import ended
+from tests.test_interruption import interrupt, start
 from tests.unigram.test_alp import naive_alp
 from vocap.files.io import read_tsv
 
@@ -23,27 +24,14 @@ TOTALS = (260, 420)
 
 def inputs(root):
     return (
-        "--vocabularies",
-        root / "v",
-        "--corpora",
-        root / "corpora",
-        "--weights",
-        root / "w.tsv",
+        *("--vocabularies", root / "v", "--weights", root / "w.tsv"),
+        *("--corpora", root / "corpora"),
     )
 
 
-def allocate(root, *options, output="out", total=TOTALS[0]):
-    return vocap(
-        "allocate",
-        "--rule",
-        "pieces",
-        *inputs(root),
-        "--total",
-        total,
-        "-o",
-        root / output,
-        *options,
-    )
+def allocate(root, *options, output="out", total=TOTALS[0], status=0):
+    words = ("--rule", "pieces", *inputs(root), "--total", total, "-o", root / output)
+    return ended("allocate", *words, *options, status=status)
 
 
 def files_of(folder):
@@ -59,8 +47,7 @@ def alp(processor, lines):
 
 
 def test_files_by_sentencepiece(folder):
-    done = allocate(folder)
-    assert done.returncode == 0, done.stderr
+    allocate(folder)
     out = folder / "out"
     vocabulary = {
         row["piece"]: row["languages"].split(",") for row in read_tsv(out / "vocabulary.tsv")
@@ -104,21 +91,19 @@ def test_same_bytes_by_every_call(folder):
     """A trunk of its own, several totals at once, threads, the usual core: the files of
     one total are the same.
     """
-    assert allocate(folder, "--threads", "3").returncode == 0
-    both = allocate(folder, "--total", TOTALS[1], output="both-{total}")
-    assert both.returncode == 0, both.stderr
-    assert vocap("trunk", *inputs(folder), "-o", folder / "t.npz").returncode == 0
-    by_trunk = allocate(folder, "--trunk", folder / "t.npz", output="by-trunk")
-    assert by_trunk.returncode == 0, by_trunk.stderr
+    allocate(folder, "--threads", "3")
+    allocate(folder, "--total", TOTALS[1], output="both-{total}")
+    ended("trunk", *inputs(folder), "-o", folder / "t.npz")
+    allocate(folder, "--trunk", folder / "t.npz", output="by-trunk")
     alone = files_of(folder / "out")
     assert files_of(folder / f"both-{TOTALS[0]}") == alone == files_of(folder / "by-trunk")
-    assert allocate(folder, "--core", "0.5", output="core").returncode == 0
+    allocate(folder, "--core", "0.5", output="core")
     assert files_of(folder / "core")["vocabulary.tsv"] == alone["vocabulary.tsv"]
-    assert not [path.name for path in folder.iterdir() if path.name.startswith(".")]
+    assert not list(folder.glob(".*"))
 
 
 def test_a_weight_per_character(folder):
-    assert allocate(folder, "--per", "character").returncode == 0
+    allocate(folder, "--per", "character")
     rows = list(read_tsv(folder / "out" / "allocation.tsv"))
     lengths = {}
     normalizer = sentencepiece.SentencePieceNormalizer(
@@ -134,104 +119,38 @@ def test_a_weight_per_character(folder):
         )
 
 
-def spoil_train(root):
-    (root / "corpora" / "bb" / "train.txt").unlink()
+CASES = read_cases(__file__)
 
 
-def empty_train(root):
-    (root / "corpora" / "bb" / "train.txt").write_text("\n\n")
-
-
-def empty_characters(root):
-    (root / "v" / "bb" / "characters.tsv").write_text("character\tcount\tper_line\n")
-    empty_train(root)
-
-
-BAD = {
-    "a missing text": (
-        spoil_train,
-        [],
-        1,
-        r"corpora/bb/train.txt: no such file, but bb has a curve",
-    ),
-    "an empty text": (empty_train, [], 1, r"corpora/bb/train.txt: no text"),
-    "an empty text per character": (
-        empty_characters,
-        ["--per", "character"],
-        2,
-        r"bb has no characters.tsv with",
-    ),
-    "a total below the characters": (None, ["20"], 2, r"characters must be pieces; use a total of"),
-    "a trunk that is none": (
-        lambda root: (root / "t.npz").write_text("x"),
-        ["--trunk", "t.npz"],
-        1,
-        r"t.npz is not what `vocap trunk`",
-    ),
-}
-
-
-@pytest.mark.parametrize("case", BAD)
-def test_bad_input_is_one_message(folder, case):
-    import re
-
-    spoil, options, status, message = BAD[case]
-    if spoil:
-        spoil(folder)
-    words = [str(folder / word) if word == "t.npz" else word for word in options]
-    done = allocate(folder, total=20) if words == ["20"] else allocate(folder, *words)
-    assert done.returncode == status, done.stderr
-    errors = [line for line in done.stderr.splitlines() if "error:" in line]
-    assert len(errors) == 1 and re.search(message, errors[0]) and "Traceback" not in done.stderr
-    assert not (folder / "out").exists()
-    assert not [path.name for path in folder.iterdir() if path.name.startswith(".")]
+@pytest.mark.parametrize("name", CASES)
+def test_bad_input_is_one_message(folder, name):
+    case = CASES[name]
+    spoil(folder, case.get("files", {}))
+    options = case.get("options", "").format(root=folder).split()
+    said = allocate(folder, *options, total=case.get("total", TOTALS[0]), status=case["status"])
+    (line,) = (line for line in said.stderr.splitlines() if "error:" in line)
+    assert re.search(case["says"], line)
+    assert not (folder / "out").exists() and not list(folder.glob(".*"))
 
 
 def test_a_trunk_of_other_weights_is_refused(folder):
-    assert vocap("trunk", *inputs(folder), "--beta", "0.3", "-o", folder / "t.npz").returncode == 0
-    done = allocate(folder, "--trunk", folder / "t.npz")
-    assert done.returncode == 1 and "a trunk of other languages or weights" in done.stderr
+    ended("trunk", *inputs(folder), "--beta", "0.3", "-o", folder / "t.npz")
+    done = allocate(folder, "--trunk", folder / "t.npz", status=1)
+    assert "a trunk of other languages or weights" in done.stderr
 
 
 def test_text_needs_its_rule(folder):
-    done = vocap("allocate", *inputs(folder), "--total", TOTALS[0], "-o", folder / "out")
-    assert done.returncode == 2 and "--rule: paper reads no text" in done.stderr
-    done = vocap(
-        "allocate",
-        "--rule",
-        "pieces",
-        *inputs(folder)[:2],
-        *inputs(folder)[4:],
-        "--total",
-        300,
-        "-o",
-        "out",
-    )
-    assert done.returncode == 2 and "add corpora" in done.stderr
+    words = ("allocate", "--total", 300, "-o", folder / "out")
+    assert "--rule: paper reads no text" in ended(*words, *inputs(folder), status=2).stderr
+    without = ended(*words, "--rule", "pieces", *inputs(folder)[:4], status=2)
+    assert "add corpora" in without.stderr
 
 
 def test_an_interrupted_descent_leaves_nothing(folder):
-    call = [
-        "allocate",
-        "--rule",
-        "pieces",
-        *inputs(folder),
-        "--total",
-        TOTALS[0],
-        "-o",
-        folder / "out",
-    ]
-    process = subprocess.Popen([*VOCAP, *map(str, call)], stderr=subprocess.PIPE, text=True)
-    deadline = time.monotonic() + 600
-    while (
-        not any(path.name.startswith(".") for path in folder.iterdir())
-        and time.monotonic() < deadline
-    ):
+    words = ("--rule", "pieces", *inputs(folder), "--total", TOTALS[0], "-o", folder / "out")
+    process = start("allocate", *words)
+    while not list(folder.glob(".*")) and process.poll() is None:
         time.sleep(0.005)  # its scratch folder
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=600)
-    assert process.returncode == 130 and "Traceback" not in said
-    assert not (folder / "out").exists() and not [
-        path.name for path in folder.iterdir() if path.name.startswith(".")
-    ]
-    assert allocate(folder).returncode == 0 and os.path.exists(folder / "out" / "summary.json")
+    assert interrupt(process, signal.SIGINT, 0)[0] == 130
+    assert not (folder / "out").exists() and not list(folder.glob(".*"))
+    allocate(folder)
