@@ -37,13 +37,14 @@ def caller(**places: object) -> Callable[..., str]:
 
 
 def vocap(
-    *words: object, cwd: Path | None = None, **environment: str
+    *words: object, cwd: Path | None = None, apart: bool = False, **environment: str
 ) -> subprocess.CompletedProcess:
-    """`vocap WORDS`: exit status and both streams. With environment variables besides the
-    present ones in a process of its own, else in this one, where a start costs no import.
+    """`vocap WORDS`: exit status and both streams. In a process of its own if `apart`, or
+    with environment variables besides the present ones; else in this one, where a start
+    costs no import.
     """
     call = [*VOCAP, *map(str, words)]
-    if environment:
+    if apart or environment:
         return subprocess.run(
             call, cwd=cwd, env=os.environ | environment, capture_output=True, text=True, check=False
         )

@@ -1,15 +1,14 @@
 """`vocap each` against one call for each language."""
 
 import signal
-import subprocess
-import sys
 import time
 from itertools import islice
 
 import pytest
 
-from tests.commands import vocap
+from tests.commands import ended
 from tests.made_text import draw_sentences, write_lines
+from tests.test_interruption import start
 
 SIZES = ("--sizes", "60,120")
 
@@ -30,13 +29,9 @@ def words(texts, out: str) -> tuple[str, ...]:
 
 
 def test_the_bytes_of_single_calls(texts):
-    done = vocap("each", "--languages", "de,en,fr", "--threads", "2", *words(texts, "all"))
-    assert done.returncode == 0, done.stderr
+    ended("each", "--languages", "de,en,fr", "--threads", "2", *words(texts, "all"), apart=True)
     for language in ("de", "en", "fr"):
-        assert (
-            vocap(*(word.replace("{lang}", language) for word in words(texts, "one"))).returncode
-            == 0
-        )
+        ended(*(word.replace("{lang}", language) for word in words(texts, "one")))
     files = [path for path in (texts / "all").rglob("*") if path.is_file()]
     assert len(files) == 3 * 6
     for path in files:
@@ -47,32 +42,20 @@ def test_the_bytes_of_single_calls(texts):
     "languages", ["xx,de,en,fr", "de,xx,en,fr"], ids=["the first", "a later one"]
 )
 def test_a_language_that_fails_ends_the_others_in_one_line(texts, languages):
-    done = vocap("each", "--languages", languages, *words(texts, "all"))
-    assert done.returncode == 1
-    errors = [line for line in done.stderr.splitlines() if "error" in line or "Traceback" in line]
+    done = ended("each", "--languages", languages, *words(texts, "all"), status=1, apart=True)
+    errors = [line for line in done.stderr.splitlines() if "error" in line]
     assert errors == [f"vocap: error: {texts}/xx/train.txt: no such file; check the path"]
     assert not (texts / "all" / "fr" / "curve.tsv").exists()
 
 
 def test_wrong_words_are_a_wrong_call(texts):
-    done = vocap("each", "--languages", "de,en", "ladder", "--sises", "60")
-    assert done.returncode == 2 and "--sises" in done.stderr
+    done = ended("each", "--languages", "de,en", "ladder", "--sises", "60", status=2, apart=True)
+    assert "--sises" in done.stderr
 
 
 def test_a_signal_ends_all_processes(texts):
     write_lines(texts / "fr" / "train.txt", make_lines("fr", 60_000))
-    command = [
-        sys.executable,
-        "-m",
-        "vocap",
-        "each",
-        "--languages",
-        "de,fr,en",
-        *words(texts, "all"),
-    ]
-    run = subprocess.Popen(
-        list(map(str, command)), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
-    )
+    run = start("each", "--languages", "de,fr,en", *words(texts, "all"))
     while not (texts / "all" / "de" / "curve.tsv").exists():
         assert run.poll() is None
         time.sleep(0.01)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.commands import vocap
+from tests.commands import ended_all
 from tests.made_text import write_lines
 from tests.vocabularies.factories import make_text
 from vocap.errors import UsageError
@@ -38,9 +38,7 @@ ladder {root}/bb/train.txt -o v/bb --sizes {size} {words}
 allocate --rule pieces {read} v --corpora {root} --total {total} {words} {special} -o a
 fit --allocation a {read} a/vocabularies {words} {layout} -o t
 """
-    for line in commands.splitlines():
-        done = vocap(*line.split(), cwd=folder)
-        assert done.returncode == 0, done.stderr
+    ended_all(folder, commands)
     return {path.name: path.read_bytes() for path in (folder / "t").iterdir()}
 
 

@@ -9,7 +9,7 @@ import transformers
 from click.testing import CliRunner
 
 import vocap
-from tests.commands import vocap as run_vocap
+from tests.commands import ended
 from tests.made_text import write_lines
 from tests.vocabularies.factories import make_text
 from vocap import options
@@ -119,6 +119,6 @@ def test_a_loaded_tokenizer_of_transformers_is_measured():
 
 def test_the_command_line_adds_the_dashes(tmp_path):
     write_lines(tmp_path / "en.txt", TEXT)
-    done = run_vocap("ladder", tmp_path / "en.txt", "-o", tmp_path / "out", "--sizes", "9,8")
-    assert done.returncode == 2
+    words = ("ladder", tmp_path / "en.txt", "-o", tmp_path / "out", "--sizes", "9,8")
+    done = ended(*words, status=2)
     assert done.stderr == "vocap: error: --sizes: 8 comes after 9; sizes must rise\n"

@@ -15,7 +15,7 @@ import zipfile
 
 import pytest
 
-from tests.commands import vocap
+from tests.commands import ended
 from tests.server import RangeServer, at_work
 from vocap.corpora import download
 from vocap.starter.packages import PACKAGES, fetch_package
@@ -71,12 +71,11 @@ def test_a_wheel_with_the_right_hash_is_fetched(django, tmp_path, monkeypatch, c
     assert is_alone(output)
 
 
-def test_a_wheel_with_a_wrong_hash_is_an_error(django, tmp_path):
+def test_a_wheel_with_a_wrong_hash_is_an_error(django, tmp_path, monkeypatch):
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(django.parent))
     output = tmp_path / "archives" / "django"
-    done = vocap(
-        "starter-fetch", "django", "-o", output, PIP_NO_INDEX="1", PIP_FIND_LINKS=str(django.parent)
-    )
-    assert done.returncode == 1
+    done = ended("starter-fetch", "django", "-o", output, status=1)
     assert "django 6.1.3: sha256 " in done.stderr
     assert "PIP_INDEX_URL" in done.stderr
     assert not list(output.parent.iterdir())
@@ -84,15 +83,9 @@ def test_a_wheel_with_a_wrong_hash_is_an_error(django, tmp_path):
 
 def test_an_index_that_does_not_answer_costs_the_text_not_the_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # a relative output, as rules have
-    done = vocap(
-        "starter-fetch",
-        "weblate",
-        "-o",
-        "archives/weblate",
-        PIP_INDEX_URL=NOWHERE,
-        PIP_CONFIG_FILE=os.devnull,
-    )
-    assert done.returncode == 0, done.stderr
+    monkeypatch.setenv("PIP_INDEX_URL", NOWHERE)
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    done = ended("starter-fetch", "weblate", "-o", "archives/weblate")
     output = tmp_path / "archives" / "weblate"
     assert output.read_bytes() == b""
     assert "No matching distribution found for weblate==" in description(output)["missing"]
@@ -102,12 +95,8 @@ def test_an_index_that_does_not_answer_costs_the_text_not_the_run(tmp_path, monk
 
 
 def test_an_unknown_package(tmp_path):
-    done = vocap("starter-fetch", "emacs", "-o", tmp_path / "emacs")
-    assert done.returncode == 2
-    assert (
-        "unknown starter package 'emacs'; the known ones are: mediawiki, homeassistant"
-        in done.stderr
-    )
+    done = ended("starter-fetch", "emacs", "-o", tmp_path / "emacs", status=2)
+    assert "'emacs'; the known ones are: mediawiki, homeassistant" in done.stderr
     assert not list(tmp_path.iterdir())
 
 
@@ -141,8 +130,7 @@ def mirror(tmp_path, monkeypatch):
 
 
 def test_debian_package_is_taken_and_recorded(output, mirror):
-    done = vocap("starter-fetch", "mediawiki", "-o", output)
-    assert done.returncode == 0, done.stderr
+    done = ended("starter-fetch", "mediawiki", "-o", output)
     assert output.read_bytes() == mirror.read_bytes()
     facts = description(output)
     assert (facts["version"], facts["origin"]) == ("1:9.9-1", "apt")
@@ -173,8 +161,7 @@ def test_without_apt_the_archive_of_the_project_is_taken(output, site, tmp_path,
     facts = description(output)
     assert (facts["version"], facts["origin"]) == ("1.39.17", address)
     assert is_alone(output)
-    done = vocap("starter-extract", "mediawiki", output, "-o", tmp_path / "messages")
-    assert done.returncode == 0, done.stderr
+    ended("starter-extract", "mediawiki", output, "-o", tmp_path / "messages")
     assert "\tGuten Morgen\n" in (tmp_path / "messages/de.tsv").read_text()
 
 

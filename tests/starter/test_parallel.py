@@ -8,7 +8,7 @@ from itertools import chain
 import orjson
 import pytest
 
-from tests.commands import vocap
+from tests.commands import ended
 from tests.starter.test_packages import po, wheel
 from vocap.starter import cleaning
 from vocap.starter.merging import LEAST_PART
@@ -85,11 +85,9 @@ def made(request, tmp_path_factory):
     (folder / "languages.tsv").write_text(f"{HEADER}{rows}python\tPython\tLatn\tcode\n")
     table = ("--languages-table", folder / "languages.tsv")
     for name in packages:
-        done = vocap("starter-extract", name, folder / name, "-o", folder / "m" / name, *table)
-        assert done.returncode == 0, done.stderr
+        ended("starter-extract", name, folder / name, "-o", folder / "m" / name, *table)
     tables = [folder / "m" / name for name in packages]
-    done = vocap("starter-merge", "-o", folder / "text", *tables, *table)
-    assert done.returncode == 0, done.stderr
+    ended("starter-merge", "-o", folder / "text", *tables, *table)
     return folder, packages
 
 
@@ -219,8 +217,7 @@ def test_a_message_of_several_texts_has_no_translation(tmp_path):
         'msgstr "Открыто"\n\nmsgid "Close"\nmsgstr "Закрыть"\n'
     )
     wheel(tmp_path / "django", {"django/conf/locale/ru/LC_MESSAGES/django.po": catalogue.encode()})
-    done = vocap("starter-extract", "django", tmp_path / "django", "-o", tmp_path / "messages")
-    assert done.returncode == 0, done.stderr
+    ended("starter-extract", "django", tmp_path / "django", "-o", tmp_path / "messages")
     rows = [
         line.split("\t")
         for code in ("en", "ru")

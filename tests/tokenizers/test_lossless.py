@@ -15,7 +15,7 @@ import pytest
 from sentencepiece import SentencePieceProcessor
 
 import vocap as package
-from tests.commands import vocap
+from tests.commands import ended, ended_all
 from tests.made_text import write_lines
 from tests.tokenizers.factories import make_lines
 from vocap.files.io import read_tsv, write_tsv
@@ -33,13 +33,6 @@ UNUSUAL = [
     "\x01\x7f\x85\u2028", "ａｂｃ ½ ﬁ", "a\u00a0b\u3000c\u200b", "👨\u200d👩\u200d👧 👍🏽",
     "<s> a </s> <mask><pad><unk>", "<0x41>", "12 345.6", "<|user|>a<|end|>",
 ]  # fmt: skip
-
-
-def run(folder: Path, commands: str) -> None:
-    """Command lines, in a folder."""
-    for line in commands.splitlines():
-        done = vocap(*line.split(), cwd=folder)
-        assert done.returncode == 0, done.stderr
 
 
 ROWS = f"--byte-fallback --control-symbols {','.join(CHAT)}"
@@ -76,7 +69,7 @@ def root(tmp_path_factory):
         write_lines(folder / "heldout.txt", lines[::20])
     numbers = [(language, len(lines)) for language, lines in texts.items()]
     write_tsv(root / "n.tsv", ("language", "n"), numbers)
-    run(root, COMMANDS)
+    ended_all(root, COMMANDS)
     return root
 
 
@@ -120,7 +113,7 @@ def test_u2581_comes_back_as_a_space_and_is_counted(root, tmp_path):
     encoder = load_encoder(root / "joint" / "huggingface")
     assert encoder.decode_batch(encoder.encode_batch(["a\u2581b"])) == ["a b"]
     write_lines(tmp_path / "en" / "heldout.txt", ["a  b", "a\u2581b", "\u2581"])
-    run(
+    ended_all(
         root,
         f"evaluate --tokenizer joint --corpora {tmp_path} --languages en --tables {tmp_path}/t",
     )
@@ -171,7 +164,7 @@ def test_no_allocated_piece_is_given_up(root):
 
 def test_the_card_says_it(root, tmp_path):
     for name, method in (("pieces", "PIECES: one descent"), ("vocap", "VOCAP (Zheng et al.")):
-        run(root, f"card {name}/sentencepiece.model -o {tmp_path / name}")
+        ended_all(root, f"card {name}/sentencepiece.model -o {tmp_path / name}")
         card = (tmp_path / name).read_text("utf-8")
         assert method in card and "Every text comes back" in card and "normalised" not in card
         assert "2 control symbols (`<|user|>`, `<|end|>`)" in card
@@ -199,6 +192,6 @@ def test_alp_of_rule_pieces_counts_bytes(root):
 
 def test_other_text_than_that_of_the_models_is_refused(root, tmp_path):
     words = f"--vocabularies v --weights n.tsv --total {TOTAL} --rule pieces --corpora corpora"
-    done = vocap("allocate", *words.split(), "-o", tmp_path / "out", cwd=root)
-    assert done.returncode == 1 and "not the text of the language's vocabularies" in done.stderr
+    done = ended("allocate", *words.split(), "-o", tmp_path / "out", cwd=root, status=1)
+    assert "not the text of the language's vocabularies" in done.stderr
     assert not (tmp_path / "out").exists()

@@ -3,14 +3,13 @@ transformers.
 """
 
 import json
-from pathlib import Path
 
 import pytest
 from sentencepiece import SentencePieceProcessor
 from tokenizers import Tokenizer
 from transformers import AutoTokenizer
 
-from tests.commands import vocap
+from tests.commands import ended, ended_all
 from tests.made_text import write_lines
 from tests.tokenizers.factories import make_lines
 from vocap.errors import UsageError
@@ -59,13 +58,6 @@ extend vocap --language ka --text ka.txt --pieces 40 -o extended
 """
 
 
-def run(folder: Path, commands: str) -> None:
-    """Command lines, in a folder."""
-    for line in commands.splitlines():
-        done = vocap(*line.split(), cwd=folder)
-        assert done.returncode == 0, done.stderr
-
-
 @pytest.fixture(scope="module")
 def root(tmp_path_factory):
     root = tmp_path_factory.mktemp("layout")
@@ -74,10 +66,9 @@ def root(tmp_path_factory):
     write_lines(train.with_name("heldout.txt"), lines[:50])
     write_lines(root / "ka.txt", make_lines("ka", 400))
     write_tsv(root / "weights.tsv", ("language", "n"), [("en", len(lines))])
-    run(root, COMMANDS)
+    ended_all(root, COMMANDS)
     fit = f"fit {READ} --allocation allocation {SYMBOLS} -o refused"
-    refused = vocap(*fit.split(), cwd=root)
-    assert refused.returncode == 2
+    refused = ended(*fit.split(), cwd=root, status=2)
     assert "leaves 9 rows to special tokens, the layout has 5" in refused.stderr
     return root
 
@@ -148,13 +139,11 @@ def test_a_wrong_layout_is_one_message(text, says):
 def test_unigram_models_alone_need_an_unknown_token(root):
     given = "--corpora corpora --weights weights.tsv --total 400"
     own = '--layout {"special":["<s>","</s>"],"mask":false} -o free'
-    refused = vocap(*f"joint {given} {own}".split(), cwd=root)
-    assert refused.returncode == 2
+    refused = ended(*f"joint {given} {own}".split(), cwd=root, status=2)
     assert "no token has the role unk, which a unigram model needs" in refused.stderr
     mono = f"mono --model v/en/models/150.model --language en {own}"
-    done = vocap(*mono.split(), cwd=root)
-    assert done.returncode == 2 and done.stderr == refused.stderr
-    run(root, f"bpe {given} {own}\nexport free -o free/huggingface")
+    assert ended(*mono.split(), cwd=root, status=2).stderr == refused.stderr
+    ended_all(root, f"bpe {given} {own}\nexport free -o free/huggingface")
     loaded = AutoTokenizer.from_pretrained(root / "free" / "huggingface")
     line = "Sn\u00f6 \u2603 \U0001f9ff"
     assert (loaded.unk_token, len(loaded)) == (None, 400)
@@ -163,6 +152,6 @@ def test_unigram_models_alone_need_an_unknown_token(root):
 
 def test_a_total_that_is_no_multiple_names_the_two_nearest(root):
     words = f"joint --corpora corpora --weights weights.tsv --total 209 {OWN} -o none"
-    done = vocap(*words.split(), cwd=root)
-    assert done.returncode == 2 and "T = 209 is no multiple of 16" in done.stderr
+    done = ended(*words.split(), cwd=root, status=2)
+    assert "T = 209 is no multiple of 16" in done.stderr
     assert "take 208 or 224" in done.stderr and not (root / "none").exists()

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from tests.cases import refused
-from tests.commands import caller, vocap
+from tests.commands import caller, ended
 from vocap.errors import VocapError
 from vocap.tables.curve import read_points
 from vocap.unigram import sentencepiece_trainer
@@ -47,7 +47,7 @@ def test_models_and_curve_are_those_of_single_trainings(text, call, tmp_path):
 
 
 def test_of_many_sizes_some_are_printed(text, tmp_path):
-    result = vocap("ladder", text, "-o", tmp_path / "out", "--sizes", "10:800:5")
+    result = ended("ladder", text, "-o", tmp_path / "out", "--sizes", "10:800:5")
     points = read_points(tmp_path / "out" / "curve.tsv")
     table, _, outline = result.stdout.partition("\n\n")
     *rows, last = table.splitlines()[1:]

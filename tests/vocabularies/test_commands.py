@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 import sentencepiece
 
-from tests.commands import vocap
+from tests.commands import ended
 from tests.made_text import write_lines
 from tests.unigram.test_alp import naive_alp
 from tests.vocabularies.factories import make_text
@@ -25,18 +25,27 @@ def corpus(tmp_path):
 
 
 def train(corpus, out, size, train="train.txt", heldout="heldout.txt", **how):
-    return vocap(
+    return ended(
         *("train", "--size", size, "--train", corpus / train, "--heldout", corpus / heldout),
         *("--models", out / "models", "--point", out / "points" / f"{size}.tsv"),
         **how,
     )
 
 
-def curve(corpus, out, *sizes, models="models", name="curve.tsv"):
-    return vocap(
-        *("curve", "--train", corpus / "train.txt", "--models", out / models, "-o", out / name),
+def curve(corpus, out, *sizes, **how):
+    return ended(
+        *(
+            "curve",
+            "--train",
+            corpus / "train.txt",
+            "--models",
+            out / "models",
+            "-o",
+            out / "curve.tsv",
+        ),
         *("--characters", out / "characters.tsv", "--index", out / "pieces.npz"),
         *(out / "points" / f"{size}.tsv" for size in sizes),
+        **how,
     )
 
 
@@ -48,8 +57,7 @@ def cells(path):
 def test_from_text_to_curve(corpus, tmp_path):
     out = tmp_path / "la"
     for size in (10, 200, 50000):
-        done = train(corpus, out, size)
-        assert done.returncode == 0 and done.stdout == "", done.stderr
+        assert train(corpus, out, size).stdout == ""
     (model,) = (out / "models").iterdir()
     processor = sentencepiece.SentencePieceProcessor(model_file=str(model))
     row = cells(out / "points" / "200.tsv")
@@ -61,8 +69,7 @@ def test_from_text_to_curve(corpus, tmp_path):
     )
     assert float(row["tokens_per_sentence"]) == sum(map(len, processor.encode(lines))) / 300
 
-    done = curve(corpus, out, 50000, 10, 200)
-    assert done.returncode == 0, done.stderr
+    curve(corpus, out, 50000, 10, 200)
     small, middle, large = read_tsv(out / "curve.tsv")
     assert small["size"] == "10" and small["status"].startswith("too small: ")
     assert large["size"] == "50000" and large["status"].startswith("too little text: at most ")
@@ -78,11 +85,10 @@ def test_from_text_to_curve(corpus, tmp_path):
 
 def test_a_language_without_text(corpus, tmp_path):
     out = tmp_path / "xx"
-    assert train(corpus, out, 200, train="empty.txt", heldout="empty.txt").returncode == 0
+    train(corpus, out, 200, train="empty.txt", heldout="empty.txt")
     assert cells(out / "points" / "200.tsv")["status"] == "no text"
     (corpus / "train.txt").write_bytes(b"")
-    done = curve(corpus, out, 200)
-    assert done.returncode == 0, done.stderr
+    curve(corpus, out, 200)
     assert (out / "characters.tsv").read_text() == "character\tcount\tper_line\n"
 
 
@@ -97,15 +103,12 @@ def test_a_language_without_text(corpus, tmp_path):
 def test_bad_input_leaves_nothing(corpus, tmp_path, options, status, words):
     (corpus / "latin1.txt").write_bytes(b"good\ncaf\xe9\n")
     out = tmp_path / "out"
-    done = train(corpus, out, **options)
-    assert done.returncode == status
-    assert words in done.stderr
-    assert "Traceback" not in done.stderr
+    assert words in train(corpus, out, **options, status=status).stderr
     assert not out.exists() or not [path for path in out.rglob("*") if path.is_file()]
 
 
 def test_curve_says_which_point_to_delete(corpus, tmp_path):
-    assert train(corpus, tmp_path, 200).returncode == 0
+    train(corpus, tmp_path, 200)
     model, point = tmp_path / "models" / "200.model", tmp_path / "points" / "200.tsv"
     good = model.read_bytes()
     for damage in (
@@ -114,27 +117,26 @@ def test_curve_says_which_point_to_delete(corpus, tmp_path):
         lambda: model.write_bytes(b""),
     ):
         damage()
-        done = curve(corpus, tmp_path, 200)
-        assert done.returncode == 1
+        done = curve(corpus, tmp_path, 200, status=1)
         assert str(model) in done.stderr
         assert f"delete {point} and run again" in done.stderr
         assert not (tmp_path / "curve.tsv").exists()
         assert not (tmp_path / "pieces.npz").exists()
     model.write_bytes(good)
     point.write_text(point.read_text().replace("200\t200", "200\t201"))
-    assert "200 pieces, but" in curve(corpus, tmp_path, 200).stderr
+    assert "200 pieces, but" in curve(corpus, tmp_path, 200, status=1).stderr
 
 
 def test_alp_of_any_tokenizer(corpus, tmp_path):
-    assert train(corpus, tmp_path, 200).returncode == 0
+    train(corpus, tmp_path, 200)
     model = tmp_path / "models" / "200.model"
     text = corpus / "heldout.txt"
-    done = vocap("alp", model, text)
-    assert done.returncode == 0, done.stderr
-    assert float(done.stdout) == float(cells(tmp_path / "points" / "200.tsv")["alp_heldout"])
+    assert float(ended("alp", model, text).stdout) == float(
+        cells(tmp_path / "points" / "200.tsv")["alp_heldout"]
+    )
 
     text.write_text(text.read_text(encoding="utf-8") + "ω ω\n", encoding="utf-8")
-    answer = json.loads(vocap("alp", model, text, "--json").stdout)
+    answer = json.loads(ended("alp", model, text, "--json").stdout)
     processor = sentencepiece.SentencePieceProcessor(model_file=str(model))
     known = {processor.id_to_piece(number) for number in range(200)}
     lines = processor.encode(text.read_text("utf-8").splitlines(), out_type=str)
