@@ -36,6 +36,9 @@ MODELS = {
     "both": {"size": 760, "byte_fallback": True, "symbols": SYMBOLS},
     "folded": {"rules": "nfkc_cf"},
 }
+# as all rules are the subject of test_normalizer.py, most tests here have a model without,
+# whose export is quick
+NO_RULES = {"rules": "identity"}
 SPECIALS = [
     "<s>",
     "a <s> b",
@@ -112,12 +115,10 @@ def test_special_tokens_in_text_whose_characters_are_no_pieces(pieces, byte_fall
     scores.
     """
     longer = [piece for piece in ("▁a", "s>", "un", "<s") if set(piece) <= set(pieces)]
-    contents = Contents(
-        [*pieces, *longer], [-2.0 - place for place in range(len(pieces) + len(longer))]
-    )
-    proto = build_model(
-        Contents(contents.pieces, contents.scores, [], byte_fallback), model().normalizer_spec
-    )
+    pieces = [*pieces, *longer]
+    scores = [-2.0 - place for place in range(len(pieces))]
+    spec = model(**NO_RULES).normalizer_spec
+    proto = build_model(Contents(pieces, scores, [], byte_fallback), spec)
     forms = processor(proto), build_tokenizer(proto)
     forms[1].encode_special_tokens = True
     rng = random.Random(11)
@@ -191,7 +192,7 @@ def test_scores_above_zero():
     """The bonus of a symbol then grows with its length (`Model::EncodeOptimized`)."""
     pieces = ["▁", *"abcdxy<>", "ab", "▁ab", "cd"]
     scores = [-3, *[-2.5] * 8, 1.5, 2.25, -1]
-    proto = build_model(Contents(pieces, scores, ["<x>", "bc"]), model().normalizer_spec)
+    proto = build_model(Contents(pieces, scores, ["<x>", "bc"]), model(**NO_RULES).normalizer_spec)
     own, other = processor(proto), build_tokenizer(proto)
     rng = random.Random(1)
     for _ in range(500):
@@ -204,7 +205,7 @@ def test_pieces_across_spaces():
     words.
     """
     pieces, scores = ["▁", "a", "b", "a▁b", "▁a"], [-2.0, -3.0, -3.0, -1.0, -2.5]
-    proto = build_model(Contents(pieces, scores), model().normalizer_spec)
+    proto = build_model(Contents(pieces, scores), model(**NO_RULES).normalizer_spec)
     ids = build_tokenizer(proto).encode("a b a b", add_special_tokens=False).ids
     assert ids == processor(proto).encode("a b a b")
     assert proto.pieces[max(ids)].piece in pieces and len(ids) == 4
@@ -213,9 +214,8 @@ def test_pieces_across_spaces():
 @pytest.mark.parametrize("byte_fallback", [False, True])
 def test_a_model_without_a_piece_for_spaces(byte_fallback):
     """The unknown U+2581 is then one token with the unknown characters before it."""
-    proto = build_model(
-        Contents(["a", "b", "ab"], [-2.0, -3.0, -4.0], [], byte_fallback), model().normalizer_spec
-    )
+    contents = Contents(["a", "b", "ab"], [-2.0, -3.0, -4.0], [], byte_fallback)
+    proto = build_model(contents, model(**NO_RULES).normalizer_spec)
     forms = processor(proto), build_tokenizer(proto)
     forms[1].encode_special_tokens = True
     rng = random.Random(3)
@@ -224,11 +224,11 @@ def test_a_model_without_a_piece_for_spaces(byte_fallback):
     )
 
 
-def with_scores(change):
+def with_scores(change, rules=NO_RULES):
     """The model with scores changed; `change` takes the place among the pieces of text,
     and the score.
     """
-    proto = changed()
+    proto = changed(rules)
     for place, entry in enumerate(entry for entry in proto.pieces if entry.type == entry.NORMAL):
         entry.score = change(place, entry.score)
     return proto
@@ -270,6 +270,8 @@ def test_the_same_bytes_every_time(tmp_path):
     for name in names:
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "two" / name).read_bytes()
         assert str(tmp_path) not in (tmp_path / "one" / name).read_text(encoding="utf-8")
+    config = json.loads((tmp_path / "one" / names[1]).read_text("utf-8"))  # no code comes with it
+    assert config["tokenizer_class"] == "PreTrainedTokenizerFast" and "auto_map" not in config
 
 
 @pytest.mark.parametrize("name", ["plain", "both"])
@@ -299,18 +301,10 @@ def test_auto_tokenizer_round_trip(tmp_path, monkeypatch, name):
         assert padded.input_ids[0][-1] == 1 and padded.attention_mask[0][-1] == 0
 
 
-def test_no_code_comes_with_it(tmp_path):
-    export_unigram(write_model(tmp_path / "m.model", model()), tmp_path / "huggingface")
-    config = json.loads(
-        (tmp_path / "huggingface" / "tokenizer_config.json").read_text(encoding="utf-8")
-    )
-    assert config["tokenizer_class"] == "PreTrainedTokenizerFast" and "auto_map" not in config
-
-
-def changed(**fields):
+def changed(rules=NO_RULES, **fields):
     from copy import deepcopy
 
-    proto = deepcopy(model())
+    proto = deepcopy(model(**rules))
     for name, value in fields.items():
         owner = proto.trainer_spec if hasattr(proto.trainer_spec, name) else proto.normalizer_spec
         setattr(owner, name, value)
@@ -346,7 +340,7 @@ def test_a_stock_model_is_exported_with_its_own_ids(tmp_path):
 
 
 def test_a_warning_for_characters_that_are_no_piece(caplog):
-    proto = build_model(Contents(["▁", "a", "qu"], [-1, -2, -3]), model().normalizer_spec)
+    proto = build_model(Contents(["▁", "a", "qu"], [-1, -2, -3]), model(**NO_RULES).normalizer_spec)
     build_tokenizer(proto, "it.model")
     assert "it.model: 2 characters occur in pieces and are none themselves (q u)" in caplog.text
 
@@ -385,7 +379,7 @@ def test_the_card_lists_iso_codes_alone():
 
 
 def test_a_folder_with_other_things_is_left_alone(tmp_path):
-    source, out = write_model(tmp_path / "m.model", model()), tmp_path / "out"
+    source, out = write_model(tmp_path / "m.model", model(**NO_RULES)), tmp_path / "out"
     out.mkdir()
     # the second of earlier versions
     for name in ("tokenizer.json", "golden.json", ".snakemake_timestamp"):
@@ -407,7 +401,7 @@ def write_corpora(folder, heldout, train):
 @pytest.mark.parametrize("place", [150, 199, 200])
 def test_a_line_with_other_ids_stops_the_export(tmp_path, place):
     """Of the first 200 of a language: pieces of equal scores off the grid give ties."""
-    proto = with_scores(lambda number, old: -0.1)
+    proto = with_scores(lambda number, old: -0.1, rules={})
     own, other = processor(proto), build_tokenizer(proto)
     other.encode_special_tokens = True
     lines = make_lines(400, seed=2)
@@ -432,7 +426,7 @@ def test_a_line_with_other_ids_stops_the_export(tmp_path, place):
 
 
 def test_hard_strings_stop_an_export_without_corpora(tmp_path):
-    export_unigram(write_model(tmp_path / "it.model", model()), tmp_path / "out")
+    export_unigram(write_model(tmp_path / "it.model", model(**NO_RULES)), tmp_path / "out")
     before = (tmp_path / "out" / "tokenizer.json").read_bytes()
     proto = with_scores(lambda place, old: -1e6 / 3 * (place % 5 + 1))
     tokenizer = build_tokenizer(proto)

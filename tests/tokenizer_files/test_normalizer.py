@@ -177,9 +177,8 @@ def test_symbols_are_kept_as_they_are_written(differing_with):
 
 @pytest.mark.parametrize(("symbols", "parts"), CASES["symbols"])
 def test_symbols_that_meet_others_and_keys(differing_with, symbols, parts):
-    for length in range(1, 6):
-        lines = map("".join, itertools.product(parts, repeat=length))
-        assert not differing_with(tuple(symbols), list(lines))
+    lines = [itertools.product(parts, repeat=length) for length in range(1, 6)]
+    assert not differing_with(tuple(symbols), list(map("".join, itertools.chain(*lines))))
 
 
 def test_text_that_starts_with_deleted_or_fenced_characters(exported):
@@ -195,7 +194,7 @@ def test_text_that_starts_with_deleted_or_fenced_characters(exported):
 @pytest.mark.parametrize("part", [" ", "a ", "\u0301", "\x01", "e\u0323\u0301", "\u1100\u1161"])
 def test_long_lines(exported, part):
     """A quadratic step would take minutes."""
-    line = "x" + part * (300_000 // len(part)) + "x"
+    line = "x" + part * (100_000 // len(part)) + "x"
     assert exported.normalize_str(line) == REFERENCE.normalize(line)
 
 
@@ -233,6 +232,7 @@ def test_the_other_rules(name):
     parts = (keys, points, marks, [key[0] for key in keys])
     lines = [f"x{key}y {key}\u0323" for key in keys[::40] + single_keys(table)]
     lines += [f"a{point}\u0301\u0323{point}b" for point in points]
+    lines = [" ".join(lines[at::1000]) for at in range(1000)]  # a call costs 834 steps
     lines += [
         "".join(rng.choice(rng.choice(parts)) for _ in range(rng.randint(1, 8)))
         for _ in range(5000)
