@@ -13,6 +13,10 @@ from hypothesis import settings
 settings.register_profile("any machine", deadline=None)
 settings.load_profile("any machine")
 
+# Clients of SLURM, of which Snakemake's plugin calls one as it is imported, wait up to
+# 20 seconds for a controller that is down; without a configuration they fail at once.
+os.environ["SLURM_CONF"] = os.devnull  # not in tests/cluster
+
 ROOT = Path(__file__).parent
 
 # Modules and folders that run Snakemake, a browser or many commands, or train models:

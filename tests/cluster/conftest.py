@@ -38,6 +38,7 @@ def cluster(tmp_path_factory):
         pytest.skip("only root may start a SLURM")
     if missing:
         pytest.skip(f"no {missing[0]}: apt-get install slurmctld slurmd slurm-client munge")
+    os.environ.pop("SLURM_CONF")  # which tests/conftest.py sets
     with open("/run/lock/vocap-slurm", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         cluster = Cluster(tmp_path_factory.mktemp("slurm"))

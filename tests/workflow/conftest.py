@@ -87,6 +87,7 @@ class Workflow:
                 "PATH": f"{BIN}:/usr/bin:/bin",
                 "HOME": str(self.folder),
                 "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
+                "SLURM_CONF": os.devnull,
                 **(environment or {}),
             },
             **options,
