@@ -17,10 +17,12 @@ def write_corpora(root: Path, texts: dict[str, list[str]], heldout: int = 100) -
 
 
 def make_unigram(folder: Path, lines: list[str], size: int, **options) -> None:
-    """A tokenizer in both forms; SentencePiece's own model beside its folder."""
+    """A tokenizer in both forms; SentencePiece's own model beside its folder. Without
+    rules of normalisation, so that it is exported quickly.
+    """
     folder.mkdir(parents=True)
     stock = folder.parent / "stock.model"
-    stock.write_bytes(train(lines, size, threads=1, **options))
+    stock.write_bytes(train(lines, size, normalization="identity", **options))
     model = folder / "sentencepiece.model"
     model.write_bytes(serialize(relayout(read_model(stock), "stock")))
     export_unigram(model, folder / "huggingface")
