@@ -147,7 +147,7 @@ def add_pairs(state, starts, last):
     symbol, groups, counts = state.symbols.symbol, state.symbols.group, state.symbols.counts
     for word in range(last - 1, -1, -1):
         if count.pairs + starts[word + 1] - starts[word] >= pairs.rows.size:
-            count.needed = starts[word + 1] - starts[word]
+            count.new_pairs = starts[word + 1] - starts[word]
             return word + 1
         for at in range(starts[word + 1] - 2, starts[word] - 1, -1):
             a, b = np.int64(symbol[at]), np.int64(symbol[at + 1])
@@ -476,18 +476,25 @@ def places_of(state, a, b):
     return count
 
 
-@kernel(boolean(STATE, int64, int64, int64), inner=True, allocates=False)
-def has_space(state, needed, a, b):
-    """Whether the arrays hold the merge of a pair that stands in so many places."""
+@kernel(boolean(STATE, int64, int64), inner=True, allocates=False)
+def has_space(state, a, b):
+    """Whether the arrays hold the merge of a pair; counts the places and pairs that it may
+    add.
+
+    Each of its places has two neighbours, and a pair that is new to a group has the new
+    token on one side.
+    """
     count, bounds, pairs = state.counters[0], state.texts.bounds, state.pairs
     texts, groups = count.reserved + count.tokens, state.heaps.floor.size
     (begin, end), (other, other_end) = text_bounds(state, a), text_bounds(state, b)
     text = end - begin + other_end - other
+    added = count.new_places = 2 * places_of(state, a, b)
+    new = count.new_pairs = min(added, 2 * (count.tokens + 1) * groups)
     return (
-        count.pairs + 2 * needed + groups + 1 < pairs.rows.size
-        and count.places + 2 * needed < pairs.places.shape[0]
-        and count.nodes + count.pairs + 4 * needed < state.heaps.node.size
-        and count.waiting + 2 * needed < state.waiting.size
+        count.pairs + new + groups + 1 < pairs.rows.size
+        and count.places + added < pairs.places.shape[0]
+        and count.nodes + count.pairs + 2 * new < state.heaps.node.size
+        and count.waiting + new < state.waiting.size
         and count.applied < state.applied.shape[0]
         and texts + 2 < bounds.size
         and texts < state.texts.hashes.size
@@ -593,9 +600,7 @@ def advance(state, given, wanted, merges):
         a, b, place = next_pair(state, given, wanted)
         if a < 0:
             return ENDED
-        needed = places_of(state, a, b)
-        state.counters[0].needed = needed
-        if not has_space(state, needed, a, b):
+        if not has_space(state, a, b):
             return FULL
         row = take_pair(state, given, place)
         if place < 0 and not register(state, a, b, row):

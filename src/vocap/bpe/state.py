@@ -111,7 +111,8 @@ _COUNTED = [
     "waiting",  # merges to be applied again
     "chosen",  # the pair that was chosen and is not merged yet, NONE
     "by_text",  # the tie rule
-    "needed",  # places that the next merge needs
+    "new_places",  # that the next merge may add
+    "new_pairs",  # that the next merge may add
     "choices",  # of a group
 ]
 COUNTERS = np.dtype([(name, np.int64) for name in _COUNTED])

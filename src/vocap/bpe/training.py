@@ -231,24 +231,32 @@ def no_texts(texts: int, reserved: int) -> WordStore:
 
 def grown(state: State) -> State:
     """The state with longer arrays where one is short of space for the next merge, which
-    changes `needed` places.
+    adds `new_places` and `new_pairs` at most.
     """
     count = state.counters[0]
-    # Each place has two neighbours, whose pairs become others
-    changes = 4 * int(count["needed"]) + MAX_GROUPS
-    pairs = count["pairs"] + changes + 2
+    new, known = count["new_pairs"] + MAX_GROUPS + 2, count["pairs"]
     # All pairs may enter a heap at once, where its floor is lowered
-    nodes = count["nodes"] + pairs
+    nodes = (count["nodes"], count["nodes"] + known + 2 * new)
     texts = int(count["reserved"] + count["tokens"])
     # A new token joins two texts
     longest = int(np.diff(state.texts.bounds[: texts + 1]).max(initial=0))
-    points = state.texts.bounds[texts] + 2 * longest + 1
+    points = state.texts.bounds[texts]
+    places = count["places"]
     state = state._replace(
-        pairs=with_space(state.pairs, rows=pairs, places=count["places"] + changes + 1),
+        pairs=with_space(
+            state.pairs,
+            rows=(known, known + new),
+            places=(places, places + 2 * count["new_places"] + 1),
+        ),
         heaps=with_space(state.heaps, weight=nodes, node=nodes, left=nodes, right=nodes),
-        texts=with_space(state.texts, points=points, bounds=texts + 4, hashes=texts + 4),
-        applied=longer(state.applied, count["applied"] + 2),
-        waiting=longer(state.waiting, count["waiting"] + changes + 1),
+        texts=with_space(
+            state.texts,
+            points=(points, points + 2 * longest + 1),
+            bounds=(texts + 1, texts + 4),
+            hashes=(texts, texts + 4),
+        ),
+        applied=longer(state.applied, count["applied"], count["applied"] + 2),
+        waiting=longer(state.waiting, count["waiting"], count["waiting"] + new),
     )
     size = len(state.pairs.rows)
     if 2 * size > len(state.pairs.slots):
@@ -258,18 +266,20 @@ def grown(state: State) -> State:
     return state
 
 
-def with_space(record: Record, **sizes: int) -> Record:
-    """The record with arrays of at least these sizes."""
-    arrays = {name: longer(getattr(record, name), size) for name, size in sizes.items()}
+def with_space(record: Record, **sizes: tuple[int, int]) -> Record:
+    """The record with longer arrays: of each, the rows in use and those that it needs."""
+    arrays = {name: longer(getattr(record, name), *size) for name, size in sizes.items()}
     return record._replace(**arrays)
 
 
-def longer(array: np.ndarray, size: int) -> np.ndarray:
-    """An array of `size` rows or more, which begins as this one."""
+def longer(array: np.ndarray, used: int, size: int) -> np.ndarray:
+    """An array of `size` rows or more, which begins as this one; rows not in use take no
+    memory.
+    """
     if len(array) >= size:
         return array
     found = np.zeros((max(int(size), len(array) * 3 // 2), *array.shape[1:]), array.dtype)
-    found[: len(array)] = array
+    found[:used] = array[:used]
     return found
 
 
