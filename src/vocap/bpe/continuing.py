@@ -182,7 +182,7 @@ def _symbols(
     words: Mapping[str, int], number: Mapping[str, int]
 ) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray]:
     """The words, cut at unknown characters, as `Alphabet.symbols` gives them, and their
-    counts, int64 [K, 2].
+    counts, int64 [K, 1].
     """
     parts: Counter[str] = Counter()
     unknown = {character for word in words for character in word if character not in number}
@@ -193,6 +193,4 @@ def _symbols(
                 parts[part] += times
     symbols = np.fromiter((number[character] for part in parts for character in part), np.int32)
     starts = np.cumsum([0, *map(len, parts)], dtype=np.int64)
-    counts = np.zeros((len(parts), 2), np.int64)
-    counts[:, 0] = list(parts.values())
-    return (symbols, starts), counts
+    return (symbols, starts), np.array(list(parts.values()), np.int64).reshape(-1, 1)

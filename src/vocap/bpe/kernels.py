@@ -24,7 +24,10 @@ ENDED, PAUSED, FULL = 0, 1, 2  # results of `advance`
 SHARES = 2  # of the recent choices, that a group may have
 LOWER = 4  # the factor between two floors of a heap
 MAX_SYMBOLS, MAX_GROUPS = 1 << 28, 255  # that a key holds; the last group is for merges of any
-
+# Marks the first symbol of a word: NONE, which never is one, is below it
+START = 1 << 30
+TOKEN = START - 1  # the token of a symbol, marked or not; of NONE a number that none has
+BLOCK = 32  # symbols, of which `Symbols.before` has an entry
 
 # of a key: both symbols' places, their mask
 FIRST, SECOND, BITS = np.uint64(36), np.uint64(8), (1 << 28) - 1
@@ -105,10 +108,28 @@ def fill_pair_slots(state):
         slots[pair_slot(rows[pair].key, rows, slots)] = pair + 1
 
 
+@kernel(types.void(INT32S, INT32S), inner=True, allocates=False)
+def count_words_before(symbol, before):
+    words = 0
+    for at in range(symbol.size):
+        if at % BLOCK == 0:
+            before[at // BLOCK] = words
+        words += symbol[at] >= START
+
+
+@kernel(int64(int64, INT32S, INT32S), inner=True, allocates=False)
+def word_at(at, symbol, before):
+    """The number of the word that a place is in."""
+    words = np.int64(before[at // BLOCK])
+    for other in range(at - at % BLOCK, at + 1):
+        words += symbol[other] >= START
+    return words - 1
+
+
 @kernel(types.void(STATE, INT64S, int64))
-def number_words(state, starts, base):
-    """Number the word of each symbol, count the tokens of each group, and number the
-    texts of symbols.
+def mark_words(state, starts, base):
+    """Mark where words begin, count the tokens of each group, and number the texts of
+    symbols.
     """
     symbols, text = state.symbols, np.empty(1, np.int32)
     for symbol in range(base):
@@ -117,9 +138,11 @@ def number_words(state, starts, base):
     state.counters[0].base = base
     state.counters[0].tokens = base
     for word in range(starts.size - 1):
-        begin, end = starts[word], starts[word + 1]
-        symbols.word[begin:end] = word
-        state.heaps.length[symbols.group[word]] += symbols.counts[word, 1] * (end - begin)
+        symbols.symbol[starts[word]] |= START
+        if symbols.counts.shape[1] > 1:
+            tokens = symbols.counts[word, 1] * (starts[word + 1] - starts[word])
+            state.heaps.length[symbols.group[word]] += tokens
+    count_words_before(symbols.symbol, symbols.before)
 
 
 @kernel(types.void(STATE, INT32S, INT64S))
@@ -150,7 +173,7 @@ def add_pairs(state, starts, last):
             count.new_pairs = starts[word + 1] - starts[word]
             return word + 1
         for at in range(starts[word + 1] - 2, starts[word] - 1, -1):
-            a, b = np.int64(symbol[at]), np.int64(symbol[at + 1])
+            a, b = np.int64(symbol[at] & TOKEN), np.int64(symbol[at + 1])
             pair = add_pair(a, b, np.int64(groups[word]), pairs, count)
             pairs.rows[pair].total += counts[word, 0]
             pairs.rows[pair].size += 1
@@ -399,22 +422,24 @@ def push_touched(state, group, touched):
             count.waiting += 1
 
 
-@kernel(int64(int64, INT32S, INT32S), inner=True, allocates=False)
-def place_behind(at, symbol, word):
+@kernel(int64(int64, INT32S), inner=True, allocates=False)
+def place_behind(at, symbol):
     """The place of the token behind that at `at`; NONE where its word ends."""
     other = at + 1
     while other < symbol.size and symbol[other] == NONE:
         other += 1
-    return other if other < symbol.size and word[other] == word[at] else np.int64(NONE)
+    return other if other < symbol.size and symbol[other] < START else np.int64(NONE)
 
 
-@kernel(int64(int64, INT32S, INT32S), inner=True, allocates=False)
-def place_before(at, symbol, word):
+@kernel(int64(int64, INT32S), inner=True, allocates=False)
+def place_before(at, symbol):
     """The place of the token before that at `at`; NONE where its word begins."""
+    if symbol[at] >= START:
+        return np.int64(NONE)
     other = at - 1
-    while other >= 0 and symbol[other] == NONE:
+    while symbol[other] == NONE:
         other -= 1
-    return other if other >= 0 and word[other] == word[at] else np.int64(NONE)
+    return other
 
 
 @kernel(types.void(STATE, int64, int64), inner=True)
@@ -423,7 +448,7 @@ def merge_in_group(state, pair, row):
     row `row` of `applied`.
     """
     pairs, count = state.pairs, state.counters[0]
-    symbol, word, counts, _ = state.symbols
+    symbol, before, counts, _ = state.symbols
     key, new = pairs.rows[pair].key, np.int64(state.applied[row, 2])
     a, b = symbols_of(key)
     group = np.int64(key & np.uint64(255))
@@ -436,31 +461,34 @@ def merge_in_group(state, pair, row):
     kept = 0
     for place in places:
         places[kept] = place
-        kept += symbol[place] == a
+        kept += symbol[place] & TOKEN == a
+    words = np.empty(kept, np.int32)
+    for place in range(kept):
+        words[place] = word_at(np.int64(places[place]), symbol, before)
     weights = np.empty(kept, np.int64)
     for place in range(kept):
-        weights[place] = counts[word[places[place]], 0]
+        weights[place] = counts[words[place], 0]
     for place in range(kept):
         at = np.int64(places[place])
-        if symbol[at] != a:
+        if symbol[at] & TOKEN != a:
             continue
-        right = place_behind(at, symbol, word)
+        right = place_behind(at, symbol)
         if right < 0 or symbol[right] != b:
             continue
-        weight, behind = weights[place], place_behind(right, symbol, word)
-        before = place_before(at, symbol, word)
+        weight, behind, left = weights[place], place_behind(right, symbol), place_before(at, symbol)
         # The left symbol becomes the new one, the right one goes into it
-        symbol[at], symbol[right] = new, NONE
+        symbol[at], symbol[right] = new | (symbol[at] & START), NONE
         # The pairs with the symbol before, and with the one behind
-        if before >= 0:
-            one = np.int64(symbol[before])
-            change = Replacement(one, a, one, new, before)
+        if left >= 0:
+            one = np.int64(symbol[left] & TOKEN)
+            change = Replacement(one, a, one, new, left)
             touches = replace_pair(change, group, weight, touched, touches, pairs, count)
         if behind >= 0:
             one = np.int64(symbol[behind])
             change = Replacement(b, one, new, one, at)
             touches = replace_pair(change, group, weight, touched, touches, pairs, count)
-        others += counts[word[at], 1]
+        if counts.shape[1] > 1:
+            others += counts[words[place], 1]
     state.heaps.length[group] -= others
     push_touched(state, group, touched[:touches])
 

@@ -13,15 +13,16 @@ from vocap.unigram.word_table import STORE, WordStore
 
 
 class Symbols(NamedTuple):
-    """S symbols of W words: `symbol` int32 [S] (NONE where it went into the one before)
-    and its `word`; of a word its `counts` int64 [W, 2] and its `group` int32 [W].
+    """S symbols of W words: `symbol` int32 [S] (NONE where it went into the one before),
+    the first of a word with the mark START, and how many words begin `before` each BLOCK of
+    symbols, int32; of a word its `counts` int64 [W, 1 or 2] and its `group` int32 [W].
 
     A token stands at the place of its first symbol, so neighbours are found by passing
     over NONE: links would take as much memory again, and lie apart from the symbols.
     """
 
     symbol: NDArray[np.int32]
-    word: NDArray[np.int32]
+    before: NDArray[np.int32]
     counts: NDArray[np.int64]
     group: NDArray[np.int32]
 

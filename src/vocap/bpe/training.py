@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vocap.bpe import kernels
-from vocap.bpe.kernels import MAX_GROUPS, MAX_SYMBOLS, NONE
+from vocap.bpe.kernels import MAX_GROUPS, MAX_SYMBOLS, NONE, START, TOKEN
 from vocap.bpe.state import COUNTERS, PAIR, Heaps, Pairs, State, Symbols
 from vocap.bpe.words import Alphabet, Words
 from vocap.errors import VocapError
@@ -56,8 +56,8 @@ def apply(
 
     Returns all merges in their order, int32 [M, 3]: both symbols, the new one.
 
-    `symbols` as of `Alphabet.symbols`, overwritten; `counts` int64 [K, 2]: of each word its weight,
-    and its occurrences in a second text. Chosen is the heaviest pair; of equal ones the
+    `symbols` as of `Alphabet.symbols`, overwritten, at least one of each word; `counts`
+    int64 [K, 1 or 2]: of each word its weight, and its occurrences in a second text. Chosen is the heaviest pair; of equal ones the
     first (`BpeTrainer` of `tokenizers`). With `groups`, chosen is the heaviest pair of
     the group whose second text has the most tokens over `divisor`; groups of divisor 0
     never choose, and none has more than twice its share of the last `window` merges;
@@ -101,14 +101,14 @@ def count_merged_tokens(
     counts = np.concatenate([part.counts for part in own])
     owner = np.repeat(np.arange(len(own)), list(map(len, own)))
     symbols = concatenate(alphabet, own)
-    state = begin(alphabet, symbols, counts.repeat(2, axis=1), len(merges))
+    state = begin(alphabet, symbols, counts, len(merges))
     tokens = len(token_names(alphabet, merges))
     for rank in ranks:
         state = _advance(state, np.ascontiguousarray(merges[:rank, :2]), 0, lambda reached: None)
         symbol = state.symbols.symbol
         places = np.flatnonzero(symbol != NONE)
-        word, found = state.symbols.word[places], np.zeros((len(own), tokens), np.int64)
-        np.add.at(found, (owner[word], symbol[places]), counts[word, 0])
+        word, found = np.cumsum(symbol >= START)[places] - 1, np.zeros((len(own), tokens), np.int64)
+        np.add.at(found, (owner[word], symbol[places] & TOKEN), counts[word, 0])
         yield found
 
 
@@ -153,7 +153,7 @@ def begin(
         if name and number.keys() >= set(name)
     ]
     state = State(
-        symbols=unnumbered_symbols(text, counts, groups.group),
+        symbols=unmarked_symbols(text, counts, groups.group),
         pairs=no_pairs(len(text) + 16),
         heaps=empty_heaps(groups),
         texts=no_texts(base + tokens + len(kept) + 2, sum(map(len, kept))),
@@ -165,7 +165,7 @@ def begin(
         state.counters[name] = NONE
     state.counters["by_text"] = groups.by_text
     # Words, names that no merge may give, pairs
-    kernels.number_words(state, starts, base)
+    kernels.mark_words(state, starts, base)
     bounds = np.cumsum([0, *map(len, kept)])
     kernels.reserve_texts(state, np.array([*chain(*kept)], np.int32), bounds)
     left = words
@@ -178,13 +178,13 @@ def begin(
     return state
 
 
-def unnumbered_symbols(
+def unmarked_symbols(
     symbols: NDArray[np.int32], counts: NDArray[np.int64], group: NDArray[np.int32]
 ) -> Symbols:
-    """The symbols of words, taken over, before they are numbered."""
+    """The symbols of words, taken over, before their first ones are marked."""
     return Symbols(
         symbol=np.ascontiguousarray(symbols, np.int32),
-        word=np.empty(len(symbols), np.int32),
+        before=np.empty(len(symbols) // kernels.BLOCK + 1, np.int32),
         counts=np.ascontiguousarray(counts, np.int64),
         group=np.ascontiguousarray(group, np.int32),
     )
@@ -315,9 +315,7 @@ def symbols_and_counts(
     alphabet: Alphabet, words: Words
 ) -> tuple[tuple[NDArray[np.int32], NDArray[np.int64]], NDArray[np.int64]]:
     """The symbols of words and their counts in all texts, as `apply` takes them."""
-    counts = np.zeros((len(words), 2), np.int64)
-    counts[:, 0] = words.counts.sum(1)
-    return alphabet.symbols(words), counts
+    return alphabet.symbols(words), words.counts.sum(1, keepdims=True)
 
 
 def piece_candidates(parts: Sequence[WordTypes], weights: Sequence[float], total: int) -> list[str]:
