@@ -18,7 +18,7 @@ from vocap.bpe.multilingual import (
     train_weighted,
 )
 from vocap.bpe.tokenizer_json import Rows
-from vocap.bpe.training import token_names, train_merges
+from vocap.bpe.training import Execution, token_names, train_merges
 from vocap.bpe.words import Words, byte_alphabet, byte_characters, count_words
 from vocap.errors import VocapError
 from vocap.text_files.text import text_blocks
@@ -48,9 +48,8 @@ def languages(
     folder: Path, weights=(1, 1, 1, 1), scripts=SCRIPTS, **parallel: list[str]
 ) -> list[WeightedLanguage]:
     texts = {script: development(script) for script in scripts} | parallel
-    return count_languages(
-        {script: text_blocks(folder / f"{script}.txt") for script in scripts}, weights, HOW, texts
-    )
+    blocks = {script: text_blocks(folder / f"{script}.txt") for script in scripts}
+    return list(count_languages(blocks, weights, HOW, texts))
 
 
 def as_text(merges: np.ndarray) -> list[tuple[str, str]]:
@@ -84,6 +83,9 @@ def their_parity(
 def test_parity_has_the_merges_of_tokenizers(folder, window):
     texts = [(folder / f"{script}.txt").read_text("utf-8").splitlines() for script in SCRIPTS]
     ours = train_parity(languages(folder), ALPHABET, 256 + 400, (), window=window)
+    limited = Execution(memory=1)
+    again = train_parity(languages(folder), ALPHABET, 256 + 400, (), None, window, limited)
+    assert (again == ours).all()
     options = {"variant": "window", "window_size": window} if window else {}
     assert as_text(ours) == their_parity(
         texts, [development(script) for script in SCRIPTS], 400, **options
@@ -99,7 +101,7 @@ def test_parity_of_real_text(tmp_path):
     }
     parallel = {code: lines[:200] for code, lines in texts.items()}
     ours = train_parity(
-        count_languages(paths, [1] * len(codes), HOW, parallel), ALPHABET, 256 + 800, ()
+        list(count_languages(paths, [1] * len(codes), HOW, parallel)), ALPHABET, 256 + 800, ()
     )
     theirs = their_parity(
         [lines[200:] for lines in texts.values()], [lines[:200] for lines in texts.values()], 800
@@ -168,7 +170,9 @@ def _merge(word: list[int], a: int, b: int, new: int) -> list[int]:
 def test_first_merges_are_the_weighted_ones(folder):
     found = languages(folder)
     weighted = train_weighted(found, ALPHABET, 256 + 100, ())
-    merges = train_parity(found, ALPHABET, 256 + 200, (), given=weighted[:100])
+    limited = Execution(memory=1)
+    merges = train_parity(found, ALPHABET, 256 + 200, (), weighted[:100], execution=limited)
+    assert (merges == train_parity(found, ALPHABET, 256 + 200, (), weighted[:100])).all()
     assert (merges[:100] == weighted).all()
     assert len(merges) == 200
 

@@ -15,7 +15,7 @@ from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
 from tests.bpe.texts import CODE, LETTERS, blocks, cutter, made, real
 from vocap.bpe.tokenizer_json import Rows, build_bpe
-from vocap.bpe.training import apply, piece_candidates, token_names, train_merges
+from vocap.bpe.training import Execution, apply, piece_candidates, token_names, train_merges
 from vocap.bpe.words import (
     Pretokenization,
     byte_alphabet,
@@ -49,9 +49,12 @@ def vocabulary(lines: list[str], size: int, words: Regex) -> list[str]:
     return [tokenizer.id_to_token(number) for number in range(tokenizer.get_vocab_size())]
 
 
-def our_merges(lines: list[str], size: int, split: str) -> list[tuple[str, str]]:
+def our_merges(
+    lines: list[str], size: int, split: str, memory: int | None = None
+) -> list[tuple[str, str]]:
     how = Pretokenization(split, text_settings("lossless"))
-    merges = train_merges(byte_alphabet(), count_words([blocks(lines)], how), size)
+    words, execution = count_words([blocks(lines)], how), Execution(memory)
+    merges = train_merges(byte_alphabet(), words, size, execution=execution)
     names = token_names(byte_alphabet(), merges)
     return [(names[a], names[b]) for a, b, _ in merges.tolist()]
 
@@ -61,6 +64,7 @@ def our_merges(lines: list[str], size: int, split: str) -> list[tuple[str, str]]
 def test_merges_are_those_of_tokenizers(script, split):
     lines = CODE * 3 if script == "code" else made(script)
     ours = our_merges(lines, 1500, split)
+    assert our_merges(lines, 1500, split, memory=1) == ours
     for size in (260, 500, 900, 1500):
         theirs = their_merges(lines, size, split)
         assert ours[: len(theirs)] == theirs
@@ -79,7 +83,9 @@ def test_merges_of_real_text(language):
 @given(st.lists(st.text("abc", min_size=1, max_size=9), min_size=1, max_size=12))
 def test_merges_of_few_letters(lines):
     """Short words of few letters: pairs overlap, tie, and run out."""
-    assert our_merges(lines, 300, "words") == their_merges(lines, 300, "words")
+    theirs = their_merges(lines, 300, "words")
+    assert our_merges(lines, 300, "words") == theirs
+    assert our_merges(lines, 300, "words", memory=1) == theirs
 
 
 def test_a_noncharacter_of_the_text_is_learnt_as_itself():

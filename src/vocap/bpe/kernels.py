@@ -20,7 +20,7 @@ NONE = -1
 # the count of a pair that is not to be merged; a merged one has -2 less the number of
 # its merge
 NEVER = -1
-ENDED, PAUSED, FULL = 0, 1, 2  # results of `advance`
+ENDED, PAUSED, FULL, UNLISTED = range(4)  # results of `advance`
 SHARES = 2  # of the recent choices, that a group may have
 LOWER = 4  # the factor between two floors of a heap
 MAX_SYMBOLS, MAX_GROUPS = 1 << 28, 255  # that a key holds; the last group is for merges of any
@@ -67,7 +67,7 @@ def add_pair(a, b, group, pairs, count):
     """The number of a pair, a new one where there was none; the arrays have space for
     it.
     """
-    rows, slots, _, first = pairs
+    rows, slots, first = pairs.rows, pairs.slots, pairs.first
     key = key_of(a, b, group)
     slot = pair_slot(key, rows, slots)
     if slots[slot]:
@@ -81,6 +81,7 @@ def add_pair(a, b, group, pairs, count):
         merged = find_pair(key_of(a, b, REGISTER), rows, slots)
         if merged >= 0:
             row.total = rows[merged].total
+        row.listed = count.all_listed or row.total < NEVER
         row.sibling = first[group]
         first[group] = pair
     return pair
@@ -92,6 +93,7 @@ def add_place(pair, at, pairs, count):
     if count.free_place >= 0:
         new = count.free_place
         count.free_place = places[new, 1]
+        count.unused -= 1
     else:
         new = count.places
         count.places += 1
@@ -157,54 +159,164 @@ def reserve_texts(state, texts, bounds):
         count.reserved += found == known
 
 
-@kernel(int64(STATE, INT64S, int64))
-def add_pairs(state, starts, last):
-    """Add the pairs of the words from the one before `last` down to 0; where it
-    stopped, as the arrays were full.
+@kernel(int64(STATE))
+def close_up(state):
+    """Take NONE out of the symbols; returns how many are left."""
+    symbol, size = state.symbols.symbol, 0
+    for at in range(symbol.size):
+        if symbol[at] != NONE:
+            symbol[size] = symbol[at]
+            size += 1
+    count_words_before(symbol[:size], state.symbols.before)
+    return size
 
-    From behind, so that a list begins with its first place. `places` gets each place and
-    its pair, for `order_places`.
+
+@kernel(types.void(STATE))
+def forget_pairs(state):
+    """Leave no pairs but the register of those that were merged, and no places."""
+    rows, slots, count, kept = state.pairs.rows, state.pairs.slots, state.counters[0], 0
+    for pair in range(count.pairs):
+        if rows[pair].key & np.uint64(255) == REGISTER:
+            rows[kept].key, rows[kept].total = rows[pair].key, rows[pair].total
+            rows[kept].size = rows[kept].listed = rows[kept].raised = 0
+            kept += 1
+    count.pairs = kept
+    count.places = count.unused = 0
+    count.free_place = NONE
+    state.pairs.first[:] = NONE
+    slots[:] = 0
+    for pair in range(kept):
+        slots[pair_slot(rows[pair].key, rows, slots)] = pair + 1
+
+
+@kernel(int64(STATE, int64))
+def count_pairs(state, begin):
+    """Add the pairs of all neighbours from place `begin` on, their weights and numbers of
+    places; where it stopped, as the arrays were full. No symbol is NONE.
     """
-    pairs, count = state.pairs, state.counters[0]
-    places = pairs.places
-    symbol, groups, counts = state.symbols.symbol, state.symbols.group, state.symbols.counts
-    for word in range(last - 1, -1, -1):
-        if count.pairs + starts[word + 1] - starts[word] >= pairs.rows.size:
-            count.new_pairs = starts[word + 1] - starts[word]
-            return word + 1
-        for at in range(starts[word + 1] - 2, starts[word] - 1, -1):
-            a, b = np.int64(symbol[at] & TOKEN), np.int64(symbol[at + 1])
-            pair = add_pair(a, b, np.int64(groups[word]), pairs, count)
-            pairs.rows[pair].total += counts[word, 0]
-            pairs.rows[pair].size += 1
-            places[count.places, 0], places[count.places, 1] = at, pair
-            count.places += 1
-    return 0
+    rows, count = state.pairs.rows, state.counters[0]
+    symbol, before, counts, groups = state.symbols
+    word = word_at(begin, symbol, before) if begin < symbol.size else np.int64(NONE)
+    for at in range(begin, symbol.size - 1):
+        word += at > begin and symbol[at] >= START
+        if symbol[at + 1] >= START:
+            continue
+        if count.pairs + 1 >= rows.size:
+            count.new_pairs, count.new_places = 1, 0
+            return at
+        a, b = np.int64(symbol[at] & TOKEN), np.int64(symbol[at + 1])
+        row = rows[add_pair(a, b, np.int64(groups[word]), state.pairs, count)]
+        row.size += 1
+        if row.total >= 0:
+            row.total += counts[word, 0]
+    return symbol.size
 
 
-@kernel(types.void(STATE, int32[:, ::1]))
-def order_places(state, places):
-    """Put the places that `add_pairs` found into `places`, those of a pair together: a
-    list is read several times as fast.
+@kernel(int64(int64), inner=True, allocates=False)
+def step_of(weight):
+    """The step of a weight of 1 or more, four of them for each power of 2: those of step s
+    are at least `(4 + s % 4) * 2 ** (s // 4) / 4`.
     """
-    rows, found = state.pairs.rows, state.pairs.places
+    power, rest = 0, np.uint64(weight) << np.uint64(2)
+    while rest >= 8:
+        rest >>= np.uint64(1)
+        power += 1
+    return 4 * power + np.int64(rest) - 4
+
+
+@kernel(types.void(STATE, int64[:, ::1]))
+def add_sizes(state, sizes):
+    """Add the number of places of all pairs of each group by the step of their weight; in
+    the first column, those of pairs that are not to be merged or weigh nothing.
+    """
+    rows = state.pairs.rows
+    for pair in range(state.counters[0].pairs):
+        row = rows[pair]
+        step = 1 + step_of(row.total) if row.total > 0 else 0
+        if row.size:
+            sizes[np.int64(row.key & np.uint64(255)), step] += row.size
+
+
+@kernel(types.void(STATE, int64, int64), inner=True, allocates=False)
+def list_everywhere(state, pair, since):
+    """Say of a pair, in all groups where its number is `since` or more, that it has a list."""
+    rows, slots, groups = state.pairs.rows, state.pairs.slots, state.heaps.floor.size
+    rows[pair].listed = 1
+    if groups > 1:
+        a, b = symbols_of(rows[pair].key)
+        for group in range(groups):
+            other = find_pair(key_of(a, b, group), rows, slots)
+            if other >= since:
+                rows[other].listed = 1
+
+
+@kernel(boolean(STATE, int64), inner=True, allocates=False)
+def is_heavy(state, pair):
+    """Whether a pair has the weight that pairs with lists have in its group."""
+    row = state.pairs.rows[pair]
+    return row.total >= state.pairs.least[np.int64(row.key & np.uint64(255))]
+
+
+@kernel(int64(STATE, int32[:, ::1], int64))
+def choose_listed(state, given, most):
+    """Choose the pairs that have lists: the heavy ones, those that wait, and the next ones
+    of the `given` merges, as far as there are `most` places; returns their places.
+    """
+    rows, slots, count = state.pairs.rows, state.pairs.slots, state.counters[0]
+    for pair in range(count.pairs):
+        if rows[pair].size and not rows[pair].listed and is_heavy(state, pair):
+            list_everywhere(state, pair, 0)
+    places = 0
+    for pair in range(count.pairs):
+        places += rows[pair].size * rows[pair].listed
+    for merge in range(count.given, given.shape[0]):
+        a, b = np.int64(given[merge, 0]), np.int64(given[merge, 1])
+        for group in range(state.heaps.floor.size):
+            pair = find_pair(key_of(a, b, group), rows, slots)
+            if pair >= 0 and not rows[pair].listed:
+                rows[pair].listed = 1
+                places += rows[pair].size
+        if places >= most:
+            break
+    return places
+
+
+@kernel(types.void(STATE))
+def list_places(state):
+    """Fill the lists of the pairs that have them, the places of each from left to right and
+    together: a list is read several times as fast. No symbol is NONE.
+    """
+    rows, slots, places = state.pairs.rows, state.pairs.slots, state.pairs.places
+    symbol, counts, groups = state.symbols.symbol, state.symbols.counts, state.symbols.group
     end = 0
     for pair in range(state.counters[0].pairs):
         row = rows[pair]
-        end += row.size
-        row.head, row.size = end, 0
-    for at in range(state.counters[0].places):
-        row = rows[found[at, 1]]
-        following = row.head if row.size else NONE
-        row.head -= 1
-        row.size += 1
-        places[row.head, 0], places[row.head, 1] = found[at, 0], following
+        end += row.size * row.listed
+        row.head, row.size = end if row.listed else NONE, 0
+    state.counters[0].places = end
+    word = counts.shape[0] - 1
+    for at in range(symbol.size - 2, -1, -1):
+        if symbol[at + 1] >= START:
+            word -= 1
+            continue
+        a, b = np.int64(symbol[at] & TOKEN), np.int64(symbol[at + 1])
+        row = rows[find_pair(key_of(a, b, np.int64(groups[word])), rows, slots)]
+        if row.listed:
+            following = row.head if row.size else NONE
+            row.head -= 1
+            row.size += 1
+            places[row.head, 0], places[row.head, 1] = at, following
 
 
 @kernel(types.void(STATE))
 def set_floors(state):
-    """A floor above all pairs of a group: the first search of its heap lowers it."""
-    floor, pairs = state.heaps.floor, state.pairs
+    """Empty heaps, and a floor above all pairs of a group: the first search of its heap
+    lowers it.
+    """
+    floor, pairs, count = state.heaps.floor, state.pairs, state.counters[0]
+    count.nodes, count.free_node = 0, NONE
+    state.heaps.root[:] = NONE
+    floor[:] = 1
     for group in range(floor.size):
         pair = np.int64(pairs.first[group])
         while pair >= 0:
@@ -362,6 +474,7 @@ def take_places(pair, pairs, count):
     if found.size:
         pairs.places[last, 1] = count.free_place
         count.free_place = row.head
+        count.unused += found.size
     row.head, row.size = NONE, 0
     return found
 
@@ -380,12 +493,15 @@ _REPLACEMENT = types.NamedUniTuple(int64, 5, Replacement)
 
 
 @kernel(
-    int64(_REPLACEMENT, int64, int64, INT32S, int64, PAIRS, COUNTS), inner=True, allocates=False
+    int64(_REPLACEMENT, int64, int64, INT32S, int64, PAIRS, COUNTS, int32[:, ::1]),
+    inner=True,
+    allocates=False,
 )
-def replace_pair(change, group, weight, touched, touches, pairs, count):
+def replace_pair(change, group, weight, touched, touches, pairs, count, born):
     """One neighbour of a merged pair: the pair that it stood in becomes another.
 
-    Returns how many pairs have been `touched`, each once.
+    Returns how many pairs have been `touched`, each once. Of a pair that this merge gives
+    for the first time, and that has no list, `born` gets number and place.
     """
     rows, slots = pairs.rows, pairs.slots
     old = find_pair(key_of(change.a, change.b, group), rows, slots)
@@ -394,8 +510,12 @@ def replace_pair(change, group, weight, touched, touches, pairs, count):
     added = find_pair(key_of(change.new_a, change.new_b, group), rows, slots)
     if added < 0:
         added = add_pair(change.new_a, change.new_b, group, pairs, count)
-    add_place(added, change.at, pairs, count)
     row = rows[added]
+    if row.listed:
+        add_place(added, change.at, pairs, count)
+    elif added >= count.old_pairs:
+        born[count.born, 0], born[count.born, 1] = added, change.at
+        count.born += 1
     if row.total >= 0:
         row.total += weight
     if not row.raised:
@@ -442,10 +562,10 @@ def place_before(at, symbol):
     return other
 
 
-@kernel(types.void(STATE, int64, int64), inner=True)
-def merge_in_group(state, pair, row):
+@kernel(types.void(STATE, int64, int64, int32[:, ::1]), inner=True)
+def merge_in_group(state, pair, row, born):
     """Merge a pair wherever it stands in the words of its group, from left to right;
-    row `row` of `applied`.
+    row `row` of `applied`; `born` as of `replace_pair`.
     """
     pairs, count = state.pairs, state.counters[0]
     symbol, before, counts, _ = state.symbols
@@ -482,15 +602,47 @@ def merge_in_group(state, pair, row):
         if left >= 0:
             one = np.int64(symbol[left] & TOKEN)
             change = Replacement(one, a, one, new, left)
-            touches = replace_pair(change, group, weight, touched, touches, pairs, count)
+            touches = replace_pair(change, group, weight, touched, touches, pairs, count, born)
         if behind >= 0:
             one = np.int64(symbol[behind])
             change = Replacement(b, one, new, one, at)
-            touches = replace_pair(change, group, weight, touched, touches, pairs, count)
+            touches = replace_pair(change, group, weight, touched, touches, pairs, count, born)
         if counts.shape[1] > 1:
             others += counts[words[place], 1]
     state.heaps.length[group] -= others
     push_touched(state, group, touched[:touches])
+
+
+@kernel(types.void(STATE, int64, int64, int64), inner=True)
+def merge_everywhere(state, a, b, row):
+    """Merge a pair in all groups; row `row` of `applied`. Pairs that it gives get lists where
+    they are heavy in one of the groups.
+    """
+    pairs, count = state.pairs, state.counters[0]
+    born = np.empty((0 if count.all_listed else count.new_places, 2), np.int32)
+    count.born, count.old_pairs = 0, count.pairs
+    for group in range(state.heaps.floor.size):
+        pair = find_pair(key_of(a, b, group), pairs.rows, pairs.slots)
+        if pair >= 0 and pairs.rows[pair].head >= 0:
+            merge_in_group(state, pair, row, born)
+    for place in range(count.born):
+        pair = np.int64(born[place, 0])
+        if not pairs.rows[pair].listed and is_heavy(state, pair):
+            list_everywhere(state, pair, count.old_pairs)
+    for place in range(count.born):
+        pair = np.int64(born[place, 0])
+        if pairs.rows[pair].listed:
+            add_place(pair, np.int64(born[place, 1]), pairs, count)
+
+
+@kernel(boolean(STATE, int64, int64), inner=True, allocates=False)
+def is_listed(state, a, b):
+    """Whether a pair has a list in all groups that it occurs in."""
+    for group in range(state.heaps.floor.size):
+        pair = find_pair(key_of(a, b, group), state.pairs.rows, state.pairs.slots)
+        if pair >= 0 and not state.pairs.rows[pair].listed:
+            return False
+    return True
 
 
 @kernel(int64(STATE, int64, int64), inner=True, allocates=False)
@@ -520,7 +672,7 @@ def has_space(state, a, b):
     new = count.new_pairs = min(added, 2 * (count.tokens + 1) * groups)
     return (
         count.pairs + new + groups + 1 < pairs.rows.size
-        and count.places + added < pairs.places.shape[0]
+        and count.places - count.unused + added < pairs.places.shape[0]
         and count.nodes + count.pairs + 2 * new < state.heaps.node.size
         and count.waiting + new < state.waiting.size
         and count.applied < state.applied.shape[0]
@@ -583,16 +735,17 @@ def next_pair(state, given, wanted):
         row = given[count.given]
         return np.int64(row[0]), np.int64(row[1]), NONE
     while count.tokens < wanted:
-        if count.chosen >= 0:
-            a, b = symbols_of(state.pairs.rows[count.chosen].key)
-            return a, b, NONE
+        if count.chosen_first >= 0:
+            return count.chosen_first, count.chosen_second, NONE
         group = longest_group(heaps)
         if group < 0:
             break
-        count.chosen = heaviest(state, group)
-        if count.chosen < 0:
+        pair = heaviest(state, group)
+        if pair < 0:
             heaps.spent[group] = True
-        elif heaps.recent.size:
+            continue
+        count.chosen_first, count.chosen_second = symbols_of(state.pairs.rows[pair].key)
+        if heaps.recent.size:
             heaps.recent[count.choices % heaps.recent.size] = group
             count.choices += 1
     return NONE, NONE, NONE
@@ -612,7 +765,7 @@ def take_pair(state, given, place):
     if count.given < given.shape[0]:
         count.given += 1
     else:
-        count.chosen = NONE
+        count.chosen_first = NONE
     return count.applied
 
 
@@ -621,20 +774,19 @@ def advance(state, given, wanted, merges):
     """Apply up to `merges` merges: those that wait, the `given` ones, then chosen ones
     up to `wanted` tokens.
 
-    Returns ENDED, PAUSED, or FULL where the arrays must grow before the next merge.
+    Returns ENDED, PAUSED, FULL where the arrays must grow before the next merge, or
+    UNLISTED where its pair has no list.
     """
-    pairs = state.pairs
     for _ in range(merges):
         a, b, place = next_pair(state, given, wanted)
         if a < 0:
             return ENDED
+        if not is_listed(state, a, b):
+            return UNLISTED
         if not has_space(state, a, b):
             return FULL
         row = take_pair(state, given, place)
         if place < 0 and not register(state, a, b, row):
             continue
-        for group in range(state.heaps.floor.size):
-            pair = find_pair(key_of(a, b, group), pairs.rows, pairs.slots)
-            if pair >= 0 and pairs.rows[pair].head >= 0:
-                merge_in_group(state, pair, row)
+        merge_everywhere(state, a, b, row)
     return PAUSED

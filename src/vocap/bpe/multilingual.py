@@ -5,7 +5,7 @@ count: no sample is drawn, and weights are integers, so sums and ties are the sa
 every machine.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -14,6 +14,7 @@ import numpy as np
 
 from vocap.bpe import words as counting
 from vocap.bpe.training import (
+    Execution,
     Groups,
     apply,
     check_weight,
@@ -46,24 +47,23 @@ def count_languages(
     weights: Sequence[int],
     how: counting.Pretokenization,
     parallel: Mapping[str, Sequence[str]],
-) -> list[WeightedLanguage]:
+) -> Iterator[WeightedLanguage]:
     """The languages of `texts` (training text, as functions that give its lines in
     blocks) with the weight of their lines.
 
     `parallel`: aligned lines of each language that has some, empty where it has no
     translation. Raises as `text_blocks`.
     """
-    languages = []
     for (code, blocks), weight in zip(texts.items(), weights, strict=True):
         shared, size = reference_lines(parallel, code)
         words = counting.count_words([blocks, partial(iter, [shared])], how)
-        languages.append(WeightedLanguage(code, words, weight, size))
         log.info("%s: %d distinct words, %d parallel lines", code, len(words), len(shared))
-    return languages
+        yield WeightedLanguage(code, words, weight, size)
+        del words  # before the next ones are counted
 
 
 def train_weighted(
-    languages: Sequence[WeightedLanguage],
+    languages: Iterable[WeightedLanguage],
     alphabet: counting.Alphabet,
     wanted: int,
     reserved: Sequence[str],
@@ -71,17 +71,21 @@ def train_weighted(
 ) -> np.ndarray:
     """The merges of one training on all languages, each line counting as often as its
     language weighs.
+
+    Of an iterator, one language at a time is in memory.
     """
-    parts = []
-    for language in languages:
-        counts = language.words.counts[:, TRAIN : TRAIN + 1]
-        check_weight(float(counts.max(initial=0)) * language.weight)
-        parts.append((language.words, slice(None), counts * language.weight))
-    words = counting.join(parts)
-    log.info("%d distinct words of %d languages", len(words), len(languages))
+    words = counting.join(map(_weighted, languages))
+    log.info("%d distinct words", len(words))
     symbols, counts = symbols_and_counts(alphabet, words)
-    del words, parts  # a sixth of the memory that the training takes
+    del words  # the training does not need them
     return apply(alphabet, symbols, counts, wanted, reserved=reserved, **options)
+
+
+def _weighted(language: WeightedLanguage) -> tuple[counting.Words, slice, np.ndarray]:
+    """A part of `counting.join`: all words, each as often as their lines count."""
+    counts = language.words.counts[:, TRAIN : TRAIN + 1]
+    check_weight(float(counts.max(initial=0)) * language.weight)
+    return language.words, slice(None), counts * language.weight
 
 
 def train_parity(
@@ -91,7 +95,7 @@ def train_parity(
     reserved: Sequence[str],
     given: np.ndarray | None = None,
     window: int = 0,
-    progress: Callable[[int], None] = lambda tokens: None,
+    execution: Execution | None = None,
 ) -> np.ndarray:
     """Parity-aware merges: each is the most frequent pair of the language with the
     longest parallel text.
@@ -122,5 +126,5 @@ def train_parity(
             window,
             by_text=True,
         ),
-        progress=progress,
+        execution=execution,
     )

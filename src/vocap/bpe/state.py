@@ -31,13 +31,15 @@ class Pairs(NamedTuple):
     """Pairs of neighbours.
 
     Pair p is `rows[p]` (`PAIR`). `slots` finds pairs by their keys. `places` int32 [N, 2]:
-    a place, and the next row of its list. `first` [groups + 1]: a pair of each group.
+    a place, and the next row of its list. `first` [groups + 1]: a pair of each group, `least`
+    int64 [groups + 1]: the weight from which on a new pair of the group has a list.
     """
 
     rows: NDArray[np.void]
     slots: NDArray[np.int32]
     places: NDArray[np.int32]
     first: NDArray[np.int32]
+    least: NDArray[np.int64]
 
 
 class Heaps(NamedTuple):
@@ -84,7 +86,8 @@ SYMBOLS = types.NamedTuple([INT32S, INT32S, int64[:, ::1], INT32S], Symbols)
 # together. `total`: its weight, or NEVER to be merged, or -2 less the number of its
 # merge. `head` begins the list of its `size` places; one that another merge has changed
 # is passed over. `sibling`: the next pair of its group. `raised`: whether it is among
-# those whose counts a merge has changed.
+# those whose counts a merge has changed. `listed`: whether it has a list, which then holds
+# all places where it stands.
 PAIR = np.dtype(
     [
         ("key", np.uint64),
@@ -92,11 +95,12 @@ PAIR = np.dtype(
         ("head", np.int32),
         ("size", np.int32),
         ("sibling", np.int32),
-        ("raised", np.int32),
+        ("raised", np.int16),
+        ("listed", np.int16),
     ]
 )
 ROWS = from_dtype(PAIR)[::1]
-PAIRS = types.NamedTuple([ROWS, INT32S, int32[:, ::1], INT32S], Pairs)
+PAIRS = types.NamedTuple([ROWS, INT32S, int32[:, ::1], INT32S, INT64S], Pairs)
 HEAPS = types.NamedTuple([INT32S, *[INT64S] * 3, BOOLEANS, INT32S, INT64S, *[INT32S] * 3], Heaps)
 _COUNTED = [
     "tokens",  # of all kinds
@@ -105,12 +109,17 @@ _COUNTED = [
     "pairs",
     "places",
     "free_place",  # the first one that is unused, NONE
+    "unused",  # of the places
     "nodes",
     "free_node",  # the first one that is unused, NONE
     "applied",  # merges
     "given",  # merges of the given ones that have been applied
     "waiting",  # merges to be applied again
-    "chosen",  # the pair that was chosen and is not merged yet, NONE
+    "chosen_first",  # symbol of the pair that was chosen and is not merged yet, NONE
+    "chosen_second",
+    "all_listed",  # whether all pairs have lists
+    "old_pairs",  # those before the merge
+    "born",  # places of new pairs that have no list
     "by_text",  # the tie rule
     "new_places",  # that the next merge may add
     "new_pairs",  # that the next merge may add

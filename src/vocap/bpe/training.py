@@ -6,6 +6,7 @@ size.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any, NamedTuple, TypeVar
 
@@ -25,6 +26,11 @@ from vocap.unigram.word_types import WordTypes
 MERGES = 2000  # between two looks at interruptions and progress
 MAX_WEIGHT = 1 << 62
 PAIRS_AT_FIRST = 1 << 12  # that there is space for: the arrays grow
+STEPS = 256  # of weights, `kernels.step_of`
+EVERY = np.iinfo(np.int64).min  # the least weight, where all pairs have lists
+SMALLEST = 64  # symbols for each place that lists have at least
+
+NO_MERGES = np.empty((0, 2), np.int32)
 
 Record = TypeVar("Record", Pairs, Heaps, WordStore)
 
@@ -41,6 +47,26 @@ class Groups(NamedTuple):
     by_text: bool = False
 
 
+@dataclass(frozen=True)
+class Execution:
+    """How a training runs: in how many bytes of `memory`, None for no limit, as far as its
+    words and pairs allow; `progress` gets the number of tokens, now and then.
+    """
+
+    memory: int | None = None
+    progress: Callable[[int], None] = lambda tokens: None
+
+    def most_places(self, symbols: NDArray[np.int32], counts: NDArray[np.int64]) -> int | None:
+        """How many places the lists of pairs may hold, beside so many symbols and counts of
+        words; None for no limit.
+        """
+        if self.memory is None:
+            return None
+        left = self.memory - symbols.nbytes - 2 * counts.nbytes
+        # 8 bytes each, and as much again for pairs and their heaps
+        return max(left // 16, len(symbols) // SMALLEST)
+
+
 def apply(
     alphabet: Alphabet,
     symbols: tuple[np.ndarray, np.ndarray],
@@ -49,7 +75,7 @@ def apply(
     given: np.ndarray | None = None,
     reserved: Sequence[str] = (),
     groups: Groups | None = None,
-    progress: Callable[[int], None] = lambda tokens: None,
+    execution: Execution | None = None,
 ) -> np.ndarray:
     """Apply `given` merges (int32 [M, 2] or more columns), then choose others until
     there are `wanted` tokens.
@@ -57,31 +83,44 @@ def apply(
     Returns all merges in their order, int32 [M, 3]: both symbols, the new one.
 
     `symbols` as of `Alphabet.symbols`, overwritten, at least one of each word; `counts`
-    int64 [K, 1 or 2]: of each word its weight, and its occurrences in a second text. Chosen is the heaviest pair; of equal ones the
-    first (`BpeTrainer` of `tokenizers`). With `groups`, chosen is the heaviest pair of
-    the group whose second text has the most tokens over `divisor`; groups of divisor 0
-    never choose, and none has more than twice its share of the last `window` merges;
-    `by_text`: of equal pairs that of the last tokens (`ParityBpeTrainer`). `reserved`:
-    names that no merge may give. `progress` gets the number of tokens, now and then.
-    Raises VocapError for weights whose sums 64 bits do not hold.
+    int64 [K, 1 or 2]: of each word its weight, and its occurrences in a second text.
+    Chosen is the heaviest pair; of equal ones the first (`BpeTrainer` of `tokenizers`).
+    With `groups`, chosen is the heaviest pair of the group whose second text has the most
+    tokens over `divisor`; groups of divisor 0 never choose, and none has more than twice
+    its share of the last `window` merges; `by_text`: of equal pairs that of the last
+    tokens (`ParityBpeTrainer`). `reserved`: names that no merge may give. `execution`
+    changes no merge. Raises VocapError for weights whose sums 64 bits do not hold.
     """
     check_weight(float(np.dot(counts[:, 0].astype(np.float64), np.diff(symbols[1]))))
-    given = (
-        np.empty((0, 2), np.int32)
-        if given is None
-        else np.ascontiguousarray(given[:, :2], np.int32)
-    )
+    given = NO_MERGES if given is None else np.ascontiguousarray(given[:, :2], np.int32)
+    execution = execution or Execution()
+    most = execution.most_places(symbols[0], counts)
     state = begin(alphabet, symbols, counts, wanted + len(given), reserved, groups)
-    state = _advance(state, given, wanted, progress)
+    state = list_pairs(state, given, most)
+    state = _advance(state, given, wanted, execution.progress, most)
     return state.applied[: state.counters[0]["applied"]].copy()
 
 
 def _advance(
-    state: State, given: np.ndarray, wanted: int, progress: Callable[[int], None]
+    state: State,
+    given: np.ndarray,
+    wanted: int,
+    progress: Callable[[int], None],
+    most: int | None = None,
 ) -> State:
-    """The state after all `given` merges and those up to `wanted` tokens."""
+    """The state after all `given` merges and those up to `wanted` tokens; `most` as of
+    `list_pairs`.
+    """
+    listed = NONE  # merges at the last time that lists were made
     while (result := kernels.advance(state, given, wanted, MERGES)) != kernels.ENDED:
-        if result == kernels.FULL:
+        count = state.counters[0]
+        used = count["places"] - count["unused"] + count["new_places"]
+        is_short = most is not None and used >= len(state.pairs.places)
+        if result == kernels.UNLISTED or (
+            result == kernels.FULL and is_short and count["applied"] > listed
+        ):
+            state, listed = list_again(state, given, most), int(count["applied"])
+        elif result == kernels.FULL:
             state = grown(state)
         progress(int(state.counters[0]["tokens"]))
     return state
@@ -101,7 +140,7 @@ def count_merged_tokens(
     counts = np.concatenate([part.counts for part in own])
     owner = np.repeat(np.arange(len(own)), list(map(len, own)))
     symbols = concatenate(alphabet, own)
-    state = begin(alphabet, symbols, counts, len(merges))
+    state = list_pairs(begin(alphabet, symbols, counts, len(merges)))
     tokens = len(token_names(alphabet, merges))
     for rank in ranks:
         state = _advance(state, np.ascontiguousarray(merges[:rank, :2]), 0, lambda reached: None)
@@ -137,7 +176,7 @@ def begin(
     reserved: Sequence[str] = (),
     groups: Groups | None = None,
 ) -> State:
-    """The state before the first merge of a training with `tokens` more tokens."""
+    """The state of a training with `tokens` more tokens, before its pairs are counted."""
     text, starts = symbols
     words, base = len(starts) - 1, len(alphabet.names)
     groups = groups or Groups(np.zeros(words, np.int32), np.ones(1, np.int64))
@@ -154,28 +193,72 @@ def begin(
     ]
     state = State(
         symbols=unmarked_symbols(text, counts, groups.group),
-        pairs=no_pairs(len(text) + 16),
+        pairs=no_pairs(len(groups.divisor)),
         heaps=empty_heaps(groups),
         texts=no_texts(base + tokens + len(kept) + 2, sum(map(len, kept))),
         applied=np.zeros((tokens + 16, 3), np.int32),
         waiting=np.empty(PAIRS_AT_FIRST, np.int64),
         counters=np.zeros(1, COUNTERS),
     )
-    for name in ("free_place", "free_node", "chosen"):
+    for name in ("free_place", "free_node", "chosen_first"):
         state.counters[name] = NONE
     state.counters["by_text"] = groups.by_text
-    # Words, names that no merge may give, pairs
+    # Words, names that no merge may give
     kernels.mark_words(state, starts, base)
     bounds = np.cumsum([0, *map(len, kept)])
     kernels.reserve_texts(state, np.array([*chain(*kept)], np.int32), bounds)
-    left = words
-    while left := kernels.add_pairs(state, starts, left):
+    return state
+
+
+def list_again(state: State, given: NDArray[np.int32], most: int) -> State:
+    """The state with lists of the pairs that are heavy now, and without the symbols that
+    went into others.
+    """
+    size = kernels.close_up(state)
+    state.symbols.symbol.resize(size, refcheck=False)
+    state.symbols.before.resize(size // kernels.BLOCK + 1, refcheck=False)
+    kernels.forget_pairs(state)
+    return list_pairs(state, given, most)
+
+
+def list_pairs(
+    state: State, given: NDArray[np.int32] = NO_MERGES, most: int | None = None
+) -> State:
+    """The state with the weights of all pairs, and lists of the heaviest pairs of each group
+    and of the next `given` merges.
+
+    The lists take half of the `most` places, or more for the heaviest pair: those that
+    merges give need the others. All pairs have lists where there is space for them.
+    """
+    state = state._replace(pairs=state.pairs._replace(places=np.empty((0, 2), np.int32)))
+    state.counters["all_listed"] = at = 0
+    while (at := kernels.count_pairs(state, at)) < len(state.symbols.symbol):
         state = grown(state)
-    places = np.empty_like(state.pairs.places)
-    kernels.order_places(state, places)
+    sizes = np.zeros((len(state.heaps.root), STEPS), np.int64)
+    kernels.add_sizes(state, sizes)
+    everywhere = most is None or sizes.sum() <= most // 2
+    state.counters["all_listed"] = everywhere
+    state.pairs.least[:] = EVERY if everywhere else least_weights(sizes, most // 2)
+    places = kernels.choose_listed(state, given, most or 0)
+    space = 2 * places if most is None else max(places, most)
+    places = np.empty((space + 16, 2), np.int32)
     state = state._replace(pairs=state.pairs._replace(places=places))
+    kernels.list_places(state)
     kernels.set_floors(state)
     return state
+
+
+def least_weights(sizes: NDArray[np.int64], most: int) -> list[int]:
+    """The least weight of a pair that has a list, for each group: lists of those above
+    have the group's share of `most` places, or are those of the heaviest pairs.
+
+    `sizes` as of `kernels.add_sizes`.
+    """
+    share = most * sizes.sum(1, keepdims=True) / sizes.sum()
+    above = np.cumsum(sizes[:, :0:-1], 1)[:, ::-1]  # places of pairs from a step on
+    heaviest = np.maximum((above > 0).sum(1) - 1, 0)
+    steps = np.minimum(np.argmax(above <= share, 1), heaviest).tolist()
+    return [-(-((4 + step % 4) << step // 4) // 4) for step in steps]
 
 
 def unmarked_symbols(
@@ -183,20 +266,22 @@ def unmarked_symbols(
 ) -> Symbols:
     """The symbols of words, taken over, before their first ones are marked."""
     return Symbols(
-        symbol=np.ascontiguousarray(symbols, np.int32),
+        # its own memory: it is made shorter in place
+        symbol=np.require(symbols, np.int32, ["C", "O", "W"]),
         before=np.empty(len(symbols) // kernels.BLOCK + 1, np.int32),
         counts=np.ascontiguousarray(counts, np.int64),
         group=np.ascontiguousarray(group, np.int32),
     )
 
 
-def no_pairs(places: int) -> Pairs:
-    """Space for pairs, of which there are few, and for so many places."""
+def no_pairs(groups: int) -> Pairs:
+    """Space for pairs, of which there are few."""
     return Pairs(
         rows=np.empty(PAIRS_AT_FIRST, PAIR),
         slots=np.zeros(2 * PAIRS_AT_FIRST, np.int32),
-        places=np.empty((places, 2), np.int32),
+        places=np.empty((0, 2), np.int32),
         first=np.full(MAX_GROUPS + 1, NONE, np.int32),
+        least=np.full(groups, EVERY, np.int64),
     )
 
 
@@ -246,7 +331,7 @@ def grown(state: State) -> State:
         pairs=with_space(
             state.pairs,
             rows=(known, known + new),
-            places=(places, places + 2 * count["new_places"] + 1),
+            places=(places, places - count["unused"] + 2 * count["new_places"] + 1),
         ),
         heaps=with_space(state.heaps, weight=nodes, node=nodes, left=nodes, right=nodes),
         texts=with_space(

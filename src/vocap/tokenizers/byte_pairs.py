@@ -2,7 +2,7 @@
 T of one training.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, overload
 
@@ -19,7 +19,7 @@ from vocap.bpe.multilingual import (
     train_weighted,
 )
 from vocap.bpe.tokenizer_json import Rows, build_bpe, describe_merges
-from vocap.bpe.training import MERGES, merges_for
+from vocap.bpe.training import MERGES, Execution, merges_for
 from vocap.bpe.words import Alphabet, byte_alphabet
 from vocap.errors import SettingError, UsageError
 from vocap.files.io import read_object
@@ -40,8 +40,6 @@ from vocap.unigram.text_settings import XLM_R, TextSettings
 
 # bytes of memory for a byte of text in several languages: dev/measurements.md
 MEMORY = 9
-
-Progress = Callable[[int], None]
 
 
 @overload
@@ -188,7 +186,7 @@ def cut_bpe(
 
 
 def choose_merges(
-    languages: Sequence[WeightedLanguage],
+    languages: Iterable[WeightedLanguage],
     alphabet: Alphabet,
     rows: Rows,
     totals: Sequence[int],
@@ -203,26 +201,28 @@ def choose_merges(
         def progress(tokens: int) -> None:
             steps.advance()
 
+        memory = None if order.memory is None else order.memory * 10**6
+        execution = Execution(memory, progress)
         if order.parity:
-            return train_parity_merges(languages, alphabet, wanted, rows, order, progress)
-        return train_weighted(languages, alphabet, wanted, rows.reserved, progress=progress)
+            return train_parity_merges(languages, alphabet, wanted, rows, order, execution)
+        return train_weighted(languages, alphabet, wanted, rows.reserved, execution=execution)
 
 
 def train_parity_merges(
-    languages: Sequence[WeightedLanguage],
+    languages: Iterable[WeightedLanguage],
     alphabet: Alphabet,
     wanted: int,
     rows: Rows,
     order: BpeTraining,
-    progress: Progress,
+    execution: Execution,
 ) -> NDArray[np.int32]:
     """The merges of `train_parity` behind the first weighted ones of the order."""
-    given = None
+    languages, given = list(languages), None
     if order.first:
         most = min(len(alphabet.names) + order.first, wanted)
-        weighted = train_weighted(languages, alphabet, most, rows.reserved, progress=progress)
+        weighted = train_weighted(languages, alphabet, most, rows.reserved, execution=execution)
         given = weighted[: order.first]
-    return train_parity(languages, alphabet, wanted, rows.reserved, given, order.window, progress)
+    return train_parity(languages, alphabet, wanted, rows.reserved, given, order.window, execution)
 
 
 def as_bpe_tokenizer(

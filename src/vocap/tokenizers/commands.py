@@ -180,7 +180,7 @@ def cut_bpe(larger: Path, totals: tuple[int, ...], out: Path, **given: Any) -> N
 @options.of(
     BpeTraining,
     *("alpha", "per", "split", "regex", "digits", "contractions"),
-    *("parity", "first", "window", "without", "text", "layout"),
+    *("parity", "first", "window", "without", "memory", "text", "layout"),
 )
 @click.option(
     "--development",

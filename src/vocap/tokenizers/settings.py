@@ -443,6 +443,12 @@ class BpeTraining(ParityOrder, BytePair):
         description="choose each merge for the language whose parallel text has most tokens, as "
         "kind parity-bpe does",
     )
+    memory: int | None = Field(
+        None,
+        ge=1,
+        description="megabytes that the training may take; the merges are the same, with less "
+        "memory it takes more time. By default it takes what is fastest",
+    )
     text: RunText = XLM_R
     layout: IdLayout = XLM_R_LAYOUT
 
