@@ -171,7 +171,7 @@ def close_up(state):
     return size
 
 
-@kernel(types.void(STATE))
+@kernel(types.void(STATE), allocates=False)
 def forget_pairs(state):
     """Leave no pairs but the register of those that were merged, and no places."""
     rows, slots, count, kept = state.pairs.rows, state.pairs.slots, state.counters[0], 0
@@ -189,12 +189,12 @@ def forget_pairs(state):
         slots[pair_slot(rows[pair].key, rows, slots)] = pair + 1
 
 
-@kernel(int64(STATE, int64))
+@kernel(int64(STATE, int64), allocates=False)
 def count_pairs(state, begin):
     """Add the pairs of all neighbours from place `begin` on, their weights and numbers of
     places; where it stopped, as the arrays were full. No symbol is NONE.
     """
-    rows, count = state.pairs.rows, state.counters[0]
+    pairs, rows, count = state.pairs, state.pairs.rows, state.counters[0]
     symbol, before, counts, groups = state.symbols
     word = word_at(begin, symbol, before) if begin < symbol.size else np.int64(NONE)
     for at in range(begin, symbol.size - 1):
@@ -205,7 +205,7 @@ def count_pairs(state, begin):
             count.new_pairs, count.new_places = 1, 0
             return at
         a, b = np.int64(symbol[at] & TOKEN), np.int64(symbol[at + 1])
-        row = rows[add_pair(a, b, np.int64(groups[word]), state.pairs, count)]
+        row = rows[add_pair(a, b, np.int64(groups[word]), pairs, count)]
         row.size += 1
         if row.total >= 0:
             row.total += counts[word, 0]
@@ -224,7 +224,7 @@ def step_of(weight):
     return 4 * power + np.int64(rest) - 4
 
 
-@kernel(types.void(STATE, int64[:, ::1]))
+@kernel(types.void(STATE, int64[:, ::1]), allocates=False)
 def add_sizes(state, sizes):
     """Add the number of places of all pairs of each group by the step of their weight; in
     the first column, those of pairs that are not to be merged or weigh nothing.
@@ -257,7 +257,7 @@ def is_heavy(state, pair):
     return row.total >= state.pairs.least[np.int64(row.key & np.uint64(255))]
 
 
-@kernel(int64(STATE, int32[:, ::1], int64))
+@kernel(int64(STATE, int32[:, ::1], int64), allocates=False)
 def choose_listed(state, given, most):
     """Choose the pairs that have lists: the heavy ones, those that wait, and the next ones
     of the `given` merges, as far as there are `most` places; returns their places.
@@ -281,7 +281,7 @@ def choose_listed(state, given, most):
     return places
 
 
-@kernel(types.void(STATE))
+@kernel(types.void(STATE), allocates=False)
 def list_places(state):
     """Fill the lists of the pairs that have them, the places of each from left to right and
     together: a list is read several times as fast. No symbol is NONE.
