@@ -19,6 +19,7 @@ from vocap.unigram.training_text import LINE_END
 from vocap.unigram.word_table import RUNS, TEXTS, WordTable
 
 BYTES = 256
+AT_ONCE = 1 << 16  # words that become symbols
 
 
 @dataclass(frozen=True)
@@ -128,14 +129,24 @@ class Alphabet:
         """
         symbol_of_byte = np.empty(BYTES, np.int32)
         symbol_of_byte[[byte_characters()[name] for name in self.names]] = np.arange(BYTES)
-        points = words.store.copy()  # U+2581 is a space, KEPT is U+2581
-        space, kept = points == ord(SPACE), points == ord(KEPT)
-        points[space], points[kept] = ord(" "), ord(SPACE)
-        ends = np.zeros(len(points) + 1, np.int64)
-        sizes = 1 + (points >= 0x80).astype(np.int8) + (points >= 0x800) + (points >= 0x10000)
-        np.cumsum(sizes, out=ends[1:])
-        text = points.tobytes().decode("utf-32-le").encode()
-        return symbol_of_byte[np.frombuffer(text, np.uint8)], ends[words.bounds]
+        store, bounds, space = words.store, words.bounds, ord(SPACE)
+        longer = (np.count_nonzero(store >= least) for least in (0x80, 0x800, 0x10000))
+        size = len(store) + sum(longer) - 2 * np.count_nonzero(store == space)
+        symbols, starts = np.empty(size, np.int32), np.zeros(len(words) + 1, np.int64)
+        for first in range(0, len(words), AT_ONCE):
+            part = bounds[first : first + AT_ONCE + 1]
+            points = store[part[0] : part[-1]].copy()  # U+2581 is a space, KEPT is U+2581
+            kept = points == ord(KEPT)
+            points[points == space] = ord(" ")
+            points[kept] = space
+            ends = np.zeros(len(points) + 1, np.int64)
+            sizes = 1 + (points >= 0x80).astype(np.int8) + (points >= 0x800) + (points >= 0x10000)
+            np.cumsum(sizes, out=ends[1:])
+            own = starts[first] + ends[part - part[0]]
+            starts[first : first + len(part)] = own
+            text = points.tobytes().decode("utf-32-le").encode()
+            symbols[own[0] : own[-1]] = symbol_of_byte[np.frombuffer(text, np.uint8)]
+        return symbols, starts
 
     def text(self, token: str) -> str:
         """A token to be read: bytes that are no whole characters of UTF-8 as escapes,
