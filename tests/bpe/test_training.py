@@ -5,6 +5,7 @@ encoding at each.
 import json
 import random
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -15,13 +16,22 @@ from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 
 from tests.bpe.texts import CODE, LETTERS, blocks, cutter, made, real
 from vocap.bpe.tokenizer_json import Rows, build_bpe
-from vocap.bpe.training import Execution, apply, piece_candidates, token_names, train_merges
+from vocap.bpe.training import (
+    MAX_WEIGHT,
+    Execution,
+    Groups,
+    apply,
+    piece_candidates,
+    token_names,
+    train_merges,
+)
 from vocap.bpe.words import (
     Pretokenization,
     byte_alphabet,
     byte_characters,
     count_words,
 )
+from vocap.errors import VocapError
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT
 from vocap.unigram.text_settings import text_settings
 from vocap.unigram.training_text import trainer_normalizer
@@ -113,6 +123,33 @@ def test_given_merges_are_applied_first():
     words, alphabet = count_words([blocks(made("Latin"))], how), byte_alphabet()
     whole = train_merges(alphabet, words, 900)
     assert (train_merges(alphabet, words, 900, given=whole[:200]) == whole).all()
+
+
+@pytest.mark.parametrize("memory", [None, 1])
+def test_weights_up_to_the_border_of_64_bits(memory):
+    lines, execution = made("Latin", 100), Execution(memory)
+    words = count_words([blocks(lines)], Pretokenization("words", text_settings("lossless")))
+    _, starts = byte_alphabet().symbols(words)
+    most = MAX_WEIGHT // int(np.diff(starts) @ words.counts[:, 0])
+    heavy = replace(words, counts=words.counts * (most - 1))
+    merges = train_merges(byte_alphabet(), heavy, 500, execution=execution)
+    names = token_names(byte_alphabet(), merges)
+    found = [(names[a], names[b]) for a, b, _ in merges.tolist()]
+    assert found == their_merges(lines, 500, "words")
+    with pytest.raises(VocapError, match="beyond 64 bits"):
+        train_merges(byte_alphabet(), replace(words, counts=words.counts * (most + 1)), 500)
+
+
+def test_parallel_text_whose_comparison_64_bits_do_not_hold_is_refused():
+    words = np.array([0, 2, 4])
+    groups = Groups(np.array([0, 1], np.int32), np.array([1 << 32, 1 << 20]))
+    counts = np.array([[9, 1 << 28], [5, 1]])
+    symbols = np.array([0, 1, 1, 1], np.int32)
+    merges = apply(byte_alphabet(), (symbols.copy(), words), counts, 257, groups=groups)
+    assert merges.tolist() == [[0, 1, 256]]  # of the first group: 2^29 / 2^32 > 2 / 2^20
+    counts[0, 1] = 1 << 30
+    with pytest.raises(VocapError, match="less parallel text"):
+        apply(byte_alphabet(), (symbols, words), counts, 257, groups=groups)
 
 
 def test_the_same_token_by_two_merges():

@@ -17,7 +17,7 @@ from vocap.bpe import kernels
 from vocap.bpe.kernels import MAX_GROUPS, MAX_SYMBOLS, NONE, START, TOKEN
 from vocap.bpe.state import COUNTERS, PAIR, Heaps, Pairs, State, Symbols
 from vocap.bpe.words import Alphabet, Words
-from vocap.errors import VocapError
+from vocap.errors import VocapError, log
 from vocap.tables.sampling_probabilities import line_weights
 from vocap.unigram.seeds import valid_stretches
 from vocap.unigram.word_table import TEXTS, WordStore, WordTable
@@ -62,9 +62,16 @@ class Execution:
         """
         if self.memory is None:
             return None
-        left = self.memory - symbols.nbytes - 2 * counts.nbytes
-        # 8 bytes each, and as much again for pairs and their heaps
-        return max(left // 16, len(symbols) // SMALLEST)
+        least, words = len(symbols) // SMALLEST, symbols.nbytes + 3 * counts.nbytes
+        # Of a place 8 bytes, and as much again for pairs and their heaps
+        most = (self.memory - words) // 16
+        if most < least:
+            log.warning(
+                "memory: the distinct words take %.0f MB by themselves, more than is left for "
+                "them; the training takes longer",
+                words / 1e6,
+            )
+        return max(most, least)
 
 
 def apply(
@@ -164,7 +171,8 @@ def check_weight(total: float) -> None:
     """Raise VocapError for a sum of weighted counts that 64 bits do not hold."""
     if total >= MAX_WEIGHT:
         raise VocapError(
-            f"weighted counts add up to {total:.3g}, beyond 64 bits; give smaller weights"
+            f"weighted counts add up to {total:.3g}, beyond 64 bits; give smaller weights, or "
+            "less parallel text"
         )
 
 
@@ -205,6 +213,8 @@ def begin(
     state.counters["by_text"] = groups.by_text
     # Words, names that no merge may give
     kernels.mark_words(state, starts, base)
+    # `kernels.is_longer` compares such products
+    check_weight(float(state.heaps.length.max(initial=0)) * groups.divisor.max(initial=0))
     bounds = np.cumsum([0, *map(len, kept)])
     kernels.reserve_texts(state, np.array([*chain(*kept)], np.int32), bounds)
     return state
@@ -234,6 +244,9 @@ def list_pairs(
     state.counters["all_listed"] = at = 0
     while (at := kernels.count_pairs(state, at)) < len(state.symbols.symbol):
         state = grown(state)
+    kernels.set_floors(state)
+    state.counters["new_pairs"] = state.counters["new_places"] = 0
+    state = grown(state)  # heaps that hold all pairs
     sizes = np.zeros((len(state.heaps.root), STEPS), np.int64)
     kernels.add_sizes(state, sizes)
     everywhere = most is None or sizes.sum() <= most // 2
@@ -244,7 +257,6 @@ def list_pairs(
     places = np.empty((space + 16, 2), np.int32)
     state = state._replace(pairs=state.pairs._replace(places=places))
     kernels.list_places(state)
-    kernels.set_floors(state)
     return state
 
 

@@ -39,7 +39,8 @@ from vocap.tokenizers.weighted_text import whole_text
 from vocap.unigram.text_settings import XLM_R, TextSettings
 
 # bytes of memory for a byte of text in several languages: dev/measurements.md
-MEMORY = 9
+MEMORY = 6
+PROCESS = 150 * 10**6  # bytes of memory that a process takes before it trains
 
 
 @overload
@@ -101,7 +102,7 @@ def train_bpe(
     settings, **fields
         A `BpeTraining`, or `Bpe` or `ParityBpe` of a configuration, and fields of
         `BpeTraining` in the place of its own: alpha, per, split, regex, digits,
-        contractions, without, parity, first, window, text, layout.
+        contractions, without, parity, first, window, memory, text, layout.
 
     Returns
     -------
@@ -122,7 +123,8 @@ def train_bpe(
     how = own.pretokenization(own.text)
     rows = Rows(how, own.layout)
     per = own.per or "line"
-    text = whole_text(corpora, weights, own.alpha, per, without=own.without or (), memory=MEMORY)
+    memory = MEMORY if own.memory is None else 0
+    text = whole_text(corpora, weights, own.alpha, per, without=own.without or (), memory=memory)
     codes = [part.language for part in text.parts]
     parallel: Mapping[str, Sequence[str]] = {}
     if isinstance(development, Mapping):
@@ -201,7 +203,7 @@ def choose_merges(
         def progress(tokens: int) -> None:
             steps.advance()
 
-        memory = None if order.memory is None else order.memory * 10**6
+        memory = None if order.memory is None else order.memory * 10**6 - PROCESS
         execution = Execution(memory, progress)
         if order.parity:
             return train_parity_merges(languages, alphabet, wanted, rows, order, execution)

@@ -446,8 +446,8 @@ class BpeTraining(ParityOrder, BytePair):
     memory: int | None = Field(
         None,
         ge=1,
-        description="megabytes that the training may take; the merges are the same, with less "
-        "memory it takes more time. By default it takes what is fastest",
+        description="megabytes of memory that the choice of merges may take. The merges are the "
+        "same; with less memory it takes more time. By default memory has no limit",
     )
     text: RunText = XLM_R
     layout: IdLayout = XLM_R_LAYOUT
