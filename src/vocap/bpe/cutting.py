@@ -22,26 +22,11 @@ from vocap.unigram.training_text import LINE_END, Borders, code_points, trainer_
 # stands for a U+2581 of text that is not normalised, where it is no space: UTF-8 has no
 # surrogate
 KEPT = "\ud800"
-_WHITE = [point for point in range(0x3001) if chr(point).isspace() and chr(point) != " "]
-HIDDEN = (
-    0x110000  # no code point: stands for a space behind other white space, where no word need begin
-)
 # One character for each class that the expression of words tells apart; of several that
 # match, the last.
 LETTERS = {r"\p{L}": "a", r"\p{M}": "m", r"\p{N}": "1", "\u200c": "j", "\u200d": "j"}
 CLASSES = {r"\s": "\t", **LETTERS, r"[\r\n]": "\n"}
 OTHER, END = "!", 0  # END stands behind each stretch of classes
-
-
-def hide_spaces(points: np.ndarray) -> None:
-    """Replace, in place, the spaces (U+2581) of each run behind other white space by
-    HIDDEN.
-    """
-    space = np.concatenate([[False], points == ord(SPACE), [False]])
-    begin, end = np.flatnonzero(space[1:] & ~space[:-1]), np.flatnonzero(~space[1:] & space[:-1])
-    behind = np.isin(points[begin - 1], _WHITE) & (begin > 0)
-    for first, last in zip(begin[behind].tolist(), end[behind].tolist(), strict=True):
-        points[first:last] = HIDDEN
 
 
 def _classes(points: np.ndarray) -> np.ndarray:
@@ -81,11 +66,9 @@ def word_places(
     """The words of stretches of normalised text by a cut: where each begins, its length, the
     number of its stretch.
 
-    Stretch k is `store[bounds[k]:bounds[k + 1]]`; code points int32, in which
-    HIDDEN becomes U+2581. Raises VocapError for text that an expression of the user
-    does not match.
+    Stretch k is `store[bounds[k]:bounds[k + 1]]`, code points int32. Raises VocapError
+    for text that an expression of the user does not match.
     """
-    store[store == HIDDEN] = ord(SPACE)
     if cut.by_class:
         return _places_by_class(store, bounds, cut.expression)
     points = np.select([store == ord(SPACE), store == ord(KEPT)], [ord(" "), ord(SPACE)], store)

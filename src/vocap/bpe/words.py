@@ -11,12 +11,12 @@ from functools import cached_property
 
 import numpy as np
 
-from vocap.bpe.cutting import KEPT, Pretokenization, hide_spaces, word_places
+from vocap.bpe.cutting import KEPT, Pretokenization, word_places
 from vocap.errors import VocapError
 from vocap.tokenizer_files.cuts import SPACE
 from vocap.tokenizer_files.encoders import byte_characters
 from vocap.unigram.training_text import LINE_END
-from vocap.unigram.word_table import RUNS, TEXTS, WordTable
+from vocap.unigram.word_table import RUNS, STRETCHES, TEXTS, WordTable
 
 BYTES = 256
 AT_ONCE = 1 << 16  # words that become symbols
@@ -72,6 +72,8 @@ def _stretches(
     spaces, all at once; none where these are the words, which are counted in `words`.
     """
     table = words if how.cut.by_spaces else WordTable(len(texts))
+    # an expression may join other white space and the spaces behind it
+    cut = RUNS if how.cut.by_class or how.cut.by_spaces else STRETCHES
     for number, blocks in enumerate(texts):
         for block in how.normalized(blocks()):
             points = np.frombuffer(block, np.int32)
@@ -82,9 +84,7 @@ def _stretches(
                 counts[:, number] = 1
                 yield points[points != ord(LINE_END)], bounds, counts
                 continue
-            if not (how.cut.by_class or how.cut.by_spaces):
-                hide_spaces(points)
-            table.count(block, RUNS, False, number)
+            table.count(block, cut, False, number)
     if how.regex is None and not how.cut.by_spaces:
         bounds = table.bounds[: table.known + 1]
         yield table.store[: bounds[-1]], bounds, table.counts[: table.known, TEXTS:]

@@ -14,10 +14,14 @@ from numpy.typing import NDArray
 from vocap.unigram.kernels import INT32S, INT64S, UINT64S, kernel
 from vocap.unigram.training_text import LINE_END
 
-# how lines are cut: not, before each U+2581, before each run of U+2581
-WHOLE, WORDS, RUNS = 0, 1, 2
+# how lines are cut: not, before each U+2581, before each run of U+2581, before each run of
+# U+2581 that is not behind other white space
+WHOLE, WORDS, RUNS, STRETCHES = 0, 1, 2, 3
 INSIDE, LAST, TEXTS = 0, 1, 2  # columns of `counts`; from TEXTS on, one a text
 _SPACE, _LINE = 0x2581, ord(LINE_END)
+# code points of white space other than U+2581 and line ends
+_WHITE = np.array([chr(point).isspace() for point in range(0x3001)])
+_WHITE[_LINE] = False
 _FIRST_WORDS, _FIRST_CHARACTERS = 1 << 12, 1 << 15
 
 
@@ -55,8 +59,7 @@ class WordTable:
     def count(
         self, sentences: bytearray, cut: int, trained: bool, text: int | None, weight: int = 1
     ) -> None:
-        """Count the words of lines (`code_points`), by `cut` WORDS, RUNS, or WHOLE: a
-        line is one word.
+        """Count the words of lines (`code_points`) by a `cut`; by WHOLE a line is one word.
 
         `trained`: for the trainer; `text`: also for the text of that number; each word
         `weight` times.
@@ -177,6 +180,17 @@ def find_word(points, begin, end, known, words):
     return known
 
 
+@kernel(boolean(INT32S, int64, int64, int64), inner=True, allocates=False, inlined=True)
+def begins_word(points, begin, at, cut):
+    """Whether a word begins at `at`, where the one before it began at `begin`."""
+    if not cut or points[at] != _SPACE:
+        return False
+    before = points[at - 1] if at > begin else _SPACE
+    if cut == WORDS or before == _SPACE:
+        return cut == WORDS
+    return cut == RUNS or before >= _WHITE.size or not _WHITE[before]
+
+
 @kernel(int64(INT32S, int64, boolean, int64, int64, int64[:, ::1], int64, STORE))
 def count_in_lines(points, cut, trained, column, weight, counts, known, words):
     """Add the words of lines that each end in LINE_END, `weight` times each; returns
@@ -184,13 +198,8 @@ def count_in_lines(points, cut, trained, column, weight, counts, known, words):
     """
     begin = 0
     for at in range(points.size):
-        character = points[at]
-        is_last = character == _LINE
-        if is_last or (
-            cut
-            and character == _SPACE
-            and (cut == WORDS or (at > begin and points[at - 1] != _SPACE))
-        ):
+        is_last = points[at] == _LINE
+        if is_last or begins_word(points, begin, at, cut):
             if at > begin:
                 word = find_word(points, begin, at, known, words)
                 known = max(known, word + 1)
