@@ -33,7 +33,7 @@ from vocap.unigram.given_pieces import build_trie, fill_lattice
 from vocap.unigram.lattice import Lattice
 from vocap.unigram.model_files import model_parts
 from vocap.unigram.text_settings import COVERAGE
-from vocap.unigram.training_text import count_shared_characters, trained_on
+from vocap.unigram.training_text import count_shared_characters
 from vocap.unigram.word_types import WordTypes, count_word_types
 
 SEEDS = 1.15  # pieces of byte-pair encoding for each one that is kept
@@ -47,12 +47,7 @@ def word_types(corpora: Path, n: dict[str, float], alpha: float) -> WordTypes:
     """
     text = whole_text(corpora, n, alpha)
     required = count_shared_characters(corpora, n, alpha)
-
-    def sentences():
-        for part in text.parts:
-            yield from trained_on(part.blocks(), weight=part.weight)
-
-    return count_word_types({"train": sentences}, None, "".join(required))
+    return count_word_types(list(text.parts.values()), None, "".join(required))
 
 
 def hard_em(

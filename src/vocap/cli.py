@@ -41,6 +41,7 @@ GROUPS = {
         "starter-merge": "vocap.starter.commands:starter_merge",
         "list-files": "vocap.corpora.commands:list_files",
         "sample": "vocap.corpora.commands:sample",
+        "count": "vocap.corpora.commands:count",
         "weigh": "vocap.corpora.commands:weigh_samples",
         "mix": "vocap.corpora.commands:mix",
     },

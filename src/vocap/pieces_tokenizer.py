@@ -89,7 +89,9 @@ def train_pieces(
     n = {code: amount for code, amount in weights.items() if code not in own.without}
     inputs = _inputs_of_texts(corpora, n, own.text)
     parallel = parallel_lines(development, [one.language for one in inputs.languages])
-    source = DescentSource(inputs, corpora, own.coverage, output, own.threads, own.text, parallel)
+    source = DescentSource(
+        inputs, corpora, own.coverage, output, own.threads, own.text, parallel, own.counts
+    )
     found = descend_to_total(source, entry, make_trunk(source, entry))
     for warning in found.warnings:
         log.warning("warning: %s", warning)

@@ -23,6 +23,7 @@ from vocap.bpe.words import Words, byte_alphabet, byte_characters, count_words
 from vocap.errors import VocapError
 from vocap.text_files.text import text_blocks
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT
+from vocap.unigram.counts import CountableText
 from vocap.unigram.text_settings import text_settings
 
 HOW = Pretokenization("words", text_settings("lossless"))
@@ -48,8 +49,11 @@ def languages(
     folder: Path, weights=(1, 1, 1, 1), scripts=SCRIPTS, **parallel: list[str]
 ) -> list[WeightedLanguage]:
     texts = {script: development(script) for script in scripts} | parallel
-    blocks = {script: text_blocks(folder / f"{script}.txt") for script in scripts}
-    return list(count_languages(blocks, weights, HOW, texts))
+    sources = {
+        script: CountableText({"train": text_blocks(folder / f"{script}.txt")}, weight=weight)
+        for script, weight in zip(scripts, weights, strict=False)
+    }
+    return list(count_languages(sources, HOW, texts))
 
 
 def as_text(merges: np.ndarray) -> list[tuple[str, str]]:
@@ -95,14 +99,14 @@ def test_parity_has_the_merges_of_tokenizers(folder, window):
 def test_parity_of_real_text(tmp_path):
     codes = ["en", "de", "fi", "hi", "ja", "th"]
     texts = {code: real(code, 700) for code in codes}
-    paths = {
-        code: text_blocks(write_lines(tmp_path / f"{code}.txt", lines[200:]))
+    sources = {
+        code: CountableText(
+            {"train": text_blocks(write_lines(tmp_path / f"{code}.txt", lines[200:]))}
+        )
         for code, lines in texts.items()
     }
     parallel = {code: lines[:200] for code, lines in texts.items()}
-    ours = train_parity(
-        list(count_languages(paths, [1] * len(codes), HOW, parallel)), ALPHABET, 256 + 800, ()
-    )
+    ours = train_parity(list(count_languages(sources, HOW, parallel)), ALPHABET, 256 + 800, ())
     theirs = their_parity(
         [lines[200:] for lines in texts.values()], [lines[:200] for lines in texts.values()], 800
     )

@@ -237,8 +237,11 @@ def test_shares_of_characters(tmp_path):
     for code, length in (("aa", 4), ("bb", 40)):
         write_lines(tmp_path / code / "train.txt", ["x" * length] * 20)
     given = (tmp_path, {"aa": 3, "bb": 3}, 1.0)
-    assert [part.weight for part in whole_text(*given).parts] == [STEP, STEP]
-    assert [part.weight for part in whole_text(*given, per="character").parts] == [10 * STEP, STEP]
+    assert [part.weight for part in whole_text(*given).parts.values()] == [STEP, STEP]
+    assert [part.weight for part in whole_text(*given, per="character").parts.values()] == [
+        10 * STEP,
+        STEP,
+    ]
 
 
 def pieces_of(folder) -> set[str]:

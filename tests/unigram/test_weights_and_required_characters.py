@@ -4,6 +4,7 @@ SentencePiece's.
 
 import random
 from collections import Counter
+from functools import partial
 
 import pytest
 
@@ -11,9 +12,10 @@ from tests.tokenizer_files.test_normalizer import REFERENCE
 from tests.unigram.test_against_sentencepiece import ALPHABETS, make_text, reference
 from tests.unigram.test_word_types import types_of
 from tests.vocabularies import factories
+from vocap.unigram.counts import CountableText
 from vocap.unigram.ladder import train_sizes
-from vocap.unigram.text_settings import META_PIECES, TextSettings
-from vocap.unigram.training_text import character_counts, required_characters, trained_on
+from vocap.unigram.text_settings import TextSettings
+from vocap.unigram.training_text import character_counts, required_characters
 from vocap.unigram.word_types import count_word_types, load_word_types
 
 SIZES = [60, 100, 150, 400]
@@ -30,11 +32,13 @@ def requiring(characters: str) -> TextSettings:
 def weighted_words(
     weights: dict[str, int], coverage: float | None = 0.9995, required_chars: str = ""
 ):
-    def sentences():
-        for script, weight in weights.items():
-            yield from trained_on([TEXTS[script][:70], TEXTS[script][70:]], META_PIECES, weight)
-
-    return count_word_types({"train": sentences}, coverage, settings=requiring(required_chars))
+    sources = [
+        CountableText(
+            {"train": partial(iter, [TEXTS[script][:70], TEXTS[script][70:]])}, weight=weight
+        )
+        for script, weight in weights.items()
+    ]
+    return count_word_types(sources, coverage, settings=requiring(required_chars))
 
 
 def models(words, sizes, coverage=0.9995, threads=1) -> dict[int, bytes | str]:

@@ -41,7 +41,10 @@ SHARED: tuple[Callable[[Command], Command], ...] = (
         help="Folder with LANG/train.txt, which rule pieces reads.",
     ),
     # settings
-    options.of(AllocationRun, *("alpha", "beta", "per", "coverage", "without", "threads", "text")),
+    options.of(
+        AllocationRun,
+        *("alpha", "beta", "per", "coverage", "without", "threads", "text", "counts"),
+    ),
 )
 
 

@@ -14,7 +14,7 @@ domain better, and text of another one worse (docs/allocation.md).
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -35,10 +35,11 @@ from vocap.files.written import written_by
 from vocap.progress import Steps
 from vocap.tables.sampling_probabilities import fair_factors
 from vocap.text_files.named_texts import reference_lines
-from vocap.text_files.text import Texts, language_text, text_blocks
+from vocap.text_files.text import Text, Texts, language_text, text_blocks
 from vocap.tokenizer_files.encoders import SentencePieceEncoder
 from vocap.unigram import descent
 from vocap.unigram.alp import corpus_alp
+from vocap.unigram.counts import Counts
 from vocap.unigram.em import approximate_counts
 from vocap.unigram.text_settings import XLM_R, TextSettings
 from vocap.unigram.word_types import WordTypes, load_word_types, most_frequent_types
@@ -52,7 +53,6 @@ CORE = 0.5  # of T, if the settings do not say; measured in dev/measurements.md
 OFFER_ROUNDS = 3  # of EM after an offer of pieces
 
 Readers = Mapping[str, Callable[[], WordTypes]]  # of a language's word types
-Blocks = Callable[[], Iterator[list[str]]]
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,8 @@ class DescentSource:
     `corpora` holds {language}/train.txt, and heldout.txt where there is one; `scratch`:
     a path beside which a temporary folder is made, if not in the system's; `text`: the
     settings with which the languages' models were trained; `parallel`: aligned
-    development lines by language, empty where one has no translation.
+    development lines by language, empty where one has no translation; `counts`: files
+    of counts of the texts, as a path with {lang}.
     """
 
     inputs: Inputs
@@ -161,15 +162,16 @@ class DescentSource:
     threads: int = 1
     text: TextSettings = XLM_R
     parallel: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    counts: str | Path | None = None
 
-    def blocks_of(self, language: str, heldout: bool = True) -> dict[str, Blocks]:
-        """Functions that read the training text of a language, and its held-out text
-        where there is one and it is asked for.
+    def texts_of(self, language: str, heldout: bool = True) -> dict[str, Text]:
+        """The training text of a language, and its held-out text where there is one and
+        it is asked for.
         """
-        found = {"train": text_blocks(language_text(self.corpora, language))}
+        found = {"train": language_text(self.corpora, language)}
         if heldout and not isinstance(self.corpora, Mapping):
             path = Path(self.corpora, language, "heldout.txt")
-            found |= {"heldout": text_blocks(path)} if path.is_file() else {}
+            found |= {"heldout": path} if path.is_file() else {}
         return found
 
     def name_of(self, language: str) -> str:
@@ -352,7 +354,9 @@ def _measured(
     with user-defined symbols.
     """
     encoder = SentencePieceEncoder(SentencePieceProcessor(model_proto=model.model))
-    results = (corpus_alp(encoder, read()) for read in source.blocks_of(language).values())
+    results = (
+        corpus_alp(encoder, text_blocks(text)()) for text in source.texts_of(language).values()
+    )
     found = list(filter(None, results))
     alp = [result.alp for result in found]
     return replace(model, alp=alp, tokens_per_sentence=found[0].tokens_per_sentence)
@@ -423,8 +427,11 @@ def texts_of_corpora(
 
 
 def _count(source: DescentSource, entry: LanguageInput, heldout: bool) -> WordTypes:
-    blocks = source.blocks_of(entry.language, heldout)
-    words = load_word_types(blocks, source.coverage, source.text)
+    texts, counts = source.texts_of(entry.language, heldout), None
+    if source.counts is not None:
+        counts = Counts.open(source.counts, texts, entry.language)
+    blocks = {part: text_blocks(text) for part, text in texts.items()}
+    words = load_word_types(blocks, source.coverage, source.text, counts)
     name = source.name_of(entry.language)
     if not words.required:
         raise VocapError(f"{name}: no text; put some there, or leave out {entry.language}")

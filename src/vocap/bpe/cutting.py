@@ -118,16 +118,6 @@ class Pretokenization:
         single = "1" if self.settings.split_digits and self.split == "words" else None
         return Cut(self.split, self.digits or single, self.contractions, self.regex)
 
-    @property
-    def keeps_text(self) -> bool:
-        """Whether the text is not normalised at all: then U+2581 is a character like
-        the others.
-        """
-        own = self.settings
-        return own.normalization == "identity" and not (
-            own.remove_extra_whitespaces or own.add_dummy_prefix
-        )
-
     def normalized(self, blocks: Iterable[list[str]]) -> Iterator[bytearray]:
         """`code_points` of the normalised lines of each block, plain ones first, with a
         line end at every user-defined symbol.
@@ -139,7 +129,7 @@ class Pretokenization:
         for lines in blocks:
             if borders:
                 lines = [part for line in lines for part in borders.split(line) if part]
-            if self.keeps_text:
+            if self.settings.keeps_text:
                 kept = (line.replace(SPACE, KEPT).replace(" ", SPACE) for line in lines)
                 yield code_points(kept)
             else:

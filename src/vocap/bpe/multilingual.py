@@ -6,7 +6,7 @@ every machine.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -23,6 +23,7 @@ from vocap.bpe.training import (
 )
 from vocap.errors import VocapError, log
 from vocap.text_files.named_texts import reference_lines
+from vocap.unigram.counts import CountableText
 
 TRAIN = 0  # the first of the texts of a language's words; the second is parallel text
 
@@ -43,22 +44,23 @@ class WeightedLanguage:
 
 
 def count_languages(
-    texts: Mapping[str, Callable[[], Iterable[list[str]]]],
-    weights: Sequence[int],
+    sources: Mapping[str, CountableText],
     how: counting.Pretokenization,
     parallel: Mapping[str, Sequence[str]],
 ) -> Iterator[WeightedLanguage]:
-    """The languages of `texts` (training text, as functions that give its lines in
-    blocks) with the weight of their lines.
+    """The languages of `sources`, of which the text named train counts, with the weight
+    of their lines.
 
     `parallel`: aligned lines of each language that has some, empty where it has no
     translation. Raises as `text_blocks`.
     """
-    for (code, blocks), weight in zip(texts.items(), weights, strict=True):
+    for code, source in sources.items():
         shared, size = reference_lines(parallel, code)
-        words = counting.count_words([blocks, partial(iter, [shared])], how)
+        source = replace(source, counts=source.counts if how.regex is None else None)
+        texts = [partial(source.read, "train"), partial(iter, [shared])]
+        words = counting.count_words(texts, how, source.counts)
         log.info("%s: %d distinct words, %d parallel lines", code, len(words), len(shared))
-        yield WeightedLanguage(code, words, weight, size)
+        yield WeightedLanguage(code, words, source.weight, size)
         del words  # before the next ones are counted
 
 

@@ -77,7 +77,7 @@ def build_bpe(alphabet: Alphabet, merges: np.ndarray, rows: Rows) -> Tokenizer:
     by_id = rows.ids(names)
     pairs = [(names[a], names[b]) for a, b, _ in merges.tolist()]
     tokenizer = Tokenizer(models.BPE({token: number for number, token in enumerate(by_id)}, pairs))
-    if not how.keeps_text:
+    if not how.settings.keeps_text:
         tokenizer.normalizer = _normalizer(how)
     tokenizer.pre_tokenizer = how.cut.pre_tokenizer()
     tokenizer.decoder = _decoder(how)

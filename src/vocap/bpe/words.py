@@ -15,6 +15,7 @@ from vocap.bpe.cutting import KEPT, Pretokenization, word_places
 from vocap.errors import VocapError
 from vocap.tokenizer_files.cuts import SPACE
 from vocap.tokenizer_files.encoders import byte_characters
+from vocap.unigram.counts import Counts
 from vocap.unigram.training_text import LINE_END
 from vocap.unigram.word_table import RUNS, STRETCHES, TEXTS, WordTable
 
@@ -47,23 +48,32 @@ class Words:
         return join([(self, kept, self.counts[kept, text : text + 1])])
 
 
-def count_words(texts: Sequence[Callable[[], Iterable[list[str]]]], how: Pretokenization) -> Words:
+def count_words(
+    texts: Sequence[Callable[[], Iterable[list[str]]]],
+    how: Pretokenization,
+    counts: Counts | None = None,
+) -> Words:
     """The words of texts, each a function that gives its lines in blocks.
 
-    Memory follows distinct stretches and words. Raises as `word_places`.
+    `counts`: the first text, named train, but for lines that it then gives; without an
+    expression of the user. Memory follows distinct stretches and words. Raises as
+    `word_places`, and `Counts.check`.
     """
     words = WordTable(len(texts))
-    for store, bounds, counts in _stretches(texts, how, words):
+    for store, bounds, counted in _stretches(texts, how, words, counts):
         _check(store)
         start, length, owner = word_places(how.cut, store, bounds)
         added = np.zeros((len(start), TEXTS + len(texts)), np.int64)
-        added[:, TEXTS:] = counts[owner]
+        added[:, TEXTS:] = counted[owner]
         words.add_counted(store, start.astype(np.int32), length.astype(np.int32), added)
     return _as_words(words, slice(TEXTS, None))
 
 
 def _stretches(
-    texts: Sequence[Callable[[], Iterable[list[str]]]], how: Pretokenization, words: WordTable
+    texts: Sequence[Callable[[], Iterable[list[str]]]],
+    how: Pretokenization,
+    words: WordTable,
+    counts: Counts | None,
 ) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Stretches of text that are cut one by one: code points, where each begins, counts
     int64 [stretches, texts].
@@ -74,15 +84,18 @@ def _stretches(
     table = words if how.cut.by_spaces else WordTable(len(texts))
     # an expression may join other white space and the spaces behind it
     cut = RUNS if how.cut.by_class or how.cut.by_spaces else STRETCHES
+    if counts is not None:
+        counts.check(how.settings)
+        counts.add_to(table, cut, slice(TEXTS, TEXTS + 1))
     for number, blocks in enumerate(texts):
         for block in how.normalized(blocks()):
             points = np.frombuffer(block, np.int32)
             if how.regex is not None:
                 ends = np.flatnonzero(points == ord(LINE_END))
                 bounds = np.concatenate([[0], ends - np.arange(len(ends))])
-                counts = np.zeros((len(ends), len(texts)), np.int64)
-                counts[:, number] = 1
-                yield points[points != ord(LINE_END)], bounds, counts
+                once = np.zeros((len(ends), len(texts)), np.int64)
+                once[:, number] = 1
+                yield points[points != ord(LINE_END)], bounds, once
                 continue
             table.count(block, cut, False, number)
     if how.regex is None and not how.cut.by_spaces:

@@ -1,7 +1,7 @@
-"""`vocap fetch`, `vocap list-files`, `vocap sample`, `vocap weigh`, `vocap mix`."""
+"""`vocap fetch`, `vocap list-files`, `vocap sample`, `vocap count`, `vocap weigh`, `vocap mix`."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,6 +10,10 @@ from vocap.corpora import stage
 from vocap.errors import log
 from vocap.files.io import write_text, write_tsv
 from vocap.storage.listing import list_shards, named_text
+
+if TYPE_CHECKING:
+    from vocap.tokenizer_files.id_layout import IdLayout
+    from vocap.unigram.text_settings import TextSettings
 
 FILE, FOLDER = click.Path(dir_okay=False), click.Path(file_okay=False)
 
@@ -107,6 +111,40 @@ def sample(
     cut behind line ends into parts of up to 4,192 bytes, which take the place of lines.
     """
     stage.sample_corpus(named_text(files, listing), train, heldout, stats, **settings)
+
+
+@click.command
+@click.argument("train", type=FILE)
+@click.option("--heldout", type=FILE, help="Held-out text, which is counted too.")
+@options.text_options
+@options.id_layout
+@click.option(
+    "--memory",
+    type=click.IntRange(min=1),
+    default=1000,
+    help="Megabytes that distinct text may take. More is sorted on the disk, beside -o. "
+    "The result does not depend on it.",
+)
+@click.option("-o", "--output", required=True, type=FILE, help="File to write.")
+def count(
+    train: str,
+    heldout: str | None,
+    text: "TextSettings",
+    layout: "IdLayout",
+    memory: int,
+    output: str,
+) -> None:
+    """Count the text TRAIN of a language once, for --counts of other commands.
+
+    The command writes the distinct stretches of the normalised text, with how often
+    each occurs. Give the options of the text and the layout that the other commands
+    get.
+    """
+    from vocap.unigram.counts import count_texts  # numba
+
+    texts = {"train": train} | ({} if heldout is None else {"heldout": heldout})
+    counts = count_texts(texts, output, text, layout.names, memory * 1_000_000)
+    log.info("%s: %d lines", output, counts.facts["texts"]["train"]["lines"])
 
 
 @click.command("weigh")

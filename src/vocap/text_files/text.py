@@ -2,6 +2,7 @@
 sentences.
 """
 
+import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from vocap.errors import UsageError, log
+from vocap.files.io import file_sha256
 from vocap.storage.listing import list_shards
 from vocap.storage.remote import Shard, address_of, is_remote
 from vocap.text_files.lines import LineFile, decoded
@@ -126,6 +128,16 @@ def text_name(text: Text) -> str:
     ('de.txt', 'sentences')
     """
     return address_of(text) if isinstance(text, str | Path) else SENTENCES
+
+
+def text_sha256(text: Text, blocks: Callable[[], Iterator[list[str]]]) -> str:
+    """SHA-256 of a file's bytes, or of the lines of any other text, in hexadecimal."""
+    if isinstance(text, str | Path):
+        return file_sha256(text)
+    found = hashlib.sha256()
+    for lines in blocks():
+        found.update("".join(f"{line}\n" for line in lines).encode("utf-8", "surrogatepass"))
+    return found.hexdigest()
 
 
 def warn_of_memory(name: object, texts: Iterable[Text], times: float) -> None:

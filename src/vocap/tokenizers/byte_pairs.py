@@ -102,7 +102,7 @@ def train_bpe(
     settings, **fields
         A `BpeTraining`, or `Bpe` or `ParityBpe` of a configuration, and fields of
         `BpeTraining` in the place of its own: alpha, per, split, regex, digits,
-        contractions, without, parity, first, window, memory, text, layout.
+        contractions, without, parity, first, window, memory, text, layout, counts.
 
     Returns
     -------
@@ -122,17 +122,22 @@ def train_bpe(
     check_order(own, totals, development is not None)
     how = own.pretokenization(own.text)
     rows = Rows(how, own.layout)
-    per = own.per or "line"
-    memory = MEMORY if own.memory is None else 0
-    text = whole_text(corpora, weights, own.alpha, per, without=own.without or (), memory=memory)
-    codes = [part.language for part in text.parts]
+    text = whole_text(
+        corpora,
+        weights,
+        own.alpha,
+        own.per or "line",
+        without=own.without or (),
+        memory=MEMORY if own.memory is None else 0,
+        counts=own.counts,
+    )
+    codes = list(text.parts)
     parallel: Mapping[str, Sequence[str]] = {}
     if isinstance(development, Mapping):
         parallel = development
     elif development is not None and own.parity:
         parallel = read_development(development, codes)
-    blocks = {part.language: part.blocks for part in text.parts}
-    languages = count_languages(blocks, [part.weight for part in text.parts], how, parallel)
+    languages = count_languages(text.parts, how, parallel)
     alphabet = byte_alphabet()
     merges = choose_merges(languages, alphabet, rows, totals, own)
     if curve:

@@ -102,7 +102,7 @@ def fit(
 @options.totals
 @options.of(
     JointTraining,
-    *("alpha", "per", "coverage", "threads", "text", "layout", "characters", "points"),
+    *("alpha", "per", "coverage", "threads", "text", "layout", "characters", "points", "counts"),
 )
 @CURVE
 @click.option("--heldout", type=FOLDER, help="Folder with {language}/heldout.txt, for --curve.")
@@ -180,7 +180,7 @@ def cut_bpe(larger: Path, totals: tuple[int, ...], out: Path, **given: Any) -> N
 @options.of(
     BpeTraining,
     *("alpha", "per", "split", "regex", "digits", "contractions"),
-    *("parity", "first", "window", "without", "memory", "text", "layout"),
+    *("parity", "first", "window", "without", "memory", "text", "layout", "counts"),
 )
 @click.option(
     "--development",

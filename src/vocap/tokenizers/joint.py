@@ -6,6 +6,7 @@ trains with one thread. The text is every training line with the weight of its l
 or a sample in one file.
 """
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -32,13 +33,10 @@ from vocap.tokenizers.trained import (
     check_unigram_text,
     warn_if_short,
 )
-from vocap.tokenizers.weighted_text import (
-    MultilingualText,
-    sampled_text,
-    whole_text,
-)
+from vocap.tokenizers.weighted_text import MultilingualText, sampled_text, whole_text
+from vocap.unigram.counts import Counts
 from vocap.unigram.text_settings import COVERAGE, XLM_R, TextSettings
-from vocap.unigram.training_text import Sentences, count_shared_characters, trained_on
+from vocap.unigram.training_text import count_characters, count_shared_characters
 
 # special tokens of the trained model, by id
 STOCK = tuple(entry.token for entry in XLM_R_LAYOUT.special)
@@ -93,7 +91,8 @@ def train_joint(
     settings, **fields
         A `JointTraining`, or `Joint` of a configuration, and fields of `JointTraining`
         in the place of its own: alpha, per, coverage, threads, text, layout,
-        characters, points.
+        characters,
+        points, counts.
 
     Returns
     -------
@@ -116,7 +115,7 @@ def train_joint(
     if (curve is None) != (heldout is None):
         raise UsageError("curve and heldout go together; give both or none")
     text = _text_of(mix, corpora, weights, own)
-    required = _required(weights, own, run_text)
+    required = _required(corpora, weights, own, run_text)
     texts = {} if heldout is None else heldout_texts(heldout)
     made: dict[int, TrainedUnigram] = {}
     measured: dict[int, list[Measured]] = {}
@@ -147,10 +146,13 @@ def _text_of(
         return sampled_text(mix, None if weights is None else own.alpha)
     if corpora is None or mix is not None:
         raise UsageError("give either mix, a sample, or corpora, for every training line")
-    return whole_text(corpora, weights, own.alpha, own.per or "line", memory=MEMORY)
+    per = own.per or "line"
+    return whole_text(corpora, weights, own.alpha, per, memory=MEMORY, counts=own.counts)
 
 
-def _required(weights: Weights | None, own: JointTraining, text: TextSettings) -> list[str] | None:
+def _required(
+    corpora: Texts | Text | None, weights: Weights | None, own: JointTraining, text: TextSettings
+) -> list[str] | None:
     """The characters that the tokenizer holds as VOCAP does; None without the folder that
     decides them.
     """
@@ -159,7 +161,16 @@ def _required(weights: Weights | None, own: JointTraining, text: TextSettings) -
     if weights is None:
         raise SettingError("weights", "missing; characters needs n of each language")
     n = load_weights(weights)
-    shared = count_shared_characters(own.characters, n, own.alpha, own.coverage, text)
+    # a folder of other text was not counted
+    counted = own.counts if str(own.characters) == str(corpora) else None
+
+    def count(path: Path, settings: TextSettings) -> tuple[Counter[str], int]:
+        if counted is None:
+            return count_characters(path, settings)
+        found = Counts.open(counted, {"train": path}, path.parent.name)
+        return found.trained_characters(settings)
+
+    shared = count_shared_characters(own.characters, n, own.alpha, own.coverage, text, count)
     return sorted({*shared, *text.required_chars})
 
 
@@ -197,23 +208,14 @@ def descend_joint(
     # ids of the tokenizer less those of the trained model
     apart = layout.rows - len(STOCK) - len(names)
     metas = list(dict.fromkeys((*STOCK, *trained.meta_pieces)))  # rows that are no pieces of text
-
-    def sentences() -> Iterator[Sentences]:
-        for part in text.parts:
-            yield from trained_on(part.blocks(), metas, part.weight, trained)
-
     words = count_word_types(
-        {"train": sentences},
+        list(text.parts.values()),
         coverage if required is None else None,
         "".join(required or ()),
         trained,
+        metas,
     )
-    log.info(
-        "%s: %d lines, %d word types",
-        text.name,
-        sum(part.lines for part in text.parts),
-        words.trained,
-    )
+    log.info("%s: %d lines, %d word types", text.name, text.facts["lines"], words.trained)
     words = replace(words, counts={}, sentences={})  # no ALP is asked for
     optional = {total for total in further if total > layout.rows}.difference(totals)
     # size: the totals it is for

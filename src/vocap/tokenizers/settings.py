@@ -21,7 +21,7 @@ from vocap.section import ConfigSection
 from vocap.tokenizer_files import REGEX, Split
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT, IdLayout
 from vocap.unigram.text_settings import META_PIECES, XLM_R, TextSettings
-from vocap.unigram.training_settings import RunText, UnigramTraining
+from vocap.unigram.training_settings import CountsPath, RunText, UnigramTraining
 
 if TYPE_CHECKING:
     from vocap.bpe.cutting import Pretokenization
@@ -451,6 +451,7 @@ class BpeTraining(ParityOrder, BytePair):
     )
     text: RunText = XLM_R
     layout: IdLayout = XLM_R_LAYOUT
+    counts: CountsPath = None
 
     @model_validator(mode="before")
     @classmethod

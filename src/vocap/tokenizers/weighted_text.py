@@ -2,9 +2,8 @@
 share, or a sample in one text.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
-from itertools import chain
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,28 +25,19 @@ from vocap.text_files.text import (
     text_name,
     warn_of_memory,
 )
+from vocap.unigram.counts import CountableText, Counts
 
 ONLY = "text"  # the code of a text that is of no language
 
 
 @dataclass(frozen=True)
-class Part:
-    """The text of a language, `lines` lines, each of which counts `weight` times."""
-
-    language: str
-    blocks: Callable[[], Iterator[list[str]]]
-    lines: int
-    weight: int = 1
-
-
-@dataclass(frozen=True)
 class MultilingualText:
-    """Parts, read a block at a time; `name` is the text in messages, `facts` its
-    entries in a description.
+    """The text named train of each language, read a block at a time or counted before;
+    `name` is the text in messages, `facts` its entries in a description.
     """
 
     name: str
-    parts: tuple[Part, ...]
+    parts: dict[str, CountableText]
     facts: dict[str, Any]
 
 
@@ -55,12 +45,12 @@ def sampled_text(text: Text, alpha: float | None = None) -> MultilingualText:
     """A sample that `vocap mix` drew, with this alpha if it is known. Raises as
     `text_blocks`.
     """
-    blocks = text_blocks(text)
-    part = Part(ONLY, blocks, sum(map(len, blocks())))
-    facts: dict[str, Any] = {"sentences": part.lines}
+    part = CountableText({"train": text_blocks(text)})
+    lines = part.size("lines")
+    facts: dict[str, Any] = {"sentences": lines}
     if alpha is not None:
         facts["alpha"] = alpha
-    return MultilingualText(text_name(text), (part,), {**facts, "lines": part.lines})
+    return MultilingualText(text_name(text), {ONLY: part}, {**facts, "lines": lines})
 
 
 def whole_text(
@@ -71,6 +61,7 @@ def whole_text(
     step: int = STEP,
     without: Collection[str] = (),
     memory: float = 0,
+    counts: str | Path | None = None,
 ) -> MultilingualText:
     """All lines of all languages with n above 0, weighted to their shares q (Equation 3).
 
@@ -78,8 +69,9 @@ def whole_text(
     text. `weights`: n by language, of which those `without` are left out; without
     weights the number of lines. The shares are of the lines, or of the characters
     (`per`: line or character). `memory`: bytes that the training takes for each byte of
-    text, of which `warn_of_memory` warns. Raises UsageError for a folder without weights,
-    VocapError for a text that is missing or has no line, and where no n is above 0.
+    text, of which `warn_of_memory` warns. `counts`: the path of those of each text,
+    with {lang}. Raises UsageError for a folder without weights, VocapError for a text
+    that is missing or has no line, and where no n is above 0.
     """
     if weights is None:
         if isinstance(corpora, str | Path) and Path(corpora).is_dir():
@@ -94,8 +86,11 @@ def whole_text(
     if not texts:
         raise VocapError(f"{_name(corpora)}: no language with text; every n of the weights is 0")
     warn_of_memory(_name(corpora), texts.values(), memory)
-    blocks = {language: text_blocks(text) for language, text in texts.items()}
-    lines = {language: sum(map(len, read())) for language, read in blocks.items()}
+    parts = {}
+    for language, text in texts.items():
+        found = None if counts is None else Counts.open(counts, {"train": text}, language)
+        parts[language] = CountableText({"train": text_blocks(text)}, found)
+    lines = {language: part.size("lines") for language, part in parts.items()}
     for language, count in lines.items():
         if not count:
             raise VocapError(
@@ -105,20 +100,21 @@ def whole_text(
     q = sampling_probabilities(list((lines if weights is None else n).values()), alpha).tolist()
     amounts = list(lines.values())
     if per != "line":
-        amounts = [sum(map(len, chain.from_iterable(read()))) for read in blocks.values()]
-    found = line_weights(q, amounts, step).tolist()
+        amounts = [part.size("characters") for part in parts.values()]
+    times = line_weights(q, amounts, step).tolist()
     facts: dict[str, Any] = {
         "sentences": "all",
         "alpha": alpha,
         "lines": sum(lines.values()),
-        "least_weight": min(found),
-        "largest_weight": max(found),
-        "largest_share_error": round(share_error(q, amounts, found), 4),
+        "least_weight": min(times),
+        "largest_weight": max(times),
+        "largest_share_error": round(share_error(q, amounts, times), 4),
     }
     if per != "line":
         facts["per"] = per
-    parts = map(Part, blocks, blocks.values(), lines.values(), found)
-    return MultilingualText(_name(corpora), tuple(parts), facts)
+    for language, weight in zip(parts, times, strict=True):
+        parts[language] = replace(parts[language], weight=weight)
+    return MultilingualText(_name(corpora), parts, facts)
 
 
 def _name(corpora: Texts | Text) -> str:

@@ -149,6 +149,19 @@ class TextSettings:
         byte_rows = len(BYTES) * (has_bytes or self.byte_fallback)
         return byte_rows + len(self.control_symbols) + len(symbols)
 
+    @property
+    def reading(self) -> dict[str, Any]:
+        """The keys that decide the normalised text, with their values."""
+        names = ("normalization", "remove_extra_whitespaces", "add_dummy_prefix")
+        return {name: getattr(self, name) for name in names}
+
+    @property
+    def keeps_text(self) -> bool:
+        """Whether the text is not normalised at all: then U+2581 is a character like
+        the others for byte-pair encoding.
+        """
+        return list(self.reading.values()) == ["identity", False, False]
+
     def rows_alone(self) -> "TextSettings":
         """The default settings with the rows of these: byte fallback, user-defined and
         control symbols.

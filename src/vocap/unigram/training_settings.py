@@ -1,5 +1,6 @@
 """Settings that trainings share: how text is read, and how a unigram model of it is made."""
 
+from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
@@ -19,6 +20,13 @@ def as_text_settings(value: Any) -> Any:
     return text_settings(**value) if isinstance(value, dict) else value
 
 
+CountsPath = Annotated[
+    Path | str | None,
+    Field(
+        description="file of vocap count with the counts of the text, in which {lang} stands for "
+        "a language, so that the text is not read again"
+    ),
+]
 RunText = Annotated[TextSettings, BeforeValidator(as_text_settings)]
 
 
@@ -41,3 +49,4 @@ class UnigramTraining(ConfigSection):
         "arrays lie in temporary files (TMPDIR). The results do not depend on it",
     )
     text: RunText = Field(XLM_R, description="how text is read, and the rows besides pieces")
+    counts: CountsPath = None

@@ -7,7 +7,7 @@ must be pieces, of one text and of several languages.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +18,14 @@ from vocap.tables.sampling_probabilities import sampling_probabilities
 from vocap.text_files import MAX_LINE_BYTES
 from vocap.text_files.text import Text, text_blocks
 from vocap.unigram.plain_lines import PlainLines
-from vocap.unigram.text_settings import COVERAGE, RESERVED, XLM_R, TextSettings, trainer_normalizer
+from vocap.unigram.text_settings import (
+    COVERAGE,
+    RESERVED,
+    SPACE,
+    XLM_R,
+    TextSettings,
+    trainer_normalizer,
+)
 
 SEPARATOR = "\t"  # replaces a meta piece found in the text
 LINE_END = " "  # between lines of code points: no normalised line holds a space
@@ -46,15 +53,15 @@ def is_trainable(line: str) -> bool:
 class Sentences:
     """A block of normalised lines, as `code_points` gives them: those that are both
     trained on and encoded, those that are only encoded, and those that are only trained
-    on. `lines`: how many there were in the text; each counts `weight` times. `whole`:
-    lines, as they are, with user-defined symbols, which are encoded as a whole.
+    on. `lines`: how many there were in the text. `whole`: lines, as they are, with
+    user-defined symbols, which are encoded as a whole, or those that stand apart.
     """
 
     lines: int
+    characters: int
     usual: bytearray
     encoded: bytearray
     trained: bytearray
-    weight: int = 1
     whole: tuple[str, ...] = ()
 
 
@@ -89,23 +96,25 @@ class Borders:
 def trained_on(
     blocks: Iterable[list[str]],
     metas: Sequence[str] | None = None,
-    weight: int = 1,
     settings: TextSettings = XLM_R,
     train: bool = True,
+    apart: Sequence[str] = (),
 ) -> Iterator[Sentences]:
     """Blocks of lines that are trained on and encoded; some are only encoded, some are
     not trained on as they are.
 
     `metas`: the rows of the model that are no pieces of text, each a border in the
-    lines trained on; those of the `settings`, if not given. `weight`: the number of
-    times that each line counts. Without `train` all are only encoded.
+    lines trained on; those of the `settings`, if not given. Without `train` all are
+    only encoded. Lines that hold a name of `apart`, or U+2581 in text that is kept as
+    it is, are in `whole` alone.
     """
     normalize = trainer_normalizer(settings).normalize
     # `encode` finds user-defined symbols in a line before it is normalised and after
-    symbols = Borders(settings.user_defined_symbols) if settings.user_defined_symbols else None
+    names = apart or settings.user_defined_symbols
+    symbols = Borders(names) if names else None
     metas = settings.meta_pieces if metas is None else metas
     borders = Borders(metas)
-    plain = PlainLines(settings, [*metas, *settings.user_defined_symbols])
+    plain = PlainLines(settings, [*metas, *names])
     for lines in blocks:
         usual, trained = [], []
         encoded: list[str] = []
@@ -115,26 +124,29 @@ def trained_on(
         if train:
             found, others = plain.take(lines, LINE_END)
         for line, text in zip(others, normalize(others), strict=True):
-            apart = symbols and (symbols.in_line(line) or symbols.in_line(text))
+            held = symbols and (symbols.in_line(line) or symbols.in_line(text))
+            if apart and (held or (settings.keeps_text and SPACE in line)):
+                whole.append(line)
+                continue
             read, seen = as_read(line), None
             if train and is_trainable(read):
                 seen = text if len(read) == len(line) else normalize(read)
                 seen = borders.replace(seen) if borders.in_line(seen) else seen
-            if seen == text and not apart:
+            if seen == text and not held:
                 usual.append(text)
                 continue
             if seen is not None:
                 trained.append(seen)
-            if apart:
+            if held:
                 whole.append(line)
             else:
                 encoded.append(text)
         yield Sentences(
             len(lines),
+            sum(map(len, lines)),
             found + code_points(usual),
             code_points(encoded),
             code_points(trained),
-            weight,
             tuple(whole),
         )
 
@@ -235,9 +247,11 @@ def count_shared_characters(
     alpha: float,
     coverage: float = COVERAGE,
     settings: TextSettings = XLM_R,
+    count: Callable[[Path, TextSettings], tuple[Counter[str], int]] = count_characters,
 ) -> list[str]:
     """`shared_characters` of the languages with n above 0, from
-    `corpora/{language}/train.txt`: 2 s for 65 MB.
+    `corpora/{language}/train.txt`: 2 s for 65 MB. `count` gives `count_characters` of a
+    file.
 
     Raises VocapError for a missing file, one that is not UTF-8, and where no n is above
     0.
@@ -249,7 +263,7 @@ def count_shared_characters(
                 f"{path}: no such file, but the weights give {path.parent.name} a weight; make it "
                 "(vocap sample)"
             )
-        counted, lines = count_characters(path, settings)
+        counted, lines = count(path, settings)
         counts.append(counted)
         per_line.append({character: count / lines for character, count in counted.items()})
     if not counts:

@@ -12,7 +12,7 @@ from numba import boolean, int64, types
 from numpy.typing import NDArray
 
 from vocap.unigram.kernels import INT32S, INT64S, UINT64S, kernel
-from vocap.unigram.training_text import LINE_END
+from vocap.unigram.training_text import LINE_END, Sentences
 
 # how lines are cut: not, before each U+2581, before each run of U+2581, before each run of
 # U+2581 that is not behind other white space
@@ -73,14 +73,29 @@ class WordTable:
             points, cut, trained, column, weight, self.counts, self.known, self.words
         )
 
+    def count_block(self, block: Sentences, cut: int, text: int, weight: int = 1) -> None:
+        """Count the words of a block of the text of that number."""
+        self.count(block.usual, cut, True, text, weight)
+        self.count(block.encoded, cut, False, text, weight)
+        self.count(block.trained, cut, True, None, weight)
+
     def add_counted(
-        self, text: np.ndarray, start: np.ndarray, length: np.ndarray, counts: np.ndarray
+        self,
+        text: np.ndarray,
+        start: np.ndarray,
+        length: np.ndarray,
+        counts: np.ndarray,
+        cut: int = WHOLE,
     ) -> None:
-        """Add to the counts of the words `text[start[t]:start[t] + length[t]]`:
-        `counts` int64 [words, columns].
+        """Add to the counts of the words that a `cut` makes of the stretches
+        `text[start[t]:start[t] + length[t]]`: `counts` int64 [stretches, columns] of the
+        last word of each; others are always before another word.
         """
-        self.reserve(len(start), int(length.sum(dtype=np.int64)))
-        self.known = add_counts(text, start, length, counts, self.counts, self.known, self.words)
+        words = len(start) + (cut != WHOLE) * int(np.count_nonzero(text == _SPACE))
+        self.reserve(words, int(length.sum(dtype=np.int64)))
+        self.known = add_counts(
+            text, start, length, cut, counts, self.counts, self.known, self.words
+        )
 
     def number_lines(self, sentences: bytearray) -> np.ndarray:
         """Each of the lines of `code_points` as a word, by number, int32; -1 for an
@@ -115,6 +130,11 @@ class WordTable:
         self.add_counted(
             text, bounds[words].astype(np.int32), np.diff(bounds)[words].astype(np.int32), counts
         )
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return self.counts.nbytes + sum(array.nbytes for array in self.words)
 
     @property
     def words(self) -> WordStore:
@@ -211,14 +231,22 @@ def count_in_lines(points, cut, trained, column, weight, counts, known, words):
     return known
 
 
-@kernel(int64(INT32S, INT32S, INT32S, int64[:, ::1], int64[:, ::1], int64, STORE))
-def add_counts(text, start, length, added, counts, known, words):
+@kernel(int64(INT32S, INT32S, INT32S, int64, int64[:, ::1], int64[:, ::1], int64, STORE))
+def add_counts(text, start, length, cut, added, counts, known, words):
     """Add counts to those of the words; returns how many words are known now."""
     for t in range(start.size):
-        word = find_word(text, start[t], start[t] + length[t], known, words)
-        known = max(known, word + 1)
-        for column in range(added.shape[1]):
-            counts[word, column] += added[t, column]
+        begin, end = start[t], start[t] + length[t]
+        for at in range(begin + 1, end + 1):
+            is_last = at == end
+            if is_last or begins_word(text, begin, at, cut):
+                word = find_word(text, begin, at, known, words)
+                known = max(known, word + 1)
+                for column in range(added.shape[1]):
+                    counts[word, column] += added[t, column]
+                if not is_last:
+                    counts[word, INSIDE] += added[t, LAST]
+                    counts[word, LAST] -= added[t, LAST]
+                begin = at
     return known
 
 
@@ -264,8 +292,9 @@ def join_words(store, bounds, words, separator, gap):
         for character in range(bounds[word], bounds[word + 1]):
             text[at] = store[character]
             at += 1
-        text[at] = separator[place]
-        at += gap
+        if gap:
+            text[at] = separator[place]
+            at += gap
     return text
 
 

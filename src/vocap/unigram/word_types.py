@@ -8,21 +8,16 @@ types and how often each occurs.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from vocap.errors import VocapError
+from vocap.unigram.counts import CountableText, Counts
 from vocap.unigram.text_settings import COVERAGE, RESERVED, SPACE, XLM_R, TextSettings
-from vocap.unigram.training_text import (
-    Sentences,
-    code_points,
-    required_characters,
-    trained_on,
-)
+from vocap.unigram.training_text import code_points, required_characters, trained_on
 from vocap.unigram.word_table import (
     INSIDE,
     LAST,
@@ -85,47 +80,43 @@ def load_word_types(
     texts: Mapping[str, Callable[[], Iterable[list[str]]]],
     coverage: float | None = COVERAGE,
     settings: TextSettings = XLM_R,
+    counts: Counts | None = None,
 ) -> WordTypes:
-    """`count_word_types` of texts that are functions for blocks of lines; the one named
-    train is trained on.
-    """
-
-    def sentences(name: str) -> Iterator[Sentences]:
-        return trained_on(texts[name](), settings=settings, train=name == "train")
-
-    return count_word_types(
-        {name: partial(sentences, name) for name in texts}, coverage, settings=settings
-    )
+    """`count_word_types` of the texts of one language, functions for blocks of lines."""
+    return count_word_types([CountableText(texts, counts)], coverage, settings=settings)
 
 
 def count_word_types(
-    texts: Mapping[str, Callable[[], Iterable[Sentences]]],
+    sources: Sequence[CountableText],
     coverage: float | None = COVERAGE,
     required_chars: str = "",
     settings: TextSettings = XLM_R,
+    metas: Sequence[str] | None = None,
 ) -> WordTypes:
-    """Count the word types of texts, each a function that gives its sentences (once
-    more, if need be).
+    """Count the word types of texts of the same names; the one named train is trained
+    on.
 
     `TrainerInterface::LoadSentences` and `SplitSentencesByWhitespace`; `coverage` and
-    `required_chars` as of `coverage.required_characters`. A character that is not
-    required is replaced by U+2585 in every text, as it has no piece. Memory: about 12
-    bytes a character of the distinct words and a few blocks of sentences. Raises
-    VocapError for more distinct words than 32 bits can number the characters of.
+    `required_chars` as of `coverage.required_characters`, `metas` as of `trained_on`. A
+    character that is not required is replaced by U+2585 in every text, as it has no
+    piece. A text with counts is read only where it is almost without spaces. Memory:
+    about 12 bytes a character of the distinct words and a few blocks of sentences.
+    Raises VocapError for more distinct words than 32 bits can number the characters of.
     """
     required_chars = required_chars or settings.required_chars
     runs = settings.allow_whitespace_only_pieces
-    table, sentences, whole = _count_texts(texts, RUNS if runs else WORDS)
-    characters, required = _choose(table.character_counts(), coverage, required_chars)
-    if (
-        SPACE not in required
-    ):  # a text almost without spaces: U+2581 is replaced too, so a line is one word
-        table, sentences, whole = _count_texts(texts, WHOLE)
+    names = list(sources[0].texts)
+    counted = _count_texts(sources, names, RUNS if runs else WORDS, settings, metas)
+    characters, required = _choose(counted.table.character_counts(), coverage, required_chars)
+    if SPACE not in required:  # U+2581 is replaced too, so a line is one word
+        sources = [replace(source, counts=None) for source in sources]
+        counted = _count_texts(sources, names, WHOLE, settings, metas)
+    table = counted.table
     kept = _kept(required)
-    byte_counts = _count_bytes(table, texts, kept) if settings.byte_fallback else {}
+    byte_counts = _count_bytes(table, names, kept) if settings.byte_fallback else {}
     table.replace(kept, ord(RESERVED))
-    words = _arrange(table, list(texts), sentences, required, characters, runs)
-    return replace(words, settings=settings, byte_counts=byte_counts, whole=whole)
+    words = _arrange(table, names, counted.lines, required, characters, runs)
+    return replace(words, settings=settings, byte_counts=byte_counts, whole=counted.whole)
 
 
 def _choose(
@@ -185,23 +176,41 @@ def _types(
     return WordTypes(text, start, length, **facts)
 
 
-def _count_texts(
-    texts: Mapping[str, Callable[[], Iterable[Sentences]]], cut: int
-) -> tuple[WordTable, dict[str, int], dict[str, Counter[str]]]:
+@dataclass(frozen=True)
+class _Counted:
     """The words of every text, as encoded and as trained on, the number of lines, and
     those encoded as a whole.
     """
-    table, lines = WordTable(len(texts)), dict.fromkeys(texts, 0)
-    whole: dict[str, Counter[str]] = {name: Counter() for name in texts}
-    for column, (name, sentences) in enumerate(texts.items()):
-        for block in sentences():
-            lines[name] += block.weight * block.lines
-            table.count(block.usual, cut, True, column, block.weight)
-            table.count(block.encoded, cut, False, column, block.weight)
-            table.count(block.trained, cut, True, None, block.weight)
-            for line in block.whole:
-                whole[name][line] += block.weight
-    return table, lines, whole
+
+    table: WordTable
+    lines: dict[str, int]
+    whole: dict[str, Counter[str]]
+
+
+def _count_texts(
+    sources: Sequence[CountableText],
+    names: Sequence[str],
+    cut: int,
+    settings: TextSettings,
+    metas: Sequence[str] | None,
+) -> _Counted:
+    table, lines = WordTable(len(names)), dict.fromkeys(names, 0)
+    whole: dict[str, Counter[str]] = {name: Counter() for name in names}
+    for source in sources:
+        counts, weight = source.counts, source.weight
+        if counts is not None:
+            counts.check(settings, metas or ())
+            counts.add_to(table, cut, slice(TEXTS + len(names)), weight)
+        for column, name in enumerate(names):
+            if counts is not None:
+                lines[name] += weight * counts.facts["texts"][name]["lines"]
+            for block in trained_on(source.read(name), metas, settings, name == "train"):
+                if counts is None:
+                    lines[name] += weight * block.lines
+                table.count_block(block, cut, column, weight)
+                for line in block.whole:
+                    whole[name][line] += weight
+    return _Counted(table, lines, whole)
 
 
 def most_frequent_types(words: WordTypes, most: int) -> WordTypes:

@@ -170,7 +170,7 @@ def alp(model: Path, text: str, splits: tuple[str, ...], as_json: bool) -> None:
 @click.option(
     "--heldout", type=FILE, help="Held-out text, whose ALP is measured under every model."
 )
-@options.of(LadderTraining, "threads", "memory", "coverage", "text")
+@options.of(LadderTraining, "threads", "memory", "coverage", "text", "counts")
 def ladder(train: Path, output: Path, sizes: str, heldout: Path | None, **fields: Any) -> None:
     """Train models of all sizes on TRAIN at once, and measure their ALP.
 

@@ -1,9 +1,8 @@
 """The ladder of one text: models of all sizes at once, and their ALP."""
 
-import hashlib
 import json
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import asdict, replace
@@ -13,14 +12,21 @@ from typing import Any
 import numpy as np
 
 from vocap.errors import UsageError, VocapError, log
-from vocap.files.io import file_sha256, write_json
+from vocap.files.io import write_json
 from vocap.section import ConfigSection
 from vocap.tables.curve import Point, mean_counts, write_characters, write_points
 from vocap.tables.ladder import Ladder
 from vocap.tables.piece_index import NAME as INDEX
 from vocap.tables.piece_index import PieceIndex, build, build_numbered, save_index
-from vocap.text_files.text import SENTENCES, Text, text_blocks, warn_of_memory
+from vocap.text_files.text import (
+    SENTENCES,
+    Text,
+    text_blocks,
+    text_sha256,
+    warn_of_memory,
+)
 from vocap.tokenizer_files.model_file import USER_DEFINED
+from vocap.unigram.counts import Counts
 from vocap.unigram.ladder import Rung, train_sizes
 from vocap.unigram.text_settings import TextSettings, text_words
 from vocap.unigram.word_types import WordTypes, load_word_types
@@ -34,8 +40,6 @@ RECORD = "ladder.json"  # beside the models: their points, and what they are mad
 MOST_WRITES = 8  # models that wait at a time: each takes a megabyte or two
 # bytes of memory for a byte of much text: dev/measurements.md
 MEMORY = 10
-
-Blocks = Callable[[], Iterator[list[str]]]
 
 
 def train_ladder(
@@ -68,7 +72,7 @@ def train_ladder(
         Held-out text, whose ALP is measured under every model.
     settings, **fields
         A `LadderTraining`, or `Vocabularies` of a configuration, and fields of
-        `LadderTraining` in the place of its own: coverage, threads, memory, text.
+        `LadderTraining` in the place of its own: coverage, threads, memory, text, counts.
 
     Returns
     -------
@@ -92,7 +96,8 @@ def train_ladder(
             raise VocapError(f"{path}: no such file; check the path")
     name = train if isinstance(train, str | Path) else SENTENCES
     warn_of_memory(name, [train], MEMORY)
-    words = load_word_types(blocks, own.coverage, own.text)
+    counted = None if own.counts is None else Counts.open(own.counts, texts)
+    words = load_word_types(blocks, own.coverage, own.text, counted)
     lines = words.sentences["train"]
     if not lines and name == SENTENCES:  # a language of a run may have none
         raise UsageError("train: a text without a line; give sentences, or the path of a file")
@@ -103,7 +108,7 @@ def train_ladder(
     output = Path(output)
     models = output / "models"
     models.mkdir(parents=True, exist_ok=True)
-    hashes = [_hash_text(text, blocks[part]) for part, text in texts.items()]
+    hashes = [text_sha256(text, blocks[part]) for part, text in texts.items()]
     made_of = [REVISION, *hashes, own.coverage, *text_words(own.text)]
     kept, trained = _train_missing(words, numbers, how, models, made_of)
     points = sorted([*kept, *(rung.point for rung in trained)], key=lambda point: point.size)
@@ -115,16 +120,6 @@ def train_ladder(
     reached = sum(point.ok for point in points)
     log.info("%s: %d of %d sizes in reach; %s", name, reached, len(points), models)
     return Ladder(points, index, mean_counts(words.characters, lines), lines, folder=output)
-
-
-def _hash_text(text: Text, blocks: Blocks) -> str:
-    """SHA-256 of a file's bytes, or of the lines of any other text."""
-    if isinstance(text, str | Path):
-        return file_sha256(text)
-    found = hashlib.sha256()
-    for lines in blocks():
-        found.update("".join(f"{line}\n" for line in lines).encode("utf-8", "surrogatepass"))
-    return found.hexdigest()
 
 
 def _in_memory(words: WordTypes, sizes: Sequence[int], how: dict[str, Any]) -> Ladder:
