@@ -16,6 +16,7 @@ from vocap.tokenizer_files.export import export_unigram
 from vocap.tokenizer_files.id_layout import parse_layout
 from vocap.tokenizer_files.layout import serialize
 from vocap.tokenizers.joint import descend_joint
+from vocap.tokenizers.settings import JointTraining
 from vocap.tokenizers.weighted_text import sampled_text
 
 LETTERS = {
@@ -56,7 +57,8 @@ def model_bytes(layout: str = "xlm-r") -> bytes:
         lines = [line for language in LETTERS for line in make_lines(language, 500)]
         random.Random(0).shuffle(lines)
         mix = write_lines(Path(folder, "mix.txt"), lines)
-        ((_, proto, _),) = descend_joint(sampled_text(mix), [TOTAL], layout=parse_layout(layout))
+        own = JointTraining(total=TOTAL, layout=parse_layout(layout))
+        ((_, proto, _),) = descend_joint(sampled_text(mix), [TOTAL], own)
         return serialize(proto)
 
 

@@ -15,6 +15,7 @@ from vocap.tables.curve import write_characters
 from vocap.tables.sampling_probabilities import STEP
 from vocap.tokenizer_files.layout import build_model, read_contents, serialize
 from vocap.tokenizers.weighted_text import whole_text
+from vocap.unigram import lattice
 from vocap.unigram.sentencepiece_trainer import Unreachable, train
 from vocap.unigram.text_settings import TextSettings
 from vocap.unigram.training_text import character_counts
@@ -292,12 +293,14 @@ def test_joint_and_vocap_hold_the_same_characters(tmp_path):
     assert not {"\u10e7", "z"} & pieces_of(tmp_path / "alone")
 
 
-def test_the_order_of_languages_and_the_number_of_threads_change_no_byte(stages, tmp_path):
+def test_languages_in_any_order_threads_and_memory_change_no_byte(stages, tmp_path, monkeypatch):
+    monkeypatch.setattr(lattice, "EDGE_BYTES", 10**6)  # above a limit of 1 MB
     made = []
     for name, codes, threads in (("a", NUMBERS, 1), ("b", reversed(NUMBERS), 2)):
         weights = tmp_path / f"{name}.tsv"
         write_tsv(weights, ("language", "n"), [(code, NUMBERS[code]) for code in codes])
         words = [*whole(stages), "--weights", weights, "--threads", threads, "--total", 500]
+        words += ["--memory", 1] if name == "b" else []
         assert run("joint", *words, "-o", tmp_path / name) == 0
         made += [[(tmp_path / name / file).read_bytes() for file in FILES]]
     assert made[0] == made[1]

@@ -5,7 +5,7 @@ count: no sample is drawn, and weights are integers, so sums and ties are the sa
 every machine.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any

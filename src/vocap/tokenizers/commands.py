@@ -102,7 +102,8 @@ def fit(
 @options.totals
 @options.of(
     JointTraining,
-    *("alpha", "per", "coverage", "threads", "text", "layout", "characters", "points", "counts"),
+    *("alpha", "per", "coverage", "threads", "memory", "text", "layout"),
+    *("characters", "points", "counts"),
 )
 @CURVE
 @click.option("--heldout", type=FOLDER, help="Folder with {language}/heldout.txt, for --curve.")

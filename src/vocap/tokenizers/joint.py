@@ -35,7 +35,7 @@ from vocap.tokenizers.trained import (
 )
 from vocap.tokenizers.weighted_text import MultilingualText, sampled_text, whole_text
 from vocap.unigram.counts import Counts
-from vocap.unigram.text_settings import COVERAGE, XLM_R, TextSettings
+from vocap.unigram.text_settings import TextSettings
 from vocap.unigram.training_text import count_characters, count_shared_characters
 
 # special tokens of the trained model, by id
@@ -90,9 +90,8 @@ def train_joint(
         language at eight T up to the largest.
     settings, **fields
         A `JointTraining`, or `Joint` of a configuration, and fields of `JointTraining`
-        in the place of its own: alpha, per, coverage, threads, text, layout,
-        characters,
-        points, counts.
+        in the place of its own: alpha, per, coverage, threads, memory, text, layout,
+        characters, points, counts.
 
     Returns
     -------
@@ -119,9 +118,7 @@ def train_joint(
     texts = {} if heldout is None else heldout_texts(heldout)
     made: dict[int, TrainedUnigram] = {}
     measured: dict[int, list[Measured]] = {}
-    for asked, proto, types in descend_joint(
-        text, totals, own.coverage, own.threads, required, run_text, own.layout, further
-    ):
+    for asked, proto, types in descend_joint(text, totals, own, required, further):
         reached = len(proto.pieces)
         if curve and reached not in measured:
             encoder = SentencePieceEncoder(build_processor(proto, text.name))
@@ -177,20 +174,18 @@ def _required(
 def descend_joint(
     text: MultilingualText,
     totals: Sequence[int],
-    coverage: float = COVERAGE,
-    threads: int = 1,
+    own: JointTraining,
     required: Sequence[str] | None = None,
-    settings: TextSettings = XLM_R,
-    layout: IdLayout = XLM_R_LAYOUT,
     further: Sequence[int] = (),
 ) -> Iterator[tuple[int, sentencepiece_model_pb2.ModelProto, int]]:
     """Each of `totals` with its `ModelProto` and the word types of `text`, from one
     descent over it.
 
-    `further`: totals that are left out where the text does not reach them; `required`:
-    characters that the tokenizer holds and no others, in the place of the `coverage`.
-    The model is the one that SentencePiece trains with one thread on all lines, each as
-    often as it counts, for any number of `threads`; lines are not held, only the word
+    `own`: the coverage, threads, memory, text and layout are taken, no total; `further`:
+    totals that are left out where the text does not reach them; `required`: characters
+    that the tokenizer holds and no others, in the place of the coverage. The model is
+    the one that SentencePiece trains with one thread on all lines, each as often as it
+    counts, for any number of threads; lines are not held, only the word
     types. A total above what the text holds takes a second, short descent, with a
     warning. Raises UsageError for a total that does not hold the required characters,
     naming the smallest that does; VocapError for a text without any.
@@ -199,6 +194,7 @@ def descend_joint(
     from vocap.unigram.ladder import train_sizes
     from vocap.unigram.word_types import count_word_types
 
+    settings, layout = own.text_of(own.text), own.layout
     for total in totals:
         layout.check_total(total)
     # no piece has the name of a special token of the layout: they are symbols of the
@@ -210,7 +206,7 @@ def descend_joint(
     metas = list(dict.fromkeys((*STOCK, *trained.meta_pieces)))  # rows that are no pieces of text
     words = count_word_types(
         list(text.parts.values()),
-        coverage if required is None else None,
+        own.coverage if required is None else None,
         "".join(required or ()),
         trained,
         metas,
@@ -222,7 +218,8 @@ def descend_joint(
     waiting = {total - apart: [total] for total in sorted(optional.union(totals))}
     while waiting:
         shorter: dict[int, list[int]] = {}
-        for rung in train_sizes(words, sorted(waiting), coverage, threads, reserved=1):  # <pad>
+        how = own.coverage, own.threads, 1, own.memory  # one id for <pad>
+        for rung in train_sizes(words, sorted(waiting), *how):
             size = rung.point.size
             if rung.model is None and optional.issuperset(waiting[size]):
                 continue
