@@ -21,7 +21,7 @@ from vocap.section import ConfigSection
 from vocap.tokenizer_files import REGEX, Split
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT, IdLayout
 from vocap.unigram.text_settings import META_PIECES, XLM_R, TextSettings
-from vocap.unigram.training_settings import CountsPath, RunText, UnigramTraining
+from vocap.unigram.training_settings import CountsPath, Memory, RunText, UnigramTraining
 
 if TYPE_CHECKING:
     from vocap.bpe.cutting import Pretokenization
@@ -443,12 +443,7 @@ class BpeTraining(ParityOrder, BytePair):
         description="choose each merge for the language whose parallel text has most tokens, as "
         "kind parity-bpe does",
     )
-    memory: int | None = Field(
-        None,
-        ge=1,
-        description="megabytes of memory that the choice of merges may take. The merges are the "
-        "same; with less memory it takes more time. By default memory has no limit",
-    )
+    memory: Memory = None
     text: RunText = XLM_R
     layout: IdLayout = XLM_R_LAYOUT
     counts: CountsPath = None
@@ -480,6 +475,7 @@ class BpeTraining(ParityOrder, BytePair):
 class JointTraining(UnigramTraining, Joint):
     """The settings of `train_joint`: those of kind joint, the text, the layout."""
 
+    memory: Memory = None
     layout: IdLayout = XLM_R_LAYOUT
     characters: Path | str | None = Field(
         None,

@@ -27,6 +27,15 @@ CountsPath = Annotated[
         "a language, so that the text is not read again"
     ),
 ]
+Memory = Annotated[
+    int | None,
+    Field(
+        ge=1,
+        description="megabytes of memory that the training may take, as far as it can. The results "
+        "are the same; with less memory it takes more time, or space for temporary files "
+        "(TMPDIR). By default memory has no limit",
+    ),
+]
 RunText = Annotated[TextSettings, BeforeValidator(as_text_settings)]
 
 
@@ -41,12 +50,6 @@ class UnigramTraining(ConfigSection):
     )
     threads: int = Field(
         1, ge=1, le=1024, description="number of threads. The results do not depend on it"
-    )
-    memory: int | None = Field(
-        None,
-        ge=1,
-        description="megabytes that the training may take, as far as it can: beyond them, large "
-        "arrays lie in temporary files (TMPDIR). The results do not depend on it",
     )
     text: RunText = Field(XLM_R, description="how text is read, and the rows besides pieces")
     counts: CountsPath = None

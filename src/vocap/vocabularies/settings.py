@@ -7,7 +7,7 @@ from pydantic import BeforeValidator, Field
 from vocap.section import ConfigSection
 from vocap.tables.curve import parse_sizes
 from vocap.unigram.text_settings import COVERAGE
-from vocap.unigram.training_settings import UnigramTraining
+from vocap.unigram.training_settings import Memory, UnigramTraining
 
 
 class Vocabularies(ConfigSection):
@@ -29,3 +29,5 @@ class Vocabularies(ConfigSection):
 
 class LadderTraining(UnigramTraining, Vocabularies):
     """The settings of `train_ladder`: those of section vocabularies, threads, the text."""
+
+    memory: Memory = None
