@@ -19,21 +19,25 @@ SPARE = 35  # rows of multilingual-e5-small behind its 250,002 ids
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory):
+    return make_files(tmp_path_factory.mktemp("embedding"))
+
+
+def make_files(root, **keys):
     """The files of the tokenizer as XLM-R has them, and text."""
-    root = tmp_path_factory.mktemp("embedding")
     lines = {language: make_lines(language, 400, seed=5) for language in LANGUAGES}
     for language in LANGUAGES:
         write_lines(root / f"{language}.txt", lines[language])
     stock = root / "tokenizer/sentencepiece.bpe.model"
     stock.parent.mkdir()
     stock.write_bytes(
-        train([line for language in LANGUAGES for line in lines[language]], 600, threads=1)
+        train([line for language in LANGUAGES for line in lines[language]], 600, **keys)
     )
     proto = read_model(stock)
     scored = [(entry.piece, entry.score) for entry in proto.pieces[3:]]  # behind <unk>, <s>, </s>
     first = [(token, 0.0) for token in ("<s>", "<pad>", "</s>", "<unk>")]
     tokenizer = Tokenizer(models.Unigram([*first, *scored, ("<mask>", 0.0)], unk_id=3))
-    tokenizer.normalizer = normalizers.Precompiled(proto.normalizer_spec.precompiled_charsmap)
+    if rules := proto.normalizer_spec.precompiled_charsmap:
+        tokenizer.normalizer = normalizers.Precompiled(rules)
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace("▁")]
     )

@@ -16,8 +16,7 @@ from tests.made_text import write_lines
 from tests.tokenizers.factories import make_lines
 
 from .test_byte_pairs import made
-from .test_embedding_models import make_encoder
-from .test_embedding_models import root as embedding_root  # noqa: F401
+from .test_embedding_models import make_encoder, make_files
 from .test_trim import id_map, processor
 
 LENGTH = 8192  # in the tokenizer's files
@@ -43,8 +42,18 @@ HARD = [
 ]
 
 
+@pytest.fixture(scope="module")
+def roots(tmp_path_factory):
+    """Unigram tokenizers with rules of normalisation, and without, which are adapted
+    sooner.
+    """
+    folder = tmp_path_factory.mktemp("embedding")
+    rules = {"unigram": {}, "plain": {"normalization": "identity"}}
+    return {name: make_files(folder / name, **keys) for name, keys in rules.items()}
+
+
 @pytest.fixture(params=["unigram", "bpe"])
-def source(request, embedding_root, tmp_path):  # noqa: F811
+def source(request, roots, tmp_path):
     """A folder as transformers writes it, with settings and added tokens of a user, a
     model with a row for each id, and the modules of sentence-transformers.
     """
@@ -58,10 +67,10 @@ def source(request, embedding_root, tmp_path):  # noqa: F811
         "chat_template": TEMPLATE,
         "mine": {"key": [1]},
     }
-    if request.param == "unigram":
+    if root := roots.get(request.param):
         tokens = {"bos": "<s>", "cls": "<s>", "eos": "</s>", "sep": "</s>", "unk": "<unk>"}
         tokens |= {"pad": "<pad>", "mask": AddedToken("<mask>", lstrip=True, normalized=True)}
-        definition = str(embedding_root / "tokenizer/tokenizer.json")
+        definition = str(root / "tokenizer/tokenizer.json")
     else:
         lines = [line for code in ("en", "ka", "zh") for line in make_lines(code, 400, seed=5)]
         tokens, definition = {"eos": "<|end|>"}, str(tmp_path / "tokenizer.json")
@@ -71,8 +80,8 @@ def source(request, embedding_root, tmp_path):  # noqa: F811
     loaded.add_tokens([AddedToken("<date>"), AddedToken("QXQ", single_word=True, rstrip=True)])
     loaded.add_tokens([AddedToken("<|turn|>", lstrip=True)], special_tokens=True)
     loaded.save_pretrained(folder)
-    if request.param == "unigram":
-        shutil.copy(embedding_root / "tokenizer/sentencepiece.bpe.model", folder)
+    if root:
+        shutil.copy(root / "tokenizer/sentencepiece.bpe.model", folder)
         model = make_encoder("e5-base", len(loaded))
         model.save_pretrained(folder)
     write_lines(folder / "en.txt", [*make_lines("en", 400, seed=5), *HARD])
@@ -137,7 +146,7 @@ def test_what_a_user_loads_stays(source, tmp_path, call, command):
     assert command == "extend" or twice.get_vocab() == new.get_vocab()
 
 
-@pytest.mark.parametrize("source", ["unigram"], indirect=True)
+@pytest.mark.parametrize("source", ["plain"], indirect=True)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_what_a_models_files_say_stays(source, tmp_path, call, command):
     import torch
@@ -183,7 +192,7 @@ def test_what_a_models_files_say_stays(source, tmp_path, call, command):
     assert not (tmp_path / "none").exists()
 
 
-@pytest.mark.parametrize("source", ["unigram"], indirect=True)
+@pytest.mark.parametrize("source", ["plain"], indirect=True)
 def test_rows_of_added_tokens_are_not_dropped_in_silence(source, call):
     """The .model alone has no added tokens, but the model of the folder has."""
     line = "trim {source}/sentencepiece.bpe.model --text=en={source}/en.txt --model {source} "
@@ -213,6 +222,7 @@ def test_a_literal_special_token_stays_text(tmp_path):
         assert ids == own.encode(line) and own.unk_id() in ids
 
 
+@pytest.mark.parametrize("source", ["plain", "bpe"], indirect=True)
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("default", [True, False])
 def test_several_chat_templates_stay(source, tmp_path, call, command, default):
