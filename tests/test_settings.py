@@ -9,6 +9,7 @@ import transformers
 from click.testing import CliRunner
 
 import vocap
+from tests.cases import read_cases
 from tests.commands import ended
 from tests.made_text import write_lines
 from tests.vocabularies.factories import make_text
@@ -18,6 +19,8 @@ from vocap.corpora.stage import Sampling
 from vocap.errors import UsageError
 from vocap.tokenizers.settings import Bpe, JointTraining, ParityBpe
 from vocap.vocabularies.settings import LadderTraining
+
+WRONG = read_cases(__file__)
 
 TEXT = make_text("latin", 120)
 
@@ -49,21 +52,6 @@ def test_words_of_settings_give_them_back(settings):
     changed = {name: getattr(settings, name) for name in names}
     defaults = {name: type(settings).model_fields[name].default for name in names}
     assert given == {name: one for name, one in changed.items() if one != defaults[name]}
-
-
-WRONG = {
-    "split": ({"split": "llama3"}, r"^split: .*'llama-3'.*, not 'llama3'$"),
-    "digits": ({"digits": "4"}, r"^digits: .*'3-right'.*, not '4'$"),
-    "per": ({"per": "char"}, r"^per: .*'line' or 'character', not 'char'$"),
-    "alpha": ({"alpha": -1}, "^alpha: .*greater than or equal to 0, not -1$"),
-    "unit": ({"unit": "byte"}, "^unit: no such key here"),
-    "near": ({"splti": "words"}, "^splti: .*did you mean split"),
-    "parity": ({"first": 2}, "first is of the merges of parity"),
-    "text": ({"text": 3}, "^text: .*TextSettings, not 3"),
-    "preset": ({"text": "loss"}, "preset 'loss'"),
-    "layout": ({"layout": {"masks": True}}, "^layout: .*did you mean mask"),
-    "settings": ({"settings": {"alpha": 1}}, "^settings: a dict; give a BpeTraining"),
-}
 
 
 @pytest.mark.parametrize("name", WRONG)

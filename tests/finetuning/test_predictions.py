@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.cases import read_cases
 from vocap.errors import VocapError
 from vocap.finetuning.examples import Answer, Pair, Question, TaggedSentence
 from vocap.finetuning.predictions import prediction_path, read_predictions, write_predictions
@@ -57,24 +58,12 @@ def test_files_have_the_form_of_a_submission(tmp_path):
     assert path.name == "test-zh.json" and json.loads(path.read_text("utf-8")) == {"q": "北京"}
 
 
-@pytest.mark.parametrize(
-    ("task", "content", "examples"),
-    [
-        ("xnli", b"neutral\nmaybe\n", pairs(2)),
-        ("xnli", b"neutral\n", pairs(2)),
-        ("xnli", b"neutral\nneutral", pairs(2)),
-        ("panx", b"O\n\nB-CAT\n\n", sentences(1, 1)),
-        ("panx", b"O\n\nO\nO\n\n", sentences(1, 1)),
-        ("panx", b"O\n\n", sentences(1, 1)),
-        ("panx", b"O\n\nO\n", sentences(1, 1)),
-        ("panx", b"", sentences(1)),
-        ("xquad", b'{"a": "x",\n"b" "y"}', questions("a")),
-        ("xquad", b"[]", questions("a")),
-        ("xquad", b'{"a": "x"}', questions("a", "b")),
-    ],
-)
-def test_another_file_is_refused(tmp_path, task, content, examples):
+MAKE = {"xnli": lambda ids: pairs(len(ids)), "panx": lambda ids: sentences(*ids)}
+
+
+@pytest.mark.parametrize(("task", "content", "of"), read_cases(__file__)["refused"])
+def test_another_file_is_refused(tmp_path, task, content, of):
     found = DataSet(TASKS[task], "test", "de")
-    prediction_path(tmp_path, found).write_bytes(content)
+    prediction_path(tmp_path, found).write_text(content)
     with pytest.raises(VocapError, match=r"test-de\.\w+ is not what `vocap finetune` writes: make"):
-        read_predictions(tmp_path, found, examples)
+        read_predictions(tmp_path, found, MAKE.get(task, lambda ids: questions(*ids))(of))

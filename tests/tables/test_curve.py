@@ -5,6 +5,7 @@ knees are those known.
 import numpy as np
 import pytest
 
+from tests.cases import read_cases
 from vocap.errors import VocapError
 from vocap.tables.curve import (
     Point,
@@ -47,26 +48,9 @@ def test_a_curve_made_elsewhere_needs_three_columns(tmp_path):
 HEADER = "size\tpieces\talp\talp_heldout\ttokens_per_sentence\tstatus\n"
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("size\tstatus\n1000\tok\n", "line 1: no column alp"),
-        (HEADER + "1000\t1000\t-1\t\t\n", "line 2: 5 cells"),
-        (HEADER + "1k\t1000\t-1\t\t\tok\n", "line 2: size '1k'"),
-        (HEADER + "-5\t1000\t-1\t\t\tok\n", "line 2: size '-5'"),
-        (HEADER + "1000\t1e3\t-1\t\t\tok\n", "line 2: pieces '1e3'"),
-        (HEADER + "1000\t1000\tnan\t\t\tok\n", "line 2: alp 'nan'"),
-        (HEADER + "1000\t1000\t-1\t-1\tmany\tok\n", "line 2: tokens_per_sentence 'many'"),
-        (HEADER + "1000\t1000\t0.5\t\t\tok\n", "line 2: alp 0.5 is above 0"),
-        (HEADER + "1000\t1000\t\t\t\tok\n", "line 2: status ok, but no alp"),
-        (
-            HEADER + "2000\t2000\t-1\t\t\tok\n1000\t1000\t-1\t\t\tok\n",
-            "line 3: size 1000 after 2000",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("text", "words"), read_cases(__file__)["errors"])
 def test_errors_name_file_line_and_column(tmp_path, text, words):
-    (tmp_path / "curve.tsv").write_text(text, encoding="utf-8")
+    (tmp_path / "curve.tsv").write_text(text.format(header=HEADER), encoding="utf-8")
     with pytest.raises(VocapError) as error:
         read_points(tmp_path / "curve.tsv")
     assert str(tmp_path / "curve.tsv") in str(error.value) and words in str(error.value)

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from sentencepiece import SentencePieceProcessor, sentencepiece_model_pb2
 
+from tests.cases import read_cases, spoil
 from tests.tokenizers.factories import NUMBERS, SIZES, TOKENS, StageFolders, make_lines, make_stages
 from vocap import cli
 from vocap.errors import UsageError
@@ -190,69 +191,24 @@ def other_normaliser(model: bytes) -> bytes:
     return proto.SerializeToString()
 
 
-MODEL, CURVE = (
-    "vocabularies/ka/models/200.model",
-    "size\talp\ttokens_per_sentence\tstatus\n{}\tok\n",
-)
-AGAIN = "run vocap allocate again"
-# what is broken: its file, the new content or a change of the present one (None: the
-# file goes), and the message
-FAULTS = {
-    "model is missing": (MODEL, None, [MODEL, "ka at 200", "vocap allocate"]),
-    "model is corrupt": (
-        MODEL,
-        lambda model: model[:-700],
-        [MODEL, "not a usable SentencePiece model"],
-    ),
-    "model normalises differently": (
-        MODEL,
-        other_normaliser,
-        [MODEL, "its normaliser is not", "one release"],
-    ),
-    "model is of another run": (
-        MODEL,
-        lambda _: train(make_lines("ka", 1500, seed=9), SIZES["ka"], threads=1),
-        [MODEL, "it lacks", AGAIN],
-    ),
-    "language without weight": (
-        "weights.tsv",
-        "language\tn\nen\t1\nzh\t2\n",
-        ["'ka'", "positive number"],
-    ),
-    "curve without the size": (
-        "vocabularies/ka/curve.tsv",
-        CURVE.format("300\t-50.5\t9"),
-        ["ka/curve.tsv", "size 200", "run vocap curve again"],
-    ),
-    "size is no number": (
-        "allocation/allocation.tsv",
-        "language\tsize\nka\t2K\n",
-        ["allocation.tsv is not what `vocap allocate` writes"],
-    ),
-    "piece of a language that is not allocated": (
-        "allocation/vocabulary.tsv",
-        "piece\tlanguages\na\ten\nab\ten,ja\n",
-        ["vocabulary.tsv is not what `vocap allocate` writes"],
-    ),
-    "special token": ("allocation/vocabulary.tsv", "piece\tlanguages\n<mask>\ten\n", ["'<mask>'"]),
+# what a model becomes
+CHANGES = {
+    "cut": lambda model: model[:-700],
+    "normalises differently": other_normaliser,
+    "of another run": lambda _: train(make_lines("ka", 1500, seed=9), SIZES["ka"]),
 }
+CASES = read_cases(__file__)
 
 
-@pytest.mark.parametrize("name", FAULTS)
-def test_bad_input_is_named_and_leaves_nothing(copy, tmp_path, capsys, name):
-    file, content, words = FAULTS[name]
-    path = copy.root / file
-    if content is None:
-        path.unlink()
-    elif isinstance(content, str):
-        path.write_text(content, encoding="utf-8")
-    else:
-        path.write_bytes(content(path.read_bytes()))
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_bad_input_is_named_and_leaves_nothing(copy, tmp_path, capsys, case):
+    spoil(copy.root, case.get("files", {}))
+    if change := case.get("model"):
+        copy.model("ka").write_bytes(CHANGES[change](copy.model("ka").read_bytes()))
     assert run("fit", *copy.options, "-o", tmp_path / "t") == 1
     message = capsys.readouterr().err
     assert "Traceback" not in message and message.count("vocap: error:") == 1
-    for word in words:
-        assert word in message
+    assert all(word in message for word in case["says"])
     assert not (tmp_path / "t").exists()
 
 

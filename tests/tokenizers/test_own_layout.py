@@ -9,12 +9,15 @@ from sentencepiece import SentencePieceProcessor
 from tokenizers import Tokenizer
 from transformers import AutoTokenizer
 
+from tests.cases import read_cases
 from tests.commands import ended, ended_all
 from tests.made_text import write_lines
 from tests.tokenizers.factories import make_lines
 from vocap.errors import UsageError
 from vocap.files.io import write_tsv
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT, IdLayout, parse_layout
+
+CASES = read_cases(__file__)
 
 pytestmark = pytest.mark.xdist_group("layout")  # one worker trains the tokenizers, once
 
@@ -119,17 +122,7 @@ def test_the_default_is_xlm_r_s_and_needs_no_option():
 
 @pytest.mark.parametrize(
     ("text", "says"),
-    [
-        ("llama", "write xlm-r, or a map"),
-        ("{special: [<unk>, <unk>]}", "'<unk>' is given 2 times"),
-        ("{special: [<unk>, <mask>]}", "'<mask>' is given 2 times"),
-        ("{special: [<unk>, <reserved_0>], reserved: 1}", "'<reserved_0>' is given 2 times"),
-        ("{special: [<unk>, <s>, {token: <b>, role: bos}]}", "2 tokens have the role bos"),
-        ("{special: [<unk>, 'a b']}", "'a b' holds a space"),
-        ("{special: [<unk>, <0x41>]}", "the name of a byte"),
-        ("{special: [<unk>], bos_eos: eos}", "no special token has the role eos"),
-        ("{reserved: -1}", "reserved: Input should be greater than or equal to 0"),
-    ],
+    CASES["wrong"],
 )
 def test_a_wrong_layout_is_one_message(text, says):
     with pytest.raises(UsageError, match=says.replace("(", r"\(")):

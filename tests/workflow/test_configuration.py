@@ -15,7 +15,7 @@ from vocap.corpora.settings import resolve_all
 from vocap.errors import UsageError
 from vocap.languages import default_table, read_languages
 
-MISTAKES = read_cases(__file__)
+CASES = read_cases(__file__)
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ def test_a_limit_that_is_null_is_none_and_not_the_default(config):
     assert load(paper).corpora.max_characters is None  # a million lines, as in the paper
 
 
-@pytest.mark.parametrize(("path", "value", "says"), MISTAKES)
+@pytest.mark.parametrize(("path", "value", "says"), CASES["mistakes"])
 def test_a_mistake_is_named_with_its_key(config, path, value, says):
     with pytest.raises(UsageError) as caught:
         load(edit(config, path, value))
@@ -146,18 +146,7 @@ def test_a_row_of_code_and_name_is_enough(config, tmp_path, text):
 
 @pytest.mark.parametrize(
     ("path", "text", "value"),
-    [
-        ("corpora/max_sentences", "1e5", 100_000),
-        ("corpora/max_sentences", "1.0e+5", 100_000),
-        ("corpora/max_characters", "2E6", 2_000_000),
-        ("corpora/mix", "{sentences: 1e3}", {"sentences": 1000}),
-        ("vocabularies/sizes", "[1e3, 2e3]", [1000, 2000]),
-        ("vocabularies/sizes", "1e3:2e3:1e3", [1000, 2000]),
-        ("allocation/vocap-100k/beta", "1e-1", 0.1),
-        ("tokenizers/joint-100k/total", "1e5", 100_000),
-        ("layout", "{multiple_of: 1e1}", {"multiple_of": 10}),
-        ("report/title", "1e5", "1e5"),  # text is asked for
-    ],
+    CASES["scientific"],
 )
 def test_numbers_in_scientific_notation_are_read(config, path, text, value):
     """As Snakemake reads the file, with YAML 1.1, in which 1e5 is a text."""
