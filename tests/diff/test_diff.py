@@ -250,12 +250,6 @@ def test_other_kinds_of_tokenizers_have_one_notation(make):
         ]
 
 
-def test_kinds_can_be_compared(tmp_path, run):
-    byte_level().save(str(tmp_path / "tokenizer.json"))
-    summary = json.loads(run(TEXTS + "--json", b=tmp_path))
-    assert summary["languages"][0]["tokens_b"] > 0 and summary["pieces"]["only_b"] > 0
-
-
 @given(st.data())
 def test_changed_parts_lie_between_common_borders(data):
     text = data.draw(st.text("abc", min_size=1, max_size=12))

@@ -5,7 +5,6 @@ one.
 import json
 import math
 import shutil
-import sys
 from itertools import combinations
 from pathlib import Path
 
@@ -14,8 +13,8 @@ import pytest
 from sentencepiece import SentencePieceProcessor, sentencepiece_model_pb2
 
 from tests.cases import read_cases, spoil
+from tests.commands import ended
 from tests.tokenizers.factories import NUMBERS, SIZES, TOKENS, StageFolders, make_lines, make_stages
-from vocap import cli
 from vocap.errors import UsageError
 from vocap.files.io import read_tsv, write_tsv
 from vocap.tokenizers.fitting import drop_excess
@@ -34,19 +33,10 @@ def copy(stages, tmp_path) -> StageFolders:
     return StageFolders(tmp_path / "stages")
 
 
-def run(*words: object) -> int:
-    """Exit status of the command line."""
-    before, sys.argv = sys.argv, ["vocap", *map(str, words)]
-    try:
-        return cli.run()
-    finally:
-        sys.argv = before
-
-
 def fit(
     made: StageFolders, out: Path, *more: object
 ) -> tuple[SentencePieceProcessor, list[dict], dict]:
-    assert run("fit", *made.options, *more, "-o", out) == 0
+    ended("fit", *made.options, *more, "-o", out)
     processor = SentencePieceProcessor(model_file=str(out / "sentencepiece.model"))
     account = list(read_tsv(out / "pieces.tsv"))
     return processor, account, json.loads((out / "description.json").read_text(encoding="utf-8"))
@@ -201,43 +191,34 @@ CASES = read_cases(__file__)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_bad_input_is_named_and_leaves_nothing(copy, tmp_path, capsys, case):
+def test_bad_input_is_named_and_leaves_nothing(copy, tmp_path, case):
     spoil(copy.root, case.get("files", {}))
     if change := case.get("model"):
         copy.model("ka").write_bytes(CHANGES[change](copy.model("ka").read_bytes()))
-    assert run("fit", *copy.options, "-o", tmp_path / "t") == 1
-    message = capsys.readouterr().err
-    assert "Traceback" not in message and message.count("vocap: error:") == 1
+    message = ended("fit", *copy.options, "-o", tmp_path / "t", status=1).stderr
+    assert message.count("vocap: error:") == 1
     assert all(word in message for word in case["says"])
     assert not (tmp_path / "t").exists()
 
 
-def test_wrong_calls_are_named(stages, tmp_path, capsys):
-    assert run("fit", *stages.options, "--user-defined-symbols", " ", "-o", tmp_path / "t") == 2
-    assert "--user-defined-symbols" in capsys.readouterr().err
-    assert run("fit", *stages.options[2:], "-o", tmp_path / "t") == 2
+def test_wrong_calls_are_named(stages, tmp_path):
+    def said(*words):
+        return ended("fit", *words, "-o", tmp_path / "t", status=2).stderr
+
+    symbols = "--user-defined-symbols"
+    assert symbols in said(*stages.options, symbols, " ")
+    assert "--allocation" in said(*stages.options[2:])
     # decided by vocap allocate
-    assert run("fit", *stages.options, "--coverage", "0.99", "-o", tmp_path / "t") == 2
+    assert "--coverage" in said(*stages.options, "--coverage", "0.99")
     assert not (tmp_path / "t").exists()
 
 
-def test_rows_that_do_not_fit_are_a_wrong_call(copy, tmp_path, capsys):
+def test_rows_that_do_not_fit_are_a_wrong_call(copy, tmp_path):
     owners = [(piece, codes) for piece, codes in vocabulary(copy).items() if len(piece) == 1]
     write_tsv(copy.root / "allocation" / "vocabulary.tsv", ("piece", "languages"), owners)
     total = len(owners) + 5
-    assert (
-        run(
-            "fit",
-            *copy.options,
-            "--byte-fallback",
-            "--user-defined-symbols",
-            "<x>",
-            "-o",
-            tmp_path / "t",
-        )
-        == 2
-    )
-    message = capsys.readouterr().err
+    words = ("--byte-fallback", "--user-defined-symbols", "<x>", "-o", tmp_path / "t")
+    message = ended("fit", *copy.options, *words, status=2).stderr
     assert (
         f"T = {total} is too small by 257" in message
         and "257 rows of byte fallback and symbols" in message

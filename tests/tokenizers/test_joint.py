@@ -6,10 +6,10 @@ import re
 import pytest
 from sentencepiece import SentencePieceProcessor, sentencepiece_model_pb2
 
+from tests.commands import ended
 from tests.made_text import write_lines
 from tests.tokenizer_files.factories import train_model
 from tests.tokenizers.factories import NUMBERS, SIZES, make_stages
-from tests.tokenizers.test_fitting import run
 from vocap.files.io import read_tsv, write_tsv
 from vocap.tables.curve import write_characters
 from vocap.tables.sampling_probabilities import STEP
@@ -30,11 +30,12 @@ def stages(tmp_path_factory):
     return make_stages(tmp_path_factory.mktemp("stages"))
 
 
-def joint(stages, out, *more) -> tuple[SentencePieceProcessor, list[dict], dict]:
-    assert run("joint", "--mix", stages.root / "mix.txt", *more, "-o", out) == 0
+def joint(stages, out, *more) -> tuple[SentencePieceProcessor, list[dict], dict, str]:
+    """The model, the account of its pieces, the description, and what was said."""
+    said = ended("joint", "--mix", stages.root / "mix.txt", *more, "-o", out).stderr
     processor = SentencePieceProcessor(model_file=str(out / "sentencepiece.model"))
     description = json.loads((out / "description.json").read_text(encoding="utf-8"))
-    return processor, list(read_tsv(out / "pieces.tsv")), description
+    return processor, list(read_tsv(out / "pieces.tsv")), description, said
 
 
 @pytest.mark.parametrize(
@@ -49,7 +50,7 @@ def test_it_equals_sentencepiece(stages, tmp_path, flags, options, others):
     XLM-R's order.
     """
     total = TOTAL + others
-    processor, account, description = joint(
+    processor, account, description, _ = joint(
         stages, tmp_path / "t", "--total", total, "--user-defined-symbols", "<url>", *flags
     )
     lines = (stages.root / "mix.txt").read_text(encoding="utf-8").split("\n")
@@ -114,7 +115,7 @@ def test_one_descent_gives_every_total_byte_for_byte(stages, tmp_path, flags):
     mix.write_text("\n".join(lines), encoding="utf-8")
     totals = [400, 420, 600, 1500, 30_000, 40_000]
     asked = [part for total in totals for part in ("--total", total)]
-    assert run("joint", "--mix", mix, *asked, *flags, "-o", tmp_path / "{total}") == 0
+    ended("joint", "--mix", mix, *asked, *flags, "-o", tmp_path / "{total}")
     lines = mix.read_text(encoding="utf-8").split("\n")
     settings = TextSettings(
         byte_fallback="--byte-fallback" in flags, user_defined_symbols=tuple(flags[1::2])
@@ -125,7 +126,7 @@ def test_one_descent_gives_every_total_byte_for_byte(stages, tmp_path, flags):
 
 
 def test_dead_pieces_are_counted_and_left_as_they_are(stages, tmp_path):
-    processor, account, description = joint(stages, tmp_path / "t", "--total", 420)
+    processor, account, description, _ = joint(stages, tmp_path / "t", "--total", 420)
     assert description["pieces"] == len(account) == 415
     # the pieces that begin a word can be asked of the model as it is
     words = [
@@ -138,24 +139,23 @@ def test_dead_pieces_are_counted_and_left_as_they_are(stages, tmp_path):
     assert description["dead"] == sum(row["status"] == "dead" for row in account)
 
 
-def test_a_total_above_all_that_the_text_holds_is_taken_with_a_warning(stages, tmp_path, caplog):
-    processor, account, description = joint(stages, tmp_path / "t", "--total", 30_000)
+def test_a_total_above_all_that_the_text_holds_is_taken_with_a_warning(stages, tmp_path):
+    processor, account, description, said = joint(stages, tmp_path / "t", "--total", 30_000)
     reached = processor.get_piece_size()
     assert 420 < reached < 30_000
     assert description["total"] == reached and description["settings"]["total"] == 30_000
     assert description["short"] == 30_000 - reached
     assert len(account) == description["pieces"] == reached - 5
-    assert f"mix.txt: too little text for T = 30000: the tokenizer has {reached} ids" in caplog.text
+    assert f"mix.txt: too little text for T = 30000: the tokenizer has {reached} ids" in said
 
 
-def test_a_total_below_the_required_characters_names_the_smallest(stages, tmp_path, capsys):
+def test_a_total_below_the_required_characters_names_the_smallest(stages, tmp_path):
     mix = ["--mix", stages.root / "mix.txt"]
-    assert run("joint", *mix, "--total", 20, "-o", tmp_path / "t") == 2
-    message = capsys.readouterr().err
+    message = ended("joint", *mix, "--total", 20, "-o", tmp_path / "t", status=2).stderr
     assert "T = 20" in message and "mix.txt" in message
     assert not (tmp_path / "t").exists()
     limit = int(re.search(r"smallest possible T is (\d+)", message)[1])
-    assert run("joint", *mix, "--total", limit - 1, "-o", tmp_path / "t") == 2
+    ended("joint", *mix, "--total", limit - 1, "-o", tmp_path / "t", status=2)
     processor, *_ = joint(stages, tmp_path / "reached", "--total", limit)
     assert processor.get_piece_size() == limit
 
@@ -167,7 +167,7 @@ def test_all_lines_are_trained_on(tmp_path):
     rare = [chr(0x4E00 + number) for number in range(400)]
     mix = tmp_path / "mix.txt"
     mix.write_text("".join(f"{character}\n" + "a\n" * 3499 for character in rare), encoding="utf-8")
-    assert run("joint", "--mix", mix, "--total", 407, "--coverage", 1, "-o", tmp_path / "t") == 0
+    ended("joint", "--mix", mix, "--total", 407, "--coverage", 1, "-o", tmp_path / "t")
     processor = SentencePieceProcessor(model_file=str(tmp_path / "t" / "sentencepiece.model"))
     assert not [
         character for character in rare if processor.is_unknown(processor.piece_to_id(character))
@@ -210,7 +210,7 @@ def test_every_line_counts_by_the_share_of_its_language(tmp_path):
     alpha = 0.4
     totals = [400, 600]
     asked = [part for total in totals for part in ("--total", total)]
-    assert run("joint", *whole(stages), "--alpha", alpha, *asked, "-o", tmp_path / "{total}") == 0
+    ended("joint", *whole(stages), "--alpha", alpha, *asked, "-o", tmp_path / "{total}")
     # All languages have 1500 lines: a weight is n^alpha over the least, in steps of a
     # quarter.
     least = min(NUMBERS.values())
@@ -268,9 +268,9 @@ def test_joint_and_vocap_hold_the_same_characters(tmp_path):
         "--weights",
         stages.root / "weights.tsv",
     ]
-    assert run("allocate", *inputs, "--total", 500, "-o", stages.root / "allocation") == 0
-    assert run("fit", *stages.options, "-o", tmp_path / "vocap") == 0
-    assert run("joint", *whole(stages), "--total", 500, "-o", tmp_path / "joint") == 0
+    ended("allocate", *inputs, "--total", 500, "-o", stages.root / "allocation")
+    ended("fit", *stages.options, "-o", tmp_path / "vocap")
+    ended("joint", *whole(stages), "--total", 500, "-o", tmp_path / "joint")
     sampled = [
         "--mix",
         stages.root / "mix.txt",
@@ -278,7 +278,7 @@ def test_joint_and_vocap_hold_the_same_characters(tmp_path):
         "--characters",
         stages.root / "corpora",
     ]
-    assert run("joint", *sampled, "--total", 500, "-o", tmp_path / "sampled") == 0
+    ended("joint", *sampled, "--total", 500, "-o", tmp_path / "sampled")
     characters = {
         name: {piece for piece in pieces_of(tmp_path / name) if len(piece) == 1}
         for name in ("vocap", "joint", "sampled")
@@ -286,10 +286,7 @@ def test_joint_and_vocap_hold_the_same_characters(tmp_path):
     assert {"\u10e7", "\u10e6", "z"} <= characters["vocap"] and "\u2603" not in characters["vocap"]
     assert "\u10e7" not in (stages.root / "mix.txt").read_text(encoding="utf-8")
     assert characters["vocap"] == characters["joint"] == characters["sampled"]
-    assert (
-        run("joint", "--mix", stages.root / "mix.txt", "--total", 500, "-o", tmp_path / "alone")
-        == 0
-    )
+    ended("joint", *sampled[:2], "--total", 500, "-o", tmp_path / "alone")
     assert not {"\u10e7", "z"} & pieces_of(tmp_path / "alone")
 
 
@@ -301,16 +298,15 @@ def test_languages_in_any_order_threads_and_memory_change_no_byte(stages, tmp_pa
         write_tsv(weights, ("language", "n"), [(code, NUMBERS[code]) for code in codes])
         words = [*whole(stages), "--weights", weights, "--threads", threads, "--total", 500]
         words += ["--memory", 1] if name == "b" else []
-        assert run("joint", *words, "-o", tmp_path / name) == 0
+        ended("joint", *words, "-o", tmp_path / name)
         made += [[(tmp_path / name / file).read_bytes() for file in FILES]]
     assert made[0] == made[1]
 
 
-def test_a_language_without_its_files_is_named(tmp_path, capsys):
+def test_a_language_without_its_files_is_named(tmp_path):
     stages = make_stages(tmp_path)
     (stages.root / "corpora/ka/train.txt").unlink()
-    assert run("joint", *whole(stages), "--total", 500, "-o", tmp_path / "t") == 1
-    message = capsys.readouterr().err
+    message = ended("joint", *whole(stages), "--total", 500, "-o", tmp_path / "t", status=1).stderr
     assert "corpora/ka/train.txt" in message and "no such file" in message
     assert not (tmp_path / "t").exists()
 
@@ -327,6 +323,6 @@ def test_a_language_without_its_files_is_named(tmp_path, capsys):
         "--total 300 --engine ladder",
     ],
 )
-def test_a_wrong_call_exits_with_2(stages, tmp_path, capsys, more):
-    assert run("joint", "--mix", stages.root / "mix.txt", *more.split(), "-o", tmp_path / "t") == 2
+def test_a_wrong_call_exits_with_2(stages, tmp_path, more):
+    ended("joint", "--mix", stages.root / "mix.txt", *more.split(), "-o", tmp_path / "t", status=2)
     assert not (tmp_path / "t").exists()

@@ -5,8 +5,8 @@ import json
 import pytest
 from sentencepiece import SentencePieceProcessor
 
+from tests.commands import ended
 from tests.tokenizers.factories import make_lines
-from tests.tokenizers.test_fitting import run
 from vocap.files.io import read_tsv
 from vocap.unigram.sentencepiece_trainer import train
 
@@ -21,7 +21,7 @@ def model(tmp_path_factory):
 
 
 def test_all_pieces_stay_and_pad_and_mask_are_new(model, tmp_path):
-    assert run("mono", "--model", model, "--language", "ka", "-o", tmp_path / "t") == 0
+    ended("mono", "--model", model, "--language", "ka", "-o", tmp_path / "t")
     stock = SentencePieceProcessor(model_file=str(model))
     processor = SentencePieceProcessor(model_file=str(tmp_path / "t" / "sentencepiece.model"))
     assert processor.get_piece_size() == SIZE + 2
