@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from tests.cases import read_cases
-from tests.commands import vocap
+from tests.commands import ended
 from tests.workflow.conftest import ROOT, Workflow, make_text, parse_counts
 from vocap.config import load, read_files
 from vocap.init.language_files import Lines, Names, is_uneven
@@ -23,11 +23,8 @@ from vocap.languages import read_languages
 CASES = read_cases(__file__)
 
 
-def init(folder, *options, status=0) -> subprocess.CompletedProcess:
-    run = vocap("init", folder, *options)
-    assert run.returncode == status, run.stderr
-    assert "Traceback" not in run.stderr
-    return run
+def init(folder, *options, **how) -> subprocess.CompletedProcess:
+    return ended("init", folder, *options, **how)
 
 
 def plan(configuration) -> dict[str, int]:

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.commands import vocap
+from tests.commands import ended
 from tests.storage.conftest import COLLECTION, SHARDS, outputs, sample_options
 
 TRAIN = "data/deu_Latn/train/*.parquet"
@@ -26,8 +26,7 @@ def addresses(places, kind, pattern=TRAIN):
 
 def run_sample(places, out, words, **options):
     out.mkdir()
-    result = vocap("sample", *words, *sample_options(out, **options), **places.environment())
-    assert result.returncode == 0, result.stderr
+    ended("sample", *words, *sample_options(out, **options), **places.environment())
     return outputs(out)
 
 
@@ -60,11 +59,10 @@ def test_a_pattern_of_all_depths_in_a_listing_of_several_pages(places, tmp_path)
     """`{lang}` is filled in by the configuration; `**` is left to the client."""
     words = addresses(places, "hf", "data/deu_Latn/**/*.jsonl.zst")
     listing = tmp_path / "files.json"
-    result = vocap(
+    ended(
         "list-files", *words, "--language", "de", "--source", "web", "-o", listing,
         **places.environment(),
     )  # fmt: skip
-    assert result.returncode == 0, result.stderr
     found = json.loads(listing.read_text())
     sha = places.hub.datasets[COLLECTION].names["main"]
     assert found["language"] == "de" and found["source"] == "web"

@@ -5,18 +5,16 @@ plans without a request.
 import pytest
 import yaml
 
-from tests.commands import vocap
+from tests.commands import ended
 from tests.storage.conftest import COLLECTION, OUTPUTS, sample_options
 from tests.workflow.conftest import ROOT, Workflow, parse_counts
 
 TRAIN = f"hf://datasets/{COLLECTION}/data/{{lang}}/train/*.parquet"
 
 
-def init(places, folder, *words, status=0, token=None) -> str:
+def init(places, folder, *words, status=0) -> str:
     """What `vocap init` says on the log, run in `folder`."""
-    run = vocap("init", *words, cwd=folder, **places.environment(token))
-    assert run.returncode == status and "Traceback" not in run.stderr, run.stderr
-    return run.stderr
+    return ended("init", *words, cwd=folder, status=status, **places.environment()).stderr
 
 
 def test_a_configuration_of_a_data_set(places, tmp_path):
@@ -49,8 +47,7 @@ def test_a_configuration_of_a_data_set(places, tmp_path):
     assert run.returncode == 0, run.stdout
     assert parse_counts(run.stdout)["list_files"] == 2 and not places.hub.seen
     path = TRAIN.replace("{lang}", "deu_Latn")
-    run = vocap("sample", path, *sample_options(tmp_path), **places.environment())
-    assert run.returncode == 0, run.stderr
+    ended("sample", path, *sample_options(tmp_path), **places.environment())
     assert (tmp_path / OUTPUTS["train"]).read_text("utf-8").count("\n") > 1000
 
 

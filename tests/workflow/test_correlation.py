@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.commands import vocap
+from tests.commands import ended
 from tests.workflow.conftest import parse_counts
 from vocap.correlation.study import unreached
 from vocap.files.io import read_tsv
@@ -91,7 +91,7 @@ def test_a_run_gives_the_points_of_its_scores_and_a_hole_where_the_text_ends(stu
     (row,) = read_tsv(folder / "correlations.tsv")
     assert (row["sizes"], row["holes"]) == ("3", "1")
     assert study.planned("correlation") == {}
-    said = vocap("plan", "--json", "--configfile", "test.yaml", cwd=study.folder)
+    said = ended("plan", "--json", "--configfile", "test.yaml", cwd=study.folder)
     rules = json.loads(said.stdout)["rules"]
     assert [rules[name]["jobs"] for name in JOBS] == [3] * 6  # the hole is known
     changed = STUDY | asked | {"seeds": [1, 2]}

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands import vocap
+from tests.commands import ended
 from tests.workflow.conftest import copy_workflow, parse_counts
 
 DATA = Path(os.environ.get("VOCAP_DATA", "/nonexistent"))
@@ -53,7 +53,7 @@ def test_all_stages_run_to_table_1_and_nothing_is_left_out(clone):
 
 
 def test_two_cores_are_forecast_to_need_less_than_half_an_hour(clone):
-    plan = json.loads(vocap("plan", "--json", "--configfile", DEMO, cwd=clone.folder).stdout)
+    plan = json.loads(ended("plan", "--json", "--configfile", DEMO, cwd=clone.folder).stdout)
     assert plan["total"]["cpu_s"] / 2 < 1800  # on two cores
     assert set(plan["rules"]) >= {"ladder", "finetune", "average", "correlate", "report"}
 

@@ -12,7 +12,7 @@ import pytest
 import yaml
 from pandas import read_csv
 
-from tests.commands import vocap
+from tests.commands import ended
 from tests.tokenizers.scripts import model
 from tests.workflow.conftest import ROOT, parse_counts
 from vocap.forecast.jobs import read_jobs
@@ -20,10 +20,8 @@ from vocap.forecast.needs import read_needs
 from vocap.forecast.run import forecast_run
 
 
-def plan(folder, *arguments, status=0) -> subprocess.CompletedProcess:
-    run = vocap("plan", *arguments, cwd=folder)
-    assert run.returncode == status, run.stderr
-    return run
+def plan(folder, *arguments, **how) -> subprocess.CompletedProcess:
+    return ended("plan", *arguments, cwd=folder, **how)
 
 
 def planned_counts(workflow, configfile=None) -> dict[str, int]:
@@ -161,10 +159,7 @@ def test_a_jobs_fields_are_those_of_its_rule(workflow, monkeypatch):
 def test_a_dry_run_that_fails_says_why(workflow):
     workflow.write_config(corpora={"parallel": "nowhere/{lang}.txt"})
     run = plan(workflow.folder, "--configfile", "test.yaml", status=1)
-    assert (
-        "corpora.parallel: nowhere/{lang}.txt: no file for any of de, ja, ru" in run.stderr
-        and "Traceback" not in run.stderr
-    )
+    assert "corpora.parallel: nowhere/{lang}.txt: no file for any of de, ja, ru" in run.stderr
 
 
 def rules_of_files() -> dict[str, str]:
