@@ -77,11 +77,11 @@ def add_pair(a, b, group, pairs, count):
     slots[slot] = pair + 1
     row = rows[pair]
     row.key, row.head, row.size, row.raised, row.total = key, NONE, 0, 0, 0
+    row.listed = 1  # it stands nowhere yet
     if group != REGISTER:
         merged = find_pair(key_of(a, b, REGISTER), rows, slots)
         if merged >= 0:
             row.total = rows[merged].total
-        row.listed = count.all_listed or row.total < NEVER
         row.sibling = first[group]
         first[group] = pair
     return pair
@@ -104,8 +104,9 @@ def add_place(pair, at, pairs, count):
 
 @kernel(types.void(STATE))
 def fill_pair_slots(state):
-    """Enter all pairs into empty `slots`."""
+    """Enter all pairs into `slots`."""
     rows, slots = state.pairs.rows, state.pairs.slots
+    slots[:] = 0
     for pair in range(state.counters[0].pairs):
         slots[pair_slot(rows[pair].key, rows, slots)] = pair + 1
 
@@ -171,24 +172,6 @@ def close_up(state):
     return size
 
 
-@kernel(types.void(STATE), allocates=False)
-def forget_pairs(state):
-    """Leave no pairs but the register of those that were merged, and no places."""
-    rows, slots, count, kept = state.pairs.rows, state.pairs.slots, state.counters[0], 0
-    for pair in range(count.pairs):
-        if rows[pair].key & np.uint64(255) == REGISTER:
-            rows[kept].key, rows[kept].total = rows[pair].key, rows[pair].total
-            rows[kept].size = rows[kept].listed = rows[kept].raised = 0
-            kept += 1
-    count.pairs = kept
-    count.places = count.unused = 0
-    count.free_place = NONE
-    state.pairs.first[:] = NONE
-    slots[:] = 0
-    for pair in range(kept):
-        slots[pair_slot(rows[pair].key, rows, slots)] = pair + 1
-
-
 @kernel(int64(STATE, int64), allocates=False)
 def count_pairs(state, begin):
     """Add the pairs of all neighbours from place `begin` on, their weights and numbers of
@@ -206,79 +189,41 @@ def count_pairs(state, begin):
             return at
         a, b = np.int64(symbol[at] & TOKEN), np.int64(symbol[at + 1])
         row = rows[add_pair(a, b, np.int64(groups[word]), pairs, count)]
+        if not row.size:
+            row.listed = row.total < NEVER  # it waits to be merged
         row.size += 1
         if row.total >= 0:
             row.total += counts[word, 0]
     return symbol.size
 
 
-@kernel(int64(int64), inner=True, allocates=False)
-def step_of(weight):
-    """The step of a weight of 1 or more, four of them for each power of 2: those of step s
-    are at least `(4 + s % 4) * 2 ** (s // 4) / 4`.
-    """
-    power, rest = 0, np.uint64(weight) << np.uint64(2)
-    while rest >= 8:
-        rest >>= np.uint64(1)
-        power += 1
-    return 4 * power + np.int64(rest) - 4
+@kernel(int64(STATE, int64, int64), inner=True, allocates=False)
+def list_pair(state, a, b):
+    """Say of a pair in all groups that it has a list; returns for how many more places."""
+    rows, more = state.pairs.rows, 0
+    for group in range(state.heaps.floor.size):
+        pair = find_pair(key_of(a, b, group), rows, state.pairs.slots)
+        if pair >= 0 and not rows[pair].listed:
+            rows[pair].listed = 1
+            more += rows[pair].size
+    return more
 
 
-@kernel(types.void(STATE, int64[:, ::1]), allocates=False)
-def add_sizes(state, sizes):
-    """Add the number of places of all pairs of each group by the step of their weight; in
-    the first column, those of pairs that are not to be merged or weigh nothing.
+@kernel(types.void(STATE, INT64S, int32[:, ::1], int64), allocates=False)
+def choose_listed(state, least, given, most):
+    """Choose the pairs that have lists: those of the `least` weight of a group or more, and
+    the next ones of the `given` merges, as far as these have fewer than `most` places.
     """
-    rows = state.pairs.rows
-    for pair in range(state.counters[0].pairs):
+    rows, count = state.pairs.rows, state.counters[0]
+    for pair in range(count.pairs):
         row = rows[pair]
-        step = 1 + step_of(row.total) if row.total > 0 else 0
-        if row.size:
-            sizes[np.int64(row.key & np.uint64(255)), step] += row.size
-
-
-@kernel(types.void(STATE, int64, int64), inner=True, allocates=False)
-def list_everywhere(state, pair, since):
-    """Say of a pair, in all groups where its number is `since` or more, that it has a list."""
-    rows, slots, groups = state.pairs.rows, state.pairs.slots, state.heaps.floor.size
-    rows[pair].listed = 1
-    if groups > 1:
-        a, b = symbols_of(rows[pair].key)
-        for group in range(groups):
-            other = find_pair(key_of(a, b, group), rows, slots)
-            if other >= since:
-                rows[other].listed = 1
-
-
-@kernel(boolean(STATE, int64), inner=True, allocates=False)
-def is_heavy(state, pair):
-    """Whether a pair has the weight that pairs with lists have in its group."""
-    row = state.pairs.rows[pair]
-    return row.total >= state.pairs.least[np.int64(row.key & np.uint64(255))]
-
-
-@kernel(int64(STATE, int32[:, ::1], int64), allocates=False)
-def choose_listed(state, given, most):
-    """Choose the pairs that have lists: the heavy ones, those that wait, and the next ones
-    of the `given` merges, as far as there are `most` places; returns their places.
-    """
-    rows, slots, count = state.pairs.rows, state.pairs.slots, state.counters[0]
-    for pair in range(count.pairs):
-        if rows[pair].size and not rows[pair].listed and is_heavy(state, pair):
-            list_everywhere(state, pair, 0)
-    places = 0
-    for pair in range(count.pairs):
-        places += rows[pair].size * rows[pair].listed
-    for merge in range(count.given, given.shape[0]):
-        a, b = np.int64(given[merge, 0]), np.int64(given[merge, 1])
-        for group in range(state.heaps.floor.size):
-            pair = find_pair(key_of(a, b, group), rows, slots)
-            if pair >= 0 and not rows[pair].listed:
-                rows[pair].listed = 1
-                places += rows[pair].size
-        if places >= most:
-            break
-    return places
+        if not row.listed and row.total >= least[np.int64(row.key & np.uint64(255))]:
+            a, b = symbols_of(row.key)
+            list_pair(state, a, b)
+    places, merge = 0, count.given
+    while merge < given.shape[0] and places <= most:
+        places += list_pair(state, np.int64(given[merge, 0]), np.int64(given[merge, 1]))
+        merge += 1
 
 
 @kernel(types.void(STATE), allocates=False)
@@ -493,15 +438,12 @@ _REPLACEMENT = types.NamedUniTuple(int64, 5, Replacement)
 
 
 @kernel(
-    int64(_REPLACEMENT, int64, int64, INT32S, int64, PAIRS, COUNTS, int32[:, ::1]),
-    inner=True,
-    allocates=False,
+    int64(_REPLACEMENT, int64, int64, INT32S, int64, PAIRS, COUNTS), inner=True, allocates=False
 )
-def replace_pair(change, group, weight, touched, touches, pairs, count, born):
+def replace_pair(change, group, weight, touched, touches, pairs, count):
     """One neighbour of a merged pair: the pair that it stood in becomes another.
 
-    Returns how many pairs have been `touched`, each once. Of a pair that this merge gives
-    for the first time, and that has no list, `born` gets number and place.
+    Returns how many pairs have been `touched`, each once.
     """
     rows, slots = pairs.rows, pairs.slots
     old = find_pair(key_of(change.a, change.b, group), rows, slots)
@@ -513,9 +455,6 @@ def replace_pair(change, group, weight, touched, touches, pairs, count, born):
     row = rows[added]
     if row.listed:
         add_place(added, change.at, pairs, count)
-    elif added >= count.old_pairs:
-        born[count.born, 0], born[count.born, 1] = added, change.at
-        count.born += 1
     if row.total >= 0:
         row.total += weight
     if not row.raised:
@@ -562,10 +501,10 @@ def place_before(at, symbol):
     return other
 
 
-@kernel(types.void(STATE, int64, int64, int32[:, ::1]), inner=True)
-def merge_in_group(state, pair, row, born):
+@kernel(types.void(STATE, int64, int64), inner=True)
+def merge_in_group(state, pair, row):
     """Merge a pair wherever it stands in the words of its group, from left to right;
-    row `row` of `applied`; `born` as of `replace_pair`.
+    row `row` of `applied`.
     """
     pairs, count = state.pairs, state.counters[0]
     symbol, before, counts, _ = state.symbols
@@ -602,73 +541,43 @@ def merge_in_group(state, pair, row, born):
         if left >= 0:
             one = np.int64(symbol[left] & TOKEN)
             change = Replacement(one, a, one, new, left)
-            touches = replace_pair(change, group, weight, touched, touches, pairs, count, born)
+            touches = replace_pair(change, group, weight, touched, touches, pairs, count)
         if behind >= 0:
             one = np.int64(symbol[behind])
             change = Replacement(b, one, new, one, at)
-            touches = replace_pair(change, group, weight, touched, touches, pairs, count, born)
+            touches = replace_pair(change, group, weight, touched, touches, pairs, count)
         if counts.shape[1] > 1:
             others += counts[words[place], 1]
     state.heaps.length[group] -= others
     push_touched(state, group, touched[:touches])
 
 
-@kernel(types.void(STATE, int64, int64, int64), inner=True)
-def merge_everywhere(state, a, b, row):
-    """Merge a pair in all groups; row `row` of `applied`. Pairs that it gives get lists where
-    they are heavy in one of the groups.
-    """
-    pairs, count = state.pairs, state.counters[0]
-    born = np.empty((0 if count.all_listed else count.new_places, 2), np.int32)
-    count.born, count.old_pairs = 0, count.pairs
-    for group in range(state.heaps.floor.size):
-        pair = find_pair(key_of(a, b, group), pairs.rows, pairs.slots)
-        if pair >= 0 and pairs.rows[pair].head >= 0:
-            merge_in_group(state, pair, row, born)
-    for place in range(count.born):
-        pair = np.int64(born[place, 0])
-        if not pairs.rows[pair].listed and is_heavy(state, pair):
-            list_everywhere(state, pair, count.old_pairs)
-    for place in range(count.born):
-        pair = np.int64(born[place, 0])
-        if pairs.rows[pair].listed:
-            add_place(pair, np.int64(born[place, 1]), pairs, count)
-
-
-@kernel(boolean(STATE, int64, int64), inner=True, allocates=False)
-def is_listed(state, a, b):
-    """Whether a pair has a list in all groups that it occurs in."""
-    for group in range(state.heaps.floor.size):
-        pair = find_pair(key_of(a, b, group), state.pairs.rows, state.pairs.slots)
-        if pair >= 0 and not state.pairs.rows[pair].listed:
-            return False
-    return True
-
-
 @kernel(int64(STATE, int64, int64), inner=True, allocates=False)
 def places_of(state, a, b):
-    """The places in the lists of a pair, of all groups."""
-    count = np.int64(0)
+    """The places in the lists of a pair, of all groups; NONE where it has no list in one."""
+    rows, count = state.pairs.rows, np.int64(0)
     for group in range(state.heaps.floor.size):
-        pair = find_pair(key_of(a, b, group), state.pairs.rows, state.pairs.slots)
+        pair = find_pair(key_of(a, b, group), rows, state.pairs.slots)
         if pair >= 0:
-            count += np.int64(state.pairs.rows[pair].size)
+            if not rows[pair].listed:
+                return np.int64(NONE)
+            count += np.int64(rows[pair].size)
     return count
 
 
-@kernel(boolean(STATE, int64, int64), inner=True, allocates=False)
-def has_space(state, a, b):
-    """Whether the arrays hold the merge of a pair; counts the places and pairs that it may
-    add.
+@kernel(boolean(STATE, int64, int64, int64), inner=True, allocates=False)
+def has_space(state, places, a, b):
+    """Whether the arrays hold the merge of a pair that stands in so many places; counts the
+    places and pairs that it may add.
 
-    Each of its places has two neighbours, and a pair that is new to a group has the new
+    Each place has two neighbours, and a pair that is new to a group has the new
     token on one side.
     """
     count, bounds, pairs = state.counters[0], state.texts.bounds, state.pairs
     texts, groups = count.reserved + count.tokens, state.heaps.floor.size
     (begin, end), (other, other_end) = text_bounds(state, a), text_bounds(state, b)
     text = end - begin + other_end - other
-    added = count.new_places = 2 * places_of(state, a, b)
+    added = count.new_places = 2 * places
     new = count.new_pairs = min(added, 2 * (count.tokens + 1) * groups)
     return (
         count.pairs + new + groups + 1 < pairs.rows.size
@@ -777,16 +686,21 @@ def advance(state, given, wanted, merges):
     Returns ENDED, PAUSED, FULL where the arrays must grow before the next merge, or
     UNLISTED where its pair has no list.
     """
+    pairs = state.pairs
     for _ in range(merges):
         a, b, place = next_pair(state, given, wanted)
         if a < 0:
             return ENDED
-        if not is_listed(state, a, b):
+        places = places_of(state, a, b)
+        if places < 0:
             return UNLISTED
-        if not has_space(state, a, b):
+        if not has_space(state, places, a, b):
             return FULL
         row = take_pair(state, given, place)
         if place < 0 and not register(state, a, b, row):
             continue
-        merge_everywhere(state, a, b, row)
+        for group in range(state.heaps.floor.size):
+            pair = find_pair(key_of(a, b, group), pairs.rows, pairs.slots)
+            if pair >= 0 and pairs.rows[pair].size:
+                merge_in_group(state, pair, row)
     return PAUSED

@@ -31,15 +31,13 @@ class Pairs(NamedTuple):
     """Pairs of neighbours.
 
     Pair p is `rows[p]` (`PAIR`). `slots` finds pairs by their keys. `places` int32 [N, 2]:
-    a place, and the next row of its list. `first` [groups + 1]: a pair of each group, `least`
-    int64 [groups + 1]: the weight from which on a new pair of the group has a list.
+    a place, and the next row of its list. `first` [groups + 1]: a pair of each group.
     """
 
     rows: NDArray[np.void]
     slots: NDArray[np.int32]
     places: NDArray[np.int32]
     first: NDArray[np.int32]
-    least: NDArray[np.int64]
 
 
 class Heaps(NamedTuple):
@@ -100,7 +98,7 @@ PAIR = np.dtype(
     ]
 )
 ROWS = from_dtype(PAIR)[::1]
-PAIRS = types.NamedTuple([ROWS, INT32S, int32[:, ::1], INT32S, INT64S], Pairs)
+PAIRS = types.NamedTuple([ROWS, INT32S, int32[:, ::1], INT32S], Pairs)
 HEAPS = types.NamedTuple([INT32S, *[INT64S] * 3, BOOLEANS, INT32S, INT64S, *[INT32S] * 3], Heaps)
 _COUNTED = [
     "tokens",  # of all kinds
@@ -117,9 +115,6 @@ _COUNTED = [
     "waiting",  # merges to be applied again
     "chosen_first",  # symbol of the pair that was chosen and is not merged yet, NONE
     "chosen_second",
-    "all_listed",  # whether all pairs have lists
-    "old_pairs",  # those before the merge
-    "born",  # places of new pairs that have no list
     "by_text",  # the tie rule
     "new_places",  # that the next merge may add
     "new_pairs",  # that the next merge may add

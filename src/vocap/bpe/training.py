@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vocap.bpe import kernels
-from vocap.bpe.kernels import MAX_GROUPS, MAX_SYMBOLS, NONE, START, TOKEN
+from vocap.bpe.kernels import MAX_GROUPS, MAX_SYMBOLS, NONE, REGISTER, START, TOKEN
 from vocap.bpe.state import COUNTERS, PAIR, Heaps, Pairs, State, Symbols
 from vocap.bpe.words import Alphabet, Words
-from vocap.errors import VocapError, log
+from vocap.errors import VocapError
 from vocap.tables.sampling_probabilities import line_weights
 from vocap.unigram.seeds import valid_stretches
 from vocap.unigram.word_table import TEXTS, WordStore, WordTable
@@ -26,8 +26,6 @@ from vocap.unigram.word_types import WordTypes
 MERGES = 2000  # between two looks at interruptions and progress
 MAX_WEIGHT = 1 << 62
 PAIRS_AT_FIRST = 1 << 12  # that there is space for: the arrays grow
-STEPS = 256  # of weights, `kernels.step_of`
-EVERY = np.iinfo(np.int64).min  # the least weight, where all pairs have lists
 SMALLEST = 64  # symbols for each place that lists have at least
 
 NO_MERGES = np.empty((0, 2), np.int32)
@@ -62,16 +60,9 @@ class Execution:
         """
         if self.memory is None:
             return None
-        least, words = len(symbols) // SMALLEST, symbols.nbytes + 3 * counts.nbytes
         # Of a place 8 bytes, and as much again for pairs and their heaps
-        most = (self.memory - words) // 16
-        if most < least:
-            log.warning(
-                "memory: the distinct words take %.0f MB by themselves, more than is left for "
-                "them; the training takes longer",
-                words / 1e6,
-            )
-        return max(most, least)
+        left = self.memory - symbols.nbytes - 3 * counts.nbytes
+        return max(left // 16, len(symbols) // SMALLEST)
 
 
 def apply(
@@ -201,7 +192,7 @@ def begin(
     ]
     state = State(
         symbols=unmarked_symbols(text, counts, groups.group),
-        pairs=no_pairs(len(groups.divisor)),
+        pairs=no_pairs(),
         heaps=empty_heaps(groups),
         texts=no_texts(base + tokens + len(kept) + 2, sum(map(len, kept))),
         applied=np.zeros((tokens + 16, 3), np.int32),
@@ -227,7 +218,14 @@ def list_again(state: State, given: NDArray[np.int32], most: int) -> State:
     size = kernels.close_up(state)
     state.symbols.symbol.resize(size, refcheck=False)
     state.symbols.before.resize(size // kernels.BLOCK + 1, refcheck=False)
-    kernels.forget_pairs(state)
+    # Of the pairs stays the register of those that were merged
+    rows, count = state.pairs.rows, state.counters[0]
+    rows = rows[: count["pairs"]]
+    merged = rows[rows["key"] & np.uint64(REGISTER) == REGISTER]
+    rows[: len(merged)] = merged
+    count["pairs"], count["places"], count["unused"], count["free_place"] = len(merged), 0, 0, NONE
+    state.pairs.first[:] = NONE
+    kernels.fill_pair_slots(state)
     return list_pairs(state, given, most)
 
 
@@ -235,42 +233,43 @@ def list_pairs(
     state: State, given: NDArray[np.int32] = NO_MERGES, most: int | None = None
 ) -> State:
     """The state with the weights of all pairs, and lists of the heaviest pairs of each group
-    and of the next `given` merges.
+    and of the next `given` merges; of all pairs without `most`.
 
-    The lists take half of the `most` places, or more for the heaviest pair: those that
-    merges give need the others. All pairs have lists where there is space for them.
+    The lists take half of the `most` places, or more for the heaviest pair: pairs that
+    merges give need the others.
     """
     state = state._replace(pairs=state.pairs._replace(places=np.empty((0, 2), np.int32)))
-    state.counters["all_listed"] = at = 0
+    at = 0
     while (at := kernels.count_pairs(state, at)) < len(state.symbols.symbol):
         state = grown(state)
     kernels.set_floors(state)
     state.counters["new_pairs"] = state.counters["new_places"] = 0
     state = grown(state)  # heaps that hold all pairs
-    sizes = np.zeros((len(state.heaps.root), STEPS), np.int64)
-    kernels.add_sizes(state, sizes)
-    everywhere = most is None or sizes.sum() <= most // 2
-    state.counters["all_listed"] = everywhere
-    state.pairs.least[:] = EVERY if everywhere else least_weights(sizes, most // 2)
-    places = kernels.choose_listed(state, given, most or 0)
-    space = 2 * places if most is None else max(places, most)
-    places = np.empty((space + 16, 2), np.int32)
+    least, rows = state.heaps.floor * 0, state.pairs.rows[: state.counters[0]["pairs"]]
+    if most is None:
+        least[:] = np.iinfo(np.int64).min
+    else:
+        least[:] = list(least_weights(rows, len(least), most // 2))
+    kernels.choose_listed(state, least, given, (most or 0) // 2)
+    listed = int(rows["size"].sum(where=rows["listed"] > 0, dtype=np.int64))
+    places = np.empty((max(listed, most or 2 * listed) + 16, 2), np.int32)
     state = state._replace(pairs=state.pairs._replace(places=places))
     kernels.list_places(state)
     return state
 
 
-def least_weights(sizes: NDArray[np.int64], most: int) -> list[int]:
-    """The least weight of a pair that has a list, for each group: lists of those above
-    have the group's share of `most` places, or are those of the heaviest pairs.
-
-    `sizes` as of `kernels.add_sizes`.
+def least_weights(rows: NDArray[np.void], groups: int, most: int) -> Iterator[int]:
+    """For each group the weight from which on its pairs have lists: so many that these
+    take the group's share of `most` places, but at least the heaviest pair.
     """
-    share = most * sizes.sum(1, keepdims=True) / sizes.sum()
-    above = np.cumsum(sizes[:, :0:-1], 1)[:, ::-1]  # places of pairs from a step on
-    heaviest = np.maximum((above > 0).sum(1) - 1, 0)
-    steps = np.minimum(np.argmax(above <= share, 1), heaviest).tolist()
-    return [-(-((4 + step % 4) << step // 4) // 4) for step in steps]
+    group, size = rows["key"] & np.uint64(REGISTER), rows["size"]
+    share = most / max(size.sum(dtype=np.int64), 1)
+    for number in range(groups):
+        own = np.flatnonzero((group == number) & (rows["total"] > 0))
+        own = own[np.argsort(-rows["total"][own])]
+        above = np.cumsum(size[own], dtype=np.int64)
+        kept = np.count_nonzero(above <= share * above[-1:])
+        yield int(rows["total"][own[max(kept - 1, 0)]]) if len(own) else 1
 
 
 def unmarked_symbols(
@@ -286,14 +285,13 @@ def unmarked_symbols(
     )
 
 
-def no_pairs(groups: int) -> Pairs:
+def no_pairs() -> Pairs:
     """Space for pairs, of which there are few."""
     return Pairs(
         rows=np.empty(PAIRS_AT_FIRST, PAIR),
         slots=np.zeros(2 * PAIRS_AT_FIRST, np.int32),
         places=np.empty((0, 2), np.int32),
         first=np.full(MAX_GROUPS + 1, NONE, np.int32),
-        least=np.full(groups, EVERY, np.int64),
     )
 
 

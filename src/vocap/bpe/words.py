@@ -140,26 +140,21 @@ class Alphabet:
         """The bytes of all words as symbols, int32 [S], and where each word begins among
         them, int64 [K + 1].
         """
-        symbol_of_byte = np.empty(BYTES, np.int32)
+        symbol_of_byte = np.empty(BYTES, np.uint8)
         symbol_of_byte[[byte_characters()[name] for name in self.names]] = np.arange(BYTES)
-        store, bounds, space = words.store, words.bounds, ord(SPACE)
-        longer = (np.count_nonzero(store >= least) for least in (0x80, 0x800, 0x10000))
-        size = len(store) + sum(longer) - 2 * np.count_nonzero(store == space)
-        symbols, starts = np.empty(size, np.int32), np.zeros(len(words) + 1, np.int64)
+        symbols, sizes = [np.empty(0, np.uint8)], [np.zeros(1, np.int64)]
         for first in range(0, len(words), AT_ONCE):
-            part = bounds[first : first + AT_ONCE + 1]
-            points = store[part[0] : part[-1]].copy()  # U+2581 is a space, KEPT is U+2581
-            kept = points == ord(KEPT)
-            points[points == space] = ord(" ")
-            points[kept] = space
+            bounds = words.bounds[first : first + AT_ONCE + 1]
+            points = words.store[bounds[0] : bounds[-1]].copy()  # U+2581 is a space, KEPT is U+2581
+            space, kept = points == ord(SPACE), points == ord(KEPT)
+            points[space], points[kept] = ord(" "), ord(SPACE)
             ends = np.zeros(len(points) + 1, np.int64)
-            sizes = 1 + (points >= 0x80).astype(np.int8) + (points >= 0x800) + (points >= 0x10000)
-            np.cumsum(sizes, out=ends[1:])
-            own = starts[first] + ends[part - part[0]]
-            starts[first : first + len(part)] = own
+            size = 1 + (points >= 0x80).astype(np.int8) + (points >= 0x800) + (points >= 0x10000)
+            np.cumsum(size, out=ends[1:])
             text = points.tobytes().decode("utf-32-le").encode()
-            symbols[own[0] : own[-1]] = symbol_of_byte[np.frombuffer(text, np.uint8)]
-        return symbols, starts
+            symbols.append(symbol_of_byte[np.frombuffer(text, np.uint8)])
+            sizes.append(np.diff(ends[bounds - bounds[0]]))
+        return np.concatenate(symbols, dtype=np.int32), np.cumsum(np.concatenate(sizes))
 
     def text(self, token: str) -> str:
         """A token to be read: bytes that are no whole characters of UTF-8 as escapes,
