@@ -6,7 +6,7 @@ every machine.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -56,7 +56,6 @@ def count_languages(
     """
     for code, source in sources.items():
         shared, size = reference_lines(parallel, code)
-        source = replace(source, counts=source.counts if how.regex is None else None)
         texts = [partial(source.read, "train"), partial(iter, [shared])]
         words = counting.count_words(texts, how, source.counts)
         log.info("%s: %d distinct words, %d parallel lines", code, len(words), len(shared))

@@ -129,7 +129,7 @@ def train_bpe(
         own.per or "line",
         without=own.without or (),
         memory=MEMORY if own.memory is None else 0,
-        counts=own.counts,
+        counts=None if how.regex else own.counts,
     )
     codes = list(text.parts)
     parallel: Mapping[str, Sequence[str]] = {}

@@ -27,7 +27,7 @@ from vocap.files.io import naming, replacing, scratch_directory
 from vocap.text_files.text import Text, text_blocks, text_sha256
 from vocap.tokenizer_files.model_file import BYTES
 from vocap.unigram.text_settings import XLM_R, TextSettings
-from vocap.unigram.training_text import character_counts, trained_on
+from vocap.unigram.training_text import character_counts, named_counts, trained_on
 from vocap.unigram.word_table import INSIDE, LAST, STRETCHES, WordTable, join_words
 
 VERSION = 1
@@ -101,9 +101,7 @@ class Counts:
         found = character_counts([self.apart("train")], settings)
         for text, _, length, counts in _blocks(self.path, FACTS):
             times = np.repeat(counts[:, INSIDE] + counts[:, LAST], length)
-            totals = np.bincount(text, times)
-            totals[0] = 0  # the trainer passes over NUL
-            found.update({chr(point): int(totals[point]) for point in np.flatnonzero(totals)})
+            found += named_counts(np.bincount(text, times))
         return found, self.facts["texts"]["train"]["lines"]
 
 
@@ -141,8 +139,8 @@ def count_texts(
 
     `apart`: special tokens and other names that some training does not take for text,
     beside those of the `settings`. `memory`: bytes of distinct stretches, beyond which
-    they are written beside `output`, in parts that are put together one by one; the
-    result does not depend on it. Raises as `text_blocks`.
+    they are written beside `output`, in parts that are put together one by one at the
+    end; the result does not depend on it. Raises as `text_blocks`.
     """
     names = sorted({*BYTES, *settings.meta_pieces, *apart})
     plain = TextSettings(**settings.reading)
@@ -150,7 +148,6 @@ def count_texts(
     facts = {"version": VERSION, "reading": settings.reading, "apart": names, "texts": about}
     table = WordTable(len(texts))
     with scratch_directory(output) as scratch:
-        spilled = False
         for column, (name, text) in enumerate(texts.items()):
             blocks, held = text_blocks(text), Counter[str]()
             found = about[name] = {"lines": 0, "characters": 0, "apart": held}
@@ -160,33 +157,30 @@ def count_texts(
                 found["characters"] += block.characters
                 held.update(block.whole)
                 if table.nbytes > memory:
-                    spilled = True
                     _spill(table, scratch)
                     table = WordTable(len(texts))
             found["sha256"] = text_sha256(text, blocks)
-        if spilled:
-            _spill(table, scratch)
+        _spill(table, scratch)
         with replacing(output, "wb") as file:
             np.save(file, np.frombuffer(json.dumps(facts).encode(), np.uint8))
             for part in range(PARTS):
-                if spilled:
-                    table = WordTable(len(texts))
-                    for stretches in _blocks(scratch / str(part)):
-                        table.add_counted(*stretches)
-                _write(file, table, part)
+                table = WordTable(len(texts))
+                for stretches in _blocks(scratch / str(part)):
+                    table.add_counted(*stretches)
+                _write(file, table, np.arange(table.known, dtype=np.int32))
     return Counts(Path(output), facts)
 
 
 def _spill(table: WordTable, scratch: Path) -> None:
     """Write each part of the words behind those that were written before."""
+    parts = table.hashes[: table.known] // PART
     for part in range(PARTS):
         with naming(scratch), open(scratch / str(part), "ab") as file:
-            _write(file, table, part)
+            _write(file, table, np.flatnonzero(parts == part).astype(np.int32))
 
 
-def _write(file: IO[bytes], table: WordTable, part: int) -> None:
-    """Write a part of the words in blocks, in the order in which they were met."""
-    words = np.flatnonzero(table.hashes[: table.known] // PART == part).astype(np.int32)
+def _write(file: IO[bytes], table: WordTable, words: NDArray[np.int32]) -> None:
+    """Write words in blocks."""
     for begin in range(0, len(words), ROWS):
         block = words[begin : begin + ROWS]
         length = (table.bounds[block + 1] - table.bounds[block]).astype(np.int32)

@@ -162,8 +162,15 @@ def character_counts(blocks: Iterable[list[str]], settings: TextSettings = XLM_R
     for block in trained_on(blocks, settings=settings):
         found = np.bincount(np.frombuffer(block.usual + block.trained, np.int32))
         counts[: len(found)] += found
-    counts[[0, ord(LINE_END)]] = 0  # the trainer passes over NUL; line ends are those put in above
-    return Counter({chr(point): int(counts[point]) for point in np.flatnonzero(counts)})
+    counts[ord(LINE_END)] = 0  # those put in above
+    return named_counts(counts)
+
+
+def named_counts(counts: np.ndarray) -> Counter[str]:
+    """Counts of code points, a number for each, by character; without NUL, which the
+    trainer passes over.
+    """
+    return Counter({chr(one): int(counts[one]) for one in np.flatnonzero(counts).tolist() if one})
 
 
 def count_characters(text: Text, settings: TextSettings = XLM_R) -> tuple[Counter[str], int]:

@@ -236,7 +236,7 @@ def add_counts(text, start, length, cut, added, counts, known, words):
     """Add counts to those of the words; returns how many words are known now."""
     for t in range(start.size):
         begin, end = start[t], start[t] + length[t]
-        for at in range(begin + 1, end + 1):
+        for at in range(begin + 1 if cut else end, end + 1):
             is_last = at == end
             if is_last or begins_word(text, begin, at, cut):
                 word = find_word(text, begin, at, known, words)

@@ -17,7 +17,12 @@ import numpy as np
 from vocap.errors import VocapError
 from vocap.unigram.counts import CountableText, Counts
 from vocap.unigram.text_settings import COVERAGE, RESERVED, SPACE, XLM_R, TextSettings
-from vocap.unigram.training_text import code_points, required_characters, trained_on
+from vocap.unigram.training_text import (
+    code_points,
+    named_counts,
+    required_characters,
+    trained_on,
+)
 from vocap.unigram.word_table import (
     INSIDE,
     LAST,
@@ -105,18 +110,16 @@ def count_word_types(
     """
     required_chars = required_chars or settings.required_chars
     runs = settings.allow_whitespace_only_pieces
-    names = list(sources[0].texts)
-    counted = _count_texts(sources, names, RUNS if runs else WORDS, settings, metas)
-    characters, required = _choose(counted.table.character_counts(), coverage, required_chars)
+    table, lines, whole = _count_texts(sources, RUNS if runs else WORDS, settings, metas)
+    characters, required = _choose(table.character_counts(), coverage, required_chars)
     if SPACE not in required:  # U+2581 is replaced too, so a line is one word
-        sources = [replace(source, counts=None) for source in sources]
-        counted = _count_texts(sources, names, WHOLE, settings, metas)
-    table = counted.table
+        read = [replace(source, counts=None) for source in sources]
+        table, lines, whole = _count_texts(read, WHOLE, settings, metas)
     kept = _kept(required)
-    byte_counts = _count_bytes(table, names, kept) if settings.byte_fallback else {}
+    byte_counts = _count_bytes(table, lines, kept) if settings.byte_fallback else {}
     table.replace(kept, ord(RESERVED))
-    words = _arrange(table, names, counted.lines, required, characters, runs)
-    return replace(words, settings=settings, byte_counts=byte_counts, whole=counted.whole)
+    words = _arrange(table, list(lines), lines, required, characters, runs)
+    return replace(words, settings=settings, byte_counts=byte_counts, whole=whole)
 
 
 def _choose(
@@ -125,8 +128,7 @@ def _choose(
     """The counts of all characters in the training lines, and those of the required
     ones.
     """
-    totals[0] = 0  # the trainer passes over NUL
-    characters = {chr(point): int(totals[point]) for point in np.flatnonzero(totals).tolist()}
+    characters = named_counts(totals)
     chosen = required_characters(characters, coverage, required_chars)
     return characters, {character: characters.get(character, 0) for character in chosen}
 
@@ -176,32 +178,24 @@ def _types(
     return WordTypes(text, start, length, **facts)
 
 
-@dataclass(frozen=True)
-class _Counted:
-    """The words of every text, as encoded and as trained on, the number of lines, and
-    those encoded as a whole.
-    """
-
-    table: WordTable
-    lines: dict[str, int]
-    whole: dict[str, Counter[str]]
-
-
 def _count_texts(
     sources: Sequence[CountableText],
-    names: Sequence[str],
     cut: int,
     settings: TextSettings,
     metas: Sequence[str] | None,
-) -> _Counted:
-    table, lines = WordTable(len(names)), dict.fromkeys(names, 0)
-    whole: dict[str, Counter[str]] = {name: Counter() for name in names}
+) -> tuple[WordTable, dict[str, int], dict[str, Counter[str]]]:
+    """The words of every text, as encoded and as trained on, the number of lines, and
+    those encoded as a whole.
+    """
+    lines = dict.fromkeys(sources[0].texts, 0)
+    whole: dict[str, Counter[str]] = {name: Counter() for name in lines}
+    table = WordTable(len(lines))
     for source in sources:
         counts, weight = source.counts, source.weight
         if counts is not None:
             counts.check(settings, metas or ())
-            counts.add_to(table, cut, slice(TEXTS + len(names)), weight)
-        for column, name in enumerate(names):
+            counts.add_to(table, cut, slice(TEXTS + len(lines)), weight)
+        for column, name in enumerate(lines):
             if counts is not None:
                 lines[name] += weight * counts.facts["texts"][name]["lines"]
             for block in trained_on(source.read(name), metas, settings, name == "train"):
@@ -210,7 +204,7 @@ def _count_texts(
                 table.count_block(block, cut, column, weight)
                 for line in block.whole:
                     whole[name][line] += weight
-    return _Counted(table, lines, whole)
+    return table, lines, whole
 
 
 def most_frequent_types(words: WordTypes, most: int) -> WordTypes:
