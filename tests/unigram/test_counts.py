@@ -3,11 +3,14 @@ strings.
 """
 
 import random
+import shlex
+import subprocess
 from collections import Counter
 from itertools import chain
 
 import pytest
 
+from tests.commands import VOCAP
 from tests.unigram.test_word_types import make_lines
 from vocap.errors import VocapError
 from vocap.text_files.text import text_blocks
@@ -130,3 +133,20 @@ def test_counts_of_another_text_or_setting_are_refused(tmp_path):
         path.write_bytes(content)
         with pytest.raises(VocapError, match="not what this version of vocap count wrote"):
             Counts.open(path, {})
+
+
+def test_a_full_disk_ends_it_in_one_line_and_leaves_nothing(tmp_path):
+    train = tmp_path / "train.txt"
+    train.write_text("".join(f"{number:x}\n" for number in range(200_000)), "utf-8")
+    for limit in (60, 2000):  # blocks of the file of a part, and of the whole
+        command = f"ulimit -f {limit}; exec {shlex.join(VOCAP)} count {train}"
+        told = subprocess.run(
+            ["sh", "-c", f"{command} -o {tmp_path}/counts.npy"],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert told.returncode == 1
+        assert told.stderr.count("\n") == 1
+        assert "File too large" in told.stderr and "counts.npy" in told.stderr
+        assert [path.name for path in tmp_path.iterdir()] == ["train.txt"]

@@ -16,6 +16,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import IO, Any
 
@@ -162,7 +163,7 @@ def count_texts(
             found["sha256"] = text_sha256(text, blocks)
         _spill(table, scratch)
         with replacing(output, "wb") as file:
-            np.save(file, np.frombuffer(json.dumps(facts).encode(), np.uint8))
+            _save(file, np.frombuffer(json.dumps(facts).encode(), np.uint8))
             for part in range(PARTS):
                 table = WordTable(len(texts))
                 for stretches in _blocks(scratch / str(part)):
@@ -184,9 +185,16 @@ def _write(file: IO[bytes], table: WordTable, words: NDArray[np.int32]) -> None:
     for begin in range(0, len(words), ROWS):
         block = words[begin : begin + ROWS]
         length = (table.bounds[block + 1] - table.bounds[block]).astype(np.int32)
-        np.save(file, join_words(table.store, table.bounds, block, block, 0))
-        np.save(file, length)
-        np.save(file, table.counts[block])
+        _save(file, join_words(table.store, table.bounds, block, block, 0))
+        _save(file, length)
+        _save(file, table.counts[block])
+
+
+def _save(file: IO[bytes], array: NDArray[Any]) -> None:
+    """`numpy.save` into a file, whose errors it would tell without a number."""
+    content = BytesIO()
+    np.save(content, array)
+    file.write(content.getbuffer())
 
 
 def _blocks(path: Path, first: int = 0) -> Iterator[Block]:
