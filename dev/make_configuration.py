@@ -133,9 +133,11 @@ A run has one configuration: the file given with `--configfile` or, without one,
 `config/config.yaml`. A missing key has the default below. Of several files given with
 `--configfile`, later ones are merged over earlier ones, key by key. `--config key=value`
 overrides them all. The sources of `config/sources.yaml` are always known. Errors are reported
-before anything runs. Three keys stand above the sections: `results` is the folder that the run
-writes (default `results`), `seed` that of all random choices (default 1), and `languages` is
-`all` or a list of codes, in which "no" needs quotes.
+before anything runs. Four keys stand above the sections: `results` is the folder that the run
+writes (default `results`), `seed` that of all random choices (default 1), `memory` the megabytes
+that a ladder, JOINT and byte-pair encoding may take, as far as they can (default: no limit), and
+`languages` is `all` or a list of codes, in which "no" needs quotes. Another `memory` trains
+nothing again.
 
 ## Runs side by side
 

@@ -257,6 +257,9 @@ def needs(rule, minutes=30):
     }
 
 
+# The limit of memory as an option: a resource, so that another one makes nothing again.
+MEMORY = options(memory=SETTINGS.memory)
+
 # Functions of single stages: Snakemake's linter wants none beside rules.
 
 # corpora

@@ -170,6 +170,7 @@ rule joint_descent:
         "../envs/tokenizers.yaml"
     resources:
         **needs("joint_descent"),
+        memory=MEMORY,
     params:
         **run_params("tokenizers"),
         coverage=SETTINGS.vocabularies.coverage,
@@ -184,7 +185,7 @@ rule joint_descent:
         "Training the joint tokenizers: one descent over the text of all languages"
     shell:
         """
-        vocap joint \
+        vocap joint {resources.memory} \
             --weights {input.weights:q} \
             --characters {params.results:q}/corpora \
             --coverage {params.coverage} \
@@ -357,6 +358,7 @@ rule bpe_training:
         "../envs/tokenizers.yaml"
     resources:
         **needs("bpe_training"),
+        memory=MEMORY,
     params:
         **run_params("tokenizers"),
         settings=lambda wildcards: TRAINING_OPTIONS[TRAINED[wildcards.training]],
@@ -369,7 +371,7 @@ rule bpe_training:
         "Training byte-pair encoding on the text of all languages: {wildcards.training}"
     shell:
         """
-        vocap bpe \
+        vocap bpe {resources.memory} \
             --corpora {params.results:q}/corpora \
             --weights {input.weights:q} \
             {params.settings} \

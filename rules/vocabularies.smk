@@ -79,6 +79,7 @@ for batch in PLAN.batches if ENGINE == "ladder" else []:
         threads: batch.threads
         resources:
             **needs(f"ladder{batch.suffix}"),
+            memory=MEMORY,
         params:
             **run_params("vocabularies"),
             each=each_of(batch),
@@ -95,6 +96,7 @@ for batch in PLAN.batches if ENGINE == "ladder" else []:
         shell:
             """
             vocap {params.each} ladder {params.results:q}/corpora/{params.lang}/train.txt \
+                {resources.memory} \
                 --heldout {params.results:q}/corpora/{params.lang}/heldout.txt \
                 --sizes {params.sizes} \
                 --coverage {params.coverage} \

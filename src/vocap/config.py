@@ -122,6 +122,12 @@ class Settings(ConfigSection):
         description="codes of corpora.table, or all of them but those of the groups code, math "
         "and chat",
     )
+    memory: int | None = Field(
+        None,
+        ge=1,
+        description="megabytes of memory that a ladder, JOINT and byte-pair encoding may take, as "
+        "far as they can; the results are the same. By default memory has no limit",
+    )
     downloads: dict[str, Download] = Field(
         {}, description="files besides text that can be fetched, by name"
     )
