@@ -15,10 +15,6 @@ from tests.workflow.conftest import make_text
 EDITS = read_cases(__file__)
 
 
-def test_a_finished_run_has_nothing_left_to_do(finished):
-    assert finished.planned() == {}
-
-
 @pytest.mark.parametrize("name", EDITS)
 def test_an_edit_reruns_what_depends_on_it(finished, name):
     edit = EDITS[name]
@@ -221,7 +217,6 @@ def test_a_licence_is_written_into_the_cards_alone(finished):
 
 
 def test_a_stage_can_be_asked_for_alone(workflow):
-    assert set(workflow.planned("corpora")) == {"corpora", "sample", "weigh", "mix"}
     assert set(workflow.planned("vocabularies")) == {"vocabularies", "sample", "compile", "ladder"}
     assert "fit" not in workflow.planned("allocation")
 
@@ -234,7 +229,7 @@ def test_a_run_ends_with_its_tokenizers_its_report_and_warnings(finished):
     for path, change in ((description, {"total": 480}), (summary, {"warnings": uneven})):
         file = finished.folder / path
         file.write_text(json.dumps(json.loads(file.read_text("utf-8")) | change), "utf-8")
-        finished.snakemake("--touch", path)
+    finished.snakemake("--touch", description, summary)
     finished.write_config(report={"title": "Another title"})
     run = finished.snakemake()
     assert run.returncode == 0, run.stdout
