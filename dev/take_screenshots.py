@@ -23,7 +23,6 @@ LIMIT = 200_000  # bytes of a picture
 README = {"languages": ("#start", "#figure-languages figcaption")}
 PICTURES = {  # name: what it begins with, what it ends before (both CSS selectors)
     "start": ("#start", "#figure-languages figcaption"),
-    "overview": ("#overview", "#overview > details:last-of-type"),
     "curves": ("#figure-alp-curves", "#curves details"),
     "frontier": ("#comparison > figure", "#comparison > figure:nth-of-type(2)"),
     "comparison": (
@@ -31,7 +30,7 @@ PICTURES = {  # name: what it begins with, what it ends before (both CSS selecto
         "#comparison > figure:nth-of-type(2) ~ details",
     ),
 }
-EXPLORED = {"explorer": ("#figure-languages .drawing", "#explore .copy")}
+EXPLORED = {"explorer": ("#explorer", "#explore .copy")}
 MOVE = """(() => {
   const beta = document.querySelector('#explore-beta');
   beta.value = 0.35;

@@ -5,7 +5,9 @@ languages by name.
 import json
 import re
 import shutil
+from pathlib import Path
 
+import pandas
 import pytest
 import sentencepiece
 from sentencepiece import sentencepiece_model_pb2
@@ -15,7 +17,8 @@ from tests.report.pages import Page, write
 from vocap.files.io import read_tsv
 from vocap.languages import read_languages
 from vocap.report.data.results import CutSentence
-from vocap.report.data.sentences import choose_line, reads
+from vocap.report.data.sentences import choose_line
+from vocap.report.sections.front import _programs
 from vocap.tokenizer_files.export import export_unigram
 from vocap.tokenizer_files.layout import Contents, build_model, serialize
 from vocap.unigram.sentencepiece_trainer import train
@@ -105,18 +108,28 @@ def test_the_lines_load_from_the_folder_of_the_command(run, monkeypatch):
     assert Page(text).open == []
 
 
-def test_the_recommendation_stands_first(run):
+def test_each_t_has_its_recommendation(run):
     folder, text = run
-    first = text[text.index("Your tokenizers</h2>") : text.index("<h3>The same sentence")]
-    own = {
-        row["tokenizer"]
-        for row in read_tsv(folder / "out/tables/comparison.tsv")
-        if row["kind"] != "from elsewhere"
-    }
-    said = re.sub(r"<[^>]*>", "", first)
-    taken = re.findall(r"Take (\w+)\. T = (\d+)K", said)
-    assert [total for _, total in taken] == ["100", "200"] and own.issuperset(dict(taken))
-    assert said.index("Take") < said.index("AutoTokenizer.from_pretrained")
+    shown = pandas.read_csv(folder / "out/tables/comparison.tsv", sep="\t")
+    first = re.sub(r"<[^>]*>", "", text[: text.index("<h3>The same sentence")])
+    taken = re.findall(r"Take (\w+)\. At T = (\d+),000", first)
+    assert [total for _, total in taken] == ["100", "200"]
+    for name, total in taken:
+        row = shown[(shown.tokenizer == name) & (shown["size"] == 1000 * int(total))]
+        assert row.advice.item() == "take" and row.kind.item() != "from elsewhere"
+    assert first.index("Take") < first.index("AutoTokenizer.from_pretrained")
+
+
+def test_programs_are_those_that_the_page_on_clients_has_with_equal_ids():
+    page = Path(__file__).parents[2].joinpath("docs/clients.md").read_text("utf-8")
+    rows = re.findall(r"^\| \[(.*?)\].*\| ([^|]+) \|$", page, re.M)
+    differ = {title: set(re.findall(r"`([\w-]+)`", other)) for title, other in rows}
+    differ["sentence-transformers"] -= {"bpe-words"}  # with a chat template alone
+    for kind, programs in _programs().items():
+        for program in set(programs) - {"tokenizers"}:  # the others are compared with it
+            own = rf"({re.escape(program)}|.* of {re.escape(program)})( \d|,|$)"
+            found = [other for title, other in differ.items() if re.match(own, title)]
+            assert found and not any(kind in other for other in found), (kind, program)
 
 
 def test_six_scripts_are_cut_as_sentencepiece_cuts_them(run):
@@ -151,41 +164,26 @@ def test_six_scripts_are_cut_as_sentencepiece_cuts_them(run):
             assert stretches == [text for text in [ours[0][1:], *ours[1:]] if text]
 
 
-def test_the_line_is_typical_and_the_first_of_equals():
-    """Tokens of A: words; of B: words and a token more for each z. All lines: 12 of A,
-    15 of B, 1.25.
-    """
+def test_the_line_is_the_first_sentence_that_is_cut_differently():
     lines = [
-        "aaaa bbbb cccc dddd eeee ffff",
-        "zaaa bbbb cccc zddd",
-        "zaaa bbbb cccc dddd",
-        "bzaa bbbb cccc dddd",
+        "short",
+        "a line with {{markup}} that is long enough",
+        "words that both cut alike, long",
     ]
-    lines = [f"{line} {'x' * 14}" for line in lines]
+    lines += ["words of zeta that one cuts further", "zeta again, and long enough to take"]
 
     def words(line):
         return [(part, False) for part in re.findall(r" ?[^ ]+", line)], len(line.split())
 
     def more(line):
-        return [(part, False) for part in re.findall(r" ?z| ?[^ z]+", line)], len(
-            line.split()
-        ) + line.count("z")
+        cut = [(part, False) for part in re.findall(r" ?z| ?[^ z]+", line)]
+        return cut, len(cut)
 
-    found = choose_line("xx", "Latn", lines, [words, more])
-    # ratios 7/7 (cut alike: left out), 7/5, 6/5, 6/5: of the last three 19/15, nearest
-    # the first 6/5
-    assert found == CutSentence("xx", lines[2], [words(lines[2]), more(lines[2])])
+    for there, chosen in ((lines, lines[3]), (lines[:3], lines[2])):
+        found = choose_line("xx", "Latn", there, [words, more])
+        assert found == CutSentence("xx", chosen, [words(chosen), more(chosen)])
+    assert choose_line("xx", "Deva", [*lines, LINES["hi"][0]], [words, more]).text == LINES["hi"][0]
     assert choose_line("xx", "Latn", ["too short"], [words]) is None
-
-
-def test_markup_and_other_scripts_do_not_read_as_sentences():
-    assert reads("Die Katze sitzt auf der Matte.", "Latn") and reads(LINES["hi"][0], "Deva")
-    for line, script in (
-        ("Save {{page}} now please", "Latn"),
-        ("the moon", "Deva"),
-        ("луна", "Latn"),
-    ):
-        assert not reads(line, script)
 
 
 def test_languages_are_sorted_by_name_everywhere(made):

@@ -30,7 +30,7 @@ def test_well_formed_with_all_sections(made):
     assert len(ids) == len(set(ids))
     links = [attributes["href"] for tag, attributes in page.elements if tag == "a"]
     for section in (
-        "overview",
+        "start",
         "curves",
         "comparison",
         "allocation",

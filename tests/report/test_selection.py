@@ -28,7 +28,6 @@ def test_only_results_that_the_settings_name_are_shown(results, tmp_path):
     shown = said.replace(note, "")
     settings = shown.rindex("Settings")  # the configuration's own text
     assert not any(name in shown[:settings] for name in ("200k", "Japanese", "Finnish", "Sanskrit"))
-    assert "Languages 8" in said and "Allocations 1, T = 100,000" in said and "Tokenizers 3" in said
     tables = tmp_path / "out/tables"
     for table in tables.glob("*.tsv"):
         assert not {row.get("language") for row in read_tsv(table)} & {"fi", "ja", "sa"}, table

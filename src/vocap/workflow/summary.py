@@ -6,6 +6,7 @@ from typing import Any
 
 from vocap.config import Settings
 from vocap.errors import listed
+from vocap.files.io import read_tsv
 
 SHOWN = 12  # tokenizers, and warnings of a kind
 
@@ -37,9 +38,13 @@ def summarize(settings: Settings) -> list[str]:
             if len(made) > SHOWN
             else []
         )
-        first = next(iter(made.values())) / "huggingface"
-        which = " (the report says which to take)" if len(made) > 1 and page.exists() else ""
-        load = f'Load one{which}: transformers.AutoTokenizer.from_pretrained("{first}")'
+        # the one that the report advises at the smallest T
+        compared = page.with_name("tables") / "comparison.tsv"
+        rows = read_tsv(compared) if compared.exists() else ()
+        advised = [row["tokenizer"] for row in rows if row.get("advice") == "take"]
+        taken = next((name for name in advised if name in made), next(iter(made)))
+        folder = made[taken] / "huggingface"
+        load = f'Load {taken}: transformers.AutoTokenizer.from_pretrained("{folder}")'
         lines = ["Tokenizers:", *lines[:SHOWN], *more, load]
     lines += [f"Report: {page}"] if page.exists() else []
     # warnings

@@ -28,8 +28,14 @@ UNKNOWN_LIMIT = (
     0.01  # share of <unk> from which ALP and token counts mislead: one <unk> replaces a run of text
 )
 REACHED = 0.95  # share of T: tokenizers of fewer ids need more tokens for that alone
-TIED = 0.005  # share of a measure by which two tokenizers differ and still tie
-LEVEL = 1.01  # bits of a bigram that differ by less do not decide: models follow tokens, too
+# measures that decide, in their order, and the percent by which two tokenizers differ and are
+# not told apart: models follow tokens, and not bits of a bigram alone
+NEAR = {
+    "parallel_bits": 1.0,
+    "parallel_tokens": 0.5,
+    "bigram_bits_per_byte": 0.0,
+    "percent": 0.5,
+}
 INTERVALS = {"parallel_bits": "parallel", "bigram_bits_per_byte": "heldout"}  # of measures
 HELD_OUT = list(COLUMNS[3:])  # columns of evaluation.tsv that have means over languages
 WEIGHED = ["alp", "percent", "nats"]  # columns that have means weighted by q too
@@ -39,13 +45,11 @@ WEIGHED = ["alp", "percent", "nats"]  # columns that have means weighted by q to
 class Measure(Column):
     """A number by tokenizer: a column of the comparison's table and an axis of its charts.
 
-    `key`: a column of `Size.summary`. `first`: its place on the front page, which names
-    the best; 0 for none. `by_regime`: whether it compares tokenizers of one regime
-    only.
+    `key`: a column of `Size.summary`. `by_regime`: whether it compares tokenizers of one
+    regime only.
     """
 
     kind: Literal["text", "number"] = "number"
-    first: int = 0
     axis: str = ""
     more_is_better: bool = False
     by_regime: bool = False
@@ -59,26 +63,20 @@ MEASURE = {
 
 @dataclass(frozen=True)
 class Choice:
-    """The tokenizer to take of one T, `best`, and the others that are as good, `tied`.
+    """The tokenizer to take of one T, `best`.
 
-    `deciding`: the measure of the first choice; `level`: the tokenizers that bits per byte
-    do not tell apart; `measure`: that which `best` is the best by.
+    `deciding`: the measure of the first choice; `level`: those that it does not tell apart,
+    `best` among them; `measure`: that which `best` is the best of them by.
     """
 
     best: str
-    tied: list[str]
     deciding: str
     level: list[str]
     measure: str
 
     @property
-    def names(self) -> list[str]:
-        """The best, and those that are as good."""
-        return [self.best, *self.tied]
-
-    @property
     def on_parallel_text(self) -> bool:
-        """Whether the first choice is by parallel text."""
+        """Whether the choice is by parallel text."""
         return self.deciding.startswith("parallel")
 
 
@@ -89,33 +87,26 @@ def recommend(summary: pandas.DataFrame, reference: str) -> Choice:
        parallel text, its tokens, bits per byte of held-out lines. Else ALP does, in percent
        of each language's, of tokenizers of the reference's regime. Never mean nats, of which
        languages with long lines have most.
-    2. Bits per byte do not tell a tokenizer from the fewest where the interval reaches 0 or,
-       on parallel text, where it has at most `LEVEL` times as many. Of several such ones the
-       tokens of the same text decide.
-    3. Others that differ from the best by at most `TIED` are as good.
+    2. It does not tell a tokenizer from the best where they differ by at most `NEAR`, nor
+       do bits per byte where the interval reaches 0.
+    3. Of several such ones that with the fewest tokens of the same text is taken.
     """
     own = summary[summary.own]
-    first = ("parallel_bits", "parallel_tokens", "bigram_bits_per_byte")
-    deciding = next((key for key in first if own[key].count() > 1), "percent")
-    rivals, measure, level = own, deciding, []
+    deciding = next((key for key in NEAR if own[key].count() > 1), "percent")
     if deciding == "percent":
         alike = own[own.regime == summary.regime[reference]]
-        rivals = alike if len(alike) else summary
-    if deciding in INTERVALS:
-        part, bits = INTERVALS[deciding], own[deciding]
-        near = LEVEL if part == "parallel" else 1
-        reaches = own[part].map(lambda ends: isinstance(ends, tuple) and ends[0] <= 0)
-        level = list(bits.index[(bits <= near * bits.min()) | reaches.astype(bool)])
-        if len(level) > 1:
-            rivals = own.loc[level]
-            measure = "parallel_tokens" if part == "parallel" else "tokens_per_sentence"
-    values = rivals[measure].dropna()
-    best = values.idxmax() if MEASURE[measure].more_is_better else values.idxmin()
+        own = alike if len(alike) else summary
+    values = own[deciding]
     # percents are shares of ALP already
-    near = 100 * TIED if measure == "percent" else TIED * abs(values[best])
-    others = values.drop(index=best)
-    tied = list(others.index[(others - values[best]).abs() <= near])
-    return Choice(best, tied, deciding, level, measure)
+    lost = values.max() - values if deciding == "percent" else 100 * (values / values.min() - 1)
+    near = lost <= NEAR[deciding]
+    if deciding in INTERVALS:
+        near |= own[INTERVALS[deciding]].map(lambda ends: ends == ends and ends[0] <= 0)
+    level, measure = list(own.index[near]), deciding
+    if len(level) > 1:
+        measure = "parallel_tokens" if deciding.startswith("parallel") else "tokens_per_sentence"
+    best = own[measure][level].idxmin() if len(level) > 1 else level[0]
+    return Choice(best, deciding, level, measure)
 
 
 @dataclass(frozen=True)
@@ -127,8 +118,8 @@ class Size:
     share `q` of the text, and the difference of ALP from the reference, in `nats` and
     in `percent`. `summary`: by tokenizer the means of `grouped` and the numbers of
     `MEASURE`, `worst` (the language), `kind`, `regime`, `own` (not from elsewhere),
-    `follows_text` (its training followed parallel text), `bytes` (it has a token for
-    every byte), `frontier` (no other of its regime is as good), `heldout` and
+    `follows_text` (its training followed parallel text), `byte_pair` (it is byte-pair
+    encoding), `frontier` (no other of its regime is as good), `heldout` and
     `parallel` (intervals of the bits per byte above the fewest).
     """
 
@@ -173,39 +164,25 @@ class Size:
         totals = self.own.total.dropna()
         return self.total is None or bool((totals >= REACHED * self.total).all())
 
-    def changes(self, name: str, other: str) -> pandas.Series:
-        """By language the percent by which a tokenizer is better than another, worst first.
+    def losses(self) -> pandas.DataFrame:
+        """By language the other tokenizer of the run that serves it best, `name`, and by how
+        many percent `best` is better, `change`; the largest loss first.
 
         In tokens per sentence of parallel text; without them in what decides, of that
         of the other.
         """
         key = {"percent": "alp"}.get(self.choice.deciding, self.choice.deciding)
         key = "parallel_tokens" if self.choice.on_parallel_text else key
-        wide = self.counted.pivot(index="language", columns="tokenizer", values=key)
-        sign = 1 if key == "alp" else -1
-        found = 100 * sign * (wide[name] - wide[other]) / wide[other].abs()
-        return found.dropna().sort_values(kind="stable")
-
-    @property
-    def losses(self) -> dict[str, tuple[float, str]]:
-        """By language that another tokenizer of the run serves better than `best`: the
-        change, and that tokenizer.
-
-        In percent, below 0, as in `changes`; the largest loss first.
-        """
-        rivals = self.own.drop(index=self.choice.best, errors="ignore")
-        if self.choice.deciding == "percent":
+        rivals = self.own
+        if key == "alp":
             rivals = rivals[rivals.regime == self.summary.regime[self.choice.best]]
-        rows = [
-            (percent, code, name)
-            for name in rivals.index
-            for code, percent in self.changes(self.choice.best, name).items()
-            if percent < 0
-        ]
-        worst: dict[str, tuple[float, str]] = {}
-        for percent, code, name in sorted(rows):
-            worst.setdefault(code, (percent, name))
-        return worst
+        wide = self.counted.pivot(index="language", columns="tokenizer", values=key)
+        wide = wide[[self.choice.best, *rivals.index.drop(self.choice.best, errors="ignore")]]
+        best = wide.pop(self.choice.best)
+        less = wide.sub(best, axis=0) if key != "alp" else -wide.sub(best, axis=0)
+        changes = (100 * less / wide.abs()).dropna(how="all")
+        found = {"change": changes.min(axis=1), "name": changes.idxmin(axis=1)}
+        return pandas.DataFrame(found).sort_values("change", kind="stable")
 
     @property
     def compared(self) -> list[str]:
@@ -214,13 +191,6 @@ class Size:
         """
         others = self.own.drop(index=self.reference, errors="ignore")
         return list(others.sort_values("percent", ascending=False, kind="stable").index)
-
-    @property
-    def rival(self) -> str:
-        """The tokenizer to show beside the reference: the best, else the best of the
-        others.
-        """
-        return self.choice.best if self.choice.best != self.reference else self.compared[0]
 
     def by_group(self) -> pandas.DataFrame:
         """The means of `grouped` by resource group, and over all languages, with
@@ -503,7 +473,7 @@ def _facts(results: Results, tokenizers: list[Tokenizer]) -> pandas.DataFrame:
             "total": one.total,
             "regime": kind.regime(settings),
             "follows_text": kind.followed_text(settings),
-            "bytes": bool(settings.get("byte_fallback")) or issubclass(kind, BytePair),
+            "byte_pair": issubclass(kind, BytePair),
         }
         rows.append(row)
     facts = pandas.DataFrame(rows, index=[one.name for one in tokenizers])
@@ -567,15 +537,16 @@ def by_sizes(results: Results, found: Sequence[Size]) -> list[tuple[Size, str]]:
 
 
 def front_page(results: Results) -> list[str]:
-    """The tokenizers of the example sentences: of the smallest T the reference and the
-    best, or the next.
+    """The tokenizers of the example sentences: of the smallest T the one to take, and beside it
+    the reference or the next best.
 
     Without tokenizers of one T the first of the configuration; none where none has been
     made by this run.
     """
-    pairs = [[one.reference, one.rival] for one in sizes(results) if one.compared]
-    own = [one.name for one in results.configured_tokenizers() if one.kind_class.merged]
-    return pairs[0] if pairs else own[:1]
+    for one in sizes(results):
+        if others := [name for name in (one.reference, *one.compared) if name != one.choice.best]:
+            return [one.choice.best, others[0]]
+    return [one.name for one in results.configured_tokenizers() if one.kind_class.merged][:1]
 
 
 def in_thousands(total: int) -> str:

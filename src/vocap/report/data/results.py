@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from operator import itemgetter
 from typing import Any
 
 from pydantic import ValidationError
@@ -161,17 +160,6 @@ class CutSentence:
     language: str
     text: str
     cuts: list[tuple[list[Stretch], int]]
-
-    @property
-    def whole(self) -> bool:
-        """Whether the stretches of every tokenizer make up the line."""
-        texts = ["".join(map(itemgetter(0), cut)) for cut, _ in self.cuts]
-        return all(text == self.text for text in texts)
-
-    @property
-    def tokens(self) -> list[int]:
-        """The number of tokens under each tokenizer."""
-        return [count for _, count in self.cuts]
 
 
 @dataclass(frozen=True)

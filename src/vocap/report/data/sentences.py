@@ -1,8 +1,6 @@
-"""The example sentences of the front page: typical held-out lines, cut by its
-tokenizers.
-"""
+"""The example sentences of the front page: held-out lines, cut by its tokenizers."""
 
-import unicodedata
+import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import islice, pairwise
@@ -17,7 +15,7 @@ SENTENCES = 6
 SCRIPTS = ("Latn", "Cyrl", "Arab", "Deva", "Jpan", "Thai")  # taken first: the most different ones
 READ = 300  # held-out lines of a language that a line is chosen from
 SHORT, LONG = 30, 90  # characters of a line that reads as a sentence and fits the page
-MARKUP = frozenset("{}<>[]|$%&#=_*/\\@~^`+\u2581")
+MARKUP = r"[{}<>\[\]|$%&#=_*/\\@~^`+\u2581]|  "  # of lines that are no sentences
 # a line's stretches, and the number of its tokens
 Cutter = Callable[[str], tuple[list[Stretch], int]]
 
@@ -46,50 +44,32 @@ def rank_languages(results: Results) -> list[str]:
     """Languages, the first of each script at the head: it has the most lines. Then all
     others, by their lines.
     """
-    ordered = sorted(
-        results.languages, key=lambda code: (-(results.lines(code) or 0), results.rank(code))
-    )
+    ordered = sorted(results.languages, key=lambda code: -(results.lines(code) or 0))
     first: dict[str, str] = {}
     for code in ordered:
-        if script := results.languages[code].script:
-            first.setdefault(script, code)
-    scripts = [script for script in SCRIPTS if script in first]
-    head = [first[script] for script in [*scripts, *sorted(set(first) - set(scripts))]]
-    return head + [code for code in ordered if code not in head]
+        first.setdefault(results.languages[code].script, code)
+    head = [first.pop(script) for script in SCRIPTS if script in first]
+    return list(dict.fromkeys([*head, *first.values(), *ordered]))
 
 
 def choose_line(
     language: str, script: str, lines: Sequence[str], cutters: Sequence[Cutter]
 ) -> CutSentence | None:
-    """A typical line: of those that read as sentences the first whose ratio of tokens
-    is nearest that of all.
+    """The first line that reads as a sentence and that the tokenizers cut differently; else
+    the first that they cut.
 
-    Lines that all tokenizers cut alike are taken only where there is no other. None
-    where no line has a fitting length, or the text of the tokens is not the line.
+    None where no line has a fitting length, or the text of the tokens is not the line.
     """
+    other = MARKUP if script in ("Latn", "") else f"{MARKUP}|[A-Za-z]"
     fitting = [line for line in lines if SHORT <= len(line) <= LONG and "\ufffd" not in line]
-    typical = [line for line in fitting if reads(line, script)] or fitting
-    found = []
-    for line in typical:
+    alike = None
+    for line in [line for line in fitting if not re.search(other, line)] or fitting:
         one = CutSentence(language, line, [cutter(line) for cutter in cutters])
-        if one.whole:
-            found.append(one)
-    found = [one for one in found if one.cuts.count(one.cuts[0]) < len(one.cuts)] or found
-    if not found:
-        return None
-    whole = sum(one.tokens[-1] for one in found) / sum(one.tokens[0] for one in found)
-    return min(found, key=lambda one: abs(one.tokens[-1] / one.tokens[0] - whole))
-
-
-def reads(line: str, script: str) -> bool:
-    """Whether a line is words in its script, without markup and placeholders."""
-    if MARKUP & set(line) or "  " in line:
-        return False
-    # vowel signs too
-    letters = [character for character in line if unicodedata.category(character)[0] in "LM"]
-    latin = sum(unicodedata.name(character, "").startswith("LATIN") for character in letters)
-    mostly = latin > 0.9 * len(letters) if script in ("Latn", "") else latin < 0.1 * len(letters)
-    return len(letters) > len(line) / 2 and (mostly or not script)
+        if all("".join(text for text, _ in cut) == line for cut, _ in one.cuts):
+            if one.cuts[0] != one.cuts[-1]:
+                return one
+            alike = alike or one
+    return alike
 
 
 def cutter(folder: Path) -> Cutter:

@@ -3,23 +3,43 @@ section of the results.
 """
 
 from vocap.report.data.results import Results
-from vocap.report.page.blocks import Note, PageBlock, Section, named_after
+from vocap.report.page.blocks import (
+    CodeBlock,
+    Note,
+    PageBlock,
+    Paragraph,
+    Section,
+    named_after,
+    text_of,
+)
+from vocap.report.page.rendering import sentence
 from vocap.report.paper import section as paper
 from vocap.report.sections import (
     allocation,
-    answer,
     comparison,
     corpora,
+    front,
     models,
-    overview,
     tokenizers,
 )
 
+
+def settings(results: Results) -> list[PageBlock]:
+    """The merged configuration, the versions, and results of other configurations."""
+    blocks: list[PageBlock] = [Paragraph(f"Made with {text_of(results.versions)}.")]
+    if results.left:
+        blocks.append(Note(sentence("left", left=results.left)))
+    if results.settings:
+        blocks.append(CodeBlock.of_file(results.settings, "the configuration of this run"))
+    else:
+        blocks.append(Note("The configuration was not given: --settings FILE shows it here."))
+    return blocks
+
+
 # id, heading and name in the navigation of each part of the page, and its function
 PARTS = (
-    ("start", "What each language gets", "Start", answer.section),
+    ("start", "What each language gets", "Start", front.section),
     ("explorer", "Other sizes: the explorer", "Explorer", allocation.explorer),
-    ("overview", "Your tokenizers", "Advice", overview.section),
     ("comparison", "The tokenizers compared", "Comparison", comparison.section),
     ("curves", "ALP of every language at every size", "ALP curves", corpora.curves),
     ("allocation", "Vocabulary size of each language", "Allocation", allocation.section),
@@ -29,7 +49,7 @@ PARTS = (
     ("models", "Pre-training", "Models", models.pretraining),
     ("finetuning", "Fine-tuning", "Fine-tuning", models.finetuning),
     ("paper", "The paper’s tables and figures, and this run’s", "The paper", paper.section),
-    ("settings", "Settings and versions", "Settings", overview.settings),
+    ("settings", "Settings and versions", "Settings", settings),
 )
 
 

@@ -73,9 +73,15 @@ def _introduction(results: Results, found: Sequence[Size]) -> str:
 
 
 def _table(results: Results, found: Sequence[Size]) -> Table:
-    rows = [
-        {"size": one.total, **row} for one in found for row in records(one.summary.reset_index())
-    ]
+    rows = []
+    for one in found:
+        # those from elsewhere have no T of this run: they stand at the end, once
+        shown = one.summary[one.summary.own | (one is found[-1])].reset_index()
+        advice = dict.fromkeys(one.choice.level, "not told apart") | {one.choice.best: "take"}
+        for row in records(shown):
+            row["size"] = one.total if row["own"] else None
+            row["advice"] = advice.get(row["tokenizer"]) if one.reached else None
+            rows.append(row)
     for row in rows:
         row["worst"] = row["worst"] and results.name(row["worst"])
         row["frontier"] = {True: "yes", False: "no"}.get(row["frontier"])
