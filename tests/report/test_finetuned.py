@@ -103,9 +103,9 @@ def test_labels_kept_back_are_no_score_and_nothing_is_not_run(results, tmp_path)
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("panx/summary.tsv", "language\tmetric\n", "line 1: no column mean"),
+        ("panx/summary.tsv", "language\tmean\nen\tx\n", "is not what `vocap score` writes"),
         ("panx/selection.json", "{}", "is not what `vocap score` writes"),
-        ("average.json", '{"tasks": 5}', r"knn/average\.json: not a file of vocap average"),
+        ("average.json", '{"tasks": 5}', "is not what `vocap average` writes"),
     ],
 )
 def test_malformed_files_are_one_error(results, tmp_path, name, content, said):

@@ -24,7 +24,7 @@ def test_every_word_has_its_own_text_on_the_page(made):
 
 
 def test_a_word_is_marked_once_and_never_inside_names():
-    mark = Marker()
+    mark = Marker("results")
     said = mark("ALP of pieces-100k, <unk> and results/T/pieces.tsv; ALP again, Gini < 1.")
     marked = re.findall(r"<button[^>]*>(.*?)</button>", said)
     assert marked == ["ALP", "&lt;unk&gt;", "Gini"]

@@ -11,7 +11,7 @@ import pytest
 from tests.report.factories import make_corpora, make_model
 from tests.report.pages import frame, one_row, words_of, write
 from vocap.errors import VocapError
-from vocap.report.data.results import ModelResults
+from vocap.report.page.rendering import sentence
 from vocap.tables.line_bits import read_lengths
 
 CODES = ["en", "de", "ru"]
@@ -73,16 +73,16 @@ def test_code_lengths_are_means_over_seeds_and_languages(results, tmp_path):
 
 
 @pytest.mark.parametrize("line", ["{", "[]", '{"step": 1}'])
-def test_a_malformed_line_is_named(results, tmp_path, line):
+def test_a_malformed_file_is_named(results, tmp_path, line):
     path = results / "pretraining/knn/metrics.jsonl"
     path.write_text(path.read_text("utf-8") + line + "\n", "utf-8")
-    with pytest.raises(VocapError, match=r"knn/metrics\.jsonl, line 6"):
+    with pytest.raises(VocapError, match=r"knn/metrics\.jsonl is not what `vocap pretrain` writes"):
         write(results, tmp_path / "out")
 
 
 def test_two_of_a_kind_are_told_apart():
     def loss(**settings) -> str:
-        return ModelResults("m", {"settings": {"loss": settings}}, []).loss
+        return sentence("loss", loss=settings)
 
     assert loss(kind="full") == "full"
     assert (

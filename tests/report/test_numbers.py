@@ -159,7 +159,7 @@ def test_files_that_are_not_there_are_named(results, tmp_path):
         (results / name).unlink()
     words = words_of(write(results, tmp_path / "out"))
     assert "Missing in results/tokenizers/vocap100k: description.json" in words
-    assert "summary.json is missing" in words and "no stats.json" in words
+    assert "No summary.json" in words and "no stats.json" in words
 
 
 def test_each_curve_has_its_ends_and_the_reasons(smoke, tmp_path):

@@ -20,7 +20,7 @@ def run(tmp_path_factory):
 
 def test_an_overlap_that_does_not_fit_is_no_explorer(run, monkeypatch):
     folder, _ = run
-    results = load_results(folder, None, "", {})
+    results = load_results(folder, None, {})
     assert make_explorer(results)["packed"]
     monkeypatch.setattr(allocation, "BUDGET", 100)
     assert make_explorer(results) is None
@@ -38,4 +38,4 @@ def test_without_indexes_the_page_says_so(tmp_path):
         [(40, -9.0, "ok")],
     )
     words = words_of(write(tmp_path / "results", tmp_path / "out"))
-    assert "en/pieces.npz has other sizes than the curve beside it" in words
+    assert "There is no en/pieces.npz, the index of the pieces of its curve" in words

@@ -5,7 +5,6 @@ that does the same.
 import json
 import math
 import os
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,9 +15,10 @@ from vocap.correlation.study import StudyPoint, correlations
 from vocap.files.io import read_tsv, write_tsv
 from vocap.finetuning.metrics import paper_average
 from vocap.finetuning.tasks import TASKS
+from vocap.report.data.results import Finetuned
 from vocap.report.page.figures import files, styled
 from vocap.report.paper import paper_languages, paper_size, printed
-from vocap.report.paper.model_tables import Run, results_table, table_rows
+from vocap.report.paper.model_tables import described, results_table, table_rows
 from vocap.tables.curve import Point, write_points
 
 SHARED = Path(os.environ.get("VOCAP_DATA", "/nonexistent")) / "paper"
@@ -29,11 +29,17 @@ SOURCES = {
     "beta": "table4_beta",
 }
 SOURCES |= {"correlation": "correlation", "datasets": "xtreme_datasets"}
-RUN = Run("", "v", "vocap", 500_000, 0.7, "full", None, False, 500_000, 2**20, 100.0, ("GPU", 1))
+RUN = {"model": "", "tokenizer": "v", "kind": "vocap", "total": 500_000, "beta": 0.7}
+RUN |= {"loss": "full", "k": None, "half": False, "steps": 500_000, "parameters_mi": 1.0}
+RUN |= {"speed": 100.0, "machine": ("GPU", 1), "tuned": Finetuned("")}
 
 
-def lines_of(rows):
-    return {row.method: row.run.name if row.run else None for row in rows}
+def run_of(model, **values):
+    return described(RUN | {"model": model} | values)
+
+
+def lines_of(name, runs):
+    return {method: run and run["model"] for method, _, run in table_rows(name, runs)}
 
 
 def test_the_printed_averages_follow_from_the_printed_cells():
@@ -81,19 +87,19 @@ def test_sizes_by_language_are_those_of_the_source():
 
 def test_table_1_takes_the_run_of_the_same_tokenizer_loss_and_width_with_the_papers_steps():
     runs = [
-        replace(RUN, name="xlm-r", kind="file", total=250_002, beta=None, steps=1_000_000),
-        replace(RUN, name="early", steps=500_000),
-        replace(RUN, name="late", steps=1_000_000),
-        replace(RUN, name="other-beta", beta=1.0, steps=1_000_000),
-        replace(RUN, name="knn", loss="knn", k=50),
-        replace(RUN, name="knn5", loss="knn", k=5, steps=1_000_000),
-        replace(RUN, name="half", half=True),
-        replace(RUN, name="nce", loss="nce"),
-        replace(RUN, name="small", total=2000, loss="knn", k=10),
+        run_of("xlm-r", kind="file", total=250_002, beta=None, steps=1_000_000),
+        run_of("early", steps=500_000),
+        run_of("late", steps=1_000_000),
+        run_of("other-beta", beta=1.0, steps=1_000_000),
+        run_of("knn", loss="knn", k=50),
+        run_of("knn5", loss="knn", k=5, steps=1_000_000),
+        run_of("half", half=True),
+        run_of("nce", loss="nce"),
+        run_of("small", total=2000, loss="knn", k=10),
         # of the paper's T, and no line of the paper's
-        replace(RUN, name="bpe", kind="bpe", beta=None),
+        run_of("bpe", kind="bpe", beta=None),
     ]
-    assert lines_of(table_rows("xtreme", runs)) == {
+    assert lines_of("paper-table-1", runs) == {
         "XLM-R 250K": "xlm-r",
         "JOINT 250K": None,
         "JOINT 500K": None,
@@ -124,16 +130,11 @@ def test_a_tokenizer_by_pieces_is_in_no_row_of_the_papers(tmp_path):
 
 
 def test_tables_2_and_3_compare_losses_of_one_tokenizer():
-    runs = [
-        replace(RUN, name=f"full-{place}", tokenizer=f"t{place}", total=1000 * place)
-        for place in (1, 2)
-    ]
-    runs += [
-        replace(RUN, name=f"k{k}", tokenizer="t1", total=1000, loss="knn", k=k) for k in (7, 10, 40)
-    ]
-    runs += [replace(RUN, name="neg", tokenizer="t1", total=1000, loss="neg")]
-    runs += [replace(RUN, name="uniform", tokenizer="t1", total=1000, loss="uniform")]
-    assert lines_of(table_rows("sampling", runs)) == {
+    runs = [run_of(f"full-{place}", tokenizer=f"t{place}", total=1000 * place) for place in (1, 2)]
+    runs += [run_of(f"k{k}", tokenizer="t1", total=1000, loss="knn", k=k) for k in (7, 10, 40)]
+    runs += [run_of("neg", tokenizer="t1", total=1000, loss="neg")]
+    runs += [run_of("uniform", tokenizer="t1", total=1000, loss="uniform")]
+    assert lines_of("paper-table-2", runs) == {
         "full softmax": "full-1",
         "k-NN, k = 50": "k40",
         "target sampling": None,
@@ -141,40 +142,38 @@ def test_tables_2_and_3_compare_losses_of_one_tokenizer():
         "NEG": "neg",
         "uniform negatives": "uniform",
     }
-    found = lines_of(table_rows("k", runs))
+    found = lines_of("paper-table-3", runs)
     assert (
         found["full softmax"] == "full-1" and found["k = 10"] == "k10" and found["k = 50"] is None
     )
     assert list(found)[-2:] == ["k = 7", "k = 40"]
 
 
-def rows_of_this_run(name, runs):
+def rows_of_this_run(number, runs):
     """A table's rows of `runs`, by model."""
-    table = results_table(name, runs)
+    table = results_table(f"paper-table-{number}", runs)
     keys = [column.key for column in table.columns]
     rows = (dict(zip(keys, row, strict=True)) for row in table.rows)
     return {row["model"]: row for row in rows if row["origin"] == "this run"}
 
 
 def test_a_k_that_is_not_the_papers_is_said():
-    runs = [replace(RUN, name="full")]
-    runs += [replace(RUN, name=f"k{k}", loss="knn", k=k) for k in (7, 10)]
-    runs += [replace(RUN, name="small", tokenizer="t", total=1000, loss="knn", k=9)]
+    runs = [run_of("full")]
+    runs += [run_of(f"k{k}", loss="knn", k=k) for k in (7, 10)]
+    runs += [run_of("small", tokenizer="t", total=1000, loss="knn", k=9)]
     for name, model, said in (
-        ("sampling", "k10", "k = 10; not fine-tuned"),
-        ("xtreme", "small", "k = 9; not fine-tuned"),
-        ("k", "k7", "not fine-tuned"),  # in a line of its own
-        ("k", "k10", "not fine-tuned"),
+        (2, "k10", "k = 10; not fine-tuned"),
+        (1, "small", "k = 9; not fine-tuned"),
+        (3, "k7", "not fine-tuned"),  # in a line of its own
+        (3, "k10", "not fine-tuned"),
     ):
         assert rows_of_this_run(name, runs)[model]["remarks"] == said
 
 
 def test_table_4_takes_one_total():
-    runs = [
-        replace(RUN, name=f"b{beta:g}", beta=beta, tokenizer=f"t{beta}") for beta in (0.0, 0.5, 0.7)
-    ]
-    runs += [replace(RUN, name="small", total=1000, beta=1.0)]
-    assert lines_of(table_rows("beta", runs)) == {
+    runs = [run_of(f"b{beta:g}", beta=beta, tokenizer=f"t{beta}") for beta in (0.0, 0.5, 0.7)]
+    runs += [run_of("small", total=1000, beta=1.0)]
+    assert lines_of("paper-table-4", runs) == {
         "β = 0": "b0",
         "β = 0.3": None,
         "β = 0.7": "b0.7",
@@ -184,13 +183,13 @@ def test_table_4_takes_one_total():
 
 
 def test_speeds_are_relative_to_the_papers_baseline_on_one_device():
-    joint = {"kind": "joint", "total": 250_000, "steps": 1_000_000, "tokens_per_s": 200.0}
+    joint = {"kind": "joint", "total": 250_000, "steps": 1_000_000, "speed": 200.0}
     runs = [
-        replace(RUN, name="joint", **joint),
-        replace(RUN, name="knn", loss="knn", k=50, tokens_per_s=236.0),
-        replace(RUN, name="half", half=True, machine=("another GPU", 1)),
+        run_of("joint", **joint),
+        run_of("knn", loss="knn", k=50, speed=236.0),
+        run_of("half", half=True, machine=("another GPU", 1)),
     ]
-    rows = rows_of_this_run("xtreme", runs)
+    rows = rows_of_this_run(1, runs)
     assert rows["joint"]["speed"] == 1.0 and rows["half"]["speed"] is None
     assert rows["knn"]["speed"] == pytest.approx(1.18)
 

@@ -6,7 +6,9 @@ from typing import Any
 
 from vocap.errors import UsageError
 from vocap.report.data.loading import load_results
-from vocap.report.page.rendering import vega, write_report
+from vocap.report.data.results import look_up
+from vocap.report.data.sentences import find_sentences
+from vocap.report.page.rendering import sentence, vega, write_report
 from vocap.report.sections import build_sections
 from vocap.stages import STAGES
 
@@ -58,5 +60,14 @@ def report_results(
             f"{results}: no results of a stage; --results names the folder that the stages wrote to"
         )
     vega()  # a second of work, while the results are read
-    loaded = load_results(results, languages_table, title, dict(settings or {}), parallel_text)
-    return write_report(output, loaded.title, build_sections(loaded))
+    loaded = load_results(results, languages_table, dict(settings or {}), parallel_text)
+    # of the same object: comparisons are kept with it
+    loaded.sentences.extend(find_sentences(results, loaded))
+    totals = {
+        one.total for one in loaded.tokenizers.values() if one.total and one.kind_class.merged
+    }
+    made = sentence("title", count=len(loaded.languages), totals=sorted(totals))
+    heading = title or look_up(loaded.settings, "report", "title") or made.unescape()
+    # an absolute folder, as of a call by hand, is no name for readers elsewhere
+    folder = "results" if results.is_absolute() else results.as_posix()
+    return write_report(output, heading, build_sections(loaded), folder)

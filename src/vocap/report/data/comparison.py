@@ -16,7 +16,7 @@ from vocap.report.data.results import (
     Tokenizer,
     order_groups,
 )
-from vocap.report.page.tables import Column, format_number, specification
+from vocap.report.page.tables import Column, format_number, in_thousands, specification
 from vocap.tables.line_bits import PARTS, paired_differences
 from vocap.tables.sampling_probabilities import language_shares
 from vocap.tokenizers.evaluation import COLUMNS, PARALLEL_COLUMNS, gini
@@ -101,7 +101,7 @@ def recommend(summary: pandas.DataFrame, reference: str) -> Choice:
     lost = values.max() - values if deciding == "percent" else 100 * (values / values.min() - 1)
     near = lost <= NEAR[deciding]
     if deciding in INTERVALS:
-        near |= own[INTERVALS[deciding]].map(lambda ends: ends == ends and ends[0] <= 0)
+        near |= own[INTERVALS[deciding]].map(lambda ends: isinstance(ends, list) and ends[0] <= 0)
     level, measure = list(own.index[near]), deciding
     if len(level) > 1:
         measure = "parallel_tokens" if deciding.startswith("parallel") else "tokens_per_sentence"
@@ -230,11 +230,15 @@ def _languages(results: Results, tokenizer: Tokenizer) -> pandas.DataFrame:
     rows["tokens_per_sentence"] = with_bytes(
         lengths, lengths * rows.unk_rate, rows.unknown_bytes / rows.lines
     )
-    left_out = _left_out(results, tokenizer, rows)
     rows["unfit"] = [
-        left_out.get(code) or _misleading(tokenizer.name, alp, rate)
-        for code, alp, rate in zip(rows.index, rows.alp, rows.unk_rate, strict=True)
+        _misleading(tokenizer.name, alp, rate)
+        for alp, rate in zip(rows.alp, rows.unk_rate, strict=True)
     ]
+    if allocation := results.allocation_of(tokenizer):
+        out = rows.index.isin(list(allocation.summary.get("left_out") or ()))
+        if allocation.sizes:
+            out |= ~rows.index.isin(list(allocation.sizes))
+        rows.loc[out, "unfit"] = f"left out by allocation {allocation.name}"
     rows.insert(0, "resource", [results.resource(code) for code in rows.index])
     rows.insert(0, "tokenizer", tokenizer.name)
     return rows.rename_axis("language").reset_index()
@@ -271,19 +275,6 @@ def on_parallel_text(rows: Records) -> pandas.DataFrame:
         tokens = table.ratio_to_english * english.english_tokens
         table["parallel_tokens"] = tokens / english.sentences
     return table
-
-
-def _left_out(results: Results, tokenizer: Tokenizer, codes: pandas.DataFrame) -> dict[str, str]:
-    """Languages that the allocation of a VOCAP tokenizer does not have, with the
-    reason.
-    """
-    allocation = results.allocation_of(tokenizer)
-    if allocation is None:
-        return {}
-    named = set(allocation.summary.get("left_out") or ())
-    has = allocation.sizes
-    out = [code for code in codes.index if code in named or (has and code not in has)]
-    return dict.fromkeys(out, f"left out by allocation {allocation.name}")
 
 
 def _misleading(name: str, alp: float, unk_rate: float) -> str:
@@ -361,13 +352,25 @@ def _size(
     regimes = {one.name: one.kind_class.regime(one.settings) for one in tokenizers}
     q_from, q = _shares(results, tokenizers)
     rows = pandas.concat([every[every.tokenizer == name] for name in names], ignore_index=True)
+    # ALP beside that of the reference in the same language, and the highest of the regime
+    base = rows[rows.tokenizer == reference].set_index("language").alp
+    base = rows.language.map(base[base != 0])
+    nats = rows.alp - base
+    most = rows.groupby(["language", rows.tokenizer.map(regimes)]).alp.transform("max")
     rows = rows.assign(
         counted=rows.language.isin(counted),
         q=rows.language.map(q).astype(float).fillna(0.0),
-        **differences_from(rows, reference),
-        best=rows.alp == best_of_regime(rows, regimes),
+        nats=nats,
+        percent=100 * nats / -base,
+        better=rows.alp > base,
+        best=rows.alp == most,
     )
-    shared = _with_parallel_text(rows[rows.counted], counted)
+    # the languages that every tokenizer with measures on parallel text has there
+    tokens = rows[rows.counted].pivot(
+        index="language", columns="tokenizer", values="parallel_tokens"
+    )
+    tokens = tokens.loc[counted].dropna(axis="columns", how="all")
+    shared = list(tokens.dropna().index) if len(tokens.columns) else []
     summary = _summary(results, tokenizers, rows[rows.counted], shared)
     return Size(
         total=total,
@@ -395,28 +398,6 @@ def _reasons(results: Results, every: pandas.DataFrame, names: list[str]) -> pan
     return reasons.fillna({name: f"not measured with {name}" for name in names})
 
 
-def differences_from(rows: pandas.DataFrame, reference: str) -> dict[str, pandas.Series]:
-    """The columns `nats`, `percent` and `better`: ALP beside that of the reference in
-    the same language.
-    """
-    base = rows[rows.tokenizer == reference].set_index("language").alp
-    base = rows.language.map(base[base != 0])
-    nats = rows.alp - base
-    return {"nats": nats, "percent": 100 * nats / -base, "better": rows.alp > base}
-
-
-def best_of_regime(rows: pandas.DataFrame, regimes: dict[str, str]) -> pandas.Series:
-    """The highest ALP of each row's language under the tokenizers of its regime."""
-    return rows.groupby(["language", rows.tokenizer.map(regimes)]).alp.transform("max")
-
-
-def _with_parallel_text(fit: pandas.DataFrame, codes: list[str]) -> list[str]:
-    """The languages that every tokenizer with measures on parallel text has there."""
-    tokens = fit.pivot(index="language", columns="tokenizer", values="parallel_tokens")
-    tokens = tokens.loc[codes].dropna(axis="columns", how="all")
-    return list(tokens.dropna().index) if len(tokens.columns) else []
-
-
 def _summary(
     results: Results, tokenizers: list[Tokenizer], fit: pandas.DataFrame, shared: list[str]
 ) -> pandas.DataFrame:
@@ -427,15 +408,24 @@ def _summary(
     trips = fit.groupby("tokenizer")[["identical", "texts"]].sum()
     summary["round_trip"] = trips.identical / trips.texts
     summary = summary.join(parallel_means(fit[fit.language.isin(shared)]))
+    # intervals of the bits per byte above the fewest
     for part, codes in zip(PARTS, (fit.language.unique(), shared), strict=True):
-        intervals = _above_the_fewest(tokenizers, part, codes)
+        lengths = {}
+        for one in tokenizers:
+            bits = one.bits.get(part, {})
+            if own := {code: bits[code] for code in codes if code in bits}:
+                lengths[one.name] = own
+        found = paired_differences(lengths)
+        intervals = {name: ends for name, (_, *ends) in found.items()}
         summary[part] = pandas.Series(intervals, dtype=object)
     summary = summary.join(_facts(results, tokenizers))
+    # no other of its regime is as good in all of these and better in one; more is better
     goods = summary[["alp", "parallel_tokens", "gini"]] * [1, -1, -1]
     summary["frontier"] = None
-    for name in summary.index[summary.own]:
-        rivals = summary.own & (summary.regime == summary.regime[name])
-        summary.at[name, "frontier"] = is_on_frontier(goods[rivals], name)
+    for name in summary.index[summary.own & goods.notna().all(axis=1)]:
+        rivals = goods[summary.own & (summary.regime == summary.regime[name])]
+        beaten = rivals.ge(goods.loc[name]).all(axis=1) & rivals.gt(goods.loc[name]).any(axis=1)
+        summary.at[name, "frontier"] = not beaten.any()
     return summary
 
 
@@ -480,38 +470,13 @@ def _facts(results: Results, tokenizers: list[Tokenizer]) -> pandas.DataFrame:
     return facts.astype({"total": "Int64"})
 
 
-def is_on_frontier(goods: pandas.DataFrame, name: str) -> bool | None:
-    """Whether no row is as good in every column and better in one; None where the one
-    of this name lacks a number. More is better.
-    """
-    good = goods.loc[name]
-    if good.isna().any():
-        return None
-    return not (goods.ge(good).all(axis=1) & goods.gt(good).any(axis=1)).any()
-
-
-def _above_the_fewest(
-    tokenizers: Sequence[Tokenizer], part: str, languages: Sequence[str]
-) -> dict[str, tuple[float, float]]:
-    """By tokenizer the interval of its bits per byte above the fewest; none where lines
-    have no bits.
-    """
-    lengths = {}
-    for one in tokenizers:
-        bits = one.bits.get(part, {})
-        if own := {code: bits[code] for code in languages if code in bits}:
-            lengths[one.name] = own
-    differences = paired_differences(lengths)
-    return {name: (low, high) for name, (_, low, high) in differences.items()}
-
-
 def _shares(results: Results, tokenizers: Sequence[Tokenizer]) -> tuple[str, dict[str, float]]:
     """The file of q and q by language: of the first allocation, else by the first alpha
     of these tokenizers.
     """
-    for tokenizer in tokenizers:
-        allocation = results.allocation_of(tokenizer)
-        if allocation and (q := results.probabilities(tokenizer)):
+    for allocation in filter(None, map(results.allocation_of, tokenizers)):
+        q = {row["language"]: row["q"] for row in allocation.shares if row["q"] is not None}
+        if q:
             return f"$results/allocation/{allocation.name}/allocation.tsv", q
     alphas = (tokenizer.text.get("alpha") for tokenizer in tokenizers)
     alpha = next((alpha for alpha in alphas if alpha is not None), None)
@@ -519,21 +484,6 @@ def _shares(results: Results, tokenizers: Sequence[Tokenizer]) -> tuple[str, dic
     if alpha is None or not n:
         return "", {}
     return f"$results/corpora/weights.tsv with alpha {alpha:g}", language_shares(n, alpha)
-
-
-def by_sizes(results: Results, found: Sequence[Size]) -> list[tuple[Size, str]]:
-    """The VOCAP tokenizers of an allocation by sizes, as the paper's, that have a JOINT
-    one of their T.
-    """
-    pairs = []
-    for one in found:
-        if not results.tokenizers[one.reference].kind_class.is_reference:
-            continue
-        for name in one.summary.index:
-            tokenizer = results.tokenizers[name]
-            if tokenizer.kind_class.allocated and not results.text_rule(tokenizer):
-                pairs.append((one, name))
-    return pairs
 
 
 def front_page(results: Results) -> list[str]:
@@ -547,26 +497,3 @@ def front_page(results: Results) -> list[str]:
         if others := [name for name in (one.reference, *one.compared) if name != one.choice.best]:
             return [one.choice.best, others[0]]
     return [one.name for one in results.configured_tokenizers() if one.kind_class.merged][:1]
-
-
-def in_thousands(total: int) -> str:
-    """T for titles: thousands as K.
-
-    >>> in_thousands(100000), in_thousands(1234)
-    ('100K', '1,234')
-    """
-    return f"{total // 1000}K" if total % 1000 == 0 else f"{total:,}"
-
-
-def apart_by_text(regimes: dict[str, list[str]]) -> str:
-    """The limit of comparing ALP between tokenizers, by regime, in words; empty for one
-    regime.
-    """
-    if len(regimes) < 2:
-        return ""
-    listed = "; ".join(f"{regime} ({', '.join(names)})" for regime, names in regimes.items())
-    return (
-        "ALP compares tokenizers that normalise text, and cut it before merging, alike. Between "
-        "these groups a "
-        f"difference in ALP is one of the cuts too: {listed}."
-    )

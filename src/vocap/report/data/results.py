@@ -4,11 +4,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pydantic import ValidationError
-
-from vocap.allocation.inputs import UNEVEN, Inputs
+from vocap.allocation.inputs import LanguageInput
 from vocap.allocation.rules import RULES, Rule
-from vocap.allocation.settings import Allocation as Settings
 from vocap.correlation.study import StudyPoint
 from vocap.finetuning.scores import ALL as MEAN
 from vocap.languages import RESOURCES, Language
@@ -32,11 +29,6 @@ def look_up(value: Any, *path: str) -> Any:
     return value
 
 
-def numeric(value: Any) -> float | int | None:
-    """A value of a JSON file where it is a number, else None."""
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
-
-
 @dataclass(frozen=True)
 class AllocationResults:
     """One named allocation: its rows, its summary as written, and the rows of its
@@ -56,17 +48,9 @@ class AllocationResults:
         return RULES.get(str(self.setting("rule")))
 
     @property
-    def settings(self) -> Settings | None:
-        """All its settings; None where the summary lacks them, or has those of a rule
-        that is not here.
-        """
-        said = look_up(self.summary, "settings") or {}
-        try:
-            return Settings(
-                **{key: value for key, value in said.items() if key in Settings.model_fields}
-            )
-        except ValidationError:
-            return None
+    def settings(self) -> dict[str, Any]:
+        """Its settings by the summary; empty where that lacks them."""
+        return look_up(self.summary, "settings") or {}
 
     @property
     def sizes(self) -> dict[str, int | None]:
@@ -76,16 +60,11 @@ class AllocationResults:
     @property
     def warnings(self) -> list[str]:
         """The stage's warnings."""
-        return list(map(str, self.summary.get("warnings") or ()))
-
-    @property
-    def uneven(self) -> list[str]:
-        """The warnings of lines of different length."""
-        return [text for text in self.warnings if text.startswith(UNEVEN)]
+        return self.summary.get("warnings") or []
 
     def setting(self, name: str) -> Any:
         """One of its settings by the summary; None where that lacks it."""
-        return look_up(self.summary, "settings", name)
+        return self.settings.get(name)
 
 
 @dataclass(frozen=True)
@@ -131,10 +110,10 @@ class Tokenizer:
 
         `sample` is True where the lines were drawn from more.
         """
-        names = ("lines", "word_types", "alpha", "beta", "sentences")
-        known = {name: numeric(look_up(self.description, "text", name)) for name in names}
-        sample = {"sample": True} if known.pop("sentences") is not None else {}
-        return {name: value for name, value in known.items() if value is not None} | sample
+        said = look_up(self.description, "text") or {}
+        names = ("lines", "word_types", "alpha", "beta")
+        known = {name: said[name] for name in names if said.get(name) is not None}
+        return known | ({"sample": True} if isinstance(said.get("sentences"), int) else {})
 
     @property
     def weights(self) -> str:
@@ -184,21 +163,6 @@ class ModelResults:
         lack it.
         """
         return self.setting("settings", "objective") or "masked"
-
-    @property
-    def loss(self) -> str:
-        """The kind of its loss, with the settings that distinguish two of a kind."""
-        loss = self.setting("settings", "loss") or {}
-        names = {
-            "k": "k = {}",
-            "tau": "tau = {:,}",
-            "negatives": "{:,} negatives",
-            "uniform": "{:,} uniform",
-        }
-        facts = [text.format(loss[key]) for key, text in names.items() if loss.get(key)]
-        if loss.get("finish"):
-            facts.append(f"last {100 * loss['finish']:.3g} % full")
-        return loss.get("kind", "") + (f" ({', '.join(facts)})" if facts else "")
 
 
 @dataclass(frozen=True)
@@ -262,11 +226,10 @@ class Results:
     can be kept.
     """
 
-    title: str
     languages: dict[str, Language]  # those of the run, sorted by name: the order of all rows below
     corpora: dict[str, dict[str, Any]]
     packages: list[dict[str, Any]]  # of the starter corpus, with licence and source
-    weights: dict[str, dict[str, str]]
+    weights: dict[str, dict[str, Any]]
     curves: dict[str, list[Point]]
     allocations: dict[str, AllocationResults]
     tokenizers: dict[str, Tokenizer]
@@ -280,7 +243,7 @@ class Results:
     unreached: dict[str, list[int]]
     # by kind, names of other configurations' results
     left: dict[str, list[str]]
-    inputs: Inputs  # of an allocation
+    inputs: list[LanguageInput]  # of an allocation
     no_inputs: str  # the reason that there are none
     parallel_text: str  # the name of that of the tokenizers' evaluation
     folder: str  # of the stages' results, as the caller named it
@@ -304,14 +267,6 @@ class Results:
             return None
         name = self.section("tokenizers", tokenizer.name).get("allocation")
         return self.allocations.get(name if isinstance(name, str) else tokenizer.name)
-
-    def probabilities(self, tokenizer: Tokenizer) -> dict[str, float]:
-        """q by language of the allocation that a VOCAP tokenizer was made from; empty
-        where it is not known.
-        """
-        allocation = self.allocation_of(tokenizer)
-        shares = allocation.shares if allocation else []
-        return {share["language"]: share["q"] for share in shares if share["q"] is not None}
 
     def rule_of(self, tokenizer: Tokenizer) -> Rule | None:
         """The rule of allocation of a VOCAP tokenizer; None for other kinds, and where
@@ -357,26 +312,9 @@ class Results:
         rank = {str(name): place for place, name in enumerate(self.section(section))}
         return sorted(names, key=lambda name: rank.get(name, len(rank)))
 
-    def computed(self) -> list[tuple[AllocationResults, Settings]]:
-        """The allocations with sizes, and their settings where these are known, in the
-        order of the configuration.
-        """
-        names = self.configured("allocation", self.allocations)
-        entries = [self.allocations[name] for name in names if self.allocations[name].shares]
-        found = ((entry, entry.settings) for entry in entries)
-        return [(entry, settings) for entry, settings in found if settings]
-
     def configured_tokenizers(self) -> list[Tokenizer]:
         """The tokenizers in the order of the configuration."""
         return [self.tokenizers[name] for name in self.configured("tokenizers", self.tokenizers)]
-
-    def rank(self, code: str) -> int:
-        """The place of a language in the order of the page; last where the run does not
-        have it.
-        """
-        return next(
-            (place for place, one in enumerate(self.languages) if one == code), len(self.languages)
-        )
 
     def name(self, code: str) -> str:
         """The name of a language of the run, else of the paper; the code of any
@@ -411,8 +349,7 @@ class Results:
     @property
     def line_counts(self) -> dict[str, float]:
         """n of weights.tsv by language, without those of none."""
-        n = {code: float(row.get("n") or 0) for code, row in self.weights.items()}
-        return {code: count for code, count in n.items() if count}
+        return {code: float(row["n"]) for code, row in self.weights.items() if row["n"]}
 
     def lines(self, code: str) -> int | None:
         """Lines of a language's corpus, training and held out; None where its

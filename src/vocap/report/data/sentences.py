@@ -30,13 +30,13 @@ def find_sentences(folder: Path, results: Results) -> list[CutSentence]:
     if not names or not all(results.tokenizers[name].forms for name in names):
         return []
     cutters = [cutter(folder / "tokenizers" / name) for name in names]
-    texts = {code: folder / "corpora" / code / "heldout.txt" for code in rank_languages(results)}
     found: list[CutSentence] = []
-    for code, path in texts.items():
+    for code in rank_languages(results):
+        path = folder / "corpora" / code / "heldout.txt"
         if path.exists() and len(found) < SENTENCES:
             lines = list(islice(read_lines(path), READ))
-            chosen = choose_line(code, results.languages[code].script, lines, cutters)
-            found += [chosen] if chosen else []
+            if chosen := choose_line(code, results.languages[code].script, lines, cutters):
+                found.append(chosen)
     return found
 
 

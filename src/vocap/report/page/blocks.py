@@ -3,7 +3,7 @@ Markup.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import yaml
@@ -11,8 +11,6 @@ from markupsafe import Markup
 
 from vocap.report.page.figures import Figure
 from vocap.report.page.tables import Table
-
-RESULTS = "$results"  # in texts of the package: no path of a user has it
 
 
 @dataclass(frozen=True)
@@ -105,20 +103,6 @@ def leaves(blocks: Iterable[PageBlock]) -> Iterator[PageBlock]:
             yield from leaves(block.blocks)
         else:
             yield block
-
-
-def named_after(folder: str, blocks: Iterable[PageBlock]) -> list[PageBlock]:
-    """The blocks with the run's own `folder` for `RESULTS`, as their texts write it."""
-    found: list[PageBlock] = []
-    for block in blocks:
-        if isinstance(block, Fold):
-            block = replace(block, blocks=named_after(folder, block.blocks))
-        elif isinstance(block, Table | Figure):
-            block = replace(block, caption=block.caption.replace(RESULTS, folder))
-        elif isinstance(block, Paragraph | Note):
-            block = replace(block, text=block.text.replace(RESULTS, folder))
-        found.append(block)
-    return found
 
 
 def first_open(parts: Sequence[tuple[str, Sequence[PageBlock]]]) -> list[PageBlock]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
 from importlib import resources
 from pathlib import Path
@@ -21,17 +21,18 @@ from vocap.errors import VocapError, listed
 from vocap.files.io import replacing_directory, write_text, write_tsv
 from vocap.report.page import figures
 from vocap.report.page.blocks import Explorer, Section, counted, leaves
-from vocap.report.page.tables import Table, for_latex, for_markdown, signed
+from vocap.report.page.tables import Table, for_latex, for_markdown, in_thousands, signed
 
 # these elements stay as they are, and all tags
 WHOLE = r"<(a|code|strong)\b.*?</\1>|<[^>]*>"
 EXPLORER = ("allocation.js", "overlap.js", "explorer.js")
 LIMIT = 8_000_000  # bytes of the page
+RESULTS = "$results"  # the folder in texts of the package: no path of a user has it
 Named = TypeVar("Named", Table, figures.Figure)
 
 
-def render(title: str, sections: Sequence[Section]) -> str:
-    """The whole page. Same sections, same bytes.
+def render(title: str, sections: Sequence[Section], folder: str) -> str:
+    """The whole page about the results in `folder`. Same sections, same bytes.
 
     Vega, Vega-Lite and vega-embed are included once. The content security policy allows
     these scripts by their hash and nothing from outside; Vega's expressions are
@@ -52,7 +53,7 @@ def render(title: str, sections: Sequence[Section]) -> str:
             title=title,
             sections=sections,
             terms=list(terms().values()),
-            marker=Marker,
+            marker=partial(Marker, folder),
             style=Markup(figures.read_template("page.css")),
             scripts=[Markup(script) for script in scripts],
             hashes=[b64encode(sha256(script.encode()).digest()).decode() for script in scripts],
@@ -87,6 +88,7 @@ def _environment() -> jinja2.Environment:
         "counted": counted,
         "listed": listed,
         "signed": signed,
+        "thousands": in_thousands,
     }
     return environment
 
@@ -114,9 +116,9 @@ def _bundle() -> str:
     )
 
 
-def write_report(out: str | Path, title: str, sections: Sequence[Section]) -> int:
+def write_report(out: str | Path, title: str, sections: Sequence[Section], folder: str) -> int:
     """Write `index.html`, `figures/` and `tables/` under `out`, each whole or not at
-    all; the page's bytes.
+    all; the page's bytes. `folder` is that of the results, as texts name it.
 
     Raises VocapError for two blocks of one name, or a page over the limit; UsageError
     where `out` has no page but folders of these names that hold something.
@@ -125,7 +127,7 @@ def write_report(out: str | Path, title: str, sections: Sequence[Section]) -> in
     blocks = [block for section in sections for block in leaves(section.blocks)]
     tables = _by_name([block for block in blocks if isinstance(block, Table)])
     charts = _by_name([block for block in blocks if isinstance(block, figures.Figure)])
-    page = render(title, sections)
+    page = render(title, sections, folder)
     size = len(page.encode())
     if size > LIMIT:
         raise VocapError(
@@ -144,7 +146,9 @@ def write_report(out: str | Path, title: str, sections: Sequence[Section]) -> in
         for name, table in tables.items():
             write_tsv(written / f"{name}.tsv", [column.key for column in table.columns], table.rows)
             for form in ("md", "tex"):
-                text = _environment().get_template(f"table.{form}").render(table=table)
+                caption = table.caption.replace(RESULTS, folder)
+                values = {"table": table, "caption": caption}
+                text = _environment().get_template(f"table.{form}").render(values)
                 write_text(written / f"{name}.{form}", text)
     write_text(out / "index.html", page)
     return size
@@ -199,13 +203,15 @@ def _forms() -> re.Pattern[str]:
 
 @dataclass
 class Marker:
-    """Marks each term once in the texts of one section."""
+    """Marks each term once in the texts of one section, and names the folder of the results."""
 
+    folder: str
     marked: set[str] = field(default_factory=set)
 
     def __call__(self, text: str) -> Markup:
         """The text, escaped where it is not Markup, with a button for each new term."""
-        return Markup(_forms().sub(self._replaced, escape(text)))
+        named = escape(text).replace(RESULTS, escape(self.folder))
+        return Markup(_forms().sub(self._replaced, named))
 
     def _replaced(self, match: re.Match[str]) -> str:
         name = match.lastgroup

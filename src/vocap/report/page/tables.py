@@ -155,6 +155,15 @@ def signed(value: float) -> str:
     return f"{value:+.2f}".replace("-", "−")
 
 
+def in_thousands(total: int) -> str:
+    """T for titles: thousands as K.
+
+    >>> in_thousands(100000), in_thousands(1234)
+    ('100K', '1,234')
+    """
+    return f"{total // 1000}K" if total % 1000 == 0 else f"{total:,}"
+
+
 _LATEX = {
     "\\": "backslash",
     "~": "asciitilde",

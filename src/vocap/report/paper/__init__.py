@@ -5,17 +5,16 @@ module; the sizes by language (CommonCrawl, Wikipedia, allocated) are columns of
 table of languages that ships with vocap.
 """
 
-from collections.abc import Iterable
 from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import orjson
+import pandas
 
-from vocap.files.io import read_tsv
 from vocap.finetuning.tasks import TASKS
 from vocap.languages import Language, default_table, natural, read_languages
+from vocap.tables.frames import records
 
 SOURCE = (
     "Zheng et al., Allocating Large Vocabulary Capacity for Cross-lingual Language Model "
@@ -30,7 +29,6 @@ SIZES = {  # column of Tables 7 to 9: that of the table of languages
 FILES = Path(str(resources.files("vocap.report.paper")))
 TASK_NAMES = {name: task.label for name, task in TASKS.items()}
 METRIC_NAMES = {"acc": "accuracy", "f1": "F1", "exact_match": "EM"}
-_WORDS = {"yes": True, "no": False, "": None}
 
 
 @cache
@@ -40,26 +38,17 @@ def printed(name: str) -> tuple[dict[str, Any], ...]:
     an empty cell.
 
     >>> printed("k")[4]["k"], printed("k")[4]["speed"]
-    (50, 1.64)
+    (50.0, 1.64)
     """
     if name == "languages":
-        return tuple({"language": code, **_sizes(code)} for code in paper_languages())
-    return tuple(map(_values, read_tsv(FILES / f"{name}.tsv")))
-
-
-def _sizes(code: str) -> dict[str, float | None]:
-    return {short: paper_size(code, key) for short, key in SIZES.items()}
-
-
-def _values(row: dict[str, str]) -> dict[str, Any]:
-    return {key: _value(cell) for key, cell in row.items()}
-
-
-def _value(cell: str) -> Any:
-    try:
-        return _WORDS[cell] if cell in _WORDS else orjson.loads(cell)
-    except ValueError:
-        return cell
+        return tuple(
+            {"language": code, **{short: paper_size(code, key) for short, key in SIZES.items()}}
+            for code in paper_languages()
+        )
+    table = pandas.read_csv(
+        FILES / f"{name}.tsv", sep="\t", true_values=["yes"], false_values=["no"]
+    )
+    return tuple(records(table))
 
 
 @cache
@@ -77,13 +66,3 @@ def paper_size(code: str, column: str) -> float | None:
     """
     language = paper_languages().get(code)
     return float(language.facts[column]) if language else None
-
-
-def on_paper_languages(codes: Iterable[str]) -> bool:
-    """Whether `codes` hold at least half of the paper's 86: sizes of fewer do not
-    compare with its own.
-
-    >>> on_paper_languages(["en", "de"]), on_paper_languages([*paper_languages(), "yo"])
-    (False, True)
-    """
-    return 2 * len(paper_languages().keys() & set(codes)) >= len(paper_languages())

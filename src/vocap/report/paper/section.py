@@ -3,25 +3,23 @@ run's that does the same.
 """
 
 import re
-import statistics
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import pandas
 
 from vocap.allocation.rules import RULES
-from vocap.correlation.study import Coefficients, StudyPoint, correlations
+from vocap.correlation.study import Coefficients, correlations
 from vocap.errors import listed
 from vocap.finetuning.metrics import task_score
 from vocap.finetuning.tasks import TASKS
 from vocap.languages import RESOURCES
-from vocap.report.data.results import Results
+from vocap.report.data.results import Records, Results
 from vocap.report.page.blocks import Fold, Note, PageBlock, Paragraph, counted, text_of
 from vocap.report.page.figures import (
     COLOURS,
     PAIR_KEYS,
-    Chart,
     Figure,
     drawn_as,
     joined_pairs,
@@ -31,13 +29,7 @@ from vocap.report.page.figures import (
 )
 from vocap.report.page.rendering import sentence
 from vocap.report.page.tables import Column, Table, caption, signed, specification, specified
-from vocap.report.paper import (
-    METRIC_NAMES,
-    SOURCE,
-    TASK_NAMES,
-    paper_languages,
-    printed,
-)
+from vocap.report.paper import METRIC_NAMES, SOURCE, TASK_NAMES, printed
 from vocap.report.paper.model_tables import NOT_RUN, TABLES, Run, origins, results_table, runs
 
 Own = dict[tuple[str, ...], dict[str, Any]]  # cells of this run by the key of their row
@@ -45,6 +37,7 @@ GB = 1e9
 FIGURES = {"udpos": 2, "panx": 3}  # the paper's numbers
 SHAPES = ["circle", "square", "triangle-up", "diamond", "cross"]
 GROUP_MEASURES = {"xnli": "acc", "panx": "f1"}  # of Figure 6
+ALIKE = ("total", "loss", "k", "half", "steps")  # of two runs that Figure 6 compares
 COST_TASKS = ("xnli", "mlqa")  # of Figure 5
 # of this part; those from Table 5 on are the appendix's
 ITEMS = [f"Table {number}" for number in range(1, 10)]
@@ -57,11 +50,13 @@ def section(results: Results) -> list[PageBlock]:
     """
     found = runs(results)
     tables = [results_table(name, found) for name in TABLES]
-    groups = _by_task(group_scores(results, found), _group_figure, "paper-groups")
-    costs = _by_task(cost_points(results), _cost_figure, "paper-costs")
-    trained = list(filter(_names_a_model, tables))
+    models = [table for table in tables if any(row[2] not in (None, NOT_RUN) for row in table.rows)]
     parts: dict[str, Sequence[PageBlock]] = {
-        "Models and scores": [*trained, *groups, *costs],
+        "Models and scores": [
+            *models,
+            *_by_task(group_scores(results, found), _group_figure, "paper-groups"),
+            *_by_task(cost_points(results), _cost_figure, "paper-costs"),
+        ],
         "Correlation of ALP with scores": correlation_blocks(results),
         "Data and sizes": data_tables(results, found),
     }
@@ -74,60 +69,35 @@ def section(results: Results) -> list[PageBlock]:
     titles = " ".join(block.title for block in made if isinstance(block, Table | Figure))
     if absent := [item for item in ITEMS if not re.search(rf"{item}\b", titles)]:
         blocks.append(Note(f"Not in this run: {', '.join(absent)}. {caption('paper-absent')}"))
-    blocks += [Fold(title, part) for title, part in parts.items() if part]
-    return blocks
-
-
-def _names_a_model(table: Table) -> bool:
-    """Whether a line is of a model of this run."""
-    return any(row[2] not in (None, NOT_RUN) for row in table.rows)
+    return [*blocks, *(Fold(title, part) for title, part in parts.items() if part)]
 
 
 def correlation_blocks(results: Results) -> list[PageBlock]:
     """The figures and the table, of a study that was run."""
-    if not results.correlation:
+    points = results.correlation
+    if not points:
         return []
-    found = correlations(results.correlation, results.unreached)
-    both = [
-        (one.rho_alp, one.rho_size)
-        for one in found
-        if one.rho_alp is not None and one.rho_size is not None
-    ]
-    blocks: list[PageBlock] = []
-    if both:
-        higher = sum(alp > size for alp, size in both)
-        blocks.append(Paragraph(sentence("study", higher=higher, pairs=len(both))))
+    found = correlations(points, results.unreached)
+    blocks: list[PageBlock] = [Paragraph(text)] if (text := sentence("study", found=found)) else []
     for task in FIGURES:
-        points = [point for point in results.correlation if point.task == task]
         own = [one for one in found if one.task == task]
-        if points:
-            blocks.append(_figure(results, task, points, own))
-    return [*blocks, _correlations(results, found)]
+        if own:
+            blocks.append(_figure(results, task, own))
+    # Table 5
+    cells: Own = {(one.language, one.task): one._asdict() for one in found}
+    for (language, task), rows in pandas.DataFrame(points).groupby(["language", "task"]):
+        other = (rows.split != "test").any()
+        cells[language, task] |= {
+            "remarks": "development file: the test labels are withheld" if other else "",
+            "seeds": int(rows.seeds.min()),
+            "steps": int(rows.steps.max()),
+        }
+    return [*blocks, set_beside(results, "paper-correlation", cells)]
 
 
-def _figure(
-    results: Results, task: str, points: list[StudyPoint], found: list[Coefficients]
-) -> Figure:
-    """Figure 2 or 3."""
-    said = sentence("correlations", found=found, name=results.name).replace("-", "−")
-    studied = dict.fromkeys(point.language for point in points)
-    unreached = {
-        results.name(code): sizes for code, sizes in results.unreached.items() if code in studied
-    }
-    holes = sentence("holes", unreached=unreached).unescape()
-    return drawn_as(
-        "paper-figure-2-and-3",
-        lambda: _points(results, points),
-        number=FIGURES[task],
-        task=TASK_NAMES[task],
-        said=said.unescape(),
-        holes=f" {holes}" if holes else "",
-        vocabularies=counted(len(points), "vocabulary", "vocabularies"),
-    )
-
-
-def _points(results: Results, points: Sequence[StudyPoint]) -> Chart:
-    """F1 against ALP, a colour and a shape a language."""
+def _figure(results: Results, task: str, found: list[Coefficients]) -> Figure:
+    """Figure 2 or 3: F1 against ALP, a colour and a shape a language."""
+    points = [point for point in results.correlation if point.task == task]
     codes = list(dict.fromkeys(point.language for point in points))
     rows = [
         {
@@ -142,49 +112,39 @@ def _points(results: Results, points: Sequence[StudyPoint]) -> Chart:
     ]
     looks = {results.name(code): (COLOURS[k % 4], SHAPES[k % 5]) for k, code in enumerate(codes)}
     shown = tooltips(kind="|language", size=",d|vocabulary", alp=",.2f|ALP", y=".2f|F1")
-    return scatter(rows, ("ALP (nats per line)", "F1 (percent)"), looks, shown, height=320)
+    titles = ("ALP (nats per line)", "F1 (percent)")
+    unreached = {
+        results.name(code): sizes for code, sizes in results.unreached.items() if code in codes
+    }
+    said = sentence("correlations", found=found, name=results.name).replace("-", "−")
+    return drawn_as(
+        "paper-figure-2-and-3",
+        lambda: scatter(rows, titles, looks, shown, height=320),
+        number=FIGURES[task],
+        task=TASK_NAMES[task],
+        said=said.unescape(),
+        holes=sentence("holes", unreached=unreached).unescape(),
+        vocabularies=counted(len(points), "vocabulary", "vocabularies"),
+    )
 
 
-def _correlations(results: Results, found: list[Coefficients]) -> Table:
-    """Table 5."""
-    own: Own = {}
-    points: dict[tuple[str, ...], list[StudyPoint]] = {}
-    for point in results.correlation:
-        points.setdefault((point.language, point.task), []).append(point)
-    for one in found:
-        numbers = {key: getattr(one, key) for key in ("rho_alp", "rho_size", "sizes", "holes")}
-        own[one.language, one.task] = numbers
-    for key, members in points.items():
-        other = any(point.split != "test" for point in members)
-        own.setdefault(key, {}).update(
-            remarks="development file: the test labels are withheld" if other else "",
-            seeds=min(point.seeds for point in members),
-            steps=max(point.steps for point in members),
-        )
-    return set_beside(results, "paper-correlation", own, {"remarks": NOT_RUN})
-
-
-def set_beside(
-    results: Results,
-    name: str,
-    own: Own,
-    absent: Mapping[str, Any] = {},
-    more: Sequence[Column] = (),
-    rows_of: Iterable[tuple[str, ...]] = (),
-) -> Table:
+def set_beside(results: Results, name: str, own: Own, more: Sequence[Column] = ()) -> Table:
     """One of Tables 5 to 9: the numbers of the paper, as `paper_` and their column, and
-    this run's `own` beside them in the same row; `absent` stands where it has none.
+    this run's `own` beside them in the same row.
 
     Keys are the values of `match` of the specification; rows those of the paper, then
-    of this run alone, or `rows_of` these keys.
+    of this run alone; of the last three tables the paper's languages that the run has.
     """
     spec = specification()[name]
     match = spec["match"]
-    paper: Own = {tuple(map(row.__getitem__, match)): row for row in printed(spec["printed"])}
+    paper: Own = {tuple(row[column] for column in match): row for row in printed(spec["printed"])}
+    keys = [*dict.fromkeys([*paper, *own])]
+    if spec["printed"] == "languages":
+        keys = [(code,) for code in results.languages if (code,) in paper]
     rows = []
-    for key in rows_of or {**paper, **own}:
+    for key in keys:
         row = {f"paper_{column}": value for column, value in paper.get(key, {}).items()}
-        row |= {**dict(zip(match, key, strict=True)), **own.get(key, absent)}
+        row |= {"remarks": NOT_RUN} | own.get(key, {}) | dict(zip(match, key, strict=True))
         if "language" in row:
             row |= results.about(row["language"])
         if "task" in row:
@@ -193,12 +153,19 @@ def set_beside(
     return specified(name, rows, more)
 
 
-def data_tables(results: Results, runs: list[Run]) -> list[Table]:
-    """Tables 6 to 9, where the run has numbers for them; the last three of the paper's
-    languages that the run has.
-    """
-    tables = [_datasets(results, runs)] if any(run.tuned.scores for run in runs) else []
-    codes = [(code,) for code in results.languages if code in paper_languages()]
+def data_tables(results: Results, runs: Sequence[Run]) -> list[Table]:
+    """Tables 6 to 9, where the run has numbers for them."""
+    tasks: Own = {}
+    for row in printed("datasets"):
+        scores = {
+            run["model"]: run["tuned"].tasks[row["task"]].languages
+            for run in runs
+            if row["task"] in run["tuned"].tasks
+        }
+        scored = {name: len(languages) for name, languages in scores.items() if languages}
+        models = listed(scored, 4) or NOT_RUN
+        languages = max(scored.values(), default=None)
+        tasks[row["task"],] = {"kind": row["kind"], "languages": languages, "models": models}
     read: Own = {
         (code,): {
             "read_gb": stats["bytes"] / GB,
@@ -208,42 +175,26 @@ def data_tables(results: Results, runs: list[Run]) -> list[Table]:
         for code, stats in results.corpora.items()
         if stats.get("kept")
     }
-    sizes: Own = {}
     trained: Own = {
         (code,): {"trained_gb": size / GB} for code, size in results.training_bytes.items()
     }
+    sizes: Own = {}
     for name, entry in results.allocations.items():
         for code, size in entry.sizes.items():
             if size is not None:
                 sizes.setdefault((code,), {})[f"thousands_{name}"] = size / 1000
     more = [Column(f"thousands_{name}", name, "number") for name in results.allocations]
-    for table, there, own, columns in (
-        ("paper-text-vocabularies", results.corpora, read, ()),
-        ("paper-text-pretraining", results.training_bytes, trained, ()),
-        ("paper-allocated-sizes", results.allocations, sizes, more),
-    ):
-        if codes and there:
-            tables.append(set_beside(results, table, own, more=columns, rows_of=codes))
-    return tables
+    tables = (
+        ("paper-data-sets", tasks if any(run["tuned"].scores for run in runs) else {}, ()),
+        ("paper-text-vocabularies", read, ()),
+        ("paper-text-pretraining", trained, ()),
+        ("paper-allocated-sizes", sizes, more),
+    )
+    made = [set_beside(results, name, own, columns) for name, own, columns in tables if own]
+    return [table for table in made if table.rows]
 
 
-def _datasets(results: Results, runs: list[Run]) -> Table:
-    """Table 6: the tasks, with the languages and models of this run."""
-    own: Own = {}
-    for row in printed("datasets"):
-        task = row["task"]
-        tuned = [run for run in runs if task in run.tuned.tasks and run.tuned.tasks[task].overall]
-        counts = [len(run.tuned.tasks[task].languages) for run in tuned]
-        models = listed([run.name for run in tuned], most=4) or NOT_RUN
-        own[task,] = {
-            "kind": row["kind"],
-            "languages": max(counts, default=None),
-            "models": models,
-        }
-    return set_beside(results, "paper-data-sets", own)
-
-
-def group_scores(results: Results, runs: Sequence[Run]) -> list[dict[str, Any]]:
+def group_scores(results: Results, runs: Sequence[Run]) -> Records:
     """Every VOCAP model against the first JOINT one of the same T, loss, width and
     steps, by task and group.
 
@@ -252,141 +203,106 @@ def group_scores(results: Results, runs: Sequence[Run]) -> list[dict[str, Any]]:
     group is the mean over its languages that both models have one of, in percent; a
     language of no resource group is in none.
     """
-    order = {name: place for place, name in enumerate(results.tokenizers)}
-    scored = [run for run in runs if run.tuned.tasks and run.paper_beta and run.total is not None]
-    scored.sort(key=lambda run: (run.total, order.get(run.tokenizer, len(order)), run.name))
-    first: dict[tuple[Any, ...], Run] = {}  # JOINT run
-    for run in scored:
-        if run.kind_class.is_reference:
-            first.setdefault(_alike(run), run)
-    rows = []
-    for task in GROUP_MEASURES:
-        for run in scored:
-            allocated = run.kind_class.allocated or run.kind in RULES
-            if allocated and _alike(run) in first:
-                rows += _group_rows(results, task, run, first[_alike(run)])
+    order = [*results.tokenizers, ""]
+    scored = [run for run in runs if run["paper_beta"] and run["total"]]
+    scored.sort(key=lambda run: (run["total"], order.index(run["tokenizer"]), run["model"]))
+    rows: Records = []
+    for task, measure in GROUP_MEASURES.items():
+        tuned = [run for run in scored if task in run["tuned"].tasks]
+        joints = [run for run in tuned if run["reference"]]
+        for run in tuned:
+            alike = [one for one in joints if all(one[key] == run[key] for key in ALIKE)]
+            if not alike or not (run["allocated"] or run["kind"] in RULES):
+                continue
+            pair = dict(zip(PAIR_KEYS, (alike[0], run), strict=True))
+            scores = pandas.DataFrame()
+            for key, one in reversed(pair.items()):
+                languages = one["tuned"].tasks[task].languages
+                means = {code: row[measure]["mean"] for code, row in languages.items()}
+                scores[f"{key}_score"] = pandas.Series(means)
+            scores = scores.dropna()
+            about = {"key": task, "task": TASK_NAMES[task], "total": run["size"]}
+            about |= {key: one["model"] for key, one in pair.items()}
+            groups = dict(list(scores.groupby(scores.index.map(results.resource))))
+            for group in RESOURCES:
+                if group in groups:
+                    row = about | {"resource": group, **groups[group].mean()}
+                    low, high = (row[f"{key}_score"] for key in PAIR_KEYS)
+                    codes = groups[group].index
+                    row |= {"languages": len(codes), "codes": " ".join(codes), "gain": high - low}
+                    rows.append(row)
     return rows
 
 
-def _alike(run: Run) -> tuple[Any, ...]:
-    """What two runs that are compared share."""
-    return run.total, run.loss, run.k, run.half, run.steps
-
-
-def _group_rows(results: Results, task: str, vocap: Run, joint: Run) -> list[dict[str, Any]]:
-    """A row for each resource group that has languages with scores of both."""
-    if task not in vocap.tuned.tasks or task not in joint.tuned.tasks:
-        return []
-    measure = GROUP_MEASURES[task]
-    own, other = vocap.tuned.tasks[task].languages, joint.tuned.tasks[task].languages
-    rows = []
-    for group in RESOURCES:
-        codes = [code for code in own if code in other and results.resource(code) == group]
-        if codes:
-            row: dict[str, Any] = {
-                "key": task,
-                "task": TASK_NAMES[task],
-                "total": vocap.size,
-                "resource": group,
-                "languages": len(codes),
-                "codes": " ".join(codes),
-            }
-            for key, run, scores in zip(PAIR_KEYS, (joint, vocap), (other, own), strict=True):
-                mean = statistics.fmean(scores[code][measure]["mean"] for code in codes)
-                row |= {key: run.name, f"{key}_score": mean}
-            low, high = (row[f"{key}_score"] for key in PAIR_KEYS)
-            rows.append(row | {"gain": high - low})
-    return rows
-
-
-def _by_task(
-    rows: list[dict[str, Any]], draw: Callable[[str, list[dict[str, Any]]], Figure], table: str
-) -> list[PageBlock]:
+def _by_task(rows: Records, draw: Callable[[str, Records], Figure], table: str) -> list[PageBlock]:
     """A figure for each task, and the table of their numbers; nothing without rows."""
     blocks: list[PageBlock] = []
     for task in dict.fromkeys(row["key"] for row in rows):
         own = [row for row in rows if row["key"] == task]
         blocks.append(draw(task, own))
-    if rows:
-        blocks.append(specified(table, rows))
-    return blocks
+    return [*blocks, specified(table, rows)] if rows else []
 
 
-def _group_figure(task: str, rows: list[dict[str, Any]]) -> Figure:
-    """Figure 6 of one task."""
+def _group_figure(task: str, rows: Records) -> Figure:
+    """Figure 6 of one task: JOINT and VOCAP of each group, joined by a line."""
     # a row of the chart is a group, with the models' names where T has several pairs
     joint, vocap = PAIR_KEYS
-    models = {(row["total"], row[vocap], row[joint]) for row in rows}
-    pairs = Counter(total for total, _, _ in models)
+    pairs = {(row["total"], row[vocap], row[joint]) for row in rows}
+    totals = [total for total, _, _ in pairs]
     for row in rows:
         row["row"] = f"{row['resource']}, {row['total']}"
-        if pairs[row["total"]] > 1:
+        if totals.count(row["total"]) > 1:
             row["row"] += f", {row[vocap]} and {row[joint]}"
-    gains = "; ".join(f"{row['row']}: {signed(row['gain'])}" for row in rows)
+    shown = {"score": ".2f|mean", "gain": "+.2f|VOCAP − JOINT", "languages": "d"}
     return drawn_as(
         "paper-figure-6",
-        lambda: group_chart(rows),
+        lambda: joined_pairs(
+            rows,
+            "score",
+            "_score",
+            title="mean over languages (percent)",
+            scale={"zero": False, "padding": 20},
+            axis={"tickCount": 8, "grid": True},
+            tooltip=tooltips(row="|group", model="", **shown),
+            label="",
+        ),
         task,
         task=TASK_NAMES[task],
         measure=METRIC_NAMES[GROUP_MEASURES[task]],
-        gains=gains,
+        gains="; ".join(f"{row['row']}: {signed(row['gain'])}" for row in rows),
         groups=counted(len(rows), "group"),
     )
 
 
-def group_chart(rows: list[dict[str, Any]]) -> Chart:
-    """JOINT and VOCAP of each group, joined by a line."""
-    return joined_pairs(
-        rows,
-        "score",
-        "_score",
-        title="mean over languages (percent)",
-        scale={"zero": False, "padding": 20},
-        axis={"tickCount": 8, "grid": True},
-        tooltip=tooltips(
-            row="|group", model="", score=".2f|mean", gain="+.2f|VOCAP − JOINT", languages="d"
-        ),
-        label="",
-    )
-
-
-def cost_points(results: Results) -> list[dict[str, Any]]:
+def cost_points(results: Results) -> Records:
     """Every fine-tuned state of the models that have two or more of a task, by task,
     model and step.
 
-    `hours`: of all devices up to the state; `score` in percent, of question answering
-    the mean of F1 and EM. The paper's two tasks come first. A state without hours in
-    its model's metrics is left out.
+    `hours`: of all devices up to the state, by the metrics, between two lines in proportion to
+    the steps; `score` in percent, of question answering the mean of F1 and EM. The paper's two
+    tasks come first. A state without hours in its model's metrics is left out.
     """
-    found = []
-    for name, (model, exported) in origins(results).items():
-        step = exported or results.models[model].rows[-1]["step"]
-        hours = _hours(results, model, step)
+    found: Records = []
+    for name, (origin, exported) in origins(results).items():
+        model = results.models[origin]
+        timed = pandas.DataFrame(model.rows, columns=["step", "seconds"]).dropna()
+        step = exported or model.rows[-1]["step"]
+        if step > timed.step.max() or timed.empty:
+            continue
+        seconds = np.interp(step, [0, *timed.step], [0.0, *timed.seconds])
+        hours = float(seconds) * (model.setting("processes") or 1) / 3600
         for task, scores in results.finetuned[name].tasks.items():
-            if hours is not None and scores.overall:
+            if scores.overall:
                 measured = {metric: value["mean"] for metric, value in scores.overall.items()}
-                score = task_score(task, measured)
-                row = {"key": task, "task": TASK_NAMES[task], "model": model, "step": step}
-                found.append({**row, "hours": hours, "score": score})
-    states = Counter((row["key"], row["model"]) for row in found)
-    order = [*COST_TASKS, *(task for task in TASKS if task not in COST_TASKS)]
-    several = [row for row in found if states[row["key"], row["model"]] > 1]
-    return sorted(several, key=lambda row: (order.index(row["key"]), row["model"], row["step"]))
+                row = {"key": task, "task": TASK_NAMES[task], "model": origin, "step": step}
+                found.append({**row, "hours": hours, "score": task_score(task, measured)})
+    order = list(dict.fromkeys([*COST_TASKS, *TASKS]))
+    found.sort(key=lambda row: (order.index(row["key"]), row["model"], row["step"]))
+    states = [(row["key"], row["model"]) for row in found]
+    return [row for row, state in zip(found, states, strict=True) if states.count(state) > 1]
 
 
-def _hours(results: Results, name: str, step: int) -> float | None:
-    """Hours of all devices up to a step, from the metrics: between two lines in
-    proportion to the steps.
-    """
-    model = results.models[name]
-    timed = [(row["step"], row["seconds"]) for row in model.rows if row.get("seconds") is not None]
-    if not timed or step > timed[-1][0]:
-        return None
-    steps, seconds = zip((0, 0.0), *timed, strict=True)
-    return float(np.interp(step, steps, seconds)) * (model.setting("processes") or 1) / 3600
-
-
-def _cost_figure(task: str, rows: list[dict[str, Any]]) -> Figure:
+def _cost_figure(task: str, rows: Records) -> Figure:
     """Figure 5 of one task, a line a model."""
     name = TASK_NAMES[task]
     names = [METRIC_NAMES[metric] for metric in TASKS[task].metrics]

@@ -9,7 +9,6 @@ from vocap.report.page.blocks import (
     PageBlock,
     Paragraph,
     Section,
-    named_after,
     text_of,
 )
 from vocap.report.page.rendering import sentence
@@ -57,12 +56,10 @@ def build_sections(results: Results) -> list[Section]:
     """Every section that has something to show, then the notes of the others under one
     heading.
     """
-    # an absolute folder, as of a call by hand, is no name for readers elsewhere
-    folder = "results" if results.folder.startswith("/") else results.folder
     made: list[Section] = []
     notes: dict[PageBlock, None] = {}  # in their order, each once
     for name, title, short, make_blocks in PARTS:
-        blocks = named_after(folder, make_blocks(results))
+        blocks = make_blocks(results)
         if all(isinstance(block, Note) for block in blocks):
             notes |= dict.fromkeys(blocks)
         else:

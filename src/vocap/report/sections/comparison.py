@@ -6,14 +6,16 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+import pandas
+
 from vocap.report.data import comparison
 from vocap.report.data.comparison import MEASURE, UNKNOWN_LIMIT, Size
-from vocap.report.data.results import Results
+from vocap.report.data.results import Records, Results
 from vocap.report.page import figures
 from vocap.report.page.blocks import Fold, Note, PageBlock, Paragraph, counted, first_open, not_run
 from vocap.report.page.figures import Chart, Figure, drawn_as, scatter, tooltips
 from vocap.report.page.rendering import sentence
-from vocap.report.page.tables import Column, Table, caption, columns_of, signed, specified
+from vocap.report.page.tables import Column, Table, columns_of, signed, specified
 from vocap.tables.frames import records
 from vocap.tables.line_bits import PARTS
 
@@ -36,9 +38,10 @@ def section(results: Results) -> list[PageBlock]:
     if not found:
         said = "no tokenizer of several languages was measured on held-out text"
         return [Note(f"Nothing to compare: {said}.")]
+    parallel = any(one.parallel for one in found)
     parts = [(f"Charts and languages at {one.label}", _one(results, one)) for one in found]
     return [
-        Paragraph(_introduction(results, found)),
+        Paragraph(sentence("compared", parallel=parallel, text=results.parallel_text)),
         _table(results, found),
         *first_open(parts),
         _groups(found),
@@ -61,15 +64,6 @@ def looks(results: Results) -> dict[str, tuple[str, str]]:
         found[one.name] = colour, figures.MARKS[place % len(figures.MARKS)]
         places[kind] += 1
     return found
-
-
-def _introduction(results: Results, found: Sequence[Size]) -> str:
-    said = caption("comparison-text")
-    if not any(one.parallel for one in found):
-        return (
-            f"{said} This run has no measures on parallel text: name some under corpora.parallel."
-        )
-    return f"{said} The text: {results.parallel_text}." if results.parallel_text else said
 
 
 def _table(results: Results, found: Sequence[Size]) -> Table:
@@ -103,8 +97,8 @@ def _one(results: Results, one: Size) -> list[PageBlock]:
     charts: list[PageBlock] = [_plane(results, one, *pair) for pair in axes]
     strips = [_strip(results, one, one.compared[0])] if one.compared else []
     more = charts[1:]
-    if regimes := comparison.apart_by_text(one.regimes):
-        more.append(Note(f"{regimes} {caption('comparison-cuts')}"))
+    if len(one.regimes) > 1:
+        more.append(Note(sentence("regimes", regimes=one.regimes)))
     fold = [Fold("Inequality, limits of comparison", more)] if more else []
     return [*charts[:1], *strips, *_apart(results, one), *fold, _languages(results, one)]
 
@@ -112,17 +106,9 @@ def _one(results: Results, one: Size) -> list[PageBlock]:
 def _plane(results: Results, one: Size, across: str, up: str) -> Figure:
     """Two measures of every tokenizer."""
     x, y = MEASURE[across], MEASURE[up]
-    summary = one.summary.dropna(subset=[across, up])
-    rows = [
-        {
-            "name": name,
-            "kind": name,
-            "of": row["kind"],
-            "x": round(row[across], 6),
-            "y": round(row[up], 6),
-        }
-        for name, row in summary.iterrows()
-    ]
+    summary = one.summary.dropna(subset=[across, up]).reset_index(names="name")
+    shown = summary[["name", "kind", across, up]].round(6)
+    rows = records(shown.set_axis(["name", "of", "x", "y"], axis=1).assign(kind=shown.name))
     tooltip = tooltips(name="|tokenizer", of="|kind", y=f",.4g|{y.title}", x=f",.4g|{x.title}")
     better = "up and to the left" if y.more_is_better else "down and to the left"
     caution = (
@@ -147,28 +133,7 @@ def _plane(results: Results, one: Size, across: str, up: str) -> Figure:
 
 def _strip(results: Results, one: Size, name: str) -> Figure:
     """Every language's difference of ALP under a tokenizer from that under the
-    reference.
-    """
-    rows = one.counted[one.counted.tokenizer == name].sort_values(["percent", "language"])
-    ends = " and ".join(
-        f"{end} is {rows.percent.iloc[place]:+.2f} % "
-        f"({results.name(rows.language.iloc[place])})".replace("-", "−")
-        for end, place in (("smallest", 0), ("largest", -1))
-    )
-    return drawn_as(
-        "comparison-strip",
-        lambda: strip(results, one, name),
-        name,
-        size=one.total or "elsewhere",
-        label=one.label,
-        reference=one.reference,
-        languages=counted(len(rows), "language"),
-        ends=ends,
-    )
-
-
-def strip(results: Results, one: Size, name: str) -> Chart:
-    """A row for each resource group, a dot for each of its languages, in five lanes by
+    reference: a row for each resource group, a dot for each of its languages, in five lanes by
     rank.
     """
     found = one.counted[one.counted.tokenizer == name]
@@ -178,18 +143,28 @@ def strip(results: Results, one: Size, name: str) -> Chart:
         code=found.language, group=found.resource, language=found.language.map(results.name)
     )
     groups = [group for group in results.groups() if group in set(found.resource)]
-    return figures.fill(
-        "strip.json",
-        rows=records(rows),
-        groups=groups,
-        colours=figures.palette(groups),
-        shapes=figures.group_shapes(groups),
-        title=[
-            f"{name} − {one.reference}",
-            f"percent of each language’s ALP under {one.reference}",
-        ],
-        name=name,
+    ordered = records(rows.sort_values(["percent", "code"]))
+    return drawn_as(
+        "comparison-strip",
+        lambda: figures.fill(
+            "strip.json",
+            rows=records(rows),
+            groups=groups,
+            colours=figures.palette(groups),
+            shapes=figures.group_shapes(groups),
+            title=[
+                f"{name} − {one.reference}",
+                f"percent of each language’s ALP under {one.reference}",
+            ],
+            name=name,
+            reference=one.reference,
+        ),
+        name,
+        size=one.total or "elsewhere",
+        label=one.label,
         reference=one.reference,
+        languages=counted(len(rows), "language"),
+        ends=sentence("ends", least=ordered[0], most=ordered[-1]).unescape(),
     )
 
 
@@ -198,10 +173,9 @@ def _languages(results: Results, one: Size) -> Table:
     reference.
     """
     columns: dict[str, dict[str, Any]] = {"apart": one.apart}
-    for name in one.summary.index:
-        own = one.rows[one.rows.tokenizer == name].set_index("language")[["alp", "percent"]]
-        for key, values in own.astype(object).where(own.notna(), None).items():
-            columns[f"{key}_{name}"] = dict(values)
+    for key in ("alp", "percent"):
+        wide = one.rows.pivot(index="language", columns="tokenizer", values=key)
+        columns |= {f"{key}_{name}": wide[name].dropna().to_dict() for name in wide}
     more = [Column(f"alp_{name}", f"ALP, {name}", "number", 2) for name in one.summary.index]
     more += [Column(f"percent_{name}", f"{name}, %", "number", 2) for name in one.compared]
     more.append(Column("apart", "Reason for exclusion"))
@@ -211,21 +185,17 @@ def _languages(results: Results, one: Size) -> Table:
 
 
 def _apart(results: Results, one: Size) -> list[Note]:
-    """Notes on languages and tokenizers that are left out, or that compare with no
-    other.
-    """
+    """A note on languages and tokenizers that are left out, or that compare with no other."""
     follow = one.summary.follows_text & one.summary.parallel_tokens.notna()
-    notes = {
-        "elsewhere": list(one.summary.index[~one.summary.own]) if one.total else [],
-        "follows_text": list(one.summary.index[follow]),
-        "apart": [f"{results.name(code)} ({why})" for code, why in sorted(one.apart.items())],
-        "others": one.others,
-    }
-    return [
-        Note(sentence(f"left_out_{key}", one=one, names=names, limit=UNKNOWN_LIMIT))
-        for key, names in notes.items()
-        if names
-    ]
+    said = sentence(
+        "left_out",
+        one=one,
+        elsewhere=list(one.summary.index[~one.summary.own]) if one.total else [],
+        follow=list(one.summary.index[follow]),
+        apart=[f"{results.name(code)} ({why})" for code, why in sorted(one.apart.items())],
+        limit=f"{100 * UNKNOWN_LIMIT:.0f} %",
+    )
+    return [Note(said)] if said else []
 
 
 def _groups(found: Sequence[Size]) -> Table:
@@ -246,28 +216,28 @@ def _figure_4(results: Results, found: Sequence[Size]) -> list[PageBlock]:
     """The paper's Figure 4 of the VOCAP tokenizers by sizes; nothing without a JOINT
     one of their T.
     """
-    rows = []
-    for one, name in comparison.by_sizes(results, found):
+    rows: Records = []
+    for one in found:
         means = one.by_group()
         joint = means[means.tokenizer == one.reference].set_index("group").alp
-        for row in records(means[means.tokenizer == name]):
-            other, alp = joint[row["group"]], row["alp"]
-            about = {
-                "row": f"{row['group']}, {name}",
-                "languages": row["languages"],
-                "label": signed(row["nats"]),
-            }
-            numbers = dict(zip(figures.PAIR_KEYS, (other, alp), strict=True))
-            numbers |= {"best": max(alp, other), "gain": row["nats"]}
-            rows.append(about | {key: round(float(value), 3) for key, value in numbers.items()})
+        made = [results.tokenizers[name] for name in one.summary.index]
+        for of in made if results.tokenizers[one.reference].kind_class.is_reference else ():
+            if not of.kind_class.allocated or results.text_rule(of):
+                continue
+            own = means[means.tokenizer == of.name].set_index("group")
+            pair = pandas.DataFrame(dict(zip(figures.PAIR_KEYS, (joint, own.alp), strict=True)))
+            pair = pair.assign(best=pair.max(axis=1), gain=own.nats).round(3)
+            for group, row in pair.loc[own.index].iterrows():
+                about = {"row": f"{group}, {of.name}", "label": signed(own.nats[group])}
+                rows.append({**about, "languages": int(own.languages[group]), **row})
     if not rows:
         return []
     words = "; ".join(f"{row['row']}: {row['label']}" for row in rows)
-    figure = drawn_as("vocap-joint-groups", lambda: group_means(rows), words=words)
+    figure = drawn_as("vocap-joint-groups", lambda: _group_means(rows), words=words)
     return [Fold("The paper’s Figure 4: VOCAP and JOINT by resource group", [figure])]
 
 
-def group_means(rows: list[dict[str, Any]]) -> Chart:
+def _group_means(rows: list[dict[str, Any]]) -> Chart:
     """JOINT's and VOCAP's mean ALP of each row, joined by a line."""
     values = [row[key] for row in rows for key in figures.PAIR_KEYS]
     pad = 0.08 * (max(values) - min(values) or 1)

@@ -2,12 +2,12 @@
 curves: the paper's Figure 1.
 """
 
-import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import groupby
 from typing import Any
 
+from vocap.allocation.inputs import UNEVEN
 from vocap.report.data.results import Records, Results, look_up
 from vocap.report.page.blocks import Note, PageBlock, Paragraph, not_run, text_of
 from vocap.report.page.figures import Chart, Figure, drawn_as, fill, palette
@@ -40,13 +40,14 @@ def section(results: Results) -> list[PageBlock]:
             "Where reading stopped at the scan limit the number of lines n is extrapolated by "
             "bytes, and the row is marked."
         )
-    overlong = {code: stats.get("overlong") or 0 for code, stats in results.corpora.items()}
+    overlong = [
+        (results.name(code), stats["overlong"])
+        for code, stats in results.corpora.items()
+        if stats.get("overlong")
+    ]
     notes = []
-    if any(overlong.values()):
-        codes = sorted(overlong, key=lambda code: (-overlong[code], code))
-        named = [f"{results.name(code)} {overlong[code]:,}" for code in codes if overlong[code]]
-        values = {"lines": sum(overlong.values()), "limit": MAX_LINE_BYTES, "names": named}
-        notes.append(Note(sentence("overlong", **values), "warning"))
+    if overlong:
+        notes.append(Note(sentence("overlong", counts=overlong, limit=MAX_LINE_BYTES), "warning"))
     tables = {
         "corpora": _lines(results),
         "packages": results.packages,
@@ -64,20 +65,18 @@ def section(results: Results) -> list[PageBlock]:
 def _lines(results: Results) -> Records:
     """The counts of each language, as stats.json and weights.tsv have them."""
     rows = []
-    for code in (code for code in results.languages if code in results.corpora):
-        stats, weight = results.corpora[code], results.weights.get(code, {})
-        n = weight.get("n", stats.get("n"))
-        whole = "yes" if stats.get("complete", True) else "no: scan limit"
-        about = {
-            **results.about(code),
-            "source": text_of(stats.get("source")),
-            "n_source": weight.get("source"),
-        }
-        measured = {
-            "n": n and json.loads(str(n)),
-            "complete": "" if stats.get("missing") else whole,
-        }
-        rows.append({**stats, **about, **measured})
+    for code in results.languages:
+        if stats := results.corpora.get(code):
+            weight = results.weights.get(code, {})
+            whole = "yes" if stats.get("complete", True) else "no: scan limit"
+            about = {
+                **results.about(code),
+                "source": text_of(stats.get("source")),
+                "n": weight.get("n", stats.get("n")),
+                "n_source": weight.get("source"),
+                "complete": "" if stats.get("missing") else whole,
+            }
+            rows.append({**stats, **about})
     return rows
 
 
@@ -86,21 +85,12 @@ def little_text(results: Results) -> Records:
     stage: the `reason`.
     """
     rows: Records = []
-    if not results.corpora:
-        return rows
-    for code in results.languages:
-        stats = results.corpora.get(
-            code, {"missing": "no stats.json: the corpora stage has not finished it"}
-        )
+    unfinished = {"missing": "no stats.json: the corpora stage has not finished it"}
+    for code in results.languages if results.corpora else ():
+        stats = results.corpora.get(code, unfinished)
         kept = stats.get("kept") or 0
-        if not kept or stats.get("missing"):
-            rows.append(
-                {
-                    **results.about(code),
-                    "kept": kept,
-                    "reason": stats.get("missing") or "no line was kept",
-                }
-            )
+        if reason := stats.get("missing") or ("" if kept else "no line was kept"):
+            rows.append(results.about(code) | {"kept": kept, "reason": reason})
     return rows
 
 
@@ -108,18 +98,14 @@ def short_of_total(results: Results) -> Records:
     """Allocations and tokenizers with fewer ids than configured: `kind`, `name`,
     `total`, and ids `short`.
     """
-    found = [("allocation", entry.name, entry.summary) for entry in results.allocations.values()]
-    found += [("tokenizer", entry.name, entry.description) for entry in results.tokenizers.values()]
-    return [
-        {
-            "kind": kind,
-            "name": name,
-            "total": look_up(said, "settings", "total") or said.get("total"),
-            "short": short,
-        }
-        for kind, name, said in found
-        if (short := said.get("short"))
-    ]
+    found = [("allocation", one.name, one.summary) for one in results.allocations.values()]
+    found += [("tokenizer", one.name, one.description) for one in results.tokenizers.values()]
+    rows = []
+    for kind, name, said in found:
+        if short := said.get("short"):
+            total = look_up(said, "settings", "total") or said.get("total")
+            rows.append({"kind": kind, "name": name, "total": total, "short": short})
+    return rows
 
 
 def _unreachable(results: Results) -> Records:
@@ -131,13 +117,8 @@ def _unreachable(results: Results) -> Records:
         failed = [point for point in results.curves.get(code, ()) if not point.ok]
         for _, members in groupby(failed, key=lambda point: re.sub(r"\d+", "#", point.status)):
             run = list(members)
-            about = {
-                "first": run[0].size,
-                "last": run[-1].size,
-                "sizes": len(run),
-                "reason": run[0].status,
-            }
-            rows.append(results.about(code) | about)
+            about = results.about(code) | {"first": run[0].size, "last": run[-1].size}
+            rows.append(about | {"sizes": len(run), "reason": run[0].status})
     return rows
 
 
@@ -179,24 +160,30 @@ def curves(results: Results) -> list[PageBlock]:
 
 
 def _figure(results: Results) -> Figure:
-    chosen = _first_choice(results)
+    """Figure 1: all languages faint, the chosen ones in full, held-out dashed, knees as
+    diamonds.
+
+    The page's script sets the parameters of the live one: `chosen` (codes), `shown`
+    (groups), `gain`, `pointed`.
+    """
+    groups = results.groups()
+    values = {"chosen": _first_choice(results), "groups": groups, "gain": lines_differ(results)}
     languages = [
         {"code": code, "name": language.name, "group": language.resource}
         for code, language in results.languages.items()
         if results.trained(code)
     ]
-    gain = lines_differ(results)
-    controls = {
-        "languages": languages,
-        "chosen": chosen,
-        "groups": results.groups(),
-        "gain": gain,
-    }
+
+    def draw(live: bool) -> Chart:
+        bright, faint = palette(groups), palette(groups, "-faint")
+        rows = curve_rows(results)
+        return fill("alp-curves.json", rows=rows, live=live, bright=bright, faint=faint, **values)
+
     return drawn_as(
         "alp-curves",
-        lambda: draw_curves(results, chosen, gain),
-        live=lambda: draw_curves(results, chosen, gain, live=True),
-        controls=controls | {"tooltip": TOOLTIP},
+        lambda: draw(False),
+        live=lambda: draw(True),
+        controls={"languages": languages, "tooltip": TOOLTIP, **values},
         count=len(results.curves),
     )
 
@@ -205,7 +192,8 @@ def lines_differ(results: Results) -> bool:
     """Whether an allocation warns of lines of different length, so that curves start far
     from each other.
     """
-    return any(one.uneven for one in results.allocations.values())
+    warnings = [text for one in results.allocations.values() for text in one.warnings]
+    return any(text.startswith(UNEVEN) for text in warnings)
 
 
 def _first_choice(results: Results) -> list[str]:
@@ -230,17 +218,12 @@ def _summary(results: Results) -> Records:
             continue
         trained = len(results.trained(code))
         row = {**results.about(code), "trained": trained, "unreachable": len(points) - trained}
-        for place, point in (
-            ("smallest", found.start),
-            ("knee", found.knee),
-            ("largest", found.end),
-        ):
+        ends = {"smallest": found.start, "knee": found.knee, "largest": found.end}
+        for place, point in ends.items():
             if point:
-                row |= {
-                    place: point.size,
-                    f"alp_{place}": point.alp,
-                    f"alp_heldout_{place}": point.alp_heldout,
-                }
+                row[place] = point.size
+                row[f"alp_{place}"] = point.alp
+                row[f"alp_heldout_{place}"] = point.alp_heldout
         row |= {"start_reason": found.start_reason, "end_reason": found.end_reason}
         row["tokens_per_sentence_largest"] = found.end.tokens_per_sentence
         row["best_heldout"] = found.best_heldout and found.best_heldout.size
@@ -280,25 +263,3 @@ def curve_rows(results: Results) -> Records:
 
 def _rounded(values: Iterable[float | None]) -> list[float | None]:
     return [None if value is None else round(value, 2) for value in values]
-
-
-def draw_curves(
-    results: Results, chosen: Sequence[str], gain: bool = False, live: bool = False
-) -> Chart:
-    """Figure 1: all languages faint, the chosen ones in full, held-out dashed, knees as
-    diamonds.
-
-    The page's script sets the parameters of the live one: `chosen` (codes), `shown`
-    (groups), `gain`, `pointed`.
-    """
-    groups = results.groups()
-    return fill(
-        "alp-curves.json",
-        rows=curve_rows(results),
-        chosen=chosen,
-        groups=groups,
-        gain=gain,
-        live=live,
-        bright=palette(groups),
-        faint=palette(groups, "-faint"),
-    )

@@ -4,7 +4,7 @@ what loses by it, how each loads, and sentences that are cut.
 """
 
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -13,10 +13,9 @@ from typing import Any
 
 import yaml
 
-from vocap.allocation.inputs import UNEVEN
 from vocap.errors import listed
 from vocap.report.data.comparison import Size, frame, front_page, sizes
-from vocap.report.data.results import AllocationResults, CutSentence, Results, Stretch, Tokenizer
+from vocap.report.data.results import AllocationResults, Results, Stretch, Tokenizer
 from vocap.report.page import figures
 from vocap.report.page.blocks import (
     CodeBlock,
@@ -330,23 +329,25 @@ def _table(results: Results, found: Sequence[Shares]) -> Table:
     return specified("language-sizes", results.rows(cells), more)
 
 
-def _warnings(results: Results) -> Iterator[Note]:
-    """Notes above all numbers: languages without text, missing packages, T not
-    reached.
+def _warnings(results: Results) -> list[Note]:
+    """A note above all numbers: languages without text, missing packages, warnings of the
+    allocations, each once with their names, and T that the text does not reach.
     """
-    if missing := [row["name"] for row in little_text(results) if not row["kept"]]:
-        yield Note(sentence("without_text", names=missing), "warning")
-    packages = [entry for entry in results.packages if entry.get("missing")]
-    if names := [f"{entry.get('package')} ({entry['missing']})" for entry in packages]:
-        yield Note(sentence("without_packages", names=names), "warning")
-    uneven: dict[str, list[str]] = {}
+    said: dict[str, list[str]] = {}
     for entry in results.allocations.values():
-        for text in entry.uneven:
-            uneven.setdefault(text.removeprefix(f"{UNEVEN}, and "), []).append(entry.name)
-    for text, names in uneven.items():
-        yield Note(sentence("uneven", start=UNEVEN, text=text, names=names), "warning")
-    if short := short_of_total(results):
-        yield Note(sentence("short", rows=short), "warning")
+        unknown = "no summary.json: the settings and the clipping are not known"
+        # a T that the text does not reach stands below
+        told = [] if entry.summary.get("short") else entry.warnings
+        for text in told if entry.summary else [unknown]:
+            said.setdefault(f"{text[:1].upper()}{text[1:]}", []).append(entry.name)
+    text = sentence(
+        "warnings",
+        missing=[row["name"] for row in little_text(results) if not row["kept"]],
+        packages=[entry for entry in results.packages if entry.get("missing")],
+        said=said,
+        short=short_of_total(results),
+    )
+    return [Note(text, "warning")] if text else []
 
 
 def _loads(results: Results) -> list[CodeBlock]:
@@ -364,13 +365,27 @@ def _loads(results: Results) -> list[CodeBlock]:
 
 
 def _cuts(results: Results) -> list[PageBlock]:
+    """Example sentences. Stretches have the class `d` where another tokenizer has no such token,
+    `u` for <unk>.
+    """
     if not results.sentences:
         return []
     names = front_page(results)
     sentences = []
-    for one in results.sentences:
-        cuts = [_cut(name, one, place) for place, name in enumerate(names)]
-        sentences.append((results.name(one.language), one.language, cuts))
+    for line in results.sentences:
+        # of two tokenizers the stretches of the other come beside those of one
+        spans = [_spans(cut) for cut, _ in line.cuts]
+        cuts = []
+        for name, (cut, tokens), own, other in zip(
+            names, line.cuts, spans, spans[::-1], strict=True
+        ):
+            marks = ["d" * (span not in other) for span in own]
+            stretches = [
+                (text, f"{mark} {'u' * unknown}".strip())
+                for (text, unknown), mark in zip(cut, marks, strict=True)
+            ]
+            cuts.append((name, tokens, stretches))
+        sentences.append((results.name(line.language), line.language, cuts))
     heading = "The same sentence under both" if len(names) > 1 else "Segmented sentences"
     blocks: list[PageBlock] = [
         Paragraph(heading, "heading"),
@@ -380,24 +395,6 @@ def _cuts(results: Results) -> list[PageBlock]:
     if more := sentences[OPEN:]:
         blocks.append(Fold(f"{counted(len(more), 'language')} more", [Cuts(more)]))
     return blocks
-
-
-def _cut(name: str, line: CutSentence, place: int) -> tuple[str, int, list[tuple[str, str]]]:
-    """Stretches with their classes: `d` where another tokenizer has no such token, `u`
-    for <unk>.
-    """
-    spans = [_spans(cut) for cut, _ in line.cuts]
-    others = [set(found) for k, found in enumerate(spans) if k != place]
-    cut, tokens = line.cuts[place]
-    stretches = []
-    for (text, unknown), span in zip(cut, spans[place], strict=True):
-        marks = []
-        if any(span not in other for other in others):
-            marks.append("d")
-        if unknown:
-            marks.append("u")
-        stretches.append((text, " ".join(marks)))
-    return name, tokens, stretches
 
 
 def _spans(cut: Sequence[Stretch]) -> list[tuple[int, int]]:

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 import pandas
-from pydantic import ValidationError
 
 from vocap.finetuning.tasks import TASKS
 from vocap.pretraining.loss_kinds import LOSSES
 from vocap.pretraining.settings import Shape, count_parameters
-from vocap.report.data.results import Finetuned, ModelResults, Results, TaskScores, look_up
+from vocap.report.data.results import Finetuned, ModelResults, Records, Results, TaskScores, look_up
 from vocap.report.page.blocks import (
     Fold,
     Note,
@@ -25,7 +24,8 @@ from vocap.report.page.blocks import (
     without_results,
 )
 from vocap.report.page.figures import Chart, Figure, drawn_as, line_chart, tooltips
-from vocap.report.page.tables import Column, Table, caption, specified
+from vocap.report.page.rendering import sentence
+from vocap.report.page.tables import Column, Table, caption, columns_of, specified
 from vocap.report.paper import METRIC_NAMES, TASK_NAMES
 from vocap.size.forecast import STAGES, STEP, ModelCosts, cheapest, forecast, limit
 from vocap.tables.bits_per_byte import bits_per_byte
@@ -93,19 +93,14 @@ def _size(results: Results, curve: SizeCurve) -> list[PageBlock]:
     for model, found in curve.costs.groupby("model", sort=False):
         row = {"model": model, "embedding_share": cheapest(found).embedding_share}
         for stage in STAGES:
-            row |= {
-                f"{stage}_fewest": cheapest(found, stage).total,
-                f"{stage}_end": limit(found, stage),
-            }
+            row[f"{stage}_fewest"] = cheapest(found, stage).total
+            row[f"{stage}_end"] = limit(found, stage)
         least.append(row)
-    tokens = {}
+    tokens, more = {}, []
     for total, sizes in curve.sizes.items():
-        lengths = {code: row.tokens_per_byte for code, row in sizes.items()}
-        tokens[f"tokens_per_byte_{total}"] = lengths
-    more = [
-        Column(key, f"T = {total:,}", "number", 4)
-        for key, total in zip(tokens, curve.sizes, strict=True)
-    ]
+        key = f"tokens_per_byte_{total}"
+        tokens[key] = {code: row.tokens_per_byte for code, row in sizes.items()}
+        more.append(Column(key, f"T = {total:,}", "number", 4))
     return [
         specified("size-models", least, of=name, step=STEP),
         Fold("Operations by T", [figure]),
@@ -127,20 +122,17 @@ def _chart(curve: SizeCurve) -> Chart:
 
 def size_curves(results: Results) -> list[SizeCurve]:
     """One for each different table, in the order of the configuration."""
-    shared: list[tuple[list[str], Sizes]] = []
-    for name in results.configured("tokenizers", results.sizes):
-        same = [names for names, known in shared if known == results.sizes[name]]
-        if same:
-            same[0].append(name)
-        else:
-            shared.append(([name], results.sizes[name]))
+    curves: list[SizeCurve] = []
     models = {**_own_models(results), **MODELS}
-    curves = []
-    for names, sizes in shared:
-        shares = _shares(results, names[0], list(next(iter(sizes.values()))))
+    for name in results.configured("tokenizers", results.sizes):
+        sizes = results.sizes[name]
+        if same := [one for one in curves if one.sizes == sizes]:
+            same[0].tokenizers.append(name)
+            continue
+        shares = _shares(results, name, list(next(iter(sizes.values()))))
         rows = [forecast(sizes, of, shares).assign(model=model) for model, of in models.items()]
         costs = pandas.concat(rows, ignore_index=True)
-        curves.append(SizeCurve(names, sizes, shares is not None, costs))
+        curves.append(SizeCurve([name], sizes, shares is not None, costs))
     return curves
 
 
@@ -148,15 +140,11 @@ def _own_models(results: Results) -> dict[str, ModelCosts]:
     """The models that the configuration trains."""
     own = {}
     for model in results.section("pretraining", "models").values():
-        try:
-            shape = Shape.model_validate(look_up(model, "shape"))
-        except (ValidationError, TypeError):
-            continue
-        causal = look_up(model, "objective") == "causal"
-        kind = "causal, " if causal else ""
-        others = count_parameters(shape, 0, causal)
-        name = f"this run’s, {kind}{shape.layers} layers of {shape.hidden}"
-        own[name] = ModelCosts(others, shape.width, causal)
+        if told := look_up(model, "shape"):
+            shape, causal = Shape(**told), look_up(model, "objective") == "causal"
+            kind = "causal, " if causal else ""
+            name = f"this run’s, {kind}{shape.layers} layers of {shape.hidden}"
+            own[name] = ModelCosts(count_parameters(shape, 0, causal), shape.width, causal)
     return own
 
 
@@ -199,12 +187,12 @@ def pretraining(results: Results) -> list[PageBlock]:
             _figure(rows, "step", "steps", "steps"),
             _figure(rows, "minutes", "time", MINUTES),
         ]
-    restricted = [kind for kind, loss in LOSSES.items() if loss.restricted]
-    sampled = [model for model in models if model.setting("settings", "loss", "kind") in restricted]
-    if sampled:
-        names = (
-            f"{model.name} ({model.loss}, {model.rows[-1]['step']:,} steps)" for model in sampled
-        )
+    names = [
+        f"{model.name} ({_loss(model)}, {model.rows[-1]['step']:,} steps)"
+        for model in models
+        if (loss := LOSSES.get(model.setting("settings", "loss", "kind"))) and loss.restricted
+    ]
+    if names:
         folded.append(Paragraph(caption("models-sampled", models=", ".join(names))))
     if folded:
         blocks.append(Fold("Exact loss over steps and over time", folded))
@@ -218,29 +206,32 @@ def code_length_table(models: Sequence[ModelResults]) -> list[PageBlock]:
     Models of several seeds are one: bits of a line are their mean, of which a bootstrap
     over the lines is made.
     """
+    causal = [one for one in models if one.objective == "causal" and any(one.bits.values())]
     # the models of each tokenizer and settings, in which a seed does not stand
     groups: dict[str, list[ModelResults]] = {}
-    for model in models:
-        if model.objective == "causal" and any(model.bits.values()):
-            key = f"{model.setting('tokenizer')} {model.setting('settings')}"
-            groups.setdefault(key, []).append(model)
-    own = {group[0].name: group for group in groups.values()}
+    for model in causal:
+        key = f"{model.setting('tokenizer')} {model.setting('settings')}"
+        groups.setdefault(key, []).append(model)
     rows = []
-    for part in PARTS:
+    for part in PARTS if causal else ():
         # languages that all have
-        found = [model.bits.get(part, {}) for group in own.values() for model in group]
-        shared = [code for code in found[0] if all(code in one for one in found)] if found else []
-        lines = {name: _mean_lengths(group, part, shared) for name, group in own.items()}
-        for name, (bits, low, high) in paired_differences(lines).items():
-            each = [_mean_bits(model.bits[part], shared) for model in own[name]]
+        found = [model.bits.get(part, {}) for model in causal]
+        shared = [code for code in found[0] if all(code in bits for bits in found)]
+        lines = {}
+        for key, group in groups.items():
+            bits = [model.bits[part] for model in group] if shared else []
+            lines[key] = {code: np.mean([one[code] for one in bits], 0) for code in shared}
+        for key, (mean, low, high) in paired_differences(lines).items():
+            group = groups[key]
+            each = [_mean_bits(model.bits[part], shared) for model in group]
             rows.append(
                 {
-                    "tokenizer": own[name][0].setting("tokenizer"),
-                    "models": ", ".join(model.name for model in own[name]),
+                    "tokenizer": group[0].setting("tokenizer"),
+                    "models": ", ".join(model.name for model in group),
                     "part": {"heldout": "held-out"}.get(part, part),
-                    "measure": own[name][0].setting("bits_per_byte"),
+                    "measure": group[0].setting("bits_per_byte"),
                     "languages": len(shared),
-                    "bits_per_byte": bits,
+                    "bits_per_byte": mean,
                     "deviation": float(np.std(each, ddof=1)) if len(each) > 1 else None,
                     "above": f"{low:.4f} to {high:.4f}" if high else "",
                 }
@@ -248,20 +239,14 @@ def code_length_table(models: Sequence[ModelResults]) -> list[PageBlock]:
     return [specified("models-causal", rows)] if rows else []
 
 
-def _mean_lengths(
-    models: Sequence[ModelResults], part: str, languages: Sequence[str]
-) -> dict[str, Any]:
-    """The code lengths of every line, the mean of the models, by language."""
-    means = {}
-    for code in languages:
-        lengths = [model.bits[part][code] for model in models]
-        means[code] = np.mean(lengths, 0)
-    return means
-
-
 def _mean_bits(lengths: dict[str, Any], languages: Sequence[str]) -> float:
     """Bits per byte, the mean of the languages."""
     return float(np.mean([bits_per_byte(lengths[code]) for code in languages]))
+
+
+def _loss(model: ModelResults) -> str:
+    """The kind of its loss, with the settings that distinguish two of a kind."""
+    return sentence("loss", loss=model.setting("settings", "loss") or {"kind": ""}).unescape()
 
 
 def curve_rows(models: Sequence[ModelResults]) -> list[dict[str, Any]]:
@@ -312,7 +297,7 @@ def _last(model: ModelResults) -> dict[str, Any]:
         **{key: model.setting(key) for key in ("tokenizer", "parameters", "device")},
         "model": model.name,
         "objective": model.objective,
-        "loss": model.loss,
+        "loss": _loss(model),
         "parameters_mi": parameters and parameters / 2**20,
         "steps": last["step"],
         "training_loss": last.get("loss"),
@@ -375,37 +360,33 @@ def finetuning(results: Results) -> list[PageBlock]:
 def _scores(models: list[Finetuned], absent: list[str], tasks: list[str]) -> Table:
     """A row a model, as Table 1."""
     measures = [(task, metric) for task in tasks for metric in TASKS[task].metrics]
-    rows = []
-    for model in models + [Finetuned(name) for name in absent]:
-        row = {"model": model.name, "seeds": model.seed_range, "average": model.average}
-        row |= {
-            f"{task}_{metric}": _cell(model.tasks.get(task), metric) for task, metric in measures
-        }
-        row |= {
+    rows: Records = [
+        {f"{task}_{metric}": _cell(model.tasks.get(task), metric) for task, metric in measures}
+        | {
+            "model": model.name,
+            "seeds": model.seed_range,
+            "average": model.average,
             "average_std": model.average_std,
             "missing": ", ".join(TASK_NAMES[task] for task in model.missing),
         }
-        rows.append(row)
-    scores = (
+        for model in models + [Finetuned(name) for name in absent]
+    ]
+    scores = [
         Column(f"{task}_{metric}", f"{TASK_NAMES[task]} {METRIC_NAMES[metric]}")
         for task, metric in measures
-    )
-    average = Column("average", "Avg.", "number", 1), Column("average_std", "± (Avg.)", "number", 1)
-    return specified("finetuning", rows, [*scores, *average, Column("missing", "Avg. without")])
+    ]
+    return specified("finetuning", rows, [*scores, *columns_of("finetuning-average")])
 
 
 def _cell(scores: TaskScores | None, metric: str) -> str:
     """The mean of a measure over languages, with its deviation where there are several
     seeds: `70.1 ± 0.5`.
     """
-    if scores is not None and not scores.overall:
-        return "labels withheld"
-    measured = scores.overall.get(metric) if scores else None
-    if measured is None:
-        return NOT_RUN
-    return f"{measured['mean']:.1f}" + (
-        "" if measured["std"] is None else f" ± {measured['std']:.1f}"
-    )
+    if scores is None or metric not in scores.overall:
+        return NOT_RUN if scores is None or scores.overall else "labels withheld"
+    measured = scores.overall[metric]
+    spread = "" if measured["std"] is None else f" ± {measured['std']:.1f}"
+    return f"{measured['mean']:.1f}{spread}"
 
 
 def _choices(models: list[Finetuned], tasks: list[str]) -> Table:
@@ -430,23 +411,20 @@ def _scores_by_language(results: Results, models: list[Finetuned], tasks: list[s
     """A row a task, measure and language; two columns a model."""
     rows = []
     for task in tasks:
-        tables = {
-            model.name: model.tasks[task].languages for model in models if task in model.tasks
-        }
-        tested = {code for table in tables.values() for code in table}
-        codes = [code for code in TASKS[task].languages if code in tested]
+        tables = {one.name: one.tasks[task].languages for one in models if task in one.tasks}
         for metric in TASKS[task].metrics:
             about = {"task": TASK_NAMES[task], "metric": METRIC_NAMES[metric]}
-            for code in codes:
-                row = about | results.about(code)
-                for name, table in tables.items():
-                    row[name] = look_up(table, code, metric, "mean")
-                    row[f"{name}_std"] = look_up(table, code, metric, "std")
-                rows.append(row)
+            for code in TASKS[task].languages:
+                scores = {name: look_up(table, code, metric) for name, table in tables.items()}
+                if any(scores.values()):
+                    row = about | results.about(code)
+                    for name, score in scores.items():
+                        row[name], row[f"{name}_std"] = (
+                            look_up(score, key) for key in ("mean", "std")
+                        )
+                    rows.append(row)
     more = []
     for model in models:
-        more += [
-            Column(model.name, model.name, "number", 1),
-            Column(f"{model.name}_std", "±", "number", 1),
-        ]
+        more.append(Column(model.name, model.name, "number", 1))
+        more.append(Column(f"{model.name}_std", "±", "number", 1))
     return specified("finetuning-languages", rows, more)

@@ -1,11 +1,9 @@
 """Each tokenizer: description, measures, round trips."""
 
-from typing import Any
-
 import pandas
 
 from vocap.report.data.comparison import frame
-from vocap.report.data.results import Results, Tokenizer, look_up, numeric
+from vocap.report.data.results import Results, Tokenizer
 from vocap.report.page.blocks import (
     CodeBlock,
     Fold,
@@ -56,52 +54,43 @@ def section(results: Results) -> list[PageBlock]:
 
 def _made(results: Results) -> Table:
     rows = []
-    for tokenizer in results.configured_tokenizers():
-        description, text = tokenizer.description, tokenizer.text
-        counts = ("pieces", "dead", "dead_share", "raised", "dropped", "word_types")
-        rule = look_up(description, "settings", "scores")  # its name; "scores" explains it
-        row = {key: numeric(description.get(key)) for key in counts} | text
-        row |= {
-            "tokenizer": tokenizer.name,
-            "kind": tokenizer.kind,
-            "method": results.method(tokenizer),
-            "total": tokenizer.total,
-            "weights": tokenizer.weights,
-            "remark": "" if text else "text not stated",
-            "scores": str(rule or description.get("scores") or ""),
+    for one in results.configured_tokenizers():
+        told, text = one.description, one.text
+        # the name of a rule of scores; "scores" explains it
+        rule = one.settings.get("scores") or told.get("scores") or ""
+        remark = "a sample of the lines" if text.get("sample") else ""
+        about = {
+            "tokenizer": one.name,
+            "kind": one.kind,
+            "method": results.method(one),
+            "weights": one.weights,
+            "remark": remark if text else "text not stated",
+            "scores": str(rule),
         }
-        if text.get("sample"):
-            row["remark"] = "a sample of the lines"
-        rows.append(row)
+        rows.append({**told, **text, **about})
     return specified("tokenizers", rows)
 
 
 def _checks(results: Results) -> list[PageBlock]:
-    """Lines that come back, a row a tokenizer."""
-    known = {
-        tokenizer.name: [row for row in tokenizer.round_trips if row["share"] is not None]
-        for tokenizer in results.configured_tokenizers()
-    }
-    rows = [
-        {"tokenizer": name} | _come_back(results, trips) for name, trips in known.items() if trips
-    ]
-    return [specified("checks", rows)] if rows else []
-
-
-def _come_back(results: Results, rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Lines, those that come back and their share, the worst language and its share and
-    example.
+    """Lines that come back, a row a tokenizer: their number and share, the worst language, its
+    share and example.
     """
-    lines = sum(row["texts"] or 0 for row in rows)
-    identical = sum(row["identical"] or 0 for row in rows)
-    worst = min(rows, key=lambda row: (row["share"], row["language"]))
-    return {
-        "back_texts": lines,
-        "back_share": identical / lines if lines else None,
-        "back_worst_share": worst["share"],
-        "back_worst": "" if worst["share"] == 1 else results.name(worst["language"]),
-        "back_example": worst["example"],
-    }
+    rows = []
+    for one in results.configured_tokenizers():
+        trips = [row for row in one.round_trips if row["share"] is not None]
+        if trips:
+            lines = sum(row["texts"] for row in trips)
+            worst = min(trips, key=lambda row: (row["share"], row["language"]))
+            found = {
+                "tokenizer": one.name,
+                "back_texts": lines,
+                "back_share": sum(row["identical"] for row in trips) / lines if lines else None,
+                "back_worst_share": worst["share"],
+                "back_worst": "" if worst["share"] == 1 else results.name(worst["language"]),
+                "back_example": worst["example"],
+            }
+            rows.append(found)
+    return [specified("checks", rows)] if rows else []
 
 
 def _one(results: Results, tokenizer: Tokenizer, rows: pandas.DataFrame) -> list[PageBlock]:
@@ -126,19 +115,16 @@ def _one(results: Results, tokenizer: Tokenizer, rows: pandas.DataFrame) -> list
 
 
 def _unknown(results: Results, tokenizer: Tokenizer) -> Table:
-    def visible(character: str) -> str:
-        """A character with its code point, since marks and controls cannot be seen
-        alone.
-        """
-        return " ".join(
-            f"{one if one.isprintable() else ''} U+{ord(one):04X}".strip() for one in character
-        )
-
     rows = sorted(
         tokenizer.unknown, key=lambda row: (-int(row["count"]), row["language"], row["character"])
     )
     cells = []
     for row in rows:
-        shown = {"character": visible(row["character"]), "count": int(row["count"])}
-        cells.append(results.about(row["language"]) | shown)
+        # with its code points, since marks and controls cannot be seen alone
+        shown = " ".join(
+            f"{one if one.isprintable() else ''} U+{ord(one):04X}".strip()
+            for one in row["character"]
+        )
+        about = results.about(row["language"])
+        cells.append({**about, "character": shown, "count": int(row["count"])})
     return specified("unknown", cells, of=tokenizer.name)
