@@ -4,7 +4,7 @@ from pydantic import Field
 
 from vocap.section import ConfigSection
 
-REVISION = 31
+REVISION = 32
 
 
 class Report(ConfigSection):

@@ -107,9 +107,8 @@ def load_results(
     }
     allocated = {row["language"] for rows in chosen.values() for row in rows}
     # the configured languages, else those with text, a curve or a size
-    codes = selection.named["languages"]
-    read = {*stats, *curves, *allocated}
-    languages = _by_name(known.get(code) or plain.unknown_language(code) for code in codes or read)
+    codes = selection.named["languages"] or {*stats, *curves, *allocated}
+    languages = _by_name(known.get(code) or plain.unknown_language(code) for code in codes)
     weights = _in_order(read_rows(folder / "corpora/weights.tsv", "weigh", ("n",)), languages)
     made = shown("tokenizers", "tokenizers/*/*.tsv", "tokenizers/*/description.json")
     tokenizers = {
