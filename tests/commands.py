@@ -68,6 +68,20 @@ def ended_all(folder: Path, lines: str) -> None:
         ended(*line.split(), cwd=folder)
 
 
+def run_python(program: str, given: str, folder: Path) -> subprocess.CompletedProcess:
+    """A program in a Python of its own, in a folder, that reads what is given."""
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=folder,
+        input=given,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done
+
+
 @contextmanager
 def own_log() -> Iterator[None]:
     """In the block the log has no handler, as when a process starts."""

@@ -3,11 +3,10 @@ entry, run by the commands.
 """
 
 import json
-import subprocess
-import sys
 
 import pytest
 
+from tests.commands import run_python
 from tests.made_text import write_lines
 from tests.tokenizers.factories import make_lines
 from vocap.files.io import read_object, read_tsv, write_tsv
@@ -99,16 +98,7 @@ for line in sys.stdin:
 
 def run_extended(folder, commands: str) -> str:
     """Standard output of command lines, run in a folder by a Python that has the entries."""
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
-        cwd=folder,
-        input=commands,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return run_python(PROGRAM, commands, folder).stdout
 
 
 @pytest.fixture

@@ -2,9 +2,8 @@
 against the ranges.
 """
 
+import json
 import re
-import subprocess
-import sys
 import tomllib
 from importlib.metadata import packages_distributions
 from pathlib import Path
@@ -14,6 +13,7 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.version import Version
 
+from tests.commands import run_python
 from tests.made_text import write_lines
 from tests.tokenizers.factories import make_lines
 from vocap.cli import VERBS
@@ -54,18 +54,8 @@ for line in sys.stdin:
 
 def run_light(commands: list[list[str]], folder: Path = ROOT) -> list[tuple[int, str, str]]:
     """Exit status, standard output and standard error of each command, run in `folder`."""
-    import json
-
     lines = "".join(json.dumps(command) + "\n" for command in commands)
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
-        cwd=folder,
-        input=lines,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    done = run_python(PROGRAM, lines, folder)
     out, err = (
         re.split(r"^== (\d+)\n", text, flags=re.MULTILINE) for text in (done.stdout, done.stderr)
     )

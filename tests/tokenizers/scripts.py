@@ -5,8 +5,10 @@ models of them.
 import random
 import unicodedata
 from functools import cache
+from pathlib import Path
 
 from tests.tokenizer_files.factories import parse, train_model
+from vocap.tokenizer_files.export import export_unigram
 from vocap.tokenizer_files.layout import relayout
 
 TEXTS = {
@@ -67,6 +69,14 @@ def model(
         normalization_rule_name=rules,
     )
     return relayout(parse(trained), "made")
+
+
+def write_forms(folder: Path) -> None:
+    """The model and its Hugging Face form in a new folder."""
+    folder.mkdir()
+    path = folder / "sentencepiece.model"
+    path.write_bytes(model().SerializeToString(deterministic=True))
+    export_unigram(path, folder / "huggingface")
 
 
 def processor(proto):

@@ -17,12 +17,11 @@ from tests.tokenizers.factories import byte_tokenizer
 from vocap.files.io import read_tsv
 from vocap.tables.line_bits import read_lengths
 from vocap.tokenizer_files.encoders import HuggingFaceEncoder, load_encoder
-from vocap.tokenizer_files.export import export_unigram
 from vocap.tokenizer_files.splitting import Splitter
 from vocap.tokenizers.commands import evaluate
 from vocap.tokenizers.evaluation import COLUMNS, Tally, measure_counts, renyi_efficiency, tally
 
-from .scripts import WORDS, make_lines, model
+from .scripts import WORDS, make_lines, write_forms
 from .test_bigram import direct_bits
 
 LANGUAGES = ("en", "th")
@@ -31,11 +30,7 @@ LANGUAGES = ("en", "th")
 @pytest.fixture(scope="module")
 def corpora(tmp_path_factory):
     root = tmp_path_factory.mktemp("evaluation")
-    (root / "tokenizer").mkdir()
-    (root / "tokenizer" / "sentencepiece.model").write_bytes(
-        model().SerializeToString(deterministic=True)
-    )
-    export_unigram(root / "tokenizer" / "sentencepiece.model", root / "tokenizer" / "huggingface")
+    write_forms(root / "tokenizer")
     lines = make_lines(400, seed=12)
     for language, part in zip(LANGUAGES, (lines[:250], lines[250:]), strict=True):
         (root / "corpora" / language).mkdir(parents=True)

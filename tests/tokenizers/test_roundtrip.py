@@ -7,10 +7,9 @@ from sentencepiece import SentencePieceProcessor
 from tokenizers import Tokenizer
 
 from vocap.files.io import read_tsv
-from vocap.tokenizer_files.export import export_unigram
 from vocap.tokenizers.evaluation import ROUND_TRIP_COLUMNS, Differences, add_round_trips
 
-from .scripts import WORDS, make_lines, model
+from .scripts import WORDS, make_lines, model, write_forms
 from .test_evaluation import run
 
 LOSSES = {
@@ -24,11 +23,7 @@ LOSSES = {
 @pytest.fixture(scope="module")
 def root(tmp_path_factory):
     root = tmp_path_factory.mktemp("roundtrip")
-    (root / "tokenizer").mkdir()
-    (root / "tokenizer" / "sentencepiece.model").write_bytes(
-        model().SerializeToString(deterministic=True)
-    )
-    export_unigram(root / "tokenizer" / "sentencepiece.model", root / "tokenizer" / "huggingface")
+    write_forms(root / "tokenizer")
     plain = [line.replace("\u2581", "") for line in make_lines(200, seed=5)]
     for language, lines in {
         "en": [*plain, *(line for kind in LOSSES.values() for line in kind)],
