@@ -228,12 +228,10 @@ def choose_listed(state, least, given, most):
 
 @kernel(types.void(STATE), allocates=False)
 def list_places(state):
-    """Fill the lists of the pairs that have them, the places of each from left to right and
-    together: a list is read several times as fast. No symbol is NONE.
-    """
+    """Fill the lists of pairs, the places of each together. No symbol is NONE."""
     rows, slots, places = state.pairs.rows, state.pairs.slots, state.pairs.places
     symbol, counts, groups = state.symbols.symbol, state.symbols.counts, state.symbols.group
-    end = 0
+    end = 0  # a list whose places lie together is read several times as fast
     for pair in range(state.counters[0].pairs):
         row = rows[pair]
         end += row.size * row.listed
@@ -255,9 +253,7 @@ def list_places(state):
 
 @kernel(types.void(STATE))
 def set_floors(state):
-    """Empty heaps, and a floor above all pairs of a group: the first search of its heap
-    lowers it.
-    """
+    """Empty heaps, with floors above all pairs, which the first search of a heap lowers."""
     floor, pairs, count = state.heaps.floor, state.pairs, state.counters[0]
     count.nodes, count.free_node = 0, NONE
     state.heaps.root[:] = NONE
@@ -568,10 +564,7 @@ def places_of(state, a, b):
 @kernel(boolean(STATE, int64, int64, int64), inner=True, allocates=False)
 def has_space(state, places, a, b):
     """Whether the arrays hold the merge of a pair that stands in so many places; counts the
-    places and pairs that it may add.
-
-    Each place has two neighbours, and a pair that is new to a group has the new
-    token on one side.
+    places and pairs that it may add: two for each place, and the new token is in each pair.
     """
     count, bounds, pairs = state.counters[0], state.texts.bounds, state.pairs
     texts, groups = count.reserved + count.tokens, state.heaps.floor.size

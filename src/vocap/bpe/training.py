@@ -60,9 +60,9 @@ class Execution:
         """
         if self.memory is None:
             return None
-        # Of a place 8 bytes, and as much again for pairs and their heaps
+        # A place takes 8 bytes; pairs, their heaps and work on them twice as much
         left = self.memory - symbols.nbytes - 3 * counts.nbytes
-        return max(left // 16, len(symbols) // SMALLEST)
+        return max(left // 24, len(symbols) // SMALLEST)
 
 
 def apply(
@@ -211,7 +211,7 @@ def begin(
     return state
 
 
-def list_again(state: State, given: NDArray[np.int32], most: int) -> State:
+def list_again(state: State, given: NDArray[np.int32], most: int | None) -> State:
     """The state with lists of the pairs that are heavy now, and without the symbols that
     went into others.
     """
@@ -268,7 +268,7 @@ def least_weights(rows: NDArray[np.void], groups: int, most: int) -> Iterator[in
         own = np.flatnonzero((group == number) & (rows["total"] > 0))
         own = own[np.argsort(-rows["total"][own])]
         above = np.cumsum(size[own], dtype=np.int64)
-        kept = np.count_nonzero(above <= share * above[-1:])
+        kept = int(np.count_nonzero(above <= share * above[-1:]))
         yield int(rows["total"][own[max(kept - 1, 0)]]) if len(own) else 1
 
 

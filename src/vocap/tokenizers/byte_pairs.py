@@ -40,7 +40,7 @@ from vocap.unigram.text_settings import XLM_R, TextSettings
 
 # bytes of memory for a byte of text in several languages: dev/measurements.md
 MEMORY = 6
-PROCESS = 150 * 10**6  # bytes of memory that a process takes before it trains
+PROCESS = 200 * 10**6  # bytes of memory that a process takes before it trains
 
 
 @overload
