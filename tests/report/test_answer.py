@@ -4,6 +4,7 @@ what is said of runs that have less.
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pandas
@@ -23,7 +24,10 @@ from tests.report.factories import (
 from tests.report.factories import LANGUAGES as CODES
 from tests.report.pages import change, edit, frame, words, words_of, write
 from vocap.allocation.inputs import UNEVEN
+from vocap.config import Settings
+from vocap.files.io import write_tsv
 from vocap.languages import read_languages
+from vocap.workflow.summary import summarize
 
 SETTINGS = {
     "languages": CODES,
@@ -121,6 +125,26 @@ def test_less_is_said_where_the_run_has_less(tmp_path):
     said = said_of(tmp_path / "c", {"languages": ["de", "fi"]})
     assert "At T = 9,000 the held-out text of a language uses between " in said
     assert " of joint. Without parallel text the price of a sentence is not known." in said
+
+
+def test_the_closing_line_of_a_run_loads_the_advised_tokenizer(run, tmp_path):
+    results = tmp_path / "results"
+    shutil.copytree(run / "out", results / "report")
+    for name in ("joint100k", "vocap100k"):
+        write_tsv(results / f"tokenizers/{name}/huggingface/tokenizer.json", (), ())
+    settings = Settings(
+        results=str(results),
+        languages=["de"],
+        corpora={"source": "x", "sources": {"x": {"path": "{lang}.txt"}}},
+        allocation={"v100k": {"total": 100_000}},
+        tokenizers={
+            "joint100k": {"kind": "joint", "total": 100_000},
+            "vocap100k": {"kind": "vocap", "allocation": "v100k"},
+        },
+    )
+    taken = re.search(r"Take (\w+)\.", start(run))[1]
+    loaded = next(line for line in summarize(settings) if line.startswith("Load "))
+    assert f"Load {taken}: " in loaded and f"tokenizers/{taken}/huggingface" in loaded
 
 
 def test_text_too_little_for_t_recommends_nothing(results, tmp_path):
