@@ -12,7 +12,7 @@ from vocap.correlation.commands import correlate
 from vocap.correlation.study import StudyPoint, correlations
 from vocap.errors import VocapError
 from vocap.files.io import read_tsv, write_tsv
-from vocap.report.data.loading import read_studied
+from vocap.files.written import read_records
 
 
 def make_scored(folder, size, rows, steps=50):
@@ -44,7 +44,7 @@ def call_correlate(tmp_path, sizes, *folders):
     CliRunner().invoke(
         correlate, list(map(str, words)), catch_exceptions=False, standalone_mode=False
     )
-    return read_studied(tmp_path / "out/points.tsv")
+    return read_records(tmp_path / "out/points.tsv", StudyPoint, "correlate")
 
 
 def test_points_are_of_the_chosen_setting_on_the_test_file_or_else_on_dev(tmp_path):

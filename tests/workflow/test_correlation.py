@@ -6,9 +6,9 @@ import pytest
 
 from tests.commands import ended
 from tests.workflow.conftest import parse_counts
-from vocap.correlation.study import unreached
+from vocap.correlation.study import StudyPoint, unreached
 from vocap.files.io import read_tsv
-from vocap.report.data.loading import read_studied
+from vocap.files.written import read_records
 from vocap.tables.curve import read_points as read_curve
 
 STUDY = {
@@ -76,7 +76,7 @@ def test_a_run_gives_the_points_of_its_scores_and_a_hole_where_the_text_ends(stu
         "ru": [100_000]
     }
     assert not (folder / "ru/100000").exists()
-    points = read_studied(folder / "points.tsv")
+    points = read_records(folder / "points.tsv", StudyPoint, "correlate")
     assert [(point.size, point.alp) for point in points] == [
         (one.size, one.alp) for one in curve if one.ok
     ]
