@@ -333,8 +333,8 @@ def main() -> None:
         lines = [path.read_bytes().count(b"\n") for path in (train, heldout)]
         print(
             f"{options.text.name}: {train.stat().st_size / 1e6:.2f} MB, {lines[0]} lines, "
-            f"{lines[1]} held out; "
-            f"coverage {options.coverage}; load {os.getloadavg()[0]:.1f} at the beginning"
+            f"{lines[1]} held out; coverage {options.coverage}; load {os.getloadavg()[0]:.1f} at "
+            "the beginning"
         )
         compare(train, heldout, folder, sizes, options.coverage)
         reach(train, folder, options.coverage, options.limit)

@@ -182,12 +182,9 @@ def test_freed_memory_is_used_again():
     if platform.libc_ver()[0] != "glibc":
         pytest.skip("malloc of another C library")
     code = (
-        "import resource\n"
-        "from vocap.command import reuse_freed_memory\n"
-        "reuse_freed_memory()\n"
-        "for _ in range(20):\n"
-        "    bytearray(3 * 2**24)\n"
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt * resource.getpagesize())"
+        "import resource\nfrom vocap.command import reuse_freed_memory\nreuse_freed_memory()\nfor "
+        "_ in range(20):\n    bytearray(3 * "
+        "2**24)\nprint(resource.getrusage(resource.RUSAGE_SELF).ru_minflt * resource.getpagesize())"
     )
     pages = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
     assert int(pages.stdout) < 3 * 3 * 2**24

@@ -460,10 +460,8 @@ def _models(settings: Settings) -> Iterator[str]:
         elif lacking:
             yield (
                 f"{key}: a masked language model needs special tokens of every role, and the "
-                "layout has none "
-                f"of role {lacking}; add them under layout.special (layout.mask: true for the "
-                "mask), or write "
-                "objective: causal"
+                f"layout has none of role {lacking}; add them under layout.special (layout.mask: "
+                "true for the mask), or write objective: causal"
             )
     for name, tuned in (settings.finetuning.models or {}).items():
         source = settings.pretraining.models.get(tuned.model or name)

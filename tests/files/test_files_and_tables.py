@@ -103,12 +103,9 @@ def test_a_directory_of_someone_else_is_left_alone(tmp_path):
 def test_what_a_killed_writer_left_is_removed(tmp_path):
     target = tmp_path / "out.txt"
     script = (
-        "import os, signal, sys\n"
-        "from vocap.files.io import replacing\n"
-        "with replacing(sys.argv[1]) as file:\n"
-        "    file.write('half')\n"
-        "    file.flush()\n"
-        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+        "import os, signal, sys\nfrom vocap.files.io import replacing\nwith replacing(sys.argv[1]) "
+        "as file:\n    file.write('half')\n    file.flush()\n    os.kill(os.getpid(), "
+        "signal.SIGKILL)\n"
     )
     subprocess.run([sys.executable, "-c", script, target], check=False)
     assert len(os.listdir(tmp_path)) == 1

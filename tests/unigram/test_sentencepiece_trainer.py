@@ -98,13 +98,10 @@ NO_TEXT = {
 
 def test_text_without_a_character_is_no_text():
     program = (
-        "from tests.unigram.test_sentencepiece_trainer import NO_TEXT\n"
-        "from vocap.unigram.sentencepiece_trainer import Unreachable, train\n"
-        "for name, (lines, options) in NO_TEXT.items():\n"
-        "    try:\n"
-        "        print(name, len(train(lines, 9, **options)))\n"
-        "    except Unreachable as error:\n"
-        "        print(name, '->', error.reason.split(':')[0])\n"
+        "from tests.unigram.test_sentencepiece_trainer import NO_TEXT\nfrom "
+        "vocap.unigram.sentencepiece_trainer import Unreachable, train\nfor name, (lines, options) "
+        "in NO_TEXT.items():\n    try:\n        print(name, len(train(lines, 9, **options)))\n    "
+        "except Unreachable as error:\n        print(name, '->', error.reason.split(':')[0])\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

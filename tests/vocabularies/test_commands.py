@@ -154,13 +154,8 @@ def test_alp_of_any_tokenizer(corpus, tmp_path):
 def test_training_starts_without_heavy_imports(corpus, tmp_path):
     """A workflow starts one such process for every language and size."""
     program = (
-        "import sys\n"
-        "from vocap.command import main\n"
-        "try:\n"
-        "    main()\n"
-        "finally:\n"
-        "    print(sorted({'pandas', 'altair', 'numba', 'tokenizers', 'scipy'} & "
-        "set(sys.modules)))\n"
+        "import sys\nfrom vocap.command import main\ntry:\n    main()\nfinally:\n    "
+        "print(sorted({'pandas', 'altair', 'numba', 'tokenizers', 'scipy'} & set(sys.modules)))\n"
     )
     words = f"train --size 200 --train {corpus}/train.txt --heldout {corpus}/heldout.txt"
     words += f" --models {tmp_path}/models --point {tmp_path}/200.tsv"

@@ -108,8 +108,8 @@ class UnigramTokenizer(Adaptable):
         if self.lacking or by_id[: len(wanted)] != wanted or self.total != len(self.ids):
             raise VocapError(
                 f"{self.path}: its ids are not {', '.join(wanted)} from 0 on, and its model's "
-                "pieces behind them; "
-                "lay it out with vocap mono first, or name the folder with its tokenizer.json"
+                "pieces behind them; lay it out with vocap mono first, or name the folder with its "
+                "tokenizer.json"
             )
         # behind old rows, new pieces need an added token as a row, which a text of
         # unknown characters would be encoded as wherever it stands

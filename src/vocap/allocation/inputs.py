@@ -146,8 +146,7 @@ def uneven_lengths(lengths: Mapping[str, float], unit: str) -> list[str]:
     if not said:
         return []
     return [
-        f"{UNEVEN}, and a language with longer lines gets more pieces for it: "
-        f"{'; '.join(said)} ({unit} of its mean line over those of the median language). Cut "
-        "paragraphs into "
+        f"{UNEVEN}, and a language with longer lines gets more pieces for it: {'; '.join(said)} "
+        f"({unit} of its mean line over those of the median language). Cut paragraphs into "
         "sentences (split_sentences: true of the source of the text), or take per: character"
     ]

@@ -223,8 +223,7 @@ def solver(
         if settings.total > trunks[0].largest:
             raise UsageError(
                 f"{trunk_file}: a trunk for totals up to {trunks[0].largest}, not "
-                f"{settings.total}; "
-                f"make it again with: vocap trunk --largest {settings.total}"
+                f"{settings.total}; make it again with: vocap trunk --largest {settings.total}"
             )
         return solve(source, settings, trunks[0])
 
@@ -333,9 +332,8 @@ def _descend(
     if required > capacity:
         raise UsageError(
             f"a total of {settings.total} holds {capacity} pieces beside {settings.reserved} "
-            "special tokens and "
-            f"other rows, but {required} characters must be pieces; use a total of at least "
-            f"{required + settings.reserved}, or leave out languages"
+            f"special tokens and other rows, but {required} characters must be pieces; use a total "
+            f"of at least {required + settings.reserved}, or leave out languages"
         )
     texts = texts_of_corpora(source, heldout=True)
     core = CORE if settings.core is None else settings.core
@@ -380,9 +378,8 @@ def _solution(source: DescentSource, settings: Allocation, found: Descent) -> so
     if short:
         warnings.append(
             f"a total of {settings.total} is above all that the texts can use: {len(pieces)} "
-            "pieces and "
-            f"{settings.reserved} other rows; the vocabulary stays {short} short (more text fills "
-            "it)"
+            f"pieces and {settings.reserved} other rows; the vocabulary stays {short} short (more "
+            "text fills it)"
         )
     return solutions.Solution(
         rows=solutions.make_rows(

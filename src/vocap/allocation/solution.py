@@ -148,21 +148,18 @@ def _warnings(
     if short and stopped:
         yield (
             f"the vocabulary stays {short} short of a total of {settings.total}: the next size "
-            "gains nothing for "
-            f"{', '.join(stopped)}, though there are larger ones"
+            f"gains nothing for {', '.join(stopped)}, though there are larger ones"
         )
     elif short:
         yield (
             f"a total of {settings.total} is above the union of all sizes: the vocabulary stays "
-            f"{short} short "
-            "(larger sizes or more text fill it)"
+            f"{short} short (larger sizes or more text fill it)"
         )
     if choice.fitting is None:
         yield (
             f"a total of {settings.total} is below the smallest sizes of all languages, "
             f"{union + settings.reserved} together; their lowest-scored pieces are clipped (leave "
-            "out languages, "
-            "or train smaller sizes)"
+            "out languages, or train smaller sizes)"
         )
 
 
@@ -210,8 +207,7 @@ def weigh_nats(inputs: Inputs, settings: Allocation) -> tuple[Numbers, Numbers]:
     if unknown:
         raise UsageError(
             f"per: character needs the characters of every language, and {', '.join(unknown)} has "
-            "no "
-            "characters.tsv with a character; make it (vocap curve), leave the language out, or "
+            "no characters.tsv with a character; make it (vocap curve), leave the language out, or "
             "take per: line"
         )
     lengths = np.array([math.fsum(counts.values()) for counts in characters.values()])
@@ -341,12 +337,9 @@ def clip(
     if characters > capacity:
         raise UsageError(
             f"a total of {capacity + reserved} holds {capacity} pieces beside {reserved} special "
-            "tokens and other "
-            f"rows, but the chosen vocabularies hold {characters} single characters "
-            f"({len(required)} of them "
-            "required), which are never clipped; use a total of at least "
-            f"{characters + reserved}, or leave out "
-            "languages"
+            f"tokens and other rows, but the chosen vocabularies hold {characters} single "
+            f"characters ({len(required)} of them required), which are never clipped; use a total "
+            f"of at least {characters + reserved}, or leave out languages"
         )
     present = set(union)
     dropped: dict[str, None] = {}
@@ -441,8 +434,7 @@ def allocation_lines(settings: Allocation, solution: Solution) -> Iterator[str]:
     yield ""
     yield (
         f"{len(solution.rows)} languages, {sizes:,} pieces by size, {solution.union:,} in the "
-        "union; "
-        f"{len(solution.vocabulary):,} kept of a capacity of {solution.capacity:,} "
+        f"union; {len(solution.vocabulary):,} kept of a capacity of {solution.capacity:,} "
         f"({solution.clipped:,} clipped, {solution.short:,} short)"
     )
     yield (

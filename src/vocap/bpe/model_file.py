@@ -114,9 +114,8 @@ def read_bpe(path: str | Path) -> BpeFile:
                 if token not in vocabulary:
                     raise VocapError(
                         f"{path}: merge {rank}, {' '.join(map(str, parts))!r}: {token!r} is no "
-                        "token of the "
-                        "vocabulary; a merge needs its parts and its result: take it out, or put "
-                        "the token back"
+                        "token of the vocabulary; a merge needs its parts and its result: take it "
+                        "out, or put the token back"
                     )
             merges[rank] = *(ids[part] for part in parts), ids["".join(parts)]
         tokens = [by_id[number] for number in range(len(by_id))]

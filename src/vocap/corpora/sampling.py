@@ -180,8 +180,7 @@ def check_dropped(path: str, layout: Layout, counts: Mapping[str, int]) -> list[
     else:
         remedy = (
             "if they are whole documents, cut them into sentences: split_sentences: true (vocap "
-            "sample "
-            "--split-sentences)"
+            "sample --split-sentences)"
         )
         if overlong > REFUSED * lines:
             raise VocapError(f"{path}: {said}, and would be dropped; {remedy}")

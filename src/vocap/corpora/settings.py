@@ -162,8 +162,8 @@ def resolve_all(corpora: Corpora, languages: Iterable[Language]) -> dict[str, Re
             if place in owners:
                 mistakes.append(
                     f"corpora.sources.{name}: {owners[place]} and {language.code} would both read "
-                    f"{place}; "
-                    "write {lang} in it, or give each its own source under corpora.languages"
+                    f"{place}; write {{lang}} in it, or give each its own source under "
+                    "corpora.languages"
                 )
             owners[place] = language.code
     if mistakes:

@@ -482,8 +482,7 @@ def resolve(name: str, source: Source, language: Language) -> Resolved:
         if not code:
             raise UsageError(
                 f"{key}.code_column: the table of languages has no {source.code_column!r} for "
-                f"{language.code}; "
-                f"fill it in, or write the source's code under {key}.codes"
+                f"{language.code}; fill it in, or write the source's code under {key}.codes"
             )
     if not code or re.search(r"[/{}<>\x00-\x1f]", code) or code in (".", ".."):
         raise UsageError(

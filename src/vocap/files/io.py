@@ -139,9 +139,8 @@ def _check_owned(target: Path, names: Collection[str] | None) -> None:
     if names is not None and (foreign := sorted(found - {*names, *MARKS})):
         held = listed([repr(name) for name in foreign], most=1)
         raise UsageError(
-            f"{target}: would be replaced as a whole, but holds {held}, which this command did "
-            "not make; name "
-            "another folder, or move that away"
+            f"{target}: would be replaced as a whole, but holds {held}, which this command did not "
+            "make; name another folder, or move that away"
         )
 
 

@@ -459,9 +459,8 @@ def encode_training(
             usual, model = translations.setdefault(place, (len(examples), path))
             if found.task.parallel and len(examples) != usual:
                 raise VocapError(
-                    f"{path}: {len(examples)} rows, {model} has {usual}, and they are "
-                    "translations of one "
-                    "another; download the one that was cut again"
+                    f"{path}: {len(examples)} rows, {model} has {usual}, and they are translations "
+                    "of one another; download the one that was cut again"
                 )
             features = encode_examples(found, examples, encoder, recipe)
             save_features(folder / found.name, features)

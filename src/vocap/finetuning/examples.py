@@ -156,8 +156,7 @@ def read_tagged_sentences(path: Path, labels: Sequence[str], blank: bool) -> lis
     if all(RAW.match(cells[0]) for _, cells in rows):
         number, cells = rows[0]
         raise VocapError(
-            f"{path}, line {number}: {cells[0]!r} has its language before it, as all words "
-            "here; "
+            f"{path}, line {number}: {cells[0]!r} has its language before it, as all words here; "
             "run XTREME's script on this raw file"
         )
     cells_of_tags = [(number, "".join(cells[1:])) for number, cells in rows]
@@ -258,9 +257,8 @@ def read_questions(path: Path, blank: bool, unique: bool) -> list[Question]:
                 if there != text:
                     raise VocapError(
                         f"{place}: the answer {text[:40]!r} is not at answer_start {start} of the "
-                        "context, which "
-                        f"has {there[:40]!r} there; offsets count Unicode code points: correct "
-                        f"them, or {AGAIN}"
+                        f"context, which has {there[:40]!r} there; offsets count Unicode code "
+                        f"points: correct them, or {AGAIN}"
                     )
             if unique and entry.id in places:
                 raise VocapError(f"{place}: the id is that of {places[entry.id]} too; {AGAIN}")
@@ -288,8 +286,7 @@ def held_out(questions: Sequence[Question]) -> tuple[list[Question], list[Questi
     if len(contexts) < 2:
         raise VocapError(
             f"{len(contexts)} contexts are too few to hold one out of training; give more, or "
-            "choose by the "
-            "paper's rule (finetuning: selection: paper)"
+            "choose by the paper's rule (finetuning: selection: paper)"
         )
     chosen = set(contexts[: max(1, round(HELD_OUT_SHARE * len(contexts)))])
     kept = [question for question in questions if question.context not in chosen]

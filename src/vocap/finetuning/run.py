@@ -97,8 +97,7 @@ def build_tuned_model(
     if own:
         raise VocapError(
             f"{folder}: the weights lack {own[0]} in the shape that config.json says (one of "
-            f"{len(own)}); "
-            f"bring the files of one model, or {SAVE}"
+            f"{len(own)}); bring the files of one model, or {SAVE}"
         )
     return model
 
@@ -504,8 +503,7 @@ def start(job: TuningRun, inputs: EncodedInputs, tuner: Tuner, checkpoint_every:
         reason = f"{unusable[0]} has no labels" if unusable else "there is no such file"
         raise VocapError(
             f"{job.training}: the state that is kept is {chosen.label}, and {reason}; bring the "
-            "file that xTune's "
-            "scripts make, or write finetuning: selection: english-dev"
+            "file that xTune's scripts make, or write finetuning: selection: english-dev"
         )
     limit = job.recipe.dev_examples
     looked_at = []

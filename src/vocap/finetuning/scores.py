@@ -55,8 +55,7 @@ def gold_labels(task: Task, examples: Examples) -> Any:
     if blank or not examples:
         raise metrics.ScoringError(
             f"{blank} of {len(examples)} examples have no label: XTREME withholds those of its "
-            "test files; "
-            "score files with all labels (as of xTune's scripts)"
+            "test files; score files with all labels (as of xTune's scripts)"
         )
     if task.kind != "spans":
         return [example[-1] for example in examples]
@@ -168,8 +167,7 @@ def choose_setting(scores: Sequence[Score]) -> ChosenSetting:
         if lacking := [seed for seed, language in wanted if (seed, language) not in values]:
             raise VocapError(
                 f"no run of learning rate {rate!r}, {epochs} epochs and seed {lacking[0]}, which "
-                "others of that "
-                "seed have; run it too: settings are compared over the same seeds"
+                "others of that seed have; run it too: settings are compared over the same seeds"
             )
         means[rate, epochs] = float(np.mean([values[key] for key in wanted]))
     best = max(table, key=means.__getitem__)

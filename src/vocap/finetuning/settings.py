@@ -421,8 +421,8 @@ def _untrainable(
             if not all(map(is_labelled, each.read(supply.xtreme))):
                 return (
                     f"{each.name}, on which the paper's rule selects, lacks its labels in "
-                    f"{supply.xtreme}; bring "
-                    "xTune's files, or write finetuning: selection: english-dev"
+                    f"{supply.xtreme}; bring xTune's files, or write finetuning: selection: "
+                    "english-dev"
                 )
     return None
 

@@ -92,8 +92,7 @@ def check_files(settings: Settings) -> None:
         shown = listed(missing, SHOWN, separator="\n  ")
         raise VocapError(
             "corpus files are missing; put them there, correct corpora.sources, or leave the "
-            "language out of "
-            f"`languages`:\n  {shown}"
+            f"language out of `languages`:\n  {shown}"
         )
 
 
@@ -133,8 +132,8 @@ def check_totals(settings: Settings, texts: Mapping[str, LanguageText]) -> None:
         if required > capacity:
             raise VocapError(
                 f"{name}: a total of {entry.total:,} holds {capacity:,} pieces, but {required:,} "
-                "characters at "
-                "the beginning of the texts must be pieces; raise total, or leave out languages"
+                "characters at the beginning of the texts must be pieces; raise total, or leave "
+                "out languages"
             )
 
 

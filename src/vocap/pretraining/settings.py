@@ -183,8 +183,7 @@ class Recipe(ConfigSection):
         if self.shape.hidden // self.shape.heads % 2:
             raise ValueError(
                 f"shape.heads: {self.shape.hidden} units in {self.shape.heads} heads are an odd "
-                "number in each, "
-                "which rotary positions cannot turn; change one of them"
+                "number in each, which rotary positions cannot turn; change one of them"
             )
         if "dropout" not in self.shape.model_fields_set:
             shape = self.shape.model_copy(update={"dropout": 0.0})

@@ -153,9 +153,8 @@ def load_block_tokenizer(model: str | Path, sha256: str | bool) -> tuple[Encoder
     if "eos" not in ids:
         raise VocapError(
             f"{model}: no special token of role eos, which ends each sentence in a block; make it "
-            "with vocap "
-            "fit, joint, bpe or mono (mono takes any SentencePiece model), with a --layout that "
-            "has it"
+            "with vocap fit, joint, bpe or mono (mono takes any SentencePiece model), with a "
+            "--layout that has it"
         )
     roles = {role: ids.get(role) for role in ("bos", "pad", "unk", "mask")}
     return encoder, SpecialIds(**roles, eos=ids["eos"], others=others)

@@ -441,23 +441,21 @@ def check(recipe: Recipe, data: text.Data) -> None:
     if lacking and not recipe.causal:
         raise UsageError(
             "objective: masked needs special tokens of every role, and the tokenizer has none of "
-            "role "
-            f"{', '.join(lacking)}; make it with a layout that has them, or write objective: causal"
+            f"role {', '.join(lacking)}; make it with a layout that has them, or write objective: "
+            "causal"
         )
     if reason := recipe.loss.check(words):
         raise UsageError(f"loss.{reason}")
     if data.longest > recipe.shape.positions:
         raise UsageError(
             f"shape.positions is {recipe.shape.positions}, but blocks have up to {data.longest} "
-            "tokens; make it "
-            "larger, or tokenize to shorter blocks"
+            "tokens; make it larger, or tokenize to shorter blocks"
         )
     micro_batches = -(-recipe.batch // recipe.micro_batch)
     if micro_batches % world_size():
         raise UsageError(
-            f"batch {recipe.batch} is {micro_batches} micro-batches of {recipe.micro_batch}, "
-            f"which {world_size()} "
-            "processes cannot share evenly; change micro_batch"
+            f"batch {recipe.batch} is {micro_batches} micro-batches of {recipe.micro_batch}, which "
+            f"{world_size()} processes cannot share evenly; change micro_batch"
         )
 
 

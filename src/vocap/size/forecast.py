@@ -76,8 +76,7 @@ def shares_of(
     if missing:
         raise VocapError(
             f"{where}: no n above 0 of {listed(missing)}, which the table of sizes has; give the "
-            "weights of the "
-            "same languages"
+            "weights of the same languages"
         )
     return language_shares({language: weights[language] for language in languages}, alpha)
 

@@ -223,10 +223,9 @@ def fetch_package(package: Package, output: Path, archive_url: str = MEDIAWIKI_A
             if package.kind == "wheel" and sha256 != package.sha256:
                 raise VocapError(
                     f"{package.name} {version}: sha256 {sha256} instead of {package.sha256}. The "
-                    "package index "
-                    "served another file than the one pinned in src/vocap/starter/packages.py: "
-                    "check the index "
-                    "(PIP_INDEX_URL, pip.conf) before trusting it"
+                    "package index served another file than the one pinned in "
+                    "src/vocap/starter/packages.py: check the index (PIP_INDEX_URL, pip.conf) "
+                    "before trusting it"
                 )
             if origin == "apt" and sha256 != package.sha256:
                 log.warning(

@@ -49,14 +49,12 @@ class Layout:
         if kind not in KINDS or (kind == "text") == bool(field) or (kind == "tsv" and field == "0"):
             raise UsageError(
                 f"format {text!r}: write text, jsonl:FIELD (as in jsonl:text), tsv:COLUMN (its "
-                "number from 1, or "
-                "its name) or parquet:COLUMN"
+                "number from 1, or its name) or parquet:COLUMN"
             )
         if documents and (kind not in RECORDS or split_sentences or escaped_newlines):
             raise UsageError(
                 f"documents: whole records of {' or '.join(RECORDS)}, neither of format {text!r} "
-                "nor cut into "
-                "sentences"
+                "nor cut into sentences"
             )
         return cls(kind, field, split_sentences, escaped_newlines, documents)
 

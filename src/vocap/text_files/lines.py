@@ -313,8 +313,7 @@ class LineFile:
             if len(rest) > LONGEST_LINE:
                 raise VocapError(
                     f"{self.path}, line {self.lines + 1}: longer than {LONGEST_LINE >> 20} MiB; "
-                    "give one sentence "
-                    "or record a line"
+                    "give one sentence or record a line"
                 )
         if self.ended and rest:
             yield self._count(rest + b"\n")

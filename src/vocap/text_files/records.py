@@ -181,8 +181,8 @@ class TextFile(LineFile):
         except (ValueError, RecursionError) as error:
             raise VocapError(
                 f"{self.path}, line {number}: not a JSON object ({error}); JSON Lines has one "
-                "object a line "
-                "(of an array: jq -c '.[]' FILE > FILE.jsonl): correct or remove this line"
+                "object a line (of an array: jq -c '.[]' FILE > FILE.jsonl): correct or remove "
+                "this line"
             ) from None
         return record
 
@@ -221,8 +221,7 @@ class TextFile(LineFile):
             if len(row) < self._column and line.strip():
                 raise VocapError(
                     f"{self.path}, line {number}: {len(row)} columns, column {self._column} was "
-                    "asked for; "
-                    "columns are separated by single tabs"
+                    "asked for; columns are separated by single tabs"
                 )
             cells.append(row[self._column - 1] if len(row) >= self._column else b"")
         return self._plain(b"\n".join([*cells, b""])) if cells else b""

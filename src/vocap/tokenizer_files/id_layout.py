@@ -148,8 +148,7 @@ class IdLayout(ConfigSection):
             if counts[name] > 1:
                 raise ValueError(
                     f"special: {name!r} is given {counts[name]} times (mask: true gives {MASK}, "
-                    "reserved: N "
-                    f"{RESERVED.format(0)} and so on); keep one"
+                    f"reserved: N {RESERVED.format(0)} and so on); keep one"
                 )
         for role in ROLES:
             if roles.count(role) > 1:
@@ -224,8 +223,7 @@ class IdLayout(ConfigSection):
             if name not in known:
                 raise UsageError(
                     f"layout.chat_template: {self.chat_template} names {name}, which no token is; "
-                    "add it under "
-                    "layout.special, layout.presets or text.control_symbols"
+                    "add it under layout.special, layout.presets or text.control_symbols"
                 )
         return text
 
@@ -246,8 +244,7 @@ class IdLayout(ConfigSection):
         if below != total:
             raise UsageError(
                 f"T = {total} is no multiple of {self.multiple_of} (layout.multiple_of); take "
-                f"{below} or "
-                f"{below + self.multiple_of}"
+                f"{below} or {below + self.multiple_of}"
             )
 
     def ids(self) -> "IdLayout":

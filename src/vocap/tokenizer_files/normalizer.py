@@ -93,8 +93,7 @@ def build_normalizer(
     if remove_extra_spaces and (spaced := [symbol for symbol in symbols if " " in symbol]):
         raise VocapError(
             f"the user-defined symbol {spaced[0]!r} holds a space, and the model's normaliser "
-            "removes spaces; "
-            "leave the symbol out"
+            "removes spaces; leave the symbol out"
         )
     if rules:
         codes = Codes(set("".join(chain(rules, rules.values(), symbols))))
@@ -153,8 +152,7 @@ def _charsmap_steps(
     if len(single) > MAX_SINGLE_KEYS or without:
         raise VocapError(
             f"the model's normaliser differs from Unicode's NFC in {len(single)} rules and "
-            f"{len(without)} code "
-            "points, too many for an export; train the model with nmt_nfkc"
+            f"{len(without)} code points, too many for an export; train the model with nmt_nfkc"
         )
     return [
         *(normalizers.Replace(key, rules[key]) for key in single),

@@ -80,9 +80,8 @@ def fit(
     facts = made.description
     click.echo(
         f"{out}: T = {facts['total']}; {facts['dead']} of {facts['pieces']} pieces dead, "
-        f"{facts['raised']} raised"
-        f", {facts['dropped']} dropped, {facts['characters_added']} required characters from no "
-        "language's model",
+        f"{facts['raised']} raised, {facts['dropped']} dropped, {facts['characters_added']} "
+        "required characters from no language's model",
         err=True,
     )
 

@@ -32,10 +32,8 @@ if TYPE_CHECKING:
 UNLISTED = 10.0
 HOW = (
     "log sum_l w_l p_l(x), p_l the unigram distribution of language l's model (0 where it lacks "
-    "x), "
-    "w_l the language's share of the tokens that q (alpha of the allocation) gives: q_l times "
-    "its tokens a "
-    "sentence, normalised"
+    "x), w_l the language's share of the tokens that q (alpha of the allocation) gives: q_l times "
+    "its tokens a sentence, normalised"
 )
 REMEDY = "run vocap allocate again"
 
@@ -178,8 +176,7 @@ def read_models(
         if lacking := [language for language in holders if piece not in models[language]]:
             raise VocapError(
                 f"{names[lacking[0]]}: it lacks {piece!r}, so it is another model than the "
-                "allocation read; "
-                f"{REMEDY}"
+                f"allocation read; {REMEDY}"
             )
     return models, normalizer, trained
 
@@ -266,8 +263,7 @@ def fit_pieces(
     if clash := [name for name in layout.names if name in owners]:
         raise VocapError(
             f"the allocated vocabulary holds the special token {clash[0]!r}; take it out of the "
-            "corpora, or give "
-            "the token another name"
+            "corpora, or give the token another name"
         )
 
     # scores of all pieces, and those that stay
@@ -334,8 +330,7 @@ def _excess(pieces: Sequence[str], settings: TextSettings, free: int) -> int:
     if needed < free:
         raise UsageError(
             f"the allocation leaves {free} rows free, byte fallback and symbols take {needed} of "
-            "them; give them "
-            f"as for the allocation, or allocate again with other_rows {needed}"
+            f"them; give them as for the allocation, or allocate again with other_rows {needed}"
         )
     return needed - free
 
@@ -377,10 +372,8 @@ def drop_excess(
     if excess > len(candidates):
         raise UsageError(
             f"T = {len(pieces) + others} is too small by {excess - len(candidates)}: beside "
-            "special tokens and "
-            f"the allocation's single characters {excess} rows of byte fallback and symbols do "
-            "not fit; raise the "
-            "allocation's total, or leave them out"
+            f"special tokens and the allocation's single characters {excess} rows of byte fallback "
+            "and symbols do not fit; raise the allocation's total, or leave them out"
         )
     # sorts are stable: this settles ties
     by_string = sorted(candidates, key=pieces.__getitem__, reverse=True)

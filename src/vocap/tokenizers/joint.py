@@ -249,8 +249,7 @@ def _refusal(name: str, total: int, reason: str, least: int | None, apart: int) 
     if least is not None:
         return UsageError(
             f"{name}: T = {total} does not hold the required characters; the smallest possible T "
-            "is "
-            f"{least + apart}: raise total, or lower the coverage"
+            f"is {least + apart}: raise total, or lower the coverage"
         )
     return VocapError(
         f"{name}: {reason} to train T = {total} on; it must hold text (vocap sample, vocap mix)"

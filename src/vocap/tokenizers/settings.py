@@ -66,8 +66,7 @@ def check_symbols(symbols: list[str], layout: IdLayout = XLM_R_LAYOUT) -> list[s
         ):
             raise ValueError(
                 f"the symbol {symbol!r} holds a space, U+2581, which stands for one, or a control "
-                "character; "
-                "remove it"
+                "character; remove it"
             )
         if symbol in layout.names:
             raise ValueError(
@@ -220,9 +219,8 @@ class Vocap(Unigram):
 
     label = "VOCAP"
     method = (
-        "VOCAP (Zheng et al., EMNLP 2021): the vocabulary is shared out among the languages by "
-        "its gain in "
-        "average log probability, and the pieces get the scores of one unigram model"
+        "VOCAP (Zheng et al., EMNLP 2021): the vocabulary is shared out among the languages by its "
+        "gain in average log probability, and the pieces get the scores of one unigram model"
     )
     allocated = True
     colour = "high"
@@ -249,8 +247,7 @@ class Vocap(Unigram):
         if (taken := self.text_of(settings.text.settings).other_rows()) < free:
             yield (
                 f": byte fallback and symbols take {taken} ids, allocation {self.allocation} "
-                f"leaves {free} free; "
-                f"give that allocation other_rows: {taken}"
+                f"leaves {free} free; give that allocation other_rows: {taken}"
             )
 
 

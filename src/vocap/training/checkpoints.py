@@ -160,6 +160,5 @@ def check_settings(folder: Path, saved: Mapping[str, Any], own: Mapping[str, Any
         raise VocapError(
             f"{folder}: its checkpoints are of another configuration: {', '.join(different)} "
             f"({key} was {before:.120}, is {now:.120}); put the settings back, give the model "
-            "another name, or "
-            "delete the folder to train from the start"
+            "another name, or delete the folder to train from the start"
         )

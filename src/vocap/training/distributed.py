@@ -220,8 +220,7 @@ def process_group(device: torch.device) -> Iterator[None]:
         first = str(error).strip().splitlines()[0][:300]
         raise VocapError(
             f"rank {os.environ['RANK']}: another process of this run is gone ({first}); see the "
-            "other ranks' "
-            "messages, then run again: it resumes from the last checkpoint"
+            "other ranks' messages, then run again: it resumes from the last checkpoint"
         ) from None
     finally:
         # NCCL's destruction waits for the other ranks: after an error silently until

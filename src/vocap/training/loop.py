@@ -228,8 +228,7 @@ class Loop(ABC):
                     there = f"a checkpoint of step {saved}" if saved else "no checkpoint"
                     raise Stopped(
                         f"stopped on request ({stop.name or 'of another process'}); {there} is in "
-                        f"{self.folder}: "
-                        "the same command resumes from it"
+                        f"{self.folder}: the same command resumes from it"
                     )
             if progress.skipped_in_row > 1:
                 raise self._without_numbers(progress.step - 1)

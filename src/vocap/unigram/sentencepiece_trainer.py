@@ -48,9 +48,8 @@ def require_reference() -> None:
     if sentencepiece.__version__ != REFERENCE:
         raise UsageError(
             f"engine sentencepiece: SentencePiece {sentencepiece.__version__} is installed, which "
-            "trains "
-            f"other models than {REFERENCE}; pip install sentencepiece=={REFERENCE}, or take "
-            "engine ladder"
+            f"trains other models than {REFERENCE}; pip install sentencepiece=={REFERENCE}, or "
+            "take engine ladder"
         )
 
 

@@ -29,9 +29,8 @@ def check_owner(results: str | Path, configfiles: Sequence[str | Path]) -> None:
     theirs, ours = " ".join(recorded), " ".join(given)
     raise UsageError(
         f"{results}: holds the run of {theirs}, which a run of {ours} would undo where they "
-        "differ; give "
-        f"{given[-1]} a folder of its own (`results: FOLDER` at its top), or delete {record} to "
-        "replace that run"
+        f"differ; give {given[-1]} a folder of its own (`results: FOLDER` at its top), or delete "
+        f"{record} to replace that run"
     )
 
 

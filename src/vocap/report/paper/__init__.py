@@ -18,8 +18,7 @@ from vocap.tables.frames import records
 
 SOURCE = (
     "Zheng et al., Allocating Large Vocabulary Capacity for Cross-lingual Language Model "
-    "Pre-training, "
-    "EMNLP 2021, arXiv 2109.07306"
+    "Pre-training, EMNLP 2021, arXiv 2109.07306"
 )
 SIZES = {  # column of Tables 7 to 9: that of the table of languages
     "cc_gb": "paper_cc_gb",

@@ -66,10 +66,8 @@ def vocabulary_size(results: Results) -> list[PageBlock]:
     )
     about = (
         "A larger T needs fewer tokens for the same text, while embeddings and softmax grow. "
-        "Tokens and ALP are "
-        "measured on held-out text; costs are formulas, which say nothing about the quality of a "
-        "model "
-        "(docs/commands.md)."
+        "Tokens and ALP are measured on held-out text; costs are formulas, which say nothing about "
+        "the quality of a model (docs/commands.md)."
     )
     if not curves:
         return [Note(missing)]
@@ -169,10 +167,9 @@ def pretraining(results: Results) -> list[PageBlock]:
     blocks: list[PageBlock] = [
         Paragraph(
             "Models trained with any loss are measured by the exact softmax over the whole "
-            "vocabulary on "
-            "held-out text that no model sees. Bits per byte put tokenizers of all sizes on one "
-            "axis; losses in "
-            "training do not compare: each sampled one leaves other words out."
+            "vocabulary on held-out text that no model sees. Bits per byte put tokenizers of all "
+            "sizes on one axis; losses in training do not compare: each sampled one leaves other "
+            "words out."
         )
     ]
     blocks += without_results(results.absent("pretraining", results.models))
@@ -328,11 +325,9 @@ def finetuning(results: Results) -> list[PageBlock]:
     blocks: list[PageBlock] = [
         Paragraph(
             "Each model learns each task from English examples alone and is tested in all its "
-            "languages. A task’s "
-            "score is the mean over languages, then over seeds; learning rate and epochs are "
-            "those with the "
-            "highest mean on the files of the choice. Measures are the official scripts’, in "
-            "percent."
+            "languages. A task’s score is the mean over languages, then over seeds; learning rate "
+            "and epochs are those with the highest mean on the files of the choice. Measures are "
+            "the official scripts’, in percent."
         )
     ]
     tested = {
