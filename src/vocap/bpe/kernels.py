@@ -4,7 +4,8 @@ one merge after another.
 The arrays of a training in progress are one value that kernels take (`State`).
 Functions that run for every neighbour take the part of it that they need and unpack it
 once, or take arrays: in kernels that allocate, each field that is read costs two
-operations on the counter of its references.
+operations on the counter of its references. One file, since numba caches a kernel by its own
+file: it would not notice that one of another file, which it calls, is another one now.
 """
 
 from typing import NamedTuple
