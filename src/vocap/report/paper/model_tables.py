@@ -69,12 +69,16 @@ def _run(results: Results, model: ModelResults, tuned: Finetuned) -> Run:
     shape = model.setting("settings", "shape") or {}
     parameters = model.setting("parameters")
     speeds = [row["tokens_per_s"] for row in model.rows if row.get("tokens_per_s")]
+    kind, total = "", model.setting("vocabulary")
+    if tokenizer:
+        kind = rule.name if rule else tokenizer.kind
+        total = total or tokenizer.total
     return described(
         {
             "model": model.name,
             "tokenizer": name,
-            "kind": rule.name if rule else tokenizer.kind if tokenizer else "",
-            "total": model.setting("vocabulary") or (tokenizer.total if tokenizer else None),
+            "kind": kind,
+            "total": total,
             "beta": allocation.setting("beta") if allocation else None,
             "loss": loss.get("kind") or "",
             "k": loss.get("k"),
@@ -93,11 +97,17 @@ def described(run: Run) -> Run:
     its names in the tables.
     """
     kind, total, beta = KINDS.get(run["kind"], Kind), run["total"], run["beta"]
-    thousands = None if total is None else round(total / 1000)
-    size = "" if total is None else f"{thousands}K" if total >= 10_000 else f"{total:,}"
+    thousands, size = None, ""
+    if total is not None:
+        thousands = round(total / 1000)
+        size = f"{thousands}K" if total >= 10_000 else f"{total:,}"
     names = [KIND_NAMES.get(run["kind"], ""), size]
     label = LOSSES[run["loss"]].label if run["loss"] in LOSSES else run["loss"]
-    parts = [label if run["loss"] == "knn" else "", "half embeddings" if run["half"] else ""]
+    parts = []
+    if run["loss"] == "knn":
+        parts.append(label)
+    if run["half"]:
+        parts.append("half embeddings")
     return run | {
         "thousands": thousands,
         "size": size,

@@ -379,11 +379,12 @@ def _cuts(results: Results) -> list[PageBlock]:
         for name, (cut, tokens), own, other in zip(
             names, line.cuts, spans, spans[::-1], strict=True
         ):
-            marks = ["d" * (span not in other) for span in own]
-            stretches = [
-                (text, f"{mark} {'u' * unknown}".strip())
-                for (text, unknown), mark in zip(cut, marks, strict=True)
-            ]
+            stretches = []
+            for (text, unknown), span in zip(cut, own, strict=True):
+                marks = [] if span in other else ["d"]
+                if unknown:
+                    marks.append("u")
+                stretches.append((text, " ".join(marks)))
             cuts.append((name, tokens, stretches))
         sentences.append((results.name(line.language), line.language, cuts))
     heading = "The same sentence under both" if len(names) > 1 else "Segmented sentences"
