@@ -25,10 +25,10 @@ from pathlib import Path
 
 STAGES = {  # functions, by module; a stage is the time in them, less that in other ones inside
     "text": [("word_types", "count_word_types")],
-    "suffix array": [
+    "suffixes": [
         ("seeds", "seed_text"),
-        ("seeds", "suffix_array"),
-        ("seeds", "common_prefixes"),
+        ("seeds", "divide_suffixes"),
+        ("seeds", "sort_suffixes"),
     ],
     "seeds": [("seeds", "find_seeds")],
     "lattice": [("descent", "build_lattice")],

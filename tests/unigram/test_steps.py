@@ -4,6 +4,7 @@ import math
 import random
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -11,10 +12,12 @@ import pytest
 from vocap.unigram import seeds
 from vocap.unigram.em import add_expected, log_sum_exp, occurrences
 from vocap.unigram.kernels import Workers
-from vocap.unigram.seeds import common_prefixes, find_seeds, seed_text, suffix_array
+from vocap.unigram.seeds import divide_suffixes, find_seeds, ranks, seed_text, sort_suffixes
+from vocap.unigram.text_settings import TextSettings
 from vocap.unigram.word_types import load_word_types
 
 f32 = np.float32
+SPACE = "\u2581"
 
 
 def library_log_sum_exp(x, y):
@@ -52,39 +55,67 @@ def test_add_expected_rounds_like_the_library():
         assert add_expected(total, times, marginal, about) == expected, (total, times, marginal)
 
 
-def test_suffixes_are_sorted_and_their_prefixes_counted(monkeypatch):
-    monkeypatch.setattr(seeds, "_BLOCK", 100)
-    for alphabet in ("ab", "".join(map(chr, range(0x4E00, 0x5000)))):
-        text = np.array([ord(c) for c in random.Random(1).choices(alphabet, k=600)], np.int32)
-        tails = [text[start:].tolist() for start in range(len(text))]
-        order = suffix_array(text)
-        assert order.tolist() == sorted(range(len(text)), key=lambda start: tails[start])
-        lcp = common_prefixes(text, order, 20)
-        for rank in range(1, len(text)):
-            a, b = tails[order[rank - 1]], tails[order[rank]]
-            shared = next(
-                (i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y),
-                min(len(a), len(b)),
-            )
-            assert lcp[rank] == min(shared, 20)
+@pytest.mark.parametrize(
+    ("alphabet", "runs"),
+    [
+        ("ab", False),
+        ("ab\u2581\u2581", False),
+        ("a\u2581\0", True),
+        ("".join(map(chr, range(0x4E00, 0x5000))), False),
+        ("".join(map(chr, range(0x10000, 0x20400))), False),
+    ],
+)
+@pytest.mark.parametrize("part", [1 << 17, 70, 1])
+def test_suffixes_are_sorted_in_parts_and_their_prefixes_counted(monkeypatch, alphabet, runs, part):
+    monkeypatch.setattr(seeds, "_PART", part)
+    monkeypatch.setattr(seeds, "_PARTS", 1 << 30)
+    settings = TextSettings(max_sentencepiece_length=8, allow_whitespace_only_pieces=runs)
+    chooser = random.Random(1)
+    characters = chooser.choices(alphabet, k=600) + chooser.choices(alphabet[:300], k=600)
+    characters[900:] = characters[600:900]
+    text = np.array([ord(character) for character in characters], np.int32)
 
+    def compared(place):
+        """The characters that a seed could hold, and the one after them."""
+        for end in range(place, min(place + 9, len(text))):
+            if characters[end] == "\0" or (characters[end] == SPACE and end > place and not runs):
+                return characters[place : end + 1]
+        return characters[place : place + 9]
 
-def test_suffixes_of_more_characters_than_two_bytes_can_number():
-    text = np.concatenate([np.arange(0x10000, 0x20500), np.arange(0x10000, 0x10200)]).astype(
-        np.int32
+    suffixes = divide_suffixes(text, settings)
+    order, shared = suffixes.order, []
+    for first, stop in pairwise(suffixes.bounds.tolist()):
+        assert order[first:stop].tolist() == sorted(order[first:stop])
+        shared += sort_suffixes(text, ranks(text), order[first:stop], settings).tolist()
+    kept = [compared(place) for place in order.tolist()]
+    assert kept == sorted(
+        tail for place in range(len(text) - 1) if seed_begins(tail := compared(place), runs)
     )
-    order = suffix_array(text).tolist()
-    # each suffix in the second, shorter run comes before the one that begins alike and
-    # goes on
-    expected = [place for point in range(0x200) for place in (0x10500 + point, point)]
-    assert order[: 2 * 0x200] == expected
-    assert order[2 * 0x200 :] == list(range(0x200, 0x10500))
+    assert len(set(order.tolist())) == len(order)
+    for rank in set(range(1, len(order))).difference(suffixes.bounds.tolist()):
+        assert shared[rank] == common(kept[rank - 1], kept[rank])
+    for rank in suffixes.bounds[1:-1].tolist():
+        assert common(kept[rank - 1], kept[rank]) < 2
+    if part == 1 and alphabet == "ab":
+        assert len(suffixes.bounds) == 5  # of the pairs aa, ab, ba and bb
 
 
-@pytest.mark.parametrize("block", [1 << 17, 1, 50])
-def test_seeds_are_the_repeated_substrings_of_the_trained_lines(monkeypatch, block):
-    monkeypatch.setattr(seeds, "_BLOCK", block)
-    monkeypatch.setattr(seeds, "_RANGES", 3)
+def seed_begins(tail, runs):
+    """Whether a piece can begin with the first two of these characters."""
+    return len(tail) > 1 and "\0" not in tail[:2] and (runs or tail[1] != SPACE)
+
+
+def common(a, b):
+    """The number of first characters that are the same."""
+    return next(
+        (n for n, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b))
+    )
+
+
+@pytest.mark.parametrize("part", [1 << 17, 1, 50])
+def test_seeds_are_the_repeated_substrings_of_the_trained_lines(monkeypatch, part):
+    monkeypatch.setattr(seeds, "_PART", part)
+    monkeypatch.setattr(seeds, "_PARTS_AT_ONCE", 3)
     chooser = random.Random(3)
     lines = [
         " ".join(chooser.choices(["ab", "abc", "bca", "cab1", "ca", "ж", "жa"], k=6))
@@ -94,11 +125,10 @@ def test_seeds_are_the_repeated_substrings_of_the_trained_lines(monkeypatch, blo
         {"train": lambda: [lines], "heldout": lambda: [["abcabc cab abab", "bcab"]]}, coverage=1.0
     )
     source = seed_text(words)
-    order = suffix_array(source.text)
+    suffixes = divide_suffixes(source.text)
+    order = suffixes.order
     with ThreadPoolExecutor(3) as pool:
-        best = find_seeds(
-            source, order, common_prefixes(source.text, order, 17), workers=Workers(3, pool)
-        )
+        best = find_seeds(source, suffixes, workers=Workers(3, pool))
     found = {}
     for left, depth, score in zip(best.left, best.depth, best.score, strict=True):
         place = order[left]
@@ -121,6 +151,6 @@ def test_seeds_are_the_repeated_substrings_of_the_trained_lines(monkeypatch, blo
     assert found == expected
     ranked = sorted(expected, key=lambda piece: -expected[piece])
     assert [expected[piece] for piece in ranked] == best.score.tolist()
-    limited = find_seeds(source, order, common_prefixes(source.text, order, 17), limit=5)
+    limited = find_seeds(source, suffixes, limit=5)
     for name in ("left", "right", "depth", "score"):
         assert getattr(limited, name).tolist() == getattr(best, name)[:5].tolist()

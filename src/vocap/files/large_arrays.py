@@ -35,6 +35,11 @@ def new_array(size: int, kind: DTypeLike, on_disk: bool = False) -> NDArray[Any]
         ) from None
 
 
+def is_large(size: int, memory: int | None) -> bool:
+    """Whether so many bytes are more than a quarter of `memory` MB, if that is a limit."""
+    return memory is not None and size > memory * 1e6 / 4
+
+
 def is_on_disk(array: NDArray[Any]) -> bool:
     """Whether `new_array` made the array, or the one that it is a part of, in a file."""
     owner: Any = array

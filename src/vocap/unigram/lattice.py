@@ -16,9 +16,9 @@ from numba import int32, int64, types
 from numpy.typing import NDArray
 
 from vocap.errors import VocapError
-from vocap.files.large_arrays import is_on_disk, new_array, shortened
+from vocap.files.large_arrays import is_large, is_on_disk, new_array, shortened
 from vocap.unigram.kernels import INT32S, ONE_THREAD, UINT8S, Workers, index, kernel
-from vocap.unigram.seeds import Seeds
+from vocap.unigram.seeds import Seeds, Suffixes
 from vocap.unigram.word_types import WordTypes
 
 _MAX_EDGES = 2**31 - 1  # 32-bit offsets
@@ -68,8 +68,7 @@ _INTERVALS = types.NamedUniTuple(INT32S, 5, Intervals)
 
 def build_lattice(
     words: WordTypes,
-    order: np.ndarray,
-    bounds: np.ndarray,
+    suffixes: Suffixes,
     seeds: Seeds,
     characters: np.ndarray,
     workers: Workers = ONE_THREAD,
@@ -78,11 +77,11 @@ def build_lattice(
     """The lattice of the required `characters` (code points, numbered from 0) and,
     after them, the seeds.
 
-    It is read off the suffix array `order` of the seed text, between one of the
-    `bounds` of its `independent_ranges` and the next at a time: seed (left, right,
-    depth) puts an edge at each position of that interval, second copies left out. Also
-    returns a position of each piece, int32. Where the edges take more than a quarter of
-    `memory` (MB), they lie on the disk. Raises VocapError for more than 2^31 edges.
+    It is read off the sorted `suffixes` of the seed text, a part at a time: seed (left,
+    right, depth) puts an edge at each position of that interval, second copies left
+    out. Also returns a position of each piece, int32. Where the edges take more than a
+    quarter of `memory` (MB), they lie on the disk. Raises VocapError for more than 2^31
+    edges.
     """
     count, size = len(characters), len(words.text)
     number = np.full(
@@ -96,24 +95,24 @@ def build_lattice(
     if edges > _MAX_EDGES:
         raise VocapError(f"{edges} lattice edges, more than {_MAX_EDGES}; train on fewer lines")
     opening = np.lexsort((seeds.depth, seeds.left)).astype(np.int32)
-    intervals = Intervals(order, seeds.left, seeds.right, seeds.depth, opening)
+    intervals = Intervals(suffixes.order, seeds.left, seeds.right, seeds.depth, opening)
     first = characters_as_edges(size, words.start, words.length)
     begins = seeds.left[opening]
     workers.map(
-        bounds,
+        suffixes.bounds,
         lambda begin, stop: count_seeds(
             first, intervals, begin, stop, np.searchsorted(begins, begin)
         ),
     )
     np.cumsum(first, dtype=np.int32, out=first)
     edges = int(first[size])
-    on_disk = memory is not None and edges * EDGE_BYTES > memory * 1e6 / 4
+    on_disk = is_large(edges * EDGE_BYTES, memory)
     piece, length = (new_array(edges, kind, on_disk) for kind in (np.int32, np.uint8))
     lattice = Lattice(first, piece, length, words.start, words.length)
     place = np.zeros(unknown, np.int32)
     fill_characters(lattice, place, number, words.text)
     workers.map(
-        bounds,
+        suffixes.bounds,
         lambda begin, stop: fill_seeds(
             lattice, place, intervals, count, begin, stop, np.searchsorted(begins, begin)
         ),

@@ -2,7 +2,9 @@
 
 SentencePiece builds the suffix array of all sentences. Seeds never cross U+2581, so the
 text of the word types with weights gives the same substrings, frequencies and order
-(see `seed_text`), and is 3 to 9 times shorter where words repeat.
+(see `seed_text`), and is 3 to 9 times shorter where words repeat. Seeds are short, so
+suffixes are sorted no further than a seed can reach, in parts by their first characters:
+so a part stays in the processor's caches, and no array but their order spans the text.
 
 Seeds are the substrings with two different continuations, so a word that is always
 followed by a space is none.
@@ -11,21 +13,22 @@ By default no piece mixes two scripts (`unicode_script.cc`, Unicode 9).
 """
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vocap.errors import VocapError
+from vocap.files.large_arrays import is_large, new_array
 from vocap.unigram.kernels import ONE_THREAD, Workers, kernel
 from vocap.unigram.text_settings import RESERVED, SPACE, XLM_R, TextSettings
 from vocap.unigram.training_text import SEPARATOR
 from vocap.unigram.word_types import WordTypes
 
 _MAX = 2**31 - 1  # positions, and occurrences of a type, are 32-bit numbers
-_BLOCK = 1 << 17  # suffixes that a thread takes at a time: some milliseconds
-_RANGES = 64  # of so many suffixes or more, whose seeds are compared at a time
+_PART = 1 << 17  # suffixes that are sorted at a time: their text stays in the caches
+_PARTS = 1 << 10  # and at most about twice as many parts
+_PARTS_AT_ONCE = 64  # whose seeds are compared
 NO_SCRIPT, INHERITED, ALONE = -1, -2, -3
 
 # Code points, hexadecimal, that have a script in the table of the pinned fontTools and
@@ -51,17 +54,13 @@ OLDER = {0x953: "Deva", 0x954: "Deva"}  # Inherited since Unicode 11
 
 @dataclass(frozen=True)
 class SeedText:
-    """`text` int32 [N]: code points of all types, each with a separator after it.
-    `weight` int32 [N]: the number of places in the training text of a position, 0 at
-    separators. Type t is `text[start[t]:start[t] + length[t]]` (int32 [T] both);
-    separators at `start[t] + length[t]`. Positions from `size` on are second copies.
+    """`text` int32 [N]: code points of all types, each with a separator after it; behind
+    them second copies of some. `weight` int32 [N]: the number of places in the training
+    text of a position, 0 at separators.
     """
 
     text: np.ndarray
     weight: np.ndarray
-    start: np.ndarray
-    length: np.ndarray
-    size: int
 
 
 def seed_text(words: WordTypes) -> SeedText:
@@ -77,10 +76,9 @@ def seed_text(words: WordTypes) -> SeedText:
     if max(weight.max(initial=0), words.last.max(initial=0)) > _MAX:
         raise VocapError(f"a word occurs more than {_MAX} times; train on fewer lines")
     last = words.last[both].astype(np.int32)
-    text, weight = copy_types(
-        words.text, words.start, words.length, weight.astype(np.int32), both, last
+    return SeedText(
+        *copy_types(words.text, words.start, words.length, weight.astype(np.int32), both, last)
     )
-    return SeedText(text, weight, words.start, words.length, len(words.text))
 
 
 @kernel(
@@ -110,32 +108,6 @@ def copy_types(text, start, length, weight, both, last):
     return copied, weights
 
 
-def suffix_array(text: np.ndarray) -> np.ndarray:
-    """Positions of `text` int32 [N] by the code points that follow, int32 [N]; no
-    sentinel (`esaxx`).
-
-    Raises VocapError for text of 2^31 bytes or more. Memory: 4 bytes a position and,
-    for more than 256 different characters, 10 more (20 for more than 65,536).
-    """
-    import pydivsufsort
-
-    counts = code_point_counts(text)
-    alphabet = np.flatnonzero(counts)
-    width = 4
-    if len(alphabet) <= 1 << 8:
-        width = 1
-    elif len(alphabet) <= 1 << 16:
-        width = 2
-    if len(text) * width > _MAX:
-        raise VocapError(
-            f"{len(text)} characters in distinct words are too many; train on fewer lines"
-        )
-    rank = np.zeros(len(counts), np.int32)
-    rank[alphabet] = np.arange(len(alphabet))
-    order = pydivsufsort.divsufsort(to_bytes(text, rank, width))
-    return order if width == 1 else whole_characters(order, width)
-
-
 @kernel("int64[::1](int32[::1])")
 def code_point_counts(text):
     """Occurrences of each code point, indexed by code point up to the highest."""
@@ -146,87 +118,6 @@ def code_point_counts(text):
     for character in text:
         counts[character] += 1
     return counts
-
-
-@kernel("uint8[::1](int32[::1], int32[::1], int64)")
-def to_bytes(text, rank, width):
-    """The rank of each character in `width` bytes, the highest first, so that bytes
-    sort like characters.
-    """
-    data = np.empty(text.size * width, np.uint8)
-    at = 0
-    for character in text:
-        number = rank[character]
-        for byte in range(width - 1, -1, -1):
-            data[at] = number >> (8 * byte) & 255
-            at += 1
-    return data
-
-
-@kernel("int32[::1](int32[::1], int64)")
-def whole_characters(order, width):
-    """The suffixes that begin where a character of `width` bytes does; positions
-    counted in characters.
-    """
-    kept = np.empty(order.size // width, np.int32)
-    at = 0
-    for position in order:
-        if position % width == 0:
-            kept[at] = position // width
-            at += 1
-    return kept
-
-
-def common_prefixes(
-    text: np.ndarray, order: np.ndarray, longest: int, workers: Workers = ONE_THREAD
-) -> np.ndarray:
-    """The number of characters that suffixes `order[r - 1]` and `order[r]` share, up to
-    `longest`, uint8 [N].
-
-    Seeds are short, so comparing neighbours costs less than the algorithm for any
-    length (Kasai et al. 2001), which jumps through the text three times.
-    """
-    shared = np.zeros(len(order), np.uint8)
-    workers.map(
-        [*range(0, len(order), _BLOCK), len(order)],
-        lambda begin, stop: compare_neighbours(text, order, longest, begin, stop, shared),
-    )
-    return shared
-
-
-@kernel("void(int32[::1], int32[::1], int64, int64, int64, uint8[::1])")
-def compare_neighbours(text, order, longest, begin, stop, shared):
-    """Fill `shared` from `begin` to `stop`."""
-    size = text.size
-    for rank in range(max(begin, 1), stop):
-        a, b = order[rank - 1], order[rank]
-        most = min(longest, size - max(a, b))
-        common = 0
-        while common < most and text[a + common] == text[b + common]:
-            common += 1
-        shared[rank] = common
-
-
-def independent_ranges(shared: np.ndarray) -> np.ndarray:
-    """Bounds in the suffix array, int64 [ranges + 1], with no seed on both sides of one.
-
-    `shared` of `common_prefixes`: at a bound, neighbours have less than two characters
-    in common.
-    """
-    return cut_ranges(shared, _BLOCK)
-
-
-@kernel("int64[::1](uint8[::1], int64)")
-def cut_ranges(shared, least):
-    """The `independent_ranges` of `least` suffixes or more, but for the last."""
-    bounds = np.zeros(shared.size // least + 2, np.int64)
-    count = 0
-    for rank in range(1, shared.size):
-        if shared[rank] <= 1 and rank - bounds[count] >= least:
-            count += 1
-            bounds[count] = rank
-    bounds[count + 1] = shared.size
-    return bounds[: count + 2].copy()
 
 
 def scripts(text: np.ndarray, settings: TextSettings = XLM_R) -> np.ndarray:
@@ -295,29 +186,96 @@ class Seeds:
     score: np.ndarray
 
 
+@dataclass(frozen=True)
+class Suffixes:
+    """Places in a text of which no suffix is left out that a seed begins: `order` int32
+    [S]. Two of them share two characters only where both have ranks from one of the
+    `bounds` (int64, rising from 0 to S) to the next: this is a part.
+    """
+
+    order: np.ndarray
+    bounds: np.ndarray
+
+
+def divide_suffixes(
+    text: np.ndarray, settings: TextSettings = XLM_R, memory: int | None = None
+) -> Suffixes:
+    """The parts of the suffixes of `text` int32, each in the order of the text, of about
+    `_PART` suffixes or a thousandth of all, or those that begin with two characters.
+
+    On the disk where they take more than a quarter of `memory` (MB).
+    """
+    counts, rank = code_point_counts(text), ranks(text)
+    alphabet, most = np.flatnonzero(counts), max(_PART, len(text) // _PARTS)
+    # an entry for each character, or for each that follows it where it is frequent
+    base = np.cumsum([0, 0, *np.where(counts[alphabet] > most, len(alphabet), 1).tolist()])
+    reading = text, rank, base, settings.allow_whitespace_only_pieces
+    sizes = np.zeros(base[-1], np.int64)
+    count_suffixes(*reading, sizes)
+    begins = np.cumsum(sizes) - sizes
+    total = int(sizes.sum())
+    bounds = np.unique([0, *begins[np.flatnonzero(np.diff(begins // most)) + 1].tolist(), total])
+    part = np.searchsorted(bounds, begins, side="right") - 1
+    order = new_array(total, np.int32, is_large(4 * total, memory))
+    place_suffixes(*reading, part, bounds.copy(), order)
+    return Suffixes(order, bounds)
+
+
+def ranks(text: np.ndarray) -> np.ndarray:
+    """The number of each code point of `text` among those in it, from 1 on, int32."""
+    counts = code_point_counts(text)
+    return np.cumsum(counts > 0, dtype=np.int32)
+
+
+def sort_suffixes(
+    text: np.ndarray, rank: np.ndarray, places: np.ndarray, settings: TextSettings = XLM_R
+) -> np.ndarray:
+    """Sort `places` by the characters that follow there, in place, as far as seeds go: to
+    one character more than the longest piece, or to one that no piece goes on with.
+
+    Returns how many of these the suffixes of ranks r - 1 and r share, or more, uint8
+    [S]. Characters are compared as whole numbers, as many as 63 bits hold at a time.
+    """
+    shared = np.zeros(len(places), np.uint8)
+    bits = int(rank[-1]).bit_length()
+    longest, runs = settings.max_sentencepiece_length + 1, settings.allow_whitespace_only_pieces
+    tied, group, depth = np.arange(len(places)), np.zeros(len(places), np.uint64), 0
+    while len(tied):
+        width = (63 - int(group[-1]).bit_length()) // bits
+        those = places[tied]
+        keys = suffix_keys(text, rank, those, group, depth, width, bits, longest, runs)
+        by_key = np.argsort(keys)
+        places[tied] = those[by_key]
+        again, group = compare_keys(keys[by_key], tied, depth, width, bits, shared)
+        tied = tied[again]
+        depth += width
+    return shared
+
+
 def find_seeds(
     source: SeedText,
-    order: np.ndarray,
-    lcp: np.ndarray,
+    suffixes: Suffixes,
     limit: int = MAX_SEEDS,
     workers: Workers = ONE_THREAD,
     settings: TextSettings = XLM_R,
 ) -> Seeds:
     """Valid substrings with at least two different continuations; the `limit` best by
-    (score, suffix order).
-
-    `lcp` uint8: of `common_prefixes`, counted to more than the longest piece.
+    (score, suffix order). Sorts `suffixes`, each part by itself.
     """
-    script, longest = scripts(source.text, settings), np.int32(settings.max_sentencepiece_length)
+    text, rank = source.text, ranks(source.text)
+    script, longest = scripts(text, settings), np.int32(settings.max_sentencepiece_length)
     runs = settings.allow_whitespace_only_pieces
-    arguments = source.text, source.weight, order, lcp, script, longest, runs
-    bounds = independent_ranges(lcp)
+
+    def seeds_of_part(first: int, stop: int) -> tuple[NDArray[Any], ...]:
+        places = suffixes.order[first:stop]
+        shared = sort_suffixes(text, rank, places, settings)
+        return interval_tree(text, source.weight, places, shared, script, longest, runs, first)
+
     kinds = (np.int32, np.int32, np.int32, np.int64)
     found: list[NDArray[Any]] = [np.empty(0, kind) for kind in kinds]
     # the best of some parts, and of the next ones: all would take more memory than the text
-    for first in range(0, len(bounds) - 1, _RANGES):
-        ranges = bounds[first : first + _RANGES + 1]
-        parts = workers.map(ranges, partial(interval_tree, *arguments))
+    for first in range(0, len(suffixes.bounds) - 1, _PARTS_AT_ONCE):
+        parts = workers.map(suffixes.bounds[first : first + _PARTS_AT_ONCE + 1], seeds_of_part)
         found = [np.concatenate(column) for column in zip(found, *parts, strict=True)]
         if len(found[0]) > limit:
             best = np.sort(np.argsort(-found[2] * found[3], kind="stable")[:limit])
@@ -341,7 +299,7 @@ def valid_stretches(words: WordTypes) -> tuple[np.ndarray, np.ndarray, np.ndarra
     return cut(words.text, words.start[trained], words.length[trained], script, runs)
 
 
-@kernel("boolean(int32[::1], int64, int64, int16[::1], boolean)")
+@kernel("boolean(int32[::1], int64, int64, int16[::1], boolean)", allocates=False)
 def is_valid(text, start, length, script, runs):
     """`TrainerInterface::IsValidSentencePiece` for a substring of 2 characters to the
     longest length.
@@ -374,6 +332,103 @@ def is_valid(text, start, length, script, runs):
     return True
 
 
+@kernel("boolean(int32, boolean, boolean)", inner=True, allocates=False, inlined=True)
+def is_end(character, is_first, runs):
+    """Whether no piece goes on with a character, which is its first one or is not."""
+    is_inner_space = character == _SPACE and not is_first and not runs
+    return is_inner_space or character in (0, _RESERVED, _SEPARATOR)
+
+
+@kernel("int64(int32[::1], int64, int32[::1], int64[::1], boolean)", inner=True, allocates=False)
+def entry_of(text, at, rank, base, runs):
+    """The entry of the suffix at a place; -1 where no seed begins."""
+    if at + 1 >= text.size or is_end(text[at], True, runs) or is_end(text[at + 1], False, runs):
+        return -1
+    number = rank[text[at]]
+    entry = base[number]
+    return entry + rank[text[at + 1]] - 1 if base[number + 1] - entry > 1 else entry
+
+
+@kernel("void(int32[::1], int32[::1], int64[::1], boolean, int64[::1])", allocates=False)
+def count_suffixes(text, rank, base, runs, sizes):
+    for at in range(text.size):
+        entry = entry_of(text, at, rank, base, runs)
+        if entry >= 0:
+            sizes[entry] += 1
+
+
+@kernel(
+    "void(int32[::1], int32[::1], int64[::1], boolean, int64[::1], int64[::1], int32[::1])",
+    allocates=False,
+)
+def place_suffixes(text, rank, base, runs, part, following, order):
+    """Fill `order`; `following`: the next place of each part, which rises."""
+    for at in range(text.size):
+        entry = entry_of(text, at, rank, base, runs)
+        if entry >= 0:
+            order[following[part[entry]]] = at
+            following[part[entry]] += 1
+
+
+@kernel(
+    "uint64[::1](int32[::1], int32[::1], int32[::1], uint64[::1], int64, int64, int64, int64, "
+    "boolean)"
+)
+def suffix_keys(text, rank, places, group, depth, width, bits, longest, runs):
+    """The `group` of each place and, below it, the ranks of `width` characters from
+    `depth` on, `bits` each; 0 behind the last one that `sort_suffixes` compares.
+    """
+    keys = np.empty(places.size, np.uint64)
+    for number in range(places.size):
+        key, begin = group[number], np.int64(places[number])
+        stop = min(text.size, begin + longest)
+        at, missing = begin + depth, width
+        while missing and at < stop:
+            character = text[at]
+            key = key << np.uint64(bits) | np.uint64(rank[character])
+            missing -= 1
+            if is_end(character, at == begin, runs):
+                break
+            at += 1
+        keys[number] = key << np.uint64(bits * missing)
+    return keys
+
+
+@kernel(
+    "Tuple((int64[::1], uint64[::1]))(uint64[::1], int64[::1], int64, int64, int64, uint8[::1])"
+)
+def compare_keys(keys, rows, depth, width, bits, shared):
+    """Fill `shared` of the `rows` whose sorted `keys` have the group of the row before.
+
+    Returns the numbers of the keys that are equal and hold `width` characters, and new
+    groups of these, rising from 0.
+    """
+    again = np.empty(keys.size, np.int64)
+    group = np.empty(keys.size, np.uint64)
+    count, groups = 0, np.uint64(0)
+    low, one = np.uint64(width * bits), (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
+    begin = 0
+    for number in range(1, keys.size + 1):
+        is_new = number == keys.size or keys[number] != keys[begin]
+        if is_new:
+            if number - begin > 1 and keys[begin] & one:
+                for member in range(begin, number):
+                    again[count], group[count] = member, groups
+                    count += 1
+                groups += np.uint64(1)
+            begin = number
+        if number < keys.size and keys[number - 1] >> low == keys[number] >> low:
+            common, shift = depth, low
+            while shift:
+                shift -= np.uint64(bits)
+                character = keys[number] >> shift & one
+                if character != keys[number - 1] >> shift & one or not character:
+                    break
+                common += 1
+            shared[rows[number]] = common
+    return again[:count].copy(), group[:count].copy()
+
+
 @kernel("UniTuple(int32[::1], 3)(int32[::1], int32[::1], int32[::1], int16[::1], boolean)")
 def cut(text, start, length, script, runs):
     """`valid_stretches` of the types `text[start[t]:start[t] + length[t]]`."""
@@ -400,20 +455,19 @@ def cut(text, start, length, script, runs):
 
 @kernel(
     "Tuple((int32[::1], int32[::1], int32[::1], int64[::1]))"
-    "(int32[::1], int32[::1], int32[::1], uint8[::1], int16[::1], int32, int64, int64, "
-    "int64)"
+    "(int32[::1], int32[::1], int32[::1], uint8[::1], int16[::1], int32, boolean, int64)"
 )
-def interval_tree(text, weight, order, lcp, script, longest, runs, first, stop):
+def interval_tree(text, weight, order, lcp, script, longest, runs, first):
     """Walk the nodes of the suffix tree in the order of `esaxx_private::suffixtree`;
     keep the valid ones.
 
     A node is an interval of the suffix array whose suffixes share `depth` characters;
-    here, those between `first` and `stop`. Each suffix is a leaf. Suffixes of weight 0
+    here, of the part `order` from rank `first` on. Each suffix is a leaf. Suffixes of weight 0
     (text that is not trained on) are passed over: a node counts if two of its children
     hold trained suffixes. Returns left, right, depth int32 and frequency int64 of the
     nodes of 2 to `longest` characters.
     """
-    size = stop - first
+    size = order.size
     # Fewer nodes than suffixes; memory is used as they are filled.
     left = np.empty(size, np.int32)
     right = np.empty(size, np.int32)
@@ -426,10 +480,10 @@ def interval_tree(text, weight, order, lcp, script, longest, runs, first, stop):
     depth = np.empty(_DEPTHS, np.int32)
     mass = np.empty(_DEPTHS, np.int64)  # weight of all its suffixes
     children = np.empty(_DEPTHS, np.int32)
-    begin[0], depth[0], mass[0], children[0] = first, -1, 0, 0
+    begin[0], depth[0], mass[0], children[0] = 0, -1, 0, 0
     top = 0
-    for rank in range(first + 1, stop + 1):
-        shared = np.int32(lcp[rank]) if rank < stop else np.int32(-1)
+    for rank in range(1, size + 1):
+        shared = np.int32(lcp[rank]) if rank < size else np.int32(-1)
         # the interval closed last, which becomes a child: at first the suffix before
         start = rank - 1
         carried = np.int64(weight[order[start]])
@@ -444,7 +498,8 @@ def interval_tree(text, weight, order, lcp, script, longest, runs, first, stop):
                 and children[top] >= 2
                 and is_valid(text, order[start], depth[top], script, runs)
             ):
-                left[found], right[found], depths[found] = start, rank, depth[top]
+                left[found], right[found] = first + start, first + rank
+                depths[found] = depth[top]
                 frequency[found] = carried
                 found += 1
             top -= 1
