@@ -29,7 +29,7 @@ from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT
 from vocap.tokenizer_files.layout import Contents, build_model, serialize
 from vocap.tokenizers.weighted_text import whole_text
 from vocap.unigram import lanes
-from vocap.unigram.given_pieces import build_trie, fill_lattice
+from vocap.unigram.given_pieces import build_trie, fill_lattice, find_pieces
 from vocap.unigram.lattice import Lattice
 from vocap.unigram.model_files import model_parts
 from vocap.unigram.text_settings import COVERAGE
@@ -64,9 +64,12 @@ def hard_em(
     bordered = words.text.copy()
     bordered[words.start + words.length] = bordered[words.start - 1] = BORDER
     unknown = len(pieces) + 1
-    edges = fill_lattice(bordered, np.int32(unknown), build_trie(pieces))
+    trie = build_trie(pieces)
+    first, _ = find_pieces(bordered, trie, len(pieces))
+    # an unknown node would count for piece 0
+    edges = fill_lattice(bordered, trie, np.arange(1, unknown + 1, dtype=np.int32), first[-1])
     trained = slice(words.trained)
-    lattice = Lattice(*edges, words.start[trained].copy(), words.length[trained].copy())
+    lattice = Lattice(first, *edges, words.start[trained].copy(), words.length[trained].copy())
     frequency = words.frequencies[None].copy()
     single = np.fromiter(map(len, pieces), np.int64, len(pieces)) == 1
     for _ in range(ROUNDS):

@@ -68,7 +68,7 @@ def train_pieces(
     settings, **fields
         A `PiecesTraining`, or `Allocation` of a configuration, and fields of
         `PiecesTraining` in the place of its own: alpha, beta, per, core, token_fairness,
-        coverage, without, threads, text (also the ids for bytes and symbols), layout.
+        coverage, without, threads, memory, text (also the ids for bytes and symbols), layout.
 
     Returns
     -------
@@ -90,7 +90,8 @@ def train_pieces(
     inputs = _inputs_of_texts(corpora, n, own.text)
     parallel = parallel_lines(development, [one.language for one in inputs.languages])
     source = DescentSource(
-        inputs, corpora, own.coverage, output, own.threads, own.text, parallel, own.counts
+        *(inputs, corpora, own.coverage, output, own.threads, own.text, parallel),
+        *(own.counts, own.memory),
     )
     found = descend_to_total(source, entry, make_trunk(source, entry))
     for warning in found.warnings:

@@ -119,15 +119,15 @@ def test_a_round_is_the_definition(tmp_path, seed):
     assert found == pytest.approx(best, rel=1e-3, abs=1e-5)
 
 
-def run(texts, total, folder, budget=1 << 30, threads=1, totals=()):
+def run(texts, total, folder, budget=1 << 30, threads=1, totals=(), memory=None):
     folder.mkdir()
     weights = dict(zip(texts, (0.6, 0.5, 0.4), strict=True))
-    trunk = grow_trunk(texts, weights, ["\u00e9"], threads)
+    trunk = grow_trunk(texts, weights, ["\u00e9"], threads, memory=memory)
     for other in totals:
         branch(trunk, other, 0.1, texts, weights, LanguageStore(folder, budget), threads)
     languages = LanguageStore(folder, budget)
-    chosen = branch(trunk, total, 0.1, texts, weights, languages, threads)
-    pieces, models = settle(chosen, languages, 0.9995, threads)
+    chosen = branch(trunk, total, 0.1, texts, weights, languages, threads, memory)
+    pieces, models = settle(chosen, languages, 0.9995, threads, memory=memory)
     assert {piece for piece in pieces if len(piece) > 1} == {
         pieces[number]
         for model in models.values()
@@ -142,6 +142,7 @@ def test_threads_disk_and_other_totals_change_nothing(texts, tmp_path):
     assert run(texts, 400, tmp_path / "threads", threads=3) == alone
     assert run(texts, 400, tmp_path / "disk", budget=0) == alone
     assert run(texts, 400, tmp_path / "some-disk", budget=200_000, totals=(150, 700)) == alone
+    assert run(texts, 400, tmp_path / "limit", budget=200_000, memory=0) == alone
 
 
 @pytest.mark.parametrize("total", [110, 137, 200, 333, 500, 612])

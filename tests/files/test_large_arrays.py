@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from vocap.errors import VocapError
-from vocap.files.large_arrays import is_on_disk, new_array, shortened
+from vocap.files.large_arrays import is_on_disk, mapped, new_array, shortened
 
 
 def test_an_array_in_a_file_is_one_like_others(tmp_path, monkeypatch):
@@ -16,6 +16,17 @@ def test_an_array_in_a_file_is_one_like_others(tmp_path, monkeypatch):
     other = new_array(1000, np.int32)
     assert not is_on_disk(other) and not is_on_disk(other[3:]) and len(shortened(other, 7)) == 7
     assert not is_on_disk(new_array(0, np.uint8, on_disk=True))
+
+
+def test_a_mapped_file_changes_with_its_array(tmp_path):
+    for value in (np.arange(5), np.int64(3), np.empty(0, np.uint8)):
+        np.save(tmp_path / "a.npy", value)
+        array = mapped(tmp_path / "a.npy")
+        assert type(array) is np.ndarray and is_on_disk(array) == (array.size == 5)
+        assert array.dtype == value.dtype and array.tolist() == value.tolist()
+        if array.size == 5:
+            array[2] = 7
+            assert np.load(tmp_path / "a.npy").tolist() == [0, 1, 7, 3, 4]
 
 
 def test_a_disk_without_space_is_one_message(tmp_path, monkeypatch):

@@ -43,7 +43,7 @@ SHARED: tuple[Callable[[Command], Command], ...] = (
     # settings
     options.of(
         AllocationRun,
-        *("alpha", "beta", "per", "coverage", "without", "threads", "text", "counts"),
+        *("alpha", "beta", "per", "coverage", "without", "threads", "memory", "text", "counts"),
     ),
 )
 

@@ -11,6 +11,7 @@ from typing import Any, TypeVar, get_type_hints
 
 import numpy as np
 
+from vocap.files.large_arrays import mapped
 from vocap.tables.curve import Point
 from vocap.tables.ladder import Ladder
 from vocap.tables.piece_index import build, text_pieces
@@ -18,7 +19,7 @@ from vocap.tokenizer_files.model_file import read_pieces
 from vocap.unigram import descent
 from vocap.unigram.alp import average_log_probability
 from vocap.unigram.em import THRESHOLD, approximate_counts, run_m_step
-from vocap.unigram.given_pieces import BORDER, Trie, build_trie, fill_lattice
+from vocap.unigram.given_pieces import BORDER, Trie, build_trie, fill_lattice, find_pieces
 from vocap.unigram.ladder import finalise, model_bytes, token_counts
 from vocap.unigram.lattice import Lattice
 from vocap.unigram.segmentation import CANDIDATE, DROP
@@ -125,24 +126,25 @@ def make_offer(pieces: Sequence[str], scores: np.ndarray) -> Offer:
     return Offer(pieces, scores, build_trie(pieces), length, alphabetical)
 
 
-def with_pieces(words: WordTypes, offer: Offer) -> LanguageState:
-    """A language with the pieces on offer that occur in its text, in new lattices.
+def with_pieces(words: WordTypes, offer: Offer, memory: int | None = None) -> LanguageState:
+    """A language with the pieces on offer that occur in its text, in new lattices, in
+    files as by `fill_lattice`.
 
     Their common numbers are those of the offer. A token costs `TOKEN_PRICE` more until
     `offer_again`.
     """
     types = words.text, words.start, words.length, words.frequencies
-    corpus, state, numbers = _offered(*types, offer, TOKEN_PRICE)
+    corpus, state, numbers = _offered(*types, offer, memory, TOKEN_PRICE)
     return LanguageState(corpus, state, numbers, *texts_in(words))
 
 
-def offer_again(language: LanguageState, offer: Offer) -> LanguageState:
+def offer_again(language: LanguageState, offer: Offer, memory: int | None = None) -> LanguageState:
     """The language with the pieces on offer that occur in its text, as `with_pieces`,
     without a token price.
     """
     corpus, lattice = language.corpus, language.state.lattice
     corpus, state, numbers = _offered(
-        corpus.text, lattice.start, lattice.size, corpus.frequency, offer
+        corpus.text, lattice.start, lattice.size, corpus.frequency, offer, memory
     )
     return replace(language, corpus=corpus, state=state, numbers=numbers)
 
@@ -153,6 +155,7 @@ def _offered(
     length: np.ndarray,
     frequency: np.ndarray,
     offer: Offer,
+    memory: int | None,
     token_price: float = 0.0,
 ) -> tuple[descent.DescentText, descent.PieceState, np.ndarray]:
     """The corpus and the first state of the types
@@ -165,21 +168,16 @@ def _offered(
     bordered[start + length] = bordered[start - 1] = (
         BORDER  # one character or two lie between types
     )
-    unknown = len(offer.pieces) + 1
-    first, found, edge_length = fill_lattice(bordered, np.int32(unknown), offer.trie)
-    occurring = np.zeros(unknown + 1, bool)
-    occurring[found] = True
-    pieces = np.flatnonzero(occurring[1:unknown])
+    first, place = find_pieces(bordered, offer.trie, len(offer.pieces))
+    pieces = np.flatnonzero(place >= 0)
     pieces = pieces[np.argsort(offer.length[pieces] > 1, kind="stable")]
-    local = np.full(unknown + 1, len(pieces), np.int32)
-    local[pieces + 1] = np.arange(len(pieces), dtype=np.int32)
-    edges = local[found]
-    place = np.zeros(len(pieces) + 1, np.int32)
-    place[edges] = len(text) - 1 - np.repeat(np.arange(len(text), dtype=np.int32), np.diff(first))
+    local = np.full(len(offer.pieces) + 1, len(pieces), np.int32)
+    local[pieces] = np.arange(len(pieces), dtype=np.int32)
+    edges = fill_lattice(bordered, offer.trie, local, int(first[-1]), memory)
     corpus = descent.DescentText(
         text,
         frequency,
-        place[:-1].copy(),
+        place[pieces],
         offer.length[pieces],
         offer.alphabetical[pieces],
         int(np.count_nonzero(offer.length[pieces] == 1)),
@@ -187,7 +185,7 @@ def _offered(
     )
     ids = np.arange(len(pieces), dtype=np.int32)
     state = descent.PieceState(
-        ids, offer.scores[pieces], ids, Lattice(first, edges, edge_length, start, length)
+        ids, offer.scores[pieces], ids, Lattice(first, *edges, start, length)
     )
     return corpus, state, pieces.astype(np.int32)
 
@@ -257,13 +255,13 @@ def make_model(
 class LanguageStore:
     """Languages by code, in the order in which they were put.
 
-    `budget` bytes of arrays stay in memory; each language beyond them lies in a file of
-    `folder`, which exists.
+    `budget` bytes of arrays stay in memory; those of each language beyond them lie in
+    files of `folder`, which exists, and are mapped.
     """
 
     def __init__(self, folder: Path, budget: int):
         self._folder, self._free = folder, budget
-        self._held: dict[str, LanguageState | Path] = {}
+        self._held: dict[str, LanguageState | dict[str, Path]] = {}
         self._bytes: dict[str, int] = {}  # in memory; recorded, as a step shortens arrays in place
 
     def put(self, code: str, language: LanguageState) -> None:
@@ -275,15 +273,19 @@ class LanguageStore:
             self._free -= size
             self._bytes[code], self._held[code] = size, language
         else:
-            path = self._held[code] = self._folder / f"{code}.npz"
-            np.savez(path, **arrays)
+            paths = self._held[code] = {}
+            for name, value in arrays.items():
+                paths[name] = self._folder / f"{code}{name}.npy"
+                # beside it, as the value may be a part of this file
+                written = self._folder / f"{code}.new.npy"
+                np.save(written, value)
+                written.replace(paths[name])
 
     def get(self, code: str) -> LanguageState:
         held = self._held[code]
         if isinstance(held, LanguageState):
             return held
-        with np.load(held, allow_pickle=False) as arrays:
-            return _restore(LanguageState, arrays)
+        return _restore(LanguageState, {name: mapped(path) for name, path in held.items()})
 
     def step(
         self, function: Callable[[str, LanguageState], tuple[LanguageState, Any]], threads: int = 1

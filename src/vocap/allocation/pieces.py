@@ -28,9 +28,10 @@ from vocap.allocation import language_state as states
 from vocap.allocation import solution as solutions
 from vocap.allocation.inputs import Inputs, LanguageInput, uneven_lines
 from vocap.allocation.settings import LARGEST, Allocation
-from vocap.bpe.training import piece_candidates
+from vocap.bpe.training import Execution, piece_candidates
 from vocap.errors import UsageError, VocapError, log
 from vocap.files.io import replacing, scratch_directory
+from vocap.files.large_arrays import is_large
 from vocap.files.written import written_by
 from vocap.progress import Steps
 from vocap.tables.sampling_probabilities import fair_factors
@@ -42,9 +43,8 @@ from vocap.unigram.alp import corpus_alp
 from vocap.unigram.counts import Counts
 from vocap.unigram.em import approximate_counts
 from vocap.unigram.text_settings import XLM_R, TextSettings
-from vocap.unigram.word_types import WordTypes, load_word_types, most_frequent_types
+from vocap.unigram.word_types import WordTypes, load_word_types, trained_types
 
-CHARACTERS = 50_000_000  # of distinct words of all languages in the common text, at most
 OFFERED = 1.5  # tokens offered for each piece of T; measured in dev/measurements.md
 ROUNDS = 2  # of descents with weights that follow tokens
 MEMORY = 1 << 28  # bytes of the languages' states in memory; the others lie in files
@@ -85,22 +85,29 @@ def grow_trunk(
     required: Iterable[str],
     threads: int = 1,
     largest: int = LARGEST,
+    memory: int | None = None,
 ) -> Trunk:
     """The trunk of all languages, for every T up to `largest`.
 
     `texts`: word types by language; `required`: characters that are always pieces,
-    beside those of the languages.
+    beside those of the languages. `memory`: MB, above which distinct words of one
+    language wait in files for those of the others, and merges keep fewer places.
     """
-    most, always = CHARACTERS // len(texts), set(required)
+    always = set(required)
     parts: list[WordTypes] = []
+
+    def trained(count: Callable[[], WordTypes]) -> WordTypes:
+        words = count()
+        return trained_types(words, is_large(len(texts) * words.text.nbytes, memory))
+
     with Steps("trunk", len(texts) + 1) as steps:
-        for _, words in states.in_order(
-            texts, lambda count: most_frequent_types(count(), most), threads
-        ):
+        for _, words in states.in_order(texts, trained, threads):
             parts.append(words)
             always.update(words.required)
             steps.advance()
-        tokens = piece_candidates(parts, list(weights.values()), int(OFFERED * largest))
+        tokens = piece_candidates(
+            parts, list(weights.values()), int(OFFERED * largest), Execution.within(memory)
+        )
         steps.advance()
     return Trunk(tokens, frozenset(always), largest)
 
@@ -152,7 +159,8 @@ class DescentSource:
     a path beside which a temporary folder is made, if not in the system's; `text`: the
     settings with which the languages' models were trained; `parallel`: aligned
     development lines by language, empty where one has no translation; `counts`: files
-    of counts of the texts, as a path with {lang}.
+    of counts of the texts, as a path with {lang}; `memory`: as of `grow_trunk`, and of
+    `build_lattice`.
     """
 
     inputs: Inputs
@@ -163,6 +171,7 @@ class DescentSource:
     text: TextSettings = XLM_R
     parallel: Mapping[str, Sequence[str]] = field(default_factory=dict)
     counts: str | Path | None = None
+    memory: int | None = None
 
     def texts_of(self, language: str, heldout: bool = True) -> dict[str, Text]:
         """The training text of a language, and its held-out text where there is one and
@@ -201,7 +210,7 @@ def make_trunk(
     weights = weights or weights_of(source.inputs, settings)
     q, _ = solutions.weigh_nats(source.inputs, settings)
     required = solutions.required_in_inputs(source.inputs, q, source.coverage)
-    return grow_trunk(texts, weights, required, source.threads, largest)
+    return grow_trunk(texts, weights, required, source.threads, largest, source.memory)
 
 
 def solver(
@@ -340,8 +349,12 @@ def _descend(
     scratch = TemporaryDirectory() if source.scratch is None else scratch_directory(source.scratch)
     with scratch as folder:
         languages = states.LanguageStore(Path(folder), MEMORY)
-        chosen = branch(trunk, capacity, core, texts, weights, languages, source.threads)
-        pieces, models = settle(chosen, languages, source.coverage, source.threads, source.text)
+        chosen = branch(
+            trunk, capacity, core, texts, weights, languages, source.threads, source.memory
+        )
+        pieces, models = settle(
+            chosen, languages, source.coverage, source.threads, source.text, source.memory
+        )
     return chosen.price, pieces, models
 
 
@@ -475,9 +488,10 @@ def branch(
     weights: Mapping[str, float],
     languages: states.LanguageStore,
     threads: int = 1,
+    memory: int | None = None,
 ) -> Chosen:
     """The `capacity` pieces of one T, or all that the texts can use; `languages` holds
-    the states meanwhile.
+    the states meanwhile, lattices in files as by `build_lattice`.
 
     Of the first `core` x `capacity` tokens of byte-pair encoding, or as many as fit
     beside the required pieces (at most `capacity`), pruning keeps all that EM uses in
@@ -487,7 +501,7 @@ def branch(
     required = np.array([piece in trunk.required for piece in pieces])
     offer = states.make_offer(pieces, scores)
     for code, language in states.in_order(
-        texts, lambda count: states.with_pieces(count(), offer), threads
+        texts, lambda count: states.with_pieces(count(), offer, memory), threads
     ):
         languages.put(code, language)
     now = last = states.play_round(
@@ -523,6 +537,7 @@ def settle(
     coverage: float,
     threads: int = 1,
     settings: TextSettings = XLM_R,
+    memory: int | None = None,
 ) -> tuple[list[str], dict[str, states.LanguageUnigram]]:
     """The chosen pieces, and the unigram model of each language on them, from the
     states that `branch` has left.
@@ -540,7 +555,7 @@ def settle(
     ) -> tuple[states.LanguageState, tuple[NDArray[np.int64], NDArray[np.int32]]]:
         had = np.searchsorted(numbers, states.only(language, chosen.kept).alive)
         language = states.estimate(
-            states.offer_again(language, offer), OFFER_ROUNDS - 1, dropping=False
+            states.offer_again(language, offer, memory), OFFER_ROUNDS - 1, dropping=False
         )
         # lattices keep the pieces that EM drops here, since some of them are forced
         # into the model

@@ -9,7 +9,7 @@ from vocap.errors import SettingError
 from vocap.section import ConfigSection
 from vocap.tokenizer_files import SPECIALS
 from vocap.unigram.text_settings import XLM_R, TextSettings
-from vocap.unigram.training_settings import UnigramTraining, as_text_settings
+from vocap.unigram.training_settings import Memory, UnigramTraining, as_text_settings
 
 LARGEST = 500_000  # T that a trunk is for, unless said
 
@@ -140,6 +140,8 @@ class AllocationRun(UnigramTraining, Allocation):
 
     Rows that byte fallback and symbols take are by default those of the text.
     """
+
+    memory: Memory = None
 
     @model_validator(mode="before")
     @classmethod

@@ -139,7 +139,7 @@ def allocate(
     settings, **fields
         An `AllocationRun`, or `Allocation` of a configuration, and fields of
         `AllocationRun` in the place of its own: alpha, beta, per, coverage, without,
-        threads, text, rule, fairness, core, token_fairness, other_rows, special_tokens,
+        threads, memory, text, rule, fairness, core, token_fairness, other_rows, special_tokens,
         counts.
 
     Returns
@@ -164,7 +164,8 @@ def allocate(
 
         parallel = parallel_lines(development, [entry.language for entry in inputs.languages])
         source = DescentSource(
-            inputs, corpora, own.coverage, output, own.threads, own.text, parallel, own.counts
+            *(inputs, corpora, own.coverage, output, own.threads, own.text, parallel),
+            *(own.counts, own.memory),
         )
         module, function = RULES[own.rule].solver.split(":")
         solve = getattr(import_module(module), function)(source, trunk)
@@ -232,7 +233,9 @@ def make_trunk_file(
     own = AllocationRun.given(None, **fields, total=SPECIALS + 1, rule="pieces", other_rows=0)
     inputs = gather(vocabularies, load_weights(weights), own.without)
     source = DescentSource(
-        inputs, corpora, own.coverage, None, own.threads, own.text, counts=own.counts
+        *(inputs, corpora, own.coverage, None, own.threads, own.text),
+        counts=own.counts,
+        memory=own.memory,
     )
     grown = make_trunk(source, own, largest=largest)
     write_trunk(output, grown, weights_of(inputs, own))

@@ -16,16 +16,17 @@ from numpy.typing import NDArray
 from vocap.bpe import kernels
 from vocap.bpe.kernels import MAX_GROUPS, MAX_SYMBOLS, NONE, REGISTER, START, TOKEN
 from vocap.bpe.state import COUNTERS, PAIR, Heaps, Pairs, State, Symbols
-from vocap.bpe.words import Alphabet, Words
+from vocap.bpe.words import AT_ONCE, Alphabet, Words
 from vocap.errors import VocapError
 from vocap.tables.sampling_probabilities import line_weights
-from vocap.unigram.seeds import valid_stretches
+from vocap.unigram.seeds import code_point_counts, ranks, valid_stretches
 from vocap.unigram.word_table import TEXTS, WordStore, WordTable
 from vocap.unigram.word_types import WordTypes
 
 MERGES = 2000  # between two looks at interruptions and progress
 MAX_WEIGHT = 1 << 62
 PAIRS_AT_FIRST = 1 << 12  # that there is space for: the arrays grow
+PROCESS = 200 * 10**6  # bytes of memory that a process takes before it trains
 SMALLEST = 64  # symbols for each place that lists have at least
 
 NO_MERGES = np.empty((0, 2), np.int32)
@@ -53,6 +54,13 @@ class Execution:
 
     memory: int | None = None
     progress: Callable[[int], None] = lambda tokens: None
+
+    @classmethod
+    def within(
+        cls, megabytes: int | None, progress: Callable[[int], None] = lambda tokens: None
+    ) -> "Execution":
+        """An execution in a process that takes no more than so many MB."""
+        return cls(None if megabytes is None else megabytes * 10**6 - PROCESS, progress)
 
     def most_places(self, symbols: NDArray[np.int32], counts: NDArray[np.int64]) -> int | None:
         """How many places the lists of pairs may hold, beside so many symbols and counts of
@@ -413,7 +421,12 @@ def symbols_and_counts(
     return alphabet.symbols(words), words.counts.sum(1, keepdims=True)
 
 
-def piece_candidates(parts: Sequence[WordTypes], weights: Sequence[float], total: int) -> list[str]:
+def piece_candidates(
+    parts: Sequence[WordTypes],
+    weights: Sequence[float],
+    total: int,
+    execution: Execution | None = None,
+) -> list[str]:
     """The first `total` tokens of one training on the trained types of several texts,
     in the order of merges.
 
@@ -422,7 +435,7 @@ def piece_candidates(parts: Sequence[WordTypes], weights: Sequence[float], total
     `settings` of the parts, of two characters or more; only characters that their text
     requires are in them. The first tokens are those of a training for fewer. There are
     fewer than `total` where the text gives no more, and where more than a fiftieth are
-    longer than a piece may be.
+    longer than a piece may be. `execution` changes no token.
     """
     lines = [next(iter(part.sentences.values())) for part in parts]
     table = WordTable(0)
@@ -431,13 +444,16 @@ def piece_candidates(parts: Sequence[WordTypes], weights: Sequence[float], total
         counts = np.zeros((len(types), TEXTS), np.int64)
         counts[:, 0] = words.frequencies[types] * weight
         table.add_counted(words.text, place, length, counts)
-    bounds = table.bounds[: table.known + 1]
-    store = table.store[: bounds[-1]]
-    occurring = np.zeros(0x110000, np.int32)
-    occurring[store] = 1
-    points, symbols = np.flatnonzero(occurring), (np.cumsum(occurring, dtype=np.int32) - 1)[store]
+    bounds, counts = table.bounds[: table.known + 1], table.counts[: table.known, :1].copy()
+    symbols = table.store
+    del table
+    symbols.resize(bounds[-1], refcheck=False)
+    points, number = np.flatnonzero(code_point_counts(symbols)), ranks(symbols) - 1
+    for first in range(0, len(symbols), AT_ONCE):  # in place: no second copy of the text
+        some = symbols[first : first + AT_ONCE]
+        some[:] = number[some]
     alphabet = Alphabet(tuple(map(chr, points.tolist())))
     wanted = len(points) + total + total // 50
-    merges = apply(alphabet, (symbols, bounds), table.counts[: table.known], wanted)
+    merges = apply(alphabet, (symbols, bounds), counts, wanted, execution=execution)
     longest = parts[0].settings.max_sentencepiece_length
     return [name for name in token_names(alphabet, merges) if 1 < len(name) <= longest][:total]

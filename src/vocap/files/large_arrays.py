@@ -5,6 +5,7 @@ what there is space for, and writes the remainder to the disk.
 import mmap
 import os
 import tempfile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,14 @@ def new_array(size: int, kind: DTypeLike, on_disk: bool = False) -> NDArray[Any]
             f"{folder}: {error.strerror} for {needed / 1e6:,.0f} MB; set TMPDIR to a folder of a "
             "larger disk, or give a larger memory"
         ) from None
+
+
+def mapped(path: Path) -> NDArray[Any]:
+    """The array of a file of `numpy.save`, which changes with it; one of a single number
+    or none is in memory.
+    """
+    array = np.load(path, mmap_mode="r+", allow_pickle=False)
+    return np.asarray(array) if array.size > 1 else np.array(array)
 
 
 def is_large(size: int, memory: int | None) -> bool:

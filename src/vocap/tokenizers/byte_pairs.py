@@ -40,7 +40,6 @@ from vocap.unigram.text_settings import XLM_R, TextSettings
 
 # bytes of memory for a byte of text in several languages: dev/measurements.md
 MEMORY = 6
-PROCESS = 200 * 10**6  # bytes of memory that a process takes before it trains
 
 
 @overload
@@ -208,8 +207,7 @@ def choose_merges(
         def progress(tokens: int) -> None:
             steps.advance()
 
-        memory = None if order.memory is None else order.memory * 10**6 - PROCESS
-        execution = Execution(memory, progress)
+        execution = Execution.within(order.memory, progress)
         if order.parity:
             return train_parity_merges(languages, alphabet, wanted, rows, order, execution)
         return train_weighted(languages, alphabet, wanted, rows.reserved, execution=execution)

@@ -1,19 +1,17 @@
 """Lattices of given pieces, by a trie; in a file of its own, as the ladder does without
 these kernels.
-
-Pieces are numbered from 1, as an unknown node counts for piece 0 in the engine's E
-step: 0 is <unk>.
 """
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numba import int32, types
+from numba import int32, int64, types
 from numpy.typing import NDArray
 
+from vocap.files.large_arrays import is_large, new_array
 from vocap.unigram.kernels import INT32S, INT64S, UINT8S, kernel
-from vocap.unigram.lattice import FIRST
+from vocap.unigram.lattice import EDGE_BYTES, FIRST, check_edges
 
 BORDER = -1  # between types in a text: no character
 
@@ -99,39 +97,31 @@ def insert(text, bounds, keys, children):
     return piece[:nodes].copy()
 
 
-@kernel(types.Tuple((INT32S, INT32S, UINT8S))(INT32S, int32, TRIE))
-def fill_lattice(text, unknown, trie):
-    """The arrays of a `Lattice` over `text`, whose borders have no edges; piece n has
-    the number n + 1.
+@kernel(int64(INT32S, TRIE, *[INT32S] * 4, UINT8S), allocates=False)
+def walk_trie(text, trie, number, first, place, piece, length):
+    """Fill `first` and `place` of `find_pieces`, or `piece` and `length` of `fill_lattice`
+    if these are given; returns the edges.
     """
-    size = text.size
-    first = np.empty(size + 1, np.int32)
-    number = np.empty(4 * size, np.int32)
-    length = np.empty(4 * size, np.uint8)
-    edges = 0
-    for place in range(size):
-        first[place] = edges
-        position = size - 1 - place
+    size, fills = text.size, piece.size > 0
+    edges = np.int64(0)
+    for row in range(size):
+        position = size - 1 - row
+        if not fills:
+            first[row] = edges
         if text[position] == BORDER:
             continue
-        # Room for the longest pieces
-        if edges + FIRST > number.size:
-            more = np.empty(2 * number.size + FIRST, np.int32)
-            for edge in range(edges):
-                more[edge] = number[edge]
-            number = more
-            longer = np.empty(more.size, np.uint8)
-            for edge in range(edges):
-                longer[edge] = length[edge]
-            length = longer
+        begin = edges
         # The pieces that begin here, shortest first, or an unknown node
         single = False
         at = position
         node = child(np.int32(0), text[at], trie)
         while node:
-            if trie.piece[node] >= 0:
-                number[edges] = trie.piece[node] + 1
-                length[edges] = at - position + 1
+            found = trie.piece[node]
+            if found >= 0:
+                if fills:
+                    piece[edges], length[edges] = number[found], at - position + 1
+                else:
+                    place[found] = position
                 single |= at == position
                 edges += 1
             at += 1
@@ -139,9 +129,37 @@ def fill_lattice(text, unknown, trie):
                 break
             node = child(node, text[at], trie)
         if not single:
-            number[edges] = unknown
-            length[edges] = 1
+            if fills:
+                piece[edges], length[edges] = number[number.size - 1], 1
             edges += 1
-        length[first[place]] |= FIRST
-    first[size] = edges
-    return first, number[:edges].copy(), length[:edges].copy()
+        if fills:
+            length[begin] |= FIRST
+    if not fills:
+        first[size] = edges
+    return edges
+
+
+_NO_PIECES, _NO_LENGTHS = np.empty(0, np.int32), np.empty(0, np.uint8)
+
+
+def find_pieces(text: np.ndarray, trie: Trie, pieces: int) -> tuple[np.ndarray, np.ndarray]:
+    """`Lattice.first` of a lattice over `text`, whose borders have no edges; the first
+    place of each of the `pieces`, int32, -1 where it does not occur.
+    """
+    first, place = np.empty(len(text) + 1, np.int32), np.full(pieces, -1, np.int32)
+    check_edges(walk_trie(text, trie, _NO_PIECES, first, place, _NO_PIECES, _NO_LENGTHS))
+    return first, place
+
+
+def fill_lattice(
+    text: np.ndarray, trie: Trie, number: np.ndarray, edges: int, memory: int | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """`Lattice.piece` and `Lattice.length` of so many edges, on the disk where they take
+    more than a quarter of `memory` (MB).
+
+    `number` int32: of each piece, and last that of an unknown node.
+    """
+    on_disk = is_large(edges * EDGE_BYTES, memory)
+    piece, length = (new_array(edges, kind, on_disk) for kind in (np.int32, np.uint8))
+    walk_trie(text, trie, number, _NO_PIECES, _NO_PIECES, piece, length)
+    return piece, length

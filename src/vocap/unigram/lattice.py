@@ -92,8 +92,7 @@ def build_lattice(
     number[number < 0] = unknown
     # with those of second copies
     edges = int((seeds.right - seeds.left).sum(dtype=np.int64)) + size
-    if edges > _MAX_EDGES:
-        raise VocapError(f"{edges} lattice edges, more than {_MAX_EDGES}; train on fewer lines")
+    check_edges(edges)
     opening = np.lexsort((seeds.depth, seeds.left)).astype(np.int32)
     intervals = Intervals(suffixes.order, seeds.left, seeds.right, seeds.depth, opening)
     first = characters_as_edges(size, words.start, words.length)
@@ -118,6 +117,12 @@ def build_lattice(
         ),
     )
     return lattice, place
+
+
+def check_edges(edges: int) -> None:
+    """Raise VocapError for more edges than 32 bits number."""
+    if edges > _MAX_EDGES:
+        raise VocapError(f"{edges} lattice edges, more than {_MAX_EDGES}; train on fewer lines")
 
 
 def select_pieces(

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from vocap.errors import VocapError
+from vocap.files.large_arrays import new_array
 from vocap.unigram.counts import CountableText, Counts
 from vocap.unigram.text_settings import COVERAGE, RESERVED, SPACE, XLM_R, TextSettings
 from vocap.unigram.training_text import (
@@ -207,22 +208,23 @@ def _count_texts(
     return table, lines, whole
 
 
-def most_frequent_types(words: WordTypes, most: int) -> WordTypes:
-    """The most frequent trained types, with `most` characters at most; without counts
-    of encoded text.
-    """
-    types = int(
-        np.searchsorted(np.cumsum(words.length[: words.trained], dtype=np.int64), most, "right")
-    )
+def trained_types(words: WordTypes, on_disk: bool = False) -> WordTypes:
+    """The trained types alone, without counts of encoded text; `on_disk`: in files."""
+    types = words.trained
     end = int(words.start[types - 1] + words.length[types - 1]) + 1 if types else 0
+
+    def copied(array: np.ndarray, size: int) -> np.ndarray:
+        copy = new_array(size, array.dtype, on_disk)
+        copy[:] = array[:size]
+        return copy
+
     return replace(
         words,
-        text=words.text[:end].copy(),
-        start=words.start[:types].copy(),
-        length=words.length[:types].copy(),
-        trained=types,
-        inside=words.inside[:types].copy(),
-        last=words.last[:types].copy(),
+        text=copied(words.text, end),
+        start=copied(words.start, types),
+        length=copied(words.length, types),
+        inside=copied(words.inside, types),
+        last=copied(words.last, types),
         counts={},
     )
 
