@@ -28,7 +28,7 @@ from vocap.unigram.word_types import WordTypes
 _MAX = 2**31 - 1  # positions, and occurrences of a type, are 32-bit numbers
 _PART = 1 << 17  # suffixes that are sorted at a time: their text stays in the caches
 _PARTS = 1 << 10  # and at most about twice as many parts
-_PARTS_AT_ONCE = 64  # whose seeds are compared
+_PARTS_AT_ONCE = 16  # whose seeds are compared
 NO_SCRIPT, INHERITED, ALONE = -1, -2, -3
 
 # Code points, hexadecimal, that have a script in the table of the pinned fontTools and
@@ -266,10 +266,13 @@ def find_seeds(
     script, longest = scripts(text, settings), np.int32(settings.max_sentencepiece_length)
     runs = settings.allow_whitespace_only_pieces
 
+    least = 0  # a seed of this score comes behind enough others
+
     def seeds_of_part(first: int, stop: int) -> tuple[NDArray[Any], ...]:
         places = suffixes.order[first:stop]
         shared = sort_suffixes(text, rank, places, settings)
-        return interval_tree(text, source.weight, places, shared, script, longest, runs, first)
+        arguments = text, source.weight, places, shared, script, longest, runs
+        return interval_tree(*arguments, first, least)
 
     kinds = (np.int32, np.int32, np.int32, np.int64)
     found: list[NDArray[Any]] = [np.empty(0, kind) for kind in kinds]
@@ -278,12 +281,12 @@ def find_seeds(
         parts = workers.map(suffixes.bounds[first : first + _PARTS_AT_ONCE + 1], seeds_of_part)
         found = [np.concatenate(column) for column in zip(found, *parts, strict=True)]
         if len(found[0]) > limit:
-            best = np.sort(np.argsort(-found[2] * found[3], kind="stable")[:limit])
+            best = np.argsort(-found[3], kind="stable")[:limit]
+            least = int(found[3][best[-1]])
+            best.sort()
             found = [column[best] for column in found]
-    left, right, depth, frequency = found
-    score = frequency * depth
-    best = np.argsort(-score, kind="stable")
-    return Seeds(left[best], right[best], depth[best], score[best])
+    best = np.argsort(-found[3], kind="stable")
+    return Seeds(*(column[best] for column in found))
 
 
 def valid_stretches(words: WordTypes) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -455,24 +458,24 @@ def cut(text, start, length, script, runs):
 
 @kernel(
     "Tuple((int32[::1], int32[::1], int32[::1], int64[::1]))"
-    "(int32[::1], int32[::1], int32[::1], uint8[::1], int16[::1], int32, boolean, int64)"
+    "(int32[::1], int32[::1], int32[::1], uint8[::1], int16[::1], int32, boolean, int64, int64)"
 )
-def interval_tree(text, weight, order, lcp, script, longest, runs, first):
+def interval_tree(text, weight, order, lcp, script, longest, runs, first, least):
     """Walk the nodes of the suffix tree in the order of `esaxx_private::suffixtree`;
     keep the valid ones.
 
     A node is an interval of the suffix array whose suffixes share `depth` characters;
     here, of the part `order` from rank `first` on. Each suffix is a leaf. Suffixes of weight 0
     (text that is not trained on) are passed over: a node counts if two of its children
-    hold trained suffixes. Returns left, right, depth int32 and frequency int64 of the
-    nodes of 2 to `longest` characters.
+    hold trained suffixes. Returns left, right, depth int32 and score int64 of the nodes of
+    2 to `longest` characters whose score is above `least`.
     """
     size = order.size
     # Fewer nodes than suffixes; memory is used as they are filled.
     left = np.empty(size, np.int32)
     right = np.empty(size, np.int32)
     depths = np.empty(size, np.int32)
-    frequency = np.empty(size, np.int64)
+    score = np.empty(size, np.int64)
     found = 0
     # The stack of open intervals: where each begins, what its suffixes share, and its
     # trained ones so far.
@@ -495,12 +498,13 @@ def interval_tree(text, weight, order, lcp, script, longest, runs, first):
             if (
                 1 < depth[top] <= longest
                 and carried > 1
+                and carried * depth[top] > least
                 and children[top] >= 2
                 and is_valid(text, order[start], depth[top], script, runs)
             ):
                 left[found], right[found] = first + start, first + rank
                 depths[found] = depth[top]
-                frequency[found] = carried
+                score[found] = carried * depth[top]
                 found += 1
             top -= 1
         if depth[top] < shared:
@@ -512,5 +516,5 @@ def interval_tree(text, weight, order, lcp, script, longest, runs, first):
         left[:found].copy(),
         right[:found].copy(),
         depths[:found].copy(),
-        frequency[:found].copy(),
+        score[:found].copy(),
     )
