@@ -43,7 +43,7 @@ class Lattice:
             piece += numbers
             length += [end - begin for end in ends]
             first.append(len(piece))
-        edges = np.array(first, np.int32), np.array(piece, np.int32), np.array(length, np.uint8)
+        edges = np.array(first, np.uint32), np.array(piece, np.int32), np.array(length, np.uint8)
         types = np.zeros(1, np.int32), np.full(1, len(text), np.int32)
         self.own, self.values = values[self.pieces.index(text)], values
         self.arguments = lattices.Lattice(*edges, *types), 0, len(text)

@@ -9,9 +9,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from vocap.errors import VocapError
 from vocap.unigram import seeds
-from vocap.unigram.em import add_expected, log_sum_exp, occurrences
+from vocap.unigram.em import add_expected, blocks, log_sum_exp, occurrences
 from vocap.unigram.kernels import Workers
+from vocap.unigram.lattice import Lattice, check_edges
 from vocap.unigram.seeds import divide_suffixes, find_seeds, ranks, seed_text, sort_suffixes
 from vocap.unigram.text_settings import TextSettings
 from vocap.unigram.word_types import load_word_types
@@ -154,3 +156,14 @@ def test_seeds_are_the_repeated_substrings_of_the_trained_lines(monkeypatch, par
     limited = find_seeds(source, suffixes, limit=5)
     for name in ("left", "right", "depth", "score"):
         assert getattr(limited, name).tolist() == getattr(best, name)[:5].tolist()
+
+
+def test_edges_beyond_31_bits_are_numbered_and_beyond_32_refused():
+    one, none = np.ones(2, np.int32), np.empty(0, np.int32)
+    first = np.array([0, 1 << 31, (1 << 32) - 1], np.uint32)  # of types that lie from the end on
+    lattice = Lattice(first, none, np.empty(0, np.uint8), np.arange(2, dtype=np.int32), one)
+    assert blocks(lattice, 2, 1 << 31)[0].tolist() == [0, 1, 2]
+    assert blocks(lattice, 2, 1 << 31)[1] == 1 << 31
+    check_edges(int(first[-1]))
+    with pytest.raises(VocapError, match="^4294967296 lattice edges, .*; train on fewer lines$"):
+        check_edges(1 << 32)

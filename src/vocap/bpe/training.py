@@ -190,7 +190,7 @@ def begin(
     if base + tokens >= MAX_SYMBOLS or len(groups.divisor) > MAX_GROUPS or len(text) >= 1 << 31:
         raise VocapError(
             f"{len(text)} symbols of words, {tokens} tokens and {len(groups.divisor)} languages "
-            "are too many"
+            "are too many; train on fewer lines, or for fewer tokens"
         )
     number = {name: symbol for symbol, name in enumerate(alphabet.names)}
     kept = [

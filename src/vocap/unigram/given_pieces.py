@@ -10,7 +10,7 @@ from numba import int32, int64, types
 from numpy.typing import NDArray
 
 from vocap.files.large_arrays import is_large, new_array
-from vocap.unigram.kernels import INT32S, INT64S, UINT8S, kernel
+from vocap.unigram.kernels import INT32S, INT64S, UINT8S, UINT32S, kernel
 from vocap.unigram.lattice import EDGE_BYTES, FIRST, check_edges
 
 BORDER = -1  # between types in a text: no character
@@ -97,7 +97,7 @@ def insert(text, bounds, keys, children):
     return piece[:nodes].copy()
 
 
-@kernel(int64(INT32S, TRIE, *[INT32S] * 4, UINT8S), allocates=False)
+@kernel(int64(INT32S, TRIE, INT32S, UINT32S, INT32S, INT32S, UINT8S), allocates=False)
 def walk_trie(text, trie, number, first, place, piece, length):
     """Fill `first` and `place` of `find_pieces`, or `piece` and `length` of `fill_lattice`
     if these are given; returns the edges.
@@ -139,14 +139,15 @@ def walk_trie(text, trie, number, first, place, piece, length):
     return edges
 
 
-_NO_PIECES, _NO_LENGTHS = np.empty(0, np.int32), np.empty(0, np.uint8)
+_NO_OFFSETS, _NO_PIECES = np.empty(0, np.uint32), np.empty(0, np.int32)
+_NO_LENGTHS = np.empty(0, np.uint8)
 
 
 def find_pieces(text: np.ndarray, trie: Trie, pieces: int) -> tuple[np.ndarray, np.ndarray]:
     """`Lattice.first` of a lattice over `text`, whose borders have no edges; the first
     place of each of the `pieces`, int32, -1 where it does not occur.
     """
-    first, place = np.empty(len(text) + 1, np.int32), np.full(pieces, -1, np.int32)
+    first, place = np.empty(len(text) + 1, np.uint32), np.full(pieces, -1, np.int32)
     check_edges(walk_trie(text, trie, _NO_PIECES, first, place, _NO_PIECES, _NO_LENGTHS))
     return first, place
 
@@ -161,5 +162,5 @@ def fill_lattice(
     """
     on_disk = is_large(edges * EDGE_BYTES, memory)
     piece, length = (new_array(edges, kind, on_disk) for kind in (np.int32, np.uint8))
-    walk_trie(text, trie, number, _NO_PIECES, _NO_PIECES, piece, length)
+    walk_trie(text, trie, number, _NO_OFFSETS, _NO_PIECES, piece, length)
     return piece, length

@@ -12,7 +12,7 @@ from types import FunctionType
 from typing import Any, TypeVar
 
 import numpy as np
-from numba import boolean, float32, float64, int8, int32, int64, njit, uint8, uint64
+from numba import boolean, float32, float64, int8, int32, int64, njit, uint8, uint32, uint64
 
 # The type of indices in inner loops: a signed one would be checked each time, as -1
 # means the last element (a fifth of the E step's time). Signed and unsigned numbers
@@ -27,6 +27,7 @@ FLOAT64S = float64[::1]
 INT32S = int32[::1]
 INT64S = int64[::1]
 INT8S = int8[::1]
+UINT32S = uint32[::1]
 UINT64S = uint64[::1]
 UINT8S = uint8[::1]
 

@@ -399,16 +399,16 @@ def encoder_counts(lattice, frequency, score, unknown, counts):
                 for lane in range(LANES):
                     sum_ = np.float32(best[i, lane] + score[number, lane])
                     if sum_ > best[j, lane]:
-                        best[j, lane], chosen[j, lane] = sum_, edge
+                        best[j, lane], chosen[j, lane] = sum_, edge - begin
             else:
-                keep_best(best, j, i, score, number, chosen, np.int32(edge))
+                keep_best(best, j, i, score, number, chosen, np.int32(edge - begin))
             i += bits >> index(7)
         # Back from the end
         for lane in range(counts.shape[0]):
             j = index(n)
             in_run = False
             while j > index(0):
-                edge = index(chosen[j, lane])
+                edge = begin + index(chosen[j, lane])
                 number = index(min(piece[edge], unknown))
                 is_unknown = number == index(unknown)
                 if not (is_unknown and in_run):

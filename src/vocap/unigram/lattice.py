@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from vocap.errors import VocapError
 from vocap.files.large_arrays import is_large, is_on_disk, new_array, shortened
-from vocap.unigram.kernels import INT32S, ONE_THREAD, UINT8S, Workers, index, kernel
+from vocap.unigram.kernels import INT32S, ONE_THREAD, UINT8S, UINT32S, Workers, index, kernel
 from vocap.unigram.seeds import Seeds, Suffixes
 from vocap.unigram.word_types import WordTypes
 
-_MAX_EDGES = 2**31 - 1  # 32-bit offsets
+_MAX_EDGES = 2**32 - 1  # 32-bit offsets
 EDGE_BYTES = 5  # of `piece` and `length`
 _DEEPEST = 256  # intervals open at a time, one of each depth at most
 
@@ -33,21 +33,21 @@ FIRST = 128  # marks the first edge of a position in `Lattice.length`
 class Lattice(NamedTuple):
     """Edges `first[r]` to `first[r + 1]` leave the position r places before the text's end.
 
-    `first` int32 [P + 1]; edge e is piece `piece[e]` (int32 [E]), of `length[e] & 127`
+    `first` uint32 [P + 1]; edge e is piece `piece[e]` (int32 [E]), of `length[e] & 127`
     characters (uint8 [E]; FIRST is set for the first edge of a position). Separators
     have no edges, every other position has one of length 1. With n pieces alive, a
     number from n on is an unknown node. Type t has `size[t]` characters, from position
     `start[t]` of the text on (int32 [types] both; `start` rises).
     """
 
-    first: NDArray[np.int32]
+    first: NDArray[np.uint32]
     piece: NDArray[np.int32]
     length: NDArray[np.uint8]
     start: NDArray[np.int32]
     size: NDArray[np.int32]
 
 
-LATTICE = types.NamedTuple([INT32S, INT32S, UINT8S, INT32S, INT32S], Lattice)
+LATTICE = types.NamedTuple([UINT32S, INT32S, UINT8S, INT32S, INT32S], Lattice)
 
 
 class Intervals(NamedTuple):
@@ -80,7 +80,7 @@ def build_lattice(
     It is read off the sorted `suffixes` of the seed text, a part at a time: seed (left,
     right, depth) puts an edge at each position of that interval, second copies left
     out. Also returns a position of each piece, int32. Where the edges take more than a
-    quarter of `memory` (MB), they lie on the disk. Raises VocapError for more than 2^31
+    quarter of `memory` (MB), they lie on the disk. Raises VocapError for more than 2^32
     edges.
     """
     count, size = len(characters), len(words.text)
@@ -103,7 +103,7 @@ def build_lattice(
             first, intervals, begin, stop, np.searchsorted(begins, begin)
         ),
     )
-    np.cumsum(first, dtype=np.int32, out=first)
+    np.cumsum(first, dtype=np.uint32, out=first)
     edges = int(first[size])
     on_disk = is_large(edges * EDGE_BYTES, memory)
     piece, length = (new_array(edges, kind, on_disk) for kind in (np.int32, np.uint8))
@@ -143,7 +143,7 @@ def select_pieces(
     most = len(lattice.piece) + (len(lattice.first) if len(unknown) else 0)
     on_disk = is_on_disk(lattice.piece)
     new = buffer or lattice._replace(
-        first=new_array(len(lattice.first), np.int32, on_disk),
+        first=new_array(len(lattice.first), np.uint32, on_disk),
         piece=new_array(most, np.int32, on_disk),
         length=new_array(most, np.uint8, on_disk),
     )
@@ -151,18 +151,18 @@ def select_pieces(
     return new._replace(piece=shortened(new.piece, kept), length=shortened(new.length, kept))
 
 
-@kernel("int32[::1](int64, int32[::1], int32[::1])")
+@kernel("uint32[::1](int64, int32[::1], int32[::1])")
 def characters_as_edges(size, start, length):
     """One edge for each character of the types, counted at the place after its own,
-    int32 [size + 1].
+    uint32 [size + 1].
     """
-    first = np.zeros(size + 1, np.int32)
+    first = np.zeros(size + 1, np.uint32)
     for t in range(start.size):
         first[size - start[t] - length[t] + 1 : size - start[t] + 1] = 1
     return first
 
 
-@kernel(types.void(INT32S, _INTERVALS, int64, int64, int64))
+@kernel(types.void(UINT32S, _INTERVALS, int64, int64, int64))
 def count_seeds(first, intervals, begin, stop, following):
     """Add the seeds with which each suffix from rank `begin` to `stop` begins: those
     whose intervals are open.

@@ -218,11 +218,11 @@ def best_other_split(lattice, place, size, score, path):
     first, piece, length = lattice.first, lattice.piece, lattice.length
     best = np.full(size + 1, -np.inf, np.float32)
     second = np.full(size + 1, -np.inf, np.float32)  # the best sum with another last piece
-    chosen = np.empty(size + 1, np.int32)
+    chosen = np.empty(size + 1, np.int64)
     best[0] = 0
     begin = first.size - 2 - place
     for i in range(size):
-        for edge in range(first[begin - i], first[begin - i + 1]):
+        for edge in range(index(first[begin - i]), index(first[begin - i + 1])):
             j = i + (length[edge] & 127)
             if j > size or (i == 0 and j == size):
                 continue
@@ -321,7 +321,7 @@ def second_of_n_best(lattice, place, size, score, path):
     backtrace[0] = 0
     row = first.size - 2 - place
     for i in range(size):
-        for edge in range(first[row - i], first[row - i + 1]):
+        for edge in range(index(first[row - i]), index(first[row - i + 1])):
             j = i + (length[edge] & 127)
             if j <= size:
                 node[i, j] = piece[edge]
