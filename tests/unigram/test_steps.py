@@ -162,8 +162,8 @@ def test_edges_beyond_31_bits_are_numbered_and_beyond_32_refused():
     one, none = np.ones(2, np.int32), np.empty(0, np.int32)
     first = np.array([0, 1 << 31, (1 << 32) - 1], np.uint32)  # of types that lie from the end on
     lattice = Lattice(first, none, np.empty(0, np.uint8), np.arange(2, dtype=np.int32), one)
-    assert blocks(lattice, 2, 1 << 31)[0].tolist() == [0, 1, 2]
-    assert blocks(lattice, 2, 1 << 31)[1] == 1 << 31
+    bounds, largest = blocks(lattice, 2, 1)
+    assert bounds.tolist() == [0, 1, 2] and largest == 1 << 31
     check_edges(int(first[-1]))
-    with pytest.raises(VocapError, match="^4294967296 lattice edges, .*; train on fewer lines$"):
+    with pytest.raises(VocapError, match=r"^4294967296 lattice edges, .*; train on fewer lines$"):
         check_edges(1 << 32)
