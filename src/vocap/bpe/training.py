@@ -444,10 +444,9 @@ def piece_candidates(
         counts = np.zeros((len(types), TEXTS), np.int64)
         counts[:, 0] = words.frequencies[types] * weight
         table.add_counted(words.text, place, length, counts)
-    bounds, counts = table.bounds[: table.known + 1], table.counts[: table.known, :1].copy()
-    symbols = table.store
+    table.close()
+    symbols, bounds, counts = table.store, table.bounds, table.counts[:, :1].copy()
     del table
-    symbols.resize(bounds[-1], refcheck=False)
     points, number = np.flatnonzero(code_point_counts(symbols)), ranks(symbols) - 1
     for first in range(0, len(symbols), AT_ONCE):  # in place: no second copy of the text
         some = symbols[first : first + AT_ONCE]

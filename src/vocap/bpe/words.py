@@ -125,9 +125,8 @@ def _check(store: np.ndarray) -> None:
 
 
 def _as_words(table: WordTable, columns: slice) -> Words:
-    bounds = table.bounds[: table.known + 1].copy()
-    counts = np.ascontiguousarray(table.counts[: table.known, columns])
-    return Words(table.store[: bounds[-1]].copy(), bounds, counts)
+    table.close()
+    return Words(table.store, table.bounds, np.ascontiguousarray(table.counts[:, columns]))
 
 
 @dataclass(frozen=True)

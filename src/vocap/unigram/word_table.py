@@ -131,6 +131,13 @@ class WordTable:
             text, bounds[words].astype(np.int32), np.diff(bounds)[words].astype(np.int32), counts
         )
 
+    def close(self) -> None:
+        """Free the memory that finds words and that is in reserve: no more are added."""
+        self.store.resize(self.bounds[self.known], refcheck=False)
+        self.bounds.resize(self.known + 1, refcheck=False)
+        self.counts.resize((self.known, self.counts.shape[1]), refcheck=False)
+        self.hashes, self.slots = np.empty(0, np.uint64), np.empty(0, np.int32)
+
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays."""

@@ -243,23 +243,24 @@ def _arrange(
     `runs`: a piece can be a run of U+2581.
     """
     extra = _absent(table, required)
+    table.close()
     stored = np.any(table.counts[: table.known], axis=1)
     stored[extra] = True
     occurring = np.flatnonzero(stored).astype(np.int32)
     frequency = table.counts[occurring, INSIDE] + table.counts[occurring, LAST]
     words = sort_words(table, occurring, frequency)
-    counts = table.counts[words]
     begins = table.store[table.bounds[words]]
     gap = 2 if runs or ((begins != ord(SPACE)) & (begins != ord(RESERVED))).any() else 1
+    inside = table.counts[words, INSIDE]
     return _types(
         table,
         words,
-        np.where(counts[:, INSIDE] > 0, ord(SPACE), 0).astype(np.int32),
+        np.where(inside > 0, ord(SPACE), 0).astype(np.int32),
         gap,
         trained=int(np.count_nonzero(frequency)),
-        inside=counts[:, INSIDE].copy(),
-        last=counts[:, LAST].copy(),
-        counts={name: counts[:, TEXTS + column].copy() for column, name in enumerate(names)},
+        inside=inside,
+        last=table.counts[words, LAST],
+        counts={name: table.counts[words, TEXTS + column] for column, name in enumerate(names)},
         sentences=sentences,
         required=required,
         characters=characters,
