@@ -32,6 +32,7 @@ GROUPS = {
         "trim": "vocap.adapt.commands:trim",
         "extend": "vocap.adapt.commands:extend",
         "report": "vocap.report.commands:report",
+        "why": "vocap.report.why.commands:why",
     },
     "Rules of the workflow, corpora": {
         "each": "vocap.workflow.commands:each",

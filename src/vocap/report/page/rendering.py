@@ -99,6 +99,11 @@ def sentence(name: str, /, **values: Any) -> Markup:
     return Markup(re.sub(r"[ \n]+", " ", macro(**values)).strip())
 
 
+def rendered(name: str, /, **values: Any) -> str:
+    """A template of plain text with these values."""
+    return _environment().get_template(name).render(values)
+
+
 @cache
 def vega() -> Future[str]:
     """Vega, Vega-Lite and vega-embed as vl-convert carries them, about 0.9 MB; made

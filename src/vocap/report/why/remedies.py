@@ -1,0 +1,111 @@
+"""What would help a language, computed from the results of a run: a larger weight by
+Algorithm 1, more pieces by the language's curve.
+"""
+
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pandas
+
+from vocap.allocation.algorithm_1 import allocate_greedy
+from vocap.allocation.inputs import Inputs
+from vocap.allocation.settings import Allocation
+from vocap.allocation.solution import pose
+from vocap.report.why.run import Run
+from vocap.tokenizers.settings import BytePair
+from vocap.unigram.text_settings import COVERAGE
+from vocap.vocabularies.measurement import measure_text
+
+MOST_INTERVALS = 6_000_000  # of pieces in sizes; ten times those of 86 languages
+ADDED = (100, 250, 500, 1000, 2000, 4000)  # pieces of an extension
+FIELDS = ("total", "alpha", "beta", "per", "fairness", "without", "other_rows", "special_tokens")
+
+
+def reason_without_weights(run: Run) -> str:
+    """Why no allocation is computed here; empty where it is."""
+    intervals = sum(len(one.index.piece) for one in run.results.inputs)
+    if intervals > MOST_INTERVALS:
+        return f"the pieces are too many ({intervals:,} intervals of sizes); try vocap allocate"
+    return run.results.no_inputs
+
+
+@lru_cache(64)
+def allocate_again(run: Run, name: str, doubled: str = "", **changed: float) -> pandas.Series:
+    """The size of each language by Algorithm 1 with the settings of an allocation, but for those
+    `changed`; `doubled` has twice its n.
+    """
+    entry = run.results.allocations[name]
+    known = {key: entry.settings[key] for key in FIELDS if key in entry.settings}
+    settings = Allocation(**known | changed)
+    languages = [
+        replace(one, n=one.n * (1 + (one.language == doubled)))
+        for one in run.results.inputs
+        if one.language not in settings.without
+    ]
+    problem, *_ = pose(Inputs(languages), settings, entry.setting("coverage") or COVERAGE)
+    steps = zip(problem.curves, allocate_greedy(problem).ranks, strict=True)
+    return pandas.Series({own.language: int(own.sizes[rank]) for own, rank in steps})
+
+
+def larger_weights(run: Run, name: str, code: str) -> dict[str, Any]:
+    """The `size` of a language by Algorithm 1 with the settings of an allocation, and in
+    `changes` by setting what a larger weight does: its `size`, the change of the tokens of its
+    training lines in `percent`, the same of all `losers` that get smaller.
+    """
+    before, n = allocate_again(run, name), run.results.line_counts
+    tokens = pandas.Series(
+        {
+            (language, point.size): point.tokens_per_sentence
+            for language in before.index
+            for point in run.results.trained(language)
+        },
+        dtype=float,
+    )
+    # flatter weights serve a language of little text, steeper ones one of much
+    factor = 0.5 if n[code] < np.median(list(n.values())) else 1.5
+    tried: dict[str, dict[str, Any]] = {"twice its n": {"doubled": code}}
+    for key in ("alpha", "beta"):
+        value = round(factor * run.results.allocations[name].setting(key), 3)
+        tried[f"{key} {value:g}"] = {key: value}
+    changes = {}
+    for setting, change in tried.items():
+        after = allocate_again(run, name, **change)
+        ratios = tokens[list(after.items())].to_numpy() / tokens[list(before.items())].to_numpy()
+        percent = pandas.Series(100 * (ratios - 1), before.index)
+        losers = percent[after < before].drop(code, errors="ignore").sort_values(ascending=False)
+        size, own = int(after[code]), float(percent[code])
+        changes[setting] = {"size": size, "percent": own, "losers": losers.to_dict()}
+    return {"size": int(before[code]), "changes": changes}
+
+
+def estimate_extension(run: Run, name: str, code: str) -> dict[str, Any]:
+    """An estimate of what `vocap extend` saves a language with this tokenizer: in `percent` the
+    change of its tokens by the number of pieces added, none beyond the end of the curve.
+
+    The curve's tokens are those of the training lines. `start` is the size where the curve needs
+    the tokens that the tokenizer needs on the same lines: a model near it and the tokenizer are
+    compared on the held-out lines. The language saves what its curve saves from `start` on.
+    `start` is None for byte-pair encoding, and without curve, model or text.
+    """
+    points = run.results.trained(code)
+    own = run.costs.tokens_per_sentence.get((name, code), np.nan)
+    unigram = not issubclass(run.results.tokenizers[name].kind_class, BytePair)
+    if not (unigram and points and own > 0):
+        return {"start": None, "percent": {}}
+    sizes = np.array([point.size for point in points])
+    tokens = np.minimum.accumulate([point.tokens_per_sentence or np.nan for point in points])
+    near = np.argmin(np.abs(tokens - own))
+    model = run.folder / "vocabularies" / code / "models" / f"{sizes[near]}.model"
+    if not model.exists():
+        return {"start": None, "percent": {}}
+    measured = measure_text(model, run.text(code, "heldout")).tokens_per_sentence
+    wanted = tokens[near] * own / measured
+    start = float(np.interp(-wanted, -tokens, sizes, left=np.nan, right=sizes[-1]))
+    percent = {
+        pieces: float(100 * (np.interp(start + pieces, sizes, tokens) / wanted - 1))
+        for pieces in ADDED
+        if start + pieces <= sizes[-1]
+    }
+    return {"start": None if np.isnan(start) else start, "percent": percent}

@@ -1,0 +1,100 @@
+"""The results of a run as the answers of all its languages read them."""
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cached_property, lru_cache
+from itertools import chain
+from pathlib import Path
+
+import pandas
+
+from vocap.errors import UsageError, listed
+from vocap.files.io import read_tsv
+from vocap.report.data.comparison import frame, front_page
+from vocap.report.data.loading import load_results
+from vocap.report.data.results import Results
+from vocap.report.data.sentences import Cutter, cutter
+from vocap.tokenizer_files.encoders import load_encoder
+
+EQUAL_TEXT = 100_000  # characters of each language's training text, on which used ids are counted
+COSTS = ["ratio_to_english", "rank", "of", "tokens_per_sentence"]
+load_once = lru_cache(8)(load_encoder)
+
+
+@lru_cache(8)
+def read_holders(path: Path) -> pandas.DataFrame:
+    """A vocabulary.tsv as a row a piece, a column a language: 1 where it holds the piece, else
+    0; float32, whose counts below 2^24 are exact.
+    """
+    table = pandas.DataFrame(read_tsv(path)).set_index("piece")
+    return table.languages.str.get_dummies(",").astype("float32")
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """`folder` holds the results of the stages."""
+
+    folder: Path
+    results: Results
+
+    @cached_property
+    def front(self) -> list[str]:
+        """The tokenizers of the first page of the report, the one to take first."""
+        return front_page(self.results)
+
+    @cached_property
+    def cutters(self) -> dict[str, Cutter]:
+        """Those of the front's tokenizers that are there."""
+        made = [name for name in self.front if self.results.tokenizers[name].forms]
+        return {name: cutter(self.folder / "tokenizers" / name) for name in made}
+
+    @cached_property
+    def costs(self) -> pandas.DataFrame:
+        """By tokenizer and language `COSTS`: tokens of parallel text over those of English, the
+        rank of the language by them (1 is the cheapest) and the number of ranks, tokens of a
+        held-out line.
+        """
+        rows = frame(self.results)
+        ratios = rows.groupby("tokenizer").ratio_to_english
+        rows = rows.assign(rank=ratios.rank(method="min"), of=ratios.transform("count"))
+        return rows.set_index(["tokenizer", "language"])[COSTS]
+
+    def text(self, code: str, part: str) -> Path:
+        """The file of the lines of a language, `train` or `heldout`."""
+        return self.folder / "corpora" / code / f"{part}.txt"
+
+    def used_ids(self, name: str, code: str) -> int | None:
+        """The ids of a tokenizer that the first `EQUAL_TEXT` characters of a language's training
+        text use; None where text or tokenizer is not there.
+        """
+        path, folder = self.text(code, "train"), self.folder / "tokenizers" / name
+        if not (path.exists() and self.results.tokenizers[name].forms):
+            return None
+        with open(path, encoding="utf-8", newline="\n") as file:
+            lines = file.read(EQUAL_TEXT).split("\n")
+        return len(set(chain.from_iterable(load_once(folder).encode_batch(lines))))
+
+
+def open_run(folder: Path, table: Path | None = None) -> Run:
+    """Read the results of a run, with the names of a table of languages. Raises UsageError for
+    a folder that holds none.
+    """
+    results = load_results(folder, table, {})
+    if not results.languages:
+        raise UsageError(
+            f"{folder}: no results of a run (corpora/, vocabularies/, allocation/, tokenizers/); "
+            "give the folder that the stages wrote to"
+        )
+    return Run(folder, results)
+
+
+def find_language(run: Run, named: str) -> str:
+    """The code of a language of the run by its code or name; UsageError with near ones."""
+    codes = {known.name.casefold(): code for code, known in run.results.languages.items()}
+    codes |= {code.casefold(): code for code in run.results.languages}
+    if named.casefold() in codes:
+        return codes[named.casefold()]
+    near = get_close_matches(named.casefold(), codes, n=3, cutoff=0.5) or codes
+    meant = dict.fromkeys(codes[one] for one in near)
+    said = [f"{code} ({run.results.name(code)})" for code in meant]
+    raise UsageError(f"{run.folder}: no language {named!r} in this run; it has {listed(said, 5)}")
