@@ -11,7 +11,8 @@ import pytest
 from tests import commands
 from tests.cases import refused
 from tests.made_text import draw_sentences, write_lines
-from tests.report.pages import change
+from tests.report.chromium import BROWSER
+from tests.report.pages import change, write
 from vocap.files.io import read_tsv
 
 LATIN, GEORGIAN = "abcdefghilmnoprstuv", "აბგდევზთიკლმნოპრს"
@@ -120,3 +121,28 @@ def test_what_is_not_known_is_named(run, results, tmp_path):
         assert said in text
     refused(run, "why {results} ta", r"no language .ta. in this run; it has .*ka \(Georgian\)", 2)
     refused(run, "why {folder} ka", "no results of a run", 2, folder=tmp_path / "results/corpora")
+
+
+@pytest.mark.skipif(BROWSER is None, reason="no chromium here: install Debian's chromium")
+def test_the_page_shows_the_same_on_one_screen(run, results, browser, tmp_path):
+    """Chosen by the address, the picture's list and its table."""
+    write(results, tmp_path)
+    shown = "document.querySelector('.why .shown')"
+    text = run("why {results} mt").split("\n")
+    for width, height in ((1280, 900), (390, 844)):
+        url = f"{(tmp_path / 'index.html').as_uri()}#lang=mt"
+        with browser.open(url, width, height) as tab:
+            assert tab.until(f"{shown}.dataset.language") == "mt"
+            tab.until("document.querySelector('#figure-languages').dataset.drawn")
+            said = tab.evaluate(f"{shown}.textContent")
+            lines = [line.removeprefix("- ").strip() for line in text if line[:1] != "#"]
+            assert [line for line in lines[1:] if line not in said] == []
+            assert tab.evaluate(f"{shown}.offsetHeight") < height - 150
+            assert tab.evaluate("document.body.scrollWidth") <= width
+            assert tab.evaluate(f"{shown}.querySelectorAll('circle').length") == 1
+            find = "document.querySelector('[aria-label=\"Language to show\"]')"
+            tab.evaluate(f"{find}.value = 'ka'; {find}.dispatchEvent(new Event('change'))")
+            tab.evaluate("document.querySelector('#figure-languages .count a').click()")
+            tab.until(f"{shown}.dataset.language === 'ka'")
+            tab.evaluate("document.querySelector('th a[href=\"#lang=en\"]').click()")
+            tab.until(f"{shown}.dataset.language === 'en'")

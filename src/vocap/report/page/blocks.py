@@ -83,7 +83,19 @@ class Explorer:
     data: Mapping[str, Any]
 
 
-PageBlock = Paragraph | Note | Facts | CodeBlock | Fold | Cuts | Explorer | Table | Figure
+@dataclass(frozen=True)
+class LanguageAnswers:
+    """What each language gets and why, of which a script shows one: names by code, and the
+    answers as base64 of compressed JSON.
+    """
+
+    names: Mapping[str, str]
+    packed: str
+
+
+PageBlock = (
+    Paragraph | Note | Facts | CodeBlock | Fold | Cuts | Explorer | LanguageAnswers | Table | Figure
+)
 
 
 @dataclass

@@ -20,12 +20,15 @@ from markupsafe import Markup, escape
 from vocap.errors import VocapError, listed
 from vocap.files.io import replacing_directory, write_text, write_tsv
 from vocap.report.page import figures
-from vocap.report.page.blocks import Explorer, Section, counted, leaves
+from vocap.report.page.blocks import Explorer, LanguageAnswers, Section, counted, leaves
 from vocap.report.page.tables import Table, for_latex, for_markdown, in_thousands, signed
 
 # these elements stay as they are, and all tags
 WHOLE = r"<(a|code|strong)\b.*?</\1>|<[^>]*>"
-EXPLORER = ("allocation.js", "overlap.js", "explorer.js")
+PROGRAMS = {  # scripts of some blocks
+    LanguageAnswers: ("why.js",),
+    Explorer: ("allocation.js", "overlap.js", "explorer.js"),
+}
 LIMIT = 8_000_000  # bytes of the page
 RESULTS = "$results"  # the folder in texts of the package: no path of a user has it
 Named = TypeVar("Named", Table, figures.Figure)
@@ -39,7 +42,8 @@ def render(title: str, sections: Sequence[Section], folder: str) -> str:
     interpreted, so not even they need `eval`.
     """
     blocks = [block for section in sections for block in leaves(section.blocks)]
-    programs = EXPLORER if any(isinstance(block, Explorer) for block in blocks) else ()
+    kinds = set(map(type, blocks))
+    programs = [name for kind, names in PROGRAMS.items() if kind in kinds for name in names]
     scripts = (
         [vega().result()] if any(isinstance(block, figures.Figure) for block in blocks) else []
     )

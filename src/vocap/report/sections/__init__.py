@@ -18,6 +18,7 @@ from vocap.report.sections import (
     comparison,
     corpora,
     front,
+    language,
     models,
     tokenizers,
 )
@@ -38,6 +39,7 @@ def settings(results: Results) -> list[PageBlock]:
 # id, heading and name in the navigation of each part of the page, and its function
 PARTS = (
     ("start", "What each language gets", "Start", front.section),
+    ("language", "My language: what it gets, and why", "My language", language.section),
     ("explorer", "Other sizes: the explorer", "Explorer", allocation.explorer),
     ("comparison", "The tokenizers compared", "Comparison", comparison.section),
     ("curves", "ALP of every language at every size", "ALP curves", corpora.curves),

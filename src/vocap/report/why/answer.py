@@ -25,7 +25,8 @@ def answer_for(run: Run, code: str) -> dict[str, Any]:
     """All figures of one language as plain data; None or nothing for what is not known.
 
     `ends_at`: the size where its curve ends, and the `end` in words; `median_end` that of the
-    median language. `curve`: `sizes`, `alp` (nats a line), `tokens` (a training line).
+    median language. `curve`: of each size its ALP (nats a line) and tokens
+    of a training line.
     `allocations`, `tokenizers`: of `share_of` and `cost_of`, the one to take first. `line`: a
     held-out line, cut. `weights`, `extend`: by allocation and tokenizer, of
     `vocap.report.why.remedies`. `causes`: of `causes_of`.
@@ -34,7 +35,7 @@ def answer_for(run: Run, code: str) -> dict[str, Any]:
     points, found = results.trained(code), outline(results.curves.get(code, ()))
     ends = [known[-1].size for one in results.curves if (known := results.trained(one))]
     taken = results.allocation_of(results.tokenizers[run.front[0]]) if run.front else None
-    entries = [one for one in results.allocations.values() if code in one.sizes]
+    entries = [one for one in results.allocations.values() if one.sizes.get(code)]
     entries.sort(key=lambda one: (one is not taken, bool(one.rule and one.rule.needs_text)))
     tokenizers = [
         one.name
@@ -42,7 +43,7 @@ def answer_for(run: Run, code: str) -> dict[str, Any]:
         if one.kind_class.merged or not one.kind_class.made
     ]
     tokenizers.sort(key=lambda name: name not in run.front[:1])
-    without = reason_without_weights(run)
+    without = reason_without_weights(run, code)
     # allocations of the same settings have one answer
     asked = {str({**one.settings, "rule": ""}): one for one in reversed(entries) if one.settings}
     answer = {
@@ -53,11 +54,7 @@ def answer_for(run: Run, code: str) -> dict[str, Any]:
         "ends_at": points[-1].size if points else None,
         "end": found.end_reason if found else "",
         "median_end": statistics.median(ends) if ends else None,
-        "curve": {
-            "sizes": [point.size for point in points],
-            "alp": [point.alp for point in points],
-            "tokens": [point.tokens_per_sentence for point in points],
-        },
+        "curve": [(point.size, point.alp, point.tokens_per_sentence) for point in points],
         "allocations": [share_of(run, one, code) for one in entries],
         "tokenizers": [cost_of(run, name, code) for name in tokenizers],
         "line": _line(run, code),
@@ -82,7 +79,9 @@ def share_of(run: Run, entry: AllocationResults, code: str) -> dict[str, Any]:
     found = next(row for row in entry.shares if row["language"] == code)
     weights = [row["weight"] for row in entry.shares]
     gains = [row["gain"] for row in entry.shares if row["gain"] is not None]
-    found = entry.settings | found | {"name": entry.name, "next_gain": None}
+    by_pieces = bool(entry.rule and entry.rule.needs_text)
+    found = entry.settings | found | {"name": entry.name, "by_pieces": by_pieces}
+    found |= dict.fromkeys(("held", "next_size", "next_gain"))
     found |= {"median_weight": statistics.median(weights), "last_gain": min(gains, default=None)}
     path = run.folder / "allocation" / entry.name / "vocabulary.tsv"
     if path.exists() and code in (holders := read_holders(path)):
@@ -96,7 +95,7 @@ def share_of(run: Run, entry: AllocationResults, code: str) -> dict[str, Any]:
         }
     points = run.results.trained(code)
     sizes = [point.size for point in points]
-    if not (entry.rule and entry.rule.needs_text) and found["size"] in sizes[:-1]:
+    if not by_pieces and found["size"] in sizes[:-1]:
         values = fair_values(np.array([one.alp for one in points]), found.get("fairness", 0))
         rank = sizes.index(found["size"])
         gain = found["weight"] * float(hull_gains(np.array(sizes), values)[rank])
@@ -153,7 +152,8 @@ def causes_of(run: Run, answer: dict[str, Any]) -> dict[str, float]:
         found["a small weight"] = 1 - n[code] / statistics.median(n.values())
     for share in answer["allocations"][:1]:
         found["a small weight"] = 1 - share["weight"] / share["median_weight"]
-        found["many characters"] = share.get("characters", 0) / share["size"]
+        if share["held"]:
+            found["many characters"] = share["characters"] / share["held"]
     scripts = Counter(one.script for one in languages.values())
     script = languages[code].script
     if script and scripts[script] == 1 < len(languages):

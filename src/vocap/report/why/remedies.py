@@ -23,12 +23,14 @@ ADDED = (100, 250, 500, 1000, 2000, 4000)  # pieces of an extension
 FIELDS = ("total", "alpha", "beta", "per", "fairness", "without", "other_rows", "special_tokens")
 
 
-def reason_without_weights(run: Run) -> str:
-    """Why no allocation is computed here; empty where it is."""
-    intervals = sum(len(one.index.piece) for one in run.results.inputs)
+def reason_without_weights(run: Run, code: str) -> str:
+    """Why no allocation is computed for a language; empty where it is."""
+    inputs = run.results.inputs
+    intervals = sum(len(one.index.piece) for one in inputs)
     if intervals > MOST_INTERVALS:
-        return f"the pieces are too many ({intervals:,} intervals of sizes); try vocap allocate"
-    return run.results.no_inputs
+        return f"the pieces are too many ({intervals:,} intervals of sizes); try vocap allocate."
+    absent = code not in [one.language for one in inputs]
+    return run.results.no_inputs or f"{code} has no weight or no ladder." * absent
 
 
 @lru_cache(64)

@@ -1,12 +1,6 @@
 "use strict";
 // Unpacks the classes of pieces that languages share, and their characters, from sections/allocation.py.
 const overlap = (() => {
-  const unpack = async (base64) => {
-    const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-    return new Response(stream).json();
-  };
-
   // by rank: the classes of the intervals that begin (or end) there
   const byRank = (piece, rank, sizes) => {
     const classes = Array.from({ length: sizes + 1 }, () => []);
@@ -16,7 +10,7 @@ const overlap = (() => {
 
   // data: that of the explorer block (sections/allocation.py); resolves to { times, languages, characters }
   const read = async (data) => {
-    const packed = await unpack(data.packed);
+    const packed = await widgets.unpack(data.packed);
     const languages = data.languages.map((language, k) => {
       const { character, perLine, alp, heldout, tokens, ...entries } = packed.languages[k];
       const piece = Int32Array.from(entries.piece);

@@ -45,6 +45,9 @@ const picture = (figure) => {
   };
   const redraw = () => {
     said.textContent = describe(find.value);
+    if (find.value && document.querySelector(".why")) {
+      said.append(" ", element("a", { href: "#lang=" + find.value }, "Why, and what would help"));
+    }
     const strokes = compared() ? `; strokes: ${compared().name}` : "";
     const what = shown.counted ? "that its held-out text uses" : "of each language";
     const sizes = (explored ? "ids by the sliders" : `${shown.name}: ids ${what}`) + strokes;

@@ -95,5 +95,12 @@ const widgets = (() => {
     });
   };
 
-  return { element, labelled, fieldset, plain, radios, languageChips, sortable };
+  // JSON from base64 of its compressed text
+  const unpack = async (base64) => {
+    const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+    return new Response(stream).json();
+  };
+
+  return { element, labelled, unpack, fieldset, plain, radios, languageChips, sortable };
 })();
