@@ -1,10 +1,9 @@
 """The answer for each language, of which the page shows one at a time: `vocap why`."""
 
 import base64
+import json
 import zlib
 from pathlib import Path
-
-import orjson
 
 from vocap.report.data.results import Results
 from vocap.report.page.blocks import LanguageAnswers, Note, PageBlock
@@ -25,10 +24,9 @@ def section(results: Results) -> list[PageBlock]:
         answer = answer_for(run, code)
         packed[code] = {
             "text": rendered("why.txt", of=answer, name=results.name),
-            "curve": [[size, round(alp, 2)] for size, alp, _ in answer["curve"]],
-            "marks": [
-                [one["name"], one["size"]] for one in answer["allocations"] if not one["by_pieces"]
-            ],
+            "curve": [(size, round(alp, 2)) for size, alp, _ in answer["curve"]],
+            "allocations": answer["allocations"],
         }
-    coded = base64.b64encode(zlib.compress(orjson.dumps(packed), 9)).decode()
+    content = json.dumps(packed, ensure_ascii=False).encode()
+    coded = base64.b64encode(zlib.compress(content, 9)).decode()
     return [LanguageAnswers({code: results.name(code) for code in results.languages}, coded)]

@@ -6,17 +6,25 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
+import pandas
 
 from vocap.allocation.algorithm_1 import fair_values, hull_gains
 from vocap.report.data.results import AllocationResults
 from vocap.report.data.sentences import READ, choose_line
-from vocap.report.why.remedies import estimate_extension, larger_weights, reason_without_weights
+from vocap.report.why.remedies import (
+    FIELDS,
+    estimate_extension,
+    larger_weights,
+    reason_without_weights,
+)
 from vocap.report.why.run import COSTS, Run, read_holders
 from vocap.tables.curve import outline
 from vocap.tables.frames import records
 from vocap.text_files.records import read_lines
+from vocap.tokenizers.settings import Mono
 
 OWN_SCRIPT = 0.2  # strength of a script that no other language of the run has
+PARTNERS = 5  # languages that share most pieces
 LEAST = 0.1  # strength from which a cause is named
 TOO_LITTLE = "too little text"  # begins the reason of a size that text does not reach
 
@@ -37,15 +45,12 @@ def answer_for(run: Run, code: str) -> dict[str, Any]:
     taken = results.allocation_of(results.tokenizers[run.front[0]]) if run.front else None
     entries = [one for one in results.allocations.values() if one.sizes.get(code)]
     entries.sort(key=lambda one: (one is not taken, bool(one.rule and one.rule.needs_text)))
-    tokenizers = [
-        one.name
-        for one in results.configured_tokenizers()
-        if one.kind_class.merged or not one.kind_class.made
-    ]
-    tokenizers.sort(key=lambda name: name not in run.front[:1])
+    made = [one.name for one in results.configured_tokenizers() if one.kind_class is not Mono]
     without = reason_without_weights(run, code)
-    # allocations of the same settings have one answer
-    asked = {str({**one.settings, "rule": ""}): one for one in reversed(entries) if one.settings}
+    asked: dict[str, str] = {}  # allocations of the same settings have one answer
+    for one in entries if not without else ():
+        if one.settings:
+            asked.setdefault(str(list(map(one.setting, FIELDS))), one.name)
     answer = {
         "language": code,
         "name": results.name(code),
@@ -56,11 +61,9 @@ def answer_for(run: Run, code: str) -> dict[str, Any]:
         "median_end": statistics.median(ends) if ends else None,
         "curve": [(point.size, point.alp, point.tokens_per_sentence) for point in points],
         "allocations": [share_of(run, one, code) for one in entries],
-        "tokenizers": [cost_of(run, name, code) for name in tokenizers],
+        "tokenizers": [cost_of(run, name, code) for name in dict.fromkeys([*run.front[:1], *made])],
         "line": _line(run, code),
-        "weights": {
-            one.name: larger_weights(run, one.name, code) for one in asked.values() if not without
-        },
+        "weights": {name: larger_weights(run, name, code) for name in asked.values()},
         "no_weights": without,
         "extend": {name: estimate_extension(run, name, code) for name in run.front},
     }
@@ -70,23 +73,23 @@ def answer_for(run: Run, code: str) -> dict[str, Any]:
 def share_of(run: Run, entry: AllocationResults, code: str) -> dict[str, Any]:
     """What an allocation gives to a language: its row of allocation.tsv, `rule` and settings;
     of the merged vocabulary the pieces that it holds, those `alone`, its single `characters`
-    and by language the `partners`, those shared, most first; and the price.
+    and by language the the `PARTNERS` with most shared ones; and the price.
 
     For sizes, `next_gain` is what the step to `next_size` on its curve brings (nats a line for
     1,000 pieces, times its weight; None where no step gains) and `last_gain` the smallest gain
     that was taken. For pieces `gain` is the one price of all languages.
     """
-    found = next(row for row in entry.shares if row["language"] == code)
-    weights = [row["weight"] for row in entry.shares]
-    gains = [row["gain"] for row in entry.shares if row["gain"] is not None]
+    shares = pandas.DataFrame(entry.shares).set_index("language")
     by_pieces = bool(entry.rule and entry.rule.needs_text)
-    found = entry.settings | found | {"name": entry.name, "by_pieces": by_pieces}
+    found = entry.settings | records(shares.loc[[code]])[0]
     found |= dict.fromkeys(("held", "next_size", "next_gain"))
-    found |= {"median_weight": statistics.median(weights), "last_gain": min(gains, default=None)}
+    found |= {"name": entry.name, "by_pieces": by_pieces}
+    taken = shares.gain.dropna()
+    found |= {"last_gain": min(taken, default=None), "median_weight": shares.weight.median()}
     path = run.folder / "allocation" / entry.name / "vocabulary.tsv"
     if path.exists() and code in (holders := read_holders(path)):
         own = holders[holders[code] == 1]
-        partners = own.sum().drop(code).sort_values(ascending=False, kind="stable")
+        partners = own.sum().drop(code).sort_values(ascending=False, kind="stable").head(PARTNERS)
         found |= {
             "held": len(own),
             "alone": int((own.sum(axis=1) == 1).sum()),

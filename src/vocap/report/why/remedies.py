@@ -89,25 +89,28 @@ def estimate_extension(run: Run, name: str, code: str) -> dict[str, Any]:
     The curve's tokens are those of the training lines. `start` is the size where the curve needs
     the tokens that the tokenizer needs on the same lines: a model near it and the tokenizer are
     compared on the held-out lines. The language saves what its curve saves from `start` on.
-    `start` is None for byte-pair encoding, and without curve, model or text.
+    `start` is None for byte-pair encoding, without curve or model, and before the smallest size.
     """
     points = run.results.trained(code)
     own = run.costs.tokens_per_sentence.get((name, code), np.nan)
     unigram = not issubclass(run.results.tokenizers[name].kind_class, BytePair)
+    unknown: dict[str, Any] = {"start": None, "percent": {}}
     if not (unigram and points and own > 0):
-        return {"start": None, "percent": {}}
+        return unknown
     sizes = np.array([point.size for point in points])
     tokens = np.minimum.accumulate([point.tokens_per_sentence or np.nan for point in points])
     near = np.argmin(np.abs(tokens - own))
     model = run.folder / "vocabularies" / code / "models" / f"{sizes[near]}.model"
     if not model.exists():
-        return {"start": None, "percent": {}}
+        return unknown
     measured = measure_text(model, run.text(code, "heldout")).tokens_per_sentence
     wanted = tokens[near] * own / measured
-    start = float(np.interp(-wanted, -tokens, sizes, left=np.nan, right=sizes[-1]))
+    if wanted > tokens[0]:
+        return unknown
+    start = float(np.interp(-wanted, -tokens, sizes))
     percent = {
         pieces: float(100 * (np.interp(start + pieces, sizes, tokens) / wanted - 1))
         for pieces in ADDED
         if start + pieces <= sizes[-1]
     }
-    return {"start": None if np.isnan(start) else start, "percent": percent}
+    return {"start": start, "percent": percent}

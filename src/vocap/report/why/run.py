@@ -16,7 +16,7 @@ from vocap.report.data.results import Results
 from vocap.report.data.sentences import Cutter, cutter
 from vocap.tokenizer_files.encoders import load_encoder
 
-EQUAL_TEXT = 100_000  # characters of each language's training text, on which used ids are counted
+EQUAL_TEXT = 50_000  # characters of each language's training text, on which used ids are counted
 COSTS = ["ratio_to_english", "rank", "of", "tokens_per_sentence"]
 load_once = lru_cache(8)(load_encoder)
 
@@ -90,11 +90,9 @@ def open_run(folder: Path, table: Path | None = None) -> Run:
 
 def find_language(run: Run, named: str) -> str:
     """The code of a language of the run by its code or name; UsageError with near ones."""
-    codes = {known.name.casefold(): code for code, known in run.results.languages.items()}
-    codes |= {code.casefold(): code for code in run.results.languages}
-    if named.casefold() in codes:
-        return codes[named.casefold()]
-    near = get_close_matches(named.casefold(), codes, n=3, cutoff=0.5) or codes
-    meant = dict.fromkeys(codes[one] for one in near)
-    said = [f"{code} ({run.results.name(code)})" for code in meant]
-    raise UsageError(f"{run.folder}: no language {named!r} in this run; it has {listed(said, 5)}")
+    languages = run.results.languages
+    codes = {word.casefold(): code for code in languages for word in (languages[code].name, code)}
+    if found := codes.get(named.casefold()):
+        return found
+    near = get_close_matches(named.casefold(), codes, cutoff=0.5) or codes
+    raise UsageError(f"{run.folder}: no language {named!r} in this run; it has {listed(near, 5)}")

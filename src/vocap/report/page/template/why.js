@@ -22,7 +22,7 @@
   };
 
   // ALP by size, with the sizes that allocations chose
-  const curve = (points, marks) => {
+  const curve = (points, allocations) => {
     const [width, height, left, below] = [440, 116, 52, 20];
     const [first, last] = [points[0], points.at(-1)];
     const values = points.map(([, alp]) => alp);
@@ -40,7 +40,8 @@
       text(width - 8, height - 5, `${whole(last[0])} pieces`, "end"),
     ];
     const chosen = new Map(points);
-    marks.filter(([, size]) => chosen.has(size)).forEach(([name, size], k) => {
+    const marks = allocations.filter((one) => !one.by_pieces && chosen.has(one.size));
+    marks.forEach(({ name, size }, k) => {
       const [at, up] = [x(size), y(chosen.get(size))];
       parts.push(drawn("circle", { cx: at, cy: up, r: 5 }));
       parts.push(text(at + 9, up + 14 + 13 * k, `${name}: ${whole(size)}`, "start"));
@@ -65,7 +66,7 @@
   };
 
   const show = async (code) => {
-    const { text, curve: points, marks } = (await answers)[code];
+    const { text, curve: points, allocations } = (await answers)[code];
     const [head, ...parts] = text.trim().split("\n\n# ");
     const [, ...verdict] = head.split("\n");
     const wide = matchMedia("(min-width: 40.01rem)").matches;
@@ -74,7 +75,7 @@
       const summary = element("summary", {}, element("span", { className: "caption-title" }, title));
       return element("details", { open: wide }, summary, ...block(lines));
     });
-    if (points.length > 1) folds.splice(1, 0, element("figure", {}, element("figcaption", {}, "ALP of its lines by size of a vocabulary of its own"), curve(points, marks)));
+    if (points.length > 1) folds.splice(1, 0, element("figure", {}, element("figcaption", {}, "ALP of its lines by size of a vocabulary of its own"), curve(points, allocations)));
     choose.value = code;
     shown.replaceChildren(element("p", { className: "answer" }, verdict.join(" ")), element("div", { className: "parts" }, ...folds));
     shown.dataset.language = code;
