@@ -33,10 +33,9 @@ def answer_for(run: Run, code: str) -> dict[str, Any]:
     """All figures of one language as plain data; None or nothing for what is not known.
 
     `ends_at`: the size where its curve ends, and the `end` in words; `median_end` that of the
-    median language. `curve`: of each size its ALP (nats a line) and tokens
-    of a training line.
-    `allocations`, `tokenizers`: of `share_of` and `cost_of`, the one to take first. `line`: a
-    held-out line, cut. `weights`, `extend`: by allocation and tokenizer, of
+    median language. `curve`: of each size its ALP (nats a line) and tokens of a
+    training line. `allocations`, `tokenizers`: of `share_of` and `cost_of`, the one to take
+    first. `line`: a held-out line, cut. `weights`, `extend`: by allocation and tokenizer, of
     `vocap.report.why.remedies`. `causes`: of `causes_of`.
     """
     results = run.results
@@ -72,8 +71,8 @@ def answer_for(run: Run, code: str) -> dict[str, Any]:
 
 def share_of(run: Run, entry: AllocationResults, code: str) -> dict[str, Any]:
     """What an allocation gives to a language: its row of allocation.tsv, `rule` and settings;
-    of the merged vocabulary the pieces that it holds, those `alone`, its single `characters`
-    and by language the the `PARTNERS` with most shared ones; and the price.
+    of the merged vocabulary the number of pieces `held`, those `alone`, its single `characters`,
+    and the `partners`, the `PARTNERS` languages that share most of them; and the price.
 
     For sizes, `next_gain` is what the step to `next_size` on its curve brings (nats a line for
     1,000 pieces, times its weight; None where no step gains) and `last_gain` the smallest gain

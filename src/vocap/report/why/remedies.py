@@ -89,7 +89,8 @@ def estimate_extension(run: Run, name: str, code: str) -> dict[str, Any]:
     The curve's tokens are those of the training lines. `start` is the size where the curve needs
     the tokens that the tokenizer needs on the same lines: a model near it and the tokenizer are
     compared on the held-out lines. The language saves what its curve saves from `start` on.
-    `start` is None for byte-pair encoding, without curve or model, and before the smallest size.
+    `start` is None for byte-pair encoding, without curve, model or text, and
+    where the curve begins with fewer tokens.
     """
     points = run.results.trained(code)
     own = run.costs.tokens_per_sentence.get((name, code), np.nan)
@@ -101,9 +102,10 @@ def estimate_extension(run: Run, name: str, code: str) -> dict[str, Any]:
     tokens = np.minimum.accumulate([point.tokens_per_sentence or np.nan for point in points])
     near = np.argmin(np.abs(tokens - own))
     model = run.folder / "vocabularies" / code / "models" / f"{sizes[near]}.model"
-    if not model.exists():
+    heldout = run.text(code, "heldout")
+    if not (model.exists() and heldout.exists()):
         return unknown
-    measured = measure_text(model, run.text(code, "heldout")).tokens_per_sentence
+    measured = measure_text(model, heldout).tokens_per_sentence
     wanted = tokens[near] * own / measured
     if wanted > tokens[0]:
         return unknown
