@@ -8,6 +8,7 @@ import json
 import subprocess
 from pathlib import PurePath
 
+import numpy as np
 import pyarrow
 import pyarrow.parquet
 import pytest
@@ -17,6 +18,7 @@ from tests.cases import read_cases
 from tests.commands import ended
 from tests.workflow.conftest import ROOT, Workflow, make_text, parse_counts
 from vocap.config import load, read_files
+from vocap.init.configuration import choose_sizes
 from vocap.init.language_files import Lines, Names, is_uneven
 from vocap.languages import read_languages
 
@@ -345,3 +347,18 @@ def test_a_language_of_an_own_table_is_found(tmp_path):
     assert "cv  Chuvash" in init(tmp_path, "--languages-table", table).stderr
     written = yaml.safe_load((tmp_path / "config.yaml").read_text("utf-8"))
     assert written["corpora"]["table"] == "./languages.tsv"
+
+
+def test_every_language_has_ten_sizes_of_at_most_fifty_where_its_text_allows():
+    random = np.random.default_rng(0)
+    for _ in range(200):
+        count = random.integers(1, 5)
+        characters = dict(enumerate(random.choice([40, 90, 300, 3000], count).tolist()))
+        reaches = dict(enumerate((300 * 400 ** random.random(count)).tolist()))
+        sizes = choose_sizes(characters, reaches)
+        assert sizes == sorted(set(sizes)) and 4 <= len(sizes) <= 50, (characters, reaches)
+        for code, reach in reaches.items():
+            inside = [size for size in sizes if characters[code] < size <= reach]
+            # not of text that has no place for ten steps of 50
+            allowed = 0.8 * min(reach, 50_000) - characters[code] >= 1000
+            assert len(inside) >= 10 or not allowed, (characters, reaches, sizes)

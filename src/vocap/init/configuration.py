@@ -47,12 +47,10 @@ TOTALS = (
     250_000,
     500_000,
 )
-# from so many pieces, sizes in such steps; below, of 100
-STEPS = (
-    (10_000, 1000),
-    (4000, 500),
-    (1500, 200),
-)
+STEPS = (50, 100, 200, 250, 500, 1000, 1250, 2000, 5000, 10_000)  # between sizes
+LARGEST_FINE = 1000  # the largest of them at the bottom
+LEAST_SIZES, MOST_SIZES = 10, 50  # of a language, and in all
+CERTAIN_SHARE = 0.8  # of an estimated reach, which a measured one hardly falls below
 
 # as in config/generative.yaml
 LAYOUT = {
@@ -111,6 +109,7 @@ def configure(
     reaches = reach_of(amounts)
     megabytes = sum(amount.read_mb for amount in amounts.values())
     # write a configuration that can be used
+    distinct = {language: len(one.distinct) for language, one in lines.items()}
     characters = len(frozenset().union(*(one.distinct for one in lines.values())))
     reason = "--lossless" if lossless else ", ".join(code)
     if reason:
@@ -127,7 +126,7 @@ def configure(
         "text": {"preset": "lossless"} if reason else None,
         "layout": LAYOUT if writes else None,
         "corpora": corpora,
-        "vocabularies": {"sizes": choose_sizes(max(reaches.values()))},
+        "vocabularies": {"sizes": choose_sizes(distinct, reaches)},
         **tokenizer_sections(kinds, total, uneven, texts.without_development()),
     }
     config = {key: value for key, value in config.items() if value}
@@ -162,16 +161,32 @@ def language_notes(
     ]
 
 
-def choose_sizes(reach: float) -> str:
-    """Sizes of the languages' vocabularies, up to the largest that the language with
-    most text can reach.
+def choose_sizes(characters: Mapping[str, int], reaches: Mapping[str, float]) -> list[int]:
+    """Sizes of the languages' vocabularies, up to the largest that the language with most
+    text can reach; by language the distinct characters, and the pieces that its text reaches.
 
-    >>> choose_sizes(800), choose_sizes(12_700), choose_sizes(90_000)
-    ('100:800:100', '1000:12000:1000', '1000:50000:1000')
+    Steps at the bottom are so fine that each language has `LEAST_SIZES` or more between the
+    two, where these have room for them; above, so coarse that all are at most `MOST_SIZES`.
+
+    >>> sizes = choose_sizes({"ka": 60, "en": 90}, {"ka": 3700, "en": 90_000})
+    >>> sizes[:3], sizes[-2:], sum(size < 3700 for size in sizes), len(sizes)
+    ([250, 500, 750], [48750, 50000], 11, 49)
     """
-    step = next((step for least, step in STEPS if reach >= least), 100)
-    top = max(4 * step, int(min(reach, LARGEST_SIZE)) // step * step)
-    return f"{step}:{top}:{step}"
+    sizes, step = [0], STEPS[0]
+    for language, reach in sorted(reaches.items(), key=lambda item: item[1]):
+        least, most = characters[language], min(CERTAIN_SHARE * reach, LARGEST_SIZE)
+        needed = LEAST_SIZES - sum(least < size <= most for size in sizes)
+        start = max(least, sizes[-1])
+        room = (most - start) / max(needed + 1, 1)
+        if needed > 0 and room >= STEPS[0] and len(sizes) <= MOST_SIZES - 2 * LEAST_SIZES:
+            step = max(one for one in STEPS if one <= min(room, LARGEST_FINE))
+            end = start // step + needed + 2
+            sizes += [step * place for place in range(start // step + 1, end)]
+    top = max(int(min(max(reaches.values()), LARGEST_SIZE)), 4 * step)
+    rest = (top - sizes[-1]) / max(MOST_SIZES + 1 - len(sizes), 1)
+    step = next(one for one in STEPS if one >= max(rest, step))
+    sizes += [step * place for place in range(sizes[-1] // step + 1, top // step + 1)]
+    return sizes[1:]
 
 
 def choose_total(reaches: Sequence[float], characters: int) -> int:
