@@ -5,6 +5,7 @@ others on the page.
 import base64
 import math
 import zlib
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -145,7 +146,10 @@ def find_overlap(
     interval = ["language", "start", "stop"]
     held = pandas.concat(parts, ignore_index=True).sort_values(interval)
     numbers = held.groupby(interval).ngroup()
-    sets = numbers.groupby(held["hash"], sort=False).agg(tuple)
+    holders: defaultdict[int, tuple[int, ...]] = defaultdict(tuple)
+    for piece, number in zip(held["hash"].tolist(), numbers.tolist(), strict=True):
+        holders[piece] += (number,)
+    sets = pandas.Series(holders)
     single = pandas.Series(range(len(characters)), hash_pieces(characters))
     others = sets[~sets.index.isin(single.index)]
     several = pandas.Series(others.factorize()[0] + len(single), others.index)
