@@ -212,21 +212,12 @@ def trained_types(words: WordTypes, on_disk: bool = False) -> WordTypes:
     """The trained types alone, without counts of encoded text; `on_disk`: in files."""
     types = words.trained
     end = int(words.start[types - 1] + words.length[types - 1]) + 1 if types else 0
-
-    def copied(array: np.ndarray, size: int) -> np.ndarray:
-        copy = new_array(size, array.dtype, on_disk)
-        copy[:] = array[:size]
-        return copy
-
-    return replace(
-        words,
-        text=copied(words.text, end),
-        start=copied(words.start, types),
-        length=copied(words.length, types),
-        inside=copied(words.inside, types),
-        last=copied(words.last, types),
-        counts={},
-    )
+    copies: dict[str, Any] = {"counts": {}}
+    for name in ("text", "start", "length", "inside", "last"):
+        array = getattr(words, name)[: end if name == "text" else types]
+        copies[name] = new_array(len(array), array.dtype, on_disk)
+        copies[name][:] = array
+    return replace(words, **copies)
 
 
 def _arrange(
