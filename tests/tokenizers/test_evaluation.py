@@ -20,6 +20,7 @@ from vocap.tokenizer_files.encoders import HuggingFaceEncoder, load_encoder
 from vocap.tokenizer_files.splitting import Splitter
 from vocap.tokenizers.commands import evaluate
 from vocap.tokenizers.evaluation import COLUMNS, Tally, measure_counts, renyi_efficiency, tally
+from vocap.unigram.usage import Segments
 
 from .scripts import WORDS, make_lines, write_forms
 from .test_bigram import direct_bits
@@ -181,10 +182,9 @@ def splitter(corpora):
 
 
 def test_no_lines_and_no_tokens(splitter):
-    size = splitter.encoder.size
-    empty = measure_counts(Tally(np.zeros(size, np.int64)), splitter)
+    empty = measure_counts(Tally(Segments.of(splitter.encoder)), splitter)
     assert empty.pop("lines") == 0 and set(empty.values()) == {None}
-    blank = measure_counts(Tally(np.zeros(size, np.int64), lines=2, characters=2), splitter)
+    blank = measure_counts(tally(splitter, [["", ""]]), splitter)
     assert blank["tokens_per_sentence"] == 0 and blank["chars_per_token"] is None
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from vocap.adapt.adaptable import Adaptable
 from vocap.diff.analysis import share
 from vocap.text_files.named_texts import Parts, read_sentences
-from vocap.unigram.usage import Usage
+from vocap.unigram.usage import Segments
 
 EXAMPLES_KEPT = 3
 SAMPLES_KEPT = 8  # lines of a text on which a model is compared
@@ -36,8 +36,8 @@ class LineCheck:
     read, an estimate for unseen text; None where it is not measured.
     """
 
-    before: Usage
-    after: Usage
+    before: Segments
+    after: Segments
     identical: int = 0
     unforeseen: int | None = None
     examples: list[str] = field(default_factory=list)
@@ -86,14 +86,12 @@ def check_lines(
     for code, parts in texts.items():
         for part, text in parts.items():
             check = checks[code, part] = LineCheck(
-                Usage.of(before.encoder), Usage.of(after.encoder)
+                Segments.of(before.encoder), Segments.of(after.encoder)
             )
             if foreseen is not None and part == "heldout":
                 check.unforeseen = 0
             for lines in read_sentences(text):
-                rows = [side.encoder.encode_batch(lines) for side in (before, after)]
-                check.before.add(lines, rows[0])
-                check.after.add(lines, rows[1])
+                rows = check.before.add(lines), check.after.add(lines)
                 for line, old, new in zip(lines, *rows, strict=True):
                     if check.unforeseen is not None and not unforeseen.isdisjoint(old):
                         check.unforeseen += 1

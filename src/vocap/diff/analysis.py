@@ -23,7 +23,7 @@ from vocap.text_files.text import Text
 from vocap.tokenizer_files import Cuts
 from vocap.tokenizer_files.loading import AnyTokenizer, open_encoders
 from vocap.tokenizer_files.splitting import Splitter, is_bracketed
-from vocap.unigram.usage import Usage, tokens_of
+from vocap.unigram.usage import Segments, tokens_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -76,8 +76,8 @@ class LanguageChange:
     scripts without spaces too.
     """
 
-    a: Usage
-    b: Usage
+    a: Segments
+    b: Segments
     lines_changed: int = 0
     words: int = 0
     words_changed: int = 0
@@ -121,8 +121,8 @@ class LanguageChange:
             "words_changed_percent": self.words_changed_percent,
             "distinct_changed": self.distinct_changed,
             "characters_changed_percent": self.characters_changed_percent,
-            "unknown_bytes_a": self.a.unknown_bytes,
-            "unknown_bytes_b": self.b.unknown_bytes,
+            "unknown_bytes_a": self.a.total("unknown_bytes"),
+            "unknown_bytes_b": self.b.total("unknown_bytes"),
         }
 
 
@@ -277,7 +277,7 @@ def compare(
     one, other = map(Splitter, open_encoders({"a": a, "b": b}, split).values())
     to_b = _ids_in_b(one, other)
     changes = {}
-    uses_a, uses_b = Usage.of(one.encoder).counts, Usage.of(other.encoder).counts
+    uses_a, uses_b = (np.zeros(side.encoder.size, np.int64) for side in (one, other))
     for code, parts in files.items():
         blocks = chain.from_iterable(map(read_sentences, parts.values()))
         changes[code] = change = compare_text(one, other, to_b, blocks)
@@ -307,14 +307,11 @@ def compare_text(
 
     `to_b`: the id in B of each id of A, -1 where it has none.
     """
-    change = LanguageChange(Usage.of(a.encoder), Usage.of(b.encoder))
+    change = LanguageChange(Segments.of(a.encoder), Segments.of(b.encoder))
     words: Counter[str] = Counter()
     for lines in blocks:
         # tokens of each line
-        rows = [side.encoder.encode_batch(lines) for side in (a, b)]
-        change.a.add(lines, rows[0])
-        change.b.add(lines, rows[1])
-        for one, other in zip(*rows, strict=True):
+        for one, other in zip(change.a.add(lines), change.b.add(lines), strict=True):
             change.lines_changed += [to_b[number] for number in one] != other
         words.update(chain.from_iterable(map(str.split, lines)))
     _compare_words(a, b, words, change)

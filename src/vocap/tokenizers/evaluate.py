@@ -362,7 +362,7 @@ def measure_tokenizer(splitter: Splitter, texts: MeasuredTexts) -> Measurement:
     different lengths.
     """
     encoder = splitter.encoder
-    aligned: dict[str, Floats] = {}
+    aligned: dict[str, evaluation.AlignedLines] = {}
     found, folds = Measurement(encoder.size), texts.corpora is None
     for code in dict.fromkeys([*texts.lines, *texts.aligned]):
         model = bigram.train_on(texts.training_text(code), encoder)
@@ -373,17 +373,19 @@ def measure_tokenizer(splitter: Splitter, texts: MeasuredTexts) -> Measurement:
             spaces = language.script not in evaluation.WITHOUT_SPACES
             facts = {"language": code, "resource": language.resource}
             found.rows.append(facts | evaluation.measure_counts(counted, splitter, spaces))
-            ordered = sorted(counted.unknown.items(), key=lambda entry: (-entry[1], entry[0]))
+            ordered = sorted(
+                counted.segments.unknown.items(), key=lambda entry: (-entry[1], entry[0])
+            )
             found.unknown += [(code, *entry) for entry in ordered]
             domain = language.resource if language.resource in DOMAINS else evaluation.TEXT
             found.round_trips.append((code, domain, *counted.trips.cells(evaluation.LOSSES)))
-            found.lengths["heldout", code] = counted.lengths[:2]
-            found.lost.update(counted.unknown)
+            found.lengths["heldout", code] = counted.lengths
+            found.lost.update(counted.segments.unknown)
             found.trips.update(counted.trips)
         if code in texts.aligned:
             aligned[code] = evaluation.code_aligned(encoder, texts.aligned[code], model, folds)
     # parallel text
-    counts = {code: own.shape[1] for code, own in aligned.items()}
+    counts = {code: len(own.present) for code, own in aligned.items()}
     named_texts.check_aligned(counts, {code: _named(texts.aligned, code) for code in aligned})
     english = aligned.get(ENGLISH)
     for code, own in aligned.items():

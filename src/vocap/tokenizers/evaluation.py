@@ -6,8 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import chain, takewhile
-from typing import Any
+from itertools import chain, compress, takewhile
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +15,10 @@ from numpy.typing import NDArray
 from vocap.tables.bits_per_byte import Floats, bits_per_byte, with_unknown_bytes
 from vocap.text_files.named_texts import is_gap
 from vocap.text_files.text import Text, text_blocks
-from vocap.tokenizer_files.encoders import BYTE_PIECE, Encoder, find_unknown
+from vocap.tokenizer_files.encoders import BYTE_PIECE, Encoder
 from vocap.tokenizer_files.splitting import Splitter, is_bracketed
-from vocap.tokenizer_files.unknown import Unknown
 from vocap.tokenizers.bigram import Bigram, Integers, fold_bits
-from vocap.unigram.alp import average_log_probability
-from vocap.unigram.usage import with_bytes
+from vocap.unigram.usage import LINE, Segments, with_bytes
 
 COLUMNS = (
     "language",
@@ -95,24 +93,19 @@ class Differences:
 
 @dataclass
 class Tally:
-    """Counts over one language's lines: `counts` int64 [V] by id, and totals.
+    """One language's lines: their `segments`, and what is counted besides.
 
     `whole`: words that are one token; `cuts`: for each number of digits, how often
-    which cut into tokens occurs; `unknown`: characters that no id stands for, of which
-    `dropped` have no token either; `trips`: lines that do not come back; `lengths`:
-    `Coder.lengths`.
+    which cut into tokens occurs; `trips`: lines that do not come back; `lengths`:
+    `LineBits.lengths`.
     """
 
-    counts: Integers
-    lines: int = 0
+    segments: Segments
     words: int = 0
-    characters: int = 0
     whole: int = 0
     cuts: dict[int, Counter[tuple[int, ...]]] = field(default_factory=lambda: defaultdict(Counter))
-    unknown: Counter[str] = field(default_factory=Counter)
-    dropped: int = 0
     trips: Differences = field(default_factory=Differences)
-    lengths: Floats = field(default_factory=lambda: np.zeros((4, 0)))
+    lengths: Floats = field(default_factory=lambda: np.zeros((2, 0)))
 
 
 def shared_prefix(one: Sequence[object], other: Sequence[object]) -> int:
@@ -130,7 +123,7 @@ def tally(
     model: Bigram | None = None,
     folds: bool = False,
 ) -> Tally:
-    """Count tokens, words, numbers, characters, bytes, and bits as `Coder`; decode the
+    """Count tokens, words, numbers, characters, bytes, and bits as `LineBits`; decode the
     lines again.
 
     Words are the maximal runs of characters other than white space; numbers the maximal
@@ -138,61 +131,51 @@ def tally(
     UTF-8, all of the raw line without its end.
     """
     encoder = splitter.encoder
-    result = Tally(np.zeros(encoder.size, np.int64))
+    result = Tally(Segments.of(encoder))
     words: Counter[str] = Counter()
-    coder = Coder(encoder, model, folds)
+    bits = LineBits(encoder, model, folds)
     for lines in blocks:
-        encoded = encoder.encode_batch(lines)
-        result.counts += np.bincount(
-            np.fromiter(chain.from_iterable(encoded), np.int64), minlength=encoder.size
-        )
-        unknown = coder.add(lines, encoded)
-        result.unknown.update(chain.from_iterable(one.characters for one in unknown))
-        result.dropped += sum(one.dropped for one in unknown)
+        encoded = result.segments.add(lines)
+        bits.add(encoded)
+        losing = set(compress(lines, result.segments.blocks[-1]["dropped"]))
         decoded = encoder.decode_batch(encoded)
-        losing = {line for line, one in zip(lines, unknown, strict=True) if one.dropped}
         add_round_trips(result.trips, lines, encoded, decoded, encoder.unk_id, losing)
         words.update(chain.from_iterable(map(str.split, lines)))
         if len(words) > DISTINCT:
             count_splits(splitter, words, result)
             words.clear()
-        result.lines += len(lines)
-        result.characters += sum(map(len, lines))
     count_splits(splitter, words, result)
-    result.lengths = coder.lengths()
+    result.lengths = bits.lengths(result.segments)
     return result
 
 
-class Coder:
-    """Bits, bytes and unknown tokens of the lines of a text: bits under a model, without
-    one in ten `folds` of the text, or none.
+class LineBits:
+    """Bits of the lines of a text: under a model, without one in ten `folds` of the text,
+    or none.
     """
 
     def __init__(self, encoder: Encoder, model: Bigram | None = None, folds: bool = False):
-        self.encoder, self.model, self.folds = encoder, model, folds
-        self._blocks = [np.zeros((4, 0))]
+        self.size, self.model, self.folds = encoder.size, model, folds
+        self._blocks: list[Floats] = [np.zeros(0)]
         self._ids: list[NDArray[np.int32]] = []
 
-    def add(self, lines: Sequence[str], ids: Sequence[Sequence[int]]) -> list[Unknown]:
-        """Code further lines; returns the unknown characters of each."""
-        tokens = [numbers.count(self.encoder.unk_id) for numbers in ids]
-        unknown = find_unknown(self.encoder, lines, ids)
-        bits = self.model.line_bits(ids) if self.model else np.zeros(len(lines))
-        sizes = [len(line.encode()) for line in lines], [one.size for one in unknown]
-        self._blocks.append(np.array([bits, sizes[0], tokens, sizes[1]], float))
-        if self.folds:
+    def add(self, ids: Sequence[Sequence[int]]) -> None:
+        """Code the ids of further lines."""
+        if self.model is not None:
+            self._blocks.append(self.model.line_bits(ids))
+        elif self.folds:
             self._ids += [np.array(numbers, np.int32) for numbers in ids]
-        return unknown
+        else:
+            self._blocks.append(np.full(len(ids), math.nan))
 
-    def lengths(self) -> Floats:
-        """Bits and bytes of all lines, their unknown tokens, and the UTF-8 bytes of their
-        unknown characters, float64 [4, lines]; bits are NaN where nothing gives them.
+    def lengths(self, segments: Segments) -> Floats:
+        """Bits, with those of unknown characters, and bytes of all lines, float64
+        [2, lines]; bits are NaN where nothing gives them.
         """
-        found = np.concatenate(self._blocks, axis=1)
-        if self.model is None:
-            found[0] = fold_bits(self._ids, self.encoder.size) if self.folds else math.nan
-        found[0] = with_unknown_bytes(found[0], found[3])
-        return found
+        folded = self.folds and self.model is None
+        bits = fold_bits(self._ids, self.size) if folded else np.concatenate(self._blocks)
+        table = segments.table
+        return np.array([with_unknown_bytes(bits, table["unknown_bytes"]), table["bytes"]])
 
 
 def count_splits(splitter: Splitter, words: Mapping[str, int], result: Tally) -> None:
@@ -245,27 +228,27 @@ def measure_counts(tally: Tally, splitter: Splitter, spaces: bool = True) -> dic
     changed_lines: share of lines that decode to other text though all characters are
     known. unknown_bytes: UTF-8 bytes of the characters of all lines that are unknown.
     """
-    counts, total = tally.counts, int(tally.counts.sum())
+    segments = tally.segments
+    counts, total, lines = segments.counts, segments.total("tokens"), segments.lines
     row: dict[str, Any] = dict.fromkeys(COLUMNS[2:])
-    row["lines"] = tally.lines
-    if not tally.lines:
+    row["lines"] = lines
+    if not lines:
         return row
-    row["alp"] = average_log_probability(np.append(counts, tally.dropped), tally.lines)
-    row["tokens_per_sentence"] = total / tally.lines
+    row["alp"] = segments.alp
+    row["tokens_per_sentence"] = total / lines
     row["vocabulary_used"] = np.count_nonzero(counts) / len(counts)
-    row["bigram_bits_per_byte"] = bits_per_byte(tally.lengths[:2])
-    row["unknown_bytes"] = int(tally.lengths[3].sum())
-    row["changed_lines"] = (tally.trips.kinds.total() - tally.trips.kinds["unknown"]) / tally.lines
+    row["bigram_bits_per_byte"] = bits_per_byte(tally.lengths)
+    row["unknown_bytes"] = segments.total("unknown_bytes")
+    row["changed_lines"] = (tally.trips.kinds.total() - tally.trips.kinds["unknown"]) / lines
     if not total:
         return row
     # by word and by character
     if spaces and tally.words:
         row["tokens_per_word"] = total / tally.words
         row["whole_words"] = tally.whole / tally.words
-    row["chars_per_token"] = tally.characters / total
-    row["bytes_per_token"] = int(tally.lengths[1].sum()) / total
-    unk_id = splitter.encoder.unk_id
-    row["unk_rate"] = int(counts[unk_id]) / total if unk_id is not None else 0.0
+    row["chars_per_token"] = segments.total("characters") / total
+    row["bytes_per_token"] = segments.total("bytes") / total
+    row["unk_rate"] = segments.unk_rate
     row["renyi"] = renyi_efficiency(counts)
     # by the text of pieces, and by numbers
     used = np.flatnonzero(counts).tolist()
@@ -370,7 +353,16 @@ PARALLEL_COLUMNS = (
     "unknown_bytes",
     "ratio_with_bytes",
 )
-GAP = -1  # in the place of a number of tokens
+
+
+class AlignedLines(NamedTuple):
+    """Lines of aligned text: whether each is `present`, its row of `LINE`, its bits and
+    bytes, [2, lines]; zeros in the place of gaps.
+    """
+
+    present: NDArray[np.bool_]
+    table: NDArray[np.void]
+    lengths: Floats
 
 
 def gini(values: Sequence[float]) -> float:
@@ -396,43 +388,43 @@ def gini(values: Sequence[float]) -> float:
 
 def code_aligned(
     encoder: Encoder, text: Text, model: Bigram | None = None, folds: bool = False
-) -> Floats:
-    """[5, lines] tokens of the lines of an aligned text (`GAP` where there is no
-    translation), and `Coder.lengths`.
-    """
-    tokens, coder = [], Coder(encoder, model, folds)
+) -> AlignedLines:
+    """The lines of an aligned text under a tokenizer, with bits as `LineBits`."""
+    present: list[bool] = []
+    segments, bits = Segments.of(encoder), LineBits(encoder, model, folds)
     for block in text_blocks(text, aligned=True)():
-        filled = [line for line in block if not is_gap(line)]
-        encoded = encoder.encode_batch(filled)
-        coder.add(filled, encoded)
-        counts = map(len, encoded)
-        tokens += [GAP if is_gap(line) else next(counts) for line in block]
-    found = np.array([tokens] * 5, float)
-    found[1:, found[0] != GAP] = coder.lengths()
-    return found
+        bits.add(segments.add([line for line in block if not is_gap(line)]))
+        present += [not is_gap(line) for line in block]
+    shown = np.array(present, bool)
+    table, lengths = np.zeros(len(shown), LINE), np.zeros((2, len(shown)))
+    table[shown], lengths[:, shown] = segments.table, bits.lengths(segments)
+    return AlignedLines(shown, table, lengths)
 
 
-def compare_with_english(own: Floats, english: Floats | None) -> tuple[dict[str, Any], Floats]:
+def compare_with_english(
+    own: AlignedLines, english: AlignedLines | None
+) -> tuple[dict[str, Any], Floats]:
     """The columns from `lines` on, and bits and bytes [2, shared], of the lines that
-    both languages have.
+    both languages have; all own lines without English.
 
-    `own`, `english`: `code_aligned`; all own lines without English. The ratio is tokens
-    / English tokens, None where there are none, or no English; that with bytes is of
-    `with_bytes`.
+    The ratio is tokens / English tokens, None where there are none, or no English; that
+    with bytes is of `with_bytes`.
     """
-    shared = own[0] != GAP
-    if english is not None:
-        shared &= english[0] != GAP
-    lengths = own[1:3, shared]
-    tokens, size, *unknown = (int(own[place, shared].sum()) for place in (0, 2, 3, 4))
+    shared = own.present if english is None else own.present & english.present
+    lengths, table = own.lengths[:, shared], own.table[shared]
+    counted = ("tokens", "bytes", "unknown_tokens", "unknown_bytes")
+    sums = {name: int(table[name].sum()) for name in counted}
     row: dict[str, Any] = dict.fromkeys(PARALLEL_COLUMNS[1:])
-    row |= {"lines": int(shared.sum()), "tokens": tokens, "bytes": size}
-    row["bigram_bits_per_byte"] = bits_per_byte(lengths)
-    row["unknown_tokens"], row["unknown_bytes"] = unknown
+    row |= {"lines": len(table), "bigram_bits_per_byte": bits_per_byte(lengths), **sums}
     if english is not None:
-        base, *other = (int(english[place, shared].sum()) for place in (0, 3, 4))
-        row["english_tokens"] = base
-        if base:
-            row["ratio_to_english"] = tokens / base
-            row["ratio_with_bytes"] = with_bytes(tokens, *unknown) / with_bytes(base, *other)
+        table = english.table[shared]
+        base = {name: int(table[name].sum()) for name in counted}
+        row["english_tokens"] = base["tokens"]
+        if base["tokens"]:
+            row["ratio_to_english"] = sums["tokens"] / base["tokens"]
+            paid, english_paid = (
+                with_bytes(one["tokens"], one["unknown_tokens"], one["unknown_bytes"])
+                for one in (sums, base)
+            )
+            row["ratio_with_bytes"] = paid / english_paid
     return row, lengths

@@ -1,7 +1,10 @@
-"""The tokens of a text under any tokenizer, an unknown character counted as its bytes."""
+"""The lines of a text under any tokenizer, in one table; in numbers of tokens an unknown
+character counts as its bytes.
+"""
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import TypeVar
 
@@ -13,6 +16,22 @@ from vocap.tokenizer_files.splitting import is_bracketed
 from vocap.unigram.alp import average_log_probability
 
 Amount = TypeVar("Amount", int, float, NDArray[np.int64])
+# What is counted of each line: bytes of UTF-8 and characters of the raw line, ids, of which
+# `unknown_tokens` are the unknown one, bytes of UTF-8 of its unknown characters, and how many
+# of these are dropped without a token. `Segments.add` fills every column.
+LINE = np.dtype(
+    [
+        (name, np.int64)
+        for name in (
+            "bytes",
+            "characters",
+            "tokens",
+            "unknown_tokens",
+            "unknown_bytes",
+            "dropped",
+        )
+    ]
+)
 
 
 def with_bytes(tokens: Amount, unknown_tokens: Amount, unknown_bytes: Amount) -> Amount:
@@ -34,46 +53,53 @@ def tokens_of(split: Sequence[str]) -> int:
 
 
 @dataclass
-class Usage:
-    """The tokens of a text: `counts` int64 [V] by id, and the bytes of UTF-8 of its
-    unknown characters, of which `dropped` have no token either. Means are None for a
-    text without a line.
+class Segments:
+    """A text under a tokenizer: `counts` int64 [V] by id, `unknown` characters with their
+    counts, and `blocks` of rows of `LINE`. Means are None for a text without a line.
     """
 
     encoder: Encoder
     counts: NDArray[np.int64]
-    lines: int = 0
-    unknown_bytes: int = 0
-    dropped: int = 0
+    unknown: Counter[str] = field(default_factory=Counter)
+    blocks: list[NDArray[np.void]] = field(default_factory=list)
 
     @classmethod
-    def of(cls, encoder: Encoder) -> "Usage":
+    def of(cls, encoder: Encoder) -> "Segments":
         """That of no text."""
         return cls(encoder, np.zeros(encoder.size, np.int64))
 
-    def add(self, lines: Sequence[str], rows: Sequence[Sequence[int]]) -> list[int]:
-        """Count the ids of lines, a row each; returns the tokens of each line."""
+    def add(self, lines: list[str]) -> list[list[int]]:
+        """Segment further lines; returns the ids of each."""
+        rows = self.encoder.encode_batch(lines)
         ids = np.fromiter(chain.from_iterable(rows), np.int64)
         self.counts += np.bincount(ids, minlength=len(self.counts))
-        self.lines += len(rows)
-        unknown = self.encoder.unk_id
         found = find_unknown(self.encoder, lines, rows)
-        self.unknown_bytes += sum(one.size for one in found)
-        self.dropped += sum(one.dropped for one in found)
-        return [
-            with_bytes(len(row), row.count(unknown), one.size)
-            for row, one in zip(rows, found, strict=True)
+        self.unknown.update(chain.from_iterable(one.characters for one in found))
+        unk_id = -1 if self.encoder.unk_id is None else self.encoder.unk_id
+        cells = [
+            (len(line.encode()), len(line), len(row), row.count(unk_id), one.size, one.dropped)
+            for line, row, one in zip(lines, rows, found, strict=True)
         ]
+        self.blocks.append(np.array(cells, LINE))
+        return rows
 
     @property
-    def unknown_tokens(self) -> int:
-        unknown = self.encoder.unk_id
-        return 0 if unknown is None else int(self.counts[unknown])
+    def table(self) -> NDArray[np.void]:
+        """All lines, `LINE` [lines]."""
+        return np.concatenate([np.empty(0, LINE), *self.blocks])
+
+    @property
+    def lines(self) -> int:
+        return sum(map(len, self.blocks))
+
+    def total(self, column: str) -> int:
+        """The sum of a column of `LINE`."""
+        return sum(int(block[column].sum()) for block in self.blocks)
 
     @property
     def tokens(self) -> int:
         """An unknown character counts as its bytes."""
-        return with_bytes(int(self.counts.sum()), self.unknown_tokens, self.unknown_bytes)
+        return with_bytes(*map(self.total, ("tokens", "unknown_tokens", "unknown_bytes")))
 
     @property
     def tokens_per_sentence(self) -> float | None:
@@ -86,9 +112,9 @@ class Usage:
         """
         if not self.lines:
             return None
-        return average_log_probability(np.append(self.counts, self.dropped), self.lines)
+        return average_log_probability(np.append(self.counts, self.total("dropped")), self.lines)
 
     @property
     def unk_rate(self) -> float:
         """The share of the unknown token in all tokens, runs of characters counted once."""
-        return self.unknown_tokens / max(1, int(self.counts.sum()))
+        return self.total("unknown_tokens") / max(1, self.total("tokens"))

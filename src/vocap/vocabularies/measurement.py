@@ -6,7 +6,7 @@ from vocap.errors import VocapError
 from vocap.text_files.text import Text, text_blocks
 from vocap.tokenizer_files import Cuts
 from vocap.tokenizer_files.loading import AnyTokenizer, open_encoder
-from vocap.unigram.usage import Usage
+from vocap.unigram.usage import Segments
 
 
 @dataclass(frozen=True)
@@ -51,9 +51,9 @@ def measure_text(model: AnyTokenizer, text: Text, *, split: Cuts = ()) -> TextMe
     Cross-lingual Language Model Pre-training.
     """
     encoder = open_encoder(model, split)
-    found = Usage.of(encoder)
+    found = Segments.of(encoder)
     for lines in text_blocks(text)():
-        found.add(lines, encoder.encode_batch(lines))
+        found.add(lines)
     if found.alp is None:
         raise VocapError(f"{text}: no lines, so no mean; give a text with a sentence a line")
     return TextMeasure(
@@ -63,7 +63,7 @@ def measure_text(model: AnyTokenizer, text: Text, *, split: Cuts = ()) -> TextMe
         tokens_per_sentence=found.tokens / found.lines,
         vocabulary=encoder.size,
         unk_rate=found.unk_rate,
-        unknown_bytes=found.unknown_bytes,
+        unknown_bytes=found.total("unknown_bytes"),
     )
 
 
