@@ -61,6 +61,7 @@ def test_text_that_asks_for_much_memory_says_so(tmp_path, file, caplog):
     with open(large, "wb") as empty:
         empty.truncate(2 * 10**9)
     warn_of_memory("a", [file, large, SENTENCES], 7)
+    warn_of_memory("a", [file, str(large)], 15, limit=3000)
     assert not caplog.messages
     warn_of_memory("a", [file, str(large)], 15)
     assert [message[:58] for message in caplog.messages] == [

@@ -140,16 +140,21 @@ def text_sha256(text: Text, blocks: Callable[[], Iterator[list[str]]]) -> str:
     return found.hexdigest()
 
 
-def warn_of_memory(name: object, texts: Iterable[Text], times: float) -> None:
+def warn_of_memory(
+    name: object, texts: Iterable[Text], times: float, limit: int | None = None
+) -> None:
     """Log what memory a training on texts takes, `times` the bytes of their files, where
-    that is above `LARGE`; `name`: the text in the message.
+    that is above `LARGE` and the user sets no `limit` (MB); `name`: the text in the
+    message.
     """
+    if limit is not None:
+        return
     paths = [Path(text) for text in texts if isinstance(text, str | Path)]
     memory = times * sum(path.stat().st_size for path in paths if path.is_file())
     if memory > LARGE:
         log.warning(
-            "%s: so much text takes about %.0f GB of memory; where there is less, take fewer "
-            "lines of each language",
+            "%s: so much text takes about %.0f GB of memory; where there is less, set a limit "
+            "(memory), or take fewer lines of each language",
             name,
             memory / 1e9,
         )

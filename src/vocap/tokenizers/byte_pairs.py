@@ -127,7 +127,7 @@ def train_bpe(
         own.alpha,
         own.per or "line",
         without=own.without or (),
-        memory=MEMORY if own.memory is None else 0,
+        memory=(MEMORY, own.memory),
         counts=None if how.regex else own.counts,
     )
     codes = list(text.parts)

@@ -144,7 +144,9 @@ def _text_of(
     if corpora is None or mix is not None:
         raise UsageError("give either mix, a sample, or corpora, for every training line")
     per = own.per or "line"
-    return whole_text(corpora, weights, own.alpha, per, memory=MEMORY, counts=own.counts)
+    return whole_text(
+        corpora, weights, own.alpha, per, memory=(MEMORY, own.memory), counts=own.counts
+    )
 
 
 def _required(

@@ -60,7 +60,7 @@ def whole_text(
     per: str = "line",
     step: int = STEP,
     without: Collection[str] = (),
-    memory: float = 0,
+    memory: tuple[float, int | None] = (0, None),
     counts: str | Path | None = None,
 ) -> MultilingualText:
     """All lines of all languages with n above 0, weighted to their shares q (Equation 3).
@@ -69,7 +69,7 @@ def whole_text(
     text. `weights`: n by language, of which those `without` are left out; without
     weights the number of lines. The shares are of the lines, or of the characters
     (`per`: line or character). `memory`: bytes that the training takes for each byte of
-    text, of which `warn_of_memory` warns. `counts`: the path of those of each text,
+    text, and its limit in MB, for `warn_of_memory`. `counts`: the path of those of each text,
     with {lang}. Raises UsageError for a folder without weights, VocapError for a text
     that is missing or has no line, and where no n is above 0.
     """
@@ -85,7 +85,7 @@ def whole_text(
         texts = {language: language_text(corpora, language) for language in n}
     if not texts:
         raise VocapError(f"{_name(corpora)}: no language with text; every n of the weights is 0")
-    warn_of_memory(_name(corpora), texts.values(), memory)
+    warn_of_memory(_name(corpora), texts.values(), *memory)
     parts = {}
     for language, text in texts.items():
         found = None if counts is None else Counts.open(counts, {"train": text}, language)

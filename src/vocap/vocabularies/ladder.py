@@ -95,7 +95,7 @@ def train_ladder(
         if isinstance(path, str | Path) and not Path(path).is_file():
             raise VocapError(f"{path}: no such file; check the path")
     name = train if isinstance(train, str | Path) else SENTENCES
-    warn_of_memory(name, [train], MEMORY)
+    warn_of_memory(name, [train], MEMORY, own.memory)
     counted = None if own.counts is None else Counts.open(own.counts, texts)
     words = load_word_types(blocks, own.coverage, own.text, counted)
     lines = words.sentences["train"]
