@@ -115,8 +115,7 @@ rule fit:
 
 
 # The text of all languages (Equation 3): their training lines, or a sample. Of each
-# tokenizer its files, and the options that name them and the unit of the languages'
-# shares.
+# tokenizer its files, and its settings as options, with those that name the files.
 JOINT_TEXT = {
     name: (
         [f"{RESULTS}/corpora/mix/{entry.alpha}.txt"]
@@ -125,12 +124,15 @@ JOINT_TEXT = {
     )
     for name, entry in JOINT.items()
 }
-JOINT_LINES = {
-    name: options(
-        mix=JOINT_TEXT[name][0] if SAMPLED_ALPHAS else None,
-        corpora=None if SAMPLED_ALPHAS else f"{RESULTS}/corpora",
+# The text settings are in OWN_TEXT.
+JOINT_OPTIONS = {
+    name: shlex.join(
+        [
+            f"--mix={JOINT_TEXT[name][0]}" if SAMPLED_ALPHAS else f"--corpora={RESULTS}/corpora",
+            *words_of(SETTINGS.vocabularies, "engine", "sizes"),
+            *words_of(entry, "kind", "total", "byte_fallback", "user_defined_symbols"),
+        ]
     )
-    + (f" --per {entry.per}" if entry.per else "")
     for name, entry in JOINT.items()
 }
 
@@ -173,9 +175,7 @@ rule joint_descent:
         memory=MEMORY,
     params:
         **run_params("tokenizers"),
-        coverage=SETTINGS.vocabularies.coverage,
-        alpha=lambda wildcards: JOINT[DESCENDED[wildcards.descent]].alpha,
-        lines=lambda wildcards: JOINT_LINES[DESCENDED[wildcards.descent]],
+        settings=lambda wildcards: JOINT_OPTIONS[DESCENDED[wildcards.descent]],
         text=lambda wildcards: OWN_TEXT[DESCENDED[wildcards.descent]],
         layout=LAYOUT_OPTIONS,
         totals=lambda wildcards: totals_of(
@@ -188,9 +188,7 @@ rule joint_descent:
         vocap joint {resources.memory} \
             --weights {input.weights:q} \
             --characters {params.results:q}/corpora \
-            --coverage {params.coverage} \
-            --alpha {params.alpha} \
-            {params.lines} \
+            {params.settings} \
             {params.text} \
             {params.layout} \
             {params.totals} \

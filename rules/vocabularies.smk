@@ -85,7 +85,7 @@ for batch in PLAN.batches if ENGINE == "ladder" else []:
             each=each_of(batch),
             lang=language_of,
             sizes=",".join(map(str, SIZES)),
-            coverage=SETTINGS.vocabularies.coverage,
+            settings=shlex.join(words_of(SETTINGS.vocabularies, "engine", "sizes")),
             text=TEXT_OPTIONS,
         message:
             (
@@ -99,7 +99,7 @@ for batch in PLAN.batches if ENGINE == "ladder" else []:
                 {resources.memory} \
                 --heldout {params.results:q}/corpora/{params.lang}/heldout.txt \
                 --sizes {params.sizes} \
-                --coverage {params.coverage} \
+                {params.settings} \
                 {params.text} \
                 -o {params.results:q}/vocabularies/{params.lang} >{log:q} 2>&1
             """
