@@ -362,3 +362,34 @@ def test_every_language_has_ten_sizes_of_at_most_fifty_where_its_text_allows():
             # not of text that has no place for ten steps of 50
             allowed = 0.8 * min(reach, 50_000) - characters[code] >= 1000
             assert len(inside) >= 10 or not allowed, (characters, reaches, sizes)
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "split"),
+    [
+        (["--for", "transformers,sentencepiece"], "vocap", None),
+        (["--for", "vllm,tiktoken"], "bpe", None),
+        (["--for", "tiktoken,llama.cpp"], "bpe", "llama-3"),
+        (["--chat"], "bpe", None),
+    ],
+)
+def test_programs_decide_kind_and_cut(texts, options, kind, split):
+    init(texts, *options)
+    config = load(read_files([texts / "config.yaml"]))
+    (entry,) = yaml.safe_load((texts / "config.yaml").read_text("utf-8"))["tokenizers"].values()
+    assert (entry["kind"], entry.get("split")) == (kind, split)
+    if "--chat" in options:
+        assert "<|im_start|>" in config.layout.names and entry["total"] % 128 == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--for", "tiktoken,sentencepiece"], "no kind of tokenizer"),
+        (["--for", "llama.cpp", "--kind", "bpe"], "kind bpe of normalised text"),
+        (["--for", "lama.cpp"], "did you mean llama.cpp"),
+    ],
+)
+def test_programs_that_no_kind_serves_are_refused(texts, options, said):
+    assert said in init(texts, *options, status=2).stderr
+    assert not (texts / "config.yaml").exists()

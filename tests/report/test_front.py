@@ -18,9 +18,9 @@ from vocap.files.io import read_tsv
 from vocap.languages import read_languages
 from vocap.report.data.results import CutSentence
 from vocap.report.data.sentences import choose_line
-from vocap.report.sections.front import _programs
 from vocap.tokenizer_files.export import export_unigram
 from vocap.tokenizer_files.layout import Contents, build_model, serialize
+from vocap.tokenizer_files.programs import loaded_by
 from vocap.unigram.sentencepiece_trainer import train
 
 LINES = {
@@ -125,7 +125,7 @@ def test_programs_are_those_that_the_page_on_clients_has_with_equal_ids():
     rows = re.findall(r"^\| \[(.*?)\].*\| ([^|]+) \|$", page, re.M)
     differ = {title: set(re.findall(r"`([\w-]+)`", other)) for title, other in rows}
     differ["sentence-transformers"] -= {"bpe-words"}  # with a chat template alone
-    for kind, programs in _programs().items():
+    for kind, programs in loaded_by().items():
         for program in set(programs) - {"tokenizers"}:  # the others are compared with it
             own = rf"({re.escape(program)}|.* of {re.escape(program)})( \d|,|$)"
             found = [other for title, other in differ.items() if re.match(own, title)]

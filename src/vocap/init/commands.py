@@ -1,6 +1,7 @@
 """`vocap init`: a first configuration for the text of a folder, or below an address."""
 
 import shlex
+from difflib import get_close_matches
 from pathlib import Path
 
 import click
@@ -11,8 +12,19 @@ from vocap.init.configuration import configure
 from vocap.init.language_files import find_folder_texts
 from vocap.languages import read_languages
 from vocap.storage.remote import address_of, is_remote
+from vocap.tokenizer_files.programs import NAMES
 
 TOKENIZER_KINDS = ("vocap", "joint", "pieces", "bpe", "parity-bpe")
+
+
+def _programs(context: click.Context, option: click.Parameter, value: str | None) -> list[str]:
+    """The names of --for; click.BadParameter for one that is unknown, with near ones."""
+    names = [name.strip() for name in (value or "").split(",") if name.strip()]
+    for name in names:
+        if name not in NAMES:
+            near = get_close_matches(name.lower(), NAMES, n=2, cutoff=0.5) or list(NAMES)
+            raise click.BadParameter(f"no program {name!r}; did you mean {' or '.join(near)}?")
+    return names
 
 
 @click.command()
@@ -42,6 +54,20 @@ TOKENIZER_KINDS = ("vocap", "joint", "pieces", "bpe", "parity-bpe")
     help="Kind of tokenizer to make. May be repeated.  [default: vocap, pieces and joint, "
     "or pieces and bpe with --lossless]",
 )
+@click.option(
+    "--for",
+    "programs",
+    metavar="NAMES",
+    callback=_programs,
+    help="Programs that have to load the tokenizer with equal ids, with commas between: "
+    f"{', '.join(NAMES)}.",
+)
+@click.option(
+    "--chat",
+    is_flag=True,
+    help="Add the tokens and the template of chat, reserved ids and a T in steps of 128. The "
+    "text is kept, and the kind is bpe unless given.",
+)
 @options.languages_table
 def init(
     folder: str,
@@ -49,6 +75,8 @@ def init(
     total: int | None,
     lossless: bool,
     kinds: tuple[str, ...],
+    programs: list[str],
+    chat: bool,
     languages_table: Path | None,
 ) -> None:
     """Write DIR/config.yaml for the text files in DIR and its folders.
@@ -79,8 +107,9 @@ def init(
         texts,
         table,
         total=total,
-        lossless=lossless,
+        text="chat" if chat else "lossless" if lossless else "",
         kinds=dict.fromkeys(kinds),
+        programs=programs,
         table_file=languages_table,
     )
     for line in notes:

@@ -8,7 +8,7 @@ import textwrap
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import yaml
 
@@ -26,6 +26,7 @@ from vocap.init.language_files import (
 )
 from vocap.languages import Language, default_table
 from vocap.storage.remote import is_remote
+from vocap.tokenizer_files.programs import check_kinds, cut_for, kinds_for
 
 KINDS, LOSSLESS_KINDS = ("vocap", "pieces", "joint"), ("pieces", "bpe")  # without --kind
 LARGEST_SIZE = 50_000  # the largest vocabulary of a language, as in the paper
@@ -53,11 +54,19 @@ LEAST_SIZES, MOST_SIZES = 10, 50  # of a language, and in all
 CERTAIN_SHARE = 0.8  # of an estimated reach, which a measured one hardly falls below
 
 # as in config/generative.yaml
-LAYOUT = {
+LAYOUT: dict[str, Any] = {
     "special": ["<pad>", {"token": "<|endoftext|>", "role": "eos"}, "<unk>"],
     "mask": False,
     "bos_eos": "none",
     "model_max_length": None,
+}
+# of a chat model besides, as there
+CHAT: dict[str, Any] = {
+    "presets": ["chatml", "tools"],
+    "chat_template": "chatml",
+    "reserved": 32,
+    "multiple_of": 128,
+    "model_max_length": 32768,
 }
 HEAD = """\
 # Made by `vocap init` for the text of {} languages.
@@ -79,16 +88,20 @@ def configure(
     table: Mapping[str, Language],
     *,
     total: int | None = None,
-    lossless: bool = False,
+    text: Literal["", "lossless", "chat"] = "",
     kinds: Collection[str] = (),
+    programs: Collection[str] = (),
     table_file: Path | None = None,
 ) -> list[str]:
     """Write the configuration `path` for the text; returns notes on it, a line each.
 
     `table`: of languages, of the file `table_file`, or the one that ships with vocap.
-    `total` None and empty `kinds` are chosen by the text. Raises VocapError for no
+    `total` None and empty `kinds` are chosen by the text, the kinds also by the `programs`
+    (names of `vocap.tokenizer_files.programs`) that load them. `text`: kept as it is, or of
+    a chat model, which keeps it too. Raises VocapError for no
     text, UsageError for a kind that the text cannot make, and both as a run would.
     """
+    chat, lossless = text == "chat", bool(text)
     if not texts.files:
         raise VocapError(
             f"{texts.folder}: no text of a known language that can be read; name files or "
@@ -111,12 +124,20 @@ def configure(
     # write a configuration that can be used
     distinct = {language: len(one.distinct) for language, one in lines.items()}
     characters = len(frozenset().union(*(one.distinct for one in lines.values())))
-    reason = "--lossless" if lossless else ", ".join(code)
+    if programs and not kinds and not chat:
+        kinds, lossless = kinds_for(programs, lossless or bool(code))
+    elif chat:
+        kinds = kinds or ("bpe",)
+    check_kinds(kinds, lossless or bool(code), programs)
+    reason = "kept" if lossless else ", ".join(code)
     if reason:
         characters += 256
+    given_total = total
     kinds = kinds or (LOSSLESS_KINDS if reason else KINDS)
     writes = lossless or (code and any("bpe" in kind for kind in kinds))
     total = total or choose_total(list(reaches.values()), characters)
+    if chat and not given_total:
+        total = -(-total // CHAT["multiple_of"]) * CHAT["multiple_of"]
     uneven = is_uneven(lines.values())
     # each configuration of a folder has results of its own
     results = "results" if path.stem == "config" else f"results-{path.stem}"
@@ -124,11 +145,14 @@ def configure(
         "results": f"./{results}",
         "languages": list(names),
         "text": {"preset": "lossless"} if reason else None,
-        "layout": LAYOUT if writes else None,
+        "layout": LAYOUT | (CHAT if chat else {}) if writes else None,
         "corpora": corpora,
         "vocabularies": {"sizes": choose_sizes(distinct, reaches)},
         **tokenizer_sections(kinds, total, uneven, texts.without_development()),
     }
+    for entry in config["tokenizers"].values():
+        if programs and reason and entry["kind"].endswith("bpe") and cut_for(programs) != "words":
+            entry["split"] = cut_for(programs)
     config = {key: value for key, value in config.items() if value}
     check_totals(load({**config, "corpora": usable}), amounts)
     comments = {**COMMENTS, "text": f"as it is, with indentation: {reason}"}

@@ -6,12 +6,8 @@ what loses by it, how each loads, and sentences that are cut.
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib import resources
 from itertools import accumulate, pairwise
 from typing import Any
-
-import yaml
 
 from vocap.errors import listed
 from vocap.report.data.comparison import Size, frame, front_page, sizes
@@ -34,6 +30,7 @@ from vocap.report.page.tables import Column, Table, caption, specified
 from vocap.report.paper import paper_size
 from vocap.report.sections.corpora import little_text, short_of_total
 from vocap.tables.frames import records
+from vocap.tokenizer_files.programs import loaded_by
 from vocap.tokenizers.settings import BytePair, File, Vocap
 
 PAPER_SIZES = "paper_allocated_thousands"
@@ -240,11 +237,6 @@ def _advice(results: Results, one: Size | None) -> list[PageBlock]:
     return blocks if one.choice.deciding != "percent" else [*blocks, Paragraph(caption("overview"))]
 
 
-@cache
-def _programs() -> dict[str, list[str]]:
-    return yaml.safe_load((resources.files("vocap.report") / "programs.yaml").read_bytes())
-
-
 def programs(results: Results, name: str) -> list[str]:
     """The programs that load a tokenizer with equal ids, by its kind in docs/clients.md; none
     where that does not say.
@@ -258,7 +250,7 @@ def programs(results: Results, name: str) -> list[str]:
     else:
         symbols = "-symbols" if one.settings.get("user_defined_symbols") else ""
         kind = "unigram-bytes" if one.settings.get("byte_fallback") else f"unigram{symbols}"
-    return _programs().get(kind, [])
+    return loaded_by().get(kind, [])
 
 
 def _figure(results: Results, found: Sequence[Shares]) -> Figure:
