@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import vocap.pretraining.losses
-from vocap.errors import UsageError
 from vocap.pretraining.loss_kinds import Full, Knn, Nce, Neg, Sampled, Target, Uniform
 from vocap.pretraining.losses import build_loss, exact_loss, linear_cross_entropy
 from vocap.pretraining.losses.candidates import CandidateLoss
@@ -349,11 +348,6 @@ def test_autocast_stays_near_float32(dtype):
         for gradient, right in zip(*gradients, strict=True):
             assert gradient.dtype == torch.float32
             assert (gradient - right).norm() < 0.03 * right.norm()
-
-
-def test_wrong_settings():
-    with pytest.raises(UsageError, match="k 26 is above the 25 words"):
-        build_loss(Knn(k=26), V, SPECIALS)
 
 
 def test_the_compiled_loss_is_the_plain_one():
