@@ -1,7 +1,6 @@
 """XTREME's files from the published archives, against XTREME's own scripts."""
 
 import csv
-import io
 import json
 import lzma
 import os
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.archives import write_tar, write_zip
 from tests.finetuning.factories import read
 from vocap.errors import UsageError, VocapError
 from vocap.finetuning.published import ARCHIVES, unpack
@@ -67,26 +67,6 @@ def treebank(word):
     return f"1\t{word}\t_\tX\t_\t_\t0\troot\t_\t_\n"
 
 
-def zipped(path, **files):
-    with zipfile.ZipFile(path, "w") as archive:
-        for name, content in files.items():
-            archive.writestr(name, content)
-    return path
-
-
-def tarred(path, files, links=()):
-    with tarfile.open(path, "w:gz") as archive:
-        for kind, name, target in links:
-            member = tarfile.TarInfo(name)
-            member.type, member.linkname = kind, str(target)
-            archive.addfile(member)
-        for name, content in files.items():
-            member = tarfile.TarInfo(name)
-            member.size = len(content.encode())
-            archive.addfile(member, io.BytesIO(content.encode()))
-    return path
-
-
 @pytest.mark.parametrize(("language", "tie"), [("de", "PRON"), ("it", "AUX"), ("fr", "AUX")])
 def test_treebanks_are_converted_as_by_the_scripts_of_xtreme(tmp_path, language, tie):
     folder = f"ud-treebanks-v2.5/UD_X-Made/{language}_made-ud"
@@ -95,7 +75,7 @@ def test_treebanks_are_converted_as_by_the_scripts_of_xtreme(tmp_path, language,
         f"{folder}-dev.txt": "x",
         "ud-treebanks-v2.5/xx_y-ud-dev.conllu": "x",
     }
-    archive = tarred(tmp_path / "ud.tgz", {f"{folder}-dev.conllu": CONLLU, **other})
+    archive = write_tar(tmp_path / "ud.tgz", {f"{folder}-dev.conllu": CONLLU, **other})
     unpack("udpos", [archive], tmp_path, [f"udpos/dev-{language}.tsv"])
     text = (tmp_path / f"udpos/dev-{language}.tsv").read_text("utf-8")
     assert text == TAGGED.format(tie=tie)
@@ -105,7 +85,7 @@ def test_treebanks_are_converted_as_by_the_scripts_of_xtreme(tmp_path, language,
 
 def test_treebanks_of_a_language_are_joined_in_the_order_of_their_names(tmp_path):
     files = {f"u/b/de_hdt-ud-train-{part}.conllu": treebank(part) for part in ("b-1", "a-2", "a-1")}
-    archive = tarred(tmp_path / "ud.tgz", {**files, GSD: treebank("gsd")})
+    archive = write_tar(tmp_path / "ud.tgz", {**files, GSD: treebank("gsd")})
     unpack("udpos", [archive], tmp_path, ["udpos/train-de.tsv"])
     text = (tmp_path / "udpos/train-de.tsv").read_text()
     assert text == "gsd\tX\n\na-1\tX\n\na-2\tX\n\nb-1\tX\n"
@@ -120,7 +100,7 @@ def test_treebanks_of_a_language_are_joined_in_the_order_of_their_names(tmp_path
     ],
 )
 def test_what_is_no_treebank_is_named(tmp_path, line):
-    archive = tarred(tmp_path / "ud.tgz", {GSD: f"{line}\n" + treebank("x")})
+    archive = write_tar(tmp_path / "ud.tgz", {GSD: f"{line}\n" + treebank("x")})
     with pytest.raises(VocapError, match=r"ud\.tgz: damaged.*fetch it anew"):
         unpack("udpos", [archive], tmp_path, ["udpos/train-de.tsv"])
 
@@ -129,16 +109,12 @@ def test_pairs_come_with_their_labels_in_the_form_of_xtreme(tmp_path):
     header = "\t".join(["language", "gold_label", *"cdef", "sentence1", "sentence2", "more"])
     rows = ['de\tneutral\t\t\t\t\tEr sagte "ja".\t Gut \t9', "en\tentailment\t\t\t\t\tYes.\tNo.\t9"]
     train = 'premise\thypo\tlabel\nA "b" c\tD\tcontradictory\nE\tF\tneutral\n'
-    tables = zipped(
-        tmp_path / "XNLI-1.0.zip",
-        **{
-            f"XNLI-1.0/xnli.{split}.tsv": "\n".join([header, *rows]) + "\n"
-            for split in ("dev", "test")
-        },
-        **{"__MACOSX/XNLI-1.0/xnli.dev.tsv": "noise"},
-    )
-    training = zipped(
-        tmp_path / "XNLI-MT-1.0.zip", **{"XNLI-MT-1.0/multinli/multinli.train.en.tsv": train}
+    table = "\n".join([header, *rows]) + "\n"
+    files = {f"XNLI-1.0/xnli.{split}.tsv": table for split in ("dev", "test")}
+    files["__MACOSX/XNLI-1.0/xnli.dev.tsv"] = "noise"
+    tables = write_zip(tmp_path / "XNLI-1.0.zip", files)
+    training = write_zip(
+        tmp_path / "XNLI-MT-1.0.zip", {"XNLI-MT-1.0/multinli/multinli.train.en.tsv": train}
     )
     paths = ["xnli/dev-de.tsv", "xnli/test-en.tsv", "xnli/train-en.tsv"]
     unpack("xnli", [tables, training], tmp_path, paths)
@@ -152,7 +128,7 @@ def test_pairs_come_with_their_labels_in_the_form_of_xtreme(tmp_path):
 
     table = "id\tsentence1\tsentence2\tlabel\n1\tEins\tZwei\t0\n"
     names = {"train": "train", "dev_2k": "dev", "test_2k": "test"}
-    archive = tarred(
+    archive = write_tar(
         tmp_path / "x-final.tar.gz", {f"x-final/de/{name}.tsv": table for name in names}
     )
     unpack("pawsx", [archive], tmp_path, ["pawsx/dev-de.tsv", "pawsx/test-de.tsv"])
@@ -183,7 +159,7 @@ def test_questions_of_tydiqa_are_parted_by_language_as_in_the_file_of_xtreme(tmp
         f"tydiqa-goldp-v1.1-dev/tydiqa-goldp-dev-{name}.json": name
         for name in ("english", "telugu")
     }
-    development = tarred(tmp_path / "dev.tgz", dev)
+    development = write_tar(tmp_path / "dev.tgz", dev)
     further = "tydiqa/tydiqa-goldp-v1.1-dev/tydiqa.goldp.te.dev.json"
     unpack("tydiqa", [training, development], tmp_path, [path, further])
     assert json.loads((tmp_path / path).read_text()) == theirs
@@ -192,7 +168,7 @@ def test_questions_of_tydiqa_are_parted_by_language_as_in_the_file_of_xtreme(tmp
 
 def test_questions_that_are_published_in_their_form_are_copied(tmp_path):
     name = "MLQA_V1/dev/dev-context-de-question-de.json"
-    archive = zipped(tmp_path / "MLQA_V1.zip", **{name: "{}", "MLQA_V1/README.md": "x"})
+    archive = write_zip(tmp_path / "MLQA_V1.zip", {name: "{}", "MLQA_V1/README.md": "x"})
     unpack("mlqa", [archive], tmp_path, [f"mlqa/{name}"])
     assert (tmp_path / "mlqa" / name).read_text() == "{}"
     for split in ("train", "dev"):
@@ -213,7 +189,7 @@ def test_every_file_of_the_free_tasks_has_a_place_and_an_archive():
 
 
 def test_archives_that_cannot_be_used_are_named(tmp_path):
-    archive = zipped(tmp_path / "MLQA_V1.zip", **{"MLQA_V1/dev/a.json": "{}" * 5000})
+    archive = write_zip(tmp_path / "MLQA_V1.zip", {"MLQA_V1/dev/a.json": "{}" * 5000})
     path = "mlqa/MLQA_V1/dev/a.json"
     with pytest.raises(VocapError, match=r"MLQA_V1\.zip: no mlqa/b\.json in it.*by hand"):
         unpack("mlqa", [archive], tmp_path, ["mlqa/b.json"])
@@ -244,7 +220,7 @@ def test_no_archive_writes_outside_of_its_folder(tmp_path, pack, place):
     bank = {GSD: treebank("x")}
     if pack == "tar":
         links = [(tarfile.SYMTYPE, "link", outside), (tarfile.LNKTYPE, "hard", outside / "x")]
-        archive = tarred(tmp_path / "ud.tgz", {name: "theirs", **bank}, links)
+        archive = write_tar(tmp_path / "ud.tgz", {name: "theirs", **bank}, links)
     else:
         archive = tmp_path / "ud.zip"
         with zipfile.ZipFile(archive, "w") as file:

@@ -3,18 +3,14 @@ leaves this machine.
 """
 
 import dataclasses
-import gzip
 import hashlib
-import io
 import json
 import os
 import shutil
-import subprocess
-import tarfile
-import zipfile
 
 import pytest
 
+from tests.archives import CONTROL, debian_bytes, tar_bytes, write_zip
 from tests.commands import ended
 from tests.server import RangeServer, at_work
 from vocap.corpora import download
@@ -49,12 +45,8 @@ def django(tmp_path):
     """A wheel that calls itself Django 6.1.3, in a folder of its own."""
     folder = tmp_path / "links"
     folder.mkdir()
-    path = folder / "django-6.1.3-py3-none-any.whl"
-    with zipfile.ZipFile(path, "w") as archive:
-        info = "django-6.1.3.dist-info"
-        for name, content in WHEEL.items():
-            archive.writestr(f"{info}/{name}", content)
-    return path
+    files = {f"django-6.1.3.dist-info/{name}": content for name, content in WHEEL.items()}
+    return write_zip(folder / "django-6.1.3-py3-none-any.whl", files)
 
 
 def test_a_wheel_with_the_right_hash_is_fetched(django, tmp_path, monkeypatch, caplog):
@@ -105,19 +97,14 @@ def mirror(tmp_path, monkeypatch):
     """A Debian mirror in a folder, the only one that apt-get knows in the test; gives
     the package's file.
     """
-    if not shutil.which("apt-get") or not shutil.which("dpkg-deb"):
+    if not shutil.which("apt-get"):
         pytest.skip("there is no apt-get here")
-    root, mirror = tmp_path / "root", tmp_path / "mirror"
-    (root / "DEBIAN").mkdir(parents=True)
+    mirror = tmp_path / "mirror"
     mirror.mkdir()
-    control = (
-        "Package: mediawiki\nVersion: 1:9.9-1\nArchitecture: all\nMaintainer: a "
-        "<a@example.org>\nDescription: x\n"
-    )
-    (root / "DEBIAN" / "control").write_text(control)
     package = mirror / "mediawiki.deb"
-    subprocess.run(["dpkg-deb", "--build", root, package], check=True, capture_output=True)
-    content = package.read_bytes()
+    content = debian_bytes(tmp_path, {}, "mediawiki", "1:9.9-1")
+    package.write_bytes(content)
+    control = CONTROL.format("mediawiki", "1:9.9-1")
     sha256 = hashlib.sha256(content).hexdigest()
     (mirror / "Packages").write_text(
         f"{control}Filename: ./mediawiki.deb\nSize: {len(content)}\nSHA256: {sha256}\n\n"
@@ -148,13 +135,8 @@ def site(monkeypatch):
 
 
 def test_without_apt_the_archive_of_the_project_is_taken(output, site, tmp_path, monkeypatch):
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w") as archive:
-        content = b'{"a": "Guten Morgen"}'
-        entry = tarfile.TarInfo("mediawiki-1.39.17/languages/i18n/de.json")
-        entry.size = len(content)
-        archive.addfile(entry, io.BytesIO(content))
-    site.files["mediawiki-1.39.17.tar.gz"] = gzip.compress(buffer.getvalue())
+    messages = {"mediawiki-1.39.17/languages/i18n/de.json": '{"a": "Guten Morgen"}'}
+    site.files["mediawiki-1.39.17.tar.gz"] = tar_bytes(messages)
     monkeypatch.setenv("PATH", str(tmp_path))  # no apt-get there
     address = site.url("mediawiki-1.39.17.tar.gz")
     fetch_package(PACKAGES["mediawiki"], output, address)

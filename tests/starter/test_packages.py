@@ -2,16 +2,12 @@
 corrupt ones.
 """
 
-import gzip
-import io
 import json
 import shutil
-import subprocess
-import tarfile
-import zipfile
 
 import pytest
 
+from tests.archives import debian_bytes, tar_bytes, write_zip
 from tests.cases import read_cases, refused
 from tests.commands import caller, ended
 from vocap.errors import VocapError
@@ -20,41 +16,6 @@ from vocap.starter.extraction import read_members
 from vocap.starter.packages import PACKAGES
 
 CASES = read_cases(__file__)
-
-
-def wheel(path, files):
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in files.items():
-            archive.writestr(name, content)
-    return path
-
-
-def tar(files) -> bytes:
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w") as archive:
-        for name, content in files.items():
-            entry = tarfile.TarInfo(f"./{name}")
-            entry.size = len(content)
-            archive.addfile(entry, io.BytesIO(content))
-    return buffer.getvalue()
-
-
-def debian(folder, files) -> bytes:
-    """Made by Debian's own program."""
-    if not shutil.which("dpkg-deb"):
-        pytest.skip("there is no dpkg-deb here")
-    root = folder / "root"
-    control = (
-        "Package: x\nVersion: 1\nArchitecture: all\nMaintainer: a <a@example.org>\nDescription: x\n"
-    )
-    for name, content in {"DEBIAN/control": control.encode(), **files}.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_bytes(content)
-    subprocess.run(
-        ["dpkg-deb", "--build", root, folder / "made.deb"], check=True, capture_output=True
-    )
-    shutil.rmtree(root)
-    return (folder / "made.deb").read_bytes()
 
 
 def po(entries) -> bytes:
@@ -73,14 +34,17 @@ FILES = {
 }
 
 
+DOTTED = {f"./{name}": content for name, content in FILES.items()}
+
+
 def is_json(name):
     return name.endswith(".json")
 
 
 def archive(kind, folder) -> bytes:
     if kind == "zip":
-        return wheel(folder / "whole", FILES).read_bytes()
-    return debian(folder, FILES) if kind == "deb" else gzip.compress(tar(FILES))
+        return write_zip(folder / "whole", FILES).read_bytes()
+    return debian_bytes(folder, FILES) if kind == "deb" else tar_bytes(DOTTED)
 
 
 @pytest.mark.parametrize("kind", ["zip", "deb", "tar.gz"])
@@ -122,8 +86,8 @@ MEDIAWIKI = {
 @pytest.fixture(scope="module")
 def extracted(tmp_path_factory):
     folder = tmp_path_factory.mktemp("extracted")
-    wheel(folder / "django", DJANGO)
-    (folder / "mediawiki").write_bytes(debian(folder, MEDIAWIKI))
+    write_zip(folder / "django", DJANGO)
+    (folder / "mediawiki").write_bytes(debian_bytes(folder, MEDIAWIKI))
     for name in ("django", "mediawiki"):
         ended("starter-extract", name, folder / name, "-o", folder / "m" / name)
     return folder
