@@ -8,25 +8,16 @@ import random
 import pytest
 import yaml
 
+from tests.cases import read_cases
 from tests.workflow.conftest import ROOT
 from vocap.errors import UsageError, VocapError
 from vocap.files.io import parse_yaml, read_object, read_yaml
 
-WRONG = {
-    "key twice": ("a:\n  b: 1\n  b: 2", "line 3: .*the key 'b' is given twice, first in line 2"),
-    "key twice in a line": ("a: {b: 1, 'b': 2}", "line 1: .*the key 'b' is given twice"),
-    "date": ("a: 1\nb: 2026-99-99", "not YAML: month"),
-    "float": ("a: !!float x", "not YAML: .*'x'"),
-    "tag": ("a: !!python/object/apply:os.system [true]", "line 1: .*constructor for the tag"),
-    "no YAML": ("a: [", "line 1: not YAML: "),
-    "control": ("a: \x01", "not YAML: .*special characters"),
-    "alias of nothing": ("a: *b", "line 1: not YAML: found undefined alias 'b'"),
-}
+CASES = read_cases(__file__)
 
 
-@pytest.mark.parametrize("name", WRONG)
-def test_wrong_yaml_is_one_line(name, tmp_path):
-    text, says = WRONG[name]
+@pytest.mark.parametrize(("text", "says"), CASES["yaml"])
+def test_wrong_yaml_is_one_line(tmp_path, text, says):
     (tmp_path / "a.yaml").write_text(text, "utf-8")
     with pytest.raises(UsageError, match=says) as caught:
         read_yaml(tmp_path / "a.yaml")
@@ -88,22 +79,12 @@ def test_an_object_is_read_as_json_reads_it(tmp_path):
     assert read_object(tmp_path / "x.json") == value
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        (b"", r"not JSON \(.*line 1 "),
-        (b'{"a": 1,\n\n "b"}', r"not JSON \(.*line 3 "),
-        (b'{"a": 1}\n{"a": 2}\n', r"not JSON \(.*line 2 "),
-        (b'{"a": "\xff"}', r"not JSON \('utf-8' .*position 7: invalid start byte\)"),
-        (b"[1]", "a list, not an object"),
-        (b"null", "a NoneType, not an object"),
-        (b'{"a": {"b": 1, "c": 2, "b": 3}}', "duplicate key 'b'"),
-        (b'{"a": ' + b"[" * 100_000, "not JSON"),
-        (b'{"a": ' + b"9" * 5_000 + b"}", "not JSON"),
-    ],
-)
+LONG = [['{"a": ' + "[" * 100_000, "not JSON"], ['{"a": ' + "9" * 5_000 + "}", "not JSON"]]
+
+
+@pytest.mark.parametrize(("content", "said"), CASES["json"] + LONG)
 def test_anything_else_is_one_error_with_its_remedy(tmp_path, content, said):
-    (tmp_path / "x.json").write_bytes(content)
+    (tmp_path / "x.json").write_text(content, "latin-1")
     with pytest.raises(VocapError, match=rf"x\.json.*{said}.*; make it again$"):
         read_object(tmp_path / "x.json", "make it again")
 
