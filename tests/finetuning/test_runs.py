@@ -7,7 +7,6 @@ import json
 import os
 import random
 import shutil
-import signal
 import time
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from pydantic import ValidationError
 
 from tests.finetuning.factories import read
 from tests.finetuning.tiny_models import LENGTH, XTREME, make_inputs, make_model, recipe
-from tests.pretraining.processes import MEASURED, finish, newest, pretrain, start, stopped
+from tests.pretraining.processes import MEASURED, killed_at_random, newest, pretrain, stopped
 from vocap.correlation.study import Correlation
 from vocap.errors import UsageError, VocapError
 from vocap.finetuning.encoding import encode_training
@@ -139,19 +138,16 @@ def test_killed_at_random_moments_it_ends_bit_for_bit_as_undisturbed(
     began = time.monotonic()
     assert finetune(words, tmp_path / "timed")[0] == 0
     seconds = time.monotonic() - began
-    moments, kills, attempts = random.Random(training), 0, 0
-    while not kills:  # a run that was quicker than all moments is no test of anything
-        attempts += 1
-        out = tmp_path / f"run-{attempts}"
-        while not (out / "run.json").exists():
-            process = start(words, out, verb="finetune")
-            process.join(moments.uniform(0.3, 0.9) * seconds / attempts if kills < KILLS else 300)
-            if process.is_alive():
-                os.kill(process.pid, signal.SIGKILL)
-                kills += 1
-            status, log = finish(process), out.with_name(f"{out.name}.log")
-            assert status in (0, -signal.SIGKILL), log.read_text("utf-8")
-    assert results(out) == results(finished[training])
+    moments = random.Random(training)
+    for out in killed_at_random(
+        words,
+        tmp_path,
+        lambda number: moments.uniform(0.3, 0.9) * seconds / number,
+        KILLS,
+        "finetune",
+        "run.json",
+    ):
+        assert results(out) == results(finished[training])
 
 
 @pytest.mark.parametrize("precision", ["fp32", "fp16"])

@@ -2,6 +2,7 @@
 import.
 """
 
+import itertools
 import json
 import multiprocessing
 import os
@@ -9,6 +10,7 @@ import signal
 import socket
 import sys
 import time
+from collections.abc import Callable, Iterator
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
@@ -105,6 +107,35 @@ def stopped(
     os.kill(process.pid, number)
     assert finish(process) == 75
     return out.with_name(f"{out.name}.log").read_text("utf-8")
+
+
+def killed_at_random(
+    arguments: list[str],
+    folder: Path,
+    moments: Callable[[int], float],
+    least: int,
+    verb: str = "pretrain",
+    last: str = "metrics.jsonl",
+) -> Iterator[Path]:
+    """Runs that are killed and resumed until each has written `last`: their folders, until
+    `least` kills are done.
+
+    `moments`: of the number of the run, the seconds after which a process is killed.
+    """
+    kills = 0
+    for number in itertools.count(1):
+        out = folder / f"run-{number}"
+        while not (out / last).exists():
+            process = start(arguments, out, verb=verb)
+            process.join(moments(number) if kills < least else 300)
+            if process.is_alive():
+                os.kill(process.pid, signal.SIGKILL)
+                kills += 1
+            status, log = finish(process), out.with_name(f"{out.name}.log")
+            assert status in (0, -signal.SIGKILL), log.read_text("utf-8")
+        yield out
+        if kills >= least:
+            return
 
 
 def free_port() -> int:

@@ -20,6 +20,7 @@ import torch
 from tests.pretraining.factories import pretrain_arguments, with_settings
 from tests.pretraining.processes import (
     finish,
+    killed_at_random,
     newest,
     pretrain,
     results,
@@ -67,21 +68,11 @@ def test_killed_at_random_moments_it_ends_bit_for_bit_as_undisturbed(
     written.
     """
     moments = random.Random(0)
-    kills = runs = 0
-    while kills < KILLS:
-        runs += 1
-        out = tmp_path / f"run-{runs}"
-        while not (out / "metrics.jsonl").exists():
-            process = start(arguments, out)
-            process.join(moments.uniform(0.1, 0.9) * seconds if kills < KILLS else 300)
-            if process.is_alive():
-                os.kill(process.pid, signal.SIGKILL)
-                kills += 1
-            status, log = finish(process), out.with_name(f"{out.name}.log")
-            assert status in (0, -signal.SIGKILL), log.read_text("utf-8")
+    for out in killed_at_random(
+        arguments, tmp_path, lambda _: moments.uniform(0.1, 0.9) * seconds, KILLS
+    ):
         assert results(out) == results(undisturbed)
         shutil.rmtree(out)
-    print(f"{kills} kills, {runs} runs")
 
 
 @pytest.fixture(scope="module")
