@@ -11,6 +11,7 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from tests.cases import read_cases
 from tests.made_text import write_lines
 from tests.pretraining.factories import (
     LENGTH,
@@ -267,15 +268,7 @@ def test_documents_are_measured_as_they_are(tmp_path):
     assert spread_lines(tmp_path / "heldout.txt", 2) == documents
 
 
-@pytest.mark.parametrize(
-    ("changes", "shape", "says"),
-    [
-        ({"output_bias": "unigram"}, {}, "output_bias: a causal model has no output bias"),
-        ({}, {"kv_heads": 3}, "heads 4 is not a multiple of kv_heads 3"),
-        ({}, {"hidden": 12}, "rotary positions cannot turn"),
-        ({"objective": "masked"}, {}, "shape.kv_heads is of causal models"),
-    ],
-)
+@pytest.mark.parametrize(("changes", "shape", "says"), read_cases(__file__)["apart"])
 def test_settings_that_do_not_go_together(changes, shape, says):
     with pytest.raises(ValueError, match=says):
         Recipe.model_validate(causal(**changes, shape=SHAPE | shape))
