@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import subprocess
 
 import pytest
 
@@ -30,8 +31,36 @@ def test_tables_in_three_forms_hold_the_stages_numbers(made):
         assert len(pipes) == 1, path
     for path in tables.glob("*.tex"):
         body = path.read_text(encoding="utf-8")
-        assert body.count("\\begin{longtable}") == body.count("\\end{longtable}") == 1
-        assert not re.search(r"(?<!\\)[#_]", body), path
+        lines = len(list(read_tsv(path.with_suffix(".tsv"))))
+        form = "longtable" if lines > 40 else "tabular"
+        assert body.count(f"\\begin{{{form}}}") == body.count(f"\\end{{{form}}}") == 1
+        (caption,) = re.findall(r"\\caption\{(.*)\}", body)
+        assert len(caption) < 80 and caption.endswith(".") and "results/" not in caption
+        text = body[body.index("\\toprule") : body.index("\\end{")]
+        assert not re.search(r"(?<!\\)[#_]", text), path
+
+
+@pytest.mark.skipif(not shutil.which("pdflatex"), reason="no pdflatex")
+@pytest.mark.parametrize("columns", ["onecolumn", "twocolumn"])
+def test_latex_sets_the_tables_within_the_page(made, tmp_path, columns):
+    folder, *_ = made
+    # these hold characters that pdflatex has no fonts for
+    beyond = {"dead", "unknown-xlmr"}
+    paths = sorted(path for path in folder.glob("out/tables/*.tex") if path.stem not in beyond)
+    start = [
+        rf"\documentclass[{columns}]{{article}}",
+        r"\usepackage[margin=1in]{geometry}",
+        r"\usepackage{booktabs,longtable}\begin{document}",
+    ]
+    inputs = [rf"\input{{{path}}}" for path in paths]
+    paper = "\n".join([*start, *inputs, "The end.", r"\end{document}"])
+    (tmp_path / "paper.tex").write_text(paper, encoding="utf-8")
+    ran = subprocess.run(
+        ["pdflatex", "-halt-on-error", "-interaction=nonstopmode", "paper"],
+        cwd=tmp_path, capture_output=True, encoding="utf-8", errors="replace",
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stdout[-2000:]
+    assert "Overfull" not in ran.stdout
 
 
 def test_missing_languages_and_sizes_are_listed(made):

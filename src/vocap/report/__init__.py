@@ -4,7 +4,7 @@ from pydantic import Field
 
 from vocap.section import ConfigSection
 
-REVISION = 32
+REVISION = 33
 
 
 class Report(ConfigSection):

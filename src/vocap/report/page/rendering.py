@@ -21,7 +21,14 @@ from vocap.errors import VocapError, listed
 from vocap.files.io import replacing_directory, write_text, write_tsv
 from vocap.report.page import figures
 from vocap.report.page.blocks import Explorer, LanguageAnswers, Section, counted, leaves
-from vocap.report.page.tables import Table, for_latex, for_markdown, in_thousands, signed
+from vocap.report.page.tables import (
+    Table,
+    for_latex,
+    for_markdown,
+    in_thousands,
+    latex_heading,
+    signed,
+)
 
 # these elements stay as they are, and all tags
 WHOLE = r"<(a|code|strong)\b.*?</\1>|<[^>]*>"
@@ -88,6 +95,7 @@ def _environment() -> jinja2.Environment:
         "svg": lambda figure: Markup(figures.page_svg(figure.drawn, figure.name)),
         "specification": figures.page_specification,
         "latex": for_latex,
+        "latex_heading": latex_heading,
         "markdown": for_markdown,
         "counted": counted,
         "listed": listed,
@@ -154,9 +162,9 @@ def write_report(out: str | Path, title: str, sections: Sequence[Section], folde
                 (drawn / file).write_bytes(data)
         for name, table in tables.items():
             write_tsv(written / f"{name}.tsv", [column.key for column in table.columns], table.rows)
-            for form in ("md", "tex"):
-                caption = table.caption.replace(RESULTS, folder)
-                values = {"table": table, "caption": caption}
+            caption = table.caption.replace(RESULTS, folder)
+            for form, part in ("md", table), ("tex", table.for_paper):
+                values = {"table": part, "caption": caption}
                 text = _environment().get_template(f"table.{form}").render(values)
                 write_text(written / f"{name}.{form}", text)
     write_text(out / "index.html", page)

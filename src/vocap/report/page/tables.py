@@ -1,8 +1,10 @@
 """A table, and its cells on the page and in the files: TSV, Markdown, LaTeX."""
 
 import re
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from functools import cache
 from importlib import resources
 from typing import Any, Literal
@@ -11,6 +13,7 @@ import yaml
 
 ABSENT = "–"
 LONG = 20  # rows; a longer table of languages is folded
+PAGE_ROWS = 40  # rows; a longer table takes more than a page of paper
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,25 @@ class Table:
     rows: list[tuple[Any, ...]]
     folded: bool = False  # closed at first on the page
     limit: int | None = None  # rows on the page, where the files hold more
+    print: Sequence[str] = ("*",)  # patterns of the keys of LaTeX's columns
+
+    @property
+    def for_paper(self) -> "Table":
+        """The table with the columns that LaTeX has."""
+        places = [
+            place
+            for place, column in enumerate(self.columns)
+            if any(fnmatchcase(column.key, pattern) for pattern in self.print)
+        ]
+        return replace(
+            self,
+            columns=[self.columns[place] for place in places],
+            rows=[tuple(row[place] for place in places) for row in self.rows],
+        )
+
+    @property
+    def is_long(self) -> bool:
+        return len(self.rows) > PAGE_ROWS
 
     @property
     def shown(self) -> list[tuple[Any, ...]]:
@@ -118,9 +140,9 @@ def specified(
     folded = spec.get("folded", False)
     folded = len(cells) > LONG if folded == "long" else folded
     title, said = spec["title"].format(**values), caption(name, **values)
-    return Table(
-        f"{name}-{of}" if of else name, title, said, columns, cells, folded, spec.get("limit")
-    )
+    name = f"{name}-{of}" if of else name
+    limit, shown = spec.get("limit"), spec.get("print", ["*"])
+    return Table(name, title, said, columns, cells, folded, limit, shown)
 
 
 def format_number(value: float | int | None, column: Column) -> str:
@@ -165,23 +187,35 @@ def in_thousands(total: int) -> str:
 
 
 _LATEX = {
-    "\\": "backslash",
-    "~": "asciitilde",
-    "^": "asciicircum",
-    "<": "less",
-    ">": "greater",
-    "|": "bar",
-}
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    "−": "$-$",
+    "α": r"$\alpha$",
+    "β": r"$\beta$",
+    "ρ": r"$\rho$",
+    "⁶": "$^6$",
+} | {character: f"\\{character}" for character in "{}$&#%_"}
 
 
 def for_latex(text: str) -> str:
     """Text in one line, as LaTeX has it."""
+    return re.sub(r"\s+", " ", "".join(_LATEX.get(one, one) for one in text))
 
-    def escaped(match: re.Match[str]) -> str:
-        return f"\\text{_LATEX[match[0]]}{{}}" if match[0] in _LATEX else f"\\{match[0]}"
 
-    text = re.sub(r"[{}$&#%_\\~^<>|]", escaped, text)
-    return re.sub(r"\s+", " ", text.replace("−", "$-$"))
+def latex_heading(column: Column) -> str:
+    r"""A column's title for LaTeX, in short lines.
+
+    >>> print(latex_heading(Column("x", "Tokens per line, %", "number")))
+    \shortstack[r]{Tokens per\\line, \%}
+    """
+    lines = textwrap.wrap(column.title, 11, break_long_words=False)
+    said = r"\\".join(map(for_latex, lines))
+    side = "r" if column.kind == "number" else "l"
+    return rf"\shortstack[{side}]{{{said}}}" if len(lines) > 1 else said
 
 
 def for_markdown(text: str) -> str:
