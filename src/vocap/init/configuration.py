@@ -2,6 +2,7 @@
 T by the amount of text.
 """
 
+import math
 import re
 import shlex
 import textwrap
@@ -102,15 +103,7 @@ def configure(
     text, UsageError for a kind that the text cannot make, and both as a run would.
     """
     chat, lossless = text == "chat", bool(text)
-    if not texts.files:
-        raise VocapError(
-            f"{texts.folder}: no text of a known language that can be read; name files or "
-            "folders by language, as de.txt or german.txt"
-        )
-    if "parity-bpe" in kinds and "development" not in texts.parallel:
-        raise UsageError(
-            "kind parity-bpe follows parallel text: give DIR/dev/de.txt ... on this machine"
-        )
+    check_texts(texts, kinds)
     names = {code: language.name for code, language in table.items() if code in texts.files}
     # measure the text
     code = [language for language in names if table[language].resource == "code"]
@@ -124,35 +117,31 @@ def configure(
     # write a configuration that can be used
     distinct = {language: len(one.distinct) for language, one in lines.items()}
     characters = len(frozenset().union(*(one.distinct for one in lines.values())))
-    if programs and not kinds and not chat:
+    if chat and not kinds:
+        kinds = ("bpe",)
+    elif programs and not kinds:
         kinds, lossless = kinds_for(programs, lossless or bool(code))
-    elif chat:
-        kinds = kinds or ("bpe",)
     check_kinds(kinds, lossless or bool(code), programs)
     reason = "kept" if lossless else ", ".join(code)
     if reason:
         characters += 256
-    given_total = total
     kinds = kinds or (LOSSLESS_KINDS if reason else KINDS)
     writes = lossless or (code and any("bpe" in kind for kind in kinds))
-    total = total or choose_total(list(reaches.values()), characters)
-    if chat and not given_total:
-        total = -(-total // CHAT["multiple_of"]) * CHAT["multiple_of"]
+    layout: dict[str, Any] = LAYOUT | (CHAT if chat else {}) if writes else {}
+    total = total or choose_total(list(reaches.values()), characters, layout.get("multiple_of", 1))
     uneven = is_uneven(lines.values())
+    split = cut_for(programs) if programs and reason else "words"
     # each configuration of a folder has results of its own
     results = "results" if path.stem == "config" else f"results-{path.stem}"
     config = {
         "results": f"./{results}",
         "languages": list(names),
         "text": {"preset": "lossless"} if reason else None,
-        "layout": LAYOUT | (CHAT if chat else {}) if writes else None,
+        "layout": layout,
         "corpora": corpora,
         "vocabularies": {"sizes": choose_sizes(distinct, reaches)},
-        **tokenizer_sections(kinds, total, uneven, texts.without_development()),
+        **tokenizer_sections(kinds, total, uneven, texts.without_development(), split),
     }
-    for entry in config["tokenizers"].values():
-        if programs and reason and entry["kind"].endswith("bpe") and cut_for(programs) != "words":
-            entry["split"] = cut_for(programs)
     config = {key: value for key, value in config.items() if value}
     check_totals(load({**config, "corpora": usable}), amounts)
     comments = {**COMMENTS, "text": f"as it is, with indentation: {reason}"}
@@ -161,6 +150,19 @@ def configure(
     notes = language_notes(names, reaches, lines)
     notes += text_notes(texts, code)
     return [*notes, f"{path}: {len(names)} languages, {megabytes:,.1f} MB, T {total:,}"]
+
+
+def check_texts(texts: FolderTexts, kinds: Collection[str]) -> None:
+    """Raise VocapError for no text, UsageError for a kind that the text cannot make."""
+    if not texts.files:
+        raise VocapError(
+            f"{texts.folder}: no text of a known language that can be read; name files or "
+            "folders by language, as de.txt or german.txt"
+        )
+    if "parity-bpe" in kinds and "development" not in texts.parallel:
+        raise UsageError(
+            "kind parity-bpe follows parallel text: give DIR/dev/de.txt ... on this machine"
+        )
 
 
 def text_notes(texts: FolderTexts, code: Collection[str]) -> list[str]:
@@ -213,16 +215,17 @@ def choose_sizes(characters: Mapping[str, int], reaches: Mapping[str, float]) ->
     return sizes[1:]
 
 
-def choose_total(reaches: Sequence[float], characters: int) -> int:
+def choose_total(reaches: Sequence[float], characters: int, multiple: int = 1) -> int:
     """T: half of the pieces that the languages can reach, at most 16,000 of each, and
-    enough for their characters.
+    enough for their characters, rounded up to a multiple.
 
     >>> choose_total([5000], 80), choose_total([90_000] * 3, 400), choose_total([3000], 3000)
     (2000, 32000, 8000)
     """
     wanted = max(sum(min(REACHED_SHARE * reach, EACH) for reach in reaches), TOTALS[0])
     total = max(total for total in TOTALS if total <= wanted)
-    return max(total, next((total for total in TOTALS if total >= LEAST * characters), TOTALS[-1]))
+    least = next((total for total in TOTALS if total >= LEAST * characters), TOTALS[-1])
+    return math.ceil(max(total, least) / multiple) * multiple
 
 
 def corpora_section(texts: FolderTexts, folder: Path, table_file: Path | None) -> dict[str, Any]:
@@ -268,12 +271,17 @@ def corpora_section(texts: FolderTexts, folder: Path, table_file: Path | None) -
 
 
 def tokenizer_sections(
-    kinds: Collection[str], total: int, per_character: bool, lacking: Sequence[str] = ()
+    kinds: Collection[str],
+    total: int,
+    per_character: bool,
+    lacking: Sequence[str] = (),
+    split: str = "words",
 ) -> dict[str, Any]:
     """The sections `allocation`, which may be empty, and `tokenizers`: one of each kind,
     of `total` ids.
 
-    `lacking`: languages without development text, which parity needs.
+    `lacking`: languages without development text, which parity needs. `split`: the cut of
+    byte-pair encoding.
     """
     short = f"{total // 1000}k" if total % 1000 == 0 else str(total)
     weighed = {"total": total} | ({"per": "character"} if per_character else {})
@@ -288,6 +296,8 @@ def tokenizer_sections(
         if kind == "parity-bpe":
             tokenizers[name] |= {"from": total // 2, "window": 100}
             tokenizers[name] |= {"without": list(lacking)} if lacking else {}
+        if kind.endswith("bpe") and split != "words":
+            tokenizers[name]["split"] = split
     return {"allocation": allocations, "tokenizers": tokenizers}
 
 
