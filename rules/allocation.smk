@@ -101,6 +101,7 @@ rule trunk:
         "../envs/allocation.yaml"
     resources:
         **needs("trunk"),
+        memory=MEMORY,
     params:
         **run_params("pieces"),
         coverage=SETTINGS.vocabularies.coverage,
@@ -115,6 +116,7 @@ rule trunk:
     shell:
         """
         vocap trunk \
+            {resources.memory} \
             --vocabularies {params.results:q}/vocabularies \
             --corpora {params.results:q}/corpora \
             --weights {input.weights:q} \
@@ -161,6 +163,7 @@ rule allocate_pieces:
         "../envs/allocation.yaml"
     resources:
         **needs("allocate_pieces"),
+        memory=MEMORY,
     params:
         **run_params("pieces"),
         coverage=SETTINGS.vocabularies.coverage,
@@ -174,6 +177,7 @@ rule allocate_pieces:
     shell:
         """
         vocap allocate \
+            {resources.memory} \
             --vocabularies {params.results:q}/vocabularies \
             --corpora {params.results:q}/corpora \
             --weights {input.weights:q} \

@@ -125,8 +125,8 @@ class Settings(ConfigSection):
     memory: int | None = Field(
         None,
         ge=1,
-        description="megabytes of memory that a ladder, JOINT and byte-pair encoding may take, as "
-        "far as they can; the results are the same. By default memory has no limit",
+        description="megabytes of memory that a ladder, PIECES, JOINT and byte-pair encoding may "
+        "take, as far as they can; the results are the same. By default memory has no limit",
     )
     downloads: dict[str, Download] = Field(
         {}, description="files besides text that can be fetched, by name"
