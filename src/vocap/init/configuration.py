@@ -130,7 +130,7 @@ def configure(
     layout: dict[str, Any] = LAYOUT | (CHAT if chat else {}) if writes else {}
     total = total or choose_total(list(reaches.values()), characters, layout.get("multiple_of", 1))
     uneven = is_uneven(lines.values())
-    split = cut_for(programs) if programs and reason else "words"
+    split = (cut_for(programs) if programs and reason else None) or "words"
     # each configuration of a folder has results of its own
     results = "results" if path.stem == "config" else f"results-{path.stem}"
     config = {
