@@ -8,8 +8,9 @@ from itertools import chain
 import orjson
 import pytest
 
+from tests.archives import write_zip
 from tests.commands import ended
-from tests.starter.test_packages import po, wheel
+from tests.starter.test_packages import po
 from vocap.starter import cleaning
 from vocap.starter.merging import LEAST_PART
 
@@ -67,12 +68,12 @@ def write_packages(folder, packages):
         f"homeassistant/components/{part}/translations/{language}.json": orjson.dumps(texts)
         for (part, language), texts in packages["homeassistant"].items()
     }
-    wheel(folder / "homeassistant", files)
+    write_zip(folder / "homeassistant", files)
     files = {
         f"django/{part}/locale/{language}/LC_MESSAGES/django.po": po(texts)
         for (part, language), texts in packages["django"].items()
     }
-    wheel(folder / "django", files)
+    write_zip(folder / "django", files)
 
 
 @pytest.fixture(scope="module", params=range(3))
@@ -216,7 +217,9 @@ def test_a_message_of_several_texts_has_no_translation(tmp_path):
         '"Open"\n'
         'msgstr "Открыто"\n\nmsgid "Close"\nmsgstr "Закрыть"\n'
     )
-    wheel(tmp_path / "django", {"django/conf/locale/ru/LC_MESSAGES/django.po": catalogue.encode()})
+    write_zip(
+        tmp_path / "django", {"django/conf/locale/ru/LC_MESSAGES/django.po": catalogue.encode()}
+    )
     ended("starter-extract", "django", tmp_path / "django", "-o", tmp_path / "messages")
     rows = [
         line.split("\t")
