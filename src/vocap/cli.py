@@ -33,6 +33,7 @@ GROUPS = {
         "extend": "vocap.adapt.commands:extend",
         "report": "vocap.report.commands:report",
         "why": "vocap.report.why.commands:why",
+        "decide": "vocap.report.commands:decide",
     },
     "Rules of the workflow, corpora": {
         "each": "vocap.workflow.commands:each",

@@ -1,7 +1,8 @@
 """`vocap report`: the page, its tables and its figures, of an extra that
-`vocap report --help` does without.
+`vocap report --help` does without; `vocap decide`: the tokenizers of runs in one table.
 """
 
+import json
 from pathlib import Path
 
 import click
@@ -64,3 +65,51 @@ def report(
         parallel_text=parallel_text or "",
     )
     log.info("%s: %.1f MB", out / "index.html", size / 1e6)
+
+
+@click.command()
+@click.argument("results", nargs=-1, required=True, type=options.FOLDER)
+@click.option(
+    "--parameters",
+    default=86e6,
+    type=options.Real(1, 1e15),
+    help="N, the parameters beside the embeddings.",
+)
+@click.option("--hidden", default=768, type=click.IntRange(1), help="H, the width of embeddings.")
+@options.languages_table
+@click.option("--json", "as_json", is_flag=True, help="Print all figures as one JSON object.")
+def decide(
+    results: tuple[Path, ...],
+    parameters: float,
+    hidden: int,
+    languages_table: Path | None,
+    as_json: bool,
+) -> None:
+    """Print one table of the tokenizers of runs, by which to choose.
+
+    RESULTS is the folder of a run. A row has the tokens of a sentence of parallel text, the worst
+    language, Gini, bits per byte with an interval over lines, the parameters of the embeddings
+    and their share of a masked model, and the programs that load the tokenizer. Two T of one
+    kind are compared in a sentence. Runs whose configuration differs in seed alone are joined,
+    with the spread of their numbers.
+    """
+    from vocap.report.data.decision import compare_totals, read_configuration
+    from vocap.report.data.decision import decide as decide_runs
+    from vocap.report.sections.comparison import decision_table
+    from vocap.report.why.run import open_run
+    from vocap.size.forecast import ModelCosts
+    from vocap.tables.frames import records
+
+    costs = ModelCosts(parameters, hidden)
+    runs = {
+        str(folder): open_run(folder, languages_table, read_configuration(folder)).results
+        for folder in results
+    }
+    rows = decide_runs(runs, costs)
+    said = compare_totals(rows)
+    if as_json:
+        found = {"rows": records(rows), "sentences": said}
+        click.echo(json.dumps(found, ensure_ascii=False, allow_nan=False))
+        return
+    name = next(iter(runs.values())).name
+    click.echo("\n".join([decision_table(rows, costs, name, len(runs) > 1).as_text(), *said]))

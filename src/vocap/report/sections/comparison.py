@@ -3,19 +3,22 @@ language.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pandas
 
+from vocap.errors import VocapError
 from vocap.report.data import comparison
 from vocap.report.data.comparison import MEASURE, UNKNOWN_LIMIT, Size
+from vocap.report.data.decision import BASE, compare_totals, decide
 from vocap.report.data.results import Records, Results
 from vocap.report.page import figures
 from vocap.report.page.blocks import Fold, Note, PageBlock, Paragraph, counted, first_open, not_run
 from vocap.report.page.figures import Chart, Figure, drawn_as, scatter, tooltips
 from vocap.report.page.rendering import sentence
 from vocap.report.page.tables import Column, Table, columns_of, signed, specified
+from vocap.size.forecast import ModelCosts
 from vocap.tables.frames import records
 from vocap.tables.line_bits import PARTS
 
@@ -42,11 +45,33 @@ def section(results: Results) -> list[PageBlock]:
     parts = [(f"Charts and languages at {one.label}", _one(results, one)) for one in found]
     return [
         Paragraph(sentence("compared", parallel=parallel, text=results.parallel_text)),
+        *_decision(results),
         _table(results, found),
         *first_open(parts),
         _groups(found),
         *_figure_4(results, found),
     ]
+
+
+def decision_table(
+    rows: pandas.DataFrame, costs: ModelCosts, name: Callable[[str], str], several: bool = False
+) -> Table:
+    """The rows of `decide`, languages by their `name`; of several runs with their spread."""
+    shown = rows.assign(worst=rows.worst.map(name, na_action="ignore"))
+    more = columns_of("decision-runs") if several else ()
+    others = f"{costs.others:,.0f}"
+    return specified("decision", records(shown), more, others=others, hidden=costs.hidden)
+
+
+def _decision(results: Results) -> list[PageBlock]:
+    """The table of `vocap decide` and its sentences; nothing where it has no rows."""
+    try:
+        rows = decide({results.folder: results})
+    except VocapError:
+        return []
+    said = " ".join(compare_totals(rows))
+    table = decision_table(rows, BASE, results.name)
+    return [table, Paragraph(said)] if said else [table]
 
 
 def looks(results: Results) -> dict[str, tuple[str, str]]:

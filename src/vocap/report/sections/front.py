@@ -11,6 +11,7 @@ from typing import Any
 
 from vocap.errors import listed
 from vocap.report.data.comparison import Size, frame, front_page, sizes
+from vocap.report.data.decision import programs
 from vocap.report.data.results import AllocationResults, Results, Stretch, Tokenizer
 from vocap.report.page import figures
 from vocap.report.page.blocks import (
@@ -30,8 +31,7 @@ from vocap.report.page.tables import Column, Table, caption, specified
 from vocap.report.paper import paper_size
 from vocap.report.sections.corpora import little_text, short_of_total
 from vocap.tables.frames import records
-from vocap.tokenizer_files.programs import loaded_by
-from vocap.tokenizers.settings import BytePair, File, Vocap
+from vocap.tokenizers.settings import Vocap
 
 PAPER_SIZES = "paper_allocated_thousands"
 NAMED = 3  # languages of one size that the sentence names; of more it has the number
@@ -235,22 +235,6 @@ def _advice(results: Results, one: Size | None) -> list[PageBlock]:
     text = sentence("losses", one=one, lost=lost, measured=len(losses))
     blocks = [*doubts, Facts(facts), Paragraph(text)]
     return blocks if one.choice.deciding != "percent" else [*blocks, Paragraph(caption("overview"))]
-
-
-def programs(results: Results, name: str) -> list[str]:
-    """The programs that load a tokenizer with equal ids, by its kind in docs/clients.md; none
-    where that does not say.
-    """
-    one = results.tokenizers.get(name)
-    if one is None or one.kind_class is File:
-        return []
-    lossless = all(row["share"] == 1 for row in one.round_trips)
-    if issubclass(one.kind_class, BytePair):
-        kind = f"bpe-{one.settings.get('split')}" if lossless else "bpe-nfkc"
-    else:
-        symbols = "-symbols" if one.settings.get("user_defined_symbols") else ""
-        kind = "unigram-bytes" if one.settings.get("byte_fallback") else f"unigram{symbols}"
-    return loaded_by().get(kind, [])
 
 
 def _figure(results: Results, found: Sequence[Shares]) -> Figure:

@@ -5,6 +5,7 @@ from difflib import get_close_matches
 from functools import cached_property, lru_cache
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import pandas
 
@@ -75,11 +76,13 @@ class Run:
         return len(set(chain.from_iterable(load_once(folder).encode_batch(lines))))
 
 
-def open_run(folder: Path, table: Path | None = None) -> Run:
-    """Read the results of a run, with the names of a table of languages. Raises UsageError for
-    a folder that holds none.
+def open_run(
+    folder: Path, table: Path | None = None, settings: dict[str, Any] | None = None
+) -> Run:
+    """Read the results of a run that its settings name, with the names of a table of languages.
+    Raises UsageError for a folder that holds none.
     """
-    results = load_results(folder, table, {})
+    results = load_results(folder, table, settings or {})
     if not results.languages:
         raise UsageError(
             f"{folder}: no results of a run (corpora/, vocabularies/, allocation/, tokenizers/); "
