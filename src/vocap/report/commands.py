@@ -93,6 +93,8 @@ def decide(
     kind are compared in a sentence. Runs whose configuration differs in seed alone are joined,
     with the spread of their numbers.
     """
+    import pandas
+
     from vocap.report.data.decision import compare_totals, read_configuration
     from vocap.report.data.decision import decide as decide_runs
     from vocap.report.sections.comparison import decision_table
@@ -111,5 +113,7 @@ def decide(
         found = {"rows": records(rows), "sentences": said}
         click.echo(json.dumps(found, ensure_ascii=False, allow_nan=False))
         return
-    name = next(iter(runs.values())).name
-    click.echo("\n".join([decision_table(rows, costs, name, len(runs) > 1).as_text(), *said]))
+    table = decision_table(rows, costs, next(iter(runs.values())).name, len(runs) > 1)
+    titles = [column.title for column in table.columns]
+    cells = pandas.DataFrame(map(table.texts, table.rows), columns=titles)
+    click.echo("\n".join([cells.to_string(index=False), *said]))

@@ -83,13 +83,7 @@ def decide(runs: Mapping[str, Results], costs: ModelCosts = BASE) -> pandas.Data
     compared = {name: sizes(results) for name, results in runs.items()}
     every = [one for found in compared.values() for one in found]
     where = ", ".join(runs)
-    made = {
-        (name, tokenizer)
-        for name, found in compared.items()
-        for one in found
-        for tokenizer in one.summary.index
-    }
-    if len(made) < 2:
+    if sum(len(one.summary) for one in every) < 2:
         raise VocapError(
             f"{where}: fewer than two measured tokenizers of several languages; a decision needs "
             "two (vocap evaluate --tables)"
@@ -102,11 +96,8 @@ def decide(runs: Mapping[str, Results], costs: ModelCosts = BASE) -> pandas.Data
         )
     codes = [code for code in every[0].parallel if code in shared]
     parts = [_of_run(runs[name], found, codes, costs) for name, found in compared.items()]
-    groups = _alike(runs)
-    rows = pandas.concat(
-        [part.assign(run=name, group=groups[name]) for name, part in zip(runs, parts, strict=True)]
-    )
-    return _joined(rows)
+    rows = pandas.concat(parts, keys=runs, names=["run"]).reset_index("run")
+    return _joined(rows.assign(group=rows.run.map(_alike(runs))))
 
 
 def _of_run(
@@ -140,28 +131,25 @@ def _alike(runs: Mapping[str, Results]) -> dict[str, str]:
     times: Counter[str] = Counter()
     found = {}
     for name, results in runs.items():
-        whole = json.dumps(results.settings, sort_keys=True) if results.settings else name
+        settings = results.settings or {"run": name}
+        whole = json.dumps(settings, sort_keys=True)
         times[whole] += 1  # a copy of a run, with the same seed, is no further sample
-        others = {key: value for key, value in results.settings.items() if key != "seed"}
-        alike = json.dumps(others, sort_keys=True) if results.settings else name
-        found[name] = f"{times[whole]} {alike}"
+        found[name] = json.dumps([times[whole], settings | {"seed": None}], sort_keys=True)
     return found
 
 
 def _joined(rows: pandas.DataFrame) -> pandas.DataFrame:
     """The rows of runs of one group as one row for each tokenizer."""
-    # the first of equals is kept below: that of the highest ratio names the worst language
-    ordered = rows.sort_values("worst_ratio", ascending=False, kind="stable")
     keys = ["group", "tokenizer"]
     groups = rows.groupby(keys, sort=False)
-    found = groups.first()
-    numbers = rows.select_dtypes("float").columns.difference(["worst_ratio"])
-    found[numbers] = groups[list(numbers)].mean()
-    worst = ordered.groupby(keys)[["worst", "worst_ratio"]].first()
-    found[worst.columns] = worst
+    numbers = list(rows.select_dtypes("float"))
+    # texts, and the worst language with its ratio, are of the row of the highest ratio
+    worst = rows.sort_values("worst_ratio", ascending=False, kind="stable").groupby(keys).first()
+    found = groups[numbers].mean().join(worst.drop(columns=numbers))
     spread = groups[SPREAD].max() - groups[SPREAD].min()
-    found["runs"] = groups.size()
-    found["run"] = groups.run.agg(", ".join)
+    found = found.assign(
+        worst_ratio=worst.worst_ratio, runs=groups.size(), run=groups.run.agg(", ".join)
+    )
     found = found.join(spread.where(found.runs > 1).add_suffix("_spread"))
     return found.reset_index("tokenizer").reset_index(drop=True)
 

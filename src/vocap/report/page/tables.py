@@ -78,19 +78,6 @@ class Table:
             bar = round(100 * max(0.0, value) / largest, 1) if value and largest else None
             yield column, text, bar
 
-    def as_text(self) -> str:
-        """All rows in aligned columns, for a terminal."""
-        lines = [[column.title for column in self.columns], *map(self.texts, self.rows)]
-        widths = [max(map(len, cells)) for cells in zip(*lines, strict=True)]
-        numbers = [column.kind == "number" for column in self.columns]
-        return "\n".join(
-            "  ".join(
-                text.rjust(width) if number else text.ljust(width)
-                for text, width, number in zip(line, widths, numbers, strict=True)
-            ).rstrip()
-            for line in lines
-        )
-
     def texts(self, row: tuple[Any, ...]) -> list[str]:
         """The cells of a row as text: numbers as on the page, a dash for what is not
         there.
