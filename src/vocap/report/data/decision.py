@@ -72,8 +72,8 @@ def decide(runs: Mapping[str, Results], costs: ModelCosts = BASE) -> pandas.Data
         `parallel_bits` (per byte) with the ends `bits_low` and `bits_high` of its interval over
         lines; `embedding_mparameters` (10^6) and `embedding_share` of the model;
         `programs`, joined by commas. Of joined runs numbers are means, the worst language is that
-        of any of them, and `parallel_tokens_spread` and `parallel_bits_spread` are largest minus
-        smallest, NaN for one run.
+        of any of them, T that of its run, and `parallel_tokens_spread` and
+        `parallel_bits_spread` are largest minus smallest, NaN for one run.
 
     Raises
     ------
@@ -115,7 +115,6 @@ def _of_run(
     return (
         facts.join(parallel_means(rows))
         .assign(
-            total=totals,
             bits_low=[low for low, _ in ends],
             bits_high=[high for _, high in ends],
             embedding_mparameters=embeddings / 1e6,
@@ -143,7 +142,7 @@ def _joined(rows: pandas.DataFrame) -> pandas.DataFrame:
     keys = ["group", "tokenizer"]
     groups = rows.groupby(keys, sort=False)
     numbers = list(rows.select_dtypes("float"))
-    # texts, and the worst language with its ratio, are of the row of the highest ratio
+    # T, texts, and the worst language with its ratio, are of the row of the highest ratio
     worst = rows.sort_values("worst_ratio", ascending=False, kind="stable").groupby(keys).first()
     found = groups[numbers].mean().join(worst.drop(columns=numbers))
     spread = groups[SPREAD].max() - groups[SPREAD].min()
