@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests import commands
 from vocap.files.io import read_tsv
+from vocap.tables.line_bits import GAP, LINE_TOKENS, read_lengths
 from vocap.tokenizers.commands import evaluate
 from vocap.tokenizers.evaluation import PARALLEL_COLUMNS, gini
 
@@ -81,6 +82,7 @@ def test_each_language_is_compared_with_english_on_the_lines_of_both(made, seed,
     write_aligned(made, texts)
     shown = run(made)
     own = processor(model())
+    counted = read_lengths(made / "t" / "bits.npz", LINE_TOKENS)
     ratios = []
     rows = {row["language"]: row for row in read_tsv(made / "t" / "parallel.tsv", PARALLEL_COLUMNS)}
     assert list(rows) == ["el", "en", "hi"]
@@ -90,6 +92,9 @@ def test_each_language_is_compared_with_english_on_the_lines_of_both(made, seed,
             for a, b in zip(texts[language], texts["en"], strict=True)
             if a.strip() and b.strip()
         ]
+        for line, count in zip(texts[language], counted[language].tolist(), strict=True):
+            lost, size = unknown_of(own, [line])
+            assert count == (len(own.encode(line)) - lost + size if line.strip() else GAP)
         tokens, english = (sum(len(own.encode(pair[side])) for pair in both) for side in (0, 1))
         unknown = [unknown_of(own, (pair[side] for pair in both)) for side in (0, 1)]
         assert (int(row["unknown_tokens"]), int(row["unknown_bytes"])) == unknown[0]

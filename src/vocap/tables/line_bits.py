@@ -15,12 +15,14 @@ from vocap.tables.bootstrap import find_interval, resample_ratios
 
 BITS_FILE = "bits.npz"  # the file of a tokenizer's lines
 PARTS = ("heldout", "parallel")  # of the text in a file
+LINE_TOKENS = "tokens"  # a further part of the file of an evaluation: of aligned text, [lines]
+GAP = -1  # of them where the language has no translation
 SAMPLES = 1000  # of the bootstrap
 
 
 def write_lengths(path: str | Path, lengths: Mapping[tuple[str, str], np.ndarray]) -> None:
-    """Write bits and bytes of lines, [2, lines], by part ("heldout", "parallel") and
-    language.
+    """Write by part and language the bits and bytes of lines, [2, lines], and of `LINE_TOKENS`
+    [lines].
     """
     arrays: dict[str, Any] = {
         f"{part}/{code}": found.astype(np.float32) for (part, code), found in lengths.items()

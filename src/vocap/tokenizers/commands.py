@@ -347,7 +347,7 @@ def evaluate(
 
     --tables writes a folder for each tokenizer. In it evaluation.tsv, parallel.tsv,
     unknown.tsv and roundtrip.tsv have a row for each language, and bits.npz has the
-    bits and bytes of every line.
+    bits and bytes of every line, and the tokens of those of parallel text.
 
     --gates checks that every line comes back and has no unknown characters, and that
     the tokenizer covers all bytes. It also looks for dead ids, runs of one character,

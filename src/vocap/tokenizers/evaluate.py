@@ -17,7 +17,7 @@ from vocap.languages import DOMAINS, Language, read_languages
 from vocap.result import Result
 from vocap.section import ConfigSection
 from vocap.tables.bits_per_byte import Floats
-from vocap.tables.line_bits import BITS_FILE, write_lengths
+from vocap.tables.line_bits import BITS_FILE, LINE_TOKENS, write_lengths
 from vocap.text_files import named_texts
 from vocap.text_files.named_texts import ENGLISH
 from vocap.text_files.text import Text, Texts, repeatable, text_name
@@ -390,6 +390,7 @@ def measure_tokenizer(splitter: Splitter, texts: MeasuredTexts) -> Measurement:
     english = aligned.get(ENGLISH)
     for code, own in aligned.items():
         row, found.lengths["parallel", code] = evaluation.compare_with_english(own, english)
+        found.lengths[LINE_TOKENS, code] = own.tokens
         found.parallel.append({"language": code, **row})
     return found
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vocap.tables.bits_per_byte import Floats, bits_per_byte, with_unknown_bytes
+from vocap.tables.line_bits import GAP
 from vocap.text_files.named_texts import is_gap
 from vocap.text_files.text import Text, text_blocks
 from vocap.tokenizer_files.encoders import BYTE_PIECE, Encoder
@@ -363,6 +364,12 @@ class AlignedLines(NamedTuple):
     present: NDArray[np.bool_]
     table: NDArray[np.void]
     lengths: Floats
+
+    @property
+    def tokens(self) -> NDArray[np.int64]:
+        """Tokens of each line, [lines], an unknown character as its bytes; `GAP` for a gap."""
+        counted = ("tokens", "unknown_tokens", "unknown_bytes")
+        return np.where(self.present, with_bytes(*map(self.table.__getitem__, counted)), GAP)
 
 
 def gini(values: Sequence[float]) -> float:

@@ -25,7 +25,7 @@ from vocap.report.data import results as plain
 from vocap.report.data.results import Records, Results, look_up
 from vocap.tables.curve import Point, Sizes, read_points, read_sizes
 from vocap.tables.ladder import Ladder, known_characters
-from vocap.tables.line_bits import BITS_FILE, PARTS, read_lengths
+from vocap.tables.line_bits import BITS_FILE, LINE_TOKENS, PARTS, read_lengths
 from vocap.tables.piece_index import NAME, read_index
 from vocap.tokenizers.evaluation import COLUMNS, PARALLEL_COLUMNS
 from vocap.tokenizers.settings import KINDS, File, Kind, kind_name
@@ -272,8 +272,9 @@ def read_tokenizer(
 
 
 def read_bits(path: Path) -> dict[str, dict[str, Any]]:
-    """The bits of lines by part and language; empty where the file is not there."""
-    return {part: read_lengths(path, part) for part in PARTS} if path.exists() else {}
+    """Bits and tokens of lines by part and language; empty where the file is not there."""
+    parts = (*PARTS, LINE_TOKENS) if path.exists() else ()
+    return {part: read_lengths(path, part) for part in parts}
 
 
 def read_model_results(folder: Path) -> plain.ModelResults:
