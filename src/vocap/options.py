@@ -64,6 +64,14 @@ PATH = click.Path(path_type=Path)
 FILE = click.Path(path_type=Path, dir_okay=False)
 FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
 SEED = click.IntRange(0, 2**63 - 1)  # the range of torch
+# of the model whose parameters are counted
+causal = click.option(
+    "--causal",
+    is_flag=True,
+    help="Assume a causal model, which predicts every token, in place of a masked one, "
+    "which predicts 15 %.",
+)
+untied = click.option("--untied", is_flag=True, help="Give the output layer a table of its own.")
 
 
 def of(settings: "type[ConfigSection]", *names: str) -> Decorator:

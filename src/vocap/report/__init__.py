@@ -4,7 +4,7 @@ from pydantic import Field
 
 from vocap.section import ConfigSection
 
-REVISION = 33
+REVISION = 34
 
 
 class Report(ConfigSection):

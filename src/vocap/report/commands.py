@@ -4,6 +4,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -71,49 +72,45 @@ def report(
 @click.argument("results", nargs=-1, required=True, type=options.FOLDER)
 @click.option(
     "--parameters",
+    "others",
     default=86e6,
     type=options.Real(1, 1e15),
     help="N, the parameters beside the embeddings.",
 )
 @click.option("--hidden", default=768, type=click.IntRange(1), help="H, the width of embeddings.")
+@options.causal
+@options.untied
 @options.languages_table
 @click.option("--json", "as_json", is_flag=True, help="Print all figures as one JSON object.")
 def decide(
-    results: tuple[Path, ...],
-    parameters: float,
-    hidden: int,
-    languages_table: Path | None,
-    as_json: bool,
+    results: tuple[Path, ...], languages_table: Path | None, as_json: bool, **model: Any
 ) -> None:
     """Print one table of the tokenizers of runs, by which to choose.
 
     RESULTS is the folder of a run. A row has the tokens of a sentence of parallel text, the worst
-    language, Gini, bits per byte with an interval over lines, the parameters of the embeddings
-    and their share of a masked model, and the programs that load the tokenizer. Two T of one
-    kind are compared in a sentence. Runs whose configuration differs in seed alone are joined,
-    with the spread of their numbers.
+    language and its ratio to English, Gini, and bits per byte, with intervals over sentences; the
+    parameters of the embeddings and their share of a model; and the programs that load the
+    tokenizer. Two T of one kind are compared in a sentence. Runs whose configuration differs in
+    seed alone are joined, with the spread of their numbers.
     """
-    import pandas
-
-    from vocap.report.data.decision import compare_totals, read_configuration
-    from vocap.report.data.decision import decide as decide_runs
-    from vocap.report.sections.comparison import decision_table
+    from vocap.files.io import aligned
+    from vocap.report.data.decision import decide, read_configuration
+    from vocap.report.sections.comparison import compared_totals, decision_table
     from vocap.report.why.run import open_run
     from vocap.size.forecast import ModelCosts
     from vocap.tables.frames import records
 
-    costs = ModelCosts(parameters, hidden)
     runs = {
         str(folder): open_run(folder, languages_table, read_configuration(folder)).results
         for folder in results
     }
-    rows = decide_runs(runs, costs)
-    said = compare_totals(rows)
+    rows = decide(runs, ModelCosts(**model))
+    said = [text.striptags() for text in compared_totals(rows)]
     if as_json:
         found = {"rows": records(rows), "sentences": said}
         click.echo(json.dumps(found, ensure_ascii=False, allow_nan=False))
         return
-    table = decision_table(rows, costs, next(iter(runs.values())).name, len(runs) > 1)
-    titles = [column.title for column in table.columns]
-    cells = pandas.DataFrame(map(table.texts, table.rows), columns=titles)
-    click.echo("\n".join([cells.to_string(index=False), *said]))
+    table = decision_table(rows, next(iter(runs.values())).name, len(runs) > 1)
+    cells = [[column.title for column in table.columns], *map(table.texts, table.rows)]
+    left = [place for place, column in enumerate(table.columns) if column.kind == "text"]
+    click.echo("\n".join([*aligned(cells, left), *said]))

@@ -45,13 +45,8 @@ PRINTED = {
     help="N, the parameters beside the embeddings, as 85e6.",
 )
 @click.option("--hidden", required=True, type=COUNT, help="H, the width of the embeddings.")
-@click.option(
-    "--causal",
-    is_flag=True,
-    help="Assume a causal model, which predicts every token, in place of a masked one, "
-    "which predicts 15 %.",
-)
-@click.option("--untied", is_flag=True, help="Give the output layer a table of its own.")
+@options.causal
+@options.untied
 @click.option(
     "--weights",
     type=FILE,

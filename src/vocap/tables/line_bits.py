@@ -2,8 +2,7 @@
 intervals of differences from them.
 """
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -64,18 +63,3 @@ def paired_differences(
     low, high = find_interval(measures[1:] - measures[1:, [int(means.argmin())]])
     found = zip(means.tolist(), low.tolist(), high.tolist(), strict=True)
     return dict(zip(names, found, strict=True))
-
-
-def mean_interval(lengths: Mapping[str, np.ndarray], languages: Sequence[str]) -> tuple[float, ...]:
-    """The ends of the interval of a tokenizer's bits per byte, the mean over these languages;
-    NaN where one of them has no lines. Lines are drawn anew in each language.
-
-    `lengths`: language to [2, lines], bits and bytes of each line.
-    """
-    if not all(code in lengths for code in languages):
-        return math.nan, math.nan
-    random = np.random.default_rng(0)
-    measures = np.zeros((1 + SAMPLES, 1))
-    for code in languages:
-        measures += resample_ratios(lengths[code].T[None].astype(float), SAMPLES, random)
-    return tuple((find_interval(measures[1:, 0]) / len(languages)).tolist())

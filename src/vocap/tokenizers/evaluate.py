@@ -11,12 +11,13 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Union
 
+from numpy.typing import NDArray
+
 from vocap.errors import SettingError, UsageError, log
 from vocap.files import io
 from vocap.languages import DOMAINS, Language, read_languages
 from vocap.result import Result
 from vocap.section import ConfigSection
-from vocap.tables.bits_per_byte import Floats
 from vocap.tables.line_bits import BITS_FILE, LINE_TOKENS, write_lengths
 from vocap.text_files import named_texts
 from vocap.text_files.named_texts import ENGLISH
@@ -99,7 +100,7 @@ class Measurement:
     parallel: list[Row] = field(default_factory=list)
     unknown: list[Sequence[Any]] = field(default_factory=list)
     round_trips: list[Sequence[Any]] = field(default_factory=list)
-    lengths: dict[tuple[str, str], Floats] = field(default_factory=dict)
+    lengths: dict[tuple[str, str], NDArray[Any]] = field(default_factory=dict)
     trips: evaluation.Differences = field(default_factory=evaluation.Differences)
     lost: Counter[str] = field(default_factory=Counter)
 

@@ -3,25 +3,30 @@ and in parameters, and the programs that load it.
 """
 
 import json
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas
 
 from vocap.errors import VocapError
 from vocap.files.written import written_by
 from vocap.report.data.comparison import Size, parallel_means, sizes
-from vocap.report.data.results import Results, look_up
+from vocap.report.data.results import Results, Tokenizer
 from vocap.size.forecast import ModelCosts
-from vocap.tables.line_bits import mean_interval
+from vocap.tables.bootstrap import find_interval, resample_ratios
+from vocap.tables.line_bits import LINE_TOKENS, SAMPLES
+from vocap.text_files.named_texts import ENGLISH
 from vocap.tokenizer_files.programs import loaded_by
 from vocap.tokenizers.settings import BytePair, File
 
 BASE = ModelCosts(86e6, 768)  # XLM-R base
-SPREAD = ["parallel_tokens", "parallel_bits"]  # columns with a spread over runs
+# of the intervals, in the order of `_intervals`
+ENDS = ["tokens_low", "tokens_high", "worst_low", "worst_high", "bits_low", "bits_high"]
+MEANS = ["parallel_tokens", "gini", "parallel_bits", *ENDS]  # over joined runs
+SPREAD = ["parallel_tokens", "parallel_bits"]
 
 
 def programs(results: Results, name: str) -> list[str]:
@@ -48,9 +53,7 @@ def read_configuration(folder: Path) -> dict[str, Any]:
     if not path.exists():
         return {}
     with written_by("report", path):
-        jobs = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-        said = [look_up(job, "parameters", "settings") for job in jobs]
-        return json.loads(next((text for text in reversed(said) if text), "{}"))
+        return json.loads(json.loads(path.read_text("utf-8"))["parameters"]["settings"])
 
 
 def decide(runs: Mapping[str, Results], costs: ModelCosts = BASE) -> pandas.DataFrame:
@@ -69,11 +72,11 @@ def decide(runs: Mapping[str, Results], costs: ModelCosts = BASE) -> pandas.Data
         joined runs), `runs` (their number), `tokenizer`, `kind`, `total` (T), `regime` (model and
         cut); `parallel_tokens` (per sentence, mean over languages), `worst` (code of the language
         of the highest ratio of tokens to English) and `worst_ratio`; `gini` of the tokens;
-        `parallel_bits` (per byte) with the ends `bits_low` and `bits_high` of its interval over
-        lines; `embedding_mparameters` (10^6) and `embedding_share` of the model;
-        `programs`, joined by commas. Of joined runs numbers are means, the worst language is that
-        of any of them, T that of its run, and `parallel_tokens_spread` and
-        `parallel_bits_spread` are largest minus smallest, NaN for one run.
+        `parallel_bits` (per byte); `ENDS`, of the intervals of tokens, ratio and bits over
+        sentences; `embedding_mparameters` (10^6) and `embedding_share` of the model; `programs`,
+        joined by commas. Of joined runs `MEANS` are means, and all else is of the run with the
+        highest ratio; `parallel_tokens_spread` and `parallel_bits_spread` are largest minus
+        smallest, NaN for one run.
 
     Raises
     ------
@@ -81,7 +84,7 @@ def decide(runs: Mapping[str, Results], costs: ModelCosts = BASE) -> pandas.Data
         For fewer than two tokenizers, or no parallel text that all were measured on.
     """
     compared = {name: sizes(results) for name, results in runs.items()}
-    every = [one for found in compared.values() for one in found]
+    every = list(chain(*compared.values()))
     where = ", ".join(runs)
     if sum(len(one.summary) for one in every) < 2:
         raise VocapError(
@@ -91,82 +94,90 @@ def decide(runs: Mapping[str, Results], costs: ModelCosts = BASE) -> pandas.Data
     shared = set.intersection(*(set(one.parallel) for one in every))
     if not shared:
         raise VocapError(
-            f"{where}: no language has parallel text that every T was measured on; give "
+            f"{where}: no language has parallel text that every tokenizer was measured on; give "
             "vocap evaluate --parallel"
         )
     codes = [code for code in every[0].parallel if code in shared]
     parts = [_of_run(runs[name], found, codes, costs) for name, found in compared.items()]
-    rows = pandas.concat(parts, keys=runs, names=["run"]).reset_index("run")
-    return _joined(rows.assign(group=rows.run.map(_alike(runs))))
+    rows = pandas.concat(parts, keys=runs, names=["run"]).reset_index()
+    return _joined(rows.assign(group=rows.run.map(_groups(runs))))
 
 
 def _of_run(
     results: Results, compared: Sequence[Size], codes: list[str], costs: ModelCosts
 ) -> pandas.DataFrame:
-    """The rows of one run, before runs are joined."""
+    """The rows of one run by tokenizer, before runs are joined."""
     facts = pandas.concat([one.summary[["kind", "total", "regime"]] for one in compared])
     facts = facts[~facts.index.duplicated()]  # those from elsewhere stand beside every T
     rows = pandas.concat([one.counted for one in compared])
     rows = rows[rows.language.isin(codes)].drop_duplicates(["tokenizer", "language"])
-    totals = facts.total.astype(float)
-    embeddings = totals.map(costs.embedding_parameters)
-    bits = [results.tokenizers[name].bits.get("parallel", {}) for name in facts.index]
-    ends = [mean_interval(lines, codes) for lines in bits]
-    return (
-        facts.join(parallel_means(rows))
-        .assign(
-            bits_low=[low for low, _ in ends],
-            bits_high=[high for _, high in ends],
-            embedding_mparameters=embeddings / 1e6,
-            embedding_share=embeddings / totals.map(costs.parameters),
-            programs=[", ".join(programs(results, name)) for name in facts.index],
-        )
-        .reset_index(names="tokenizer")
+    found = facts.astype({"total": float}).join(parallel_means(rows))
+    made = [results.tokenizers[name] for name in found.index]
+    ends = [_intervals(*both, codes) for both in zip(made, found.worst, strict=True)]
+    embeddings = found.total.map(costs.embedding_parameters)
+    return found.join(pandas.DataFrame(ends, found.index, ENDS)).assign(
+        embedding_mparameters=embeddings / 1e6,
+        embedding_share=embeddings / found.total.map(costs.parameters),
+        programs=[", ".join(programs(results, one.name)) for one in made],
     )
 
 
-def _alike(runs: Mapping[str, Results]) -> dict[str, str]:
-    """A text for each run, the same of those whose configuration differs in `seed` alone."""
-    times: Counter[str] = Counter()
-    found = {}
-    for name, results in runs.items():
-        settings = results.settings or {"run": name}
-        whole = json.dumps(settings, sort_keys=True)
-        times[whole] += 1  # a copy of a run, with the same seed, is no further sample
-        found[name] = json.dumps([times[whole], settings | {"seed": None}], sort_keys=True)
-    return found
+def _intervals(one: Tokenizer, worst: Any, codes: list[str]) -> np.ndarray:
+    """`ENDS` of a tokenizer, NaN for what its file does not have. Sentences are drawn anew, the
+    same ones in all languages.
+    """
+    found = np.full((3, 2), np.nan)
+    tokens, bits = (one.bits.get(part, {}) for part in (LINE_TOKENS, "parallel"))
+    if not tokens.keys() >= {*codes}:
+        return found.ravel()
+
+    def sampled(over: np.ndarray, under: np.ndarray) -> np.ndarray:
+        """Their ratios, [samples, languages]; the samples are always the same."""
+        parts = np.stack([over, under], -1).astype(float)
+        return resample_ratios(parts, SAMPLES, np.random.default_rng(0))[1:]
+
+    lines = np.stack([tokens[code] for code in codes])
+    english = tokens.get(ENGLISH, np.ones(lines.shape[1]))[None]
+    known = english >= 0
+    there = known & (lines >= 0)
+    ratios = sampled(lines * there, english * there)
+    found[0] = find_interval((ratios * sampled(english * known, known)).mean(1))
+    if worst in codes:
+        found[1] = find_interval(ratios[:, codes.index(worst)])
+    if bits.keys() >= {*codes}:
+        lengths = np.zeros((2, *lines.shape))
+        lengths[:, there] = np.hstack([bits[code] for code in codes])
+        found[2] = find_interval(sampled(*lengths).mean(1))
+    return found.ravel()
+
+
+def _groups(runs: Mapping[str, Results]) -> dict[str, str]:
+    """A text for each run, the same of those whose configuration differs in `seed` alone. A copy,
+    with the same seed, is no further sample and has another text.
+    """
+    settings = [results.settings or {"run": name} for name, results in runs.items()]
+    return {
+        name: json.dumps([one | {"seed": None}, settings[:place].count(one)], sort_keys=True)
+        for place, (name, one) in enumerate(zip(runs, settings, strict=True))
+    }
 
 
 def _joined(rows: pandas.DataFrame) -> pandas.DataFrame:
     """The rows of runs of one group as one row for each tokenizer."""
     keys = ["group", "tokenizer"]
-    groups = rows.groupby(keys, sort=False)
-    numbers = list(rows.select_dtypes("float"))
-    # T, texts, and the worst language with its ratio, are of the row of the highest ratio
-    worst = rows.sort_values("worst_ratio", ascending=False, kind="stable").groupby(keys).first()
-    found = groups[numbers].mean().join(worst.drop(columns=numbers))
-    spread = groups[SPREAD].max() - groups[SPREAD].min()
-    found = found.assign(
-        worst_ratio=worst.worst_ratio, runs=groups.size(), run=groups.run.agg(", ".join)
-    )
-    found = found.join(spread.where(found.runs > 1).add_suffix("_spread"))
-    return found.reset_index("tokenizer").reset_index(drop=True)
+    groups = rows.fillna({"worst_ratio": 0}).groupby(keys, sort=False)
+    spread = (groups[SPREAD].max() - groups[SPREAD].min()).where(groups[SPREAD].count() > 1)
+    found = rows.loc[groups.worst_ratio.idxmax()].set_index(keys)
+    found = found.assign(**groups[MEANS].mean(), run=groups.run.agg(", ".join), runs=groups.size())
+    return found.join(spread.add_suffix("_spread")).reset_index("tokenizer").reset_index(drop=True)
 
 
-def compare_totals(rows: pandas.DataFrame) -> list[str]:
-    """In sentences, what each next T of one kind and cut saves in tokens, and its price in
-    parameters; of several tokenizers of one T that of the fewest tokens.
+def compare_totals(rows: pandas.DataFrame) -> Iterator[dict[str, Any]]:
+    """Each two neighbouring T of one kind and cut, `small` and `large`, rows of `decide`; of
+    several tokenizers of one T that of the fewest tokens.
     """
-    said = []
     priced = rows.dropna(subset=["parallel_tokens", "total"])
     for _, group in priced.groupby(["run", "kind", "regime"], sort=False):
         best = group.sort_values(["total", "parallel_tokens"]).drop_duplicates("total")
-        for small, large in pairwise(best.itertuples()):
-            percent = 100 * (1 - large.parallel_tokens / small.parallel_tokens)
-            verb = f"saves {percent:.1f} %" if percent >= 0 else f"adds {-percent:.1f} %"
-            more = large.embedding_mparameters - small.embedding_mparameters
-            said.append(
-                f"{large.kind}: {large.total:,.0f} ({large.tokenizer}) {verb} of the tokens of "
-                f"{small.total:,.0f} ({small.tokenizer}) for {more:,.3g} M parameters."
-            )
-    return said
+        for small, large in pairwise(best.to_dict("records")):
+            yield {"small": small, "large": large}

@@ -93,8 +93,27 @@ class LanguageAnswers:
     packed: str
 
 
+@dataclass(frozen=True)
+class ModelSize:
+    """The size of the reader's model, of which a script makes fields: at first the fields of
+    `ModelCosts` in `data`. They decide what the embeddings of the table after it take.
+    """
+
+    data: Mapping[str, Any]
+
+
 PageBlock = (
-    Paragraph | Note | Facts | CodeBlock | Fold | Cuts | Explorer | LanguageAnswers | Table | Figure
+    Paragraph
+    | Note
+    | Facts
+    | CodeBlock
+    | Fold
+    | Cuts
+    | Explorer
+    | LanguageAnswers
+    | ModelSize
+    | Table
+    | Figure
 )
 
 

@@ -20,7 +20,7 @@ from markupsafe import Markup, escape
 from vocap.errors import VocapError, listed
 from vocap.files.io import replacing_directory, write_text, write_tsv
 from vocap.report.page import figures
-from vocap.report.page.blocks import Explorer, LanguageAnswers, Section, counted, leaves
+from vocap.report.page.blocks import Explorer, LanguageAnswers, ModelSize, Section, counted, leaves
 from vocap.report.page.tables import (
     Table,
     for_latex,
@@ -34,6 +34,7 @@ from vocap.report.page.tables import (
 WHOLE = r"<(a|code|strong)\b.*?</\1>|<[^>]*>"
 PROGRAMS = {  # scripts of some blocks
     LanguageAnswers: ("why.js",),
+    ModelSize: ("model.js",),
     Explorer: ("allocation.js", "overlap.js", "explorer.js"),
 }
 LIMIT = 8_000_000  # bytes of the page

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pandas
+from markupsafe import Markup
 
 from vocap.errors import VocapError
 from vocap.report.data import comparison
@@ -14,11 +15,19 @@ from vocap.report.data.comparison import MEASURE, UNKNOWN_LIMIT, Size
 from vocap.report.data.decision import BASE, compare_totals, decide
 from vocap.report.data.results import Records, Results
 from vocap.report.page import figures
-from vocap.report.page.blocks import Fold, Note, PageBlock, Paragraph, counted, first_open, not_run
+from vocap.report.page.blocks import (
+    Fold,
+    ModelSize,
+    Note,
+    PageBlock,
+    Paragraph,
+    counted,
+    first_open,
+    not_run,
+)
 from vocap.report.page.figures import Chart, Figure, drawn_as, scatter, tooltips
 from vocap.report.page.rendering import sentence
 from vocap.report.page.tables import Column, Table, columns_of, signed, specified
-from vocap.size.forecast import ModelCosts
 from vocap.tables.frames import records
 from vocap.tables.line_bits import PARTS
 
@@ -54,24 +63,28 @@ def section(results: Results) -> list[PageBlock]:
 
 
 def decision_table(
-    rows: pandas.DataFrame, costs: ModelCosts, name: Callable[[str], str], several: bool = False
+    rows: pandas.DataFrame, name: Callable[[str], str], several: bool = False
 ) -> Table:
     """The rows of `decide`, languages by their `name`; of several runs with their spread."""
     shown = rows.assign(worst=rows.worst.map(name, na_action="ignore"))
-    more = columns_of("decision-runs") if several else ()
-    others = f"{costs.others:,.0f}"
-    return specified("decision", records(shown), more, others=others, hidden=costs.hidden)
+    return specified("decision", records(shown), columns_of("decision-runs") if several else ())
+
+
+def compared_totals(rows: pandas.DataFrame) -> list[Markup]:
+    """What the larger of each two T saves, a sentence each."""
+    return [sentence("saved", **both) for both in compare_totals(rows)]
 
 
 def _decision(results: Results) -> list[PageBlock]:
-    """The table of `vocap decide` and its sentences; nothing where it has no rows."""
+    """The table of `vocap decide` and its sentences, for a model of the reader; nothing where
+    it has no rows.
+    """
     try:
         rows = decide({results.folder: results})
     except VocapError:
         return []
-    said = " ".join(compare_totals(rows))
-    table = decision_table(rows, BASE, results.name)
-    return [table, Paragraph(said)] if said else [table]
+    said = Markup(" ").join(compared_totals(rows))
+    return [ModelSize(vars(BASE)), decision_table(rows, results.name), Paragraph(said)]
 
 
 def looks(results: Results) -> dict[str, tuple[str, str]]:
