@@ -6,7 +6,6 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-import pandas
 
 from vocap.allocation.algorithm_1 import fair_values, hull_gains
 from vocap.report.data.results import AllocationResults
@@ -17,9 +16,8 @@ from vocap.report.why.remedies import (
     larger_weights,
     reason_without_weights,
 )
-from vocap.report.why.run import COSTS, Run, read_holders
+from vocap.report.why.run import COSTS, Run, count_shared
 from vocap.tables.curve import outline
-from vocap.tables.frames import records
 from vocap.text_files.records import read_lines
 from vocap.tokenizers.settings import Mono
 
@@ -78,22 +76,22 @@ def share_of(run: Run, entry: AllocationResults, code: str) -> dict[str, Any]:
     1,000 pieces, times its weight; None where no step gains) and `last_gain` the smallest gain
     that was taken. For pieces `gain` is the one price of all languages.
     """
-    shares = pandas.DataFrame(entry.shares).set_index("language")
+    own = next(share for share in entry.shares if share["language"] == code)
     by_pieces = bool(entry.rule and entry.rule.needs_text)
-    found = entry.settings | records(shares.loc[[code]])[0]
-    found |= dict.fromkeys(("held", "next_size", "next_gain"))
+    found = entry.settings | own | dict.fromkeys(("held", "next_size", "next_gain"))
     found |= {"name": entry.name, "by_pieces": by_pieces}
-    taken = shares.gain.dropna()
-    found |= {"last_gain": min(taken, default=None), "median_weight": shares.weight.median()}
+    found["last_gain"] = min((one["gain"] for one in entry.shares if one["gain"]), default=None)
+    found["median_weight"] = statistics.median(one["weight"] for one in entry.shares)
     path = run.folder / "allocation" / entry.name / "vocabulary.tsv"
-    if path.exists() and code in (holders := read_holders(path)):
-        own = holders[holders[code] == 1]
-        partners = own.sum().drop(code).sort_values(ascending=False, kind="stable").head(PARTNERS)
+    if path.exists() and code in count_shared(path)[0]:
+        shared, alone, characters = count_shared(path)
+        others = shared[code].drop(code).sort_values(ascending=False, kind="stable")
+        partners = others[others > 0].head(PARTNERS)
         found |= {
-            "held": len(own),
-            "alone": int((own.sum(axis=1) == 1).sum()),
-            "characters": int((own.index.str.len() == 1).sum()),
-            "partners": partners[partners > 0].astype(int).to_dict(),
+            "held": int(shared[code][code]),
+            "alone": int(alone[code]),
+            "characters": int(characters[code]),
+            "partners": partners.to_dict(),
         }
     points = run.results.trained(code)
     sizes = [point.size for point in points]
@@ -112,10 +110,9 @@ def cost_of(run: Run, name: str, code: str) -> dict[str, Any]:
     """
     one = run.results.tokenizers[name]
     kind = one.kind_class
-    rows = records(run.costs[run.costs.index == (name, code)])
     return (
         dict.fromkeys(COSTS)
-        | (rows[0] if rows else {})
+        | run.costs.get((name, code), {})
         | {
             "name": name,
             "kind": run.results.kind_label(one),

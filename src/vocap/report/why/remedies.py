@@ -7,9 +7,8 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import pandas
 
-from vocap.allocation.algorithm_1 import allocate_greedy
+from vocap.allocation.algorithm_1 import Problem, allocate_greedy
 from vocap.allocation.inputs import Inputs
 from vocap.allocation.settings import Allocation
 from vocap.allocation.solution import pose
@@ -33,22 +32,31 @@ def reason_without_weights(run: Run, code: str) -> str:
     return run.results.no_inputs or f"{code} has no weight or no ladder." * absent
 
 
-@lru_cache(64)
-def allocate_again(run: Run, name: str, doubled: str = "", **changed: float) -> pandas.Series:
-    """The size of each language by Algorithm 1 with the settings of an allocation, but for those
-    `changed`; `doubled` has twice its n.
-    """
+@lru_cache(8)
+def pose_again(run: Run, name: str, **changed: float) -> Problem:
+    """The problem of Algorithm 1 with the settings of an allocation, but for those `changed`."""
     entry = run.results.allocations[name]
     known = {key: entry.settings[key] for key in FIELDS if key in entry.settings}
     settings = Allocation(**known | changed)
-    languages = [
-        replace(one, n=one.n * (1 + (one.language == doubled)))
-        for one in run.results.inputs
-        if one.language not in settings.without
+    languages = [one for one in run.results.inputs if one.language not in settings.without]
+    return pose(Inputs(languages), settings, entry.setting("coverage") or COVERAGE)[0]
+
+
+@lru_cache(64)
+def allocate_again(run: Run, name: str, doubled: str = "", **changed: float) -> dict[str, int]:
+    """The size of each language by Algorithm 1 with the settings of an allocation, but for those
+    `changed`; `doubled` has twice its n.
+    """
+    problem = pose_again(run, name, **changed)
+    # q^beta of Equation 2, over that of the others; the required characters stay
+    setting = run.results.allocations[name].setting
+    factor = 2 ** (setting("alpha") * setting("beta")) if doubled else 1.0
+    curves = [
+        replace(own, gains=own.gains * factor) if own.language == doubled else own
+        for own in problem.curves
     ]
-    problem, *_ = pose(Inputs(languages), settings, entry.setting("coverage") or COVERAGE)
-    steps = zip(problem.curves, allocate_greedy(problem).ranks, strict=True)
-    return pandas.Series({own.language: int(own.sizes[rank]) for own, rank in steps})
+    steps = zip(curves, allocate_greedy(replace(problem, curves=curves)).ranks, strict=True)
+    return {own.language: int(own.sizes[rank]) for own, rank in steps}
 
 
 def larger_weights(run: Run, name: str, code: str) -> dict[str, Any]:
@@ -57,14 +65,6 @@ def larger_weights(run: Run, name: str, code: str) -> dict[str, Any]:
     training lines in `percent`, the same of all `losers` that get smaller.
     """
     before, n = allocate_again(run, name), run.results.line_counts
-    tokens = pandas.Series(
-        {
-            (language, point.size): point.tokens_per_sentence
-            for language in before.index
-            for point in run.results.trained(language)
-        },
-        dtype=float,
-    )
     # flatter weights serve a language of little text, steeper ones one of much
     factor = 0.5 if n[code] < np.median(list(n.values())) else 1.5
     tried: dict[str, dict[str, Any]] = {"twice its n": {"doubled": code}}
@@ -74,12 +74,15 @@ def larger_weights(run: Run, name: str, code: str) -> dict[str, Any]:
     changes = {}
     for setting, change in tried.items():
         after = allocate_again(run, name, **change)
-        ratios = tokens[list(after.items())].to_numpy() / tokens[list(before.items())].to_numpy()
-        percent = pandas.Series(100 * (ratios - 1), before.index)
-        losers = percent[after < before].drop(code, errors="ignore").sort_values(ascending=False)
-        size, own = int(after[code]), float(percent[code])
-        changes[setting] = {"size": size, "percent": own, "losers": losers.to_dict()}
-    return {"size": int(before[code]), "changes": changes}
+        percent = {
+            language: 100 * (run.tokens[language, size] / run.tokens[language, old] - 1)
+            for (language, old), size in zip(before.items(), after.values(), strict=True)
+            if size < old or language == code
+        }
+        own = percent.pop(code)
+        losers = dict(sorted(percent.items(), key=lambda lost: -lost[1]))
+        changes[setting] = {"size": after[code], "percent": own, "losers": losers}
+    return {"size": before[code], "changes": changes}
 
 
 def estimate_extension(run: Run, name: str, code: str) -> dict[str, Any]:
@@ -93,10 +96,10 @@ def estimate_extension(run: Run, name: str, code: str) -> dict[str, Any]:
     where the curve begins with fewer tokens.
     """
     points = run.results.trained(code)
-    own = run.costs.tokens_per_sentence.get((name, code), np.nan)
+    own = run.costs.get((name, code), {}).get("tokens_per_sentence")
     unigram = not issubclass(run.results.tokenizers[name].kind_class, BytePair)
     unknown: dict[str, Any] = {"start": None, "percent": {}}
-    if not (unigram and points and own > 0):
+    if not (unigram and points and own):
         return unknown
     sizes = np.array([point.size for point in points])
     tokens = np.minimum.accumulate([point.tokens_per_sentence or np.nan for point in points])

@@ -1,9 +1,11 @@
 """The results of a run as the answers of all its languages read them."""
 
+from collections import Counter
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property, lru_cache
 from itertools import chain
+from math import nan
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from vocap.report.data.comparison import frame, front_page
 from vocap.report.data.loading import load_results
 from vocap.report.data.results import Results
 from vocap.report.data.sentences import Cutter, cutter
+from vocap.tables.frames import records
 from vocap.tokenizer_files.encoders import load_encoder
 
 EQUAL_TEXT = 50_000  # characters of each language's training text, on which used ids are counted
@@ -23,12 +26,15 @@ load_once = lru_cache(8)(load_encoder)
 
 
 @lru_cache(8)
-def read_holders(path: Path) -> pandas.DataFrame:
-    """A vocabulary.tsv as a row a piece, a column a language: 1 where it holds the piece, else
-    0; float32, whose counts below 2^24 are exact.
+def count_shared(path: Path) -> tuple[pandas.DataFrame, pandas.Series, pandas.Series]:
+    """Pieces of a vocabulary.tsv: those that a language (column) shares with each (row), itself
+    for all that it holds; by language those of it alone, and its single characters.
     """
-    table = pandas.DataFrame(read_tsv(path)).set_index("piece")
-    return table.languages.str.get_dummies(",").astype("float32")
+    found = Counter((row["languages"], len(row["piece"]) == 1) for row in read_tsv(path))
+    holders, single = map(pandas.Series, zip(*found, strict=True))
+    holds = holders.str.get_dummies(",")
+    counts = holds.mul(list(found.values()), axis=0)
+    return holds.T @ counts, counts[holds.sum(axis=1) == 1].sum(), counts[single].sum()
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +56,7 @@ class Run:
         return {name: cutter(self.folder / "tokenizers" / name) for name in made}
 
     @cached_property
-    def costs(self) -> pandas.DataFrame:
+    def costs(self) -> dict[tuple[str, str], dict[str, Any]]:
         """By tokenizer and language `COSTS`: tokens of parallel text over those of English, the
         rank of the language by them (1 is the cheapest) and the number of ranks, tokens of a
         held-out line.
@@ -58,7 +64,17 @@ class Run:
         rows = frame(self.results)
         ratios = rows.groupby("tokenizer").ratio_to_english
         rows = rows.assign(rank=ratios.rank(method="min"), of=ratios.transform("count"))
-        return rows.set_index(["tokenizer", "language"])[COSTS]
+        found = zip(rows.tokenizer, rows.language, strict=True)
+        return dict(zip(found, records(rows[COSTS]), strict=True))
+
+    @cached_property
+    def tokens(self) -> dict[tuple[str, int], float]:
+        """By language and size of its curve the tokens of a training line."""
+        return {
+            (code, point.size): point.tokens_per_sentence or nan
+            for code in self.results.curves
+            for point in self.results.trained(code)
+        }
 
     def text(self, code: str, part: str) -> Path:
         """The file of the lines of a language, `train` or `heldout`."""
