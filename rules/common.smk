@@ -272,6 +272,14 @@ def sample_revision(wildcards):
     return REVISION["corpora"]
 
 
+def sample_options(wildcards):
+    """The settings of a sample as options."""
+    limits = ("max_sentences", "max_characters", "scan_bytes")
+    given = {name: getattr(SETTINGS.corpora, name) for name in limits}
+    found = SOURCES[language_of(wildcards)]
+    return shlex.join(words_of(found.sampling(**given, seed=SETTINGS.seed)))
+
+
 # tokenizers
 
 
@@ -322,13 +330,6 @@ def recipe_json(recipe):
     )
     loss = {"kind": recipe.loss.kind, **recipe.loss.model_dump(mode="json", exclude_defaults=True)}
     return json.dumps({**settings, "loss": loss})
-
-
-def layout_options(found):
-    """How the text of a language is stored, and which records are read, as options."""
-    names = ("format", "split_sentences", "escaped_newlines", "documents")
-    stored = {name: getattr(found.source, name) for name in names}
-    return options(**stored, filters=found.filters.words() or None)
 
 
 # finetuning

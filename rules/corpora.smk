@@ -189,15 +189,6 @@ rule fetch_file:
         "vocap fetch {params.url:q} {params.sha256} -o {output.file:q} 2> {log:q}"
 
 
-SAMPLE_LIMITS = options(
-    max_sentences=SETTINGS.corpora.max_sentences,
-    max_characters=SETTINGS.corpora.max_characters,
-    scan_bytes=SETTINGS.corpora.scan_bytes,
-    seed=SETTINGS.seed,
-)
-# Snakemake watches the text of a command with its spaces: those of this one stay as they
-# are until a REVISION rises, so that no text is sampled again.
-# fmt: off
 for batch in PLAN.batches:
 
     rule:
@@ -229,8 +220,8 @@ for batch in PLAN.batches:
                 revision=sample_revision,
             ),
             each=each_of(batch),
-            source=lambda wildcards: shlex.join(SOURCES[language_of(wildcards)].sample_options()),
-            limits=SAMPLE_LIMITS,
+            lang=language_of,
+            settings=sample_options,
             # of one language they depend on the input, so are not watched
             files=(
                 verbatim(SOURCES["{lang}"].texts([STARTER_TEXT]))
@@ -252,14 +243,15 @@ for batch in PLAN.batches:
             )
         shell:
             """
-        vocap {params.each} sample {params.files:q} \
-            {params.source} \
-            {params.limits} \
-            --train {params.folder:q}/train.txt \
-            --heldout {params.folder:q}/heldout.txt \
-            --stats {params.folder:q}/stats.json 2>{log:q}
-        """
-# fmt: on
+            vocap {params.each} sample {params.files:q} \
+                --language {params.lang} \
+                {params.settings} \
+                --train {params.folder:q}/train.txt \
+                --heldout {params.folder:q}/heldout.txt \
+                --stats {params.folder:q}/stats.json 2>{log:q}
+            """
+
+
 WEIGHED_BY = SETTINGS.corpora.weights
 
 

@@ -344,7 +344,7 @@ rule studied_text:
         lang=language_of,
         blocks=lambda wildcards, output: Path(output[0]).parents[1],
         length=SETTINGS.pretraining.block,
-        layout=lambda wildcards: layout_options(MODEL_SOURCES[wildcards.lang]),
+        stored=lambda wildcards: shlex.join(words_of(MODEL_SOURCES[wildcards.lang].stored)),
         # they depend on the input, so are not watched
         files=lambda wildcards, input: MODEL_SOURCES[wildcards.lang].texts(input.get("text")),
     message:
@@ -356,7 +356,7 @@ rule studied_text:
             --language {params.lang} \
             --heldout {params.results:q}/corpora/{params.lang}/heldout.txt \
             --length {params.length} \
-            {params.layout} \
+            {params.stored} \
             -o {params.blocks:q}/{params.lang} 2>{log:q}
         """
 

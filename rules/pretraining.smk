@@ -28,8 +28,6 @@ rule pretraining:
 MODEL_SOURCES = PLAN.pretraining_sources or SOURCES
 MODEL_TEXT_STAGE = "pretraining" if PLAN.pretraining_sources else "corpora"  # of its listing
 MODEL_BATCHES = [LanguageBatch(LANGUAGES)] if PLAN.pretraining_sources else PLAN.batches
-# The spaces of the command stay as they are, as in rule sample.
-# fmt: off
 for batch in MODEL_BATCHES:
 
     rule:
@@ -54,9 +52,9 @@ for batch in MODEL_BATCHES:
         wildcard_constraints:
             tokenizer=one_of(MODEL_TOKENIZERS),
             lang=one_of(batch.languages),
-        localrule: SETTINGS.corpora.fetch and not batch.together
         # the model waits for that of all languages, and the report for the model
         priority: 2 if batch.together else 0
+        localrule: SETTINGS.corpora.fetch and not batch.together
         conda:
             "../envs/tokenizers.yaml"
         resources:
@@ -71,7 +69,9 @@ for batch in MODEL_BATCHES:
             lang=language_of,
             blocks=lambda wildcards, output: Path(output[0]).parents[1],
             length=SETTINGS.pretraining.block,
-            layout=lambda wildcards: layout_options(MODEL_SOURCES[language_of(wildcards)]),
+            stored=lambda wildcards: shlex.join(
+                words_of(MODEL_SOURCES[language_of(wildcards)].stored)
+            ),
             # Snakemake takes a file for new by a newer date alone
             versions=lambda wildcards: text_versions(
                 MODEL_SOURCES[language_of(wildcards)],
@@ -93,15 +93,16 @@ for batch in MODEL_BATCHES:
             )
         shell:
             """
-        vocap {params.each} tokenize {params.files:q} \
-            --tokenizer {input.model:q} \
-            --language {params.lang} \
-            --heldout {params.results:q}/corpora/{params.lang}/heldout.txt \
-            --length {params.length} \
-            {params.layout} \
-            -o {params.blocks:q}/{params.lang} 2>{log:q}
-        """
-# fmt: on
+            vocap {params.each} tokenize {params.files:q} \
+                --tokenizer {input.model:q} \
+                --language {params.lang} \
+                --heldout {params.results:q}/corpora/{params.lang}/heldout.txt \
+                --length {params.length} \
+                {params.stored} \
+                -o {params.blocks:q}/{params.lang} 2>{log:q}
+            """
+
+
 rule pretrain:
     input:
         blocks=lambda wildcards: expand(

@@ -14,6 +14,7 @@ from vocap.corpora.settings import resolve_all
 from vocap.corpora.sources import SOURCE_KINDS, Source, register_source
 from vocap.finetuning.tasks import TASKS, TRAININGS, Task, register_task
 from vocap.languages import default_table
+from vocap.options import words_of
 from vocap.pretraining.loss_kinds import LOSSES, LossSettings, register_loss
 
 torch = pytest.importorskip("torch")
@@ -49,7 +50,8 @@ def test_a_source_from_outside_is_planned_and_sampled(beside, tmp_path):
     text = estimate_texts(settings)["de"]
     assert (text.basis, text.lines) == ("files", pytest.approx(200, rel=0.02))
     outputs = [f"--{name}={tmp_path / name}" for name in ("train", "heldout", "stats")]
-    words = [*found.sample_options(), *found.texts(found.inputs("results")), *outputs]
+    words = [f"--language={found.language}", *words_of(found.sampling()), *outputs]
+    words += found.texts(found.inputs("results"))
     assert CliRunner().invoke(sample, words, catch_exceptions=False).exit_code == 0
     assert json.loads((tmp_path / "stats").read_text("utf-8"))["read"] == 200
 

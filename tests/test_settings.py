@@ -15,8 +15,9 @@ from tests.made_text import write_lines
 from tests.vocabularies.factories import make_text
 from vocap import options
 from vocap.allocation.settings import AllocationRun
-from vocap.corpora.stage import Sampling
+from vocap.corpora.sources import Sampling
 from vocap.errors import UsageError
+from vocap.text_files.filters import Filters
 from vocap.tokenizers.settings import Bpe, JointTraining, ParityBpe
 from vocap.vocabularies.settings import LadderTraining
 
@@ -42,6 +43,7 @@ def read_options(settings: type, words: list[str], *names: str) -> dict:
         AllocationRun(total=99, rule="pieces", core=0.25, per="character", without=["de"]),
         LadderTraining(coverage=0.99, threads=3),
         Sampling(source="a b", split_sentences=True, scan_bytes=9, seed=2),
+        Sampling(format="jsonl:text", documents=True, filters=Filters(where=[("n", ">", 1)])),
     ],
 )
 def test_words_of_settings_give_them_back(settings):

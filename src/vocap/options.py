@@ -142,12 +142,16 @@ def words_of(settings: "ConfigSection", *without: str) -> list[str]:
     """The options that give these settings to a command: those of the values that differ
     from the defaults, but of the fields in `without`.
     """
+    from vocap.section import ConfigSection  # pydantic
+
     found = []
     for name, field in type(settings).model_fields.items():
         value, flag = getattr(settings, name), (field.alias or name).replace("_", "-")
         if name in without or value == field.default:
             continue
-        if isinstance(value, bool):
+        if isinstance(value, ConfigSection):
+            found.append(f"--{flag}={value.model_dump_json(exclude_defaults=True)}")
+        elif isinstance(value, bool):
             found.append(f"--{flag}" if value else f"--no-{flag}")
         else:
             found.append(f"--{flag}={','.join(value) if isinstance(value, list) else value}")
@@ -244,38 +248,6 @@ def id_layout(command: Command) -> Command:
         help="Special tokens, reserved ids and mask, as a map in YAML with the keys of "
         "section `layout` of a configuration.",
     )(command)
-
-
-def stored_text(command: Command) -> Command:
-    """The options --format, --split-sentences, --escaped-newlines and --documents: how
-    text lies in its files.
-    """
-    decorators = (
-        click.option(
-            "--format",
-            "layout",
-            default="text",
-            help="Format of the files, one of text, jsonl:FIELD, tsv:COLUMN and parquet:COLUMN.",
-        ),
-        click.option(
-            "--split-sentences",
-            is_flag=True,
-            help="Cut lines into sentences, for text of whole paragraphs or articles.",
-        ),
-        click.option(
-            "--escaped-newlines", is_flag=True, help="Read a backslash followed by n as a line end."
-        ),
-        click.option(
-            "--documents",
-            is_flag=True,
-            help="Keep the line ends within records of jsonl and parquet.",
-        ),
-    )
-    for decorate in reversed(
-        decorators
-    ):  # as if written above the command one by one: --help shows this order
-        command = decorate(command)
-    return command
 
 
 def text_options(command: Command) -> Command:

@@ -15,6 +15,7 @@ from vocap.corpora.settings import Corpora, client_variables, resolve_all
 from vocap.corpora.sources import PathSource, StarterSource, parse_source, resolve
 from vocap.errors import UsageError
 from vocap.languages import natural, read_languages
+from vocap.options import words_of
 
 CASES = read_cases(__file__)
 
@@ -100,7 +101,7 @@ def test_files_of_the_user_s():
     )
     (found,) = resolve_all(settings, [TABLE["no"]]).values()
     assert found.paths == ["/d/nob.1.gz", "/d/nob.2.gz"] and not found.remote
-    assert found.sample_options() == ["--language", "no", "--source", "mine", "--format", "tsv:2"]
+    assert words_of(found.sampling()) == ["--format=tsv:2", "--source=mine"]
 
 
 def test_a_tilde_is_the_home_folder(monkeypatch):

@@ -141,7 +141,7 @@ def test_a_row_of_code_and_name_is_enough(config, tmp_path, text):
     filtered = {"mine": {"path": "{lang}.txt", "filters": {"min_script": 0.5}}}
     own = edit(edit(own, "corpora/sources", filtered), "corpora/source", "mine")
     with pytest.raises(UsageError, match="has no script of this language"):
-        resolve_all(load(own).corpora, [row])["cv"].sample_options()
+        resolve_all(load(own).corpora, [row])["cv"].sampling()
 
 
 @pytest.mark.parametrize(

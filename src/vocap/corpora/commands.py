@@ -7,6 +7,7 @@ import click
 
 from vocap import options
 from vocap.corpora import stage
+from vocap.corpora.sources import Sampling
 from vocap.errors import log
 from vocap.files.io import write_text, write_tsv
 from vocap.storage.listing import list_shards, named_text
@@ -90,7 +91,7 @@ def list_files(
     type=options.Code(),
     help="Code of the language, for --stats and messages.",
 )
-@options.of(stage.Sampling)
+@options.of(Sampling)
 @click.option("--train", required=True, type=FILE, help="File to write the training lines to.")
 @click.option("--heldout", required=True, type=FILE, help="File to write the held-out lines to.")
 @click.option("--stats", required=True, type=FILE, help="JSON file to write the counts to.")

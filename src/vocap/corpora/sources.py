@@ -28,14 +28,13 @@ import pydantic
 import pydantic_core
 from pydantic import Field
 
+from vocap.corpora import MIN_CHARACTERS
 from vocap.errors import UsageError
 from vocap.files.io import number, read_tsv
 from vocap.files.paths import COMPRESSED, check_local, check_path, expand_all
 from vocap.languages import Language
-from vocap.section import ConfigSection
 from vocap.storage.remote import is_remote
-from vocap.text_files import Layout
-from vocap.text_files.filters import Filters, check_filters
+from vocap.text_files.filters import StoredText, check_filters
 
 PACKAGES = ("mediawiki", "homeassistant", "gramps", "weblate", "plone.app.locales", "django")
 
@@ -130,19 +129,45 @@ PathPattern = Annotated[str, Field(min_length=1), pydantic.AfterValidator(check_
 AlignedPattern = Annotated[PathPattern, pydantic.AfterValidator(check_varies)]
 
 
-class Source(ConfigSection):
+class Sampling(StoredText):
+    """How `sample_corpus` reads a text, and how much of it."""
+
+    source: str = Field("own", description="name of the source of the text, for the counts")
+    max_sentences: int = Field(
+        1_000_000,
+        ge=1,
+        description="number of lines of the sample, training and held-out lines together",
+    )
+    max_characters: int | None = Field(
+        None,
+        ge=MIN_CHARACTERS,
+        description="largest number of characters in the sample. Only as many of the sampled "
+        "lines are kept",
+    )
+    seed: int = Field(1, ge=0, le=2**63 - 1, description="seed of the random choice of lines")
+    scan_bytes: int | None = Field(
+        None,
+        ge=1,
+        description="number of bytes to read of the files as stored, spread evenly over them",
+    )
+    allow_empty: bool = Field(
+        False, description="where there is no text, write empty files and note it in the counts"
+    )
+
+
+class Source(StoredText):
     """Settings of every source; a kind adds those that say where its text is.
 
     Attributes
     ----------
     key : the setting that tells the kind
-    options : further words of `vocap sample`
+    allow_empty : whether it lacks some languages, without which the run continues
     folder : below the results, made by the run, with {lang}.txt of every language; None
         for text from elsewhere
     """
 
     key: ClassVar[str]
-    options: ClassVar[tuple[str, ...]] = ()
+    allow_empty: ClassVar[bool] = False
     folder: ClassVar[str | None] = None
 
     codes: dict[str, str] = Field({}, description="our code: theirs, where they differ")
@@ -155,33 +180,6 @@ class Source(ConfigSection):
         None, description="column of the table of languages that holds their codes"
     )
     missing: list[str] = Field([], description="codes of languages that this source lacks")
-    format: str = Field(
-        "text", description="text (a sentence a line), jsonl:FIELD, tsv:COLUMN, or parquet:COLUMN"
-    )
-    split_sentences: bool = Field(
-        False, description="cut each line into sentences: for whole articles"
-    )
-    escaped_newlines: bool = Field(
-        False, description=r"a backslash and an n in the text stand for a line end"
-    )
-
-    documents: bool = Field(
-        False,
-        description="records of jsonl or parquet keep their line ends, so that these are learnt "
-        "too; parts of up "
-        "to 4,192 bytes take the place of lines",
-    )
-
-    filters: Filters = Field(
-        Filters(), description="what a record must have to be read; every one is, by default"
-    )
-
-    @property
-    def layout(self) -> Layout:
-        """How the text is stored in its files."""
-        return Layout.parse(
-            self.format, self.split_sentences, self.escaped_newlines, self.documents
-        )
 
     @pydantic.model_validator(mode="after")
     def _readable(self) -> "Source":
@@ -301,8 +299,7 @@ class StarterSource(Source):
 
     starter: Literal[True] = Field(description="the starter corpus; it has no other settings here")
     key: ClassVar[str] = "starter"
-    # it lacks some languages: the run continues
-    options: ClassVar[tuple[str, ...]] = ("--allow-empty",)
+    allow_empty: ClassVar[bool] = True
     folder: ClassVar[str] = "corpora/starter/text"
 
     @pydantic.model_validator(mode="after")
@@ -446,19 +443,15 @@ class Resolved:
         return [f"--listing={Path(inputs[0]).with_suffix('.json')}"] if self.remote else self.paths
 
     @property
-    def filters(self) -> Filters:
-        """Those of the source, with the script of the language."""
-        return self.source.filters.of_script(self.script)
+    def stored(self) -> StoredText:
+        """How the text lies in its files; the filters have the script of the language."""
+        own = {name: getattr(self.source, name) for name in StoredText.model_fields}
+        return StoredText(**own | {"filters": self.source.filters.of_script(self.script)})
 
-    def sample_options(self) -> list[str]:
-        """The options of `vocap sample` for this source, as words of a command line."""
-        words = ["--language", self.language, "--source", self.name]
-        words += ["--format", self.source.format] if self.source.format != "text" else []
-        flags = ("split_sentences", "escaped_newlines", "documents")
-        words += [f"--{flag.replace('_', '-')}" for flag in flags if getattr(self.source, flag)]
-        if filters := self.filters.words():
-            words += ["--filters", filters]
-        return [*words, *self.source.options]
+    def sampling(self, **limits: Any) -> Sampling:
+        """The settings of its sample within limits, which are fields of `Sampling`."""
+        own = {"source": self.name, "allow_empty": self.source.allow_empty}
+        return Sampling.given(self.stored, **own, **limits)
 
 
 def resolve(name: str, source: Source, language: Language) -> Resolved:

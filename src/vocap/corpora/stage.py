@@ -8,9 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field
-
-from vocap.corpora import MIN_CHARACTERS
 from vocap.corpora.sampling import (
     Sample,
     check_dropped,
@@ -20,6 +17,7 @@ from vocap.corpora.sampling import (
     write_mix,
 )
 from vocap.corpora.shard_sample import ShardSample
+from vocap.corpora.sources import Sampling
 from vocap.errors import UsageError, VocapError, log
 from vocap.files.io import replacing
 from vocap.files.paths import expand_all
@@ -35,7 +33,7 @@ from vocap.tables.sampling_probabilities import (
     weigh_languages,
 )
 from vocap.text_files import Layout
-from vocap.text_files.filters import Filters, RecordFilter, record_filter
+from vocap.text_files.filters import RecordFilter, record_filter
 from vocap.text_files.lines import FLAG, LineFile, holds_documents
 from vocap.text_files.text import SENTENCES, Text, sentence_file
 
@@ -74,51 +72,6 @@ class CorpusSample(Result):
             for target, lines in ((trained, self.drawn.train), (held, self.drawn.heldout)):
                 target.writelines(line + b"\n" for line in lines)
             out.write(json.dumps(self.stats, indent=2, ensure_ascii=False) + "\n")
-
-
-class Sampling(ConfigSection):
-    """How `sample_corpus` reads a text, and how much of it."""
-
-    source: str = Field("own", description="name of the source of the text, for the counts")
-    format: str = Field(
-        "text",
-        description="format of the files, one of text, jsonl:FIELD, tsv:COLUMN and parquet:COLUMN",
-    )
-    split_sentences: bool = Field(
-        False,
-        description="cut lines into sentences, for text of whole paragraphs or articles",
-    )
-    escaped_newlines: bool = Field(
-        False, description="read a backslash followed by n as a line end"
-    )
-    documents: bool = Field(
-        False, description="keep the line ends within records of jsonl and parquet"
-    )
-    max_sentences: int = Field(
-        1_000_000,
-        ge=1,
-        description="number of lines of the sample, training and held-out lines together",
-    )
-    max_characters: int | None = Field(
-        None,
-        ge=MIN_CHARACTERS,
-        description="largest number of characters in the sample. Only as many of the sampled "
-        "lines are kept",
-    )
-    seed: int = Field(1, ge=0, le=2**63 - 1, description="seed of the random choice of lines")
-    scan_bytes: int | None = Field(
-        None,
-        ge=1,
-        description="number of bytes to read of the files as stored, spread evenly over them",
-    )
-    filters: Filters | None = Field(
-        None,
-        description="conditions that a record must meet to be read. docs/corpora.md lists the "
-        "keys under `filters`",
-    )
-    allow_empty: bool = Field(
-        False, description="where there is no text, write empty files and note it in the counts"
-    )
 
 
 def sample_corpus(
@@ -174,8 +127,8 @@ def sample_corpus(
     paths = (train, heldout, stats)
     if any(paths) and not all(paths):
         raise UsageError("sample_corpus: give train, heldout and stats, or none of them")
-    layout = Layout.parse(own.format, own.split_sentences, own.escaped_newlines, own.documents)
-    chosen = record_filter(own.filters, language, layout) if own.filters else None
+    layout = own.layout
+    chosen = record_filter(own.filters, language, layout)
     shards, texts = _texts_of(files, chosen)
     held = with_text(shards)
     corpus, missing = (

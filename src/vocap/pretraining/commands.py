@@ -6,7 +6,7 @@ Imports in functions keep torch away until its environment is set.
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -16,12 +16,9 @@ from vocap.options import PATH
 from vocap.pretraining.settings import PretrainingJob, parse_recipe
 from vocap.pretraining.tokenizing import tokenize_language
 from vocap.storage.listing import named_text
-from vocap.text_files import Layout
+from vocap.text_files.filters import StoredText
 from vocap.text_files.named_texts import find_aligned, find_texts, parse_languages
 from vocap.training import prepare_torch
-
-if TYPE_CHECKING:
-    from vocap.text_files.filters import Filters
 
 
 @click.command
@@ -37,13 +34,12 @@ if TYPE_CHECKING:
 @click.option(
     "--heldout", required=True, type=PATH, help="Lines to measure on, which are left out of FILEs."
 )
-@options.stored_text
-@options.filters
+@options.of(StoredText)
 @click.option(
     "--length", type=click.IntRange(8, 1 << 16), default=512, help="Number of ids of a block."
 )
 @click.option("-o", "--output", required=True, type=PATH, help="Folder to write the blocks to.")
-def tokenize(  # noqa: PLR0913  # options of the command
+def tokenize(
     files: tuple[str, ...],
     listing: Path | None,
     tokenizer: Path,
@@ -51,9 +47,7 @@ def tokenize(  # noqa: PLR0913  # options of the command
     heldout: Path,
     length: int,
     output: Path,
-    layout: str,
-    filters: "Filters | None",
-    **cutting: bool,
+    **stored: Any,
 ) -> None:
     """Turn the text of one language into blocks of ids, for pre-training.
 
@@ -64,15 +58,16 @@ def tokenize(  # noqa: PLR0913  # options of the command
     followed by the end token (</s>). When the command was interrupted, the same command
     goes on after the last whole file.
     """
+    text = StoredText(**stored)
     made = tokenize_language(
         language=language,
         files=named_text(files, listing),
-        layout=Layout.parse(layout, **cutting),
+        layout=text.layout,
         heldout=heldout,
         model=tokenizer,
         folder=output,
         length=length,
-        filters=filters,
+        filters=text.filters,
     )
     train = made["train"]
     if not train["blocks"]:

@@ -127,7 +127,7 @@ def tokenize_language(
         "length": length,
         "heldout_sha256": file_sha256(heldout),
     }
-    chosen = record_filter(filters, language, layout) if filters else None
+    chosen = record_filter(filters or Filters(), language, layout)
     left_out = Counter(dict.fromkeys(LEFT_OUT, 0))
     with replacing_directory(folder, OWNED) as made:
         train = _Part(made, "train", encoder, special, length)

@@ -96,10 +96,41 @@ class Filters(ConfigSection):
             )
         return self.model_copy(update={"script": script}) if asked else self
 
-    def words(self) -> str:
-        """The filters as JSON, for a command line; empty without any."""
-        given = self.model_dump_json(exclude_defaults=True)
-        return "" if given == "{}" else given
+
+class StoredText(ConfigSection):
+    """How text lies in its files, and which of its records are read."""
+
+    format: str = Field(
+        "text",
+        description="format of the files, one of text (a sentence a line), jsonl:FIELD, "
+        "tsv:COLUMN and parquet:COLUMN",
+    )
+    split_sentences: bool = Field(
+        False,
+        description="cut lines into sentences, for text of whole paragraphs or articles",
+    )
+    escaped_newlines: bool = Field(
+        False, description="read a backslash followed by n as a line end"
+    )
+    documents: bool = Field(
+        False,
+        description="keep the line ends within records of jsonl and parquet, so that these are "
+        "learnt too; parts of up to 4,192 bytes take the place of lines",
+    )
+    filters: Annotated[
+        Filters, pydantic.BeforeValidator(lambda value: Filters() if value is None else value)
+    ] = Field(
+        Filters(),
+        description="conditions that a record must meet to be read; every one is, by default. "
+        "docs/corpora.md lists the keys",
+    )
+
+    @property
+    def layout(self) -> Layout:
+        """How the text is stored in its files."""
+        return Layout.parse(
+            self.format, self.split_sentences, self.escaped_newlines, self.documents
+        )
 
 
 def check_filters(filters: Filters, layout: Layout) -> None:
@@ -244,11 +275,13 @@ class RecordFilter:
         return kept.column("\0").to_pylist()
 
 
-def record_filter(filters: Filters, language: str, layout: Layout) -> RecordFilter:
-    """Filters at work; the script that `min_script` asks for is that of the language in
-    the table, unless given. Raises UsageError for a language that is not there, and as
-    `check_filters`.
+def record_filter(filters: Filters, language: str, layout: Layout) -> RecordFilter | None:
+    """Filters at work, None for those that every record passes; the script that
+    `min_script` asks for is that of the language in the table, unless given. Raises
+    UsageError for a language that is not there, and as `check_filters`.
     """
+    if filters == Filters():
+        return None
     check_filters(filters, layout)
     if filters.min_script is not None and filters.script is None:
         known = read_languages().get(language)
