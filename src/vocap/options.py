@@ -63,15 +63,8 @@ FIELDS = {one.name: one for one in fields(TextSettings)}
 PATH = click.Path(path_type=Path)
 FILE = click.Path(path_type=Path, dir_okay=False)
 FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
+ANY_FOLDER = click.Path(path_type=Path, file_okay=False)  # it need not exist
 SEED = click.IntRange(0, 2**63 - 1)  # the range of torch
-# of the model whose parameters are counted
-causal = click.option(
-    "--causal",
-    is_flag=True,
-    help="Assume a causal model, which predicts every token, in place of a masked one, "
-    "which predicts 15 %.",
-)
-untied = click.option("--untied", is_flag=True, help="Give the output layer a table of its own.")
 
 
 def of(settings: "type[ConfigSection]", *names: str) -> Decorator:
@@ -156,6 +149,29 @@ def words_of(settings: "ConfigSection", *without: str) -> list[str]:
         else:
             found.append(f"--{flag}={','.join(value) if isinstance(value, list) else value}")
     return found
+
+
+def output(kind: click.Path, help: str) -> Decorator:
+    """The option -o, without which the command does not run; it gets `output`."""
+    return click.option("-o", "--output", required=True, type=kind, help=help)
+
+
+def languages(default: str = "all that have text") -> Decorator:
+    """The option --languages; the command gets the list of their codes, or None."""
+    from vocap.text_files.named_texts import parse_languages
+
+    return click.option(
+        "--languages",
+        metavar="CODES",
+        callback=lambda _, __, codes: parse_languages(codes),
+        help=f"Codes of languages, separated by commas.  [default: {default}]",
+    )
+
+
+def text(command: Command) -> Command:
+    """The option --text, which may be repeated; the command gets its values as `text`."""
+    help = "Text of a language. May be repeated."
+    return click.option("--text", multiple=True, metavar="LANG=FILE", help=help)(command)
 
 
 def threads(help: str, default: int = 1) -> Decorator:

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from difflib import get_close_matches
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 from pydantic import (
     BaseModel,
     ConfigDict,
+    Field,
     ModelWrapValidatorHandler,
     ValidationError,
     model_validator,
@@ -17,6 +18,16 @@ from vocap.errors import SettingError, UsageError
 from vocap.files.io import as_number
 
 UNKNOWN = "unknown_key"  # the type of the error of a key that a section does not have
+Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]  # an int64, which torch and NumPy take
+Alpha = Annotated[
+    float,
+    Field(
+        ge=0,
+        le=10,
+        allow_inf_nan=False,
+        description="exponent alpha of the share q_i = n_i^alpha / sum of a language (Equation 3)",
+    ),
+]
 
 
 class ConfigSection(BaseModel):

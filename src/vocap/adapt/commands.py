@@ -12,24 +12,14 @@ from vocap.adapt import extend as extending
 from vocap.adapt import trim as trimming
 from vocap.adapt.messages import extended_text, trimmed_text
 from vocap.languages import CODE
-from vocap.text_files.named_texts import parse_files, parse_languages
-
-PATH = click.Path(path_type=Path)
+from vocap.options import PATH
+from vocap.text_files.named_texts import parse_files
 
 
 @click.command()
 @click.argument("tokenizer", type=PATH)
-@click.option(
-    "--languages",
-    metavar="CODES",
-    help="Codes of languages, separated by commas.  [default: all that have text]",
-)
-@click.option(
-    "--text",
-    multiple=True,
-    metavar="LANG=FILE",
-    help="Text of a language. May be repeated.",
-)
+@options.languages()
+@options.text
 @click.option(
     "--heldout",
     multiple=True,
@@ -46,11 +36,10 @@ PATH = click.Path(path_type=Path)
 @click.option(
     "--model", type=PATH, help="Hugging Face model of the tokenizer, which is reduced too."
 )
-@click.option("-o", "--output", required=True, type=PATH, help="Folder to write.")
+@options.output(PATH, "Folder to write.")
 def trim(
     tokenizer: Path,
     output: Path,
-    languages: str | None,
     text: tuple[str, ...],
     heldout: tuple[str, ...],
     **settings: Any,
@@ -67,7 +56,6 @@ def trim(
     found = trimming.trim(
         tokenizer,
         output,
-        languages=parse_languages(languages),
         text=parse_files(text),
         heldout=parse_files(heldout, "--heldout"),
         **settings,
@@ -123,7 +111,7 @@ def _with_code(named: str, language: str) -> str:
 @click.option(
     "--model", type=PATH, help="Hugging Face model of the tokenizer, which is extended too."
 )
-@click.option("-o", "--output", required=True, type=PATH, help="Folder to write.")
+@options.output(PATH, "Folder to write.")
 def extend(
     tokenizer: Path,
     language: str,

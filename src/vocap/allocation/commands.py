@@ -11,17 +11,15 @@ from vocap.allocation import stage
 from vocap.allocation.settings import LARGEST, AllocationRun
 from vocap.allocation.solution import allocation_lines
 from vocap.errors import UsageError
+from vocap.options import ANY_FOLDER, FILE, PATH
 
 Command = Callable[..., Any]
-FILE = click.Path(path_type=Path)
-
-
 # the options of both commands
 SHARED: tuple[Callable[[Command], Command], ...] = (
     # files
     click.option(
         "--vocabularies",
-        type=FILE,
+        type=PATH,
         required=True,
         metavar="DIR",
         help="Folder with LANG/curve.tsv, LANG/characters.tsv and LANG/models/SIZE.model. The "
@@ -29,14 +27,14 @@ SHARED: tuple[Callable[[Command], Command], ...] = (
     ),
     click.option(
         "--weights",
-        type=FILE,
+        type=PATH,
         required=True,
         metavar="FILE.tsv",
         help="Table with the columns language and n (lines of text, or any other weight).",
     ),
     click.option(
         "--corpora",
-        type=FILE,
+        type=PATH,
         metavar="DIR",
         help="Folder with LANG/train.txt, which rule pieces reads.",
     ),
@@ -74,7 +72,7 @@ def _shared(command: Command) -> Command:
 )
 @click.option(
     "--trunk",
-    type=FILE,
+    type=PATH,
     metavar="FILE",
     help="File that vocap trunk wrote, for rule pieces.",
 )
@@ -83,14 +81,7 @@ def _shared(command: Command) -> Command:
     metavar="PATTERN",
     help="Parallel text for --token-fairness, as a path of line-aligned files with {lang} in it.",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, file_okay=False),
-    required=True,
-    metavar="OUT",
-    help="Folder to write, in which {total} stands for T.",
-)
+@options.output(ANY_FOLDER, "Folder OUT to write, in which {total} stands for T.")
 def allocate(
     vocabularies: Path,
     weights: Path,
@@ -125,13 +116,7 @@ def allocate(
     default=LARGEST,
     help="Largest T that the file is for. A larger one takes longer.",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    required=True,
-    help="File to write.",
-)
+@options.output(FILE, "File to write.")
 def trunk(
     vocabularies: Path,
     weights: Path,

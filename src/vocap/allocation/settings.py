@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from vocap.allocation.rules import RULES
 from vocap.errors import SettingError
-from vocap.section import ConfigSection
+from vocap.section import Alpha, ConfigSection
 from vocap.tokenizer_files import SPECIALS
 from vocap.unigram.text_settings import XLM_R, TextSettings
 from vocap.unigram.training_settings import Memory, UnigramTraining, as_text_settings
@@ -22,13 +22,7 @@ class Allocation(ConfigSection):
     total: int = Field(
         ge=2, description="T, the number of all ids of the tokenizer, special tokens included"
     )
-    alpha: float = Field(
-        0.7,
-        ge=0,
-        le=10,
-        allow_inf_nan=False,
-        description="exponent alpha of the share q_i = n_i^alpha / sum of a language (Equation 3)",
-    )
+    alpha: Alpha = 0.7
     beta: float = Field(
         0.7,
         ge=0,

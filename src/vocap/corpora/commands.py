@@ -7,27 +7,20 @@ import click
 
 from vocap import options
 from vocap.corpora import stage
-from vocap.corpora.sources import Sampling
+from vocap.corpora.sources import Mixing, Sampling
 from vocap.errors import log
 from vocap.files.io import write_text, write_tsv
+from vocap.options import ANY_FOLDER, FILE
 from vocap.storage.listing import list_shards, named_text
 
 if TYPE_CHECKING:
     from vocap.tokenizer_files.id_layout import IdLayout
     from vocap.unigram.text_settings import TextSettings
 
-FILE, FOLDER = click.Path(dir_okay=False), click.Path(file_okay=False)
-
 
 @click.command
 @click.argument("url")
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    type=FILE,
-    help="File to write. FILE.json is written beside it.",
-)
+@options.output(FILE, "File to write. FILE.json is written beside it.")
 @click.option(
     "--sha256", help="SHA-256 of the file, in hexadecimal. A file with another one is refused."
 )
@@ -36,7 +29,7 @@ FILE, FOLDER = click.Path(dir_okay=False), click.Path(file_okay=False)
     type=click.IntRange(min=1),
     help="Number of bytes to fetch, from the start of the file.",
 )
-def fetch(url: str, output: str, sha256: str | None, limit_bytes: int | None) -> None:
+def fetch(url: str, output: Path, sha256: str | None, limit_bytes: int | None) -> None:
     """Download one file over http or https, and go on where an earlier call stopped.
 
     Received bytes are kept in FILE.part until the download is complete. FILE.json has
@@ -45,7 +38,7 @@ def fetch(url: str, output: str, sha256: str | None, limit_bytes: int | None) ->
     """
     from vocap.corpora.download import download
 
-    note = download(url, Path(output), sha256=sha256, limit_bytes=limit_bytes)
+    note = download(url, output, sha256=sha256, limit_bytes=limit_bytes)
     total = note["total_bytes"] or "an unknown number of"
     whole = "complete" if note["complete"] else f"the beginning of {total} bytes"
     log.info("%s: %s bytes, %s", output, f"{note['fetched_bytes']:,}", whole)
@@ -58,9 +51,9 @@ def fetch(url: str, output: str, sha256: str | None, limit_bytes: int | None) ->
 )
 @click.option("--source", default="own", help="Name of the source of the text, for messages.")
 @click.option("--sha256", type=FILE, help="File to write a hash of the listing to.")
-@click.option("-o", "--output", required=True, type=FILE, help="JSON file to write.")
+@options.output(FILE, "JSON file to write.")
 def list_files(
-    patterns: tuple[str, ...], language: str, source: str, sha256: str | None, output: str
+    patterns: tuple[str, ...], language: str, source: str, sha256: Path | None, output: Path
 ) -> None:
     """List the files of one language's text, with their sizes and versions, for vocap
     sample --listing.
@@ -97,10 +90,10 @@ def list_files(
 @click.option("--stats", required=True, type=FILE, help="JSON file to write the counts to.")
 def sample(
     files: tuple[str, ...],
-    listing: str | None,
-    train: str,
-    heldout: str,
-    stats: str,
+    listing: Path | None,
+    train: Path,
+    heldout: Path,
+    stats: Path,
     **settings: Any,
 ) -> None:
     """Sample training and held-out lines from the files of one language.
@@ -126,14 +119,14 @@ def sample(
     help="Megabytes that distinct text may take. More is sorted on the disk, beside -o. "
     "The result does not depend on it.",
 )
-@click.option("-o", "--output", required=True, type=FILE, help="File to write.")
+@options.output(FILE, "File to write.")
 def count(
-    train: str,
-    heldout: str | None,
+    train: Path,
+    heldout: Path | None,
     text: "TextSettings",
     layout: "IdLayout",
     memory: int,
-    output: str,
+    output: Path,
 ) -> None:
     """Count the text TRAIN of a language once, for --counts of other commands.
 
@@ -155,49 +148,29 @@ def count(
     default="lines",
     help="What n counts, which is lines, bytes, or a numeric column of the table of languages.",
 )
-@click.option(
-    "--languages-table",
-    "table",
-    type=FILE,
-    help="Table of languages.  [default: the one that ships with vocap]",
-)
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    type=FILE,
-    help="Table to write, with the columns language, n and source.",
-)
-def weigh_samples(stats: tuple[str, ...], by: str, table: str | None, output: str) -> None:
+@options.languages_table
+@options.output(FILE, "Table to write, with the columns language, n and source.")
+def weigh_samples(
+    stats: tuple[Path, ...], by: str, languages_table: Path | None, output: Path
+) -> None:
     """Collect n of every language, the amount of text from which Equation 3 computes
     its share.
     """
-    rows = stage.weigh_corpora(stats, by=by, languages_table=table)
+    rows = stage.weigh_corpora(stats, by=by, languages_table=languages_table)
     write_tsv(output, ("language", "n", "source"), rows)
 
 
 @click.command
 @click.option("--weights", required=True, type=FILE, help="Table with the columns language and n.")
-@click.option(
-    "--alpha", type=options.Real(0, 10), default=0.7, help="Exponent alpha of Equation 3."
-)
-@click.option(
-    "--sentences",
-    type=click.IntRange(min=1),
-    default=1_000_000,
-    help="Number of lines of the sample.",
-)
-@click.option("--seed", type=options.SEED, default=1, help="Seed of the random choice of lines.")
-@click.option("--corpora", required=True, type=FOLDER, help="Folder with {lang}/train.txt.")
-@click.option("-o", "--output", required=True, type=FILE, help="File to write the lines to.")
-def mix(weights: str, alpha: float, sentences: int, seed: int, corpora: str, output: str) -> None:
+@options.of(Mixing)
+@click.option("--corpora", required=True, type=ANY_FOLDER, help="Folder with {lang}/train.txt.")
+@options.output(FILE, "File to write the lines to.")
+def mix(weights: Path, corpora: Path, output: Path, **fields: Any) -> None:
     """Draw the multilingual sample, shuffled lines of every language in proportion to
     n^alpha.
 
     Lines come from train.txt. They repeat where a language has fewer lines than its
     share.
     """
-    languages = stage.mix_corpora(
-        weights, corpora, output, alpha=alpha, sentences=sentences, seed=seed
-    )
-    log.info("%s: %s lines of %s languages", output, f"{sentences:,}", languages)
+    lines = stage.mix_corpora(weights, corpora, output, **fields)
+    log.info("%s: %s lines of %d languages", output, f"{lines.sum():,}", (lines > 0).sum())

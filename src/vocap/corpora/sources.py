@@ -33,6 +33,7 @@ from vocap.errors import UsageError
 from vocap.files.io import number, read_tsv
 from vocap.files.paths import COMPRESSED, check_local, check_path, expand_all
 from vocap.languages import Language
+from vocap.section import Alpha, ConfigSection, Seed
 from vocap.storage.remote import is_remote
 from vocap.text_files.filters import StoredText, check_filters
 
@@ -144,7 +145,7 @@ class Sampling(StoredText):
         description="largest number of characters in the sample. Only as many of the sampled "
         "lines are kept",
     )
-    seed: int = Field(1, ge=0, le=2**63 - 1, description="seed of the random choice of lines")
+    seed: Seed = Field(1, description="seed of the random choice of lines")
     scan_bytes: int | None = Field(
         None,
         ge=1,
@@ -153,6 +154,14 @@ class Sampling(StoredText):
     allow_empty: bool = Field(
         False, description="where there is no text, write empty files and note it in the counts"
     )
+
+
+class Mixing(ConfigSection):
+    """How many lines the multilingual sample has, and how the languages share them."""
+
+    alpha: Alpha = 0.7
+    sentences: int = Field(1_000_000, ge=1, description="number of lines of the sample")
+    seed: Seed = Field(1, description="seed of the random choice of lines")
 
 
 class Source(StoredText):

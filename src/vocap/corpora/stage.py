@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from vocap.corpora.sampling import (
     Sample,
     check_dropped,
@@ -17,7 +19,7 @@ from vocap.corpora.sampling import (
     write_mix,
 )
 from vocap.corpora.shard_sample import ShardSample
-from vocap.corpora.sources import Sampling
+from vocap.corpora.sources import Mixing, Sampling
 from vocap.errors import UsageError, VocapError, log
 from vocap.files.io import replacing
 from vocap.files.paths import expand_all
@@ -292,18 +294,16 @@ def mix_corpora(
     weights: str | Path,
     corpora: str | Path,
     output: str | Path,
-    *,
-    alpha: float = 0.7,
-    sentences: int = 1_000_000,
-    seed: int = 1,
-) -> int:
+    **fields: object,
+) -> np.ndarray:
     """Draw the multilingual sample: lines of every language in proportion to n^alpha,
-    shuffled; returns the number of languages that are in it.
+    shuffled; returns the number of lines of each.
 
     Lines come from `corpora/{language}/train.txt`, and repeat where it has fewer than
-    the language's share. `weights`: a table with the columns language and n. Raises
-    VocapError for a missing file, and for documents.
+    the language's share. `weights`: a table with the columns language and n. `fields`:
+    those of `Mixing`. Raises VocapError for a missing file, and for documents.
     """
+    own = Mixing.given(None, **fields)
     sizes = read_weights(weights)
     files = [(language, Path(corpora) / language / "train.txt") for language in sizes]
     for language, file in files:
@@ -316,8 +316,7 @@ def mix_corpora(
                 f"{file}: documents, of which no sample is drawn; write corpora.mix.sentences: all"
             )
     try:
-        q = sampling_probabilities(list(sizes.values()), alpha)
+        q = sampling_probabilities(list(sizes.values()), own.alpha)
     except ValueError as error:
         raise VocapError(f"{weights}: {error}") from None
-    counts = write_mix(output, files, q, sentences, seed)
-    return int((counts > 0).sum())
+    return write_mix(output, files, q, own.sentences, own.seed)

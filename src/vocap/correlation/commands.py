@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from vocap import options
 from vocap.correlation.study import Coefficients, StudyPoint, correlate_scores
 from vocap.errors import log
 from vocap.files.io import write_tsv
@@ -20,17 +21,10 @@ from vocap.options import FOLDER, PATH
     type=int,
     help="Size of a vocabulary in the study. May be repeated.",
 )
-@click.option(
-    "-o",
-    "--output",
-    "out",
-    required=True,
-    type=PATH,
-    help="Folder to write both tables to.",
-)
+@options.output(PATH, "Folder to write both tables to.")
 @click.argument("scored", nargs=-1, type=FOLDER)
 def correlate(
-    vocabularies: Path, sizes: tuple[int, ...], out: Path, scored: tuple[Path, ...]
+    vocabularies: Path, sizes: tuple[int, ...], output: Path, scored: tuple[Path, ...]
 ) -> None:
     """Correlate F1 with ALP and with the vocabulary's size (section 2.1).
 
@@ -39,8 +33,8 @@ def correlate(
     correlations.tsv.
     """
     points, found = correlate_scores(scored, vocabularies, sizes)
-    write_tsv(out / "points.tsv", StudyPoint._fields, points)
-    write_tsv(out / "correlations.tsv", Coefficients._fields, found)
+    write_tsv(output / "points.tsv", StudyPoint._fields, points)
+    write_tsv(output / "correlations.tsv", Coefficients._fields, found)
     for one in found:
         values = ["none" if rho is None else f"{rho:.3f}" for rho in (one.rho_alp, one.rho_size)]
         described = (one.language, one.task, one.sizes, one.holes)

@@ -15,9 +15,9 @@ from vocap.finetuning.settings import Finetuning, Supply
 from vocap.finetuning.tasks import SPLITS, TASKS, DataSet
 from vocap.pretraining.loss_kinds import Full
 from vocap.pretraining.settings import Recipe
-from vocap.section import ConfigSection
+from vocap.section import ConfigSection, Seed
 from vocap.tables.curve import parse_sizes, read_points
-from vocap.training import Distinct, Seed
+from vocap.training import Distinct
 
 FEWEST_POINTS = 3  # points of a correlation: with two it is 1 or -1
 StudyTask = Literal["udpos", "panx"]

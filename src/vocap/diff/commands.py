@@ -9,9 +9,9 @@ import click
 from vocap import options
 from vocap.diff.analysis import MOVED, WORD_COLUMNS, Comparison, Limits, PieceChange, compare
 from vocap.errors import UsageError, VocapError, explain, system_error
-from vocap.text_files.named_texts import parse_files, parse_languages
+from vocap.options import PATH
+from vocap.text_files.named_texts import parse_files
 
-PATH = click.Path(path_type=Path)
 SHOWN = [  # columns of languages.tsv
     "language",
     "lines",
@@ -27,21 +27,12 @@ SHOWN = [  # columns of languages.tsv
 @click.command()
 @click.argument("a", type=PATH)
 @click.argument("b", type=PATH)
-@click.option(
-    "--text",
-    multiple=True,
-    metavar="LANG=FILE",
-    help="Text of a language. May be repeated.",
-)
+@options.text
 @options.split
 @click.option(
     "--corpora", type=PATH, help="Folder with {language}/heldout.txt, such as results/corpora."
 )
-@click.option(
-    "--languages",
-    metavar="CODES",
-    help="Codes of languages, separated by commas.  [default: all that have text]",
-)
+@options.languages()
 @options.of(Limits)
 @click.option(
     "--words",
@@ -58,7 +49,6 @@ def diff(
     b: Path,
     text: tuple[str, ...],
     splits: tuple[str, ...],
-    languages: str | None,
     as_json: bool,
     words: int,
     **settings: Any,
@@ -73,8 +63,7 @@ def diff(
     CI can check it, and 2 for a wrong call and for files that cannot be used.
     """
     try:
-        texts, codes = parse_files(text), parse_languages(languages)
-        found = compare(a, b, text=texts, languages=codes, split=splits, **settings)
+        found = compare(a, b, text=parse_files(text), split=splits, **settings)
     except Exception as error:  # 1 means that the tokenizers differ
         system = system_error(error)
         if system is None and not isinstance(error, VocapError):

@@ -48,9 +48,7 @@ def _recipe(training: str, settings_json: str) -> TuningRecipe:
     type=FILE,
     help="Published archive. Repeat it for several, in their order.",
 )
-@click.option(
-    "-o", "--output", required=True, type=PATH, help="XTREME's folder, in which other files stay."
-)
+@options.output(PATH, "XTREME's folder, in which other files stay.")
 def unpack(
     collection: str, paths: tuple[str, ...], archives: tuple[Path, ...], output: Path
 ) -> None:
@@ -79,13 +77,7 @@ def unpack(
     help="Largest number of ids of an input, in place of that of the settings.",
 )
 @SETTINGS
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    type=PATH,
-    help="Folder to write the inputs to. What it has is replaced.",
-)
+@options.output(PATH, "Folder to write the inputs to. What it has is replaced.")
 def encode(
     xtreme: Path,
     training: str,
@@ -126,9 +118,7 @@ def encode(
 @TRAINING
 @options.of(TuningJob)
 @SETTINGS
-@click.option(
-    "-o", "--output", required=True, type=PATH, help="Folder to write predictions/ and run.json to."
-)
+@options.output(PATH, "Folder to write predictions/ and run.json to.")
 def finetune(training: str, settings_json: str, threads: int = 2, **named: Any) -> None:
     """Fine-tune one model on one training, and predict every file of its tasks.
 
@@ -146,7 +136,7 @@ def finetune(training: str, settings_json: str, threads: int = 2, **named: Any) 
 @click.command()
 @XTREME
 @click.option("--task", required=True, help=f"One of {', '.join(TASKS)}.")
-@click.option("-o", "--output", required=True, type=PATH, help="Folder to write.")
+@options.output(PATH, "Folder to write.")
 @click.argument("runs", nargs=-1, required=True, type=PATH)
 def score(xtreme: Path, task: str, output: Path, runs: tuple[Path, ...]) -> None:
     """Score one model's RUNS on one task, and choose among their settings.
@@ -181,7 +171,7 @@ def score(xtreme: Path, task: str, output: Path, runs: tuple[Path, ...]) -> None
 
 
 @click.command()
-@click.option("-o", "--output", required=True, type=FILE, help="JSON to write.")
+@options.output(FILE, "JSON to write.")
 @click.argument("tasks", nargs=-1, required=True, type=FOLDER)
 def average(output: Path, tasks: tuple[Path, ...]) -> None:
     """Average the scores of one model over tasks, as the paper's Table 1 does.
@@ -207,7 +197,7 @@ def average(output: Path, tasks: tuple[Path, ...]) -> None:
     "--samples", default=1000, type=click.IntRange(100), help="Number of samples of the examples."
 )
 @click.option("--seed", default=1, type=options.SEED, help="Seed of the samples.")
-@click.option("-o", "--output", required=True, type=FILE, help="Table to write.")
+@options.output(FILE, "Table to write.")
 @click.argument("first", type=FOLDER)
 @click.argument("second", type=FOLDER)
 def compare_scores(

@@ -18,8 +18,8 @@ from vocap.finetuning.examples import HELD_OUT, is_labelled
 from vocap.finetuning.published import collection_of
 from vocap.finetuning.tasks import ENGLISH, TASKS, TRAININGS, DataSet, Selection, first_task
 from vocap.model_folder import CONFIG
-from vocap.section import ConfigSection
-from vocap.training import Betas, Distinct, Precision, Seed, TrainingJob
+from vocap.section import ConfigSection, Seed
+from vocap.training import Betas, Distinct, Precision, TrainingJob
 
 
 def _known_task(name: str) -> str:

@@ -17,7 +17,7 @@ from vocap.pretraining.settings import PretrainingJob, parse_recipe
 from vocap.pretraining.tokenizing import tokenize_language
 from vocap.storage.listing import named_text
 from vocap.text_files.filters import StoredText
-from vocap.text_files.named_texts import find_aligned, find_texts, parse_languages
+from vocap.text_files.named_texts import find_aligned, find_texts
 from vocap.training import prepare_torch
 
 
@@ -38,7 +38,7 @@ from vocap.training import prepare_torch
 @click.option(
     "--length", type=click.IntRange(8, 1 << 16), default=512, help="Number of ids of a block."
 )
-@click.option("-o", "--output", required=True, type=PATH, help="Folder to write the blocks to.")
+@options.output(PATH, "Folder to write the blocks to.")
 def tokenize(
     files: tuple[str, ...],
     listing: Path | None,
@@ -93,11 +93,7 @@ def tokenize(
     type=PATH,
     help="Folder with {language}/, which vocap tokenize wrote.",
 )
-@click.option(
-    "--languages",
-    metavar="CODES",
-    help="Codes of languages, separated by commas.  [default: all of --tokens]",
-)
+@options.languages("all of --tokens")
 @click.option(
     "--weights",
     type=PATH,
@@ -112,17 +108,10 @@ def tokenize(
 )
 @click.option("--settings-json", metavar="TEXT", help="The content of --settings as JSON text.")
 @options.of(PretrainingJob)
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    type=PATH,
-    help="Folder to write model/, metrics.jsonl and checkpoints/ to.",
-)
+@options.output(PATH, "Folder to write model/, metrics.jsonl and checkpoints/ to.")
 def pretrain(
     file: Path | None,
     settings_json: str | None,
-    languages: str | None,
     threads: int = 2,
     **named: Any,
 ) -> None:
@@ -139,8 +128,7 @@ def pretrain(
     prepare_torch(threads)
     from vocap.pretraining.training import pretrain_model
 
-    codes = languages.split(",") if languages else None
-    pretrain_model(settings=recipe, languages=codes, threads=threads, **named)
+    pretrain_model(settings=recipe, threads=threads, **named)
 
 
 @click.command("code-length")
@@ -151,34 +139,18 @@ def pretrain(
     help="Folder of a causal Hugging Face model with its tokenizer.",
 )
 @click.option("--corpora", type=PATH, help="Folder with {language}/heldout.txt to measure on.")
-@click.option(
-    "--text",
-    "texts",
-    multiple=True,
-    metavar="LANG=FILE",
-    help="Text of a language to measure on. May be repeated.",
-)
+@options.text
 @click.option(
     "--parallel",
     metavar="PATTERN",
     help="Parallel text to measure on, as a path of line-aligned files with {lang} in it.",
 )
-@click.option(
-    "--languages",
-    metavar="CODES",
-    help="Codes of languages, separated by commas.  [default: all that have text]",
-)
+@options.languages()
 @click.option(
     "--lines", type=click.IntRange(1), default=500, help="Largest number of lines of each file."
 )
 @options.threads("Number of threads on a CPU.", default=2)
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    type=PATH,
-    help="Table to write. A .npz beside it has the bits of every line.",
-)
+@options.output(PATH, "Table to write. A .npz beside it has the bits of every line.")
 def code_length(model: Path, lines: int, threads: int, output: Path, **texts: Any) -> None:
     """Measure the bits per byte of text under a causal language model, line by line.
 
@@ -196,16 +168,15 @@ def code_length(model: Path, lines: int, threads: int, output: Path, **texts: An
 
 
 def _find_texts(
-    corpora: Path | None, texts: Sequence[str], parallel: str | None, languages: str | None
+    corpora: Path | None, text: Sequence[str], parallel: str | None, languages: list[str] | None
 ) -> dict[tuple[str, str], Path | str]:
     """The files to measure, by part ("heldout", "parallel") and language."""
-    codes = parse_languages(languages)
     found: dict[tuple[str, str], Path | str] = {}
-    if corpora or texts or not parallel:
-        named = find_texts(texts, corpora, codes, ["heldout"])
+    if corpora or text or not parallel:
+        named = find_texts(text, corpora, languages, ["heldout"])
         found = {("heldout", code): next(iter(files.values())) for code, files in named.items()}
     if parallel:
-        wanted = codes or [code for _, code in found]
+        wanted = languages or [code for _, code in found]
         if not wanted:
             raise UsageError("--parallel alone does not say which languages; give --languages")
         aligned, without = find_aligned(parallel, wanted)

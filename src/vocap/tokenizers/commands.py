@@ -12,26 +12,18 @@ import click
 
 from vocap import options
 from vocap.files.paths import folders
-from vocap.text_files.named_texts import parse_files, parse_languages
-from vocap.tokenizers.settings import BpeTraining, EvaluationSettings, JointTraining
+from vocap.options import ANY_FOLDER, FILE, PATH
+from vocap.text_files.named_texts import parse_files
+from vocap.tokenizers.settings import BpeTraining, EvaluationSettings, Joint, JointTraining
 from vocap.unigram.text_settings import TextSettings
 
 if TYPE_CHECKING:
     from vocap.tokenizer_files.id_layout import IdLayout
     from vocap.tokenizers.trained import TrainedTokenizer
 
-PATH = click.Path(path_type=Path)
-FILE = click.Path(path_type=Path, dir_okay=False)
-FOLDER = click.Path(path_type=Path, file_okay=False)
-OUT = click.option("-o", "--output", "out", required=True, type=FOLDER, help="Folder to write.")
+OUT = options.output(ANY_FOLDER, "Folder to write.")
 WEIGHTS = click.option(
     "--weights", required=True, type=PATH, help="Table with the columns language and n."
-)
-ALPHA = click.option(
-    "--alpha",
-    default=0.7,
-    type=options.Real(0, 10),
-    help="Exponent alpha of the share of a language (Equation 3).",
 )
 CURVE = click.option(
     "--curve",
@@ -52,7 +44,7 @@ CURVE = click.option(
     help="Folder with {language}/curve.tsv and {language}/models/{size}.model.",
 )
 @WEIGHTS
-@ALPHA
+@options.of(Joint, "alpha")
 @options.text_keys("byte_fallback", "user_defined_symbols", "control_symbols")
 @options.id_layout
 @OUT
@@ -60,9 +52,9 @@ def fit(
     allocation: Path,
     vocabularies: Path,
     weights: Path,
-    alpha: float,
     layout: "IdLayout",
-    out: Path,
+    output: Path,
+    alpha: float = 0.7,
     **text: Any,
 ) -> None:
     """Make the VOCAP tokenizer, by giving scores to the pieces of an allocation.
@@ -75,11 +67,11 @@ def fit(
 
     settings = TextSettings(**{name: value for name, value in text.items() if value is not None})
     made = fitting.fit(
-        allocation, vocabularies, weights, out, alpha=alpha, text=settings, layout=layout
+        allocation, vocabularies, weights, output, alpha=alpha, text=settings, layout=layout
     )
     facts = made.description
     click.echo(
-        f"{out}: T = {facts['total']}; {facts['dead']} of {facts['pieces']} pieces dead, "
+        f"{output}: T = {facts['total']}; {facts['dead']} of {facts['pieces']} pieces dead, "
         f"{facts['raised']} raised, {facts['dropped']} dropped, {facts['characters_added']} "
         "required characters from no language's model",
         err=True,
@@ -92,7 +84,7 @@ def fit(
 )
 @click.option(
     "--corpora",
-    type=FOLDER,
+    type=ANY_FOLDER,
     help="Folder with {language}/train.txt, of which all lines are used, in place of a sample.",
 )
 @click.option(
@@ -105,9 +97,9 @@ def fit(
     *("characters", "points", "counts"),
 )
 @CURVE
-@click.option("--heldout", type=FOLDER, help="Folder with {language}/heldout.txt, for --curve.")
+@click.option("--heldout", type=ANY_FOLDER, help="Folder with {language}/heldout.txt, for --curve.")
 @OUT
-def joint(totals: tuple[int, ...], out: Path, **given: Any) -> None:
+def joint(totals: tuple[int, ...], output: Path, **given: Any) -> None:
     """Make the JOINT tokenizer, by training one unigram model on the text of all
     languages.
 
@@ -120,9 +112,9 @@ def joint(totals: tuple[int, ...], out: Path, **given: Any) -> None:
     """
     from vocap.tokenizers.joint import train_joint
 
-    made = train_joint(totals, out, **given)
+    made = train_joint(totals, output, **given)
     for total, one in made.items():
-        _report(folders(out, totals)[total], one)
+        _report(folders(output, totals)[total], one)
 
 
 @click.command()
@@ -134,7 +126,7 @@ def joint(totals: tuple[int, ...], out: Path, **given: Any) -> None:
 )
 @options.id_layout
 @OUT
-def mono(model: Path, language: str, layout: "IdLayout", out: Path) -> None:
+def mono(model: Path, language: str, layout: "IdLayout", output: Path) -> None:
     """Make the MONO baseline, a tokenizer from the model of one language. In XLM-R's
     layout it has two ids more than the model.
 
@@ -144,24 +136,25 @@ def mono(model: Path, language: str, layout: "IdLayout", out: Path) -> None:
     from vocap.tokenizers.mono import lay_out_mono
 
     made = lay_out_mono(model, language, layout)
-    made.write(out)
-    _report(out, made)
+    made.write(output)
+    _report(output, made)
 
 
-def _report(out: Path, made: "TrainedTokenizer") -> None:
+def _report(output: Path, made: "TrainedTokenizer") -> None:
     facts = made.description
     click.echo(
-        f"{out}: T = {facts['total']}; {facts['dead']} of {facts['pieces']} pieces dead", err=True
+        f"{output}: T = {facts['total']}; {facts['dead']} of {facts['pieces']} pieces dead",
+        err=True,
     )
 
 
 @click.command()
-@click.argument("larger", type=FOLDER)
+@click.argument("larger", type=ANY_FOLDER)
 @options.totals
 @options.text_options
 @options.id_layout
 @OUT
-def cut_bpe(larger: Path, totals: tuple[int, ...], out: Path, **given: Any) -> None:
+def cut_bpe(larger: Path, totals: tuple[int, ...], output: Path, **given: Any) -> None:
     """Make a tokenizer of smaller T from the first merges of one that vocap bpe made.
 
     LARGER is the folder of the larger tokenizer. Give the options of the text and the
@@ -169,12 +162,12 @@ def cut_bpe(larger: Path, totals: tuple[int, ...], out: Path, **given: Any) -> N
     """
     from vocap.tokenizers.byte_pairs import cut_bpe
 
-    for total, folder in folders(out, totals).items():
+    for total, folder in folders(output, totals).items():
         cut_bpe(larger, total, **given).write(folder)
 
 
 @click.command()
-@click.option("--corpora", required=True, type=FOLDER, help="Folder with {language}/train.txt.")
+@click.option("--corpora", required=True, type=ANY_FOLDER, help="Folder with {language}/train.txt.")
 @WEIGHTS
 @options.totals
 @options.of(
@@ -189,7 +182,7 @@ def cut_bpe(larger: Path, totals: tuple[int, ...], out: Path, **given: Any) -> N
 )
 @CURVE
 @OUT
-def bpe(corpora: Path, weights: Path, totals: tuple[int, ...], out: Path, **given: Any) -> None:
+def bpe(corpora: Path, weights: Path, totals: tuple[int, ...], output: Path, **given: Any) -> None:
     """Train byte-pair encoding on the text of all languages, for every T at once.
 
     Pairs are counted over the words of all training lines, weighted by their languages.
@@ -200,21 +193,14 @@ def bpe(corpora: Path, weights: Path, totals: tuple[int, ...], out: Path, **give
     """
     from vocap.tokenizers.byte_pairs import train_bpe
 
-    made = train_bpe(corpora, weights, totals, out, **given)
+    made = train_bpe(corpora, weights, totals, output, **given)
     for total, one in made.items():
-        click.echo(f"{folders(out, totals)[total]}: T = {one.total}", err=True)
+        click.echo(f"{folders(output, totals)[total]}: T = {one.total}", err=True)
 
 
 @click.command()
 @click.argument("model", type=PATH)
-@click.option(
-    "-o",
-    "--output",
-    "out",
-    required=True,
-    type=PATH,
-    help="Folder to write, or the file to write for gguf.",
-)
+@options.output(PATH, "Folder to write, or the file to write for gguf.")
 @click.option(
     "--layout",
     help="Tokens around a text and longest input, as in --layout of vocap fit.  [default: "
@@ -235,7 +221,7 @@ def bpe(corpora: Path, weights: Path, totals: tuple[int, ...], out: Path, **give
     help="Folder with {language}/heldout.txt and train.txt, for a unigram model. The first "
     "200 lines of each language are compared.  [default: hard strings of the package]",
 )
-def export(model: Path, out: Path, layout: str | None, form: str, corpora: Path | None) -> None:
+def export(model: Path, output: Path, layout: str | None, form: str, corpora: Path | None) -> None:
     """Write a tokenizer in the form of Hugging Face, tiktoken or llama.cpp, with the
     same ids.
 
@@ -252,19 +238,13 @@ def export(model: Path, out: Path, layout: str | None, form: str, corpora: Path 
     from vocap.tokenizers import exporting
 
     given = None if layout is None else parse_layout(layout)
-    total = exporting.export(model, out, layout=given, format=form, corpora=corpora)
-    click.echo(f"{out}: {total} ids", err=True)
+    total = exporting.export(model, output, layout=given, format=form, corpora=corpora)
+    click.echo(f"{output}: {total} ids", err=True)
 
 
 @click.command()
 @click.argument("model", type=PATH)
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    type=FILE,
-    help="File to write, the README.md of a folder huggingface/.",
-)
+@options.output(FILE, "File to write, the README.md of a folder huggingface/.")
 @click.option(
     "--evaluation", type=PATH, help="Table of vocap evaluate with the languages and their measures."
 )
@@ -293,18 +273,8 @@ def card(model: Path, output: Path, evaluation: Path | None, text: str | None) -
 )
 @options.split
 @click.option("--corpora", type=PATH, help="Folder with {language}/train.txt and heldout.txt.")
-@click.option(
-    "--text",
-    "texts",
-    multiple=True,
-    metavar="LANG=FILE",
-    help="Text of a language. May be repeated.",
-)
-@click.option(
-    "--languages",
-    metavar="CODES",
-    help="Codes of languages, separated by commas.  [default: all that have text]",
-)
+@options.text
+@options.languages()
 @click.option(
     "--parallel",
     metavar="PATTERN",
@@ -316,7 +286,7 @@ def card(model: Path, output: Path, evaluation: Path | None, text: str | None) -
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=FILE,
     help="Table (TSV) to write the summary to.",
 )
 @click.option(
@@ -328,8 +298,8 @@ def evaluate(
     tokenizers: tuple[str, ...],
     splits: tuple[str, ...],
     corpora: Path | None,
-    texts: tuple[str, ...],
-    languages: str | None,
+    text: tuple[str, ...],
+    languages: list[str] | None,
     parallel: str | None,
     output: Path | None,
     tables: Path | None,
@@ -361,8 +331,8 @@ def evaluate(
         name_tokenizers(tokenizers),
         split=splits,
         corpora=corpora,
-        text=parse_files(texts),
-        languages=parse_languages(languages),
+        text=parse_files(text),
+        languages=languages,
         parallel=parallel,
         output=output,
         tables=tables,

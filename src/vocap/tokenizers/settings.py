@@ -17,7 +17,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, model_v
 
 from vocap.errors import UsageError
 from vocap.files.paths import PlainPath
-from vocap.section import ConfigSection
+from vocap.section import Alpha, ConfigSection
 from vocap.tokenizer_files import REGEX, Split
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT, IdLayout
 from vocap.unigram.text_settings import META_PIECES, XLM_R, TextSettings
@@ -27,16 +27,6 @@ if TYPE_CHECKING:
     from vocap.bpe.cutting import Pretokenization
 
 Total = Annotated[int, Field(ge=2, description="T, every id counted, special tokens too")]
-Alpha = Annotated[
-    float,
-    Field(
-        ge=0,
-        le=10,
-        allow_inf_nan=False,
-        description="share q_i of each language in the text (Equation 3)",
-    ),
-]
-
 Per = Annotated[
     Literal["line", "character"] | None,
     Field(

@@ -12,8 +12,6 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from vocap.section import ConfigSection
 
-MAX_SEED = 2**63 - 1  # an int64, which torch and NumPy take
-Seed = Annotated[int, Field(ge=0, le=MAX_SEED)]
 Precision = Literal["auto", "bf16", "fp16", "fp32"]
 Entry = TypeVar("Entry")
 

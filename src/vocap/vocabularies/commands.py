@@ -15,12 +15,12 @@ import click
 from vocap import options
 from vocap.errors import VocapError, log
 from vocap.files.io import aligned
+from vocap.options import ANY_FOLDER, FILE, PATH
 from vocap.tables.curve import Point, outline, write_points
 from vocap.unigram.text_settings import COVERAGE, TextSettings
+from vocap.unigram.training_settings import UnigramTraining
 from vocap.vocabularies.settings import LadderTraining
 
-FILE = click.Path(dir_okay=False, path_type=Path)
-FOLDER = click.Path(file_okay=False, path_type=Path)
 SHOWN = 12  # sizes in reach that are printed
 NUMBERS = ("ALP", "held-out", "tokens/line")
 
@@ -40,16 +40,11 @@ NUMBERS = ("ALP", "held-out", "tokens/line")
     help="Training text with one sentence on each line.",
 )
 @click.option("--heldout", type=FILE, required=True, help="Held-out text. The file may be empty.")
-@click.option("--models", type=FOLDER, required=True, help="Folder to write {size}.model to.")
+@click.option("--models", type=ANY_FOLDER, required=True, help="Folder to write {size}.model to.")
 @click.option(
     "--point", type=FILE, required=True, help="Table to write, with the curve's row of this size."
 )
-@click.option(
-    "--coverage",
-    type=options.Real(0.98, 1),
-    default=COVERAGE,
-    help="Share of characters that must be pieces.",
-)
+@options.of(UnigramTraining, "coverage")
 @options.threads("Number of threads. Another number can change the pieces.")
 @options.text_options
 def train_one_size(
@@ -58,9 +53,9 @@ def train_one_size(
     heldout: Path,
     models: Path,
     point: Path,
-    coverage: float,
     threads: int,
     text: TextSettings,
+    coverage: float = COVERAGE,
 ) -> None:
     """Train one unigram model, and measure its ALP on all training and held-out lines.
 
@@ -89,8 +84,8 @@ def train_one_size(
     required=True,
     help="The text that the models were trained on.",
 )
-@click.option("--models", type=FOLDER, required=True, help="Folder with {size}.model.")
-@click.option("-o", "--output", type=FILE, required=True, help="Table to write the curve to.")
+@click.option("--models", type=ANY_FOLDER, required=True, help="Folder with {size}.model.")
+@options.output(FILE, "Table to write the curve to.")
 @click.option(
     "--characters",
     type=FILE,
@@ -128,7 +123,7 @@ def curve(
 
 
 @click.command()
-@click.argument("model", type=click.Path(path_type=Path))
+@click.argument("model", type=PATH)
 @click.argument("text")
 @options.split
 @click.option(
@@ -155,13 +150,7 @@ def alp(model: Path, text: str, splits: tuple[str, ...], as_json: bool) -> None:
 
 @click.command()
 @click.argument("train", type=FILE)
-@click.option(
-    "-o",
-    "--output",
-    type=FOLDER,
-    required=True,
-    help="Folder to write models/, curve.tsv and two more tables to.",
-)
+@options.output(ANY_FOLDER, "Folder to write models/, curve.tsv and two more tables to.")
 @click.option(
     "--sizes",
     default="1000:50000:1000",
