@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from vocap.errors import VocapError
-from vocap.files.large_arrays import is_on_disk, mapped, new_array, shortened
+from vocap.files.large_arrays import is_on_disk, lengthened, mapped, new_array, shortened
 
 
 def test_an_array_in_a_file_is_one_like_others(tmp_path, monkeypatch):
@@ -16,6 +16,15 @@ def test_an_array_in_a_file_is_one_like_others(tmp_path, monkeypatch):
     other = new_array(1000, np.int32)
     assert not is_on_disk(other) and not is_on_disk(other[3:]) and len(shortened(other, 7)) == 7
     assert not is_on_disk(new_array(0, np.uint8, on_disk=True))
+
+
+def test_a_longer_array_has_the_same_rows_and_others_of_zeros():
+    array = np.arange(6).reshape(3, 2)
+    for memory, size in ((None, 4), (1, 5), (1, 5000), (1, 6000), (None, 7000)):
+        before, array = array.copy(), lengthened(array.copy(), size, memory)
+        assert array[: len(before)].tolist() == before.tolist() and not array[len(before) :].any()
+        assert array.shape == (size, 2) and is_on_disk(array) == (memory == 1 and size > 4000)
+    assert lengthened(new_array(9, np.int8, on_disk=True), 10).tolist() == [0] * 10
 
 
 def test_a_mapped_file_changes_with_its_array(tmp_path):

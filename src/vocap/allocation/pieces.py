@@ -441,7 +441,7 @@ def _count(source: DescentSource, entry: LanguageInput, heldout: bool) -> WordTy
     if source.counts is not None:
         counts = Counts.open(source.counts, texts, entry.language)
     blocks = {part: text_blocks(text) for part, text in texts.items()}
-    words = load_word_types(blocks, source.coverage, source.text, counts)
+    words = load_word_types(blocks, source.coverage, source.text, counts, source.memory)
     name = source.name_of(entry.language)
     if not words.required:
         raise VocapError(f"{name}: no text; put some there, or leave out {entry.language}")

@@ -2,6 +2,7 @@
 what there is space for, and writes the remainder to the disk.
 """
 
+import math
 import mmap
 import os
 import tempfile
@@ -13,15 +14,17 @@ from numpy.typing import DTypeLike, NDArray
 
 from vocap.errors import VocapError
 
+SHARE = 16  # of a limit of memory: as many large arrays are in use at a time
+
 
 def new_array(size: int, kind: DTypeLike, on_disk: bool = False) -> NDArray[Any]:
-    """An array of one dimension, without values; `on_disk`: in a file of the folder for
+    """An array of one dimension, of zeros; `on_disk`: in a file of the folder for
     temporary files, which is gone when the array is.
 
     Raises VocapError where the disk has no space for it.
     """
     if not on_disk or not size:
-        return np.empty(size, kind)
+        return np.zeros(size, kind)
     needed = size * np.dtype(kind).itemsize
     folder = tempfile.gettempdir()
     try:
@@ -45,8 +48,8 @@ def mapped(path: Path) -> NDArray[Any]:
 
 
 def is_large(size: int, memory: int | None) -> bool:
-    """Whether so many bytes are more than a quarter of `memory` MB, if that is a limit."""
-    return memory is not None and size > memory * 1e6 / 4
+    """Whether so many bytes are more than a sixteenth of `memory` MB, if that is a limit."""
+    return memory is not None and size > memory * 1e6 / SHARE
 
 
 def is_on_disk(array: NDArray[Any]) -> bool:
@@ -63,5 +66,16 @@ def shortened(array: NDArray[Any], size: int) -> NDArray[Any]:
     """
     if not array.flags.owndata:
         return array[:size]
-    array.resize(size, refcheck=False)
+    array.resize((size, *array.shape[1:]), refcheck=False)
     return array
+
+
+def lengthened(array: NDArray[Any], size: int, memory: int | None = None) -> NDArray[Any]:
+    """The array with so many rows, further ones of zeros; on the disk where it `is_large`."""
+    shape = size, *array.shape[1:]
+    if array.flags.owndata and not is_large(size * array[:1].nbytes, memory):
+        array.resize(shape, refcheck=False)  # in place: no second copy
+        return array
+    longer = new_array(math.prod(shape), array.dtype, on_disk=True).reshape(shape)
+    longer[: len(array)] = array
+    return longer

@@ -212,6 +212,7 @@ def descend_joint(
         "".join(required or ()),
         trained,
         metas,
+        own.memory,
     )
     log.info("%s: %d lines, %d word types", text.name, text.facts["lines"], words.trained)
     words = replace(words, counts={}, sentences={})  # no ALP is asked for

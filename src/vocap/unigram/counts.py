@@ -184,8 +184,10 @@ def _write(file: IO[bytes], table: WordTable, words: NDArray[np.int32]) -> None:
     """Write words in blocks."""
     for begin in range(0, len(words), ROWS):
         block = words[begin : begin + ROWS]
-        length = (table.bounds[block + 1] - table.bounds[block]).astype(np.int32)
-        _save(file, join_words(table.store, table.bounds, block, block, 0))
+        length = table.lengths(block)
+        text = np.empty(length.sum(dtype=np.int64), np.int32)
+        join_words(table.store, table.bounds, block, block, 0, text)
+        _save(file, text)
         _save(file, length)
         _save(file, table.counts[block])
 

@@ -88,11 +88,11 @@ def seed(
     words: WordTypes, workers: Workers = ONE_THREAD, memory: int | None = None
 ) -> tuple[DescentText, PieceState]:
     """The corpus and the seed pieces with their first scores
-    (`MakeSeedSentencePieces`); lattices in files as by `build_lattice`.
+    (`MakeSeedSentencePieces`); large arrays in files by `memory` (MB).
     """
     with Steps("seeding", 3) as steps:
         # Suffixes in parts
-        source = seeds.seed_text(words)
+        source = seeds.seed_text(words, memory)
         suffixes = seeds.divide_suffixes(source.text, words.settings, memory)
         steps.advance()
         # Seeds

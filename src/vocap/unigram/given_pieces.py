@@ -155,8 +155,8 @@ def find_pieces(text: np.ndarray, trie: Trie, pieces: int) -> tuple[np.ndarray, 
 def fill_lattice(
     text: np.ndarray, trie: Trie, number: np.ndarray, edges: int, memory: int | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """`Lattice.piece` and `Lattice.length` of so many edges, on the disk where they take
-    more than a quarter of `memory` (MB).
+    """`Lattice.piece` and `Lattice.length` of so many edges, on the disk where they
+    are large by `memory` (MB).
 
     `number` int32: of each piece, and last that of an unknown node.
     """

@@ -89,7 +89,7 @@ def train_sizes(
     counts. `coverage`, with which they are counted, is written into the models. Each model
     equals that of `vocap train` for its size, also the reason of a size out of reach.
     `reserved`: ids of each size that are left free, for meta pieces other than those of
-    the settings. `memory`: MB, above which lattices lie in files (`build_lattice`).
+    the settings. `memory`: MB, by which large arrays lie in files (`is_large`).
     """
     # Sizes that the text cannot reach
     if not any(words.required.values()):

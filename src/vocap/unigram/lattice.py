@@ -79,8 +79,8 @@ def build_lattice(
 
     It is read off the sorted `suffixes` of the seed text, a part at a time: seed (left,
     right, depth) puts an edge at each position of that interval, second copies left
-    out. Also returns a position of each piece, int32. Where the edges take more than a
-    quarter of `memory` (MB), they lie on the disk. Raises VocapError for more than 2^32
+    out. Also returns a position of each piece, int32. Large arrays lie on the disk by
+    `memory` (MB), as of `is_large`. Raises VocapError for more than 2^32
     edges.
     """
     count, size = len(characters), len(words.text)
@@ -95,7 +95,8 @@ def build_lattice(
     check_edges(edges)
     opening = np.lexsort((seeds.depth, seeds.left)).astype(np.int32)
     intervals = Intervals(suffixes.order, seeds.left, seeds.right, seeds.depth, opening)
-    first = characters_as_edges(size, words.start, words.length)
+    first = new_array(size + 1, np.uint32, is_large(4 * size, memory))
+    characters_as_edges(first, words.start, words.length)
     begins = seeds.left[opening]
     workers.map(
         suffixes.bounds,
@@ -151,15 +152,14 @@ def select_pieces(
     return new._replace(piece=shortened(new.piece, kept), length=shortened(new.length, kept))
 
 
-@kernel("uint32[::1](int64, int32[::1], int32[::1])")
-def characters_as_edges(size, start, length):
-    """One edge for each character of the types, counted at the place after its own,
-    uint32 [size + 1].
+@kernel("void(uint32[::1], int32[::1], int32[::1])")
+def characters_as_edges(first, start, length):
+    """Count in `first`, of zeros, one edge for each character of the types, at the place
+    after its own.
     """
-    first = np.zeros(size + 1, np.uint32)
+    size = first.size - 1
     for t in range(start.size):
         first[size - start[t] - length[t] + 1 : size - start[t] + 1] = 1
-    return first
 
 
 @kernel(types.void(UINT32S, _INTERVALS, int64, int64, int64))

@@ -63,37 +63,33 @@ class SeedText:
     weight: np.ndarray
 
 
-def seed_text(words: WordTypes) -> SeedText:
+def seed_text(words: WordTypes, memory: int | None = None) -> SeedText:
     """Each type with the character after it in the corpus: U+2581, or 0 at the end of a line.
 
     A substring is a seed if it occurs with two different continuations. A type is
     followed by U+2581 (the next word) or by 0 (the end of the line); one that is
-    followed by both gets a second copy with 0, after all others. Raises VocapError for
-    a type that occurs 2^31 times.
+    followed by both gets a second copy with 0, after all others. Large arrays lie on the
+    disk by `memory` (MB). Raises VocapError for a type that occurs 2^31 times.
     """
     weight = np.where(words.inside > 0, words.inside, words.last)
     both = np.flatnonzero((words.inside > 0) & (words.last > 0))
     if max(weight.max(initial=0), words.last.max(initial=0)) > _MAX:
         raise VocapError(f"a word occurs more than {_MAX} times; train on fewer lines")
-    last = words.last[both].astype(np.int32)
-    return SeedText(
-        *copy_types(words.text, words.start, words.length, weight.astype(np.int32), both, last)
-    )
+    last, weight = words.last[both].astype(np.int32), weight.astype(np.int32)
+    size = len(words.text) + int(words.length[both].sum(dtype=np.int64)) + 2 * len(both)
+    copied, weights = (new_array(size, np.int32, is_large(4 * size, memory)) for _ in range(2))
+    copy_types(words.text, words.start, words.length, weight, both, last, copied, weights)
+    return SeedText(copied, weights)
 
 
 @kernel(
-    "UniTuple(int32[::1], 2)(int32[::1], int32[::1], int32[::1], int32[::1], int64[::1], "
+    "void(int32[::1], int32[::1], int32[::1], int32[::1], int64[::1], int32[::1], int32[::1], "
     "int32[::1])"
 )
-def copy_types(text, start, length, weight, both, last):
-    """The text and, behind it, the types `both`, each with two 0 after it; the weight
-    of each position.
+def copy_types(text, start, length, weight, both, last, copied, weights):
+    """Fill `copied`, of zeros, with the text and, behind it, the types `both`, each with two
+    0 after it; `weights`, of zeros, with the weight of each position.
     """
-    size = text.size
-    for t in both:
-        size += length[t] + 2
-    copied = np.zeros(size, np.int32)
-    weights = np.zeros(size, np.int32)
     for place in range(text.size):  # loops: an assignment of slices takes five seconds to compile
         copied[place] = text[place]
     for t in range(start.size):
@@ -105,7 +101,6 @@ def copy_types(text, start, length, weight, both, last):
             copied[at + place] = text[begin + place]
         weights[at : at + size] = last[number]
         at += size + 2
-    return copied, weights
 
 
 @kernel("int64[::1](int32[::1])")
@@ -203,7 +198,7 @@ def divide_suffixes(
     """The parts of the suffixes of `text` int32, each in the order of the text, of about
     `_PART` suffixes or a thousandth of all, or those that begin with two characters.
 
-    On the disk where they take more than a quarter of `memory` (MB).
+    On the disk where they are large by `memory` (MB).
     """
     counts, rank = code_point_counts(text), ranks(text)
     alphabet, most = np.flatnonzero(counts), max(_PART, len(text) // _PARTS)

@@ -11,6 +11,7 @@ import numpy as np
 from numba import boolean, int64, types
 from numpy.typing import NDArray
 
+from vocap.files.large_arrays import is_large, lengthened, new_array, shortened
 from vocap.unigram.kernels import INT32S, INT64S, UINT64S, kernel
 from vocap.unigram.training_text import LINE_END, Sentences
 
@@ -45,11 +46,12 @@ class WordTable:
     """K distinct words: word k is `store[bounds[k]:bounds[k + 1]]`, code points.
 
     `counts` int64 [capacity, TEXTS + texts]: occurrences in trained lines before
-    another word, at the end of a trained line, and in each text.
+    another word, at the end of a trained line, and in each text. Large arrays lie on the
+    disk by `memory` (MB), as of `is_large`.
     """
 
-    def __init__(self, texts: int):
-        self.known = 0
+    def __init__(self, texts: int, memory: int | None = None):
+        self.known, self.memory = 0, memory
         self.store = np.empty(_FIRST_CHARACTERS, np.int32)
         self.bounds = np.zeros(_FIRST_WORDS + 1, np.int64)
         self.hashes = np.empty(_FIRST_WORDS, np.uint64)
@@ -121,21 +123,23 @@ class WordTable:
         """Put `replacement` for each code point that is not `kept` (bool [0x110000]);
         equal words become one.
         """
-        bounds = self.bounds[: self.known + 1]
-        odd = ~kept[self.store[: bounds[-1]]]
-        words = np.unique(np.searchsorted(bounds, np.flatnonzero(odd), side="right") - 1)
-        text = np.where(odd, np.int32(replacement), self.store[: bounds[-1]])
-        counts = self.counts[words]
+        words = words_with_others(self.store, self.bounds[: self.known + 1], kept)
+        counts, length = self.counts[words], self.lengths(words)
+        text = np.empty(length.sum(dtype=np.int64), np.int32)
+        join_words(self.store, self.bounds, words, words, 0, text)
+        text[~kept[text]] = replacement
         self.counts[words] = 0  # before they are added: a word may equal its replacement
-        self.add_counted(
-            text, bounds[words].astype(np.int32), np.diff(bounds)[words].astype(np.int32), counts
-        )
+        self.add_counted(text, np.cumsum(length, dtype=np.int32) - length, length, counts)
+
+    def lengths(self, words: np.ndarray) -> np.ndarray:
+        """Characters of `words`, int32."""
+        return (self.bounds[words + 1] - self.bounds[words]).astype(np.int32)
 
     def close(self) -> None:
         """Free the memory that finds words and that is in reserve: no more are added."""
-        self.store.resize(self.bounds[self.known], refcheck=False)
-        self.bounds.resize(self.known + 1, refcheck=False)
-        self.counts.resize((self.known, self.counts.shape[1]), refcheck=False)
+        self.store = shortened(self.store, int(self.bounds[self.known]))
+        self.bounds = shortened(self.bounds, self.known + 1)
+        self.counts = shortened(self.counts, self.known)
         self.hashes, self.slots = np.empty(0, np.uint64), np.empty(0, np.int32)
 
     @property
@@ -152,16 +156,17 @@ class WordTable:
         """Room for so many more words and characters."""
         needed = int(self.bounds[self.known]) + characters
         if needed > len(self.store):
-            # in place: no second copy
-            self.store.resize(max(needed, len(self.store) * 5 // 4), refcheck=False)
+            longer = max(needed, len(self.store) * 5 // 4)
+            self.store = lengthened(self.store, longer, self.memory)
         needed = int(self.known + words)
         if needed > len(self.hashes):
             capacity = max(needed, len(self.hashes) * 5 // 4)
-            self.bounds.resize(capacity + 1, refcheck=False)
-            self.hashes.resize(capacity, refcheck=False)
-            self.counts.resize((capacity, self.counts.shape[1]), refcheck=False)  # new rows are 0
+            self.bounds = lengthened(self.bounds, capacity + 1, self.memory)
+            self.hashes = lengthened(self.hashes, capacity, self.memory)
+            self.counts = lengthened(self.counts, capacity, self.memory)
         if 2 * needed > len(self.slots):
-            self.slots = np.zeros(1 << (2 * needed - 1).bit_length(), np.int32)
+            size = 1 << (2 * needed - 1).bit_length()
+            self.slots = new_array(size, np.int32, is_large(4 * size, self.memory))
             fill_hash_slots(self.hashes, self.known, self.slots)
 
 
@@ -284,15 +289,25 @@ def count_characters(store, bounds, times):
     return totals
 
 
-@kernel("int32[::1](int32[::1], int64[::1], int32[::1], int32[::1], int64)")
-def join_words(store, bounds, words, separator, gap):
-    """The words one after the other, each followed by its separator and, up to `gap`
-    characters, by 0.
+@kernel("int32[::1](int32[::1], int64[::1], boolean[::1])")
+def words_with_others(store, bounds, kept):
+    """The words that hold other code points than those `kept`."""
+    words = np.empty(bounds.size - 1, np.int32)
+    found = 0
+    for word in range(bounds.size - 1):
+        at = bounds[word]
+        while at < bounds[word + 1] and kept[store[at]]:
+            at += 1
+        words[found] = word
+        found += at < bounds[word + 1]
+    return words[:found].copy()
+
+
+@kernel("void(int32[::1], int64[::1], int32[::1], int32[::1], int64, int32[::1])")
+def join_words(store, bounds, words, separator, gap, text):
+    """Fill `text`, of zeros, with the words one after the other, each with `gap` characters
+    behind it, its separator and zeros.
     """
-    size = 0
-    for word in words:
-        size += bounds[word + 1] - bounds[word] + gap
-    text = np.zeros(size, np.int32)
     at = 0
     for place in range(words.size):
         word = words[place]
@@ -302,7 +317,6 @@ def join_words(store, bounds, words, separator, gap):
         if gap:
             text[at] = separator[place]
             at += gap
-    return text
 
 
 def sort_words(table: WordTable, words: np.ndarray, counts: np.ndarray) -> np.ndarray:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from vocap.errors import VocapError
-from vocap.files.large_arrays import new_array
+from vocap.files.large_arrays import is_large, new_array
 from vocap.unigram.counts import CountableText, Counts
 from vocap.unigram.text_settings import COVERAGE, RESERVED, SPACE, XLM_R, TextSettings
 from vocap.unigram.training_text import (
@@ -87,9 +87,11 @@ def load_word_types(
     coverage: float | None = COVERAGE,
     settings: TextSettings = XLM_R,
     counts: Counts | None = None,
+    memory: int | None = None,
 ) -> WordTypes:
     """`count_word_types` of the texts of one language, functions for blocks of lines."""
-    return count_word_types([CountableText(texts, counts)], coverage, settings=settings)
+    sources = [CountableText(texts, counts)]
+    return count_word_types(sources, coverage, settings=settings, memory=memory)
 
 
 def count_word_types(
@@ -98,6 +100,7 @@ def count_word_types(
     required_chars: str = "",
     settings: TextSettings = XLM_R,
     metas: Sequence[str] | None = None,
+    memory: int | None = None,
 ) -> WordTypes:
     """Count the word types of texts of the same names; the one named train is trained
     on.
@@ -106,16 +109,18 @@ def count_word_types(
     `required_chars` as of `coverage.required_characters`, `metas` as of `trained_on`. A
     character that is not required is replaced by U+2585 in every text, as it has no
     piece. A text with counts is read only where it is almost without spaces. Memory:
-    about 12 bytes a character of the distinct words and a few blocks of sentences.
-    Raises VocapError for more distinct words than 32 bits can number the characters of.
+    about 12 bytes a character of the distinct words and a few blocks of sentences; large
+    arrays lie on the disk by `memory` (MB), as of `is_large`. Raises VocapError for more
+    distinct words than 32 bits can number the characters of.
     """
     required_chars = required_chars or settings.required_chars
     runs = settings.allow_whitespace_only_pieces
-    table, lines, whole = _count_texts(sources, RUNS if runs else WORDS, settings, metas)
+    how = settings, metas, memory
+    table, lines, whole = _count_texts(sources, RUNS if runs else WORDS, *how)
     characters, required = _choose(table.character_counts(), coverage, required_chars)
     if SPACE not in required:  # U+2581 is replaced too, so a line is one word
         read = [replace(source, counts=None) for source in sources]
-        table, lines, whole = _count_texts(read, WHOLE, settings, metas)
+        table, lines, whole = _count_texts(read, WHOLE, *how)
     kept = _kept(required)
     byte_counts = _count_bytes(table, lines, kept) if settings.byte_fallback else {}
     table.replace(kept, ord(RESERVED))
@@ -167,7 +172,7 @@ def _types(
     """Words of a table one after the other, each followed by its separator and, up to
     `gap` characters, by 0.
     """
-    length = np.diff(table.bounds[: table.known + 1])[words].astype(np.int32)
+    length = table.lengths(words)
     size = int(length.sum(dtype=np.int64)) + gap * len(words)
     if size > _MAX_CHARACTERS:
         raise VocapError(
@@ -175,7 +180,8 @@ def _types(
         )
     start = np.zeros(len(words), np.int32)
     np.cumsum(length[:-1] + gap, out=start[1:])
-    text = join_words(table.store, table.bounds, words, separator, gap)
+    text = new_array(size, np.int32, is_large(4 * size, table.memory))
+    join_words(table.store, table.bounds, words, separator, gap, text)
     return WordTypes(text, start, length, **facts)
 
 
@@ -184,13 +190,14 @@ def _count_texts(
     cut: int,
     settings: TextSettings,
     metas: Sequence[str] | None,
+    memory: int | None,
 ) -> tuple[WordTable, dict[str, int], dict[str, Counter[str]]]:
     """The words of every text, as encoded and as trained on, the number of lines, and
     those encoded as a whole.
     """
     lines = dict.fromkeys(sources[0].texts, 0)
     whole: dict[str, Counter[str]] = {name: Counter() for name in lines}
-    table = WordTable(len(lines))
+    table = WordTable(len(lines), memory)
     for source in sources:
         counts, weight = source.counts, source.weight
         if counts is not None:

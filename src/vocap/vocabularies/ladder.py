@@ -97,7 +97,7 @@ def train_ladder(
     name = train if isinstance(train, str | Path) else SENTENCES
     warn_of_memory(name, [train], MEMORY, own.memory)
     counted = None if own.counts is None else Counts.open(own.counts, texts)
-    words = load_word_types(blocks, own.coverage, own.text, counted)
+    words = load_word_types(blocks, own.coverage, own.text, counted, own.memory)
     lines = words.sentences["train"]
     if not lines and name == SENTENCES:  # a language of a run may have none
         raise UsageError("train: a text without a line; give sentences, or the path of a file")
