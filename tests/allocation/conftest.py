@@ -22,7 +22,7 @@ def trained(tmp_path_factory):
         write_lines(folder / "train.txt", lines[:150])
         write_lines(folder / "heldout.txt", lines[150:])
         files = (folder / "train.txt", "--heldout", folder / "heldout.txt")
-        ended("ladder", *files, "-o", models, "--sizes", "150,200")
+        ended("ladder", *files, "-o", models, "--sizes", "20,150,200,250")
     write_tsv(root / "w.tsv", ("language", "n"), [(code, n) for code, (_, _, n) in TEXTS.items()])
     return root
 

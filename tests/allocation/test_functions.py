@@ -25,7 +25,7 @@ def texts(trained):
 
 
 def test_an_allocation_in_memory_is_that_of_the_command(trained, texts, tmp_path):
-    ladders = {code: train_ladder(text, sizes=[150, 200]) for code, text in texts.items()}
+    ladders = {code: train_ladder(text, sizes=[20, 150, 200, 250]) for code, text in texts.items()}
     found = allocate(ladders, WEIGHTS, [350, 420], beta=0.5)
     call = ("--vocabularies", trained / "v", "--weights", trained / "w.tsv", "--beta", 0.5)
     totals = ("--total", 350, "--total", 420, "-o", tmp_path / "{total}")

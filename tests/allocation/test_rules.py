@@ -2,13 +2,11 @@
 everything.
 """
 
-import itertools
-
 import numpy as np
 import pytest
 
 from tests.allocation.factories import Case, naive_gain, naive_hull
-from vocap.allocation.algorithm_1 import Union, allocate_greedy, hull_gains, upper_hull
+from vocap.allocation.algorithm_1 import allocate_greedy, hull_gains, upper_hull
 from vocap.allocation.inputs import Inputs, LanguageInput, uneven_lines
 from vocap.allocation.settings import Allocation
 
@@ -23,13 +21,6 @@ def test_hull_is_the_least_concave_function_above(seed):
     gains = hull_gains(np.array(case.sizes[0]), np.array(case.alp[0]))
     assert gains.tolist() == pytest.approx((1000 * np.diff(hull) / np.diff(case.sizes[0])).tolist())
     assert (np.diff(gains) <= 1e-9).all()
-
-
-def test_gain_is_per_thousand_for_any_step():
-    assert hull_gains(np.array([1000, 2000, 4000]), np.array([0.0, 3.0, 5.0])).tolist() == [
-        3.0,
-        1.0,
-    ]
 
 
 def naive_algorithm_1(case, capacity, required=()):
@@ -70,46 +61,6 @@ def test_greedy_is_algorithm_1(seed):
         if choice.last is not None:
             moved = [a - b for a, b in zip(choice.ranks, choice.fitting, strict=True)]
             assert moved[choice.last] == 1 and sum(map(abs, moved)) == 1
-
-
-@pytest.mark.parametrize("seed", range(25))
-def test_choices_with_all_allocations_tried(seed):
-    case = Case(seed, languages=4, sizes=5, holes=seed % 2 == 0)
-    required = ["c1", "z"]
-    everything = [
-        (len(case.union(ranks, required)), case.objective(ranks))
-        for ranks in itertools.product(*(range(len(sizes)) for sizes in case.sizes))
-    ]
-    for capacity in (45, 60, 80, 110, 500):
-        fits = [value for size, value in everything if size <= capacity]
-        problem = case.problem(capacity, required)
-        choice = allocate_greedy(problem)
-        if not fits or choice.fitting is None:
-            assert not fits and choice.fitting is None
-            continue
-        optimum = max(fits)
-        assert len(case.union(choice.fitting, required)) == choice.fitting_union <= capacity
-        assert case.objective(choice.fitting) <= optimum + 1e-9
-        assert len(case.union(choice.ranks, required)) == choice.union
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_union_equals_the_union_of_sets(seed):
-    """Random steps up."""
-    rng = np.random.default_rng(seed)
-    case = Case(seed, languages=4, sizes=5)
-    problem = case.problem(50, ["c0", "z"])
-    union = Union(problem, [int(rng.integers(5)) for _ in range(4)])
-    for _ in range(30):
-        language = int(rng.integers(4))
-        if union.ranks[language] == 4:
-            union = Union(problem, [int(rng.integers(5)) for _ in range(4)])
-            continue
-        ranks = list(union.ranks)
-        ranks[language] += 1
-        union.step(language)
-        assert union.ranks == ranks
-        assert union.size == len(case.union(ranks, ["c0", "z"]))
 
 
 def test_falling_curve_stops_at_its_top():

@@ -33,19 +33,20 @@ def scores_of(case):
     }
 
 
-def solved(case, n, total, **options):
-    languages = [
-        LanguageInput(
-            code, count, build(sizes, [sorted(s) for s in sets]), np.array(alp), {"z": 3, "q": 1}
-        )
-        for code, count, sizes, sets, alp in zip(
-            case.languages, n, case.sizes, case.sets, case.alp, strict=True
-        )
-    ]
-    scores = scores_of(case)
-    return solve(
-        Inputs(languages), Allocation(total=total, **options), lambda code, size: scores[code, size]
+def inputs_of(case, n, characters):
+    return Inputs(
+        [
+            LanguageInput(code, count, build(sizes, [sorted(s) for s in sets]), alp, characters)
+            for code, count, sizes, sets, alp in zip(
+                case.languages, n, case.sizes, case.sets, map(np.array, case.alp), strict=True
+            )
+        ]
     )
+
+
+def solved(case, n, total, **options):
+    scores, inputs = scores_of(case), inputs_of(case, n, {"z": 3, "q": 1})
+    return solve(inputs, Allocation(total=total, **options), lambda code, size: scores[code, size])
 
 
 def naive_clip(case, ranks, fitting, capacity, required):
@@ -115,13 +116,9 @@ def test_a_piece_that_others_hold_is_not_new():
     ]
     case.alp = [[-10.0, -10.0], [-10.0, -5.0]]
     scores = {"bb": -1.0, "bc": -1.0, "shared": -99.0, "bd": -4.0, "be": -3.0}
-    languages = [
-        LanguageInput(code, 1.0, build(sizes, [sorted(s) for s in sets]), np.array(alp), None)
-        for code, sizes, sets, alp in zip(
-            case.languages, case.sizes, case.sets, case.alp, strict=True
-        )
-    ]
-    solution = solve(Inputs(languages), Allocation(total=5 + 5), lambda code, size: scores)
+    solution = solve(
+        inputs_of(case, [1.0, 1.0], None), Allocation(total=5 + 5), lambda code, size: scores
+    )
     assert [row.size for row in solution.rows] == [2, 5]
     assert list(solution.vocabulary) == ["aa", "bb", "bc", "be", "shared"]
     assert solution.vocabulary["shared"] == ["l0", "l1"]
