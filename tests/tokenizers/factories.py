@@ -74,16 +74,11 @@ class StageFolders:
     root: Path
 
     @property
-    def options(self) -> list[str]:
-        names = {
-            "allocation": "allocation",
-            "vocabularies": "vocabularies",
-            "weights": "weights.tsv",
-        }
+    def options(self) -> list[str | Path]:
         return [
-            part
-            for option, name in names.items()
-            for part in (f"--{option}", str(self.root / name))
+            *("--allocation", self.root / "allocation"),
+            *("--vocabularies", self.root / "vocabularies"),
+            *("--weights", self.root / "weights.tsv"),
         ]
 
     def model(self, language: str) -> Path:

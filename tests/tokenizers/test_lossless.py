@@ -6,9 +6,7 @@ References: SentencePiece's own training, its encoder and decoder, `transformers
 """
 
 import json
-import math
 import random
-from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -18,6 +16,7 @@ import vocap as package
 from tests.commands import ended, ended_all
 from tests.made_text import write_lines
 from tests.tokenizers.factories import make_lines
+from tests.unigram.test_alp import naive_alp
 from vocap.files.io import read_tsv, write_tsv
 from vocap.tokenizer_files.encoders import load_encoder
 
@@ -180,10 +179,7 @@ def test_alp_of_rule_pieces_counts_bytes(root):
         stock = SentencePieceProcessor(model_file=str(model))
         assert stock.get_piece_size() == int(row["size"])
         lines = (root / "corpora" / language / "train.txt").read_text("utf-8").split("\n")[:-1]
-        encoded = stock.encode(lines)
-        counts = Counter(token for ids in encoded for token in ids)
-        total = sum(counts.values())
-        alp = sum(count * math.log(count / total) for count in counts.values()) / len(lines)
+        alp = naive_alp(stock, lines)
         curve = next(iter(read_tsv(model.parents[1] / "curve.tsv")))
         assert float(curve["alp"]) == pytest.approx(alp, rel=1e-9)
         weighted += float(row["weight"]) * alp
