@@ -13,7 +13,7 @@ from tests.vocabularies.factories import ALPHABETS, make_text
 from vocap.text_files import lines as text_lines
 from vocap.text_files.records import read_blocks
 from vocap.tokenizer_files.encoders import SentencePieceEncoder
-from vocap.unigram.alp import average_log_probability, corpus_alp, count_tokens
+from vocap.unigram.alp import average_log_probability, corpus_alp
 
 
 def trained(lines, size=250):
@@ -84,13 +84,6 @@ def test_order_of_the_ids_changes_nothing(counts, sentences, random):
     assert average_log_probability(counts, sentences) == average_log_probability(
         shuffled, sentences
     )
-
-
-def test_counts_of_no_line():
-    counts, sentences = count_tokens(lambda lines: [[1, 1] for _ in lines], 3, [])
-    assert (counts.tolist(), sentences) == ([0, 0, 0], 0)
-    counts, sentences = count_tokens(lambda lines: [[1, 1] for _ in lines], 3, [["a"], ["b", "c"]])
-    assert (counts.tolist(), sentences) == ([0, 6, 0], 3)
 
 
 def test_an_empty_text_has_no_alp(tmp_path):

@@ -10,7 +10,7 @@ import pytest
 from tests.unigram.test_word_types import ALPHABET, make_lines
 from vocap.unigram.plain_lines import LEAST, PlainLines
 from vocap.unigram.text_settings import XLM_R, TextSettings
-from vocap.unigram.training_text import LINE_END, Sentences, trained_on, trainer_normalizer
+from vocap.unigram.training_text import LINE_END, trainer_normalizer
 
 # A mark composes with the letter before it; jamo do with each other; U+00B4 becomes a space and
 # a mark; U+200B, U+0007 are a space or nothing; U+0085 and U+2028 are line ends for Python alone
@@ -49,23 +49,6 @@ def test_plain_lines_are_normalised_as_by_sentencepiece(name, lines):
     plain, others = PlainLines(settings).take(lines, LINE_END)
     assert split(plain) + Counter(normalize(others)) == Counter(map(normalize, lines))
     assert split(plain).total() > 500
-
-
-@pytest.mark.parametrize("name", SETTINGS)
-def test_large_blocks_are_read_as_small_ones(name, lines):
-    def read(size: int) -> tuple[int, list[Counter[str]]]:
-        blocks = [lines[at : at + size] for at in range(0, len(lines), size)]
-        parts: list[Sentences] = list(trained_on(blocks, settings=SETTINGS[name]))
-        found = [
-            sum((split(getattr(part, kind)) for part in parts), Counter())
-            for kind in ("usual", "encoded", "trained")
-        ]
-        return sum(part.lines for part in parts), [
-            *found,
-            Counter(line for part in parts for line in part.whole),
-        ]
-
-    assert read(len(lines)) == read(LEAST // 2)
 
 
 def test_a_line_with_a_line_end_is_not_taken_for_two():

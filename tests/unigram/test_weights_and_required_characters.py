@@ -3,15 +3,11 @@ SentencePiece's.
 """
 
 import random
-from collections import Counter
 from functools import partial
 
 import pytest
 
-from tests.tokenizer_files.test_normalizer import REFERENCE
 from tests.unigram.test_against_sentencepiece import ALPHABETS, make_text, reference
-from tests.unigram.test_word_types import types_of
-from tests.vocabularies import factories
 from vocap.unigram.counts import CountableText
 from vocap.unigram.ladder import train_sizes
 from vocap.unigram.text_settings import TextSettings
@@ -57,18 +53,6 @@ def test_a_weight_gives_the_model_of_the_text_with_each_line_so_often():
     found = models(words, SIZES)
     assert found == references(repeated, SIZES)
     assert sum(isinstance(model, bytes) for model in found.values()) >= 3
-    whole = load_word_types({"train": lambda: [repeated]})
-    assert (types_of(words), words.sentences, words.required) == (
-        types_of(whole),
-        whole.sentences,
-        whole.required,
-    )
-    for one, other in (
-        (words.inside, whole.inside),
-        (words.last, whole.last),
-        (words.counts["train"], whole.counts["train"]),
-    ):
-        assert one.tolist() == other.tolist()
 
 
 def test_order_of_languages_and_number_of_threads_change_no_byte():
@@ -145,13 +129,3 @@ def test_of_equally_frequent_characters_those_of_the_lower_code_points_are_requi
     size = len(words.required) + 3
     assert 1950 < size < 2000
     assert models(words, [size], 0.98) == references(lines, [size], 0.98)
-
-
-def test_counts_are_of_the_normalised_text():
-    lines = [*factories.make_text("latin", 200), "ＡＢＣ ﬁ"]
-    expected = Counter("".join(REFERENCE.normalize(lines)))
-    assert character_counts([lines]) == expected
-    assert expected["\u2581"] == len(lines) + sum(line.count(" ") for line in lines)
-    assert expected["A"] == 1
-    assert character_counts([]) == Counter()
-    assert required_characters(Counter()) == []
