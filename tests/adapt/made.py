@@ -26,3 +26,20 @@ def make_unigram(folder: Path, lines: list[str], size: int, **options) -> None:
     model = folder / "sentencepiece.model"
     model.write_bytes(serialize(relayout(read_model(stock), "stock")))
     export_unigram(model, folder / "huggingface")
+
+
+def small_model(name: str, rows: int, **settings):
+    """A model of a class of transformers, of one layer, with random weights and biases."""
+    import torch
+    import transformers
+
+    torch.manual_seed(1)
+    small = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+    small |= {"intermediate_size": 24, "max_position_embeddings": 130, "vocab_size": rows}
+    small |= {"bos_token_id": 0, "pad_token_id": 1, "eos_token_id": 2}
+    options = {key: settings.pop(key) for key in {"add_pooling_layer"} & settings.keys()}
+    made = getattr(transformers, name)
+    model = made(made.config_class(**small | settings), **options)
+    for parameter in model.parameters():
+        torch.nn.init.normal_(parameter, std=0.5)
+    return model

@@ -8,6 +8,7 @@ from collections import Counter
 from itertools import pairwise
 
 import pytest
+import torch
 from tokenizers import (
     AddedToken,
     Regex,
@@ -18,6 +19,7 @@ from tokenizers import (
     processors,
     trainers,
 )
+from transformers import AutoTokenizer, GPT2Config, GPT2LMHeadModel
 
 from tests.adapt.made import write_corpora
 from tests.cases import read_cases, refused, set_at
@@ -291,82 +293,40 @@ def test_each_new_merge_is_of_the_most_frequent_pair(root, folder, out, call, ki
             assert merge_word(token, ranks)[0] == [token]
 
 
-def test_comparison_and_uses_count_lines_and_tokens(root, out, call, caplog):
+def test_uses_count_tokens(root, out, call, caplog):
     call(f"{EXTEND} --pieces=200", kind="bytes")
-    before, after, uses = load(root, "tokenizers/bytes"), load(out), Counter()
-    for row in read_tsv(out / "comparison.tsv"):
-        if row["part"] == "heldout":
-            lines = lines_of(root, row["language"])[400:]
-            same = sum(before.encode(line).ids == after.encode(line).ids for line in lines)
-            assert (int(row["lines"]), int(row["identical"])) == (len(lines), same)
+    after, uses = load(out), Counter()
+    loaded = AutoTokenizer.from_pretrained(out / "huggingface")
     for line in lines_of(root, NEW)[:400]:
-        uses.update(after.encode(line, add_special_tokens=False).ids)
+        ids = after.encode(line, add_special_tokens=False).ids
+        assert loaded(line, add_special_tokens=False).input_ids == ids
+        assert loaded.decode(ids) == line
+        uses.update(ids)
     rows = list(read_tsv(out / "additions.tsv"))
     assert all(int(row["uses"]) == uses[int(row["id"])] for row in rows)
     unused = sum(int(row["uses"]) == 0 for row in rows)
     assert unused and f"{unused} of 200 new tokens are only parts of longer ones" in caplog.text
 
 
-def test_both_outputs_are_tokenizers_of_transformers(root, tmp_path, call):
-    from transformers import AutoTokenizer
-
-    corpora = "--corpora={root}/corpora "
-    call("trim {root}/tokenizers/bytes --languages=en,zh -o {tmp}/less " + corpora)
-    (tmp_path / "less/chat_template.jinja").write_text("{{ messages[0].content }}", "utf-8")
-    call("extend {tmp}/less --language=ka --pieces=50 -o {tmp}/more " + corpora)
-    loaded, own = (
-        AutoTokenizer.from_pretrained(tmp_path / "more/huggingface"),
-        load(tmp_path / "more"),
+def test_new_rows_of_a_model_are_means_of_the_parts(root, tmp_path, call):
+    """Of a model with three spare rows."""
+    source = root / "tokenizers/gpt2"
+    before, ranks = load(source), ranks_of(source)
+    total = before.get_vocab_size()
+    config = GPT2Config(vocab_size=total + 3, n_embd=16, n_layer=1, n_head=2, n_positions=200)
+    GPT2LMHeadModel(config).save_pretrained(tmp_path / "model")
+    shutil.copy(source / "tokenizer.json", tmp_path / "model")
+    call(EXTEND + "--pieces=20 --model={tmp}/model", kind="gpt2")
+    old, new = (
+        GPT2LMHeadModel.from_pretrained(path).get_input_embeddings().weight
+        for path in (tmp_path / "model", tmp_path / "out/model")
     )
-    assert loaded.apply_chat_template([{"role": "user", "content": "abc"}], tokenize=False) == "abc"
-    for line in lines_of(root, "ka")[:50]:
-        assert loaded(line).input_ids == own.encode(line).ids
-        assert loaded.decode(own.encode(line).ids, skip_special_tokens=True) == line
-    call("diff {root}/tokenizers/bytes {tmp}/less --languages=en,zh --max-words=0 " + corpora)
-    for name in ("again", "once-more"):
-        call("trim {tmp}/more --languages=ka -o {tmp}/{name} " + corpora, name=name)
-    one, other = (tmp_path / name / "tokenizer.json" for name in ("again", "once-more"))
-    assert one.read_bytes() == other.read_bytes()
-
-
-@pytest.mark.parametrize("kind", ["gpt2"])
-def test_the_model_gives_the_same_logits(root, folder, tmp_path, call, kind):
-    import torch
-    import transformers
-
-    before = load(folder)
-    total, end = before.get_vocab_size(), before.token_to_id("<|end|>")
-    torch.manual_seed(1)
-    sizes = {"n_embd": 16, "n_layer": 1, "n_head": 2, "n_positions": 200}
-    ids = {"bos_token_id": end - 1, "eos_token_id": end}
-    config = transformers.GPT2Config(vocab_size=total + 3, **ids, **sizes)  # three spare rows
-    transformers.GPT2LMHeadModel(config).save_pretrained(tmp_path / "model")
-    shutil.copy(folder / "tokenizer.json", tmp_path / "model")
-    options = "{root}/tokenizers/gpt2 --corpora={root}/corpora --model={tmp}/model -o {tmp}/"
-    call(f"trim {options}less --languages=ka")
-    call(f"extend {options}more --language=fr --pieces=20")
-    old, less, more = (
-        transformers.AutoModelForCausalLM.from_pretrained(tmp_path / path).eval()
-        for path in ("model", "less/model", "more/model")
-    )
-    renamed = id_map(tmp_path / "less")
-    end = load(tmp_path, "less").token_to_id("<|end|>")
-    assert less.config.eos_token_id == less.generation_config.eos_token_id == end
-    for line in lines_of(root, "ka")[:5]:
-        ids = before.encode(line).ids
-        with torch.no_grad():
-            logits = old(torch.tensor([ids])).logits
-            fewer = less(torch.tensor([[renamed[number] for number in ids]])).logits
-            further = more(torch.tensor([ids])).logits
-        torch.testing.assert_close(logits[..., list(renamed)], fewer)
-        torch.testing.assert_close(logits[..., :total], further[..., :total])
-    table, rows = old.get_input_embeddings().weight, more.get_input_embeddings().weight
-    assert len(rows) == total + 20
-    ranks, extended = ranks_of(folder), load(tmp_path, "more")
+    assert len(new) == total + 20
+    after = load(tmp_path, "out")
     for number in range(total, total + 20):
-        parts = merge_word(extended.id_to_token(number), ranks)[0]
-        mean = table[[before.token_to_id(part) for part in parts]].mean(0)
-        torch.testing.assert_close(rows[number], mean)
+        parts = merge_word(after.id_to_token(number), ranks)[0]
+        mean = old[[before.token_to_id(part) for part in parts]].mean(0)
+        torch.testing.assert_close(new[number], mean)
 
 
 @pytest.mark.parametrize("case", CASES["unusable"] + CASES["malformed"], ids=str)

@@ -7,6 +7,7 @@ import shutil
 import pytest
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 
+from tests.adapt.made import small_model
 from tests.made_text import write_lines
 from tests.tokenizers.factories import make_lines
 from vocap.files.io import read_tsv
@@ -54,27 +55,10 @@ def make_encoder(kind, rows):
     """XLM-R (e5-base, e5-large), the same without the pooling layer, or BERT with spare
     rows (e5-small).
     """
-    import torch
-    import transformers
-
-    torch.manual_seed(2)
-    small = {
-        "hidden_size": 16,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 2,
-        "intermediate_size": 24,
-        "max_position_embeddings": 130,
-    }
     if kind == "e5-small":
-        settings = transformers.BertConfig(vocab_size=rows + SPARE, pad_token_id=0, **small)
-        model = transformers.BertModel(settings)
-    else:
-        ids = {"bos_token_id": 0, "pad_token_id": 1, "eos_token_id": 2, "type_vocab_size": 1}
-        settings = transformers.XLMRobertaConfig(vocab_size=rows, **ids, **small)
-        model = transformers.XLMRobertaModel(settings, add_pooling_layer=kind != "no pooler")
-    for parameter in model.parameters():
-        torch.nn.init.normal_(parameter, std=0.3)
-    return model
+        return small_model("BertModel", rows + SPARE, pad_token_id=0)
+    own = {"type_vocab_size": 1, "add_pooling_layer": kind != "no pooler"}
+    return small_model("XLMRobertaModel", rows, **own)
 
 
 def embed(model, batch):

@@ -10,7 +10,7 @@ import pytest
 from sentencepiece import SentencePieceProcessor, sentencepiece_model_pb2
 
 import vocap.adapt.extend
-from tests.adapt.made import make_unigram, write_corpora
+from tests.adapt.made import make_unigram, small_model, write_corpora
 from tests.cases import read_cases, refused
 from tests.commands import caller
 from tests.made_text import write_lines
@@ -20,7 +20,7 @@ from vocap.tokenizer_files.model_file import read_model
 from vocap.unigram.sentencepiece_trainer import train
 from vocap.unigram.text_settings import text_settings, trained_settings
 
-from .test_trim import make_model, processor
+from .test_trim import processor
 
 NEW = "fr"  # another lexicon over the letters of en
 CASES = read_cases(__file__)
@@ -187,14 +187,25 @@ def test_both_forms_have_the_same_ids(root, extended):
     assert mask in other("a <mask> b").input_ids
 
 
-@pytest.mark.parametrize("kind", ["tied", "half", "untied", "float16"])
-def test_new_rows_are_means_of_the_old_segmentation(root, tmp_path, out, call, kind):
+@pytest.mark.parametrize(
+    ("kind", "settings", "dtype"),
+    [
+        ("XLMRobertaForMaskedLM", {}, "float32"),
+        ("ElectraForMaskedLM", {"embedding_size": 8}, "float32"),
+        ("BertForMaskedLM", {"tie_word_embeddings": False}, "float32"),
+        ("XLMRobertaForMaskedLM", {}, "float16"),
+    ],
+)
+def test_new_rows_are_means_of_the_old_segmentation(
+    root, tmp_path, out, call, kind, settings, dtype
+):
     import torch
     import transformers
 
     before = loaded(root / "tokenizers/old")
     size = before.get_piece_size()
-    make_model(kind, size).save_pretrained(tmp_path / "model")
+    model = small_model(kind, size, **settings).to(getattr(torch, dtype))
+    model.save_pretrained(tmp_path / "model")
     call(EXTEND + "--pieces=30 --languages=ka --model={tmp}/model -o {tmp}/out")
     old, new = (
         transformers.AutoModelForMaskedLM.from_pretrained(path, dtype="auto").eval()
@@ -275,21 +286,7 @@ def test_new_characters_come_first(root, tmp_path, out, call):
     assert not any(after.unk_id() in after.encode(line) for line in lines)
 
 
-def test_it_can_be_extended_again_and_trimmed_to_the_usual_layout(root, extended, tmp_path, call):
-    write_lines(tmp_path / "zh.txt", make_lines("zh", 200))
-    line = "extend {root}/extended --language=zh --text={tmp}/zh.txt --corpora={root}/corpora "
-    call(line + "--pieces=40 -o {tmp}/twice")
-    one, two = map(loaded, (extended, tmp_path / "twice"))
-    for number in range(one.get_piece_size()):
-        assert one.id_to_piece(number) == two.id_to_piece(number)
-    call("trim {tmp}/twice --corpora={root}/corpora --languages=fr -o {tmp}/trimmed")
-    cut = loaded(tmp_path / "trimmed")
-    assert cut.id_to_piece(cut.get_piece_size() - 1) == "<mask>"
-    lines = lines_of(root, NEW, "heldout")
-    assert cut.encode(lines, out_type=str) == two.encode(lines, out_type=str)
-
-
-def test_after_trim_only_the_languages_that_are_left_are_compared(tmp_path, call):
+def test_after_trim_only_the_languages_that_are_left_are_compared(root, tmp_path, call):
     corpora = "--corpora={root}/corpora "
     call("trim {root}/tokenizers/old --languages=en -o {tmp}/en " + corpora)
     call("extend {tmp}/en --language=fr --pieces=30 -o {tmp}/two " + corpora)
@@ -299,6 +296,13 @@ def test_after_trim_only_the_languages_that_are_left_are_compared(tmp_path, call
     assert compared(tmp_path / "three") == {"en", NEW, "ka"}
     call(line + "--languages=en -o {tmp}/named")
     assert compared(tmp_path / "named") == {"en", "ka"}
+    two, three = (loaded(tmp_path / name) for name in ("two", "three"))
+    ids = range(two.get_piece_size())
+    assert [three.id_to_piece(number) for number in ids] == [two.id_to_piece(n) for n in ids]
+    call("trim {tmp}/three --languages=fr -o {tmp}/cut " + corpora)
+    cut, lines = loaded(tmp_path / "cut"), lines_of(root, NEW, "heldout")
+    assert cut.id_to_piece(cut.get_piece_size() - 1) == "<mask>"  # the usual layout
+    assert cut.encode(lines, out_type=str) == three.encode(lines, out_type=str)
 
 
 LONE = "extend {tmp}/n=1.model --language=fr --pieces=30 "  # no corpora beside it

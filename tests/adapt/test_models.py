@@ -21,6 +21,7 @@ from vocap.model_folder import renumbered
 
 from .test_trim import id_map
 
+CASES = read_cases(__file__)
 SPECIAL = ("<s>", "<pad>", "</s>", "<mask>", "<image>", "<|en|>")  # behind all other ids
 
 
@@ -206,30 +207,6 @@ def test_tensors_that_the_class_passes_over_are_named(folder, tmp_path, call, ca
         shutil.rmtree(tmp_path / "out")
 
 
-# keys of the configurations of transformers that end as keys of ids do, without "token"
-TOKENS = {
-    "bos_index", "eos_index", "im_end_id", "im_newline_id", "im_start_id", "image_end_id",
-    "image_patch_id", "image_start_id", "mask_index", "newline_id", "pad_index", "slice_end_id",
-    "slice_start_id", "unk_index",
-}  # fmt: skip
-NO_TOKENS = {
-    "altup_active_idx", "audio_stream_bos_id", "audio_stream_eos_id", "ce_ignore_index",
-    "codec_bos_id", "codec_nothink_id", "codec_pad_id", "codec_think_bos_id",
-    "codec_think_eos_id", "decode_index", "default_prompt_id", "eval_idx", "head_in_index",
-    "insert_layer_id", "intermediate_hook_ids", "lang_id", "local_layer_ids",
-    "loss_ignore_index", "merge_index", "moe_layer_end_index", "moe_layer_start_index",
-    "mtp_local_layer_ids", "no_aggregation_label_index", "ple_layer_ids",
-    "scale_attn_by_inverse_layer_idx", "semantic_loss_ignore_index", "speaker_id",
-    "sparse_pred_ignore_index", "subs_pad_id", "tag_pad_id", "target_layer_ids",
-}  # fmt: skip
-OF_SOUND = {  # ids of an output of sound, not of text
-    "codebook_eos_token_id", "codebook_pad_token_id", "codec_eos_token_id", "t2u_bos_token_id",
-    "t2u_decoder_start_token_id", "t2u_eos_token_id", "t2u_pad_token_id",
-    "tts_codec_end_token_id", "tts_codec_mask_token_id", "tts_codec_pad_token_id",
-    "tts_codec_start_token_id",
-}  # fmt: skip
-
-
 KEY = re.compile(r"^    (\w+_(?:ids?|index|idx))\b *[:=](?! bool)", re.M)
 
 
@@ -237,14 +214,14 @@ def test_every_key_of_ids_in_transformers_is_known():
     found = set()
     for file in Path(transformers.__file__).parent.glob("models/*/configuration_*.py"):
         found |= set(KEY.findall(file.read_text()))
+    keys = {kind: set(keys.split()) for kind, keys in CASES["keys"].items()}
     tokens = {key for key in found if re.search("_token_(ids?|index)$", key)}
-    assert found - tokens <= TOKENS | NO_TOKENS, "of tokens, or of what?"
+    assert found - tokens <= keys["of tokens"] | keys["of others"], "of tokens, or of what?"
     exchanged = {key for key in found if renumbered({key: 1}, {1: 5}.get, {}) == {key: 5}}
-    assert exchanged == found & (tokens | TOKENS) - OF_SOUND
+    assert exchanged == found & (tokens | keys["of tokens"]) - keys["of sound"]
 
 
 def test_ids_of_all_forms_are_exchanged():
     """Ids below 10 stay one place behind; 50 is gone."""
     number = {**{old: old + 1 for old in range(10)}, 50: None}.get
-    case = read_cases(__file__)
-    assert renumbered(case["settings"], number, {60: 40}) == case["renumbered"]
+    assert renumbered(CASES["settings"], number, {60: 40}) == CASES["renumbered"]

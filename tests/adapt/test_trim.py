@@ -12,16 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sentencepiece import SentencePieceProcessor
-from transformers import AutoTokenizer
 
 import vocap.adapt.trim
-from tests.adapt.made import make_unigram, write_corpora
+from tests.adapt.made import make_unigram, small_model, write_corpora
 from tests.cases import read_cases, refused
 from tests.made_text import write_lines
 from tests.tokenizers.factories import make_lines, trained_normalizer
 from vocap.adapt.unigram_tokenizer import UnigramTokenizer
 from vocap.files.io import read_tsv, write_tsv
-from vocap.tokenizer_files.export import export_unigram
 from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT
 from vocap.tokenizer_files.layout import Contents, lay_out, serialize
 from vocap.tokenizer_files.model_file import read_model
@@ -64,20 +62,6 @@ def root(tmp_path_factory):
     lines = [line for text in texts.values() for line in text]
     make_unigram(root / "tokenizers/all", lines, 700, user_defined_symbols=["<date>"])
     return root
-
-
-def test_a_chat_template_goes_with_the_tokenizer(root, tmp_path, out, call):
-    """From the results' huggingface/ to both folders of the new one, and from there
-    with an export.
-    """
-    template = "{{ bos_token }}{{ messages[0].content }}"
-    shutil.copytree(root / "tokenizers" / "all", tmp_path / "all")
-    (tmp_path / "all/huggingface/chat_template.jinja").write_text(template, "utf-8")
-    call("trim {tmp}/all --corpora {root}/corpora --languages=en -o {tmp}/out")
-    export_unigram(out / "sentencepiece.model", tmp_path / "again")
-    for folder in (out / "huggingface", tmp_path / "again"):
-        chat = AutoTokenizer.from_pretrained(folder).apply_chat_template
-        assert chat([{"role": "user", "content": "x"}], tokenize=False) == "<s>x"
 
 
 def lines_of(root, language, part):
@@ -205,39 +189,6 @@ def test_a_line_changes_if_and_only_if_it_used_a_removed_piece(vocabulary, data)
         assert same or place >= 4
 
 
-def make_model(kind, rows):
-    import torch
-    import transformers
-
-    torch.manual_seed(1)
-    small = {
-        "vocab_size": rows,
-        "hidden_size": 16,
-        "num_hidden_layers": 1,
-        "num_attention_heads": 2,
-        "intermediate_size": 24,
-        "max_position_embeddings": 40,
-        "bos_token_id": 0,
-        "pad_token_id": 1,
-        "eos_token_id": 2,
-    }
-    if kind == "half":
-        model = transformers.ElectraForMaskedLM(
-            transformers.ElectraConfig(**small, embedding_size=8)
-        )
-    elif kind == "untied":
-        model = transformers.BertForMaskedLM(
-            transformers.BertConfig(**small, tie_word_embeddings=False)
-        )
-    elif kind == "bare":
-        model = transformers.XLMRobertaModel(transformers.XLMRobertaConfig(**small))
-    else:
-        model = transformers.XLMRobertaForMaskedLM(transformers.XLMRobertaConfig(**small))
-    for parameter in model.parameters():  # biases too
-        torch.nn.init.normal_(parameter, std=0.5)
-    return model.half() if kind == "float16" else model
-
-
 def test_byte_pieces_stay(root, tmp_path, out, call):
     lines = [line for language in LANGUAGES for line in lines_of(root, language, "train")]
     random.Random(1).shuffle(lines)
@@ -308,7 +259,7 @@ def damaged_models(folder):
 
 def test_a_damaged_model_is_one_message(tmp_path, out, call, before):
     model = tmp_path / "model"
-    make_model("tied", before.get_piece_size()).save_pretrained(model)
+    small_model("XLMRobertaForMaskedLM", before.get_piece_size()).save_pretrained(model)
     for path, broken, says in list(damaged_models(model)):
         whole = path.read_bytes()
         path.write_bytes(broken)
@@ -318,7 +269,7 @@ def test_a_damaged_model_is_one_message(tmp_path, out, call, before):
 
 
 def test_a_model_of_another_tokenizer_is_refused(root, tmp_path, out, call):
-    make_model("tied", 50).save_pretrained(tmp_path / "model")
+    small_model("XLMRobertaForMaskedLM", 50).save_pretrained(tmp_path / "model")
     refused(call, TRIM + "--model {tmp}/model", "the model has 50 rows")
     definition = (root / "tokenizers/all/huggingface/tokenizer.json").read_text("utf-8")
     definition = json.loads(definition)
