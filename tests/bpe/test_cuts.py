@@ -23,7 +23,6 @@ from tests.bpe.texts import CODE, LETTERS, cutter, expected, made, real, words_o
 from tests.cases import read_cases
 from tests.commands import caller
 from tests.made_text import write_lines
-from vocap import options
 from vocap.errors import UsageError
 from vocap.languages import default_table, natural, read_languages
 from vocap.tokenizer_files import SPLITS
@@ -225,11 +224,7 @@ def test_cuts_that_are_refused(train, tmp_path, words, says):
     assert not (tmp_path / "out").exists()
 
 
-def test_options_and_the_name_of_a_training():
-    plain = Bpe(kind="bpe", total=1000)
-    assert options.words_of(plain, "total") == []
-    own = Bpe(kind="bpe", total=1000, split={"regex": OWN})
-    assert options.words_of(own, "total") == [f"--regex={OWN}"]
-    digits = Bpe(kind="bpe", total=1000, split="qwen", digits=3, contractions=False)
-    assert options.words_of(digits, "total") == ["--split=qwen", "--digits=3", "--no-contractions"]
-    assert len({training_name(entry) for entry in (plain, own, digits)}) == 3
+def test_cuts_give_a_training_another_name():
+    entries = [{}, {"split": {"regex": OWN}}, {"digits": 3}, {"contractions": False}]
+    made = [Bpe(kind="bpe", total=1000, **entry) for entry in entries]
+    assert len(set(map(training_name, made))) == 4

@@ -196,11 +196,6 @@ def test_gaps_count_on_neither_side(folder):
     )
 
 
-def test_parity_without_parallel_text_is_refused(folder):
-    with pytest.raises(VocapError, match="none of Han"):
-        train_parity(languages(folder, Han=[]), ALPHABET, 400, ())
-
-
 def test_weights_beyond_64_bits_are_refused():
     words = Words(np.array([97, 98], np.int32), np.array([0, 2]), np.array([[1 << 40]]))
     with pytest.raises(VocapError, match="smaller weights"):

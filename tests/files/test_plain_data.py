@@ -3,7 +3,6 @@ file and its line.
 """
 
 import json
-import random
 
 import pytest
 import yaml
@@ -39,28 +38,6 @@ def test_other_files_are_one_line(tmp_path):
 def test_files_of_the_project_mean_what_pyyaml_reads(path):
     """Profiles, environments and cost tables too: none has a key twice."""
     assert read_yaml(path) == yaml.safe_load(path.read_text("utf-8"))
-
-
-def test_random_data_come_back():
-    rng = random.Random(1)
-
-    def value(depth):
-        kind = rng.randrange(7 if depth else 5)
-        if kind < 5:
-            return [
-                rng.randrange(10**9),
-                rng.random(),
-                rng.choice(["a", "no", "1:1", "é\n", ""]),
-                None,
-                True,
-            ][kind]
-        if kind == 5:
-            return [value(depth - 1) for _ in range(rng.randrange(5))]
-        return {rng.choice("abcdef"): value(depth - 1) for _ in range(rng.randrange(5))}
-
-    for _ in range(300):
-        data = value(5)
-        assert parse_yaml(yaml.safe_dump(data, allow_unicode=True), "made") == data
 
 
 def test_merged_keys_may_be_given_again():

@@ -378,20 +378,6 @@ def test_the_card_lists_iso_codes_alone():
     assert "language:" not in write_card("name", About.of(model()), {}, rows[-2:])
 
 
-def test_a_folder_with_other_things_is_left_alone(tmp_path):
-    source, out = write_model(tmp_path / "m.model", model(**NO_RULES)), tmp_path / "out"
-    out.mkdir()
-    # the second of earlier versions
-    for name in ("tokenizer.json", "golden.json", ".snakemake_timestamp"):
-        (out / name).touch()
-    export_unigram(source, out)
-    assert len(list(out.iterdir())) == 3
-    (out / "thesis.txt").write_text("mine")
-    with pytest.raises(UsageError, match=r"out: .*'thesis\.txt'"):
-        export_unigram(source, out)
-    assert (out / "thesis.txt").read_text() == "mine" and len(list(out.iterdir())) == 4
-
-
 def write_corpora(folder, heldout, train):
     for part, lines in (("heldout", heldout), ("train", train)):
         write_lines(folder / "corpora" / "aa" / f"{part}.txt", lines)
