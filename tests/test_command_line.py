@@ -14,6 +14,7 @@ import pytest
 
 from tests import commands
 from tests.made_text import write_lines
+from tests.tokenizers.factories import make_lines
 from vocap.cli import VERBS, vocap
 
 VOCAP = Path(sys.executable).parent / "vocap"
@@ -122,32 +123,13 @@ def small_files():
 @pytest.fixture(scope="module")
 def tokenizer(tmp_path_factory) -> Path:
     """A tokenizer's folder with both forms, some text, and a model in `model/`."""
-    import transformers
+    from tests.adapt.made import make_unigram, small_model
 
-    from tests.tokenizers.factories import make_lines
-    from vocap.tokenizer_files.export import export_unigram
-    from vocap.tokenizer_files.layout import relayout, write_tokenizer
-    from vocap.tokenizer_files.model_file import read_model
-    from vocap.unigram.sentencepiece_trainer import train
-
-    folder = tmp_path_factory.mktemp("tokenizer")
     lines = make_lines("en", 300)
+    folder = tmp_path_factory.mktemp("tokenizer") / "made"
+    make_unigram(folder, lines, 150)
     write_lines(folder / "text.txt", lines)
-    (folder / "stock.model").write_bytes(train(lines, 150, threads=1))
-    proto = relayout(read_model(folder / "stock.model"), "stock")
-    write_tokenizer(folder, proto, [], {})
-    (folder / "stock.model").unlink()
-    export_unigram(folder / "sentencepiece.model", folder / "huggingface")
-    size = {
-        "hidden_size": 8,
-        "num_hidden_layers": 1,
-        "num_attention_heads": 2,
-        "intermediate_size": 8,
-    }
-    config = transformers.XLMRobertaConfig(
-        vocab_size=len(proto.pieces), max_position_embeddings=20, **size
-    )
-    transformers.XLMRobertaForMaskedLM(config).save_pretrained(folder / "model")
+    small_model("XLMRobertaForMaskedLM", 152).save_pretrained(folder / "model")
     return folder
 
 

@@ -58,12 +58,6 @@ def test_scores_are_multiples_of_two_to_the_minus_ten():
         assert (entry.score * 1024).is_integer()
 
 
-def test_text_is_normalised_by_nmt_nfkc():
-    processor = load(Contents(PIECES, SCORES))
-    # a full-width a
-    assert processor.encode("\uff41b \u200b ba", out_type=str) == ["\u2581ab", "\u2581", "ba"]
-
-
 def test_equal_contents_in_another_order_are_equal_bytes():
     backwards = Contents(PIECES[::-1], SCORES[::-1])
     spec = trained_normalizer()

@@ -3,7 +3,6 @@
 import json
 import random
 from base64 import b64encode
-from functools import partial
 
 import pytest
 import tiktoken
@@ -13,13 +12,13 @@ import vocap
 from tests.bpe.test_tiktoken import make
 from tests.bpe.texts import CODE, made
 from tests.cases import read_cases
-from tests.commands import run
+from tests.commands import caller, run
 from tests.made_text import write_lines
-from vocap.errors import UsageError, VocapError
+from vocap.errors import VocapError
+from vocap.files.io import read_tsv
 from vocap.tokenizer_files.encoders import load_encoder
 from vocap.tokenizer_files.splitting import Splitter
-from vocap.tokenizers.commands import evaluate, export
-from vocap.vocabularies.commands import alp
+from vocap.tokenizers.commands import export
 
 TEXT = [*filter(None, CODE), *made("Latin", 80), *made("Thai", 80)]
 CASES = read_cases(__file__)
@@ -146,41 +145,29 @@ def test_a_settings_file_without_an_expression(tmp_path, ranks):
         load_encoder(tmp_path)
 
 
+EVALUATE = (
+    "evaluate --tokenizer {tmp}/own.tiktoken --tokenizer b={tmp}/other.tiktoken "
+    "--text en={tmp}/en.txt --tables {tmp}/t "
+)
+
+
 def test_commands_take_a_cut_for_each(tmp_path, ranks):
     one, other = write(tmp_path, ranks), write(tmp_path, ranks, "other.tiktoken")
     text = write_lines(tmp_path / "en.txt", TEXT)
-    given = [
-        "--tokenizer",
-        one,
-        "--tokenizer",
-        f"b={other}",
-        "--text",
-        f"en={text}",
-        "--tables",
-        tmp_path / "t",
-    ]
-    run(evaluate, *given, "--split", "b=gpt2", "--split", "o200k")
+    call = caller(tmp=tmp_path)
+    call(EVALUATE + "--split b=gpt2 --split o200k")
     for name, cut in (("own", "o200k"), ("b", "gpt2")):
         tokens = sum(map(len, load_encoder(one, cut).encode_batch(TEXT)))
-        row = (tmp_path / "t" / name / "evaluation.tsv").read_text().splitlines()[1].split("\t")
-        assert float(row[4]) == tokens / len(TEXT)
-    assert float(run(alp, one, text, "--split", "o200k")) == vocap.alp(one, text, split="o200k") < 0
-    changed = vocap.compare(
-        one, other, text={"en": text}, split={"a": "o200k", "b": "gpt2"}
-    ).languages
-    assert changed.tokens_a[0] != changed.tokens_b[0]
-    same = vocap.compare(one, other, text={"en": text}, split="gpt2").languages
-    assert same.lines_changed[0] == 0
-    for words, said in [
-        ([], "own.tiktoken: ranks of tiktoken do not say where text is cut; name the cut"),
-        (["--split", "gpt3"], "no cut 'gpt3'; take one of words, spaces, gpt2"),
-        (["--split", "c=gpt2"], "no file of tiktoken's ranks among own, b takes it"),
-    ]:  # fmt: skip
-        with pytest.raises((VocapError, UsageError), match=said):
-            run(evaluate, *given, *words)
-    make(tmp_path / "json", TEXT, 100)
-    refused = partial(
-        pytest.raises, UsageError, match="no file of tiktoken's ranks among json takes it"
+        (row,) = read_tsv(tmp_path / "t" / name / "evaluation.tsv")
+        assert float(row["tokens_per_sentence"]) == tokens / len(TEXT)
+    printed = call("alp {tmp}/own.tiktoken {tmp}/en.txt --split o200k")
+    assert float(printed) == vocap.alp(one, text, split="o200k") < 0
+    changed, same = (
+        vocap.compare(one, other, text={"en": text}, split=split).languages
+        for split in ({"a": "o200k", "b": "gpt2"}, "gpt2")
     )
-    with refused():
-        run(evaluate, "--tokenizer", tmp_path / "json", "--text", f"en={text}", "--split", "gpt2")
+    assert changed.tokens_a[0] != changed.tokens_b[0] and same.lines_changed[0] == 0
+    make(tmp_path / "json", TEXT, 100)
+    for line, says in CASES["calls"]:
+        with pytest.raises(VocapError, match=says):
+            call(line.format(evaluate=EVALUATE, tmp="{tmp}"))

@@ -38,11 +38,6 @@ def test_all_pieces_stay_and_pad_and_mask_are_new(model, tmp_path):
     found = {processor.id_to_piece(i): processor.get_score(i) for i in range(4, SIZE + 1)}
     assert found == scores
     assert list(found) == sorted(scores, key=lambda piece: (-scores[piece], piece))
-    same = [
-        stock.encode(line, out_type=str) == processor.encode(line, out_type=str)
-        for line in make_lines("ka", 500, seed=2)
-    ]
-    assert sum(same) / len(same) > 0.98  # rounding moves a near tie now and then
     account = list(read_tsv(tmp_path / "t" / "pieces.tsv"))
     assert {row["languages"] for row in account} == {"ka"} and len(account) == SIZE - 3
     description = json.loads((tmp_path / "t" / "description.json").read_text(encoding="utf-8"))

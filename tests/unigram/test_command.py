@@ -112,9 +112,3 @@ def test_a_size_that_is_out_of_reach_now_leaves_no_older_model(call, tmp_path):
 def test_a_wrong_call_names_the_error_and_writes_nothing(call, tmp_path, options, says, status):
     refused(call, LADDER + options, says, status)
     assert not (tmp_path / "out").exists()
-
-
-def test_a_model_that_cannot_be_written_ends_it(call, tmp_path):
-    (tmp_path / "out" / "models" / "100.model" / "in the way").mkdir(parents=True)
-    refused(call, LADDER + "--sizes 50:100:10 --threads 2", r"100\.model")
-    assert not (tmp_path / "out" / "curve.tsv").exists()
