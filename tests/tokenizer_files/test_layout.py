@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from pydantic import TypeAdapter, ValidationError
-from sentencepiece import SentencePieceProcessor, sentencepiece_model_pb2
+from sentencepiece import SentencePieceProcessor
 
 from tests.cases import read_cases
 from tests.tokenizers.factories import trained_normalizer
@@ -11,7 +11,6 @@ from vocap.errors import VocapError
 from vocap.tokenizer_files.layout import (
     Contents,
     build_model,
-    read_contents,
     round_scores,
     serialize,
 )
@@ -78,15 +77,6 @@ def test_equal_contents_in_another_order_are_equal_bytes():
 def test_duplicate_rows_are_named(contents):
     with pytest.raises(VocapError, match=f"duplicate piece '{contents.pieces[1]}' among the ids"):
         build_model(contents, trained_normalizer())
-
-
-def test_a_model_of_another_type_is_refused():
-    proto = build_model(Contents(PIECES, SCORES), trained_normalizer())
-    proto.trainer_spec.model_type = sentencepiece_model_pb2.TrainerSpec.BPE
-    with pytest.raises(
-        VocapError, match=r"some\.model: a model of type BPE; train it with --model_type=unigram"
-    ):
-        read_contents(proto, "some.model")
 
 
 @pytest.mark.parametrize(("entry", "words"), CASES["wrong"])

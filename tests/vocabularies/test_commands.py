@@ -24,29 +24,24 @@ def corpus(tmp_path):
     return folder
 
 
-def train(corpus, out, size, train="train.txt", heldout="heldout.txt", **how):
-    return ended(
-        *("train", "--size", size, "--train", corpus / train, "--heldout", corpus / heldout),
-        *("--models", out / "models", "--point", out / "points" / f"{size}.tsv"),
-        **how,
-    )
+TRAIN = (
+    "train --size {size} --train {corpus}/{train}.txt --heldout {corpus}/{heldout}.txt "
+    "--models {out}/models --point {out}/points/{size}.tsv"
+)
+CURVE = (
+    "curve --train {corpus}/train.txt --models {out}/models -o {out}/curve.tsv "
+    "--characters {out}/characters.tsv --index {out}/pieces.npz"
+)
+
+
+def train(corpus, out, size, train="train", heldout="heldout", **how):
+    line = TRAIN.format(corpus=corpus, out=out, size=size, train=train, heldout=heldout)
+    return ended(*line.split(), **how)
 
 
 def curve(corpus, out, *sizes, **how):
-    return ended(
-        *(
-            "curve",
-            "--train",
-            corpus / "train.txt",
-            "--models",
-            out / "models",
-            "-o",
-            out / "curve.tsv",
-        ),
-        *("--characters", out / "characters.tsv", "--index", out / "pieces.npz"),
-        *(out / "points" / f"{size}.tsv" for size in sizes),
-        **how,
-    )
+    points = (out / "points" / f"{size}.tsv" for size in sizes)
+    return ended(*CURVE.format(corpus=corpus, out=out).split(), *points, **how)
 
 
 def cells(path):
@@ -85,7 +80,7 @@ def test_from_text_to_curve(corpus, tmp_path):
 
 def test_a_language_without_text(corpus, tmp_path):
     out = tmp_path / "xx"
-    train(corpus, out, 200, train="empty.txt", heldout="empty.txt")
+    train(corpus, out, 200, train="empty", heldout="empty")
     assert cells(out / "points" / "200.tsv")["status"] == "no text"
     (corpus / "train.txt").write_bytes(b"")
     curve(corpus, out, 200)
@@ -95,8 +90,8 @@ def test_a_language_without_text(corpus, tmp_path):
 @pytest.mark.parametrize(
     ("options", "status", "words"),
     [
-        ({"size": 200, "heldout": "none.txt"}, 1, "none.txt: no such file"),
-        ({"size": 200, "heldout": "latin1.txt"}, 1, "latin1.txt: not UTF-8: 1 of 2 lines"),
+        ({"size": 200, "heldout": "none"}, 1, "none.txt: no such file"),
+        ({"size": 200, "heldout": "latin1"}, 1, "latin1.txt: not UTF-8: 1 of 2 lines"),
         ({"size": 0}, 2, "size 0"),
     ],
 )
@@ -157,8 +152,7 @@ def test_training_starts_without_heavy_imports(corpus, tmp_path):
         "import sys\nfrom vocap.command import main\ntry:\n    main()\nfinally:\n    "
         "print(sorted({'pandas', 'altair', 'numba', 'tokenizers', 'scipy'} & set(sys.modules)))\n"
     )
-    words = f"train --size 200 --train {corpus}/train.txt --heldout {corpus}/heldout.txt"
-    words += f" --models {tmp_path}/models --point {tmp_path}/200.tsv"
+    words = TRAIN.format(corpus=corpus, out=tmp_path, size=200, train="train", heldout="heldout")
     command = [sys.executable, "-c", program, *words.split()]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
