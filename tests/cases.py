@@ -1,5 +1,6 @@
-"""Cases of tests from YAML files."""
+"""Cases of tests from YAML files, and edits of JSON files."""
 
+import json
 import re
 import shutil
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 import yaml
 
 from vocap.errors import VocapError
+from vocap.files.io import read_object, write_json
 
 
 def read_cases(module: str) -> dict:
@@ -24,6 +26,16 @@ def refused(call, line: str, says: str, status: int = 1, **named) -> str:
     assert re.search(says, message) and "\n" not in message, message
     assert error.value.exit_code == status
     return message
+
+
+def read_lines_of_json(path: Path) -> list[dict]:
+    """The object of each line of a file."""
+    return list(map(json.loads, path.read_text("utf-8").splitlines()))
+
+
+def edit(path: Path, **entries: Any) -> None:
+    """Set entries of a JSON file."""
+    write_json(path, read_object(path) | entries)
 
 
 def set_at(content: Any, path: str, value: Any = None) -> None:

@@ -68,6 +68,14 @@ def ended_all(folder: Path, lines: str) -> None:
         ended(*line.split(), cwd=folder)
 
 
+def sample_words(out: Path, *words: object, language: str = "ka", **options: object) -> list:
+    """The words of `vocap sample` into a folder: train.txt, heldout.txt, stats.json."""
+    files = {"train": "train.txt", "heldout": "heldout.txt", "stats": "stats.json"}
+    named = {name: out / file for name, file in files.items()} | {"language": language, **options}
+    named = {name.replace("_", "-"): value for name, value in named.items()}
+    return ["sample", *words, *(f"--{name}={value}" for name, value in named.items())]
+
+
 def run_python(program: str, given: str, folder: Path) -> subprocess.CompletedProcess:
     """A program in a Python of its own, in a folder, that reads what is given."""
     done = subprocess.run(

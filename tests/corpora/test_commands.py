@@ -3,105 +3,90 @@ status.
 """
 
 import gzip
-import json
 
 import pytest
 
-from tests.commands import vocap
-from vocap.files.io import read_tsv
+from tests.cases import read_cases
+from tests.commands import ended, sample_words
+from vocap.files.io import read_object, read_tsv
 
-
-def sample_words(folder, *more, language="ka"):
-    paths = [
-        word for name in ("train", "heldout") for word in (f"--{name}", folder / f"{name}.txt")
-    ]
-    return ["sample", "--language", language, *paths, "--stats", folder / "stats.json", *more]
+CASES = read_cases(__file__)
 
 
 @pytest.fixture
-def text(tmp_path):
-    path = tmp_path / "ka.txt.gz"
-    path.write_bytes(
-        gzip.compress(b"".join(b"line %d\n" % number for number in range(2000)), mtime=0)
-    )
-    return path
+def sample(tmp_path):
+    """A function that calls `vocap sample` into `out`: what it says on the log."""
+
+    def sample(*words, out="out", status=0, **options) -> str:
+        done = ended(*sample_words(tmp_path / out, *words, **options), status=status)
+        assert not done.stdout
+        return done.stderr
+
+    return sample
 
 
-def test_from_files_to_a_mix(tmp_path, text):
-    corpora = tmp_path / "corpora"
+@pytest.fixture
+def write(tmp_path):
+    """A function that writes a file: its path."""
+
+    def write(name, content):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+@pytest.fixture
+def text(write):
+    lines = b"".join(b"line %d\n" % number for number in range(2000))
+    return write("ka.txt.gz", gzip.compress(lines, mtime=0))
+
+
+def test_from_files_to_a_mix(tmp_path, sample, text):
     for language in ("ka", "ru"):
-        done = vocap(
-            *sample_words(corpora / language, "--max-sentences", 900, text, language=language)
-        )
-        assert (
-            done.returncode == 0 and not done.stdout and "2,000 lines read; 900 kept" in done.stderr
-        )
-    empty = vocap(
-        *sample_words(corpora / "yi", "--allow-empty", tmp_path / "no.txt", language="yi")
-    )
-    assert empty.returncode == 0 and "no text in yi" in empty.stderr
-    stats = json.loads((corpora / "yi" / "stats.json").read_text())
-    assert stats["missing"] == "source own has no text in yi" and stats["n"] == stats["kept"] == 0
-    assert (
-        (corpora / "yi" / "train.txt").read_bytes()
-        == (corpora / "yi" / "heldout.txt").read_bytes()
-        == b""
-    )
-    stats = json.loads((corpora / "ka" / "stats.json").read_text())
-    assert {
-        name: stats[name]
-        for name in ("read", "n", "kept", "train", "heldout", "complete", "missing")
-    } == {
-        "read": 2000, "n": 2000, "kept": 900, "train": 810, "heldout": 90,
-        "complete": True, "missing": None,
-    }  # fmt: skip
-    assert stats["bytes"] == len(gzip.decompress(text.read_bytes())) and stats["source"] == "own"
-    files = [corpora / language / "stats.json" for language in ("ru", "yi", "ka")]
-    assert vocap("weigh", "-o", corpora / "weights.tsv", *files).returncode == 0
-    rows = [tuple(row.values()) for row in read_tsv(corpora / "weights.tsv")]
-    assert rows == [("ru", "2000", "lines"), ("yi", "0", "missing"), ("ka", "2000", "lines")]
-    words = [
-        "--weights",
-        corpora / "weights.tsv",
-        "--corpora",
-        corpora,
-        "--sentences",
-        2001,
-        "--alpha",
-        0.5,
+        said = sample(text, out=f"corpora/{language}", language=language, max_sentences=900)
+        assert "2,000 lines read; 900 kept" in said
+    corpora = tmp_path / "corpora"
+    said = sample("--allow-empty", tmp_path / "no.txt", out="corpora/yi", language="yi")
+    assert "no text in yi" in said
+    expected = {"missing": "source own has no text in yi", "n": 0, "kept": 0}
+    stats = read_object(corpora / "yi/stats.json")
+    assert stats == stats | expected
+    assert [(corpora / f"yi/{name}.txt").read_bytes() for name in ("train", "heldout")] == [
+        b"",
+        b"",
     ]
-    done = vocap("mix", *words, "-o", tmp_path / "mix.txt")
-    assert done.returncode == 0, done.stderr
+    stats = read_object(corpora / "ka/stats.json")
+    assert stats == stats | CASES["stats"]
+    assert stats["bytes"] == len(gzip.decompress(text.read_bytes()))
+    weights = corpora / "weights.tsv"
+    ended("weigh", "-o", weights, *(corpora / code / "stats.json" for code in ("ru", "yi", "ka")))
+    rows = [tuple(row.values()) for row in read_tsv(weights)]
+    assert rows == [("ru", "2000", "lines"), ("yi", "0", "missing"), ("ka", "2000", "lines")]
+    words = ("--weights", weights, "--corpora", corpora, "--sentences=2001", "--alpha=0.5")
+    ended("mix", *words, "-o", tmp_path / "mix.txt")
     assert (tmp_path / "mix.txt").read_bytes().count(b"\n") == 2001
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "message"),
-    [
-        ("absent.txt", None, "no such file; put text in ka there"),
-        ("empty.txt", b"", "the file is empty; put text in ka there"),
-        ("blank.txt", b"\n \n\r\n", "no usable line (3 read, 3 empty, 0 overlong, 0 no_field)"),
-        (
-            "torn.gz",
-            gzip.compress(bytes(range(256)) * 200, mtime=0)[:-40],
-            "the gzip data stop in the middle",
-        ),
-        ("nul.txt", b"a line\0\n" * 20, "20 of 20 lines hold NUL bytes; convert the file"),
-        ("binary.txt", bytes(range(256)) * 20, "20 of 21 lines hold NUL bytes"),
-    ],
-    ids=["absent", "empty", "blank", "torn", "nul", "binary"],
-)
-def test_bad_files_leave_no_output(tmp_path, name, content, message):
+BAD = {
+    "absent.txt": None,
+    "empty.txt": b"",
+    "blank.txt": b"\n \n\r\n",
+    "torn.gz": gzip.compress(bytes(range(256)) * 200, mtime=0)[:-40],
+    "nul.txt": b"a line\0\n" * 20,
+    "binary.txt": bytes(range(256)) * 20,
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_files_leave_no_output(tmp_path, sample, write, name):
     path = tmp_path / name
-    if content is not None:
-        path.write_bytes(content)
-    done = vocap(*sample_words(tmp_path / "out", path))
-    assert done.returncode == 1 and not done.stdout
-    assert (
-        done.stderr.startswith(f"vocap: error: {path}")
-        and message in done.stderr
-        and len(done.stderr) < 500
-    )
+    if BAD[name] is not None:
+        write(name, BAD[name])
+    said = sample(path, status=1)
+    assert said.startswith(f"vocap: error: {path}") and len(said) < 500
+    assert CASES["bad files"][name] in said
     assert not list(tmp_path.glob("out/*"))
 
 
@@ -112,87 +97,50 @@ def documents(count):
     )
 
 
-def test_whole_documents_are_refused_with_the_remedy(tmp_path):
+def sentences(count):
+    return "".join(f"Sentence {n}.\n" for n in range(count))
+
+
+def test_whole_documents_are_refused_with_the_remedy(tmp_path, sample, write):
     """212 of 213 lines too long: trained on the one line left, this was status 0."""
-    path = tmp_path / "ka.txt"
-    path.write_text(documents(212) + "One sentence.\n")
-    done = vocap(*sample_words(tmp_path / "out", path))
-    assert (
-        done.returncode == 1 and done.stderr.count("\n") == 1 and not list(tmp_path.glob("out/*"))
-    )
-    for said in (
-        f"{path}: 212 of 213 lines",
-        "4,192 bytes",
-        "split_sentences: true (vocap sample --split-sentences)",
-    ):
-        assert said in done.stderr
-    done = vocap(*sample_words(tmp_path / "out", "--split-sentences", path))
-    assert (
-        done.returncode == 0 and "42,401 lines read" in done.stderr and "4,192" not in done.stderr
-    )
+    path = write("ka.txt", documents(212) + "One sentence.\n")
+    said = sample(path, status=1)
+    assert said.count("\n") == 1 and not list(tmp_path.glob("out/*"))
+    assert f"{path}: 212 of 213 lines" in said and "4,192 bytes" in said
+    assert "split_sentences: true (vocap sample --split-sentences)" in said
+    said = sample("--split-sentences", path)
+    assert "42,401 lines read" in said and "4,192" not in said
 
 
-def test_single_overlong_lines_are_a_warning(tmp_path):
-    path = tmp_path / "ka.txt"
-    path.write_text(documents(3) + "".join(f"Sentence {n}.\n" for n in range(97)))
-    done = vocap(*sample_words(tmp_path / "out", path))
-    assert done.returncode == 0 and "ka: 3 of 100 lines are longer than 4,192 bytes" in done.stderr
-    weighed = vocap("weigh", "-o", tmp_path / "w.tsv", tmp_path / "out" / "stats.json")
-    assert (
-        weighed.returncode == 0
-        and "4,192 bytes, SentencePiece's limit, were dropped: ka 3%;" in weighed.stderr
-    )
-    path.write_text(("word " * 900 + "\n") * 3 + "".join(f"Sentence {n}.\n" for n in range(2)))
-    done = vocap(*sample_words(tmp_path / "out", "--split-sentences", path))
-    assert (
-        done.returncode == 0
-        and "3 of 5 lines" in done.stderr
-        and "little punctuation" in done.stderr
-    )
+def test_single_overlong_lines_are_a_warning(tmp_path, sample, write):
+    said = sample(write("ka.txt", documents(3) + sentences(97)))
+    assert "ka: 3 of 100 lines are longer than 4,192 bytes" in said
+    said = ended("weigh", "-o", tmp_path / "w.tsv", tmp_path / "out/stats.json").stderr
+    assert "4,192 bytes, SentencePiece's limit, were dropped: ka 3%;" in said
+    said = sample("--split-sentences", write("ka.txt", ("word " * 900 + "\n") * 3 + sentences(2)))
+    assert "3 of 5 lines" in said and "little punctuation" in said
 
 
-def test_a_table_read_as_text_is_a_warning(tmp_path):
-    path = tmp_path / "ka.tsv"
-    path.write_text(
-        "".join(f"{number}\tkat\tA sentence of number {number}.\n" for number in range(50))
-    )
-    done = vocap(*sample_words(tmp_path / "out", path))
-    assert done.returncode == 0 and f"{path} is a table by its name" in done.stderr
-    assert 'write format: "tsv:3"' in done.stderr
-    done = vocap(*sample_words(tmp_path / "out", "--format", "tsv:3", path))
-    assert done.returncode == 0 and "table" not in done.stderr
+def test_a_table_read_as_text_is_a_warning(sample, write):
+    path = write("ka.tsv", "".join(f"{n}\tkat\tA sentence of number {n}.\n" for n in range(50)))
+    said = sample(path)
+    assert f"{path} is a table by its name" in said and 'write format: "tsv:3"' in said
+    assert "table" not in sample(path, format="tsv:3")
 
 
-def test_records_without_the_field_are_a_warning(tmp_path):
-    path = tmp_path / "ka.jsonl"
-    path.write_text('{"text": "one"}\n{"text": "two"}\n' + '{"title": "x"}\n' * 3)
-    done = vocap(*sample_words(tmp_path / "out", "--format", "jsonl:text", path))
-    assert (
-        done.returncode == 0
-        and "ka: 3 records do not have the field; the others gave 2 lines" in done.stderr
-    )
+def test_records_without_the_field_are_a_warning(sample, write):
+    path = write("ka.jsonl", '{"text": "one"}\n{"text": "two"}\n' + '{"title": "x"}\n' * 3)
+    said = sample(path, format="jsonl:text")
+    assert "ka: 3 records do not have the field; the others gave 2 lines" in said
 
 
-def test_wrong_calls(tmp_path, text):
-    done = vocap(*sample_words(tmp_path / "out", "--format", "csv", text))
-    assert done.returncode == 2 and "format 'csv': write text, jsonl:FIELD" in done.stderr
-    done = vocap(*sample_words(tmp_path / "out", "--max-characters", 99_999, text))
-    assert done.returncode == 2 and "100000" in done.stderr
-    done = vocap("fetch", "file:///etc/hostname", "-o", tmp_path / "x")
-    assert done.returncode == 2 and "no http:// or https:// address" in done.stderr
-    other = tmp_path / "other.json"
-    other.write_text('{"language": "ka"}')
-    for path in (text, other):
-        done = vocap("weigh", "-o", tmp_path / "w.tsv", path)
-        assert done.returncode == 1
-        assert f"{path} is not what `vocap sample` writes: make it again" in done.stderr
-    assert not (tmp_path / "x").exists() and not (tmp_path / "w.tsv").exists()
-
-
-def test_mix_names_missing_files(tmp_path):
-    (tmp_path / "w.tsv").write_text("language\tn\nka\t5\n")
-    done = vocap(
-        "mix", "--weights", tmp_path / "w.tsv", "--corpora", tmp_path, "-o", tmp_path / "mix.txt"
-    )
-    assert done.returncode == 1 and "ka/train.txt: no such file, but" in done.stderr
-    assert not (tmp_path / "mix.txt").exists()
+def test_wrong_calls(tmp_path, sample, text, write):
+    assert "format 'csv': write text, jsonl:FIELD" in sample(text, format="csv", status=2)
+    assert "100000" in sample(text, max_characters=99_999, status=2)
+    for path in (text, write("other.json", '{"language": "ka"}')):
+        said = ended("weigh", "-o", tmp_path / "w.tsv", path, status=1).stderr
+        assert f"{path} is not what `vocap sample` writes: make it again" in said
+    weights = write("weights.tsv", "language\tn\nka\t5\n")
+    words = ("--weights", weights, "--corpora", tmp_path, "-o", tmp_path / "mix.txt")
+    assert "ka/train.txt: no such file, but" in ended("mix", *words, status=1).stderr
+    assert not (tmp_path / "w.tsv").exists() and not (tmp_path / "mix.txt").exists()

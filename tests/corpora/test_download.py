@@ -2,18 +2,17 @@
 
 import dataclasses
 import hashlib
-import json
 import lzma
 import time
 
 import pytest
-from click.testing import CliRunner
 
+from tests.commands import ended, sample_words
 from tests.server import BODY, Fault, RangeServer, at_work
 from vocap.corpora import download as download_file
-from vocap.corpora.commands import fetch, sample
 from vocap.corpora.download import RETRIES, download
 from vocap.errors import UsageError, VocapError
+from vocap.files.io import read_object, write_json
 
 
 @pytest.fixture
@@ -61,12 +60,9 @@ def nothing_left(folder):
 def test_whole_file(get, tmp_path):
     note = get("fine", sha256=hashlib.sha256(BODY).hexdigest())
     assert (tmp_path / "text").read_bytes() == BODY
-    assert note == json.loads((tmp_path / "text.json").read_text())
-    assert (
-        note["complete"]
-        and note["total_bytes"] == note["fetched_bytes"] == len(BODY)
-        and note["etag"] == ETAG
-    )
+    assert note == read_object(tmp_path / "text.json")
+    assert note["complete"] and note["etag"] == ETAG
+    assert note["total_bytes"] == note["fetched_bytes"] == len(BODY)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["text", "text.json"]
 
 
@@ -106,7 +102,7 @@ def test_resumes_in_a_later_call(get, server, tmp_path, monkeypatch):
 def test_a_part_of_another_address_is_not_resumed(get, server, tmp_path):
     (tmp_path / "text.part").write_bytes(b"x" * 1000)
     note = {"url": server.url("other"), "version": ETAG, "total": len(BODY)}
-    (tmp_path / "text.part.json").write_text(json.dumps(note))
+    write_json(tmp_path / "text.part.json", note)
     get("fine")
     assert (tmp_path / "text").read_bytes() == BODY and server.seen[0].range is None
 
@@ -167,11 +163,8 @@ def test_prefix(get, server, tmp_path):
     note = get("cut", limit_bytes=200_000)
     assert (tmp_path / "text").read_bytes() == BODY[:200_000]
     assert [request.range for request in server.seen] == ["bytes=0-199999", "bytes=150000-199999"]
-    assert (
-        note["total_bytes"] == len(BODY)
-        and note["fetched_bytes"] == 200_000
-        and note["complete"] is False
-    )
+    expected = {"total_bytes": len(BODY), "fetched_bytes": 200_000, "complete": False}
+    assert note == note | expected
 
 
 @pytest.mark.parametrize("fault", ["fine", "range-ignored"])
@@ -189,23 +182,11 @@ def test_command_and_the_sample_of_a_prefix(server, tmp_path):
     ]
     packed = lzma.compress("".join(f"{line}\n" for line in lines).encode())
     server.files["whole"] = packed
-    file = tmp_path / "ka"
-    assert (
-        CliRunner()
-        .invoke(fetch, [server.url("whole"), "-o", str(file), "--limit-bytes", "400000"])
-        .exit_code
-        == 0
-    )
-    paths = {name: tmp_path / "out" / name for name in ("train", "heldout", "stats")}
-    options = [word for name, path in paths.items() for word in (f"--{name}", str(path))]
-    result = CliRunner().invoke(sample, ["--language", "ka", *options, str(file)])
-    assert result.exit_code == 0, result.output
-    stats = json.loads(paths["stats"].read_text())
-    assert (
-        stats["complete"] is False
-        and stats["total_bytes"] == len(packed)
-        and stats["scanned_bytes"] == 400_000
-    )
+    ended("fetch", server.url("whole"), "-o", tmp_path / "ka", "--limit-bytes=400000")
+    ended(*sample_words(tmp_path, tmp_path / "ka"))
+    stats = read_object(tmp_path / "stats.json")
+    expected = {"complete": False, "total_bytes": len(packed), "scanned_bytes": 400_000}
+    assert stats == stats | expected
     assert 0.97 < stats["n"] / 20_000 < 1.03 and stats["valid"] < 12_000
     # the cut last line is in neither file
-    assert set(paths["train"].read_text().splitlines()) <= set(lines)
+    assert set((tmp_path / "train.txt").read_text().splitlines()) <= set(lines)

@@ -1,28 +1,26 @@
 """Samples of text in memory, against the files of the command."""
 
-import json
-
 import pytest
 
-from tests.commands import vocap
+from tests.cases import read_cases
+from tests.commands import ended, sample_words
 from tests.made_text import write_lines
 from vocap.corpora.stage import sample_corpus
 from vocap.errors import UsageError, VocapError
+from vocap.files.io import read_object
+from vocap.text_files.records import read_lines
 
 LINES = [f"line {number % 900}" for number in range(1000)]
 
 
 def test_a_sample_of_sentences_is_that_of_their_file(tmp_path):
     write_lines(tmp_path / "text.txt", LINES)
-    paths = [tmp_path / name for name in ("train.txt", "heldout.txt", "stats.json")]
-    words = zip(("--train", "--heldout", "--stats"), paths, strict=True)
-    call = ("sample", tmp_path / "text.txt", "--language", "ka", "--max-sentences", 500)
-    assert vocap(*call, *(word for pair in words for word in pair)).returncode == 0
+    ended(*sample_words(tmp_path, tmp_path / "text.txt", max_sentences=500))
     for text in (LINES, tmp_path / "text.txt", [tmp_path / "text.txt"]):
         found = sample_corpus(text, language="ka", max_sentences=500)
-        for lines, path in ((found.train, paths[0]), (found.heldout, paths[1])):
-            assert "".join(f"{line}\n" for line in lines) == path.read_text("utf-8")
-        stats = json.loads(paths[2].read_text("utf-8"))
+        for lines, name in ((found.train, "train.txt"), (found.heldout, "heldout.txt")):
+            assert lines == list(read_lines(tmp_path / name))
+        stats = read_object(tmp_path / "stats.json")
         of_files = ("scanned_bytes", "total_bytes", "shards_read", "shards")
         stored = {} if text is not LINES else dict.fromkeys(of_files, 0)
         assert found.stats == stats | stored
@@ -37,19 +35,7 @@ def test_wrong_calls(tmp_path):
         sample_corpus(tmp_path / "absent.txt", language="ka")
 
 
-@pytest.mark.parametrize(
-    ("line", "marked"),
-    [
-        ('<div class="a">text', True),
-        ("text</P>", True),
-        ("see <a href='x'>y", True),
-        ("one<br/>two<br />", True),
-        ("<H2\tid = x", True),
-        ("1 < 2, a <b and c> d", False),
-        ("<unk> <mask>", False),
-        ("List<String> <user> <3 <div", False),
-    ],
-)
+@pytest.mark.parametrize(("line", "marked"), read_cases(__file__))
 def test_lines_with_tags_of_html_are_warned_of_from_a_tenth(caplog, line, marked):
     plain = [f"line {number}" for number in range(900)]
     sample_corpus([*plain, *(f"{line} {number}" for number in range(90))], language="ka")

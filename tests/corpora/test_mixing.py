@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from tests.cases import read_cases
 from vocap.corpora import sampling
 from vocap.corpora.sampling import chosen_lines, find_text_lines, write_mix
 from vocap.errors import UsageError, VocapError
@@ -112,18 +113,7 @@ def test_unknown_columns_and_languages():
         weigh_languages([stats("ka", 70), stats("ka", 70)], "lines", table)
 
 
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
-        ("ka\t-1\n", "line 2: n of 'ka' is '-1'"),
-        ("ka\t1\nru\tmany\n", "line 3: n of 'ru' is 'many'"),
-        ("ka\t1\nka\t2\n", "line 3: duplicate language 'ka'"),
-        ("ka\tnan\n", "line 2: n of 'ka' is 'nan'"),
-        ("ka\t1\n../x\t2\n", r"line 3: '\.\./x' is not a language code"),
-        ("\t2\n", "line 2: '' is not a language code"),
-        ("", "no language in it"),
-    ],
-)
+@pytest.mark.parametrize(("rows", "message"), read_cases(__file__))
 def test_bad_weights_file(tmp_path, rows, message):
     (tmp_path / "w.tsv").write_text("language\tn\n" + rows)
     with pytest.raises(VocapError, match=rf"w\.tsv.*{message}"):
