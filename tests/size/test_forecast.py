@@ -20,6 +20,7 @@ from vocap.size.forecast import cheapest, compare_sizes, limit
 from vocap.tables.curve import SIZE_COLUMNS, read_sizes
 from vocap.tables.frames import read_table
 
+CASES = read_cases(__file__)
 TOTALS = (300, 1200)
 JOINT = "joint --corpora {root}/corpora --weights {root}/weights.tsv"
 SIZE = "size {tmp}/sizes.tsv --parameters 5000 --hidden 16 "
@@ -88,11 +89,7 @@ def test_the_curve_changes_no_tokenizer(stages, tmp_path, call):
         assert (tmp_path / name).read_bytes() == (stages.root / "joint" / "300" / name).read_bytes()
 
 
-TABLE = {  # T: language: lines, bytes, tokens, alp
-    50_000: {"en": (10, 1000, 250, -80.0), "zh": (20, 600, 240, -60.0)},
-    100_000: {"en": (10, 1000, 220, -70.0), "zh": (20, 600, 180, -55.0)},
-    150_000: {"en": (10, 1000, 215, -69.0), "zh": (20, 600, 170, -54.0)},
-}
+TABLE = CASES["table"]
 
 
 def write_table(path, table, columns=SIZE_COLUMNS) -> None:
@@ -146,10 +143,7 @@ def test_weights_give_the_mix_of_the_training_text(call, tmp_path):
         assert float(row["mix_alp"]) == pytest.approx(0.75 * found["en"][3] + 0.25 * found["zh"][3])
 
 
-@pytest.mark.parametrize(
-    ("parameters", "hidden", "fewest", "end"),
-    [(1e11, 12_288, 150_000, None), (85e6, 768, 100_000, 100_000), (50e3, 64, 50_000, 50_000)],
-)
+@pytest.mark.parametrize(("parameters", "hidden", "fewest", "end"), CASES["models"])
 def test_a_larger_model_pays_for_more_ids(tmp_path, parameters, hidden, fewest, end):
     write_table(tmp_path / "sizes.tsv", TABLE)
     rows = compare_sizes(tmp_path / "sizes.tsv", parameters=parameters, hidden=hidden)
@@ -163,9 +157,6 @@ def test_ids_that_save_no_token_do_not_pay(tmp_path):
     write_table(tmp_path / "sizes.tsv", {50_000: TABLE[50_000], 100_000: TABLE[50_000]})
     rows = compare_sizes(tmp_path / "sizes.tsv", parameters=5000, hidden=16)
     assert limit(rows, "inference") == 50_000 == cheapest(rows, "inference").total
-
-
-CASES = read_cases(__file__)
 
 
 @pytest.mark.parametrize(("change", "says"), CASES["tables"])

@@ -19,6 +19,7 @@ from vocap.tables.curve import (
 from vocap.tables.sampling_probabilities import fair_factors
 from vocap.text_files.named_texts import reference_language, reference_lines
 
+CASES = read_cases(__file__)
 POINTS = [
     Point(1000, status="too small: 3435 required characters need at least 3438 pieces"),
     Point(4000, 4000, -192.04712345678901, -193.5, 40.25),
@@ -48,7 +49,7 @@ def test_a_curve_made_elsewhere_needs_three_columns(tmp_path):
 HEADER = "size\tpieces\talp\talp_heldout\ttokens_per_sentence\tstatus\n"
 
 
-@pytest.mark.parametrize(("text", "words"), read_cases(__file__)["errors"])
+@pytest.mark.parametrize(("text", "words"), CASES["errors"])
 def test_errors_name_file_line_and_column(tmp_path, text, words):
     (tmp_path / "curve.tsv").write_text(text.format(header=HEADER), encoding="utf-8")
     with pytest.raises(VocapError) as error:
@@ -61,13 +62,7 @@ def test_written_characters_are_read_unchanged(tmp_path):
     write_characters(path, {"b": 7, "\t": 3, "\u2581": 21, "a": 7, "\\": 1}, 3)
     rows = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
     assert rows[0] == ["character", "count", "per_line"]
-    assert [row[:2] for row in rows[1:]] == [
-        ["\u2581", "21"],
-        ["a", "7"],
-        ["b", "7"],
-        ["\\t", "3"],
-        ["\\\\", "1"],
-    ]
+    assert [row[:2] for row in rows[1:]] == CASES["characters"]
     assert read_characters(path) == {"\u2581": 7.0, "a": 7 / 3, "b": 7 / 3, "\t": 1.0, "\\": 1 / 3}
     write_characters(path, {}, 0)
     assert read_characters(path) == {}
@@ -149,11 +144,7 @@ def test_a_language_without_text_keeps_its_weight_and_changes_no_other():
 
 
 def test_only_lines_that_both_have_count():
-    parallel = {
-        "de": ["ä", "", "c", "d"],
-        "en": ["one", "two", "", "vier"],
-        "ja": ["あ", "い", "う", "え"],
-    }
+    parallel = dict(CASES["parallel"])
     assert reference_language(parallel) == "en"
     assert reference_lines(parallel, "de") == (["ä", "d"], 7)
     assert reference_lines(parallel, "en") == (["one", "two", "vier"], 10)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests.cases import read_cases
 from tests.commands import ended
 from vocap.training.distributed import add_product, multiply, own_device
 from vocap.training.launch import SlurmJob, launch_words, visible_gpus
@@ -85,18 +86,7 @@ def test_products_and_their_sums(device, dtype):
 VOCAP = Path(sys.executable).parent / "vocap"
 
 
-@pytest.mark.parametrize(
-    ("value", "count"),
-    [
-        (None, 0),
-        ("", 0),
-        ("NoDevFiles", 0),
-        ("0", 1),
-        ("0,1,3", 3),
-        ("GPU-1a2b,GPU-3c4d", 2),
-        ("MIG-7f/1/0", 1),
-    ],
-)
+@pytest.mark.parametrize(("value", "count"), read_cases(__file__))
 def test_the_gpus_that_a_process_may_see(value, count):
     assert visible_gpus({} if value is None else {"CUDA_VISIBLE_DEVICES": value}) == count
 
