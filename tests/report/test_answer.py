@@ -87,10 +87,10 @@ def test_the_picture_has_the_numbers_of_the_files(run):
     rows = frame(run / "out/tables/language-sizes.tsv").loc[CODES]
     text = (run / "out/index.html").read_text("utf-8")
     found = re.search(r'figure-languages.*?class="controls">(.*?)</script>', text, re.S)[1]
-    used = frame(tokenizers / "joint100k/evaluation.tsv").vocabulary_used[CODES] * 100_000
+    used = frame(tokenizers / "joint100k/evaluation.tsv").training_ids[CODES]
     sizes = {
         "vocap100k": frame(run / "results/allocation/v100k/allocation.tsv")["size"][CODES],
-        "joint100k": used.round().astype(int),
+        "joint100k": used.astype(int),
     }
     shown = {one["name"]: one for one in json.loads(found)["tokenizers"]}
     assert set(shown) == set(sizes)
@@ -123,7 +123,7 @@ def test_less_is_said_where_the_run_has_less(tmp_path):
     assert re.search(r"At T = 5,000 VOCAP gives German [\d,]+ pieces\.", said_of(tmp_path / "b"))
     make_tokenizer(tmp_path / "c/results", "joint", ["de", "fi"], 9000)
     said = said_of(tmp_path / "c", {"languages": ["de", "fi"]})
-    assert "At T = 9,000 the held-out text of a language uses between " in said
+    assert "At T = 9,000 the text of a language uses between " in said
     assert " of joint. Without parallel text the price of a sentence is not known." in said
 
 

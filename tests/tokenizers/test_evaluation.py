@@ -152,7 +152,9 @@ def test_columns(corpora, tmp_path, tokenizer):
     bits += 8 * sum(len(character) * count for character, count in lost)
     size = sum(len(line.encode()) for line in heldout)
     assert float(rows[0]["bigram_bits_per_byte"]) == pytest.approx(bits / size, rel=1e-12)
-    assert rows[1]["bigram_bits_per_byte"] == ""
+    used = {number for line in train for number in processor.encode(line)}
+    assert int(rows[0]["training_ids"]) == len(used)
+    assert rows[1]["bigram_bits_per_byte"] == rows[1]["training_ids"] == ""
     lengths = read_lengths(tmp_path / "t" / "bits.npz", "heldout")
     assert list(lengths) == ["en"] and lengths["en"].sum(1) == pytest.approx([bits, size], rel=1e-6)
     counts = {

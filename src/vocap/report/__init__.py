@@ -4,7 +4,7 @@ from pydantic import Field
 
 from vocap.section import ConfigSection
 
-REVISION = 34
+REVISION = 35
 
 
 class Report(ConfigSection):

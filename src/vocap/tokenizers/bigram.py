@@ -49,6 +49,11 @@ class Bigram:
     backoff: Floats
     discount: float
 
+    @property
+    def used(self) -> int:
+        """The number of distinct ids that it was trained on."""
+        return int(np.count_nonzero(self.occurrences[:-1]))
+
     def line_bits(self, lines: Lines) -> Floats:
         """Bits of each line, its end included, [lines]."""
         left, right, line = _neighbours(lines, len(self.unigram) - 1)

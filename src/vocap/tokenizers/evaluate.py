@@ -372,8 +372,9 @@ def measure_tokenizer(splitter: Splitter, texts: MeasuredTexts) -> Measurement:
             blocks = named_texts.read_sentences(texts.lines[code])
             counted = evaluation.tally(splitter, blocks, model, folds)
             spaces = language.script not in evaluation.WITHOUT_SPACES
-            facts = {"language": code, "resource": language.resource}
-            found.rows.append(facts | evaluation.measure_counts(counted, splitter, spaces))
+            row = {"language": code, "resource": language.resource}
+            row |= evaluation.measure_counts(counted, splitter, spaces)
+            found.rows.append(row | {"training_ids": model.used if model else None})
             ordered = sorted(
                 counted.segments.unknown.items(), key=lambda entry: (-entry[1], entry[0])
             )

@@ -41,6 +41,7 @@ COLUMNS = (
     "bigram_bits_per_byte",
     "changed_lines",
     "unknown_bytes",
+    "training_ids",
 )
 UNKNOWN_COLUMNS = ("language", "character", "count")
 DISTINCT = 100_000  # words that are counted before they are split: bounds the memory of long texts
@@ -228,6 +229,7 @@ def measure_counts(tally: Tally, splitter: Splitter, spaces: bool = True) -> dic
     bytes are no whole characters. bigram_bits_per_byte: None without a model.
     changed_lines: share of lines that decode to other text though all characters are
     known. unknown_bytes: UTF-8 bytes of the characters of all lines that are unknown.
+    training_ids: distinct ids of the text of the bigram, which the caller fills in.
     """
     segments = tally.segments
     counts, total, lines = segments.counts, segments.total("tokens"), segments.lines

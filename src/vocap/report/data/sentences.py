@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from itertools import islice, pairwise
 from pathlib import Path
 
@@ -72,6 +72,7 @@ def choose_line(
     return alike
 
 
+@lru_cache(8)
 def cutter(folder: Path) -> Cutter:
     """The cut of the tokenizer in a folder. Raises VocapError, naming the file, for one
     that is damaged.

@@ -5,7 +5,6 @@ others on the page.
 import base64
 import math
 import zlib
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -13,6 +12,7 @@ import numpy as np
 import orjson
 import pandas
 from markupsafe import Markup
+from pandas.util import hash_array
 
 from vocap.allocation.inputs import LanguageInput
 from vocap.allocation.settings import Allocation as Settings
@@ -25,6 +25,7 @@ from vocap.report.paper import printed
 from vocap.tables.piece_index import hash_pieces
 from vocap.unigram.text_settings import COVERAGE
 
+LONGEST = 4  # bytes of a character
 BUDGET = 4_000_000  # characters of the packed overlap; ten times those of 86 languages
 
 
@@ -136,8 +137,8 @@ def find_overlap(
     parts = []
     for place, entry in enumerate(languages):
         index = entry.index
-        pieces = index.strings(np.arange(len(index.hashes)))
-        found |= {*(entry.characters or {}), *(piece for piece in pieces if len(piece) == 1)}
+        short = index.strings(np.flatnonzero(np.diff(index.offsets) <= LONGEST))
+        found |= {*(entry.characters or {}), *(piece for piece in short if len(piece) == 1)}
         columns = {"hash": index.hashes[index.piece], "start": index.start, "stop": index.stop}
         parts.append(pandas.DataFrame(columns).assign(language=place))
     characters = sorted(found)
@@ -145,11 +146,9 @@ def find_overlap(
     # by size: packed, that is a third less
     interval = ["language", "start", "stop"]
     held = pandas.concat(parts, ignore_index=True).sort_values(interval)
-    numbers = held.groupby(interval).ngroup()
-    holders: defaultdict[int, tuple[int, ...]] = defaultdict(tuple)
-    for piece, number in zip(held["hash"].tolist(), numbers.tolist(), strict=True):
-        holders[piece] += (number,)
-    sets = pandas.Series(holders)
+    # the set of a piece's numbers is the sum of their hashes; that of 0 is 0
+    numbers = pandas.Series(hash_array(1 + held.groupby(interval).ngroup().to_numpy()))
+    sets = numbers.groupby(held["hash"].to_numpy(), sort=False).sum()
     single = pandas.Series(range(len(characters)), hash_pieces(characters))
     others = sets[~sets.index.isin(single.index)]
     several = pandas.Series(others.factorize()[0] + len(single), others.index)

@@ -63,8 +63,8 @@ class Shares:
     """What a tokenizer, or an allocation without one, gives to each language.
 
     `ids`: by language those of its vocabulary before all are merged; where `counted`,
-    as `allocation` has no sizes, those that occur in its held-out text. `costs`: its
-    tokens of parallel text over those of English.
+    as `allocation` has no sizes, those that an equal amount of its training text uses, else
+    its held-out text. `costs`: its tokens of parallel text over those of English.
     """
 
     name: str
@@ -77,7 +77,7 @@ class Shares:
 
     @property
     def counted(self) -> bool:
-        """Whether the ids are those of held-out text."""
+        """Whether the ids are those that text uses."""
         return self.allocation is None
 
     @property
@@ -146,7 +146,8 @@ def _of_tokenizer(results: Results, tokenizer: Tokenizer) -> Shares:
     ids: Mapping[str, float | None] = allocation.sizes if allocation else {}
     if not ids:
         allocation = None
-        ids = (rows.vocabulary_used.fillna(0) * (tokenizer.total or 0)).to_dict()
+        held_out = rows.vocabulary_used * (tokenizer.total or 0)
+        ids = rows.training_ids.fillna(held_out).fillna(0).to_dict()
     return Shares(
         tokenizer.name,
         results.kind_label(tokenizer),

@@ -110,22 +110,20 @@ def cost_of(run: Run, name: str, code: str) -> dict[str, Any]:
     """
     one = run.results.tokenizers[name]
     kind = one.kind_class
-    return (
-        dict.fromkeys(COSTS)
-        | run.costs.get((name, code), {})
-        | {
-            "name": name,
-            "kind": run.results.kind_label(one),
-            "total": one.total,
-            "follows_text": kind.followed_text(one.settings),
-            "used_ids": run.used_ids(name, code) if kind.made and not kind.allocated else None,
-        }
-    )
+    found = dict.fromkeys(COSTS) | run.costs.get((name, code), {})
+    used = found.pop("training_ids")
+    return found | {
+        "name": name,
+        "kind": run.results.kind_label(one),
+        "total": one.total,
+        "follows_text": kind.followed_text(one.settings),
+        "used_ids": used if kind.made and not kind.allocated else None,
+    }
 
 
 def _line(run: Run, code: str) -> dict[str, list[Any]]:
     """By tokenizer of the front the stretches of a held-out line, and the number of tokens."""
-    path = run.text(code, "heldout")
+    path = run.heldout(code)
     lines = list(islice(read_lines(path), READ)) if path.exists() and run.cutters else []
     script = run.results.languages[code].script
     found = choose_line(code, script, lines, list(run.cutters.values()))

@@ -105,7 +105,7 @@ def estimate_extension(run: Run, name: str, code: str) -> dict[str, Any]:
     tokens = np.minimum.accumulate([point.tokens_per_sentence or np.nan for point in points])
     near = np.argmin(np.abs(tokens - own))
     model = run.folder / "vocabularies" / code / "models" / f"{sizes[near]}.model"
-    heldout = run.text(code, "heldout")
+    heldout = run.heldout(code)
     if not (model.exists() and heldout.exists()):
         return unknown
     measured = measure_text(model, heldout).tokens_per_sentence

@@ -4,7 +4,6 @@ from collections import Counter
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cached_property, lru_cache
-from itertools import chain
 from math import nan
 from pathlib import Path
 from typing import Any
@@ -18,11 +17,8 @@ from vocap.report.data.loading import load_results
 from vocap.report.data.results import Results
 from vocap.report.data.sentences import Cutter, cutter
 from vocap.tables.frames import records
-from vocap.tokenizer_files.encoders import load_encoder
 
-EQUAL_TEXT = 50_000  # characters of each language's training text, on which used ids are counted
-COSTS = ["ratio_to_english", "rank", "of", "tokens_per_sentence"]
-load_once = lru_cache(8)(load_encoder)
+COSTS = ["ratio_to_english", "rank", "of", "tokens_per_sentence", "training_ids"]
 
 
 @lru_cache(8)
@@ -59,7 +55,7 @@ class Run:
     def costs(self) -> dict[tuple[str, str], dict[str, Any]]:
         """By tokenizer and language `COSTS`: tokens of parallel text over those of English, the
         rank of the language by them (1 is the cheapest) and the number of ranks, tokens of a
-        held-out line.
+        held-out line, ids that training text uses.
         """
         rows = frame(self.results)
         ratios = rows.groupby("tokenizer").ratio_to_english
@@ -76,20 +72,9 @@ class Run:
             for point in self.results.trained(code)
         }
 
-    def text(self, code: str, part: str) -> Path:
-        """The file of the lines of a language, `train` or `heldout`."""
-        return self.folder / "corpora" / code / f"{part}.txt"
-
-    def used_ids(self, name: str, code: str) -> int | None:
-        """The ids of a tokenizer that the first `EQUAL_TEXT` characters of a language's training
-        text use; None where text or tokenizer is not there.
-        """
-        path, folder = self.text(code, "train"), self.folder / "tokenizers" / name
-        if not (path.exists() and self.results.tokenizers[name].forms):
-            return None
-        with open(path, encoding="utf-8", newline="\n") as file:
-            lines = file.read(EQUAL_TEXT).split("\n")
-        return len(set(chain.from_iterable(load_once(folder).encode_batch(lines))))
+    def heldout(self, code: str) -> Path:
+        """The file of the held-out lines of a language."""
+        return self.folder / "corpora" / code / "heldout.txt"
 
 
 def open_run(

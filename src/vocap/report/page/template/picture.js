@@ -49,7 +49,7 @@ const picture = (figure) => {
       said.append(" ", element("a", { href: "#lang=" + find.value }, "Why, and what would help"));
     }
     const strokes = compared() ? `; strokes: ${compared().name}` : "";
-    const what = shown.counted ? "that its held-out text uses" : "of each language";
+    const what = shown.counted ? "that its text uses" : "of each language";
     const sizes = (explored ? "ids by the sliders" : `${shown.name}: ids ${what}`) + strokes;
     view?.signal("named", find.value).signal("paper", paper.checked).signal("sizes", sizes);
     view?.signal("costs", `${shown.name}: tokens, times English`).data("languages", rows()).runAsync();
