@@ -18,12 +18,13 @@ from vocap.allocation.inputs import LanguageInput
 from vocap.correlation.study import Correlation, StudyPoint, unreached
 from vocap.files.io import read_object, read_tsv
 from vocap.files.written import read_records, read_written, written_by
-from vocap.finetuning.scores import SELECTION, SUMMARY, read_selection
+from vocap.finetuning.scores import SELECTION, SUMMARY, SummaryRow, read_selection
 from vocap.finetuning.tasks import TASKS
 from vocap.languages import Language, natural, read_languages
 from vocap.report.data import results as plain
 from vocap.report.data.results import Records, Results, look_up
 from vocap.tables.curve import Point, Sizes, read_points, read_sizes
+from vocap.tables.frames import build_frame
 from vocap.tables.ladder import Ladder, known_characters
 from vocap.tables.line_bits import BITS_FILE, LINE_TOKENS, PARTS, read_lengths
 from vocap.tables.piece_index import NAME, read_index
@@ -289,22 +290,21 @@ def read_model_results(folder: Path) -> plain.ModelResults:
 
 def read_finetuned(folder: Path) -> plain.Finetuned:
     """One fine-tuned model."""
-    tasks = {
-        task: _task_scores(folder / task) for task in TASKS if (folder / task / SELECTION).exists()
-    }
+    tuned = [task for task in TASKS if (folder / task / SELECTION).exists()]
+    selections = {task: read_selection(folder / task) for task in tuned}
+    rows = [
+        {"task": task, **row._asdict()}
+        for task in tuned
+        for row in read_records(folder / task / SUMMARY, SummaryRow, "score")
+    ]
+    scores = build_frame(plain.SCORES, rows)
     path = folder / "average.json"
     if not path.exists():
-        missing = tuple(task for task in TASKS if task not in tasks or not tasks[task].overall)
-        return plain.Finetuned(folder.name, tasks, missing=missing)
+        missing = tuple(task for task in TASKS if task not in set(scores.task))
+        return plain.Finetuned(folder.name, selections, scores, missing=missing)
     said = read_written(path, "average")
-    return plain.Finetuned(folder.name, tasks, said["average"], said["std"], tuple(said["missing"]))
-
-
-def _task_scores(folder: Path) -> plain.TaskScores:
-    measured: dict[str, dict[str, dict[str, Any]]] = {}
-    for row in read_rows(folder / SUMMARY, "score", ("mean", "std", "seeds")):
-        measured.setdefault(row["language"], {})[row["metric"]] = row
-    return plain.TaskScores(read_selection(folder), measured)
+    average = said["average"], said["std"], tuple(said["missing"])
+    return plain.Finetuned(folder.name, selections, scores, *average)
 
 
 def load_inputs(

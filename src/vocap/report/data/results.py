@@ -2,7 +2,10 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
+
+import pandas
 
 from vocap.allocation.inputs import LanguageInput
 from vocap.allocation.rules import RULES, Rule
@@ -11,9 +14,11 @@ from vocap.finetuning.scores import ALL as MEAN
 from vocap.languages import RESOURCES, Language
 from vocap.report.paper import paper_languages
 from vocap.tables.curve import Point, Sizes
+from vocap.tables.frames import build_frame
 from vocap.tokenizers.settings import KINDS, Kind
 
 Records = list[dict[str, Any]]  # rows of a table, by column
+SCORES = ("task", "language", "metric", "mean", "std")  # columns of `Finetuned.scores`
 ALL = "all"  # every language, beside the resource groups
 
 
@@ -158,6 +163,12 @@ class ModelResults:
         return look_up(self.description, *path)
 
     @property
+    def parameters_mi(self) -> float | None:
+        """The number of its parameters in 2^20, as the paper counts them."""
+        parameters = self.setting("parameters")
+        return parameters and parameters / 2**20
+
+    @property
     def objective(self) -> str:
         """`masked` or `causal`; descriptions of earlier versions, which knew no other,
         lack it.
@@ -166,52 +177,41 @@ class ModelResults:
 
 
 @dataclass(frozen=True)
-class TaskScores:
-    """A model's scores on one task: selection.json as written, and the rows of summary.tsv.
+class Finetuned:
+    """One model of the `finetuning` section.
 
-    `measured`: language (or the mean over all), then measure, to `mean` and `std` in
-    percent over the seeds.
+    `selections`: selection.json by task, in the paper's order. `scores`: the rows of
+    summary.tsv of all tasks, `task language metric mean std`, in percent over the seeds.
     """
 
-    selection: dict[str, Any]
-    measured: dict[str, dict[str, dict[str, Any]]]
-
-    @property
-    def overall(self) -> dict[str, dict[str, Any]]:
-        """The mean over languages by measure; empty where no test file had labels."""
-        return self.measured.get(MEAN, {})
-
-    @property
-    def languages(self) -> dict[str, dict[str, dict[str, Any]]]:
-        """Each language's measures."""
-        return {code: row for code, row in self.measured.items() if code != MEAN}
-
-
-@dataclass(frozen=True)
-class Finetuned:
-    """One model of the `finetuning` section, its tasks in the paper's order."""
-
     name: str
-    tasks: dict[str, TaskScores] = field(default_factory=dict)
+    selections: dict[str, dict[str, Any]] = field(default_factory=dict)
+    scores: pandas.DataFrame = field(default_factory=partial(build_frame, SCORES, ()))
     average: float | None = None  # over the tasks with a score; None where there is none
     average_std: float | None = None  # over seeds
-    missing: tuple[
-        str, ...
-    ] = ()  # tasks without a score; where there are none the average is the paper's
+    # tasks without a score; where there are none the average is the paper's
+    missing: tuple[str, ...] = ()
 
     @property
-    def scores(self) -> dict[tuple[str, str], float]:
-        """Means over languages and seeds, in percent, by (task, measure)."""
-        return {
-            (task, measure): value["mean"]
-            for task, scores in self.tasks.items()
-            for measure, value in scores.overall.items()
-        }
+    def overall(self) -> pandas.DataFrame:
+        """The rows of means over languages; none of a task whose test files had no labels."""
+        return self.scores[self.scores.language == MEAN]
+
+    @property
+    def cells(self) -> dict[str, float]:
+        """Means over languages and seeds, in percent, by task and measure: `xnli_acc`."""
+        return {f"{row.task}_{row.metric}": row.mean for row in self.overall.itertuples()}
+
+    def by_language(self, task: str) -> pandas.DataFrame:
+        """The means of a task over seeds: a row a language, a column a measure."""
+        rows = self.scores[(self.scores.task == task) & (self.scores.language != MEAN)]
+        table = rows.pivot(index="language", columns="metric", values="mean")
+        return table.loc[rows.language.unique()]
 
     @property
     def seed_range(self) -> str:
         """The number of seeds of its tasks, `1 to 5` where it differs."""
-        counts = sorted({len(scores.selection["seeds"]) for scores in self.tasks.values()})
+        counts = sorted({len(one["seeds"]) for one in self.selections.values()})
         return " to ".join(map(str, counts[:1] + counts[1:][-1:]))
 
 

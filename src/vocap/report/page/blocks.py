@@ -162,15 +162,6 @@ def code(text: str) -> Markup:
     return Markup("<code>{}</code>").format(text)
 
 
-def counted(number: int, one: str, many: str | None = None) -> str:
-    """A count with its noun.
-
-    >>> counted(1, "language"), counted(1200, "language")
-    ('1 language', '1,200 languages')
-    """
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
-
-
 def text_of(value: Any) -> str:
     """A value of a JSON file in one line: names and numbers, lists and dicts of them.
 

@@ -19,7 +19,7 @@ import jinja2
 import vl_convert
 
 from vocap.languages import RESOURCES
-from vocap.report.page.tables import specification
+from vocap.report.page.tables import counted, specification
 from vocap.tokenizers.settings import Joint, Kind, Vocap, kind_name
 
 PAGE_FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Liberation Sans", Arial, sans-serif'
@@ -45,6 +45,7 @@ MARKS = [
 PAIR: tuple[type[Kind], ...] = (Joint, Vocap)  # the kinds that the paper compares
 PAIR_KEYS = [kind_name(kind) for kind in PAIR]  # of their columns
 Chart = dict[str, Any]  # a Vega-Lite specification
+Row = Mapping[str, Any]
 WIDTH = 660  # of a figure file, in px; on the page a chart takes its container's width
 
 
@@ -84,109 +85,8 @@ def group_shapes(groups: Sequence[str]) -> dict[str, list[str]]:
     return {"domain": list(groups), "range": [SHAPES.get(name, "diamond") for name in groups]}
 
 
-def tooltips(**formats: str) -> list[dict[str, str]]:
-    """A line of a mark's tooltip for each field: `format` or `format|title`; text
-    without a format.
-    """
-    found = []
-    for field_name, text in formats.items():
-        form, _, title = text.partition("|")
-        line = {"field": field_name, "type": "quantitative" if form else "nominal"}
-        if form:
-            line["format"] = form
-        if title:
-            line["title"] = title
-        found.append(line)
-    return found
-
-
-def line_chart(
-    rows: list[dict[str, Any]],
-    x: tuple[str, str],
-    y: tuple[str, str],
-    tooltip: list[dict[str, str]],
-    height: int = 320,
-) -> Chart:
-    """A line for each `model` of the rows, named at its end where there are few; x and
-    y: field and title.
-    """
-    last = {row["model"]: row for row in rows}
-    return fill(
-        "lines.json",
-        rows=rows,
-        ends=list(last.values()) if len(last) <= 6 else [],
-        names=list(last),
-        x=x,
-        y=y,
-        # up to 24 lines look different
-        colours=[token(COLOURS[k % 4]) for k in range(len(last))],
-        dashes=[DASHES[k // 4 % 6] for k in range(len(last))],
-        tooltip=tooltip,
-        height=height,
-    )
-
-
-def joined_pairs(
-    rows: list[dict[str, Any]], measure: str, suffix: str = "", **values: Any
-) -> Chart:
-    """A line from JOINT's to VOCAP's value of each row, and the marks at its ends.
-
-    The two values of a row are at `PAIR_KEYS` with `suffix`, beside the names of models;
-    marks have theirs as `measure`. Other values: those of pairs.json.
-    """
-    ends = []
-    for row in rows:
-        for kind, key in zip(PAIR, PAIR_KEYS, strict=True):
-            end = {**row, "kind": kind.label, measure: row[f"{key}{suffix}"]}
-            ends.append(end | {"model": row[key]} if suffix else end)
-    return fill(
-        "pairs.json",
-        rows=rows,
-        ends=ends,
-        measure=measure,
-        order=[row["row"] for row in rows],
-        fields=[f"{key}{suffix}" for key in PAIR_KEYS],
-        kinds=[kind.label for kind in PAIR],
-        colours=[token(kind.colour) for kind in PAIR],
-        shapes=[kind.shape for kind in PAIR],
-        **values,
-    )
-
-
-HEIGHT, PAD = 260, 0.1  # px; of the extent of the marks, on each side
+PAD = 0.1  # of the extent of the marks, on each side
 LEAST = 0.1  # of the largest value: an axis has at least this extent
-
-
-def scatter(
-    rows: Sequence[dict[str, Any]],
-    titles: tuple[str, str],
-    kinds: Mapping[str, tuple[str, str]],
-    tooltip: Sequence[dict[str, str]],
-    height: int = HEIGHT,
-) -> Chart:
-    """A mark for each of `rows`, at `x` and `y`, with its `name` beside it in a wide
-    page.
-
-    `titles` are of the axes. `kinds`: colour (a name of the palette) and shape by the
-    `kind` of a row, in the order of the legend.
-    """
-    domains = {
-        "x": _domain([row["x"] for row in rows]),
-        "y": _domain([row["y"] for row in rows]),
-    }
-    there = {row["kind"] for row in rows}
-    present = [kind for kind in kinds if kind in there]
-    return fill(
-        "scatter.json",
-        rows=rows,
-        titles=titles,
-        domains=domains,
-        kinds=present,
-        colours=[token(kinds[kind][0]) for kind in present],
-        shapes=[kinds[kind][1] for kind in present],
-        tooltip=tooltip,
-        height=height,
-    )
 
 
 def _domain(values: Sequence[float]) -> tuple[float, float]:
@@ -238,6 +138,93 @@ def drawn_as(
     said = {part: spec[part].format(of=of, **values) for part in parts}
     full_name = spec.get("name", f"{name}-{{of}}" if of else name).format(of=of, **values)
     return Figure(full_name, still=still, live=live, controls=controls or {}, **said)
+
+
+def _charted(
+    name: str,
+    template: str,
+    rows: Sequence[Row],
+    of: str,
+    chart: Chart,
+    **values: Any,
+) -> Figure:
+    """A figure whose chart is a template, filled with `rows`, `chart` and the `chart` of its
+    specification: there `fields` of the rows, titles of the `axes`, and for each line of a
+    mark's `tooltip` a field with its `format` or `format|title`, text without a format.
+    """
+    spec = specification()[name]["chart"]
+    tooltip = []
+    for field_name, text in spec["tooltip"].items():
+        form, _, title = text.format(**values).partition("|")
+        kind = "quantitative" if form else "nominal"
+        line = {"field": field_name, "type": kind, "format": form, "title": title}
+        tooltip.append({key: value for key, value in line.items() if value})
+    titles = [text.format(of=of, **values) for text in spec["axes"]]
+    filled = {**spec, "rows": rows, "tooltip": tooltip, "axes": titles, **chart}
+    return drawn_as(name, lambda: fill(template, **filled), of, **values)
+
+
+def line_figure(name: str, rows: Sequence[Row], of: str = "", **values: Any) -> Figure:
+    """A figure of a line for each `model` of the rows, named at its end where there are few."""
+    last = {row["model"]: row for row in rows}
+    chart = {
+        "ends": list(last.values()) if len(last) <= 6 else [],
+        "names": list(last),
+        # up to 24 lines look different
+        "colours": [token(COLOURS[k % 4]) for k in range(len(last))],
+        "dashes": [DASHES[k // 4 % 6] for k in range(len(last))],
+    }
+    models = counted(len(last), "model")
+    return _charted(name, "lines.json", rows, of, chart, models=models, **values)
+
+
+def pair_figure(
+    name: str, rows: Sequence[Row], of: str = "", *, scale: Chart, **values: Any
+) -> Figure:
+    """A figure of a line from JOINT's to VOCAP's value of each row, and the marks at its ends.
+
+    `fields` of the specification: of the two values of a row, and of the value of a mark. The
+    names of models stand at `PAIR_KEYS`, where these hold no values.
+    """
+    *fields, measure = specification()[name]["chart"]["fields"]
+    ends = []
+    for row in rows:
+        for kind, key, place in zip(PAIR, PAIR_KEYS, fields, strict=True):
+            end = {**row, "kind": kind.label, measure: row[place]}
+            ends.append(end if place == key else end | {"model": row[key]})
+    chart = {
+        "ends": ends,
+        "scale": scale,
+        "order": [row["row"] for row in rows],
+        "kinds": [kind.label for kind in PAIR],
+        "colours": [token(kind.colour) for kind in PAIR],
+        "shapes": [kind.shape for kind in PAIR],
+    }
+    return _charted(name, "pairs.json", rows, of, chart, **values)
+
+
+def scatter_figure(
+    name: str,
+    rows: Sequence[Row],
+    kinds: Mapping[str, tuple[str, str]],
+    of: str = "",
+    **values: Any,
+) -> Figure:
+    """A figure of a mark for each of `rows`, at `x` and `y`, with its `name` beside it in a
+    wide page.
+
+    `kinds`: colour (a name of the palette) and shape by the `kind` of a row, in the order
+    of the legend.
+    """
+    present = [kind for kind in kinds if kind in {row["kind"] for row in rows}]
+    chart = {
+        "x": _domain([row["x"] for row in rows]),
+        "y": _domain([row["y"] for row in rows]),
+        "kinds": present,
+        "colours": [token(kinds[kind][0]) for kind in present],
+        "shapes": [kinds[kind][1] for kind in present],
+    }
+    return _charted(name, "scatter.json", rows, of, chart, **values)
 
 
 def styled(chart: Chart) -> Chart:

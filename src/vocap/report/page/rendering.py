@@ -20,9 +20,10 @@ from markupsafe import Markup, escape
 from vocap.errors import VocapError, listed
 from vocap.files.io import replacing_directory, write_text, write_tsv
 from vocap.report.page import figures
-from vocap.report.page.blocks import Explorer, LanguageAnswers, ModelSize, Section, counted, leaves
+from vocap.report.page.blocks import Explorer, LanguageAnswers, ModelSize, Section, leaves
 from vocap.report.page.tables import (
     Table,
+    counted,
     for_latex,
     for_markdown,
     in_thousands,

@@ -177,6 +177,15 @@ def signed(value: float) -> str:
     return f"{value:+.2f}".replace("-", "−")
 
 
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """A count with its noun.
+
+    >>> counted(1, "language"), counted(1200, "language")
+    ('1 language', '1,200 languages')
+    """
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
 def in_thousands(total: int) -> str:
     """T for titles: thousands as K.
 

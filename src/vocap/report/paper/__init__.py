@@ -20,11 +20,6 @@ SOURCE = (
     "Zheng et al., Allocating Large Vocabulary Capacity for Cross-lingual Language Model "
     "Pre-training, EMNLP 2021, arXiv 2109.07306"
 )
-SIZES = {  # column of Tables 7 to 9: that of the table of languages
-    "cc_gb": "paper_cc_gb",
-    "wikipedia_gb": "paper_wikipedia_gb",
-    "thousands": "paper_allocated_thousands",
-}
 FILES = Path(str(resources.files("vocap.report.paper")))
 TASK_NAMES = {name: task.label for name, task in TASKS.items()}
 METRIC_NAMES = {"acc": "accuracy", "f1": "F1", "exact_match": "EM"}
@@ -32,18 +27,12 @@ METRIC_NAMES = {"acc": "accuracy", "f1": "F1", "exact_match": "EM"}
 
 @cache
 def printed(name: str) -> tuple[dict[str, Any], ...]:
-    """The rows of a printed table (xtreme, sampling, k, beta, correlation or datasets),
-    or of the appendix's sizes (languages): texts, numbers, yes and no as such, None for
-    an empty cell.
+    """The rows of a printed table (xtreme, sampling, k, beta, correlation or datasets):
+    texts, numbers, yes and no as such, None for an empty cell.
 
     >>> printed("k")[4]["k"], printed("k")[4]["speed"]
     (50.0, 1.64)
     """
-    if name == "languages":
-        return tuple(
-            {"language": code, **{short: paper_size(code, key) for short, key in SIZES.items()}}
-            for code in paper_languages()
-        )
     table = pandas.read_csv(
         FILES / f"{name}.tsv", sep="\t", true_values=["yes"], false_values=["no"]
     )

@@ -6,7 +6,6 @@ from operator import itemgetter
 from typing import Any
 
 from vocap.allocation.rules import RULES
-from vocap.finetuning.tasks import TASKS
 from vocap.pretraining.loss_kinds import LOSSES
 from vocap.report.data.results import Finetuned, ModelResults, Results
 from vocap.report.page.rendering import sentence
@@ -35,7 +34,7 @@ def runs(results: Results) -> list[Run]:
     """Every masked model of the results, with the XTREME scores of its last state."""
     tuned = {model: name for name, (model, step) in origins(results).items() if step is None}
     return [
-        _run(results, model, results.finetuned[tuned[name]] if name in tuned else Finetuned(""))
+        _run(results, model, results.finetuned.get(tuned.get(name, ""), Finetuned("")))
         for name, model in results.models.items()
         if model.objective == "masked"
     ]
@@ -52,44 +51,37 @@ def origins(results: Results) -> dict[str, tuple[str, int | None]]:
     for name in results.finetuned:
         entry = results.section("finetuning", "models", name)
         origin = (entry.get("model") or name, entry.get("step"))
-        elsewhere = (
-            entry.get("path") or entry.get("weights") == "random" or origin[0] not in results.models
-        )
-        if not elsewhere and origin not in found.values():
+        elsewhere = entry.get("path") or entry.get("weights") == "random"
+        if origin[0] in results.models and not elsewhere and origin not in found.values():
             found[name] = origin
     return found
 
 
 def _run(results: Results, model: ModelResults, tuned: Finetuned) -> Run:
-    name = model.setting("tokenizer") or ""
-    tokenizer = results.tokenizers.get(name)
-    allocation = results.allocation_of(tokenizer) if tokenizer else None
-    rule = results.text_rule(tokenizer) if tokenizer else None
     loss = model.setting("settings", "loss") or {}
     shape = model.setting("settings", "shape") or {}
-    parameters = model.setting("parameters")
     speeds = [row["tokens_per_s"] for row in model.rows if row.get("tokens_per_s")]
-    kind, total = "", model.setting("vocabulary")
-    if tokenizer:
-        kind = rule.name if rule else tokenizer.kind
-        total = total or tokenizer.total
-    return described(
-        {
-            "model": model.name,
-            "tokenizer": name,
-            "kind": kind,
-            "total": total,
-            "beta": allocation.setting("beta") if allocation else None,
-            "loss": loss.get("kind") or "",
-            "k": loss.get("k"),
-            "half": shape.get("embedding_size") not in (None, shape.get("hidden")),
-            "steps": model.rows[-1]["step"],
-            "parameters_mi": parameters and parameters / 2**20,
-            "speed": statistics.median(speeds) if speeds else None,
-            "machine": (model.setting("device"), model.setting("processes")),
-            "tuned": tuned,
-        }
-    )
+    run: Run = {
+        "model": model.name,
+        "tokenizer": model.setting("tokenizer") or "",
+        "kind": "",
+        "total": model.setting("vocabulary"),
+        "beta": None,
+        "loss": loss.get("kind") or "",
+        "k": loss.get("k"),
+        "half": shape.get("embedding_size") not in (None, shape.get("hidden")),
+        "steps": model.rows[-1]["step"],
+        "parameters_mi": model.parameters_mi,
+        "speed": statistics.median(speeds) if speeds else None,
+        "machine": (model.setting("device"), model.setting("processes")),
+        "tuned": tuned,
+    }
+    if tokenizer := results.tokenizers.get(run["tokenizer"]):
+        rule, allocation = results.text_rule(tokenizer), results.allocation_of(tokenizer)
+        run["kind"] = rule.name if rule else tokenizer.kind
+        run["total"] = run["total"] or tokenizer.total
+        run["beta"] = allocation and allocation.setting("beta")
+    return described(run)
 
 
 def described(run: Run) -> Run:
@@ -97,31 +89,30 @@ def described(run: Run) -> Run:
     its names in the tables.
     """
     kind, total, beta = KINDS.get(run["kind"], Kind), run["total"], run["beta"]
-    thousands, size = None, ""
-    if total is not None:
-        thousands = round(total / 1000)
-        size = f"{thousands}K" if total >= 10_000 else f"{total:,}"
-    names = [KIND_NAMES.get(run["kind"], ""), size]
-    label = LOSSES[run["loss"]].label if run["loss"] in LOSSES else run["loss"]
-    parts = []
-    if run["loss"] == "knn":
-        parts.append(label)
-    if run["half"]:
-        parts.append("half embeddings")
-    return run | {
-        "thousands": thousands,
-        "size": size,
+    run = run | {
+        "thousands": None if total is None else round(total / 1000),
         "reference": kind.is_reference,
         "allocated": kind.allocated,
         "known": run["kind"] in KIND_NAMES,
-        "paper_beta": beta is None or abs(beta - PAPER_BETA) < 1e-9,
+        "paper_beta": beta in (None, PAPER_BETA),
         "allotted": beta is not None and bool(total),
-        "loss_label": label,
-        "name": ", ".join(filter(None, [" ".join(filter(None, names)), *parts])),
+        "loss_label": LOSSES[run["loss"]].label if run["loss"] in LOSSES else run["loss"],
     }
+    run["size"] = sentence("size", run=run).unescape()
+    name = sentence("model", run=run, kind=KIND_NAMES.get(run["kind"]))
+    return run | {"name": name.unescape()}
 
 
-def table_rows(name: str, runs: Sequence[Run]) -> list[tuple[str, dict[str, Any], Run | None]]:
+def join_printed(name: str, own: Mapping[Any, Run]) -> dict[Any, tuple[Run, Run]]:
+    """The paper's numbers for a table, each row with that of `own` which does the same, then
+    the rows of `own` alone, beside no numbers. Keys are the values of the table's `match`.
+    """
+    spec = specification()[name]
+    paper = {itemgetter(*spec["match"])(row): row for row in printed(spec["printed"])}
+    return {key: (paper.get(key, {}), own.get(key, {})) for key in [*paper, *own]}
+
+
+def table_rows(name: str, runs: Sequence[Run]) -> list[tuple[str, Run, Run | None]]:
     """The method, the paper's numbers and the run of each row of the paper, then the runs of
     other methods, without numbers.
 
@@ -135,22 +126,24 @@ def table_rows(name: str, runs: Sequence[Run]) -> list[tuple[str, dict[str, Any]
         steps = abs(run["steps"] - spec["steps"])
         return abs((run["k"] or PAPER_K) - PAPER_K), steps, run["model"]
 
-    found: dict[Any, Run] = {}
-    for run in sorted(_comparable(spec, runs), key=distance):
-        found.setdefault(method(run), run)
-    rows = [(row["method"], row, found.pop(method(row), None)) for row in printed(spec["printed"])]
-    others = sorted(
-        found.values(),
-        key=lambda run: (run["total"] or 0, run["kind"], run["loss"], run["k"] or 0, run["name"]),
-    )
-    return rows + [(spec["label"].format_map(run), {}, run) for run in others]
+    def order(run: Run) -> tuple[Any, ...]:
+        return run["total"] or 0, run["kind"], run["loss"], run["k"] or 0, run["name"]
+
+    found = sorted(_comparable(spec, runs), key=distance, reverse=True)
+    nearest = {method(run): run for run in found}
+    own = {method(run): run for run in sorted(nearest.values(), key=order)}
+    return [
+        (row.get("method") or spec["label"].format_map(run), row, run or None)
+        for row, run in join_printed(name, own).values()
+    ]
 
 
-def _comparable(spec: Mapping[str, Any], runs: Sequence[Run]) -> list[Run]:
+def _comparable(spec: Mapping[str, Any], runs: Sequence[Run]) -> Sequence[Run]:
     """The runs that a table compares: those of its values `only`, and of one value of
     `same`: that with the most different methods, of equals the T nearest to 500K.
     """
-    runs = [run for run in runs if all(run[key] in spec["only"][key] for key in spec["only"])]
+    for key, values in spec["only"].items():
+        runs = [run for run in runs if run[key] in values]
     if "same" not in spec:
         return runs
     groups: dict[Any, list[Run]] = {}
@@ -167,11 +160,10 @@ def results_table(name: str, runs: Sequence[Run]) -> Table:
     run`. Speeds are those over the first run with a full softmax, on its machine.
     """
     spec, rows = specification()[name], table_rows(name, runs)
-    begins = {column.partition("_")[0] for column in spec["columns"]}
-    tasks = [task for task in TASKS if task in begins]
     timed = (run for _, _, run in rows if run and run["loss"] == "full" and run["speed"])
     baseline = next(timed, None)
-    lines = []
+    begins = {column.partition("_")[0] for column in spec["columns"]}
+    lines: list[Run] = []
     for method, row, run in rows:
         if row:
             total = int(1000 * row.get("thousands", PAPER_TOTAL / 1000))
@@ -182,13 +174,14 @@ def results_table(name: str, runs: Sequence[Run]) -> Table:
             tuned, speed = run["tuned"], None
             if baseline and run["speed"] and run["machine"] == baseline["machine"]:
                 speed = run["speed"] / baseline["speed"]
-            absent = [TASK_NAMES[task] for task in tasks if task in tuned.missing]
+            absent = [
+                label for task, label in TASK_NAMES.items() if task in begins & {*tuned.missing}
+            ]
             k = row.get("k") or PAPER_K
             remarks = sentence("remarks", run=run, method=method, paper_k=k, absent=absent)
-            scores = {f"{task}_{metric}": mean for (task, metric), mean in tuned.scores.items()}
             average = None if tuned.missing else tuned.average
             found = {"seeds": tuned.seed_range, "average": average, "remarks": remarks.unescape()}
-            line = {**line, **run, **scores, **found, "speed": speed}
+            line = {**line, **run, **tuned.cells, **found, "speed": speed}
         lines.append(line)
     beside = f"to {baseline['model']}" if baseline else "to a full softmax"
     return specified(name, lines, beside=beside)

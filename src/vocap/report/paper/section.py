@@ -3,7 +3,7 @@ run's that does the same.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,23 +16,30 @@ from vocap.finetuning.metrics import task_score
 from vocap.finetuning.tasks import TASKS
 from vocap.languages import RESOURCES
 from vocap.report.data.results import Records, Results
-from vocap.report.page.blocks import Fold, Note, PageBlock, Paragraph, counted, text_of
-from vocap.report.page.figures import (
-    COLOURS,
-    PAIR_KEYS,
-    Figure,
-    drawn_as,
-    joined_pairs,
-    line_chart,
-    scatter,
-    tooltips,
-)
+from vocap.report.page.blocks import Fold, Note, PageBlock, Paragraph, text_of
+from vocap.report.page.figures import COLOURS, Figure, line_figure, pair_figure, scatter_figure
 from vocap.report.page.rendering import sentence
-from vocap.report.page.tables import Column, Table, caption, signed, specification, specified
-from vocap.report.paper import METRIC_NAMES, SOURCE, TASK_NAMES, printed
-from vocap.report.paper.model_tables import NOT_RUN, TABLES, Run, origins, results_table, runs
+from vocap.report.page.tables import (
+    Column,
+    Table,
+    caption,
+    counted,
+    signed,
+    specification,
+    specified,
+)
+from vocap.report.paper import METRIC_NAMES, SOURCE, TASK_NAMES, paper_size, printed
+from vocap.report.paper.model_tables import (
+    NOT_RUN,
+    TABLES,
+    Run,
+    join_printed,
+    origins,
+    results_table,
+    runs,
+)
+from vocap.tables.frames import records
 
-Own = dict[tuple[str, ...], dict[str, Any]]  # cells of this run by the key of their row
 GB = 1e9
 FIGURES = {"udpos": 2, "panx": 3}  # the paper's numbers
 SHAPES = ["circle", "square", "triangle-up", "diamond", "cross"]
@@ -50,10 +57,9 @@ def section(results: Results) -> list[PageBlock]:
     """
     found = runs(results)
     tables = [results_table(name, found) for name in TABLES]
-    models = [table for table in tables if any(row[2] not in (None, NOT_RUN) for row in table.rows)]
     parts: dict[str, Sequence[PageBlock]] = {
         "Models and scores": [
-            *models,
+            *(table for table in tables if {row[2] for row in table.rows} - {None, NOT_RUN}),
             *_by_task(group_scores(results, found), _group_figure, "paper-groups"),
             *_by_task(cost_points(results), _cost_figure, "paper-costs"),
         ],
@@ -74,52 +80,55 @@ def section(results: Results) -> list[PageBlock]:
 
 def correlation_blocks(results: Results) -> list[PageBlock]:
     """The figures and the table, of a study that was run."""
-    points = results.correlation
-    if not points:
+    if not results.correlation:
         return []
-    found = correlations(points, results.unreached)
+    found = correlations(results.correlation, results.unreached)
+    points = pandas.DataFrame(results.correlation)
     blocks: list[PageBlock] = [Paragraph(text)] if (text := sentence("study", found=found)) else []
-    for task in FIGURES:
-        own = [one for one in found if one.task == task]
-        if own:
-            blocks.append(_figure(results, task, own))
+    blocks += [_figure(results, task, points, found) for task in FIGURES if task in {*points.task}]
     # Table 5
-    cells: Own = {(one.language, one.task): one._asdict() for one in found}
-    for (language, task), rows in pandas.DataFrame(points).groupby(["language", "task"]):
+    cells: dict[Any, Run] = {(one.language, one.task): one._asdict() for one in found}
+    for key, rows in points.groupby(["language", "task"]):
         other = (rows.split != "test").any()
-        cells[language, task] |= {
+        cells[key] |= {
             "remarks": "development file: the test labels are withheld" if other else "",
             "seeds": int(rows.seeds.min()),
             "steps": int(rows.steps.max()),
         }
-    return [*blocks, set_beside(results, "paper-correlation", cells)]
+    table = []
+    joined = join_printed("paper-correlation", cells)
+    for (code, task), (paper, cell) in joined.items():
+        rho = {f"paper_{column}": paper.get(column) for column in ("rho_alp", "rho_size")}
+        about = results.about(code) | {"task": TASK_NAMES[task]}
+        table.append({"remarks": NOT_RUN} | rho | cell | about)
+    return [*blocks, specified("paper-correlation", table)]
 
 
-def _figure(results: Results, task: str, found: list[Coefficients]) -> Figure:
+def _figure(
+    results: Results, task: str, points: pandas.DataFrame, found: list[Coefficients]
+) -> Figure:
     """Figure 2 or 3: F1 against ALP, a colour and a shape a language."""
-    points = [point for point in results.correlation if point.task == task]
-    codes = list(dict.fromkeys(point.language for point in points))
-    rows = [
+    points, found = points[points.task == task], [one for one in found if one.task == task]
+    rows = pandas.DataFrame(
         {
             "name": "",
-            "kind": results.name(point.language),
-            "size": point.size,
-            "alp": round(point.alp, 3),
-            "x": round(point.alp, 4),
-            "y": round(point.f1, 3),
+            "kind": points.language.map(results.name),
+            "size": points["size"],
+            "alp": points.alp.round(3),
+            "x": points.alp.round(4),
+            "y": points.f1.round(3),
         }
-        for point in points
-    ]
+    )
+    codes = points.language.unique()
     looks = {results.name(code): (COLOURS[k % 4], SHAPES[k % 5]) for k, code in enumerate(codes)}
-    shown = tooltips(kind="|language", size=",d|vocabulary", alp=",.2f|ALP", y=".2f|F1")
-    titles = ("ALP (nats per line)", "F1 (percent)")
     unreached = {
         results.name(code): sizes for code, sizes in results.unreached.items() if code in codes
     }
     said = sentence("correlations", found=found, name=results.name).replace("-", "−")
-    return drawn_as(
+    return scatter_figure(
         "paper-figure-2-and-3",
-        lambda: scatter(rows, titles, looks, shown, height=320),
+        records(rows),
+        looks,
         number=FIGURES[task],
         task=TASK_NAMES[task],
         said=said.unescape(),
@@ -128,70 +137,57 @@ def _figure(results: Results, task: str, found: list[Coefficients]) -> Figure:
     )
 
 
-def set_beside(results: Results, name: str, own: Own, more: Sequence[Column] = ()) -> Table:
-    """One of Tables 5 to 9: the numbers of the paper, as `paper_` and their column, and
-    this run's `own` beside them in the same row.
-
-    Keys are the values of `match` of the specification; rows those of the paper, then
-    of this run alone; of the last three tables the paper's languages that the run has.
-    """
-    spec = specification()[name]
-    match = spec["match"]
-    paper: Own = {tuple(row[column] for column in match): row for row in printed(spec["printed"])}
-    keys = [*dict.fromkeys([*paper, *own])]
-    if spec["printed"] == "languages":
-        keys = [(code,) for code in results.languages if (code,) in paper]
-    rows = []
-    for key in keys:
-        row = {f"paper_{column}": value for column, value in paper.get(key, {}).items()}
-        row |= {"remarks": NOT_RUN} | own.get(key, {}) | dict(zip(match, key, strict=True))
-        if "language" in row:
-            row |= results.about(row["language"])
-        if "task" in row:
-            row["task"] = TASK_NAMES.get(row["task"], row["task"])
-        rows.append(row)
-    return specified(name, rows, more)
-
-
 def data_tables(results: Results, runs: Sequence[Run]) -> list[Table]:
     """Tables 6 to 9, where the run has numbers for them."""
-    tasks: Own = {}
+    tasks = []
     for row in printed("datasets"):
-        scores = {
-            run["model"]: run["tuned"].tasks[row["task"]].languages
-            for run in runs
-            if row["task"] in run["tuned"].tasks
-        }
-        scored = {name: len(languages) for name, languages in scores.items() if languages}
-        models = listed(scored, 4) or NOT_RUN
-        languages = max(scored.values(), default=None)
-        tasks[row["task"],] = {"kind": row["kind"], "languages": languages, "models": models}
-    read: Own = {
-        (code,): {
-            "read_gb": stats["bytes"] / GB,
-            "lines": results.lines(code),
-            "source": text_of(stats.get("source")),
-        }
-        for code, stats in results.corpora.items()
-        if stats.get("kept")
+        task = row["task"]
+        counts = {run["model"]: len(run["tuned"].by_language(task)) for run in runs}
+        scored = {model: count for model, count in counts.items() if count}
+        tasks.append(
+            {
+                "task": TASK_NAMES[task],
+                "kind": row["kind"],
+                "paper_train_examples": row["train_examples"],
+                "paper_languages": row["languages"],
+                "languages": max(scored.values(), default=None),
+                "models": listed(scored, 4) or NOT_RUN,
+            }
+        )
+    read = {code: stats for code, stats in results.corpora.items() if stats.get("kept")}
+    text = {
+        "read_gb": {code: stats["bytes"] / GB for code, stats in read.items()},
+        "lines": {code: results.lines(code) for code in read},
+        "source": {code: text_of(stats.get("source")) for code, stats in read.items()},
     }
-    trained: Own = {
-        (code,): {"trained_gb": size / GB} for code, size in results.training_bytes.items()
+    trained = {code: size / GB for code, size in results.training_bytes.items()}
+    sizes = {
+        f"thousands_{name}": pandas.Series(entry.sizes, dtype=float).dropna() / 1000
+        for name, entry in results.allocations.items()
     }
-    sizes: Own = {}
-    for name, entry in results.allocations.items():
-        for code, size in entry.sizes.items():
-            if size is not None:
-                sizes.setdefault((code,), {})[f"thousands_{name}"] = size / 1000
     more = [Column(f"thousands_{name}", name, "number") for name in results.allocations]
-    tables = (
-        ("paper-data-sets", tasks if any(run["tuned"].scores for run in runs) else {}, ()),
-        ("paper-text-vocabularies", read, ()),
-        ("paper-text-pretraining", trained, ()),
-        ("paper-allocated-sizes", sizes, more),
-    )
-    made = [set_beside(results, name, own, columns) for name, own, columns in tables if own]
-    return [table for table in made if table.rows]
+    tables = [
+        _by_language(results, "paper-text-vocabularies", text),
+        _by_language(results, "paper-text-pretraining", {"trained_gb": trained}),
+        _by_language(results, "paper-allocated-sizes", sizes, more),
+    ]
+    if any(run["tuned"].cells for run in runs):
+        tables.insert(0, specified("paper-data-sets", tasks))
+    return [table for table in tables if table.rows]
+
+
+def _by_language(
+    results: Results, name: str, own: Mapping[str, Any], more: Sequence[Column] = ()
+) -> Table:
+    """Table 7, 8 or 9: of the paper's languages in this run its number and `own` columns, values
+    by code; no row where these are empty.
+    """
+    ((key, fact),) = specification()[name]["printed"].items()
+    paper = {
+        code: paper_size(code, fact) for code in results.languages if any(map(len, own.values()))
+    }
+    rows = results.rows({key: paper, **own})
+    return specified(name, [row for row in rows if row[key] is not None], more)
 
 
 def group_scores(results: Results, runs: Sequence[Run]) -> Records:
@@ -208,65 +204,57 @@ def group_scores(results: Results, runs: Sequence[Run]) -> Records:
     scored.sort(key=lambda run: (run["total"], order.index(run["tokenizer"]), run["model"]))
     rows: Records = []
     for task, measure in GROUP_MEASURES.items():
-        tuned = [run for run in scored if task in run["tuned"].tasks]
+        tuned = [run for run in scored if f"{task}_{measure}" in run["tuned"].cells]
         joints = [run for run in tuned if run["reference"]]
         for run in tuned:
             alike = [one for one in joints if all(one[key] == run[key] for key in ALIKE)]
             if not alike or not (run["allocated"] or run["kind"] in RULES):
                 continue
-            pair = dict(zip(PAIR_KEYS, (alike[0], run), strict=True))
-            scores = pandas.DataFrame()
-            for key, one in reversed(pair.items()):
-                languages = one["tuned"].tasks[task].languages
-                means = {code: row[measure]["mean"] for code, row in languages.items()}
-                scores[f"{key}_score"] = pandas.Series(means)
-            scores = scores.dropna()
-            about = {"key": task, "task": TASK_NAMES[task], "total": run["size"]}
-            about |= {key: one["model"] for key, one in pair.items()}
-            groups = dict(list(scores.groupby(scores.index.map(results.resource))))
+            pair = {"vocap": run, "joint": alike[0]}
+            means = {key: one["tuned"].by_language(task)[measure] for key, one in pair.items()}
+            both = pandas.concat(means, axis=1, join="inner")
             for group in RESOURCES:
-                if group in groups:
-                    row = about | {"resource": group, **groups[group].mean()}
-                    low, high = (row[f"{key}_score"] for key in PAIR_KEYS)
-                    codes = groups[group].index
-                    row |= {"languages": len(codes), "codes": " ".join(codes), "gain": high - low}
+                own = both[both.index.map(results.resource) == group]
+                if len(own):
+                    vocap, joint = own.mean()
+                    row = {
+                        "key": task,
+                        "task": TASK_NAMES[task],
+                        "total": run["size"],
+                        "resource": group,
+                        "languages": len(own),
+                        "codes": " ".join(own.index),
+                        "vocap": run["model"],
+                        "joint": alike[0]["model"],
+                        "vocap_score": vocap,
+                        "joint_score": joint,
+                        "gain": vocap - joint,
+                    }
                     rows.append(row)
     return rows
 
 
 def _by_task(rows: Records, draw: Callable[[str, Records], Figure], table: str) -> list[PageBlock]:
     """A figure for each task, and the table of their numbers; nothing without rows."""
-    blocks: list[PageBlock] = []
-    for task in dict.fromkeys(row["key"] for row in rows):
-        own = [row for row in rows if row["key"] == task]
-        blocks.append(draw(task, own))
-    return [*blocks, specified(table, rows)] if rows else []
+    tasks = dict.fromkeys(row["key"] for row in rows)
+    figures = [draw(task, [row for row in rows if row["key"] == task]) for task in tasks]
+    return [*figures, specified(table, rows)] if rows else []
 
 
 def _group_figure(task: str, rows: Records) -> Figure:
     """Figure 6 of one task: JOINT and VOCAP of each group, joined by a line."""
     # a row of the chart is a group, with the models' names where T has several pairs
-    joint, vocap = PAIR_KEYS
-    pairs = {(row["total"], row[vocap], row[joint]) for row in rows}
+    pairs = {(row["total"], row["vocap"], row["joint"]) for row in rows}
     totals = [total for total, _, _ in pairs]
     for row in rows:
         row["row"] = f"{row['resource']}, {row['total']}"
         if totals.count(row["total"]) > 1:
-            row["row"] += f", {row[vocap]} and {row[joint]}"
-    shown = {"score": ".2f|mean", "gain": "+.2f|VOCAP − JOINT", "languages": "d"}
-    return drawn_as(
+            row["row"] += f", {row['vocap']} and {row['joint']}"
+    return pair_figure(
         "paper-figure-6",
-        lambda: joined_pairs(
-            rows,
-            "score",
-            "_score",
-            title="mean over languages (percent)",
-            scale={"zero": False, "padding": 20},
-            axis={"tickCount": 8, "grid": True},
-            tooltip=tooltips(row="|group", model="", **shown),
-            label="",
-        ),
+        rows,
         task,
+        scale={"zero": False, "padding": 20},
         task=TASK_NAMES[task],
         measure=METRIC_NAMES[GROUP_MEASURES[task]],
         gains="; ".join(f"{row['row']}: {signed(row['gain'])}" for row in rows),
@@ -282,7 +270,7 @@ def cost_points(results: Results) -> Records:
     the steps; `score` in percent, of question answering the mean of F1 and EM. The paper's two
     tasks come first. A state without hours in its model's metrics is left out.
     """
-    found: Records = []
+    found = []
     for name, (origin, exported) in origins(results).items():
         model = results.models[origin]
         timed = pandas.DataFrame(model.rows, columns=["step", "seconds"]).dropna()
@@ -291,32 +279,18 @@ def cost_points(results: Results) -> Records:
             continue
         seconds = np.interp(step, [0, *timed.step], [0.0, *timed.seconds])
         hours = float(seconds) * (model.setting("processes") or 1) / 3600
-        for task, scores in results.finetuned[name].tasks.items():
-            if scores.overall:
-                measured = {metric: value["mean"] for metric, value in scores.overall.items()}
-                row = {"key": task, "task": TASK_NAMES[task], "model": origin, "step": step}
-                found.append({**row, "hours": hours, "score": task_score(task, measured)})
+        for task, own in results.finetuned[name].overall.groupby("task"):
+            score = task_score(task, own.set_index("metric")["mean"])
+            found.append((task, TASK_NAMES[task], origin, step, hours, score))
+    columns = ["key", "task", "model", "step", "hours", "score"]
+    rows = pandas.DataFrame(found, columns=columns).sort_values(["model", "step"])
+    rows = rows[rows.duplicated(["key", "model"], keep=False)]
     order = list(dict.fromkeys([*COST_TASKS, *TASKS]))
-    found.sort(key=lambda row: (order.index(row["key"]), row["model"], row["step"]))
-    states = [(row["key"], row["model"]) for row in found]
-    return [row for row, state in zip(found, states, strict=True) if states.count(state) > 1]
+    return records(rows.sort_values("key", key=lambda keys: keys.map(order.index), kind="stable"))
 
 
 def _cost_figure(task: str, rows: Records) -> Figure:
     """Figure 5 of one task, a line a model."""
-    name = TASK_NAMES[task]
     names = [METRIC_NAMES[metric] for metric in TASKS[task].metrics]
     measure = names[0] if len(names) == 1 else f"mean of {' and '.join(names)}"
-    places = (
-        ("hours", "hours of pre-training, all devices"),
-        ("score", f"{name}, {measure} (percent)"),
-    )
-    shown = tooltips(model="", step=",d", hours=",.3f", score=".2f")
-    return drawn_as(
-        "paper-figure-5",
-        lambda: line_chart(rows, *places, shown),
-        task,
-        task=name,
-        measure=measure,
-        models=counted(len({row["model"] for row in rows}), "model"),
-    )
+    return line_figure("paper-figure-5", rows, task, task=TASK_NAMES[task], measure=measure)

@@ -21,7 +21,7 @@ from vocap.report.page import blocks as page
 from vocap.report.page.blocks import Explorer, Fold, Note, PageBlock, Paragraph, not_run
 from vocap.report.page.rendering import sentence
 from vocap.report.page.tables import Column, Table, specified
-from vocap.report.paper import printed
+from vocap.report.paper import paper_languages, paper_size
 from vocap.tables.piece_index import hash_pieces
 from vocap.unigram.text_settings import COVERAGE
 
@@ -78,7 +78,8 @@ def _correlation(entry: AllocationResults) -> float | None:
     """Spearman's, of its sizes and the paper's; None for an allocation on fewer than half of the
     paper's languages, whose sizes do not compare.
     """
-    paper = pandas.Series({row["language"]: row["thousands"] for row in printed("languages")})
+    sizes = {code: paper_size(code, "paper_allocated_thousands") for code in paper_languages()}
+    paper = pandas.Series(sizes)
     sizes = pandas.Series(entry.sizes, dtype=float).dropna()
     if 2 * paper.index.isin(sizes.index).sum() < len(paper):
         return None

@@ -21,13 +21,12 @@ from vocap.report.page.blocks import (
     Note,
     PageBlock,
     Paragraph,
-    counted,
     first_open,
     not_run,
 )
-from vocap.report.page.figures import Chart, Figure, drawn_as, scatter, tooltips
+from vocap.report.page.figures import Figure, drawn_as, pair_figure, scatter_figure
 from vocap.report.page.rendering import sentence
-from vocap.report.page.tables import Column, Table, columns_of, signed, specified
+from vocap.report.page.tables import Column, Table, columns_of, counted, signed, specified
 from vocap.tables.frames import records
 from vocap.tables.line_bits import PARTS
 
@@ -147,17 +146,19 @@ def _plane(results: Results, one: Size, across: str, up: str) -> Figure:
     summary = one.summary.dropna(subset=[across, up]).reset_index(names="name")
     shown = summary[["name", "kind", across, up]].round(6)
     rows = records(shown.set_axis(["name", "of", "x", "y"], axis=1).assign(kind=shown.name))
-    tooltip = tooltips(name="|tokenizer", of="|kind", y=f",.4g|{y.title}", x=f",.4g|{x.title}")
     better = "up and to the left" if y.more_is_better else "down and to the left"
     caution = (
         " Heights compare inside one text regime alone."
         if y.by_regime and len(one.regimes) > 1
         else ""
     )
-    return drawn_as(
+    return scatter_figure(
         "comparison-plane",
-        lambda: scatter(rows, (x.axis, y.axis), looks(results), tooltip),
+        rows,
+        looks(results),
         across.replace("_", "-"),
+        x=x.title,
+        y=y.title,
         size=one.total or "elsewhere",
         label=one.label,
         short=y.axis.split(" (")[0],
@@ -271,22 +272,9 @@ def _figure_4(results: Results, found: Sequence[Size]) -> list[PageBlock]:
     if not rows:
         return []
     words = "; ".join(f"{row['row']}: {row['label']}" for row in rows)
-    figure = drawn_as("vocap-joint-groups", lambda: _group_means(rows), words=words)
-    return [Fold("The paper’s Figure 4: VOCAP and JOINT by resource group", [figure])]
-
-
-def _group_means(rows: list[dict[str, Any]]) -> Chart:
-    """JOINT's and VOCAP's mean ALP of each row, joined by a line."""
     values = [row[key] for row in rows for key in figures.PAIR_KEYS]
     pad = 0.08 * (max(values) - min(values) or 1)
-    shown = {"alp": ",.2f|mean ALP", "gain": "+,.2f|VOCAP − JOINT", "languages": "d"}
     domain = [min(values) - pad, max(values) + 2.2 * pad]
-    return figures.joined_pairs(
-        rows,
-        "alp",
-        title="mean ALP on held-out lines (nats per line)",
-        scale={"domain": domain, "nice": False, "zero": False},
-        axis={"tickCount": 8},
-        tooltip=tooltips(row="|group", kind="|tokenizer", **shown),
-        label="best",
-    )
+    scale = {"domain": domain, "nice": False, "zero": False}
+    figure = pair_figure("vocap-joint-groups", rows, scale=scale, words=words)
+    return [Fold("The paper’s Figure 4: VOCAP and JOINT by resource group", [figure])]

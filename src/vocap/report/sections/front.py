@@ -22,12 +22,11 @@ from vocap.report.page.blocks import (
     Note,
     PageBlock,
     Paragraph,
-    counted,
     not_run,
 )
 from vocap.report.page.figures import Chart, Figure, drawn_as
 from vocap.report.page.rendering import sentence
-from vocap.report.page.tables import Column, Table, caption, specified
+from vocap.report.page.tables import Column, Table, caption, counted, specified
 from vocap.report.paper import paper_size
 from vocap.report.sections.corpora import little_text, short_of_total
 from vocap.tables.frames import records

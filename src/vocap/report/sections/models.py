@@ -12,18 +12,17 @@ import pandas
 from vocap.finetuning.tasks import TASKS
 from vocap.pretraining.loss_kinds import LOSSES
 from vocap.pretraining.settings import Shape, count_parameters
-from vocap.report.data.results import Finetuned, ModelResults, Records, Results, TaskScores, look_up
+from vocap.report.data.results import Finetuned, ModelResults, Results, look_up
 from vocap.report.page.blocks import (
     Fold,
     Note,
     PageBlock,
     Paragraph,
-    counted,
     first_open,
     not_run,
     without_results,
 )
-from vocap.report.page.figures import Chart, Figure, drawn_as, line_chart, tooltips
+from vocap.report.page.figures import line_figure
 from vocap.report.page.rendering import sentence
 from vocap.report.page.tables import Column, Table, caption, columns_of, specified
 from vocap.report.paper import METRIC_NAMES, TASK_NAMES
@@ -35,7 +34,6 @@ from vocap.tables.line_bits import PARTS, paired_differences
 from vocap.tables.sampling_probabilities import language_shares
 
 NOT_RUN = "not run"
-MINUTES = "minutes of training, validation and checkpoints left out"
 # of common models: parameters beside the embeddings, and width; the run's own come first
 MODELS = {
     "XLM-R base": ModelCosts(86e6, 768),
@@ -82,13 +80,14 @@ def _size(results: Results, curve: SizeCurve) -> list[PageBlock]:
         f"Held-out text: {text}. The descent of {', '.join(curve.tokenizers)}, "
         f"{len(curve.sizes)} values of T."
     )
-    models = counted(curve.costs.model.nunique(), "model")
-    figure = drawn_as(
-        "size", lambda: _chart(curve), name, about=about, models=models, count=len(curve.sizes)
-    )
+    costs = curve.costs
+    operations = costs.training_mflop_per_byte
+    ratio = (operations / operations.groupby(costs.model).transform("min")).round(4)
+    points = records(pandas.DataFrame({"model": costs.model, "T": costs.total, "ratio": ratio}))
+    figure = line_figure("size", points, name, about=about, count=len(curve.sizes))
     # the T of least cost for each model, and that from which more ids save nothing
     least = []
-    for model, found in curve.costs.groupby("model", sort=False):
+    for model, found in costs.groupby("model", sort=False):
         row = {"model": model, "embedding_share": cheapest(found).embedding_share}
         for stage in STAGES:
             row[f"{stage}_fewest"] = cheapest(found, stage).total
@@ -102,20 +101,9 @@ def _size(results: Results, curve: SizeCurve) -> list[PageBlock]:
     return [
         specified("size-models", least, of=name, step=STEP),
         Fold("Operations by T", [figure]),
-        specified("size-costs", records(curve.costs), of=name, step=STEP, about=about),
+        specified("size-costs", records(costs), of=name, step=STEP, about=about),
         specified("size-languages", results.rows(tokens), more, of=name),
     ]
-
-
-def _chart(curve: SizeCurve) -> Chart:
-    operations = curve.costs.training_mflop_per_byte
-    least = operations.groupby(curve.costs.model).transform("min")
-    rows = pandas.DataFrame(
-        {"model": curve.costs.model, "T": curve.costs.total, "ratio": (operations / least).round(4)}
-    )
-    axes = (("T", "T"), ("ratio", "operations per byte over the fewest"))
-    shown = tooltips(model="", T=",", ratio=".3f|over the fewest")
-    return line_chart(records(rows), *axes, shown, height=300)
 
 
 def size_curves(results: Results) -> list[SizeCurve]:
@@ -180,9 +168,11 @@ def pretraining(results: Results) -> list[PageBlock]:
     ]
     folded: list[PageBlock] = []
     if rows := curve_rows(models):
+        ends = {row["model"]: row["bits"] for row in rows}
+        said = "; ".join(f"{model} {bits:.3f}" for model, bits in ends.items())
         folded += [
-            _figure(rows, "step", "steps", "steps"),
-            _figure(rows, "minutes", "time", MINUTES),
+            line_figure("exact-loss-steps", rows, said=said),
+            line_figure("exact-loss-time", rows, said=said),
         ]
     names = [
         f"{model.name} ({_loss(model)}, {model.rows[-1]['step']:,} steps)"
@@ -263,39 +253,18 @@ def curve_rows(models: Sequence[ModelResults]) -> list[dict[str, Any]]:
     ]
 
 
-def _figure(rows: list[dict[str, Any]], against: str, name: str, title: str) -> Figure:
-    ends = {row["model"]: row["bits"] for row in rows}
-    said = "; ".join(f"{model} {bits:.3f}" for model, bits in ends.items())
-    shown = tooltips(
-        model="",
-        step=",d",
-        minutes=",.2f",
-        bits=",.4f|bits per byte",
-        exact=",.3f|nats per token, exact",
-        sampled=",.3f|nats per token, in training",
-    )
-    axes = ((against, title), ("bits", "exact loss (bits per byte)"))
-    return drawn_as(
-        "exact-loss",
-        lambda: line_chart(rows, *axes, shown, height=280),
-        name,
-        models=counted(len(ends), "model"),
-        said=said,
-    )
-
-
 def _last(model: ModelResults) -> dict[str, Any]:
     """The row of a model in the table: its last line of metrics, and its
     description.
     """
-    last, parameters = model.rows[-1], model.setting("parameters")
+    last = model.rows[-1]
     return {
         **last,
         **{key: model.setting(key) for key in ("tokenizer", "parameters", "device")},
         "model": model.name,
         "objective": model.objective,
         "loss": _loss(model),
-        "parameters_mi": parameters and parameters / 2**20,
+        "parameters_mi": model.parameters_mi,
         "steps": last["step"],
         "training_loss": last.get("loss"),
         "minutes": last["seconds"] / 60 if "seconds" in last else None,
@@ -330,19 +299,18 @@ def finetuning(results: Results) -> list[PageBlock]:
             "the official scripts’, in percent."
         )
     ]
+    chosen = [item for model in models for item in model.selections.items()]
     tested = {
-        f"{TASK_NAMES[task]}, {scores.selection.get('label')}"
-        for model in models
-        for task, scores in model.tasks.items()
-        if look_up(scores.selection, "development", "split") == "test"
+        f"{TASK_NAMES[task]}, {said.get('label')}"
+        for task, said in chosen
+        if look_up(said, "development", "split") == "test"
     }
     if tested:
         blocks.append(
             Note(f"{'; '.join(sorted(tested))}: that file is part of the score, as in the paper.")
         )
     asked = results.section("finetuning").get("tasks") or list(TASKS)
-    tuned = {task for model in models for task in model.tasks}
-    tasks = [task for task in TASKS if task in asked or task in tuned]
+    tasks = [task for task in TASKS if task in {*asked, *dict(chosen)}]
     absent = results.absent("finetuning", results.finetuned)
     tables = [
         _scores(models, absent, tasks),
@@ -353,35 +321,34 @@ def finetuning(results: Results) -> list[PageBlock]:
 
 
 def _scores(models: list[Finetuned], absent: list[str], tasks: list[str]) -> Table:
-    """A row a model, as Table 1."""
-    measures = [(task, metric) for task in tasks for metric in TASKS[task].metrics]
-    rows: Records = [
-        {f"{task}_{metric}": _cell(model.tasks.get(task), metric) for task, metric in measures}
-        | {
+    """A row a model, as Table 1: means with their deviation where there are several seeds,
+    `70.1 ± 0.5`.
+    """
+    rows = []
+    columns = {
+        f"{task}_{metric}": f"{TASK_NAMES[task]} {METRIC_NAMES[metric]}"
+        for task in tasks
+        for metric in TASKS[task].metrics
+    }
+    for model in [*models, *map(Finetuned, absent)]:
+        row: dict[str, Any] = {}
+        for key in columns:
+            task = key.partition("_")[0]
+            withheld = task in model.selections and task not in set(model.scores.task)
+            row[key] = "labels withheld" if withheld else NOT_RUN
+        for one in model.overall.itertuples():
+            spread = "" if pandas.isna(one.std) else f" ± {one.std:.1f}"
+            row[f"{one.task}_{one.metric}"] = f"{one.mean:.1f}{spread}"
+        row |= {
             "model": model.name,
             "seeds": model.seed_range,
             "average": model.average,
             "average_std": model.average_std,
             "missing": ", ".join(TASK_NAMES[task] for task in model.missing),
         }
-        for model in models + [Finetuned(name) for name in absent]
-    ]
-    scores = [
-        Column(f"{task}_{metric}", f"{TASK_NAMES[task]} {METRIC_NAMES[metric]}")
-        for task, metric in measures
-    ]
+        rows.append(row)
+    scores = [Column(key, title) for key, title in columns.items()]
     return specified("finetuning", rows, [*scores, *columns_of("finetuning-average")])
-
-
-def _cell(scores: TaskScores | None, metric: str) -> str:
-    """The mean of a measure over languages, with its deviation where there are several
-    seeds: `70.1 ± 0.5`.
-    """
-    if scores is None or metric not in scores.overall:
-        return NOT_RUN if scores is None or scores.overall else "labels withheld"
-    measured = scores.overall[metric]
-    spread = "" if measured["std"] is None else f" ± {measured['std']:.1f}"
-    return f"{measured['mean']:.1f}{spread}"
 
 
 def _choices(models: list[Finetuned], tasks: list[str]) -> Table:
@@ -391,35 +358,37 @@ def _choices(models: list[Finetuned], tasks: list[str]) -> Table:
         for task in tasks:
             row: dict[str, Any]
             row = {"model": model.name, "task": TASK_NAMES[task], "chosen_by": NOT_RUN}
-            if task in model.tasks:
-                said = model.tasks[task].selection
+            if said := model.selections.get(task):
                 row |= {key: len(said[key]) for key in ("settings", "seeds", "languages")}
                 row |= {key: ", ".join(said[key]) for key in ("absent", "blank", "outside")}
-                row["chosen_by"] = f"{said['label']} (rule: {said['rule']})"
-                row |= {"learning_rate": f"{said['learning_rate']:g}", "epochs": said["epochs"]}
-                row["not_choosing"] = ", ".join(look_up(said, "development", "absent") or ())
+                row |= {
+                    "chosen_by": f"{said['label']} (rule: {said['rule']})",
+                    "learning_rate": f"{said['learning_rate']:g}",
+                    "epochs": said["epochs"],
+                    "not_choosing": ", ".join(look_up(said, "development", "absent") or ()),
+                }
             rows.append(row)
     return specified("finetuning-choices", rows)
 
 
 def _scores_by_language(results: Results, models: list[Finetuned], tasks: list[str]) -> Table:
     """A row a task, measure and language; two columns a model."""
-    rows = []
-    for task in tasks:
-        tables = {one.name: one.tasks[task].languages for one in models if task in one.tasks}
-        for metric in TASKS[task].metrics:
-            about = {"task": TASK_NAMES[task], "metric": METRIC_NAMES[metric]}
-            for code in TASKS[task].languages:
-                scores = {name: look_up(table, code, metric) for name, table in tables.items()}
-                if any(scores.values()):
-                    row = about | results.about(code)
-                    for name, score in scores.items():
-                        row[name], row[f"{name}_std"] = (
-                            look_up(score, key) for key in ("mean", "std")
-                        )
-                    rows.append(row)
+    keys = ["task", "metric", "language"]
+    index = [
+        (task, metric, code)
+        for task in tasks
+        for metric in TASKS[task].metrics
+        for code in TASKS[task].languages
+    ]
+    wide = pandas.DataFrame(index=pandas.MultiIndex.from_tuples(index, names=keys))
     more = []
     for model in models:
+        own = model.scores.set_index(keys)
+        wide[model.name], wide[f"{model.name}_std"] = own["mean"], own["std"]
         more.append(Column(model.name, model.name, "number", 1))
         more.append(Column(f"{model.name}_std", "±", "number", 1))
+    rows = []
+    for row in records(wide.dropna(how="all").reset_index()):
+        names = {"task": TASK_NAMES[row["task"]], "metric": METRIC_NAMES[row["metric"]]}
+        rows.append(row | results.about(row["language"]) | names)
     return specified("finetuning-languages", rows, more)
