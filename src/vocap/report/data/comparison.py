@@ -11,7 +11,6 @@ import pandas
 
 from vocap.report.data.results import (
     ALL,
-    Records,
     Results,
     Tokenizer,
     order_groups,
@@ -19,7 +18,7 @@ from vocap.report.data.results import (
 from vocap.report.page.tables import Column, format_number, in_thousands, specification
 from vocap.tables.line_bits import PARTS, paired_differences
 from vocap.tables.sampling_probabilities import language_shares
-from vocap.tokenizers.evaluation import COLUMNS, PARALLEL_COLUMNS, gini
+from vocap.tokenizers.evaluation import COLUMNS, gini
 from vocap.tokenizers.settings import BytePair
 from vocap.unigram.usage import with_bytes
 
@@ -221,10 +220,9 @@ def frame(results: Results) -> pandas.DataFrame:
 
 
 def _languages(results: Results, tokenizer: Tokenizer) -> pandas.DataFrame:
-    trips = _table(tokenizer.round_trips, ("texts", "identical", "share")).dropna(subset="share")
-    trips = trips.drop(columns="share").groupby(level=0).sum()
-    rows = _table(tokenizer.evaluation, COLUMNS[2:])
-    rows = rows.join([on_parallel_text(tokenizer.parallel), trips], how="outer")
+    trips = tokenizer.round_trips.dropna(subset="share")[["texts", "identical"]]
+    trips = trips.groupby(level=0).sum()
+    rows = tokenizer.evaluation.join([on_parallel_text(tokenizer.parallel), trips], how="outer")
     rows = rows.reindex([code for code in results.languages if code in rows.index])
     lengths = rows.tokens_per_sentence
     rows["tokens_per_sentence"] = with_bytes(
@@ -244,19 +242,12 @@ def _languages(results: Results, tokenizer: Tokenizer) -> pandas.DataFrame:
     return rows.rename_axis("language").reset_index()
 
 
-def _table(rows: Records, columns: Sequence[str]) -> pandas.DataFrame:
-    """The rows by language, with these columns as numbers."""
-    found = pandas.DataFrame(rows, columns=["language", *columns])
-    return found.astype(dict.fromkeys(columns, float)).set_index("language")
-
-
-def on_parallel_text(rows: Records) -> pandas.DataFrame:
-    """The columns on parallel text of `frame`, of rows of parallel.tsv.
+def on_parallel_text(table: pandas.DataFrame) -> pandas.DataFrame:
+    """The columns on parallel text of `frame`, of parallel.tsv by language.
 
     Languages with gaps have other lines, so that only their ratios to English compare:
     tokens per sentence are those of English times the ratio.
     """
-    table = _table(rows, PARALLEL_COLUMNS[1:]).drop(columns="ratio_to_english")
     names = {
         "lines": "sentences",
         "bytes": "parallel_bytes",
@@ -264,7 +255,7 @@ def on_parallel_text(rows: Records) -> pandas.DataFrame:
         "unknown_bytes": "parallel_unknown",
         "ratio_with_bytes": "ratio_to_english",
     }
-    table = table.rename(columns=names)
+    table = table.drop(columns="ratio_to_english").rename(columns=names)
     table = table[(table.sentences > 0) & table.tokens.notna()]
     table["tokens"] = with_bytes(table.tokens, table.unknown_tokens, table.parallel_unknown)
     table["english_tokens"] = (table.tokens / table.ratio_to_english).round()
@@ -313,50 +304,38 @@ def sizes(results: Results) -> list[Size]:
     """One for each T, smallest first; without tokenizers of this run one of those from
     elsewhere.
     """
-    groups: dict[int, list[Tokenizer]] = {}
-    foreign = []
-    for tokenizer in results.configured_tokenizers():
-        if not len(tokenizer.evaluation):
-            continue
-        if not tokenizer.kind_class.made:
-            foreign.append(tokenizer)
-            continue
-        total = results.asked(tokenizer)
-        if tokenizer.kind_class.merged and total is not None:
-            groups.setdefault(total, []).append(tokenizer)
-    every = frame(results)
-    found = [_size(results, every, total, [*groups[total], *foreign]) for total in sorted(groups)]
-    if not groups and foreign:
-        found = [_size(results, every, None, foreign)]
+    measured = [one for one in results.configured_tokenizers() if len(one.evaluation)]
+    if not measured:
+        return []
+    facts = _facts(results, measured)
+    foreign = facts[~facts.own]
+    groups = facts[facts.own & facts.merged].groupby("asked")
+    candidates: dict[int | None, pandas.DataFrame]
+    candidates = {int(total): pandas.concat([own, foreign]) for total, own in groups}
+    found = [_size(results, *one) for one in (candidates or {None: foreign}).items()]
     return [one for one in found if one is not None]
 
 
-def _size(
-    results: Results, every: pandas.DataFrame, total: int | None, candidates: list[Tokenizer]
-) -> Size | None:
-    """The comparison of the candidates that serve enough languages; None without one,
-    or without a language that all of them serve.
+def _size(results: Results, total: int | None, candidates: pandas.DataFrame) -> Size | None:
+    """The comparison of the candidates, rows of `_facts`, that serve enough languages; None
+    without one, or without a language that all of them serve.
     """
-    reasons = _reasons(results, every, [one.name for one in candidates])
-    served = (reasons == "").mean()
-    tokenizers = [one for one in candidates if served[one.name] >= FEWEST]
-    names = [one.name for one in tokenizers]
-    apart = {}
-    for code, *said in reasons[names].itertuples():
-        if reason := "; ".join(dict.fromkeys(filter(None, said))):
-            apart[code] = reason
-    counted = [code for code in reasons.index if code not in apart]
+    reasons = _reasons(results, list(candidates.index))
+    facts = candidates[(reasons == "").mean() >= FEWEST]
+    names = list(facts.index)
+    said = [list(dict.fromkeys(filter(None, row))) for row in reasons[names].to_numpy()]
+    apart = {code: "; ".join(why) for code, why in zip(reasons.index, said, strict=True) if why}
+    counted = list(reasons.index.drop(list(apart)))
     if not names or not counted:
         return None
-    reference = next((one.name for one in tokenizers if one.kind_class.is_reference), names[0])
-    regimes = {one.name: one.kind_class.regime(one.settings) for one in tokenizers}
-    q_from, q = _shares(results, tokenizers)
-    rows = pandas.concat([every[every.tokenizer == name] for name in names], ignore_index=True)
+    reference = facts.reference.idxmax()  # without one the first
+    q_from, q = _shares(results, [results.tokenizers[name] for name in names])
+    rows = frame(results).set_index("tokenizer", drop=False).loc[names].reset_index(drop=True)
     # ALP beside that of the reference in the same language, and the highest of the regime
     base = rows[rows.tokenizer == reference].set_index("language").alp
     base = rows.language.map(base[base != 0])
     nats = rows.alp - base
-    most = rows.groupby(["language", rows.tokenizer.map(regimes)]).alp.transform("max")
+    most = rows.groupby(["language", rows.tokenizer.map(facts.regime)]).alp.transform("max")
     rows = rows.assign(
         counted=rows.language.isin(counted),
         q=rows.language.map(q).astype(float).fillna(0.0),
@@ -366,12 +345,11 @@ def _size(
         best=rows.alp == most,
     )
     # the languages that every tokenizer with measures on parallel text has there
-    tokens = rows[rows.counted].pivot(
-        index="language", columns="tokenizer", values="parallel_tokens"
-    )
+    fit = rows[rows.counted]
+    tokens = fit.pivot(index="language", columns="tokenizer", values="parallel_tokens")
     tokens = tokens.loc[counted].dropna(axis="columns", how="all")
     shared = list(tokens.dropna().index) if len(tokens.columns) else []
-    summary = _summary(results, tokenizers, rows[rows.counted], shared)
+    summary = _summary(results, facts, fit, shared)
     return Size(
         total=total,
         reference=reference,
@@ -379,17 +357,18 @@ def _size(
         summary=summary,
         parallel=shared,
         apart=apart,
-        others=[one.name for one in candidates if one not in tokenizers],
+        others=list(candidates.index.drop(names)),
         q_from=q_from,
         choice=recommend(summary, reference),
     )
 
 
-def _reasons(results: Results, every: pandas.DataFrame, names: list[str]) -> pandas.DataFrame:
+def _reasons(results: Results, names: list[str]) -> pandas.DataFrame:
     """By language (that any has measured) and tokenizer the reason that its numbers
     mislead; empty where they do not.
     """
-    rows = every[every.tokenizer.isin(names)]
+    rows = frame(results)
+    rows = rows[rows.tokenizer.isin(names)]
     measured = set(rows.language[rows.alp.notna()])
     reasons = rows.pivot(index="language", columns="tokenizer", values="unfit")
     reasons = reasons.reindex(
@@ -399,9 +378,9 @@ def _reasons(results: Results, every: pandas.DataFrame, names: list[str]) -> pan
 
 
 def _summary(
-    results: Results, tokenizers: list[Tokenizer], fit: pandas.DataFrame, shared: list[str]
+    results: Results, facts: pandas.DataFrame, fit: pandas.DataFrame, shared: list[str]
 ) -> pandas.DataFrame:
-    """`Size.summary` of these tokenizers: `fit` are the rows that means count, `shared`
+    """`Size.summary` of the tokenizers of `facts`: `fit` are the rows that means count, `shared`
     has parallel text.
     """
     summary = mean_by_group(fit, ["tokenizer"])
@@ -411,14 +390,14 @@ def _summary(
     # intervals of the bits per byte above the fewest
     for part, codes in zip(PARTS, (fit.language.unique(), shared), strict=True):
         lengths = {}
-        for one in tokenizers:
-            bits = one.bits.get(part, {})
+        for name in facts.index:
+            bits = results.tokenizers[name].bits.get(part, {})
             if own := {code: bits[code] for code in codes if code in bits}:
-                lengths[one.name] = own
+                lengths[name] = own
         found = paired_differences(lengths)
         intervals = {name: ends for name, (_, *ends) in found.items()}
         summary[part] = pandas.Series(intervals, dtype=object)
-    summary = summary.join(_facts(results, tokenizers))
+    summary = summary.join(facts)
     # no other of its regime is as good in all of these and better in one; more is better
     goods = summary[["alp", "parallel_tokens", "gini"]] * [1, -1, -1]
     summary["frontier"] = None
@@ -453,7 +432,9 @@ def parallel_means(fit: pandas.DataFrame) -> pandas.DataFrame:
 
 
 def _facts(results: Results, tokenizers: list[Tokenizer]) -> pandas.DataFrame:
-    """What descriptions say of the tokenizers: columns of `Size.summary`."""
+    """What descriptions say of the tokenizers: columns of `Size.summary`, T as `asked` for,
+    whether its vocabulary is of all languages, `merged`, and whether it can be the `reference`.
+    """
     rows = []
     for one in tokenizers:
         kind, settings = one.kind_class, one.settings
@@ -464,10 +445,13 @@ def _facts(results: Results, tokenizers: list[Tokenizer]) -> pandas.DataFrame:
             "regime": kind.regime(settings),
             "follows_text": kind.followed_text(settings),
             "byte_pair": issubclass(kind, BytePair),
+            "asked": results.asked(one),
+            "merged": kind.merged,
+            "reference": kind.is_reference,
         }
         rows.append(row)
     facts = pandas.DataFrame(rows, index=[one.name for one in tokenizers])
-    return facts.astype({"total": "Int64"})
+    return facts.astype({"total": "Int64", "asked": "Int64"})
 
 
 def _shares(results: Results, tokenizers: Sequence[Tokenizer]) -> tuple[str, dict[str, float]]:

@@ -36,7 +36,7 @@ def programs(results: Results, name: str) -> list[str]:
     one = results.tokenizers.get(name)
     if one is None or one.kind_class is File:
         return []
-    lossless = all(row["share"] == 1 for row in one.round_trips)
+    lossless = (one.round_trips.share == 1).all()
     if issubclass(one.kind_class, BytePair):
         kind = f"bpe-{one.settings.get('split')}" if lossless else "bpe-nfkc"
     else:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+import pandas
 
 from vocap import __version__
 from vocap.allocation.inputs import LanguageInput
@@ -33,12 +34,11 @@ from vocap.tokenizers.settings import KINDS, File, Kind, kind_name
 
 PACKAGES = ("sentencepiece", "tokenizers", "numpy", "vl-convert-python", "snakemake")
 FORMS = ("sentencepiece.model", "tokenizer.json", "huggingface")  # of a tokenizer
-# tables of a tokenizer by their name in `Tokenizer`, with the columns that are numbers
-TOKENIZER_TABLES = {
-    "evaluation": ("evaluation.tsv", COLUMNS[2:]),
-    "parallel": ("parallel.tsv", PARALLEL_COLUMNS[1:]),
-    "unknown": ("unknown.tsv", ()),
-    "round_trips": ("roundtrip.tsv", ("texts", "identical", "share")),
+# tables of a tokenizer by their name in `Tokenizer`: numbers, other columns
+TOKENIZER_TABLES: dict[str, tuple[str, Sequence[str], Sequence[str]]] = {
+    "evaluation": ("evaluation.tsv", COLUMNS[2:], ()),
+    "parallel": ("parallel.tsv", PARALLEL_COLUMNS[1:], ()),
+    "round_trips": ("roundtrip.tsv", ("texts", "identical", "share"), ("example",)),
 }
 SHARES = ("n", "q", "weight", "size", "gain", "own_pieces")  # numbers of allocation.tsv
 DEAD_SHOWN = 100  # dead pieces that the page lists; pieces.tsv has them all
@@ -250,10 +250,11 @@ def read_tokenizer(
     """
     there = {path.name for path in folder.iterdir()}
     description = read_object(folder / "description.json") if "description.json" in there else {}
-    tables = {
-        name: _in_order(read_rows(folder / file, "evaluate", numbers), languages)
-        for name, (file, numbers) in TOKENIZER_TABLES.items()
-    }
+    tables = {}
+    for name, (file, numbers, texts) in TOKENIZER_TABLES.items():
+        rows = _in_order(read_rows(folder / file, "evaluate", numbers), languages)
+        table = pandas.DataFrame(rows, columns=["language", *numbers, *texts])
+        tables[name] = table.set_index("language").astype(dict.fromkeys(numbers, float))
     pieces = read_rows(folder / "pieces.tsv", "export") if description.get("dead") else []
     dead = [row for row in pieces if row["status"] == "dead"][:DEAD_SHOWN]
     made = there & set(Kind.results)
@@ -263,6 +264,7 @@ def read_tokenizer(
         folder.name,
         description,
         **tables,
+        unknown=_in_order(read_rows(folder / "unknown.tsv", "evaluate"), languages),
         statuses=dict(sorted(Counter(row["status"] for row in pieces).items())),
         dead=dead,
         missing=tuple(sorted(expected - there)),

@@ -77,17 +77,17 @@ def _checks(results: Results) -> list[PageBlock]:
     """
     rows = []
     for one in results.configured_tokenizers():
-        trips = [row for row in one.round_trips if row["share"] is not None]
-        if trips:
-            lines = sum(row["texts"] for row in trips)
-            worst = min(trips, key=lambda row: (row["share"], row["language"]))
+        trips = one.round_trips.dropna(subset="share").sort_values(["share", "language"])
+        if len(trips):
+            lines, back = trips.texts.sum(), trips.identical.sum()
+            worst = trips.reset_index().iloc[0]
             found = {
                 "tokenizer": one.name,
-                "back_texts": lines,
-                "back_share": sum(row["identical"] for row in trips) / lines if lines else None,
-                "back_worst_share": worst["share"],
-                "back_worst": "" if worst["share"] == 1 else results.name(worst["language"]),
-                "back_example": worst["example"],
+                "back_texts": int(lines),
+                "back_share": back / lines if lines else None,
+                "back_worst_share": worst.share,
+                "back_worst": "" if worst.share == 1 else results.name(worst.language),
+                "back_example": worst.example,
             }
             rows.append(found)
     return [specified("checks", rows)] if rows else []
