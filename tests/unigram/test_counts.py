@@ -102,7 +102,7 @@ def test_counts_are_those_of_the_definition_in_any_memory(tmp_path, name):
         about = large.facts["texts"][part]
         assert about["lines"] == len(read[part])
         assert about["characters"] == sum(map(len, read[part]))
-        assert Counter(large.apart(part)) == held[part]
+        assert Counter(chain(*large.apart(part))) == held[part]
     for memory in (0, 1 << 20):
         small = count_texts(texts, tmp_path / "small", settings, ["[X]"], memory)
         assert small.path.read_bytes() == large.path.read_bytes()
@@ -115,7 +115,7 @@ def test_counts_are_those_of_the_definition_in_any_memory(tmp_path, name):
 def test_a_text_without_lines_has_counts(tmp_path):
     counts = count_texts({"train": []}, tmp_path / "counts")
     assert not counted(counts, WORDS)
-    assert counts.apart("train") == []
+    assert not list(counts.apart("train"))
 
 
 def test_counts_of_another_text_or_setting_are_refused(tmp_path):
@@ -129,7 +129,7 @@ def test_counts_of_another_text_or_setting_are_refused(tmp_path):
         with pytest.raises(VocapError, match=f"{path}: .*other settings.*count it again"):
             counts.check(settings, metas)
     whole = path.read_bytes()
-    for content in (b"", b"text\n", whole[:200], whole.replace(b'"version": 1', b'"version": 0')):
+    for content in (b"", b"text\n", whole[:200], whole.replace(b'"version": 2', b'"version": 1')):
         path.write_bytes(content)
         with pytest.raises(VocapError, match="not what this version of vocap count wrote"):
             Counts.open(path, {})

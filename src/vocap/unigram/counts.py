@@ -7,12 +7,13 @@ them by further cuts. Only an expression of the user, symbols of one tokenizer, 
 unigram models of text almost without spaces need the text again.
 
 A file is a sequence of NumPy arrays (`numpy.save`), which is read a block of rows at a
-time: facts in JSON, then for each block the code points of its stretches, their
-lengths, and their counts. Arrow would take pyarrow, an extra, and its strings another
-decoding.
+time: facts in JSON, blocks of the lines that are apart, in UTF-8, then for each block of
+stretches their code points, their lengths, and their counts. Arrow would take pyarrow, an
+extra, and its strings another decoding.
 """
 
 import json
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -31,11 +32,11 @@ from vocap.unigram.text_settings import XLM_R, TextSettings
 from vocap.unigram.training_text import character_counts, named_counts, trained_on
 from vocap.unigram.word_table import INSIDE, LAST, STRETCHES, WordTable, join_words
 
-VERSION = 1
+VERSION = 2
 MEMORY = 1_000_000_000  # bytes that are counted in, unless given
+APART = "apart"  # file of lines, while they are collected
 PARTS = 64  # of the stretches: one at a time is held
 PART = np.uint64(2**64 // PARTS)  # of the hashes in each
-FACTS = 1  # arrays before the blocks
 ROWS = 1 << 16  # of a block
 
 Block = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]
@@ -46,7 +47,7 @@ class Counts:
     """The counts of a file: `facts` of its texts.
 
     `facts["apart"]`: names that some training does not take for text; lines that hold
-    one are no part of the stretches, they stand with the facts of their text.
+    one are no part of the stretches.
     """
 
     path: Path
@@ -88,19 +89,30 @@ class Counts:
         """Add the words of the stretches, by a `cut` that is none of lines, to these
         columns of a table, each `weight` times.
         """
-        for text, start, length, counts in _blocks(self.path, FACTS):
+        for text, start, length, counts in _blocks(self.path, self._before):
             added = np.zeros((len(length), table.counts.shape[1]), np.int64)
             added[:, columns] = counts[:, columns] * weight
             table.add_counted(text, start, length, added, cut)
 
-    def apart(self, text: str) -> list[str]:
-        """The lines of a text that hold a name which is apart."""
-        return list(Counter(self.facts["texts"][text]["apart"]).elements())
+    @property
+    def _before(self) -> int:
+        """The arrays before the blocks of stretches."""
+        return 1 + sum(about["apart"] for about in self.facts["texts"].values())
+
+    def apart(self, text: str) -> Iterator[list[str]]:
+        """The lines of a text that hold a name which is apart, in blocks."""
+        with open(self.path, "rb") as file:
+            np.load(file)
+            for name, about in self.facts["texts"].items():
+                for _ in range(about["apart"]):
+                    lines = np.load(file)
+                    if name == text:
+                        yield lines.tobytes().decode("utf-8", "surrogatepass").split("\n")
 
     def trained_characters(self, settings: TextSettings) -> tuple[Counter[str], int]:
         """`count_characters` of the text named train."""
-        found = character_counts([self.apart("train")], settings)
-        for text, _, length, counts in _blocks(self.path, FACTS):
+        found = character_counts(self.apart("train"), settings)
+        for text, _, length, counts in _blocks(self.path, self._before):
             times = np.repeat(counts[:, INSIDE] + counts[:, LAST], length)
             found += named_counts(np.bincount(text, times))
         return found, self.facts["texts"]["train"]["lines"]
@@ -125,7 +137,7 @@ class CountableText:
 
     def read(self, text: str) -> Iterable[list[str]]:
         """The lines that the counts do not hold."""
-        return self.texts[text]() if self.counts is None else [self.counts.apart(text)]
+        return self.texts[text]() if self.counts is None else self.counts.apart(text)
 
 
 def count_texts(
@@ -150,13 +162,17 @@ def count_texts(
     table = WordTable(len(texts))
     with scratch_directory(output) as scratch:
         for column, (name, text) in enumerate(texts.items()):
-            blocks, held = text_blocks(text), Counter[str]()
-            found = about[name] = {"lines": 0, "characters": 0, "apart": held}
+            blocks = text_blocks(text)
+            found = about[name] = {"lines": 0, "characters": 0, "apart": 0}
             for block in trained_on(blocks(), settings=plain, train=name == "train", apart=names):
                 table.count_block(block, STRETCHES, column)
                 found["lines"] += block.lines
                 found["characters"] += block.characters
-                held.update(block.whole)
+                if block.whole:
+                    lines = "\n".join(block.whole).encode("utf-8", "surrogatepass")
+                    with naming(scratch), open(scratch / APART, "ab") as file:
+                        _save(file, np.frombuffer(lines, np.uint8))
+                    found["apart"] += 1
                 if table.nbytes > memory:
                     _spill(table, scratch)
                     table = WordTable(len(texts))
@@ -164,6 +180,9 @@ def count_texts(
         _spill(table, scratch)
         with replacing(output, "wb") as file:
             _save(file, np.frombuffer(json.dumps(facts).encode(), np.uint8))
+            if (scratch / APART).exists():
+                with open(scratch / APART, "rb") as lines_apart:
+                    shutil.copyfileobj(lines_apart, file)
             for part in range(PARTS):
                 table = WordTable(len(texts))
                 for stretches in _blocks(scratch / str(part)):
