@@ -63,8 +63,11 @@ def our_merges(
     lines: list[str], size: int, split: str, memory: int | None = None
 ) -> list[tuple[str, str]]:
     how = Pretokenization(split, text_settings("lossless"))
-    words, execution = count_words([blocks(lines)], how), Execution(memory)
-    merges = train_merges(byte_alphabet(), words, size, execution=execution)
+    with pytest.MonkeyPatch.context() as patch:
+        if memory:
+            patch.setattr("vocap.bpe.words.AT_ONCE", 50)
+        words, execution = count_words([blocks(lines)], how, memory=memory), Execution(memory)
+        merges = train_merges(byte_alphabet(), words, size, execution=execution)
     names = token_names(byte_alphabet(), merges)
     return [(names[a], names[b]) for a, b, _ in merges.tolist()]
 

@@ -8,7 +8,6 @@ every machine.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -47,17 +46,18 @@ def count_languages(
     sources: Mapping[str, CountableText],
     how: counting.Pretokenization,
     parallel: Mapping[str, Sequence[str]],
+    memory: int | None = None,
 ) -> Iterator[WeightedLanguage]:
     """The languages of `sources`, of which the text named train counts, with the weight
     of their lines.
 
     `parallel`: aligned lines of each language that has some, empty where it has no
-    translation. Raises as `text_blocks`.
+    translation. `memory`: as of `count_words`. Raises as `text_blocks`.
     """
     for code, source in sources.items():
         shared, size = reference_lines(parallel, code)
         texts = [partial(source.read, "train"), partial(iter, [shared])]
-        words = counting.count_words(texts, how, source.counts)
+        words = counting.count_words(texts, how, source.counts, memory)
         log.info("%s: %d distinct words, %d parallel lines", code, len(words), len(shared))
         yield WeightedLanguage(code, words, source.weight, size)
         del words  # before the next ones are counted
@@ -68,18 +68,19 @@ def train_weighted(
     alphabet: counting.Alphabet,
     wanted: int,
     reserved: Sequence[str],
-    **options: Any,
+    execution: Execution | None = None,
 ) -> np.ndarray:
     """The merges of one training on all languages, each line counting as often as its
     language weighs.
 
     Of an iterator, one language at a time is in memory.
     """
-    words = counting.join(map(_weighted, languages))
+    execution = execution or Execution()
+    words = counting.join(map(_weighted, languages), execution.megabytes)
     log.info("%d distinct words", len(words))
     symbols, counts = symbols_and_counts(alphabet, words)
     del words  # the training does not need them
-    return apply(alphabet, symbols, counts, wanted, reserved=reserved, **options)
+    return apply(alphabet, symbols, counts, wanted, reserved=reserved, execution=execution)
 
 
 def _weighted(language: WeightedLanguage) -> tuple[counting.Words, slice, np.ndarray]:

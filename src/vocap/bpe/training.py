@@ -62,6 +62,11 @@ class Execution:
         """An execution in a process that takes no more than so many MB."""
         return cls(None if megabytes is None else megabytes * 10**6 - PROCESS, progress)
 
+    @property
+    def megabytes(self) -> int | None:
+        """The limit of memory in MB, for `is_large`."""
+        return None if self.memory is None else self.memory // 10**6
+
     def most_places(self, symbols: NDArray[np.int32], counts: NDArray[np.int64]) -> int | None:
         """How many places the lists of pairs may hold, beside so many symbols and counts of
         words; None for no limit.

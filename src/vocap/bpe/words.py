@@ -20,7 +20,7 @@ from vocap.unigram.training_text import LINE_END
 from vocap.unigram.word_table import RUNS, STRETCHES, TEXTS, WordTable
 
 BYTES = 256
-AT_ONCE = 1 << 16  # words that become symbols
+AT_ONCE = 1 << 16  # stretches that become words, words that become symbols
 
 
 @dataclass(frozen=True)
@@ -52,14 +52,15 @@ def count_words(
     texts: Sequence[Callable[[], Iterable[list[str]]]],
     how: Pretokenization,
     counts: Counts | None = None,
+    memory: int | None = None,
 ) -> Words:
     """The words of texts, each a function that gives its lines in blocks.
 
     `counts`: the first text, named train, but for lines that it then gives; without an
-    expression of the user. Memory follows distinct stretches and words. Raises as
-    `word_places`, and `Counts.check`.
+    expression of the user. Memory follows distinct stretches and words; large
+    arrays lie on the disk by `memory` (MB). Raises as `word_places`, and `Counts.check`.
     """
-    words = WordTable(len(texts))
+    words = WordTable(len(texts), memory)
     for store, bounds, counted in _stretches(texts, how, words, counts):
         _check(store)
         start, length, owner = word_places(how.cut, store, bounds)
@@ -79,9 +80,9 @@ def _stretches(
     int64 [stretches, texts].
 
     Lines for an expression of the user; else the distinct stretches between runs of
-    spaces, all at once; none where these are the words, which are counted in `words`.
+    spaces, once all are counted; none where these are the words, which are counted in `words`.
     """
-    table = words if how.cut.by_spaces else WordTable(len(texts))
+    table = words if how.cut.by_spaces else WordTable(len(texts), words.memory)
     # an expression may join other white space and the spaces behind it
     cut = RUNS if how.cut.by_class or how.cut.by_spaces else STRETCHES
     if counts is not None:
@@ -99,15 +100,20 @@ def _stretches(
                 continue
             table.count(block, cut, False, number)
     if how.regex is None and not how.cut.by_spaces:
-        bounds = table.bounds[: table.known + 1]
-        yield table.store[: bounds[-1]], bounds, table.counts[: table.known, TEXTS:]
+        for first in range(0, table.known, AT_ONCE):
+            rows = slice(first, min(first + AT_ONCE, table.known))
+            bounds = table.bounds[first : rows.stop + 1]
+            store = table.store[bounds[0] : bounds[-1]]
+            yield store, bounds - bounds[0], table.counts[rows, TEXTS:]
 
 
-def join(parts: Iterable[tuple[Words, np.ndarray | slice, np.ndarray]]) -> Words:
+def join(
+    parts: Iterable[tuple[Words, np.ndarray | slice, np.ndarray]], memory: int | None = None
+) -> Words:
     """The words of several parts as those of one: of each part, some of its words and
-    their counts [words, 1].
+    their counts [words, 1]. Large arrays lie on the disk by `memory` (MB).
     """
-    table = WordTable(0)
+    table = WordTable(0, memory)
     for words, chosen, counts in parts:
         _check(words.store)
         start = words.bounds[:-1][chosen].astype(np.int32)

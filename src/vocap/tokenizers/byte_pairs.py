@@ -136,7 +136,7 @@ def train_bpe(
         parallel = development
     elif development is not None and own.parity:
         parallel = read_development(development, codes)
-    languages = count_languages(text.parts, how, parallel)
+    languages = count_languages(text.parts, how, parallel, own.memory)
     alphabet = byte_alphabet()
     merges = choose_merges(languages, alphabet, rows, totals, own)
     if curve:
