@@ -3,7 +3,6 @@ import.
 """
 
 import itertools
-import json
 import multiprocessing
 import os
 import signal
@@ -13,6 +12,8 @@ import time
 from collections.abc import Callable, Iterator
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
+
+from tests.cases import read_lines_of_json
 
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(
@@ -74,11 +75,15 @@ def trained(arguments: list[str], out: Path, **options: str) -> str:
     return said
 
 
+def unmeasured(out: Path) -> list[dict]:
+    """The lines of metrics without times and memory."""
+    rows = read_lines_of_json(out / "metrics.jsonl")
+    return [{key: value for key, value in row.items() if key not in MEASURED} for row in rows]
+
+
 def results(out: Path) -> tuple[bytes, list[dict]]:
-    """The weights, and the lines of metrics without times and memory."""
-    lines = (out / "metrics.jsonl").read_text("utf-8").splitlines()
-    rows = [{k: v for k, v in json.loads(line).items() if k not in MEASURED} for line in lines]
-    return (out / "model" / "model.safetensors").read_bytes(), rows
+    """The weights and the metrics."""
+    return (out / "model" / "model.safetensors").read_bytes(), unmeasured(out)
 
 
 def newest(out: Path) -> int:

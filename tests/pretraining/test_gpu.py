@@ -1,12 +1,12 @@
 """The paths that only a GPU takes: `pytest -m gpu`. Left out where there is none."""
 
-import json
 from pathlib import Path
 
 import pytest
 import torch
 from safetensors.torch import load_file
 
+from tests.cases import read_lines_of_json
 from tests.pretraining.factories import RECIPE, pretrain_arguments, with_settings
 from tests.pretraining.processes import (
     finish,
@@ -27,6 +27,7 @@ from tests.pretraining.test_losses import (
     frequencies,
 )
 from vocap import cli
+from vocap.files.io import read_object
 from vocap.pretraining.loss_kinds import Full
 from vocap.pretraining.losses import build_loss
 from vocap.pretraining.losses.knn import NeighbourIndex
@@ -112,18 +113,17 @@ def test_a_training_in_16_bits_ends_near_float32(arguments, tmp_path, precision,
     for row, reference in zip(rows[precision], rows["fp32"], strict=True):
         assert row["exact_loss"] == pytest.approx(reference["exact_loss"], rel=1e-2)
         assert row["skipped"] == 0
-    described = json.loads((tmp_path / precision / "description.json").read_text())
+    described = read_object(tmp_path / precision / "description.json")
     assert described["precision"] == {"bf16": "bfloat16", "fp16": "float16"}[precision]
 
 
 def test_auto_takes_the_16_bit_type_of_the_gpu_and_refreshes_in_bursts(arguments, tmp_path):
     trained(arguments, tmp_path / "run")
     bf16 = torch.cuda.is_bf16_supported(including_emulation=False)
-    described = json.loads((tmp_path / "run" / "description.json").read_text())
+    described = read_object(tmp_path / "run" / "description.json")
     assert described["precision"] == ("bfloat16" if bf16 else "float16")
-    lines = (tmp_path / "run" / "metrics.jsonl").read_text("utf-8").splitlines()
-    # every 4 steps, as the lines are
-    assert all(json.loads(line)["refresh_s"] > 0 for line in lines)
+    rows = read_lines_of_json(tmp_path / "run" / "metrics.jsonl")
+    assert all(row["refresh_s"] > 0 for row in rows)  # every 4 steps, as the rows are
 
 
 def test_without_a_compiler_it_trains_uncompiled(arguments, tmp_path):
@@ -198,9 +198,9 @@ def test_the_estimate_is_near_the_peak(arguments, tmp_path):
     shape = {"layers": 6, "hidden": 256, "heads": 4, "intermediate": 1024, "positions": 64}
     changes = {"shape": shape, "batch": 512, "micro_batch": 512, "loss": "full"}
     trained(with_settings(arguments, **changes), tmp_path / "run")
-    last = (tmp_path / "run" / "metrics.jsonl").read_text("utf-8").splitlines()[-1]
+    last = read_lines_of_json(tmp_path / "run" / "metrics.jsonl")[-1]
     parts = estimate_memory(Recipe(**changes), 401, 64, half=True)
-    assert 0.5 <= json.loads(last)["memory_mb"] * 1e6 / sum(parts.values()) <= 2
+    assert 0.5 <= last["memory_mb"] * 1e6 / sum(parts.values()) <= 2
 
 
 def test_running_out_of_memory_is_one_line(arguments, tmp_path, monkeypatch, capsys):

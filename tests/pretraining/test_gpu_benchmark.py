@@ -2,7 +2,6 @@
 that only it has.
 """
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import torch
 
 from benchmarks.gpu.table import Table
+from tests.cases import read_lines_of_json
 from tests.pretraining.factories import pretrain_arguments
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -28,11 +28,7 @@ def dry_run(*words: str) -> subprocess.CompletedProcess:
 
 
 def rows_of(path: Path) -> list[dict]:
-    return [
-        row
-        for line in path.read_text("utf-8").splitlines()
-        if "begun" not in (row := json.loads(line))
-    ]
+    return [row for row in read_lines_of_json(path) if "begun" not in row]
 
 
 def test_a_dry_run_fills_every_table_and_goes_on_where_it_stopped(tmp_path):

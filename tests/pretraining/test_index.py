@@ -53,16 +53,6 @@ def test_scores_of_every_kind_are_ordered():
     assert nearest(torch.ones(1, 1), table, 10)[0].tolist() == [6, 4, 9, 2, 0, 1, 8, 3, 5, 7]
 
 
-@pytest.mark.parametrize("device", DEVICES)
-def test_real_numbers(device):
-    random = np.random.default_rng(0)
-    table = torch.tensor(random.normal(size=(5000, 64)), dtype=torch.float32, device=device)
-    found = nearest(table[:500], table, 20, held=10**6)
-    scores = table[:500].double() @ table.double().T
-    right = torch.topk(scores, 20).values
-    torch.testing.assert_close(scores.gather(1, found), right, rtol=1e-5, atol=1e-4)
-
-
 def weights(seed, vocabulary=300, width=8):
     return torch.tensor(
         np.random.default_rng(seed).normal(size=(vocabulary, width)), dtype=torch.float32
@@ -87,14 +77,6 @@ def made_index(refresh, vocabulary=300, words=WORDS, k=6, every=4):
 def neighbours(index, words, weight):
     index.prepare(words, weight)
     return index.neighbours(words)
-
-
-@pytest.mark.parametrize("refresh", ["burst", "lazy"])
-def test_first_neighbours(refresh):
-    weight = weights(0)
-    index = made_index(refresh)
-    index.start(0, weight)
-    assert torch.equal(neighbours(index, WORDS, weight), expected(weight, 6))
 
 
 @pytest.mark.parametrize("k", [1, 296])

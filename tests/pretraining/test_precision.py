@@ -3,15 +3,16 @@ al., resumed bit for bit.
 """
 
 import itertools
-import json
 from pathlib import Path
 
 import pytest
 import torch
 
+from tests.cases import read_lines_of_json
 from tests.pretraining.factories import RECIPE, pretrain_arguments
 from tests.pretraining.processes import results
 from vocap.errors import VocapError
+from vocap.files.io import read_object
 from vocap.pretraining import training
 from vocap.pretraining.training import Training, pretrain_model
 from vocap.training import distributed, loop
@@ -33,14 +34,14 @@ def train_in(made, out: Path, precision: str, **changes) -> Path:
     recipe = RECIPE | {"precision": precision} | changes
     folders = (made / "tokenizer", made / "tokens", out)
     found = pretrain_model(*folders, settings=recipe, threads=1, keep_checkpoints=True)
-    lines = (out / "metrics.jsonl").read_text("utf-8").splitlines()
-    assert found.folder == out / "model" and found.metrics == list(map(json.loads, lines))
+    assert found.folder == out / "model"
+    assert found.metrics == read_lines_of_json(out / "metrics.jsonl")
     return out
 
 
 def test_fp16_ends_near_float32(made, tmp_path):
     wide, half = (train_in(made, tmp_path / name, name) for name in ("fp32", "fp16"))
-    assert json.loads((half / "description.json").read_text())["precision"] == "float16"
+    assert read_object(half / "description.json")["precision"] == "float16"
     (weights, rows), (others, expected) = results(half), results(wide)
     assert weights != others
     for row, reference in zip(rows, expected, strict=True):
@@ -102,7 +103,7 @@ def test_a_stopped_run_goes_on_bit_for_bit(made, tmp_path, monkeypatch, stop):
         patch.setattr(training, "Training", Stopping)
         with pytest.raises(Stopped):
             train_in(made, tmp_path / "run", "fp16")
-    state = json.loads((tmp_path / f"run/checkpoints/step-{stop}" / STATE).read_text())
+    state = read_object(tmp_path / f"run/checkpoints/step-{stop}" / STATE)
     assert state["scaler"]["scale"] < 2.0**34
     assert results(train_in(made, tmp_path / "run", "fp16")) == results(whole)
 

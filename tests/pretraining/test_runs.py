@@ -14,7 +14,7 @@ import pytest
 import torch
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
-from tests.cases import read_cases
+from tests.cases import read_cases, read_lines_of_json
 from tests.commands import run
 from tests.pretraining.factories import (
     RECIPE,
@@ -99,9 +99,7 @@ def test_the_exact_loss_is_that_of_the_exported_model(made, finished, name, line
 
 
 def test_metrics_have_what_the_contract_names(finished):
-    rows = [
-        json.loads(line) for line in (finished / "metrics.jsonl").read_text("utf-8").splitlines()
-    ]
+    rows = read_lines_of_json(finished / "metrics.jsonl")
     assert [row["step"] for row in rows] == [4, 8, 12]
     for row in rows:
         named = "loss exact_loss bits_per_byte tokens_per_s candidates refresh_s memory_mb"

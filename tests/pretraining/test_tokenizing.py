@@ -3,7 +3,6 @@ not at all.
 """
 
 import itertools
-import json
 import os
 import signal
 import subprocess
@@ -22,6 +21,7 @@ from tests.pretraining.factories import make_lines, make_tokenizer, processor
 from tests.server import RangeServer, at_work
 from tests.tokenizer_files.factories import train_model
 from vocap.errors import UsageError, VocapError
+from vocap.files.io import read_object
 from vocap.pretraining.data import open_language
 from vocap.pretraining.tokenizing import Packer, file_sha256, tokenize_language
 from vocap.storage.listing import list_shards
@@ -216,7 +216,7 @@ def test_a_stock_tokenizer_gives_blocks_for_causal_models(tmp_path):
     tokenize_language(
         "de", [str(lines)], Layout(), lines, tmp_path / "stock.model", tmp_path / "de"
     )
-    assert json.loads((tmp_path / "de" / "description.json").read_text("utf-8"))["special"] == {
+    assert read_object(tmp_path / "de" / "description.json")["special"] == {
         "bos": 1, "pad": None, "eos": 2, "unk": 0, "mask": None, "others": []
     }  # fmt: skip
     special = open_language(tmp_path / "de").special
