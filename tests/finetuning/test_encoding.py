@@ -125,13 +125,6 @@ def test_parts_of_sentences_are_joined_before_scoring():
     assert joined == wanted
 
 
-def test_unknown_labels_stop_the_encoding():
-    with pytest.raises(KeyError):
-        encode_sentences([TaggedSentence(("a",), ("NN",))], ours(), UDPOS.labels)
-    with pytest.raises(KeyError):
-        encode_pairs([Pair("a", "b", "maybe")], ours(), XNLI.labels)
-
-
 def test_windows_hold_question_and_context():
     context = " ".join(LINES[:20])
     start = context.index(LINES[12])

@@ -2,7 +2,6 @@
 or a loss.
 """
 
-import json
 import shutil
 
 import numpy as np
@@ -10,7 +9,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from tests.cases import read_cases
+from tests.cases import edit, read_cases
 from tests.finetuning.tiny_models import XTREME, make_bert, make_inputs, make_model, recipe
 from vocap.errors import VocapError
 from vocap.finetuning.encoding import encode_training, open_inputs
@@ -166,8 +165,7 @@ def test_folders_without_a_model_are_named(models, tmp_path):
 def changed(models, folder, name="full", **entries):
     """A copy of a model's folder with these entries in its config.json."""
     shutil.copytree(models[name], folder)
-    config = json.loads((folder / "config.json").read_text("utf-8"))
-    (folder / "config.json").write_text(json.dumps(config | entries), "utf-8")
+    edit(folder / "config.json", **entries)
     return folder
 
 

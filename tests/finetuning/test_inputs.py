@@ -2,15 +2,16 @@
 trained.
 """
 
-import json
 import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from tests.cases import edit
 from tests.finetuning.tiny_models import LENGTH, XTREME, make_bert, make_inputs, make_model, recipe
 from vocap.errors import UsageError, VocapError
+from vocap.files.io import read_object, write_json
 from vocap.finetuning.encoding import (
     InputEncoder,
     encode_examples,
@@ -44,10 +45,10 @@ def test_inputs_of_another_tokenizer_are_refused(model, inputs, tmp_path):
     """Of the same size, so that only its bytes differ."""
     other = tmp_path / "other"
     shutil.copytree(model, other)
-    content = json.loads((other / "tokenizer.json").read_text("utf-8"))
+    content = read_object(other / "tokenizer.json")
     pieces = content["model"]["vocab"]
     pieces[10], pieces[11] = pieces[11], pieces[10]
-    (other / "tokenizer.json").write_text(json.dumps(content), "utf-8")
+    write_json(other / "tokenizer.json", content)
     with pytest.raises(
         UsageError, match=r"another tokenizer than .*other/tokenizer\.json.*--tokenizer .*other"
     ):
@@ -68,8 +69,7 @@ def test_a_model_holds_its_own_tokenizer_byte_for_byte(model, tmp_path):
 
 def test_ids_that_a_model_has_no_embedding_of_are_refused(inputs, tmp_path):
     bert = make_bert(tmp_path / "bert")  # without a tokenizer
-    config = json.loads((bert / "config.json").read_text("utf-8"))
-    (bert / "config.json").write_text(json.dumps(config | {"vocab_size": 50}), "utf-8")
+    edit(bert / "config.json", vocab_size=50)
     with pytest.raises(
         UsageError, match=r"tydiqa/train-en holds the id \d+, the model has 50 embeddings"
     ):
@@ -97,9 +97,9 @@ def test_a_file_that_changed_after_encoding_is_noticed_with_as_many_rows(
     folder = tmp_path / "xtreme"
     shutil.copytree(XTREME / "tydiqa", folder / "tydiqa")
     (path,) = folder.rglob(name)
-    content = json.loads(path.read_text("utf-8"))
+    content = read_object(path)
     content["data"][0]["paragraphs"][0]["qas"][0]["question"] += "?"
-    path.write_text(json.dumps(content), "utf-8")
+    write_json(path, content)
     with pytest.raises(VocapError, match=rf"{name}: changed since .*vocap encode again"):
         run(model, inputs, tmp_path / "run", folder)
 

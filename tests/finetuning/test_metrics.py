@@ -2,7 +2,6 @@
 worked by hand.
 """
 
-import json
 import re
 from itertools import groupby
 from pathlib import Path
@@ -12,10 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.cases import read_cases
 from vocap.errors import VocapError
+from vocap.files.io import read_object
 from vocap.finetuning import metrics
 
-OFFICIAL = json.loads(Path(__file__).with_name("official_scores.json").read_text(encoding="utf-8"))
+OFFICIAL = read_object(Path(__file__).with_name("official_scores.json"))
+CASES = read_cases(__file__)
 UPOS = ["ADJ", "CCONJ", "INTJ", "NOUN", "SCONJ", "SYM", "X"]
 IOB = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]
 
@@ -118,15 +120,10 @@ def test_chunks_by_their_definition(tags, chunks):
     check()
 
 
-@pytest.mark.parametrize(
-    ("gold", "pred"),
-    [([["O"]], []), ([["O", "O"]], [["O"]]), ([["O"], ["O"]], [["O", "O"], []]), ([["O"]], [[""]])],
-)
-def test_tags_that_do_not_fit_are_refused(gold, pred):
+@pytest.mark.parametrize(("measure", "gold", "pred"), CASES["misfits"])
+def test_labels_that_do_not_fit_are_refused(measure, gold, pred):
     with pytest.raises(VocapError):
-        metrics.chunk_f1(gold, pred)
-    with pytest.raises(ValueError):
-        metrics.chunk_f1(gold, pred)
+        getattr(metrics, measure)(gold, pred)
 
 
 # --- labels
@@ -135,12 +132,6 @@ def test_tags_that_do_not_fit_are_refused(gold, pred):
 def test_accuracy():
     assert metrics.accuracy(["a", "b", "c"], ["a", "x", "c"]) == pytest.approx(66.66667)
     assert metrics.accuracy([0, 1], [0, 1]) == 100
-
-
-@pytest.mark.parametrize(("gold", "pred"), [(["a"], []), (["a"], ["a", "b"]), ([], [])])
-def test_labels_that_do_not_fit_are_refused(gold, pred):
-    with pytest.raises(VocapError):
-        metrics.accuracy(gold, pred)
 
 
 # --- answers
@@ -164,9 +155,7 @@ def test_questions_that_cannot_be_scored_are_refused():
 # --- the average of Table 1; the printed ones are in tests/report/test_paper.py
 
 
-@pytest.mark.parametrize(
-    "scores", [{}, {"squad": {"f1": 1.0}}, {"mlqa": {"f1": 1.0}}, {"xnli": {"f1": 1.0}}]
-)
+@pytest.mark.parametrize("scores", CASES["no average"])
 def test_an_average_without_its_numbers_is_refused(scores):
     with pytest.raises(VocapError):
         metrics.paper_average(scores)

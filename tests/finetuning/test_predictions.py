@@ -2,14 +2,13 @@
 examples are refused.
 """
 
-import json
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cases import read_cases
 from vocap.errors import VocapError
+from vocap.files.io import read_object
 from vocap.finetuning.examples import Answer, Pair, Question, TaggedSentence
 from vocap.finetuning.predictions import prediction_path, read_predictions, write_predictions
 from vocap.finetuning.tasks import TASKS, DataSet
@@ -55,7 +54,7 @@ def test_files_have_the_form_of_a_submission(tmp_path):
     )
     assert path.read_bytes() == b"neutral\nentailment\n"
     path = write_predictions(tmp_path, DataSet(TASKS["mlqa"], "test", "zh"), {"q": "北京"})
-    assert path.name == "test-zh.json" and json.loads(path.read_text("utf-8")) == {"q": "北京"}
+    assert path.name == "test-zh.json" and read_object(path) == {"q": "北京"}
 
 
 MAKE = {"xnli": lambda ids: pairs(len(ids)), "panx": lambda ids: sentences(*ids)}

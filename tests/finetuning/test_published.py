@@ -14,6 +14,7 @@ import pytest
 from tests.archives import write_tar, write_zip
 from tests.finetuning.factories import read
 from vocap.errors import UsageError, VocapError
+from vocap.files.io import read_object, write_json
 from vocap.finetuning.published import ARCHIVES, unpack
 from vocap.finetuning.tasks import TASKS, DataSet
 
@@ -154,7 +155,7 @@ def test_questions_of_tydiqa_are_parted_by_language_as_in_the_file_of_xtreme(tmp
         {"context": "x", "qas": [{"id": "thai-1-2", "answers": [], "question": "?"}]}
     )
     training = tmp_path / "tydiqa-goldp-v1.1-train.json"
-    training.write_text(json.dumps({"data": published, "version": theirs["version"]}))
+    write_json(training, {"data": published, "version": theirs["version"]})
     dev = {
         f"tydiqa-goldp-v1.1-dev/tydiqa-goldp-dev-{name}.json": name
         for name in ("english", "telugu")
@@ -162,7 +163,7 @@ def test_questions_of_tydiqa_are_parted_by_language_as_in_the_file_of_xtreme(tmp
     development = write_tar(tmp_path / "dev.tgz", dev)
     further = "tydiqa/tydiqa-goldp-v1.1-dev/tydiqa.goldp.te.dev.json"
     unpack("tydiqa", [training, development], tmp_path, [path, further])
-    assert json.loads((tmp_path / path).read_text()) == theirs
+    assert read_object(tmp_path / path) == theirs
     assert (tmp_path / further).read_text() == "telugu"
 
 
