@@ -293,41 +293,26 @@ def count_parameters(shape: Shape, vocabulary: int, causal: bool = False) -> int
     """Parameters of `build_model(shape, vocabulary)`, tied ones once; `causal`: of a
     causal one.
     """
-    hidden, width = shape.hidden, shape.width
+    hidden, width, layers = shape.hidden, shape.width, shape.layers
+    products = layers * _product_weights(shape, causal)
     if causal:
         projections = 2 * width * hidden if width != hidden else 0
-        layer = (
-            2 * hidden * (hidden + _key_width(shape)) + 3 * hidden * shape.intermediate + 2 * hidden
-        )
-        return vocabulary * width + projections + shape.layers * layer + hidden
-    if width == hidden:
-        positions, projections = shape.positions + 2, 0
-    else:
-        positions = shape.positions
-        projections = (width + 1) * hidden
+        return vocabulary * width + projections + products + (2 * layers + 1) * hidden
+    biases_and_norms = layers * (9 * hidden + shape.intermediate)
+    # two more positions, or the projection into the layers
+    beside = 2 * width if width == hidden else (width + 1) * hidden
     head = (hidden + 1) * width + 2 * width
-    return (
-        vocabulary * (width + 1)
-        + (positions + 1 + 2) * width
-        + projections
-        + layer_parameters(shape)
-        + head
-    )
+    embeddings = vocabulary * (width + 1) + (shape.positions + 3) * width + beside
+    return embeddings + products + biases_and_norms + head
 
 
-def layer_parameters(shape: Shape) -> int:
-    """Parameters of all transformer layers: products with their biases, two LayerNorms
-    each.
-    """
+def _product_weights(shape: Shape, causal: bool) -> int:
+    """Weights of one layer that its input is multiplied by."""
     hidden, wide = shape.hidden, shape.intermediate
-    return shape.layers * (
-        4 * (hidden + 1) * hidden + 2 * 2 * hidden + 2 * hidden * wide + wide + hidden
-    )
-
-
-def _key_width(shape: Shape) -> int:
-    """Numbers of a token's keys in one layer."""
-    return shape.hidden // shape.heads * shape.key_heads
+    if causal:
+        keys = hidden // shape.heads * shape.key_heads
+        return 2 * hidden * (hidden + keys) + 3 * hidden * wide
+    return 4 * hidden**2 + 2 * hidden * wide
 
 
 def paper_parameters(shape: Shape, vocabulary: int, causal: bool = False) -> int:
@@ -344,10 +329,4 @@ def encoder_operations(shape: Shape, block: int, causal: bool = False) -> float:
     >>> round(encoder_operations(Shape(), 512) / 1e6)
     566
     """
-    layer = 4 * shape.hidden**2 + 2 * shape.hidden * shape.intermediate
-    if causal:
-        layer = (
-            2 * shape.hidden * (shape.hidden + _key_width(shape))
-            + 3 * shape.hidden * shape.intermediate
-        )
-    return 6 * shape.layers * layer + 12 * shape.layers * block * shape.hidden
+    return shape.layers * (6 * _product_weights(shape, causal) + 12 * block * shape.hidden)
