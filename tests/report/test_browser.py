@@ -148,3 +148,18 @@ def test_nothing_overflows_on_a_phone(out, browser):
             and tab.evaluate("document.documentElement.scrollWidth") <= 390
         )
     assert len(found) == FIGURES and all(300 < width <= 390 - 32 for _, width, _ in found)
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_embeddings_are_those_of_the_model_that_the_reader_sets(out, browser, width):
+    with browser.open((out / "index.html").as_uri(), width=width) as tab:
+        tab.evaluate(
+            "(([others, hidden, , untied]) => { others.value = 1200; hidden.value = 2048; "
+            "untied.click(); hidden.dispatchEvent(new Event('input')); })"
+            "([...document.querySelectorAll('.model input')])"
+        )
+        said = tab.evaluate("document.querySelector('.model [role=status]').textContent")
+        row = tab.evaluate("document.querySelector('#comparison tbody tr').innerText").split("\t")
+    # two tables of width 2048 and the output bias of a masked model; 409.7 of 1609.7 million
+    assert "100,000 ids take 409.7 M parameters, 25 % of the model" in said
+    assert row[2] == "100,000" and row[6:8] == ["409.7", "25 %"]

@@ -111,13 +111,14 @@ def _of_run(
     facts = facts[~facts.index.duplicated()]  # those from elsewhere stand beside every T
     rows = pandas.concat([one.counted for one in compared])
     rows = rows[rows.language.isin(codes)].drop_duplicates(["tokenizer", "language"])
-    found = facts.astype({"total": float}).join(parallel_means(rows))
+    found = facts.join(parallel_means(rows))
     made = [results.tokenizers[name] for name in found.index]
     ends = [_intervals(*both, codes) for both in zip(made, found.worst, strict=True)]
-    embeddings = found.total.map(costs.embedding_parameters)
+    totals = found.total.astype(float)
+    embeddings = totals.map(costs.embedding_parameters)
     return found.join(pandas.DataFrame(ends, found.index, ENDS)).assign(
         embedding_mparameters=embeddings / 1e6,
-        embedding_share=embeddings / found.total.map(costs.parameters),
+        embedding_share=embeddings / totals.map(costs.parameters),
         programs=[", ".join(programs(results, one.name)) for one in made],
     )
 

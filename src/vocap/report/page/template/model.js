@@ -27,21 +27,26 @@
     flag("untied", "a table of its own for the output layer"),
   ];
 
+  const said = element("div", { role: "status" });
   const show = () => {
     if (!fields.every(({ input }) => input.checkValidity())) return;
     const { others, hidden, causal, untied } = Object.fromEntries(fields.map(({ name, read }) => [name, read()]));
-    const millions = (ids) => (ids * (hidden * (untied ? 2 : 1) + (causal ? 0 : 1))) / 1e6;
+    const parameters = (ids) => ids * (hidden * (untied ? 2 : 1) + (causal ? 0 : 1));
+    const digits = { minimumFractionDigits: 1, maximumFractionDigits: 1 };
+    const millions = (ids) => (parameters(ids) / 1e6).toLocaleString("en", digits);
+    const share = (ids) => ((100 * parameters(ids)) / (others + parameters(ids))).toFixed(0) + " %";
     for (const { total, cells } of rows) {
       if (!total) continue;
-      const own = millions(total);
-      const digits = { minimumFractionDigits: 1, maximumFractionDigits: 1 };
-      cells[embeddings].textContent = own.toLocaleString("en", digits);
-      cells[shares].textContent = ((100 * own) / (others + own)).toFixed(0) + " %";
+      cells[embeddings].textContent = millions(total);
+      cells[shares].textContent = share(total);
     }
-    for (const price of document.querySelectorAll("[data-ids]")) {
-      price.textContent = millions(Number(price.dataset.ids)).toLocaleString("en", { maximumSignificantDigits: 3 });
-    }
+    for (const price of document.querySelectorAll("[data-ids]")) price.textContent = millions(price.dataset.ids);
+    const sizes = [...new Set(rows.map(({ total }) => total))].filter(Boolean).sort((a, b) => a - b);
+    const line = (ids) => `${ids.toLocaleString("en")} ids take ${millions(ids)} M parameters, ${share(ids)} of the model`;
+    said.textContent = sizes.map(line).join("; ") + ".";
   };
   for (const { input } of fields) input.addEventListener("input", show);
-  place.append(element("div", { className: "panel" }, fieldset("Your model", ...fields.map(({ line }) => line))));
+  show();
+  const controls = fieldset("Your model", ...fields.map(({ line }) => line));
+  place.append(element("div", { className: "panel" }, controls, said));
 })();
