@@ -28,7 +28,7 @@ from vocap.stages import STAGES
 from vocap.starter.packages import PACKAGES
 from vocap.tokenizer_files import CARD, EXPORTED
 from vocap.unigram.text_settings import text_words
-from vocap.workflow.names import BYTE_PAIR_FILES, FILES
+from vocap.workflow.names import BYTE_PAIR_FILES, FILES, FORMS
 from vocap.workflow.names import descent_name, tokenizer_folder, training_name
 from vocap.workflow.owner import check_owner
 from vocap.workflow.run_plan import LanguageBatch, plan_run

@@ -10,7 +10,7 @@ import hashlib
 import os
 
 # The settings that the report shows: of the sources those that this run reads, and not
-# where it writes and reads.
+# where it writes and reads, nor further forms of tokenizers, which make no page again.
 UNUSED_SOURCES = SETTINGS.corpora.sources.keys() - {source.name for source in PLAN.sources.values()}
 SHOWN_SETTINGS = SETTINGS.model_dump(
     mode="json",
@@ -18,6 +18,7 @@ SHOWN_SETTINGS = SETTINGS.model_dump(
     exclude={
         "results": True,
         "downloads": True,
+        "tokenizers": {name: {"export"} for name in SETTINGS.tokenizers},
         "corpora": {"fetch": True, "sources": {name: True for name in UNUSED_SOURCES}},
     },
 )
@@ -36,7 +37,7 @@ rule report:
         rules.corpora.input,
         ASKED_CURVES,
         rules.allocation.input,
-        rules.tokenizers.input,
+        rules.tokenizers.input.measured,
         rules.pretraining.input,
         rules.finetuning.input,
         rules.correlation.input.points,

@@ -7,6 +7,7 @@ REQUIRED INPUTS
 OUTPUTS
     results/tokenizers/{name}/sentencepiece.model or tokenizer.json, pieces.tsv, description.json
     results/tokenizers/{name}/huggingface, evaluation.tsv and the other tables
+    results/tokenizers/{name}/tiktoken, {name}.gguf, where the entry's export names them
     results/pretraining/tokenizers/{tokenizer}, of those from elsewhere
 """
 
@@ -61,8 +62,16 @@ BPE_EXPORT_LAYOUT = verbatim(options(layout=SETTINGS.layout.text()))
 rule tokenizers:
     """Every named tokenizer, exported and evaluated"""
     input:
-        expand(f"<results>/tokenizers/{{name}}/huggingface/{CARD}", name=MADE_HERE),
-        expand("<results>/tokenizers/{name}/evaluation.tsv", name=PLAN.tokenizers),
+        measured=[
+            *expand(f"<results>/tokenizers/{{name}}/huggingface/{CARD}", name=MADE_HERE),
+            *expand("<results>/tokenizers/{name}/evaluation.tsv", name=PLAN.tokenizers),
+        ],
+        forms=[
+            f"<results>/tokenizers/{name}/{file.format(name=name)}"
+            for name, entry in MADE_HERE.items()
+            for form in entry.export or ()
+            for file in FORMS[form]
+        ],
     message:
         "The stage tokenizers is made"
 
@@ -306,7 +315,7 @@ FOLLOWERS = PLAN.followers
 TRAINING_OPTIONS = {
     name: shlex.join(
         [
-            *words_of(entry, "kind", "total"),
+            *words_of(entry, "kind", "total", "export"),
             *(
                 [f"--development={DEVELOPMENT_TEXT.pattern}", "--parity"]
                 if name in FOLLOWERS
@@ -509,6 +518,52 @@ rule export_bpe:
             vocap card {input.model:q} --evaluation {input.evaluation:q} --text {params.text:q} -o {output.card:q}
         ) 2>{log:q}
         """
+
+
+rule export_tiktoken:
+    input:
+        "<results>/tokenizers/{name}/tokenizer.json",
+    output:
+        expand("<results>/tokenizers/{{name}}/{file}", file=FORMS["tiktoken"]),
+    log:
+        "<logs>/tokenizers/export_tiktoken/{name}.log",
+    benchmark:
+        "<logs>/benchmarks/tokenizers/export_tiktoken/{name}.tsv"
+    wildcard_constraints:
+        name=one_of(BYTE_PAIR),
+    conda:
+        "../envs/tokenizers.yaml"
+    resources:
+        **needs("export_tiktoken"),
+    params:
+        **run_params("tokenizers"),
+    message:
+        "Exporting {wildcards.name} for tiktoken"
+    shell:
+        "vocap export {input:q} --format tiktoken -o {params.folder:q} 2> {log:q}"
+
+
+rule export_gguf:
+    input:
+        lambda wildcards: PLAN.tokenizer_file(wildcards.name),
+    output:
+        "<results>/tokenizers/{name}/{name}.gguf",
+    log:
+        "<logs>/tokenizers/export_gguf/{name}.log",
+    benchmark:
+        "<logs>/benchmarks/tokenizers/export_gguf/{name}.tsv"
+    wildcard_constraints:
+        name=one_of(MADE_HERE),
+    conda:
+        "../envs/tokenizers.yaml"
+    resources:
+        **needs("export_gguf"),
+    params:
+        **run_params("tokenizers"),
+    message:
+        "Exporting {wildcards.name} for llama.cpp"
+    shell:
+        "vocap export {input:q} --format gguf -o {output:q} 2> {log:q}"
 
 
 rule evaluate:

@@ -4,6 +4,11 @@ edit.
 
 import json
 
+import tiktoken
+from gguf import GGUFReader
+from tiktoken.load import load_tiktoken_bpe
+from tokenizers import Tokenizer
+
 from tests.made_text import write_lines
 from tests.workflow.conftest import make_text
 from vocap.files.io import read_tsv
@@ -15,8 +20,8 @@ SETTINGS = {
     "allocation": {},
     "text": {"preset": "lossless"},
     "tokenizers": {
-        "bpe-500": {"kind": "bpe", "total": 500},
-        "bpe-400": {"kind": "bpe", "total": 400},
+        "bpe-500": {"kind": "bpe", "total": 500, "split": "gpt2"},
+        "bpe-400": {"kind": "bpe", "total": 400, "split": "gpt2"},
         "parity-400": {"kind": "parity-bpe", "total": 400, "from": 50, "split": {"regex": OWN}},
     },
 }
@@ -38,6 +43,19 @@ def configure(workflow, **changes) -> None:
     }
     path.write_text(json.dumps(settings), "utf-8")
     path.rename(workflow.folder / "test.yaml")  # JSON is YAML
+
+
+def check_forms(folder) -> None:
+    """tiktoken gives the ids of tokenizer.json, and the GGUF file has its tokens."""
+    made = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    said = json.loads((folder / "tiktoken/encoding.json").read_text("utf-8"))
+    ranks = load_tiktoken_bpe(str(folder / "tiktoken/ranks.tiktoken"))
+    encoding = tiktoken.Encoding(**said, mergeable_ranks=ranks)
+    for line in make_text("ru", 20, seed=9).splitlines():
+        assert encoding.encode(line) == made.encode(line, add_special_tokens=False).ids
+    field = GGUFReader(folder / "bpe-400.gguf").fields["tokenizer.ggml.tokens"]
+    tokens = [field.parts[place].tobytes().decode() for place in field.data]
+    assert tokens == [made.id_to_token(number) for number in range(400)]
 
 
 def test_a_run_and_what_an_edit_reruns(workflow):
@@ -63,9 +81,18 @@ def test_a_run_and_what_an_edit_reruns(workflow):
         == OWN
     )
 
+    # further forms train nothing
+    exported = SETTINGS["tokenizers"]["bpe-400"] | {"export": ["tiktoken", "gguf"]}
+    configure(workflow, tokenizers={**SETTINGS["tokenizers"], "bpe-400": exported})
+    planned = workflow.planned("tokenizers")
+    assert planned == {"export_tiktoken": 1, "export_gguf": 1, "tokenizers": 1}
+    run = workflow.snakemake("tokenizers")
+    assert run.returncode == 0, run.stdout
+    check_forms(folder / "bpe-400")
+
     # a larger T is trained, and a smaller one cut: as if both had been trained together
     for total, trainings in ((550, 1), (450, 0)):
-        more = {**SETTINGS["tokenizers"], "more": {"kind": "bpe", "total": total}}
+        more = {**SETTINGS["tokenizers"], "more": {"kind": "bpe", "total": total, "split": "gpt2"}}
         configure(workflow, tokenizers=more)
         planned = workflow.planned("tokenizers")
         assert (planned.get("bpe_training", 0), planned["pick_bpe"]) == (trainings, 1)
@@ -78,6 +105,7 @@ def test_a_run_and_what_an_edit_reruns(workflow):
         workflow.folder / "results/corpora/weights.tsv",
         450,
         text=LOSSLESS,
+        split="gpt2",
     )
     assert (folder / "more/tokenizer.json").read_bytes() == trained.model
     rows = read_tsv(folder / "more/pieces.tsv")

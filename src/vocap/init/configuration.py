@@ -27,7 +27,7 @@ from vocap.init.language_files import (
 )
 from vocap.languages import Language, default_table
 from vocap.storage.remote import is_remote
-from vocap.tokenizer_files.programs import check_kinds, cut_for, kinds_for
+from vocap.tokenizer_files.programs import OWN_FORMS, check_kinds, cut_for, kinds_for
 
 KINDS, LOSSLESS_KINDS = ("vocap", "pieces", "joint"), ("pieces", "bpe")  # without --kind
 LARGEST_SIZE = 50_000  # the largest vocabulary of a language, as in the paper
@@ -140,7 +140,7 @@ def configure(
         "layout": layout,
         "corpora": corpora,
         "vocabularies": {"sizes": choose_sizes(distinct, reaches)},
-        **tokenizer_sections(kinds, total, uneven, texts.without_development(), split),
+        **tokenizer_sections(kinds, total, uneven, texts.without_development(), split, programs),
     }
     config = {key: value for key, value in config.items() if value}
     check_totals(load({**config, "corpora": usable}), amounts)
@@ -276,12 +276,13 @@ def tokenizer_sections(
     per_character: bool,
     lacking: Sequence[str] = (),
     split: str = "words",
+    programs: Collection[str] = (),
 ) -> dict[str, Any]:
     """The sections `allocation`, which may be empty, and `tokenizers`: one of each kind,
     of `total` ids.
 
     `lacking`: languages without development text, which parity needs. `split`: the cut of
-    byte-pair encoding.
+    byte-pair encoding. `programs`: those that load them, of which some have forms of their own.
     """
     short = f"{total // 1000}k" if total % 1000 == 0 else str(total)
     weighed = {"total": total} | ({"per": "character"} if per_character else {})
@@ -298,6 +299,8 @@ def tokenizer_sections(
             tokenizers[name] |= {"without": list(lacking)} if lacking else {}
         if kind.endswith("bpe") and split != "words":
             tokenizers[name]["split"] = split
+        if forms := [form for program, form in OWN_FORMS.items() if program in programs]:
+            tokenizers[name]["export"] = forms
     return {"allocation": allocations, "tokenizers": tokenizers}
 
 

@@ -17,6 +17,7 @@ NAMES = {
     "vllm": "vLLM",
     "tokenizers-js": "transformers.js",
 }
+OWN_FORMS = {"tiktoken": "tiktoken", "llama.cpp": "gguf"}  # of `export`, of their own
 CUTS = (
     "words",
     "llama-3",

@@ -44,6 +44,7 @@ STOCK = (
     "tokenizer.model",
     "tokenizer.json",
     "huggingface",
+    "tiktoken",
     "ranks.tiktoken",
 )
 SUMMARY = (

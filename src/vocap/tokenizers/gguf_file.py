@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 # llama.cpp's names of the cuts for which it gives the same ids
 CUTS = {"gpt2": "gpt-2", "llama-3": "llama-bpe", "qwen": "qwen2"}
+EXPRESSIONS = {PUBLISHED[split]: name for split, name in CUTS.items()}
 CONTROL, SYMBOL, TEXT = 3, 4, 1  # of llama.cpp's types of tokens
 
 
@@ -84,9 +85,8 @@ def _add_pieces(writer: "GGUFWriter", path: Path) -> int:
 def _add_merges(writer: "GGUFWriter", path: Path) -> int:
     """The keys of byte-pair encoding."""
     read = read_bpe(path)
-    names = {PUBLISHED[split]: name for split, name in CUTS.items()}
     expression = cut_expression(read)
-    if read.definition.get("normalizer") or expression not in names:
+    if read.definition.get("normalizer") or expression not in EXPRESSIONS:
         raise VocapError(
             f"{read.path}: llama.cpp has no cut like its own, or its text is normalised; train it "
             f"with preset lossless and split {', '.join(CUTS)}"
@@ -99,7 +99,7 @@ def _add_merges(writer: "GGUFWriter", path: Path) -> int:
         )
     kinds = dict.fromkeys(read.special, CONTROL) | dict.fromkeys(read.added, SYMBOL)
     writer.add_tokenizer_model("gpt2")
-    writer.add_tokenizer_pre(names[expression])
+    writer.add_tokenizer_pre(EXPRESSIONS[expression])
     writer.add_token_list([token.encode() for token in read.tokens])
     writer.add_token_types([kinds.get(number, TEXT) for number in range(len(read.tokens))])
     writer.add_token_merges(

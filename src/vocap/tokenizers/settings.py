@@ -96,6 +96,11 @@ class Kind(ConfigSection):
     colour: ClassVar[str] = "unknown"
     shape: ClassVar[str] = "triangle-up"
     kind: str
+    export: list[Literal["tiktoken", "gguf"]] | None = Field(
+        None,
+        description="further forms to write beside huggingface/: tiktoken, the folder tiktoken/; "
+        "gguf, the file NAME.gguf of llama.cpp (docs/clients.md)",
+    )
 
     @classmethod
     def model(cls, settings: Mapping[str, Any]) -> str:
@@ -134,6 +139,16 @@ class Kind(ConfigSection):
         `settings`: the whole configuration.
         """
 
+    def other_ids(self, form: str, run: TextSettings) -> str:
+        """Why the program of a form of `export` would give other ids; empty where it does not.
+        `run`: how the run reads text. Raises UsageError as `TextSettings`.
+        """
+        if form == "tiktoken":
+            return "tiktoken loads byte-pair encoding alone"
+        if run.byte_fallback or run.user_defined_symbols:
+            return "llama.cpp gives other ids for byte pieces and user-defined symbols of unigram"
+        return ""
+
     def mistakes(self, settings: Any, languages: list[str]) -> Iterator[str]:
         """Contradictions with other sections: ".field: text" or ": text", to follow the
         name of the entry.
@@ -142,6 +157,9 @@ class Kind(ConfigSection):
         run.
         """
         try:
+            for form in self.export or ():
+                if reason := self.other_ids(form, settings.text.settings):
+                    yield f".export: {form}: {reason}; leave it out (docs/clients.md)"
             if self.made and self.file == Kind.file:  # of a unigram model
                 settings.layout.check_unknown()
         except UsageError as error:
@@ -194,6 +212,9 @@ class Unigram(Merged):
         "place of "
         "text.user_defined_symbols",
     )
+
+    def other_ids(self, form: str, run: TextSettings) -> str:
+        return super().other_ids(form, self.text_of(run))
 
     def text_of(self, run: TextSettings) -> TextSettings:
         fallback, symbols = self.byte_fallback, self.user_defined_symbols
@@ -352,6 +373,21 @@ class BytePair(Merged):
     def text_of(self, run: TextSettings) -> TextSettings:
         return self.pretokenization(run).settings
 
+    def other_ids(self, form: str, run: TextSettings) -> str:
+        from vocap.tokenizer_files.ranks import SHARED
+        from vocap.tokenizers.gguf_file import CUTS, EXPRESSIONS
+
+        text, expression = self.text_of(run), self.pretokenization(run).cut.expression
+        if not text.keeps_text:
+            return "it loads byte-pair encoding of text that is kept: text: {preset: lossless}"
+        if form == "gguf" and expression not in EXPRESSIONS:
+            return f"llama.cpp has no such cut; it has split {', '.join(CUTS)}"
+        if form == "tiktoken" and text.user_defined_symbols:
+            return "tiktoken has no user-defined symbols"
+        if form == "tiktoken" and not SHARED.fullmatch(expression):
+            return "tiktoken reads parts of the regular expression otherwise"
+        return ""
+
 
 class ParityOrder(ConfigSection):
     """Which merges of parity-aware byte-pair encoding are for which language."""
@@ -434,6 +470,7 @@ class BpeTraining(ParityOrder, BytePair):
     text: RunText = XLM_R
     layout: IdLayout = XLM_R_LAYOUT
     counts: CountsPath = None
+    export: None = None  # of runs
 
     @model_validator(mode="before")
     @classmethod
@@ -464,6 +501,7 @@ class JointTraining(UnigramTraining, Joint):
 
     memory: Memory = None
     layout: IdLayout = XLM_R_LAYOUT
+    export: None = None  # of runs
     characters: Path | str | None = Field(
         None,
         description="folder with {language}/train.txt, whose characters decide which the "
@@ -551,6 +589,8 @@ class File(Kind):
         return None
 
     def mistakes(self, settings: Any, languages: list[str]) -> Iterator[str]:
+        if self.export:
+            yield ".export: the run writes forms of tokenizers that it makes; see vocap export"
         if self.download not in (None, *settings.downloads):
             yield (
                 f".download: no file {self.download!r} under downloads "

@@ -7,6 +7,10 @@ from vocap.config import Settings
 from vocap.tokenizers.settings import BytePair, Joint
 
 FILES = ("sentencepiece.model", "pieces.tsv", "description.json")  # of a unigram tokenizer's folder
+FORMS = {  # of `export`: files in a tokenizer's folder
+    "tiktoken": ("tiktoken/ranks.tiktoken", "tiktoken/encoding.json"),
+    "gguf": ("{name}.gguf",),
+}
 BYTE_PAIR_FILES = (BytePair.file, "tokenizer_config.json", *FILES[1:])
 
 
@@ -33,9 +37,9 @@ def descent_name(entry: Joint, *further: object) -> str:
 def training_name(entry: BytePair, *further: object) -> str:
     """A name that all entries share which one training of byte-pair encoding gives.
 
-    It is their kind, and a hash of the other settings but T.
+    It is their kind, and a hash of the other settings but T and forms of export.
     """
-    own = entry.model_dump(exclude={"total"}, exclude_none=True)
+    own = entry.model_dump(exclude={"total", "export"}, exclude_none=True)
     return f"{entry.kind}-{_hash(own, *further)}"
 
 
