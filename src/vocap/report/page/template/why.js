@@ -85,7 +85,8 @@
     const code = location.hash.match(/^#lang=([\w-]+)$/)?.[1];
     if (!(code in names)) return;
     await show(code);
-    document.getElementById("language").scrollIntoView();
+    // at once: charts that are drawn on a long path move the part
+    document.getElementById("language").scrollIntoView({ behavior: "instant" });
   };
   choose.addEventListener("change", () => choose.value && (location.hash = "lang=" + choose.value));
   window.addEventListener("hashchange", follow);
