@@ -27,9 +27,9 @@ def reason_without_weights(run: Run, code: str) -> str:
     inputs = run.results.inputs
     intervals = sum(len(one.index.piece) for one in inputs)
     if intervals > MOST_INTERVALS:
-        return f"the pieces are too many ({intervals:,} intervals of sizes); try vocap allocate."
+        return f"The pieces are too many ({intervals:,} intervals of sizes); try vocap allocate."
     absent = code not in [one.language for one in inputs]
-    return run.results.no_inputs or f"{code} has no weight or no ladder." * absent
+    return run.results.no_inputs or f"There is no weight or no ladder of {code}." * absent
 
 
 @lru_cache(8)
@@ -92,26 +92,29 @@ def estimate_extension(run: Run, name: str, code: str) -> dict[str, Any]:
     The curve's tokens are those of the training lines. `start` is the size where the curve needs
     the tokens that the tokenizer needs on the same lines: a model near it and the tokenizer are
     compared on the held-out lines. The language saves what its curve saves from `start` on.
-    `start` is None for byte-pair encoding, without curve, model or text, and
-    where the curve begins with fewer tokens.
+    Where there is no such size, `start` is None and `reason` says why.
     """
     points = run.results.trained(code)
     own = run.costs.get((name, code), {}).get("tokens_per_sentence")
-    unigram = not issubclass(run.results.tokenizers[name].kind_class, BytePair)
-    unknown: dict[str, Any] = {"start": None, "percent": {}}
-    if not (unigram and points and own):
-        return unknown
+
+    def unknown(reason: str) -> dict[str, Any]:
+        return {"start": None, "percent": {}, "reason": reason}
+
+    if issubclass(run.results.tokenizers[name].kind_class, BytePair):
+        return unknown("it is byte-pair encoding, which has no curve")
+    if not (points and own):
+        return unknown(f"{code} has no ladder, or was not measured")
     sizes = np.array([point.size for point in points])
     tokens = np.minimum.accumulate([point.tokens_per_sentence or np.nan for point in points])
     near = np.argmin(np.abs(tokens - own))
     model = run.folder / "vocabularies" / code / "models" / f"{sizes[near]}.model"
     heldout = run.heldout(code)
     if not (model.exists() and heldout.exists()):
-        return unknown
+        return unknown(f"the model of {sizes[near]} pieces or the held-out text is not there")
     measured = measure_text(model, heldout).tokens_per_sentence
     wanted = tokens[near] * own / measured
     if wanted > tokens[0]:
-        return unknown
+        return unknown("it needs more tokens than the smallest size of the curve")
     start = float(np.interp(-wanted, -tokens, sizes))
     percent = {
         pieces: float(100 * (np.interp(start + pieces, sizes, tokens) / wanted - 1))

@@ -98,5 +98,6 @@ def find_language(run: Run, named: str) -> str:
     codes = {word.casefold(): code for code in languages for word in (languages[code].name, code)}
     if found := codes.get(named.casefold()):
         return found
-    near = get_close_matches(named.casefold(), codes, cutoff=0.5) or codes
-    raise UsageError(f"{run.folder}: no language {named!r} in this run; it has {listed(near, 5)}")
+    near = [codes[word] for word in get_close_matches(named.casefold(), codes, cutoff=0.5)]
+    known = [f"{languages[code].name} ({code})" for code in dict.fromkeys(near or languages)]
+    raise UsageError(f"{run.folder}: no language {named!r} in this run; it has {listed(known, 5)}")
