@@ -433,7 +433,8 @@ def parallel_means(fit: pandas.DataFrame) -> pandas.DataFrame:
 
 def _facts(results: Results, tokenizers: list[Tokenizer]) -> pandas.DataFrame:
     """What descriptions say of the tokenizers: columns of `Size.summary`, T as `asked` for,
-    whether its vocabulary is of all languages, `merged`, and whether it can be the `reference`.
+    whether its vocabulary is of all languages, `merged`, can be the `reference`, and is of an
+    allocation `by_sizes`.
     """
     rows = []
     for one in tokenizers:
@@ -448,6 +449,7 @@ def _facts(results: Results, tokenizers: list[Tokenizer]) -> pandas.DataFrame:
             "asked": results.asked(one),
             "merged": kind.merged,
             "reference": kind.is_reference,
+            "by_sizes": kind.allocated and not results.text_rule(one),
         }
         rows.append(row)
     facts = pandas.DataFrame(rows, index=[one.name for one in tokenizers])

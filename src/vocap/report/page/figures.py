@@ -137,7 +137,10 @@ def drawn_as(
     parts = ("title", "caption", "alternative", "table")
     said = {part: spec[part].format(of=of, **values) for part in parts}
     full_name = spec.get("name", f"{name}-{{of}}" if of else name).format(of=of, **values)
-    return Figure(full_name, still=still, live=live, controls=controls or {}, **said)
+    data = dict(controls or {})
+    if live:
+        data["tooltip"] = spec["tooltip"]
+    return Figure(full_name, still=still, live=live, controls=data, **said)
 
 
 def _charted(

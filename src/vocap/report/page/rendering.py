@@ -20,7 +20,14 @@ from markupsafe import Markup, escape
 from vocap.errors import VocapError, listed
 from vocap.files.io import replacing_directory, write_text, write_tsv
 from vocap.report.page import figures
-from vocap.report.page.blocks import Explorer, LanguageAnswers, ModelSize, Section, leaves
+from vocap.report.page.blocks import (
+    Explorer,
+    LanguageAnswers,
+    ModelSize,
+    PageBlock,
+    Section,
+    leaves,
+)
 from vocap.report.page.tables import (
     Table,
     counted,
@@ -144,8 +151,7 @@ def write_report(out: str | Path, title: str, sections: Sequence[Section], folde
     """
     out = Path(out)
     blocks = [block for section in sections for block in leaves(section.blocks)]
-    tables = _by_name([block for block in blocks if isinstance(block, Table)])
-    charts = _by_name([block for block in blocks if isinstance(block, figures.Figure)])
+    tables, charts = _by_name(blocks, Table), _by_name(blocks, figures.Figure)
     page = render(title, sections, folder)
     size = len(page.encode())
     if size > LIMIT:
@@ -163,7 +169,9 @@ def write_report(out: str | Path, title: str, sections: Sequence[Section], folde
             for file, data in figures.files(chart.drawn, name).items():
                 (drawn / file).write_bytes(data)
         for name, table in tables.items():
-            write_tsv(written / f"{name}.tsv", [column.key for column in table.columns], table.rows)
+            keys = [column.key for column in table.columns]
+            rows = (tuple(map(row.get, keys)) for row in table.rows)
+            write_tsv(written / f"{name}.tsv", keys, rows)
             caption = table.caption.replace(RESULTS, folder)
             for form, part in ("md", table), ("tex", table.for_paper):
                 values = {"table": part, "caption": caption}
@@ -173,14 +181,15 @@ def write_report(out: str | Path, title: str, sections: Sequence[Section], folde
     return size
 
 
-def _by_name(blocks: Sequence[Named]) -> dict[str, Named]:
-    counts = Counter(block.name for block in blocks)
+def _by_name(blocks: Sequence[PageBlock], kind: type[Named]) -> dict[str, Named]:
+    named = [block for block in blocks if isinstance(block, kind)]
+    counts = Counter(block.name for block in named)
     if repeated := sorted(name for name, count in counts.items() if count > 1):
         raise VocapError(
             f"two parts of the report are named {', '.join(repeated)}; rename an allocation or a "
             "tokenizer"
         )
-    return {block.name: block for block in blocks}
+    return {block.name: block for block in named}
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
+from fnmatch import translate
 from functools import cache
 from importlib import resources
 from typing import Any, Literal
@@ -40,50 +40,43 @@ class Table:
     title: str
     caption: str
     columns: Sequence[Column]
-    rows: list[tuple[Any, ...]]
+    rows: list[dict[str, Any]]  # by key of the columns, among others
     folded: bool = False  # closed at first on the page
     limit: int | None = None  # rows on the page, where the files hold more
-    print: Sequence[str] = ("*",)  # patterns of the keys of LaTeX's columns
+    print: str = ".*"  # regular expression of the keys of LaTeX's columns
 
     @property
     def for_paper(self) -> "Table":
         """The table with the columns that LaTeX has."""
-        places = [
-            place
-            for place, column in enumerate(self.columns)
-            if any(fnmatchcase(column.key, pattern) for pattern in self.print)
-        ]
-        return replace(
-            self,
-            columns=[self.columns[place] for place in places],
-            rows=[tuple(row[place] for place in places) for row in self.rows],
-        )
+        columns = [column for column in self.columns if re.fullmatch(self.print, column.key)]
+        return replace(self, columns=columns)
 
     @property
     def is_long(self) -> bool:
         return len(self.rows) > PAGE_ROWS
 
     @property
-    def shown(self) -> list[tuple[Any, ...]]:
-        return self.rows if self.limit is None else self.rows[: self.limit]
+    def shown(self) -> list[dict[str, Any]]:
+        return self.rows[: self.limit]
 
-    def cells(self, row: tuple[Any, ...]) -> Iterator[tuple[Column, str, float | None]]:
+    def cells(self, row: dict[str, Any]) -> Iterator[tuple[Column, str, float | None]]:
         """For the page's template each cell of a row: column, text, length of the bar in
         percent.
         """
-        for place, (column, value, text) in enumerate(
-            zip(self.columns, row, self.texts(row), strict=True)
-        ):
-            largest = max((one[place] or 0 for one in self.rows), default=0) if column.bar else 0
-            bar = round(100 * max(0.0, value) / largest, 1) if value and largest else None
+        for column, text in zip(self.columns, self.texts(row), strict=True):
+            value, bar = row.get(column.key), None
+            if column.bar and value:
+                largest = max(one.get(column.key) or 0 for one in self.rows)
+                bar = round(100 * value / largest, 1)
             yield column, text, bar
 
-    def texts(self, row: tuple[Any, ...]) -> list[str]:
+    def texts(self, row: dict[str, Any]) -> list[str]:
         """The cells of a row as text: numbers as on the page, a dash for what is not
         there.
         """
         texts = []
-        for column, value in zip(self.columns, row, strict=True):
+        for column in self.columns:
+            value = row.get(column.key)
             if column.kind == "number":
                 texts.append(format_number(value, column))
             else:
@@ -135,14 +128,17 @@ def specified(
     if of:
         values["of"] = of
     columns = [*columns_of(name, **values), *more]
-    keys = [column.key for column in columns]
-    cells = [tuple(map(row.get, keys)) for row in rows]
-    folded = spec.get("folded", False)
-    folded = len(cells) > LONG if folded == "long" else folded
+    rows, folded = list(rows), spec.get("folded", False)
+    folded = len(rows) > LONG if folded == "long" else folded
     title, said = spec["title"].format(**values), caption(name, **values)
     name = f"{name}-{of}" if of else name
-    limit, shown = spec.get("limit"), spec.get("print", ["*"])
-    return Table(name, title, said, columns, cells, folded, limit, shown)
+    shown = "|".join(map(translate, spec.get("print", ["*"])))
+    return Table(name, title, said, columns, rows, folded, spec.get("limit"), shown)
+
+
+def rounded(values: Iterable[float | None], digits: int) -> list[float | None]:
+    """Numbers of a chart, None for those that are not there."""
+    return [None if value is None else round(value, digits) for value in values]
 
 
 def format_number(value: float | int | None, column: Column) -> str:

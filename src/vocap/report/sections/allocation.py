@@ -5,7 +5,7 @@ others on the page.
 import base64
 import math
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from vocap.report.data.results import AllocationResults, Results
 from vocap.report.page import blocks as page
 from vocap.report.page.blocks import Explorer, Fold, Note, PageBlock, Paragraph, not_run
 from vocap.report.page.rendering import sentence
-from vocap.report.page.tables import Column, Table, specified
+from vocap.report.page.tables import Column, Table, rounded, specified
 from vocap.report.paper import paper_languages, paper_size
 from vocap.tables.piece_index import hash_pieces
 from vocap.unigram.text_settings import COVERAGE
@@ -199,8 +199,8 @@ def make_explorer(results: Results) -> dict[str, Any] | None:
                 "perLine": list(table.values()),
                 "alp": [point.alp for point in points],
                 # shown, not computed with
-                "heldout": _rounded(point.alp_heldout for point in points),
-                "tokens": _rounded(point.tokens_per_sentence for point in points),
+                "heldout": rounded((point.alp_heldout for point in points), 3),
+                "tokens": rounded((point.tokens_per_sentence for point in points), 3),
             }
         )
     content = orjson.dumps({"times": times, "languages": packed})
@@ -219,10 +219,6 @@ def make_explorer(results: Results) -> dict[str, Any] | None:
         "packed": coded,
         "present": list(map(_present, present)),
     }
-
-
-def _rounded(values: Iterable[float | None]) -> list[float | None]:
-    return [None if value is None else round(value, 3) for value in values]
 
 
 def _present(entry: AllocationResults) -> dict[str, Any]:

@@ -112,13 +112,12 @@ def _table(results: Results, found: Sequence[Size]) -> Table:
         for row in records(shown):
             row["size"] = one.total if row["own"] else None
             row["advice"] = advice.get(row["tokenizer"]) if one.reached else None
+            row["worst"] = row["worst"] and results.name(row["worst"])
+            row["frontier"] = {True: "yes", False: "no"}.get(row["frontier"])
+            for part in PARTS:
+                low, high = row[part] or (0, 0)
+                row[part] = f"{low:.4f} to {high:.4f}" if high else ""
             rows.append(row)
-    for row in rows:
-        row["worst"] = row["worst"] and results.name(row["worst"])
-        row["frontier"] = {True: "yes", False: "no"}.get(row["frontier"])
-        for part in PARTS:
-            low, high = row[part] or (0, 0)
-            row[part] = f"{low:.4f} to {high:.4f}" if high else ""
     by_q = ", ".join(dict.fromkeys(one.q_from for one in found if one.q_from))
     by_q = f"; by q: weighted by the language’s share of the text, from {by_q}" if by_q else ""
     return specified(
@@ -257,18 +256,14 @@ def _figure_4(results: Results, found: Sequence[Size]) -> list[PageBlock]:
     """
     rows: Records = []
     for one in found:
-        means = one.by_group()
+        facts, means = one.summary, one.by_group()
         joint = means[means.tokenizer == one.reference].set_index("group").alp
-        made = [results.tokenizers[name] for name in one.summary.index]
-        for of in made if results.tokenizers[one.reference].kind_class.is_reference else ():
-            if not of.kind_class.allocated or results.text_rule(of):
-                continue
-            own = means[means.tokenizer == of.name].set_index("group")
-            pair = pandas.DataFrame(dict(zip(figures.PAIR_KEYS, (joint, own.alp), strict=True)))
+        for name in facts.index[facts.by_sizes & facts.reference[one.reference]]:
+            own = means[means.tokenizer == name].set_index("group")
+            pair = pandas.DataFrame({"joint": joint, "vocap": own.alp}).loc[own.index]
             pair = pair.assign(best=pair.max(axis=1), gain=own.nats).round(3)
-            for group, row in pair.loc[own.index].iterrows():
-                about = {"row": f"{group}, {of.name}", "label": signed(own.nats[group])}
-                rows.append({**about, "languages": int(own.languages[group]), **row})
+            pair["row"] = [f"{group}, {name}" for group in own.index]
+            rows += records(pair.assign(label=own.nats.map(signed), languages=own.languages))
     if not rows:
         return []
     words = "; ".join(f"{row['row']}: {row['label']}" for row in rows)

@@ -3,7 +3,6 @@ curves: the paper's Figure 1.
 """
 
 import re
-from collections.abc import Iterable
 from itertools import groupby
 from typing import Any
 
@@ -12,21 +11,12 @@ from vocap.report.data.results import Records, Results, look_up
 from vocap.report.page.blocks import Note, PageBlock, Paragraph, not_run, text_of
 from vocap.report.page.figures import Chart, Figure, drawn_as, fill, palette
 from vocap.report.page.rendering import sentence
-from vocap.report.page.tables import specified
+from vocap.report.page.tables import rounded, specified
 from vocap.tables.curve import outline
 from vocap.text_files import MAX_LINE_BYTES
 
 FEW = 12  # languages that are all brought out and labelled
 PAPER_FIGURE = ("hi", "fa", "it", "ru")  # the four languages of the paper's Figure 1
-# of a point of the live ALP curves: title, key of its row, decimals of a number
-TOOLTIP = [
-    ["language", "n", None],
-    ["code", "l", None],
-    ["size", "s", 0],
-    ["ALP, train", "a", 2],
-    ["ALP, held out", "h", 2],
-    ["tokens per line", "t", 2],
-]
 
 
 def section(results: Results) -> list[PageBlock]:
@@ -183,7 +173,7 @@ def _figure(results: Results) -> Figure:
         "alp-curves",
         lambda: draw(False),
         live=lambda: draw(True),
-        controls={"languages": languages, "tooltip": TOOLTIP, **values},
+        controls={"languages": languages, **values},
         count=len(results.curves),
     )
 
@@ -248,10 +238,10 @@ def curve_rows(results: Results) -> Records:
             "n": results.name(code),
             "group": results.resource(code),
             "s": [point.size for point in points],
-            "a": _rounded(alp),
+            "a": rounded(alp, 2),
             "a0": round(alp[0], 2),
-            "h": _rounded(held_out),
-            "t": _rounded(point.tokens_per_sentence for point in points),
+            "h": rounded(held_out, 2),
+            "t": rounded((point.tokens_per_sentence for point in points), 2),
         }
         if found.knee:
             row["k"] = found.knee.size
@@ -259,7 +249,3 @@ def curve_rows(results: Results) -> Records:
             row["h0"] = round(first, 2)
         rows.append(row)
     return rows
-
-
-def _rounded(values: Iterable[float | None]) -> list[float | None]:
-    return [None if value is None else round(value, 2) for value in values]

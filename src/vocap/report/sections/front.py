@@ -35,14 +35,6 @@ from vocap.tokenizers.settings import Vocap
 PAPER_SIZES = "paper_allocated_thousands"
 NAMED = 3  # languages of one size that the sentence names; of more it has the number
 PRICED, UNPRICED = 300, 150  # px of the picture with costs and without
-# of the picture's columns: title, key of its row, decimals of a number
-TOOLTIP = [
-    ["language", "n", None],
-    ["ids", "s", 0],
-    ["before", "b", 0],
-    ["times English", "c", 2],
-    ["the paper, 1,000 pieces", "q", 0],
-]
 LOADS = {  # Python that loads each form
     "sentencepiece.model": "from sentencepiece import SentencePieceProcessor\n"
     'processor = SentencePieceProcessor(model_file="{}")',
@@ -92,10 +84,10 @@ def section(results: Results) -> list[PageBlock]:
     found = {one.name: one for one in shares(results)}
     if not found:
         return [*_warnings(results), not_run("tokenizers", "No tokenizer has been made yet.")]
-    compared: list[Size | None] = [*sizes(results)] or [None]
-    parts = [(found.get(one.choice.best) if one else None, one) for one in compared]
-    answers = [(share or next(iter(found.values())), one) for share, one in parts]
-    (first, size), *others = answers
+    compared = sizes(results)
+    default = next(iter(found.values()))
+    answers = [found.get(one.choice.best, default) for one in compared] or [default]
+    first, size = answers[0], next(iter(compared), None)
     pictured = [first, *(one for one in found.values() if one is not first)]
     blocks = [
         *_answer(results, first, size),
@@ -104,10 +96,9 @@ def section(results: Results) -> list[PageBlock]:
         _table(results, pictured),
         *_advice(results, size),
     ]
-    for share, one in others:
-        if one:
-            said = [*_answer(results, share, one), *_advice(results, one)]
-            blocks.append(Fold(f"At {one.label}: {one.choice.best}", said))
+    for share, one in zip(answers[1:], compared[1:], strict=True):
+        said = [*_answer(results, share, one), *_advice(results, one)]
+        blocks.append(Fold(f"At {one.label}: {one.choice.best}", said))
     if loads := _loads(results):
         which = f"each of {len(loads):,} tokenizers" if len(loads) > 1 else "the tokenizer"
         blocks.append(Fold(f"Python that loads {which}", loads))
@@ -246,7 +237,7 @@ def _figure(results: Results, found: Sequence[Shares]) -> Figure:
         "languages",
         lambda: draw_languages(results, first),
         live=lambda: draw_languages(results, first, live=True),
-        controls={"tooltip": TOOLTIP, "tokenizers": shown},
+        controls={"tokenizers": shown},
         count=len(first.ids),
         shown=first.name,
         said=sentence("given", share=first, **_ends(results, first)).unescape(),

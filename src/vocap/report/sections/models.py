@@ -24,7 +24,7 @@ from vocap.report.page.blocks import (
 )
 from vocap.report.page.figures import line_figure
 from vocap.report.page.rendering import sentence
-from vocap.report.page.tables import Column, Table, caption, columns_of, specified
+from vocap.report.page.tables import Column, Table, caption, columns_of, specification, specified
 from vocap.report.paper import METRIC_NAMES, TASK_NAMES
 from vocap.size.forecast import STAGES, STEP, ModelCosts, cheapest, forecast, limit
 from vocap.tables.bits_per_byte import bits_per_byte
@@ -34,13 +34,6 @@ from vocap.tables.line_bits import PARTS, paired_differences
 from vocap.tables.sampling_probabilities import language_shares
 
 NOT_RUN = "not run"
-# of common models: parameters beside the embeddings, and width; the run's own come first
-MODELS = {
-    "XLM-R base": ModelCosts(86e6, 768),
-    "XLM-R large": ModelCosts(304e6, 1024),
-    "GPT-2 small": ModelCosts(86e6, 768, causal=True),
-    "causal, 32 layers of 4096": ModelCosts(6.5e9, 4096, causal=True, untied=True),
-}
 
 
 @dataclass(frozen=True)
@@ -109,7 +102,9 @@ def _size(results: Results, curve: SizeCurve) -> list[PageBlock]:
 def size_curves(results: Results) -> list[SizeCurve]:
     """One for each different table, in the order of the configuration."""
     curves: list[SizeCurve] = []
-    models = {**_own_models(results), **MODELS}
+    models = _own_models(results)  # come first
+    for name, costs in specification()["size-models"]["models"].items():
+        models[name] = ModelCosts(**costs)
     for name in results.configured("tokenizers", results.sizes):
         sizes = results.sizes[name]
         if same := [one for one in curves if one.sizes == sizes]:
@@ -117,8 +112,8 @@ def size_curves(results: Results) -> list[SizeCurve]:
             continue
         shares = _shares(results, name, list(next(iter(sizes.values()))))
         rows = [forecast(sizes, of, shares).assign(model=model) for model, of in models.items()]
-        costs = pandas.concat(rows, ignore_index=True)
-        curves.append(SizeCurve([name], sizes, shares is not None, costs))
+        found = pandas.concat(rows, ignore_index=True)
+        curves.append(SizeCurve([name], sizes, shares is not None, found))
     return curves
 
 
