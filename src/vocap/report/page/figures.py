@@ -69,9 +69,10 @@ def token(name: str) -> str:
 
 
 def fill(name: str, /, **values: Any) -> Chart:
-    """The specification that a template gives with these values."""
+    """The specification that a template gives with these values, and the scales of groups."""
     chart = jinja2.Template(read_template(name), undefined=jinja2.StrictUndefined)
-    return json.loads(chart.render(width=WIDTH, **values))
+    scales = {"palette": palette, "group_shapes": group_shapes}
+    return json.loads(chart.render(width=WIDTH, **scales, **values))
 
 
 def palette(groups: Sequence[str], suffix: str = "") -> dict[str, list[str]]:

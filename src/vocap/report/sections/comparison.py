@@ -145,12 +145,6 @@ def _plane(results: Results, one: Size, across: str, up: str) -> Figure:
     summary = one.summary.dropna(subset=[across, up]).reset_index(names="name")
     shown = summary[["name", "kind", across, up]].round(6)
     rows = records(shown.set_axis(["name", "of", "x", "y"], axis=1).assign(kind=shown.name))
-    better = "up and to the left" if y.more_is_better else "down and to the left"
-    caution = (
-        " Heights compare inside one text regime alone."
-        if y.by_regime and len(one.regimes) > 1
-        else ""
-    )
     return scatter_figure(
         "comparison-plane",
         rows,
@@ -163,8 +157,7 @@ def _plane(results: Results, one: Size, across: str, up: str) -> Figure:
         short=y.axis.split(" (")[0],
         up=y.axis,
         across=x.axis,
-        better=better,
-        caution=caution,
+        said=sentence("plane", up=y, regimes=one.regimes),
         tokenizers=counted(len(summary), "tokenizer"),
     )
 
@@ -188,12 +181,6 @@ def _strip(results: Results, one: Size, name: str) -> Figure:
             "strip.json",
             rows=records(rows),
             groups=groups,
-            colours=figures.palette(groups),
-            shapes=figures.group_shapes(groups),
-            title=[
-                f"{name} − {one.reference}",
-                f"percent of each language’s ALP under {one.reference}",
-            ],
             name=name,
             reference=one.reference,
         ),

@@ -9,7 +9,7 @@ from typing import Any
 from vocap.allocation.inputs import UNEVEN
 from vocap.report.data.results import Records, Results, look_up
 from vocap.report.page.blocks import Note, PageBlock, Paragraph, not_run, text_of
-from vocap.report.page.figures import Chart, Figure, drawn_as, fill, palette
+from vocap.report.page.figures import Chart, Figure, drawn_as, fill
 from vocap.report.page.rendering import sentence
 from vocap.report.page.tables import rounded, specified
 from vocap.tables.curve import outline
@@ -165,9 +165,7 @@ def _figure(results: Results) -> Figure:
     ]
 
     def draw(live: bool) -> Chart:
-        bright, faint = palette(groups), palette(groups, "-faint")
-        rows = curve_rows(results)
-        return fill("alp-curves.json", rows=rows, live=live, bright=bright, faint=faint, **values)
+        return fill("alp-curves.json", rows=curve_rows(results), live=live, **values)
 
     return drawn_as(
         "alp-curves",

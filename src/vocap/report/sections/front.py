@@ -248,7 +248,6 @@ def draw_languages(results: Results, one: Shares, live: bool = False) -> Chart:
     """Bars of ids above, marks of costs below, the language of most ids at the left; a
     live one marks the column of the language that is named.
     """
-    groups = results.groups()
     return figures.fill(
         "languages.json",
         rows=columns(results, one),
@@ -257,8 +256,7 @@ def draw_languages(results: Results, one: Shares, live: bool = False) -> Chart:
         live=live,
         priced=bool(one.costs),
         height=PRICED if one.costs else UNPRICED,
-        colours=figures.palette(groups),
-        shapes=figures.group_shapes(groups),
+        groups=results.groups(),
     )
 
 
