@@ -39,6 +39,7 @@ TOKENIZER_TABLES: dict[str, tuple[str, Sequence[str], Sequence[str]]] = {
     "evaluation": ("evaluation.tsv", COLUMNS[2:], ()),
     "parallel": ("parallel.tsv", PARALLEL_COLUMNS[1:], ()),
     "round_trips": ("roundtrip.tsv", ("texts", "identical", "share"), ("example",)),
+    "unknown": ("unknown.tsv", ("count",), ("character",)),
 }
 SHARES = ("n", "q", "weight", "size", "gain", "own_pieces")  # numbers of allocation.tsv
 DEAD_SHOWN = 100  # dead pieces that the page lists; pieces.tsv has them all
@@ -226,17 +227,22 @@ def read_rows(path: Path, command: str, numbers: Sequence[str] = ()) -> Records:
         return rows
 
 
+def _read_known(path: Path) -> dict[str, Any]:
+    """The object in a JSON file; empty where the file is not there."""
+    return read_object(path) if path.exists() else {}
+
+
 def read_allocation(folder: Path, shares: Records) -> plain.AllocationResults:
     """One allocation; of a rule that makes models, the model of each language is the
     one point of its curve.
     """
-    summary, vocabulary = folder / "summary.json", folder / "vocabulary.tsv"
+    vocabulary = folder / "vocabulary.tsv"
     curves = folder.glob("vocabularies/*/curve.tsv")
     points = {path.parent.name: read_points(path) for path in curves}
     return plain.AllocationResults(
         folder.name,
         shares,
-        read_object(summary) if summary.exists() else {},
+        _read_known(folder / "summary.json"),
         vocabulary.read_bytes().count(b"\n") - 1 if vocabulary.exists() else None,
         {code: found[-1] for code, found in points.items() if found and found[-1].ok},
     )
@@ -249,7 +255,7 @@ def read_tokenizer(
     that names it.
     """
     there = {path.name for path in folder.iterdir()}
-    description = read_object(folder / "description.json") if "description.json" in there else {}
+    description = _read_known(folder / "description.json")
     tables = {}
     for name, (file, numbers, texts) in TOKENIZER_TABLES.items():
         rows = _in_order(read_rows(folder / file, "evaluate", numbers), languages)
@@ -264,7 +270,6 @@ def read_tokenizer(
         folder.name,
         description,
         **tables,
-        unknown=_in_order(read_rows(folder / "unknown.tsv", "evaluate"), languages),
         statuses=dict(sorted(Counter(row["status"] for row in pieces).items())),
         dead=dead,
         missing=tuple(sorted(expected - there)),
@@ -282,11 +287,11 @@ def read_bits(path: Path) -> dict[str, dict[str, Any]]:
 
 def read_model_results(folder: Path) -> plain.ModelResults:
     """One pre-trained model."""
-    description, path = folder / "description.json", folder / "metrics.jsonl"
+    path = folder / "metrics.jsonl"
     with written_by("pretrain", path):
         rows = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
         _ = [itemgetter("step", "exact_loss", "bits_per_byte")(row) for row in rows]
-    told = read_object(description) if description.exists() else {}
+    told = _read_known(folder / "description.json")
     return plain.ModelResults(folder.name, told, rows, read_bits(folder / "code-length.npz"))
 
 

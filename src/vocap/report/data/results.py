@@ -82,8 +82,7 @@ class Tokenizer:
     evaluation: pandas.DataFrame
     parallel: pandas.DataFrame
     round_trips: pandas.DataFrame  # a row a language and domain
-    # characters that became <unk>, by language, the most frequent first
-    unknown: list[dict[str, str]]
+    unknown: pandas.DataFrame  # characters that became <unk>, and their counts
     statuses: dict[str, int]  # of pieces.tsv, with their counts; empty without it
     dead: list[dict[str, str]]  # pieces that no text can produce, with the splits that score higher
     missing: tuple[str, ...]  # names of the files that are not there though its kind has them

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from itertools import islice, pairwise
+from operator import itemgetter
 from pathlib import Path
 
 from vocap.report.data.comparison import front_page
@@ -65,7 +66,7 @@ def choose_line(
     alike = None
     for line in [line for line in fitting if not re.search(other, line)] or fitting:
         one = CutSentence(language, line, [cutter(line) for cutter in cutters])
-        if all("".join(text for text, _ in cut) == line for cut, _ in one.cuts):
+        if {"".join(map(itemgetter(0), cut)) for cut, _ in one.cuts} == {line}:
             if one.cuts[0] != one.cuts[-1]:
                 return one
             alike = alike or one

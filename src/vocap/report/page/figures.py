@@ -220,7 +220,8 @@ def scatter_figure(
     `kinds`: colour (a name of the palette) and shape by the `kind` of a row, in the order
     of the legend.
     """
-    present = [kind for kind in kinds if kind in {row["kind"] for row in rows}]
+    there = {row["kind"] for row in rows}
+    present = [kind for kind in kinds if kind in there]
     chart = {
         "x": _domain([row["x"] for row in rows]),
         "y": _domain([row["y"] for row in rows]),

@@ -4,6 +4,8 @@ run's that does the same.
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -44,7 +46,7 @@ GB = 1e9
 FIGURES = {"udpos": 2, "panx": 3}  # the paper's numbers
 SHAPES = ["circle", "square", "triangle-up", "diamond", "cross"]
 GROUP_MEASURES = {"xnli": "acc", "panx": "f1"}  # of Figure 6
-ALIKE = ("total", "loss", "k", "half", "steps")  # of two runs that Figure 6 compares
+ALIKE = itemgetter("total", "loss", "k", "half", "steps")  # of two runs that Figure 6 compares
 COST_TASKS = ("xnli", "mlqa")  # of Figure 5
 # of this part; those from Table 5 on are the appendix's
 ITEMS = [f"Table {number}" for number in range(1, 10)]
@@ -211,7 +213,7 @@ def group_scores(results: Results, runs: Sequence[Run]) -> Records:
         tuned = [run for run in scored if f"{task}_{measure}" in run["tuned"].cells]
         joints = [run for run in tuned if run["reference"]]
         for run in tuned:
-            alike = [one for one in joints if all(one[key] == run[key] for key in ALIKE)]
+            alike = [one for one in joints if ALIKE(one) == ALIKE(run)]
             if not alike or not (run["allocated"] or run["kind"] in RULES):
                 continue
             pair = {"vocap": run, "joint": alike[0]}
@@ -240,8 +242,7 @@ def group_scores(results: Results, runs: Sequence[Run]) -> Records:
 
 def _by_task(rows: Records, draw: Callable[[str, Records], Figure], table: str) -> list[PageBlock]:
     """A figure for each task, and the table of their numbers; nothing without rows."""
-    tasks = dict.fromkeys(row["key"] for row in rows)
-    figures = [draw(task, [row for row in rows if row["key"] == task]) for task in tasks]
+    figures = [draw(task, list(own)) for task, own in groupby(rows, itemgetter("key"))]
     return [*figures, specified(table, rows)] if rows else []
 
 

@@ -4,6 +4,7 @@ fine-tuned ones by scores.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -198,11 +199,12 @@ def code_length_table(models: Sequence[ModelResults]) -> list[PageBlock]:
     for part in PARTS if causal else ():
         # languages that all have
         found = [model.bits.get(part, {}) for model in causal]
-        shared = [code for code in found[0] if all(code in bits for bits in found)]
+        common = set.intersection(*map(set, found))
+        shared = [code for code in found[0] if code in common]
         lines = {}
         for key, group in groups.items():
             bits = [model.bits[part] for model in group] if shared else []
-            lines[key] = {code: np.mean([one[code] for one in bits], 0) for code in shared}
+            lines[key] = {code: np.mean(list(map(itemgetter(code), bits)), 0) for code in shared}
         for key, (mean, low, high) in paired_differences(lines).items():
             group = groups[key]
             each = [_mean_bits(model.bits[part], shared) for model in group]

@@ -109,22 +109,20 @@ def _one(results: Results, tokenizer: Tokenizer, rows: pandas.DataFrame) -> list
         blocks.append(
             specified("evaluation", rows, more, of=tokenizer.name, measured=caption("measures"))
         )
-    if tokenizer.unknown:
+    if len(tokenizer.unknown):
         blocks.append(_unknown(results, tokenizer))
     return blocks
 
 
 def _unknown(results: Results, tokenizer: Tokenizer) -> Table:
-    rows = sorted(
-        tokenizer.unknown, key=lambda row: (-int(row["count"]), row["language"], row["character"])
-    )
+    rows = tokenizer.unknown.reset_index().astype({"count": int})
+    rows = rows.sort_values(["count", "language", "character"], ascending=[False, True, True])
     cells = []
-    for row in rows:
+    for row in records(rows):
         # with its code points, since marks and controls cannot be seen alone
         shown = " ".join(
             f"{one if one.isprintable() else ''} U+{ord(one):04X}".strip()
             for one in row["character"]
         )
-        about = results.about(row["language"])
-        cells.append({**about, "character": shown, "count": int(row["count"])})
+        cells.append(row | results.about(row["language"]) | {"character": shown})
     return specified("unknown", cells, of=tokenizer.name)
