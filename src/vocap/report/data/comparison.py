@@ -138,6 +138,11 @@ class Size:
         return "From elsewhere" if self.total is None else f"T = {in_thousands(self.total)}"
 
     @property
+    def key(self) -> str:
+        """T for names of files."""
+        return str(self.total or "elsewhere")
+
+    @property
     def counted(self) -> pandas.DataFrame:
         """The rows that means count."""
         return self.rows[self.rows.counted]

@@ -150,13 +150,10 @@ def _plane(results: Results, one: Size, across: str, up: str) -> Figure:
         rows,
         looks(results),
         across.replace("_", "-"),
-        x=x.title,
-        y=y.title,
-        size=one.total or "elsewhere",
-        label=one.label,
+        one=one,
+        x=x,
+        y=y,
         short=y.axis.split(" (")[0],
-        up=y.axis,
-        across=x.axis,
         said=sentence("plane", up=y, regimes=one.regimes),
         tokenizers=counted(len(summary), "tokenizer"),
     )
@@ -185,9 +182,7 @@ def _strip(results: Results, one: Size, name: str) -> Figure:
             reference=one.reference,
         ),
         name,
-        size=one.total or "elsewhere",
-        label=one.label,
-        reference=one.reference,
+        one=one,
         languages=counted(len(rows), "language"),
         ends=sentence("ends", least=ordered[0], most=ordered[-1]).unescape(),
     )
@@ -204,9 +199,7 @@ def _languages(results: Results, one: Size) -> Table:
     more = [Column(f"alp_{name}", f"ALP, {name}", "number", 2) for name in one.summary.index]
     more += [Column(f"percent_{name}", f"{name}, %", "number", 2) for name in one.compared]
     more.append(Column("apart", "Reason for exclusion"))
-    of = str(one.total or "elsewhere")
-    about = {"of": of, "label": one.label, "reference": one.reference}
-    return specified("comparison-languages", results.rows(columns), more, **about)
+    return specified("comparison-languages", results.rows(columns), more, one.key, one=one)
 
 
 def _apart(results: Results, one: Size) -> list[Note]:
