@@ -9,7 +9,7 @@ order).
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
@@ -99,8 +99,8 @@ def _domain(values: Sequence[float]) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Figure:
-    """One chart: `still` for files and for a page without scripts, `live` for the page
-    where it differs.
+    """One chart: still for files and for a page without scripts; with `controls`, data for
+    page.js, the chart of the page is a live one.
     """
 
     name: str  # of its files, and its id on the page
@@ -108,64 +108,51 @@ class Figure:
     caption: str
     alternative: str  # text for readers who cannot see the chart
     table: str  # name of the table with its numbers
-    still: Callable[[], Chart]
-    live: Callable[[], Chart] | None
-    controls: Mapping[str, Any]  # data for page.js
+    template: str
+    chart: Chart  # values of the template
+    controls: Mapping[str, Any]
+
+    def draw(self, live: bool) -> Chart:
+        """The specification with the common style."""
+        return styled(fill(self.template, live=live, **self.chart))
 
     @cached_property
-    def drawn(self) -> dict[str, Any]:
-        """The specification of `still`, made when the page is assembled: page and files
-        share it.
-        """
-        return styled(self.still())
+    def still(self) -> Chart:
+        """The still chart, made when the page is assembled: page and files share it."""
+        return self.draw(live=False)
 
 
 def drawn_as(
     name: str,
-    still: Callable[[], Chart],
+    rows: Sequence[Row],
+    chart: Chart,
     of: str = "",
     *,
-    live: Callable[[], Chart] | None = None,
     controls: Mapping[str, Any] | None = None,
     **values: Any,
 ) -> Figure:
-    """A figure of the specification, as `tables.specified` makes a table.
+    """A figure of the specification, as `tables.specified` makes a table. Its template is
+    filled with `rows`, `chart` and the `chart` of the specification.
 
     `of`: the subject of a figure of which there are several; `values` fill its title,
-    caption, alternative text, and the name of its table.
+    caption, alternative text, the name of its table, axes and tooltip.
     """
     spec = specification()[name]
     parts = ("title", "caption", "alternative", "table")
     said = {part: spec[part].format(of=of, **values) for part in parts}
     full_name = spec.get("name", f"{name}-{{of}}" if of else name).format(of=of, **values)
-    data = dict(controls or {})
-    if live:
-        data["tooltip"] = spec["tooltip"]
-    return Figure(full_name, still=still, live=live, controls=data, **said)
-
-
-def _charted(
-    name: str,
-    template: str,
-    rows: Sequence[Row],
-    of: str,
-    chart: Chart,
-    **values: Any,
-) -> Figure:
-    """A figure whose chart is a template, filled with `rows`, `chart` and the `chart` of its
-    specification: there `fields` of the rows, titles of the `axes`, and for each line of a
-    mark's `tooltip` a field with its `format` or `format|title`, text without a format.
-    """
-    spec = specification()[name]["chart"]
+    told = spec["chart"]
     tooltip = []
-    for field_name, text in spec["tooltip"].items():
+    for field_name, text in told.get("tooltip", {}).items():
         form, _, title = text.format(**values).partition("|")
         kind = "quantitative" if form else "nominal"
         line = {"field": field_name, "type": kind, "format": form, "title": title}
         tooltip.append({key: value for key, value in line.items() if value})
-    titles = [text.format(of=of, **values) for text in spec["axes"]]
-    filled = {**spec, "rows": rows, "tooltip": tooltip, "axes": titles, **chart}
-    return drawn_as(name, lambda: fill(template, **filled), of, **values)
+    axes = [text.format(of=of, **values) for text in told.get("axes", ())]
+    filled = {**told, "rows": rows, "tooltip": tooltip, "axes": axes, **chart}
+    data = {"tooltip": told["columns"], **controls} if controls else {}
+    template = filled.pop("template")
+    return Figure(full_name, template=template, chart=filled, controls=data, **said)
 
 
 def line_figure(name: str, rows: Sequence[Row], of: str = "", **values: Any) -> Figure:
@@ -179,7 +166,7 @@ def line_figure(name: str, rows: Sequence[Row], of: str = "", **values: Any) -> 
         "dashes": [DASHES[k // 4 % 6] for k in range(len(last))],
     }
     models = counted(len(last), "model")
-    return _charted(name, "lines.json", rows, of, chart, models=models, **values)
+    return drawn_as(name, rows, chart, of, models=models, **values)
 
 
 def pair_figure(
@@ -204,7 +191,7 @@ def pair_figure(
         "colours": [token(kind.colour) for kind in PAIR],
         "shapes": [kind.shape for kind in PAIR],
     }
-    return _charted(name, "pairs.json", rows, of, chart, **values)
+    return drawn_as(name, rows, chart, of, **values)
 
 
 def scatter_figure(
@@ -229,19 +216,17 @@ def scatter_figure(
         "colours": [token(kinds[kind][0]) for kind in present],
         "shapes": [kinds[kind][1] for kind in present],
     }
-    return _charted(name, "scatter.json", rows, of, chart, **values)
+    return drawn_as(name, rows, chart, of, **values)
 
 
 def styled(chart: Chart) -> Chart:
     """The chart with the common style."""
-    spec = dict(chart)
-    spec["config"] = json.loads(read_template("chart.json"))
-    return spec
+    return {**chart, "config": json.loads(read_template("chart.json"))}
 
 
 def page_specification(figure: Figure) -> dict[str, Any]:
     """The live chart's specification: as wide as its container, the page's own font."""
-    spec = styled(figure.live()) if figure.live else figure.drawn
+    spec = figure.draw(live=True) if figure.controls else figure.still
     fitted = {"width": "container", "autosize": {"type": "fit-x", "contains": "padding"}}
     return {**spec, **fitted, "config": {**spec["config"], "font": PAGE_FONT}}
 

@@ -101,7 +101,7 @@ def _environment() -> jinja2.Environment:
         "allow_nan": False,
     }
     environment.filters |= {
-        "svg": lambda figure: Markup(figures.page_svg(figure.drawn, figure.name)),
+        "svg": lambda figure: Markup(figures.page_svg(figure.still, figure.name)),
         "specification": figures.page_specification,
         "latex": for_latex,
         "latex_heading": latex_heading,
@@ -166,7 +166,7 @@ def write_report(out: str | Path, title: str, sections: Sequence[Section], folde
         replacing_directory(out / "tables", owned) as written,
     ):
         for name, chart in charts.items():
-            for file, data in figures.files(chart.drawn, name).items():
+            for file, data in figures.files(chart.still, name).items():
                 (drawn / file).write_bytes(data)
         for name, table in tables.items():
             keys = [column.key for column in table.columns]

@@ -174,13 +174,8 @@ def _strip(results: Results, one: Size, name: str) -> Figure:
     ordered = records(rows.sort_values(["percent", "code"]))
     return drawn_as(
         "comparison-strip",
-        lambda: figures.fill(
-            "strip.json",
-            rows=records(rows),
-            groups=groups,
-            name=name,
-            reference=one.reference,
-        ),
+        records(rows),
+        {"groups": groups, "name": name, "reference": one.reference},
         name,
         one=one,
         languages=counted(len(rows), "language"),

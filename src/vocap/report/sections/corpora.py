@@ -9,7 +9,7 @@ from typing import Any
 from vocap.allocation.inputs import UNEVEN
 from vocap.report.data.results import Records, Results, look_up
 from vocap.report.page.blocks import Note, PageBlock, Paragraph, not_run, text_of
-from vocap.report.page.figures import Chart, Figure, drawn_as, fill
+from vocap.report.page.figures import Figure, drawn_as
 from vocap.report.page.rendering import sentence
 from vocap.report.page.tables import rounded, specified
 from vocap.tables.curve import outline
@@ -164,13 +164,10 @@ def _figure(results: Results) -> Figure:
         if results.trained(code)
     ]
 
-    def draw(live: bool) -> Chart:
-        return fill("alp-curves.json", rows=curve_rows(results), live=live, **values)
-
     return drawn_as(
         "alp-curves",
-        lambda: draw(False),
-        live=lambda: draw(True),
+        curve_rows(results),
+        values,
         controls={"languages": languages, **values},
         count=len(results.curves),
     )

@@ -13,7 +13,6 @@ from vocap.errors import listed
 from vocap.report.data.comparison import Size, frame, front_page, sizes
 from vocap.report.data.decision import programs
 from vocap.report.data.results import AllocationResults, Results, Stretch, Tokenizer
-from vocap.report.page import figures
 from vocap.report.page.blocks import (
     CodeBlock,
     Cuts,
@@ -24,7 +23,7 @@ from vocap.report.page.blocks import (
     Paragraph,
     not_run,
 )
-from vocap.report.page.figures import Chart, Figure, drawn_as
+from vocap.report.page.figures import Figure, drawn_as
 from vocap.report.page.rendering import sentence
 from vocap.report.page.tables import Column, Table, caption, counted, specified
 from vocap.report.paper import paper_size
@@ -233,30 +232,23 @@ def _figure(results: Results, found: Sequence[Shares]) -> Figure:
         {"name": one.name, "counted": one.counted, "rows": columns(results, one)} for one in found
     ]
     first = found[0]
+    # bars of ids above, marks of costs below, the language of most ids at the left; a live
+    # one marks the column of the language that is named
+    chart = {
+        "name": first.name,
+        "counted": first.counted,
+        "priced": bool(first.costs),
+        "height": PRICED if first.costs else UNPRICED,
+        "groups": results.groups(),
+    }
     return drawn_as(
         "languages",
-        lambda: draw_languages(results, first),
-        live=lambda: draw_languages(results, first, live=True),
+        columns(results, first),
+        chart,
         controls={"tokenizers": shown},
         count=len(first.ids),
         shown=first.name,
         said=sentence("given", share=first, **_ends(results, first)).unescape(),
-    )
-
-
-def draw_languages(results: Results, one: Shares, live: bool = False) -> Chart:
-    """Bars of ids above, marks of costs below, the language of most ids at the left; a
-    live one marks the column of the language that is named.
-    """
-    return figures.fill(
-        "languages.json",
-        rows=columns(results, one),
-        name=one.name,
-        counted=one.counted,
-        live=live,
-        priced=bool(one.costs),
-        height=PRICED if one.costs else UNPRICED,
-        groups=results.groups(),
     )
 
 
