@@ -356,8 +356,7 @@ class Results:
         stats.json lacks them.
         """
         stats = self.corpora.get(code, {})
-        counts: list[Any] = [stats.get(part) for part in ("train", "heldout")]
-        return sum(counts) if all(isinstance(count, int) for count in counts) else None
+        return stats["train"] + stats["heldout"] if "train" in stats else None
 
     def trained(self, code: str) -> list[Point]:
         """The sizes of a language that have a model, in rising order."""

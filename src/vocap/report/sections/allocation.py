@@ -80,10 +80,10 @@ def _correlation(entry: AllocationResults) -> float | None:
     """
     sizes = {code: paper_size(code, "paper_allocated_thousands") for code in paper_languages()}
     paper = pandas.Series(sizes)
-    sizes = pandas.Series(entry.sizes, dtype=float).dropna()
-    if 2 * paper.index.isin(sizes.index).sum() < len(paper):
-        return None
+    sizes = pandas.Series(entry.sizes, dtype=float)
     both = pandas.DataFrame({"own": sizes, "paper": paper}).dropna()
+    if 2 * len(both) < len(paper):
+        return None
     found = both.corr("spearman").iloc[0, 1]
     return None if pandas.isna(found) else float(found)
 

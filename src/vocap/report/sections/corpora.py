@@ -177,8 +177,8 @@ def lines_differ(results: Results) -> bool:
     """Whether an allocation warns of lines of different length, so that curves start far
     from each other.
     """
-    warnings = [text for one in results.allocations.values() for text in one.warnings]
-    return any(text.startswith(UNEVEN) for text in warnings)
+    entries = results.allocations.values()
+    return any(text.startswith(UNEVEN) for one in entries for text in one.warnings)
 
 
 def _first_choice(results: Results) -> list[str]:

@@ -33,7 +33,6 @@ from vocap.tokenizers.settings import Vocap
 
 PAPER_SIZES = "paper_allocated_thousands"
 NAMED = 3  # languages of one size that the sentence names; of more it has the number
-PRICED, UNPRICED = 300, 150  # px of the picture with costs and without
 LOADS = {  # Python that loads each form
     "sentencepiece.model": "from sentencepiece import SentencePieceProcessor\n"
     'processor = SentencePieceProcessor(model_file="{}")',
@@ -238,7 +237,6 @@ def _figure(results: Results, found: Sequence[Shares]) -> Figure:
         "name": first.name,
         "counted": first.counted,
         "priced": bool(first.costs),
-        "height": PRICED if first.costs else UNPRICED,
         "groups": results.groups(),
     }
     return drawn_as(

@@ -328,11 +328,9 @@ def _scores(models: list[Finetuned], absent: list[str], tasks: list[str]) -> Tab
         for metric in TASKS[task].metrics
     }
     for model in [*models, *map(Finetuned, absent)]:
-        row: dict[str, Any] = {}
-        for key in columns:
-            task = key.partition("_")[0]
-            withheld = task in model.selections and task not in set(model.scores.task)
-            row[key] = "labels withheld" if withheld else NOT_RUN
+        row: dict[str, Any] = dict.fromkeys(columns, NOT_RUN)
+        for task in model.selections.keys() - set(model.scores.task):
+            row |= {f"{task}_{metric}": "labels withheld" for metric in TASKS[task].metrics}
         for one in model.overall.itertuples():
             spread = "" if pandas.isna(one.std) else f" ± {one.std:.1f}"
             row[f"{one.task}_{one.metric}"] = f"{one.mean:.1f}{spread}"
