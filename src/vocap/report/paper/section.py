@@ -148,8 +148,9 @@ def data_tables(results: Results, runs: Sequence[Run]) -> list[Table]:
     tasks = []
     for row in printed("datasets"):
         task = row["task"]
-        counts = {run["model"]: len(run["tuned"].by_language(task)) for run in runs}
-        scored = {model: count for model, count in counts.items() if count}
+        scored = {
+            run["model"]: count for run in runs if (count := len(run["tuned"].by_language(task)))
+        }
         tasks.append(
             {
                 "task": TASK_NAMES[task],
