@@ -7,8 +7,8 @@ from tests.made_text import write_lines
 from tests.vocabularies.factories import make_text
 from vocap.errors import UsageError
 from vocap.files.io import write_tsv
+from vocap.options import parse_layout
 from vocap.pieces_tokenizer import train_pieces
-from vocap.tokenizer_files.id_layout import parse_layout
 from vocap.unigram.text_settings import text_settings
 
 LAYOUT = '{"reserved":3}'

@@ -16,7 +16,7 @@ import click
 from click.core import ParameterSource
 
 from vocap.errors import UsageError
-from vocap.files.io import read_yaml
+from vocap.files.io import parse_yaml, read_yaml
 from vocap.languages import CODE
 from vocap.unigram.text_settings import PRESETS, TextSettings, text_settings
 
@@ -248,19 +248,29 @@ def totals(command: Command) -> Command:
     )(command)
 
 
+def parse_layout(text: str) -> "IdLayout":
+    """The layout of the option --layout: `xlm-r`, or a map in YAML. Raises UsageError,
+    naming the key.
+    """
+    from vocap.tokenizer_files.id_layout import SHORTHAND, XLM_R_LAYOUT, IdLayout  # sentencepiece
+
+    if text == SHORTHAND:
+        return XLM_R_LAYOUT
+    value = parse_yaml(text, "--layout")
+    if not isinstance(value, dict):
+        raise UsageError(
+            f"--layout {text!r}: write {SHORTHAND}, or a map such as '{{mask: false, reserved: 8}}'"
+        )
+    return IdLayout.parsed(value, "--layout")
+
+
 def id_layout(command: Command) -> Command:
     """The option --layout of tokenizers; the command gets `layout`, an `IdLayout`."""
-
-    def parse(context: click.Context, option: click.Parameter, value: str) -> "IdLayout":
-        from vocap.tokenizer_files.id_layout import parse_layout
-
-        return parse_layout(value)
-
     return click.option(
         "--layout",
         default="xlm-r",
         metavar="YAML",
-        callback=parse,
+        callback=lambda _, __, value: parse_layout(value),
         help="Special tokens, reserved ids and mask, as a map in YAML with the keys of "
         "section `layout` of a configuration.",
     )(command)

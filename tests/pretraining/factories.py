@@ -10,10 +10,10 @@ from pathlib import Path
 from sentencepiece import SentencePieceProcessor
 
 from tests.made_text import draw_sentences, write_lines
+from vocap.options import parse_layout
 from vocap.pretraining.tokenizing import tokenize_language
 from vocap.text_files import Layout
 from vocap.tokenizer_files.export import export_unigram
-from vocap.tokenizer_files.id_layout import parse_layout
 from vocap.tokenizer_files.layout import serialize
 from vocap.tokenizers.joint import descend_joint
 from vocap.tokenizers.settings import JointTraining

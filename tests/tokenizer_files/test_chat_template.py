@@ -14,8 +14,9 @@ from tests.tokenizers.factories import byte_tokenizer
 from vocap.bpe import model_file
 from vocap.config import load
 from vocap.errors import UsageError
+from vocap.options import parse_layout
 from vocap.tokenizer_files.export import export_unigram
-from vocap.tokenizer_files.id_layout import PRESETS, IdLayout, parse_layout
+from vocap.tokenizer_files.id_layout import PRESETS, IdLayout
 
 SPECIAL = ["<pad>", {"token": "<|im_end|>", "role": "eos"}, "<unk>"]
 LAYOUT = {

@@ -15,7 +15,8 @@ from tests.made_text import write_lines
 from tests.tokenizers.factories import make_lines
 from vocap.errors import UsageError
 from vocap.files.io import write_tsv
-from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT, IdLayout, parse_layout
+from vocap.options import parse_layout
+from vocap.tokenizer_files.id_layout import XLM_R_LAYOUT, IdLayout
 
 CASES = read_cases(__file__)
 

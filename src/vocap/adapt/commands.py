@@ -57,7 +57,7 @@ def trim(
         tokenizer,
         output,
         text=parse_files(text),
-        heldout=parse_files(heldout, "--heldout"),
+        heldout=parse_files(heldout, "heldout"),
         **settings,
     )
     click.echo(trimmed_text(found))
@@ -135,7 +135,7 @@ def extend(
         pieces,
         output,
         text=parse_files([_with_code(one, language) for one in text]),
-        heldout=parse_files([_with_code(one, language) for one in heldout], "--heldout"),
+        heldout=parse_files([_with_code(one, language) for one in heldout], "heldout"),
         **settings,
     )
     click.echo(extended_text(found, output))

@@ -237,6 +237,7 @@ def find_others(
     if chosen is not None:
         chosen = [code for code in chosen if code not in (language, *others)]
     if chosen or (chosen is None and corpora is not None):
-        others = find_texts({}, corpora, chosen, ["heldout"]) | others
+        of_corpora = find_texts({}, corpora, chosen, ["heldout"])
+        others = {**of_corpora, **others}  # type: ignore[dict-item]  # a dict is invariant
         others.pop(language, None)
     return others

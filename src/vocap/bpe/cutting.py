@@ -106,7 +106,7 @@ class Pretokenization:
         if self.settings.user_defined_symbols and self.settings.add_dummy_prefix:
             raise UsageError(
                 "user_defined_symbols: byte-pair encoding takes them without add_dummy_prefix "
-                "alone; give --no-add-dummy-prefix, or --preset lossless"
+                "alone; write add_dummy_prefix: false, or take the preset lossless"
             )
 
     @cached_property

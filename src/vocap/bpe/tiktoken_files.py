@@ -39,13 +39,14 @@ def export_tiktoken(path: str | Path, output: str | Path) -> int:
     path = Path(path)
     if path.exists() and not is_bpe(path):
         raise VocapError(
-            f"{path}: no byte-pair encoding, and tiktoken holds nothing else; export it without "
-            "--format"
+            f"{path}: no byte-pair encoding, and tiktoken holds nothing else; export it in the "
+            "form of Hugging Face"
         )
     read = read_bpe(path)
     if reason := _unlike(read):
         raise VocapError(
-            f"{read.path}: {reason}: tiktoken would give other ids; export it without --format"
+            f"{read.path}: {reason}: tiktoken would give other ids; export it in the form of "
+            "Hugging Face"
         )
     value = byte_characters()
     ranks, special = [], {}

@@ -197,7 +197,7 @@ def check_dropped(path: str, layout: Layout, counts: Mapping[str, int]) -> list[
             f"{lacking:,} records do not have the field; the others gave {valid:,} lines"
         )
     if counts["left_out"]:
-        warnings.append(f"{counts['left_out']:,} lines left out: more than --max-characters")
+        warnings.append(f"{counts['left_out']:,} lines left out: more than max_characters")
     return warnings
 
 

@@ -64,6 +64,8 @@ def diff(
     """
     try:
         found = compare(a, b, text=parse_files(text), split=splits, **settings)
+    except UsageError:
+        raise
     except Exception as error:  # 1 means that the tokenizers differ
         system = system_error(error)
         if system is None and not isinstance(error, VocapError):

@@ -17,7 +17,7 @@ from vocap.pretraining.settings import PretrainingJob, parse_recipe
 from vocap.pretraining.tokenizing import tokenize_language
 from vocap.storage.listing import named_text
 from vocap.text_files.filters import StoredText
-from vocap.text_files.named_texts import find_aligned, find_texts
+from vocap.text_files.named_texts import find_aligned, find_texts, parse_files
 from vocap.training import prepare_torch
 
 
@@ -173,7 +173,7 @@ def _find_texts(
     """The files to measure, by part ("heldout", "parallel") and language."""
     found: dict[tuple[str, str], Path | str] = {}
     if corpora or text or not parallel:
-        named = find_texts(text, corpora, languages, ["heldout"])
+        named = find_texts(parse_files(text), corpora, languages, ["heldout"])
         found = {("heldout", code): next(iter(files.values())) for code, files in named.items()}
     if parallel:
         wanted = languages or [code for _, code in found]

@@ -154,7 +154,7 @@ def load_block_tokenizer(model: str | Path, sha256: str | bool) -> tuple[Encoder
         raise VocapError(
             f"{model}: no special token of role eos, which ends each sentence in a block; make it "
             "with vocap fit, joint, bpe or mono (mono takes any SentencePiece model), with a "
-            "--layout that has it"
+            "layout that has it"
         )
     roles = {role: ids.get(role) for role in ("bos", "pad", "unk", "mask")}
     return encoder, SpecialIds(**roles, eos=ids["eos"], others=others)

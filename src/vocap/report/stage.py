@@ -57,7 +57,7 @@ def report_results(
     """
     if not any((results / stage).is_dir() for stage in REPORTED):
         raise UsageError(
-            f"{results}: no results of a stage; --results names the folder that the stages wrote to"
+            f"{results}: no results of a stage; name the folder that the stages wrote to"
         )
     vega()  # a second of work, while the results are read
     loaded = load_results(results, languages_table, dict(settings or {}), parallel_text)

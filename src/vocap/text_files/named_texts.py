@@ -7,7 +7,7 @@ the others; an empty line is a gap, and so is one that is not UTF-8 or holds a N
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import overload
+from typing import Any, TypeVar
 
 from vocap.errors import SettingError, UsageError, VocapError, log
 from vocap.storage.remote import is_remote
@@ -15,10 +15,8 @@ from vocap.text_files.records import read_blocks
 from vocap.text_files.text import Text, repeatable, text_blocks, text_name
 
 ENGLISH = "en"  # the reference of parallel text, where it has English
-Texts = dict[
-    str, dict[str, Path | str]
-]  # language to part ("train", "heldout", "text") to its file
-Parts = dict[str, dict[str, Text]]  # the same of texts that need not be files
+Named = TypeVar("Named", bound=Text)
+Parts = dict[str, dict[str, Text]]  # language to part ("train", "heldout", "text") to its text
 
 
 def read_sentences(text: Text) -> Iterator[list[str]]:
@@ -40,9 +38,9 @@ def parse_languages(codes: str | None) -> list[str] | None:
     return chosen
 
 
-def parse_files(named: Sequence[str], option: str = "--text") -> dict[str, Path | str]:
-    """Language to file of options written LANG=FILE, a remote path as it is. Raises
-    UsageError for another form, VocapError for no file.
+def parse_files(named: Sequence[str], field: str = "text") -> dict[str, Path | str]:
+    """Language to file of texts written LANG=FILE, a remote path as it is. Raises
+    UsageError, naming the field, for another form, VocapError for no file.
 
     >>> parse_files([])
     {}
@@ -51,10 +49,10 @@ def parse_files(named: Sequence[str], option: str = "--text") -> dict[str, Path 
     for entry in named:
         code, equals, path = entry.partition("=")
         if not (equals and code.strip() and path):
-            raise UsageError(f"{option} {entry}: write LANG=FILE, as in {option} de=german.txt")
+            raise SettingError(field, f"{entry}: write LANG=FILE, as in de=german.txt")
         if code in files:
-            raise UsageError(
-                f"{option} {entry}: {code} has {files[code]} already; join the files, or name one"
+            raise SettingError(
+                field, f"{entry}: {code} has {files[code]} already; join the files, or name one"
             )
         files[code] = path if is_remote(path) else Path(path)
         if not is_remote(path):
@@ -62,35 +60,20 @@ def parse_files(named: Sequence[str], option: str = "--text") -> dict[str, Path 
     return files
 
 
-@overload
 def find_texts(
-    named: Sequence[str],
+    named: Mapping[str, Named],
     corpora: Path | None,
     languages: Sequence[str] | None,
     parts: Sequence[str],
-) -> Texts: ...
-@overload
-def find_texts(
-    named: Mapping[str, Text],
-    corpora: Path | None,
-    languages: Sequence[str] | None,
-    parts: Sequence[str],
-) -> Parts: ...
-def find_texts(
-    named: Sequence[str] | Mapping[str, Text],
-    corpora: Path | None,
-    languages: Sequence[str] | None,
-    parts: Sequence[str],
-) -> Texts | Parts:
+) -> dict[str, dict[str, Named | Path]]:
     """The texts of every language: the `parts` ("train", "heldout") of a folder of
-    corpora, and those named, by language or as LANG=FILE.
+    corpora, and those named, by language.
 
     A named text is the part `text`, in the place of the folder's; each can be read
     again. `languages` None takes all that have text. Raises UsageError where nothing is
     named or a language has no text, VocapError for a missing file.
     """
-    given = named if isinstance(named, Mapping) else parse_files(named)
-    files = {code: repeatable(text) for code, text in given.items()}
+    files: dict[str, Any] = {code: repeatable(text) for code, text in named.items()}
     if corpora is None and not files:
         raise UsageError("no text: give text of each language, or corpora, a folder of theirs")
     if corpora is not None and not corpora.is_dir():
@@ -105,7 +88,7 @@ def find_texts(
     codes = list(languages) if languages is not None else list(dict.fromkeys([*files, *present]))
     if not codes:
         raise VocapError(f"{corpora}: no {{language}}/heldout.txt in it; run vocap sample first")
-    texts: Parts = {}
+    texts: dict[str, dict[str, Named | Path]] = {}
     for code in codes:
         if code in files:
             texts[code] = {"text": files[code]}

@@ -17,7 +17,6 @@ from pydantic import BeforeValidator, Field, model_validator
 from sentencepiece import sentencepiece_model_pb2
 
 from vocap.errors import UsageError
-from vocap.files.io import parse_yaml
 from vocap.section import ConfigSection
 from vocap.tokenizer_files import MASK
 from vocap.tokenizer_files.model_file import BYTES, CONTROL, UNKNOWN, USER_DEFINED
@@ -279,20 +278,6 @@ def layout(**keys: object) -> IdLayout:
     6
     """
     return IdLayout.given(None, **keys)
-
-
-def parse_layout(text: str) -> IdLayout:
-    """The layout of the option --layout: `xlm-r`, or a map in YAML. Raises UsageError,
-    naming the key.
-    """
-    if text == SHORTHAND:
-        return XLM_R_LAYOUT
-    value = parse_yaml(text, "--layout")
-    if not isinstance(value, dict):
-        raise UsageError(
-            f"--layout {text!r}: write {SHORTHAND}, or a map such as '{{mask: false, reserved: 8}}'"
-        )
-    return IdLayout.parsed(value, "--layout")
 
 
 def role_ids(proto: Any) -> dict[str, int]:

@@ -6,7 +6,7 @@ from importlib import resources
 
 import yaml
 
-from vocap.errors import UsageError
+from vocap.errors import SettingError
 
 # the names of `vocap init --for`, and those of the table
 NAMES = {
@@ -55,10 +55,11 @@ def check_kinds(kinds: Collection[str], lossless: bool, names: Collection[str]) 
             continue
         failing = [name for name in names if not any(serves(form, [name]) for form in forms)]
         text = "lossless" if lossless else "normalised"
-        raise UsageError(
-            f"--for {','.join(names)}: kind {kind} of {text} text is not loaded with equal ids by "
+        raise SettingError(
+            "for",
+            f"{','.join(names)}: kind {kind} of {text} text is not loaded with equal ids by "
             f"{', '.join(failing or names)}; leave out that program, or take another kind "
-            "(docs/clients.md)"
+            "(docs/clients.md)",
         )
 
 
@@ -72,8 +73,9 @@ def kinds_for(names: Collection[str], lossless: bool) -> tuple[tuple[str, ...], 
     if cut_for(names):
         return ("bpe",), True
     unigram_alone = ", ".join(name for name in names if not cut_for([name]))
-    raise UsageError(
-        f"--for {','.join(names)}: no kind of tokenizer is loaded by all of them with equal ids: "
+    raise SettingError(
+        "for",
+        f"{','.join(names)}: no kind of tokenizer is loaded by all of them with equal ids: "
         f"{unigram_alone} loads unigram models alone, and others not that one; leave one out "
-        "(docs/clients.md)"
+        "(docs/clients.md)",
     )

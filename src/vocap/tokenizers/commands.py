@@ -234,10 +234,9 @@ def export(model: Path, output: Path, layout: str | None, form: str, corpora: Pa
     Before a unigram model is exported for Hugging Face, the model and tokenizer.json encode
     the same lines. A line with other ids stops the export, and nothing is written.
     """
-    from vocap.tokenizer_files.id_layout import parse_layout
     from vocap.tokenizers import exporting
 
-    given = None if layout is None else parse_layout(layout)
+    given = None if layout is None else options.parse_layout(layout)
     total = exporting.export(model, output, layout=given, format=form, corpora=corpora)
     click.echo(f"{output}: {total} ids", err=True)
 

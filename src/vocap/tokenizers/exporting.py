@@ -89,7 +89,7 @@ def first_lines(corpora: str | Path) -> Iterator[str]:
     """The first `COMPARED` lines of heldout.txt and train.txt of each language in
     `corpora`, each cut at `LONGEST` characters.
     """
-    for parts in find_texts((), Path(corpora), None, ["heldout", "train"]).values():
+    for parts in find_texts({}, Path(corpora), None, ["heldout", "train"]).values():
         lines = chain.from_iterable(map(read_lines, parts.values()))
         yield from (line[:LONGEST] for line in islice(lines, COMPARED))
 

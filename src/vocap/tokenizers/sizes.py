@@ -25,7 +25,7 @@ def heldout_texts(texts: Texts) -> Mapping[str, Text]:
     """The held-out text of each language, of a folder all that there are."""
     if isinstance(texts, Mapping):
         return texts
-    found = find_texts((), Path(texts), None, ["heldout"])
+    found = find_texts({}, Path(texts), None, ["heldout"])
     return {code: files["heldout"] for code, files in found.items()}
 
 
